@@ -1,7 +1,7 @@
 //! Accounting at a port by flow, codepoint, colour, class and drop precedence, where asked for.
 
 use crate::classifier::Assignment;
-use crate::queue::Offer;
+use crate::queue::QueueDecision;
 use std::collections::BTreeMap;
 use trunkline_packet::{Colour, Packet};
 
@@ -41,23 +41,23 @@ pub struct Accounts(pub BTreeMap<AccountKey, Account>);
 
 impl Accounts {
     /// Enters one packet.
-    pub fn add(&mut self, packet: &Packet, place: Assignment, bytes: u32, offer: Offer) {
-        let account = self.of(packet, place);
+    pub fn add(&mut self, packet: &Packet, place: Assignment, bytes: u32, offer: QueueDecision) {
+        let account = self.account_of(packet, place);
         account.packets += 1;
         account.bytes += u64::from(bytes);
-        if matches!(offer, Offer::Dropped(_)) {
+        if matches!(offer, QueueDecision::Dropped(_)) {
             self.discard(packet, place, bytes);
         }
     }
 
     /// Enters the drop of a packet that was entered before.
     pub fn discard(&mut self, packet: &Packet, place: Assignment, bytes: u32) {
-        let account = self.of(packet, place);
+        let account = self.account_of(packet, place);
         account.dropped_packets += 1;
         account.dropped_bytes += u64::from(bytes);
     }
 
-    fn of(&mut self, packet: &Packet, place: Assignment) -> &mut Account {
+    fn account_of(&mut self, packet: &Packet, place: Assignment) -> &mut Account {
         let key = AccountKey {
             flow: packet.flow,
             reverse: packet.is_reverse(),

@@ -14,56 +14,60 @@
 //! Absent: ports with classes, AQMs, accounts or probes.
 
 use crate::classifier::OWN_COLUMN;
-use crate::link::Onward;
-use crate::mpls::Hop;
+use crate::link::OnwardHop;
+use crate::mpls::NextHop;
 use crate::network::{Measure, Network};
-use crate::route::{LOCAL, UNREACHABLE};
-use crate::simulation::{Agents, AnySimulation};
+use crate::route::{LOCAL_DELIVERY, UNREACHABLE};
+use crate::simulation::{AnySimulation, FlowAgents};
 use trunkline_packet::Packet;
 use trunkline_units::Time;
 
 /// Nobody feeds this queue.
-const NOBODY: u32 = u32::MAX;
+const NO_FEEDER: u32 = u32::MAX;
 /// More than one link does, or an agent.
-const SEVERAL: u32 = u32::MAX - 1;
+const MANY_FEEDERS: u32 = u32::MAX - 1;
 
 /// Which link alone feeds each queue, and until when that may be made use of.
 #[derive(Debug, Default)]
-pub(crate) struct Ahead {
+pub(crate) struct EventFreeHops {
     fed_by: Vec<u32>,
     /// Arrivals from here on keep their events.
     horizon: Time,
 }
 
 /// Which links packets take one after the other.
-struct Ways {
+struct PacketPaths {
     fed_by: Vec<u32>,
-    /// Links after each, [`NOBODY`] where packets end; few, so that a list is searched soonest.
+    /// Links after each, [`NO_FEEDER`] where packets end; few, so that a list is searched soonest.
     next: Vec<Vec<u32>>,
 }
 
-impl Ways {
+impl PacketPaths {
     fn new(links: usize) -> Self {
-        Self { fed_by: vec![NOBODY; links], next: vec![Vec::new(); links] }
+        Self { fed_by: vec![NO_FEEDER; links], next: vec![Vec::new(); links] }
     }
 
-    /// A packet comes from `feeder` ([`SEVERAL`]: an agent) and takes `link` ([`NOBODY`]: none).
-    fn show(&mut self, feeder: u32, link: u32) {
+    /// A packet comes from `feeder` ([`MANY_FEEDERS`]: an agent) and takes `link` ([`NO_FEEDER`]: none).
+    fn record_step(&mut self, feeder: u32, link: u32) {
         if let Some(next) = self.next.get_mut(feeder as usize) {
             if next.contains(&link) {
                 return;
             }
             next.push(link);
         }
-        if let Some(its) = self.fed_by.get_mut(link as usize) {
-            *its = if *its == NOBODY || *its == feeder { feeder } else { SEVERAL };
+        if let Some(feeder_of_link) = self.fed_by.get_mut(link as usize) {
+            *feeder_of_link = if *feeder_of_link == NO_FEEDER || *feeder_of_link == feeder {
+                feeder
+            } else {
+                MANY_FEEDERS
+            };
         }
     }
 }
 
 impl AnySimulation {
     /// Finds the hops that need no event, before the first event; none where each is `watched`.
-    pub(crate) fn find_ahead(&mut self, network: &Network, watched: bool) {
+    pub(crate) fn find_event_free_hops(&mut self, network: &Network, watched: bool) {
         let plain = network.links.iter().all(|it| it.conditioner.is_none() && it.ingress.is_none());
         let watched = watched || self.path_accounts.is_some();
         // Tables that change in time, and messages of routers, cannot be followed before the run.
@@ -74,61 +78,62 @@ impl AnySimulation {
         if watched || !plain || moving || slow || shared {
             return;
         }
-        let mut ways = Ways::new(self.links.len());
+        let mut paths = PacketPaths::new(self.links.len());
         for plan in &self.flows {
             let mut data = Packet::new(0, plan.dst_column, 0, 0, 0);
             (data.fec, data.dscp, data.ttl) = (plan.fec, plan.dscp, plan.ttl);
-            self.follow(plan.src, data, &mut ways);
-            if !matches!(plan.agents, Agents::Udp(_)) {
+            self.trace_paths(plan.src, data, &mut paths);
+            if !matches!(plan.agents, FlowAgents::Udp(_)) {
                 let mut ack = Packet::new(0, plan.src_column, 0, 0, 0);
                 (ack.fec, ack.dscp, ack.ttl) = (plan.fec_reverse, plan.dscp, plan.ttl);
-                self.follow(plan.dst, ack, &mut ways);
+                self.trace_paths(plan.dst, ack, &mut paths);
             }
         }
-        let mut fed_by = ways.fed_by;
+        let mut fed_by = paths.fed_by;
         for (index, link) in self.links.iter().enumerate() {
             if !link.plain || self.near_ends[index].is_some() {
-                fed_by[index] = SEVERAL;
+                fed_by[index] = MANY_FEEDERS;
             }
         }
         for probe in network.probes.iter().filter(|probe| watches_link(probe.measure)) {
-            fed_by[probe.target as usize] = SEVERAL;
+            fed_by[probe.target as usize] = MANY_FEEDERS;
         }
         for (index, link) in (0..).zip(&mut self.links) {
             // A link whose packets part keeps its events: what waits for one holds up the others.
-            let next = &ways.next[index as usize];
-            let leads = next.iter().all(|&next| next != NOBODY && fed_by[next as usize] == index);
+            let next = &paths.next[index as usize];
+            let leads =
+                next.iter().all(|&next| next != NO_FEEDER && fed_by[next as usize] == index);
             if leads && !next.is_empty() && link.far_end.is_none() && link.is_fifo() {
-                link.onward = Onward::Ahead;
+                link.onward = OnwardHop::Ahead;
             }
         }
-        self.ahead = Ahead { fed_by, horizon: network.run.warmup_ns };
+        self.ahead = EventFreeHops { fed_by, horizon: network.run.warmup_ns };
     }
 
     /// Follows the packets of a flow from where they are sent.
-    fn follow(&self, origin: u32, mut packet: Packet, ways: &mut Ways) {
-        let (mut node, mut feeder) = (origin, SEVERAL);
-        while let Some((link, _)) = self.step(node, &mut packet, feeder == SEVERAL) {
-            ways.show(feeder, link);
+    fn trace_paths(&self, origin: u32, mut packet: Packet, paths: &mut PacketPaths) {
+        let (mut node, mut feeder) = (origin, MANY_FEEDERS);
+        while let Some((link, _)) = self.next_link(node, &mut packet, feeder == MANY_FEEDERS) {
+            paths.record_step(feeder, link);
             (node, feeder) = (self.links[link as usize].to, link);
         }
-        ways.show(feeder, NOBODY);
+        paths.record_step(feeder, NO_FEEDER);
     }
 
     /// The link that a packet takes from `node` on, where it is `fresh` or came by a link, and the
     /// entry by which it goes into a path; its labels and its TTL change. None where it ends.
     #[inline(always)]
-    fn step(&self, node: u32, packet: &mut Packet, fresh: bool) -> Option<(u32, Option<u32>)> {
+    fn next_link(&self, node: u32, packet: &mut Packet, fresh: bool) -> Option<(u32, Option<u32>)> {
         let (mut counted, mut column) = (fresh, OWN_COLUMN);
         while !packet.labels.is_empty() {
             match self.tables.switch(node, packet, counted).ok()? {
-                Hop::Link(link, _) => return Some((link, None)),
-                Hop::Again(done, by) => (counted, column) = (done, by),
-                Hop::Bridge(_) => return None,
+                NextHop::Link(link, _) => return Some((link, None)),
+                NextHop::Again(done, by) => (counted, column) = (done, by),
+                NextHop::Bridge(_) => return None,
             }
         }
         let next = self.fib.next(node, packet.dst);
-        if next == LOCAL || !counted && packet.ttl <= 1 {
+        if next == LOCAL_DELIVERY || !counted && packet.ttl <= 1 {
             return None;
         }
         packet.ttl -= u8::from(!counted);
@@ -136,9 +141,9 @@ impl AnySimulation {
             if let Some(nhlfe) = self.tables.ftn(node, packet.fec, packet.dscp) {
                 let dscp = if column == OWN_COLUMN { packet.dscp } else { column };
                 match self.tables.label(node, nhlfe, packet, dscp).ok()? {
-                    Hop::Link(link, _) => return Some((link, Some(nhlfe))),
-                    Hop::Again(..) => {}
-                    Hop::Bridge(_) => return None,
+                    NextHop::Link(link, _) => return Some((link, Some(nhlfe))),
+                    NextHop::Again(..) => {}
+                    NextHop::Bridge(_) => return None,
                 }
             }
         }
@@ -147,15 +152,15 @@ impl AnySimulation {
 
     /// Takes the packet that a port has accepted last on as far as it needs no event.
     #[inline(never)]
-    pub(crate) fn go_ahead(&mut self, mut index: u32) {
+    pub(crate) fn forward_without_event(&mut self, mut index: u32) {
         loop {
             let link = &self.links[index as usize];
             // One before it waits for its arrival: so does this.
             let alone = link.arriving() == 1;
-            let next = if alone { self.take_ahead(index) } else { return };
+            let next = if alone { self.offer_without_event(index) } else { return };
             let Some(next) = next else { return self.await_arrival(index) };
             match self.links[next as usize].onward {
-                Onward::Ahead => index = next,
+                OnwardHop::Ahead => index = next,
                 _ => return self.await_first(next),
             }
         }
@@ -164,7 +169,7 @@ impl AnySimulation {
     /// Offers the next packet of a wire to the port it goes to, in the time of its arrival; the
     /// link of that port. None where it keeps its event.
     #[inline(always)]
-    fn take_ahead(&mut self, index: u32) -> Option<u32> {
+    fn offer_without_event(&mut self, index: u32) -> Option<u32> {
         let link = &self.links[index as usize];
         let departure = *link.wire.get(link.forwarded);
         let (at, id, node) = (departure.at + link.delay, departure.packet, link.to);
@@ -172,7 +177,7 @@ impl AnySimulation {
             return None;
         }
         let mut packet = self.arena[id];
-        let (next, path) = self.step(node, &mut packet, false)?;
+        let (next, path) = self.next_link(node, &mut packet, false)?;
         if self.ahead.fed_by[next as usize] != index {
             return None;
         }
@@ -204,17 +209,17 @@ impl AnySimulation {
     }
 
     /// The warm-up is over: what waited for its end goes ahead.
-    pub(crate) fn go_ahead_to_end(&mut self) {
+    pub(crate) fn forward_at_warm_up_end(&mut self) {
         self.ahead.horizon = self.end;
         for index in 0..self.links.len() as u32 {
-            if self.links[index as usize].onward != Onward::Ahead {
+            if self.links[index as usize].onward != OnwardHop::Ahead {
                 continue;
             }
             self.calendar.cancel(self.sources.arrivals + index);
             while self.links[index as usize].arriving() > 0 {
-                let Some(next) = self.take_ahead(index) else { break };
+                let Some(next) = self.offer_without_event(index) else { break };
                 match self.links[next as usize].onward {
-                    Onward::Ahead => self.go_ahead(next),
+                    OnwardHop::Ahead => self.forward_without_event(next),
                     _ => self.await_first(next),
                 }
             }

@@ -4,18 +4,18 @@ use trunkline_units::Time;
 
 /// An integral that is brought up to date before its number changes.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Area {
-    /// Up to `until` [packet ns].
+pub struct TimeIntegral {
+    /// Up to `updated_at` [packet ns].
     pub sum: i128,
-    until: Time,
+    updated_at: Time,
 }
 
-impl Area {
+impl TimeIntegral {
     /// `waiting` packets have waited since it was brought up to date last.
     #[inline(always)]
     pub fn add(&mut self, waiting: u32, now: Time) {
         // Without a branch on whether any waited, which is hard to predict.
-        self.sum += i128::from(u64::from(waiting) * (now - self.until));
-        self.until = now;
+        self.sum += i128::from(u64::from(waiting) * (now - self.updated_at));
+        self.updated_at = now;
     }
 }

@@ -6,24 +6,24 @@ mod port;
 
 pub(crate) use check::check_indices;
 
-use crate::ahead::Ahead;
+use crate::ahead::EventFreeHops;
 use crate::calendar::Calendar;
 use crate::control::Control;
-use crate::counters::{Delay, Drops, Totals};
+use crate::counters::{DelayStatistics, Drops, Totals};
 use crate::histogram::Pool;
 use crate::link::Link;
-use crate::lookahead::Lookahead;
+use crate::lookahead::PrefetchPipeline;
 use crate::mpls::Tables;
 use crate::network::{Agent, Measure, Network};
 use crate::observer::Observer;
 use crate::partition::Region;
 use crate::path_account::PathAccounts;
-use crate::probe::Sampler;
+use crate::probe::ProbeSampler;
 use crate::recovery::Recovery;
 use crate::route::{Edge, Fib};
 use crate::simulation::{
-    Agents, Baseline, FlowPlan, NearEnd, RunError, Simulation, Sources, BETWEEN_QUESTIONS, CENSUS,
-    END, WARM_UP,
+    Baseline, FlowAgents, FlowPlan, NearEnd, RunError, Simulation, Sources, CENSUS_SOURCE,
+    END_SOURCE, EVENTS_BETWEEN_STOP_CHECKS, WARM_UP_SOURCE,
 };
 use crate::transfers::Workloads;
 use link::{build_link, build_near_end};
@@ -44,9 +44,9 @@ impl<O: Observer> Simulation<O> {
     /// [`RunError::Invalid`] names the first index or parameter that cannot be.
     pub fn new(network: &Network, seed: u64, observer: O) -> Result<Self, RunError> {
         check_indices(network)?;
-        let mut simulation = Self::at_rest(network, seed, observer, routes(network))?;
+        let mut simulation = Self::new_unarmed(network, seed, observer, initial_routes(network))?;
         simulation.arm(network);
-        simulation.find_ahead(network, O::ACTIVE);
+        simulation.find_event_free_hops(network, O::ACTIVE);
         Ok(simulation)
     }
 
@@ -55,7 +55,7 @@ impl<O: Observer> Simulation<O> {
     ///
     /// # Errors
     /// As [`Self::new`].
-    pub(crate) fn at_rest(
+    pub(crate) fn new_unarmed(
         network: &Network,
         seed: u64,
         observer: O,
@@ -63,7 +63,7 @@ impl<O: Observer> Simulation<O> {
     ) -> Result<Self, RunError> {
         let (links, near_ends) = build_links(network, seed)?;
         let recovery = Recovery::new(network, seed);
-        let processors = crate::processing::of(network);
+        let processors = crate::processing::processors_of(network);
         let mut agents = AgentArrays::default();
         let control = Control::new(network, &recovery.lines, seed);
         let of_control = control.as_ref().map_or(0, |control| control.sources());
@@ -83,33 +83,33 @@ impl<O: Observer> Simulation<O> {
             fib,
             arena: Arena::new(agents.with_sack),
             totals: vec![Totals::default(); flows.len()],
-            delays: vec![Delay::default(); flows.len()],
+            delays: vec![DelayStatistics::default(); flows.len()],
             flows,
             senders: agents.senders,
             receivers: agents.receivers,
             handshakes: Vec::new(),
-            fresh_handshakes: fresh_handshakes(network),
+            fresh_handshakes: new_handshakes(network),
             datagrams: agents.datagrams,
             streams: agents.streams,
             workloads,
             pool: Pool::default(),
             drops: Drops::default(),
-            echoes: crate::echo::of(network),
+            echoes: crate::echo::echo_senders(network),
             path_accounts: PathAccounts::new(&network.paths),
             processors,
-            sampler: Sampler::new(&network.probes),
+            sampler: ProbeSampler::new(&network.probes),
             recovery,
             control,
             region: Region::default(),
-            ahead: Ahead::default(),
-            untimed_before: untimed_before(network, of_each),
+            ahead: EventFreeHops::default(),
+            untimed_before: event_free_before(network, of_each),
             census: Vec::new(),
             end: network.run.duration_ns,
-            lookahead: Lookahead::new(network.links.len()),
+            lookahead: PrefetchPipeline::new(network.links.len()),
             observer,
             at_warm_up: Baseline::default(),
             events: 0,
-            next_question: BETWEEN_QUESTIONS,
+            next_question: EVENTS_BETWEEN_STOP_CHECKS,
             events_per_instant: network.run.events_per_instant,
             node_names: network.nodes.iter().map(|node| node.name.clone()).collect(),
         })
@@ -117,8 +117,8 @@ impl<O: Observer> Simulation<O> {
 
     /// Schedules the first event of every source that has one here.
     pub(crate) fn arm(&mut self, network: &Network) {
-        self.calendar.schedule(END, network.run.duration_ns);
-        self.calendar.schedule(WARM_UP, network.run.warmup_ns);
+        self.calendar.schedule(END_SOURCE, network.run.duration_ns);
+        self.calendar.schedule(WARM_UP_SOURCE, network.run.warmup_ns);
         self.arm_census();
         self.arm_recovery();
         self.arm_control();
@@ -129,10 +129,10 @@ impl<O: Observer> Simulation<O> {
                 continue;
             }
             let first = match plan.agents {
-                Agents::Tcp(_) => plan.start,
-                Agents::Udp(agent) => self.datagrams[agent as usize].next_at(),
-                Agents::Transfers(index) => self.workloads.next_at(index),
-                Agents::Control(_) => NEVER,
+                FlowAgents::Tcp(_) => plan.start,
+                FlowAgents::Udp(agent) => self.datagrams[agent as usize].next_at(),
+                FlowAgents::Transfers(index) => self.workloads.next_at(index),
+                FlowAgents::Control(_) => NEVER,
             };
             // One whose start was put off beyond its stop never begins.
             if first < plan.stop {
@@ -156,18 +156,18 @@ fn build_links(network: &Network, seed: u64) -> Result<(Vec<Link>, NearEnds), Ru
 }
 
 /// The routes of a network before anything fails.
-pub(crate) fn routes(network: &Network) -> Fib {
-    let edges: Vec<Edge> = network.links.iter().map(edge).collect();
-    Fib::new(network.nodes.len(), &edges, &ends(network), network.routing.ecmp.is_some())
+pub(crate) fn initial_routes(network: &Network) -> Fib {
+    let edges: Vec<Edge> = network.links.iter().map(routing_edge).collect();
+    Fib::new(network.nodes.len(), &edges, &end_nodes(network), network.routing.ecmp.is_some())
 }
 
 /// A link as routing sees it.
-pub(crate) fn edge(link: &crate::network::Link) -> Edge {
+pub(crate) fn routing_edge(link: &crate::network::Link) -> Edge {
     Edge { from: link.from, to: link.to, metric: Some(link.metric) }
 }
 
 /// The nodes where packets end, in order; all of them where they signal.
-pub(crate) fn ends(network: &Network) -> Vec<u32> {
+pub(crate) fn end_nodes(network: &Network) -> Vec<u32> {
     if network.signalling.is_some() {
         return (0..network.nodes.len() as u32).collect();
     }
@@ -190,7 +190,7 @@ struct AgentArrays {
 
 impl AgentArrays {
     fn add_all(&mut self, network: &Network, seed: u64, sources: &Sources) -> Vec<FlowPlan> {
-        let ends = ends(network);
+        let ends = end_nodes(network);
         let mut plans = Vec::with_capacity(network.flows.len());
         let run = (network.run.duration_ns, seed);
         for (index, flow) in (0..).zip(&network.flows) {
@@ -220,21 +220,25 @@ impl AgentArrays {
                 };
                 let agents = if flow.transfers.is_some() {
                     self.workloads += 1;
-                    Agents::Transfers(self.workloads - 1)
+                    FlowAgents::Transfers(self.workloads - 1)
                 } else {
                     self.senders.push(tcp::Sender::new(config));
                     self.receivers.push(tcp::Receiver::new(config));
-                    Agents::Tcp(self.senders.len() as u32 - 1)
+                    FlowAgents::Tcp(self.senders.len() as u32 - 1)
                 };
                 (agents, config.ack_bytes, ecn)
             }
             Agent::Udp(config) => {
                 self.datagrams.push(udp::Source::new(config, start, duration));
-                (Agents::Udp(self.datagrams.len() as u32 - 1), config.header_bytes, Ecn::NotCapable)
+                (
+                    FlowAgents::Udp(self.datagrams.len() as u32 - 1),
+                    config.header_bytes,
+                    Ecn::NotCapable,
+                )
             }
             Agent::Control(config) => {
                 self.protocols += 1;
-                (Agents::Control(self.protocols - 1), config.header_bytes, Ecn::NotCapable)
+                (FlowAgents::Control(self.protocols - 1), config.header_bytes, Ecn::NotCapable)
             }
         };
         self.streams.push(RandomStream::new(seed, &element, "agent"));
@@ -251,7 +255,7 @@ impl AgentArrays {
             ttl: flow.ttl,
             ecn,
             all_capable: exact,
-            overhead: overhead as u16,
+            header_bytes: overhead as u16,
             start,
             stop: flow.stop_ns.unwrap_or(NEVER),
             stream: self.streams.len() as u32 - 1,
@@ -260,30 +264,30 @@ impl AgentArrays {
                 Agent::Tcp(config) if config.connect => flag::SETUP,
                 _ => 0,
             },
-            late_from: late_from(flow),
+            late_from: late_threshold(flow),
             wakes: [0; 2],
         }
     }
 }
 
 /// By flow; those of flows with the same agent are one.
-fn fresh_handshakes(network: &Network) -> Vec<Option<Arc<tcp::Handshake>>> {
+fn new_handshakes(network: &Network) -> Vec<Option<Arc<tcp::Handshake>>> {
     let mut fresh: Vec<Option<Arc<tcp::Handshake>>> = Vec::new();
     for (index, flow) in network.flows.iter().enumerate() {
         let before = index.checked_sub(1).map(|before| &network.flows[before].agent);
-        let its = match (&*flow.agent, before) {
+        let handshake = match (&*flow.agent, before) {
             (_, Some(before)) if Arc::ptr_eq(&flow.agent, before) => fresh[index - 1].clone(),
             (Agent::Tcp(config), _) if config.connect => {
                 Some(Arc::new(tcp::Handshake::new(config)))
             }
             _ => None,
         };
-        fresh.push(its);
+        fresh.push(handshake);
     }
     fresh
 }
 
-fn late_from(flow: &crate::network::Flow) -> Span {
+fn late_threshold(flow: &crate::network::Flow) -> Span {
     match (&flow.call, &flow.echo) {
         (_, Some(_)) => 0,
         (Some(call), None) => call.playout_ns + 1,
@@ -301,7 +305,7 @@ fn start_delay(below: Span, seed: u64, element: &str) -> Time {
 fn number_sources(network: &Network, of_each: [u32; 3]) -> Sources {
     let (links, flows) = (network.links.len() as u32, network.flows.len() as u32);
     let [of_recovery, of_control, of_processors] = of_each;
-    let recovery = CENSUS + 1;
+    let recovery = CENSUS_SOURCE + 1;
     let control = recovery + of_recovery;
     let processors = control + of_control;
     let probes = processors + of_processors;
@@ -334,7 +338,7 @@ fn invalid(why: String) -> RunError {
 
 /// Until when the ends of transmissions may go without events: not where anything that comes before
 /// them at one instant offers packets to ports, cuts links or reads averages.
-fn untimed_before(network: &Network, sources: [u32; 3]) -> Time {
+fn event_free_before(network: &Network, sources: [u32; 3]) -> Time {
     let reads = network.probes.iter().any(|probe| probe.measure == Measure::QueueAverage);
     match sources {
         [0, 0, 0] if !reads => network.run.warmup_ns.max(1),

@@ -11,19 +11,19 @@
 
 mod marks;
 
-use marks::Marks;
+use marks::OccupiedSlots;
 use trunkline_units::{fetch, Span, Time, NEVER};
 
 /// Index of an event source.
 pub type Source = u32;
 
-const NIL: u32 = u32::MAX;
+const NO_SOURCE: u32 = u32::MAX;
 /// `next` of a source that is in no bucket.
 const DETACHED: u32 = u32::MAX - 1;
 /// Blocks on the second wheel; later ones share its slots.
 const BLOCKS: usize = 1 << 12;
-/// How many events ahead [`Calendar::upcoming`] looks, about.
-const AHEAD: u64 = 12;
+/// How many events ahead [`Calendar::peek_upcoming`] looks, about.
+const LOOKED_AHEAD_EVENTS: u64 = 12;
 
 /// Where a source stands: both words are read together, so they share a cache line.
 #[derive(Clone, Copy, Debug)]
@@ -51,11 +51,11 @@ pub struct Calendar {
     /// Last source of each list of two or more.
     tails: Vec<u32>,
     entries: Vec<Entry>,
-    used: Marks,
+    used: OccupiedSlots,
     /// Blocks beyond the horizon; an event that was moved since is stale and skipped.
     blocks: Vec<Vec<(Time, Source)>>,
-    used_blocks: Marks,
-    /// The bucket `upcoming` named last, and how far ahead of the clock it may look.
+    used_blocks: OccupiedSlots,
+    /// The bucket `peek_upcoming` named last, and how far ahead of the clock it may look.
     cursor: u64,
     reach: u64,
     /// Events served in this block, and its bucket in which counting began.
@@ -78,14 +78,14 @@ impl Calendar {
             next_block: 1 << block_shift,
             horizon: 2 << block_shift,
             block_shift,
-            heads: vec![NIL; slots],
-            tails: vec![NIL; slots],
+            heads: vec![NO_SOURCE; slots],
+            tails: vec![NO_SOURCE; slots],
             entries: vec![Entry { due: NEVER, next: DETACHED }; sources],
-            used: Marks::new(slots),
+            used: OccupiedSlots::new(slots),
             blocks: vec![Vec::new(); BLOCKS],
-            used_blocks: Marks::new(BLOCKS),
+            used_blocks: OccupiedSlots::new(BLOCKS),
             cursor: 0,
-            reach: AHEAD,
+            reach: LOOKED_AHEAD_EVENTS,
             served: 0,
             counted_from: 0,
         }
@@ -120,7 +120,7 @@ impl Calendar {
         let bucket = at >> self.shift;
         debug_assert!(bucket >= self.current, "an event is not scheduled in the past");
         if bucket < self.horizon {
-            self.link(source, at);
+            self.insert_into_bucket(source, at);
         } else {
             self.schedule_far(source, at);
         }
@@ -158,7 +158,7 @@ impl Calendar {
             cursor = self.entries[cursor as usize].next;
         }
         self.entries[cursor as usize].next = next;
-        if next == NIL {
+        if next == NO_SOURCE {
             self.tails[slot] = cursor;
         }
     }
@@ -169,7 +169,7 @@ impl Calendar {
         let slot = loop {
             match self.used.first_from(self.current as usize & self.mask) {
                 Some(slot) => break slot,
-                None => self.turn()?,
+                None => self.turn_to_next_block()?,
             }
         };
         let ahead = (slot.wrapping_sub(self.current as usize)) & self.mask;
@@ -185,10 +185,10 @@ impl Calendar {
     }
 
     /// A source whose event comes soon, each about once: asked once an event, it keeps some
-    /// `AHEAD` events ahead of the clock. It may be wrong: it is for fetching what an event will
+    /// `LOOKED_AHEAD_EVENTS` events ahead of the clock. It may be wrong: it is for fetching what an event will
     /// need.
     #[inline(always)]
-    pub fn upcoming(&mut self) -> Option<Source> {
+    pub fn peek_upcoming(&mut self) -> Option<Source> {
         self.served += 1;
         let cursor = self.cursor.max(self.current);
         let slot = self.used.first_from((cursor + 1) as usize & self.mask)?;
@@ -210,14 +210,14 @@ impl Calendar {
 
     /// Enters an event in its bucket's list.
     #[inline(always)]
-    fn link(&mut self, source: Source, at: Time) {
+    fn insert_into_bucket(&mut self, source: Source, at: Time) {
         let slot = (at >> self.shift) as usize & self.mask;
         let head = self.heads[slot];
-        if head == NIL {
+        if head == NO_SOURCE {
             self.used.set(slot);
         } else if !self.precedes(source, at, head) {
-            return self.link_behind(slot, source, at);
-        } else if self.entries[head as usize].next == NIL {
+            return self.insert_behind_first(slot, source, at);
+        } else if self.entries[head as usize].next == NO_SOURCE {
             self.tails[slot] = head;
         }
         self.heads[slot] = source;
@@ -233,9 +233,9 @@ impl Calendar {
     /// Enters an event in its place behind the first of a bucket. Many that are due at one instant
     /// mostly come in their order: the last is asked first.
     #[inline]
-    fn link_behind(&mut self, slot: usize, source: Source, at: Time) {
+    fn insert_behind_first(&mut self, slot: usize, source: Source, at: Time) {
         let mut before = self.heads[slot];
-        if self.entries[before as usize].next != NIL {
+        if self.entries[before as usize].next != NO_SOURCE {
             let tail = self.tails[slot];
             if !self.precedes(source, at, tail) {
                 before = tail;
@@ -243,7 +243,7 @@ impl Calendar {
         }
         let next = loop {
             let next = self.entries[before as usize].next;
-            if next == NIL {
+            if next == NO_SOURCE {
                 self.tails[slot] = source;
                 break next;
             }
@@ -259,7 +259,7 @@ impl Calendar {
     #[inline(always)]
     fn set_head(&mut self, slot: usize, source: u32) {
         self.heads[slot] = source;
-        if source == NIL {
+        if source == NO_SOURCE {
             self.used.clear(slot);
         }
     }
@@ -268,11 +268,12 @@ impl Calendar {
     #[cold]
     fn enter_block(&mut self) {
         let elapsed = self.current - self.counted_from;
-        self.reach = (AHEAD * elapsed / self.served.max(1)).clamp(AHEAD, self.mask as u64 / 4);
+        self.reach = (LOOKED_AHEAD_EVENTS * elapsed / self.served.max(1))
+            .clamp(LOOKED_AHEAD_EVENTS, self.mask as u64 / 4);
         (self.served, self.counted_from) = (0, self.current);
         let block = self.current >> self.block_shift;
         self.set_block(block);
-        self.bring_near(block + 1);
+        self.move_block_to_first_wheel(block + 1);
     }
 
     fn set_block(&mut self, block: u64) {
@@ -281,23 +282,23 @@ impl Calendar {
     }
 
     /// Whether an event of a block still holds.
-    fn waits(entries: &[Entry], at: Time, source: Source) -> bool {
+    fn is_still_due(entries: &[Entry], at: Time, source: Source) -> bool {
         let entry = entries[source as usize];
         entry.due == at && entry.next == DETACHED
     }
 
     /// Moves the events of a block to the first wheel.
-    fn bring_near(&mut self, block: u64) {
+    fn move_block_to_first_wheel(&mut self, block: u64) {
         let slot = block as usize % BLOCKS;
         let mut waiting = std::mem::take(&mut self.blocks[slot]);
         waiting.retain(|&(at, source)| {
             // What is of a later turn of the wheel stays.
-            let here = self.block_of(at) == block;
-            let holds = Self::waits(&self.entries, at, source);
-            if here && holds {
-                self.link(source, at);
+            let is_in_block = self.block_of(at) == block;
+            let holds = Self::is_still_due(&self.entries, at, source);
+            if is_in_block && holds {
+                self.insert_into_bucket(source, at);
             }
-            holds && !here
+            holds && !is_in_block
         });
         if waiting.is_empty() {
             self.used_blocks.clear(slot);
@@ -308,13 +309,13 @@ impl Calendar {
     /// The first wheel is empty: turns it to the block of the earliest event. `None` if there is
     /// no event.
     #[cold]
-    fn turn(&mut self) -> Option<()> {
+    fn turn_to_next_block(&mut self) -> Option<()> {
         let block = self.earliest_block()?;
         self.current = block << self.block_shift;
         self.counted_from = self.current;
         self.set_block(block);
-        self.bring_near(block);
-        self.bring_near(block + 1);
+        self.move_block_to_first_wheel(block);
+        self.move_block_to_first_wheel(block + 1);
         Some(())
     }
 
@@ -329,7 +330,7 @@ impl Calendar {
                 break;
             }
             let entries = &self.entries;
-            self.blocks[slot].retain(|&(at, source)| Self::waits(entries, at, source));
+            self.blocks[slot].retain(|&(at, source)| Self::is_still_due(entries, at, source));
             if self.blocks[slot].is_empty() {
                 self.used_blocks.clear(slot);
             } else if self.blocks[slot].iter().any(|&(at, _)| self.block_of(at) == block) {

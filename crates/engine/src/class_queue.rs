@@ -1,9 +1,9 @@
 //! A class of a port: its queue, or its queues by flow, and its counters.
 
-use crate::area::Area;
+use crate::area::TimeIntegral;
 use crate::dual_queue::DualQueue;
 use crate::flow_queue::FlowQueues;
-use crate::queue::{Gate, Offer, QueueCounters, Waiting};
+use crate::queue::{QueueCounters, QueueDecision, QueueGate, WaitingPacket};
 use crate::ring::Ring;
 use trunkline_packet::Packet;
 use trunkline_port::aqm::{Arrival, HeadPacket, QueueBacklog};
@@ -11,9 +11,9 @@ use trunkline_units::Time;
 
 /// Where the packets of a class wait.
 #[derive(Clone, Debug)]
-enum Store {
+enum QueueKind {
     /// In order of arrival.
-    One { queue: Ring<Waiting>, bytes: u64 },
+    One { queue: Ring<WaitingPacket>, bytes: u64 },
     /// In a queue for each flow.
     Flows(Box<FlowQueues>),
     /// In two, by the ECN field.
@@ -23,59 +23,59 @@ enum Store {
 /// One class.
 #[derive(Clone, Debug)]
 pub struct ClassQueue {
-    store: Store,
-    gate: Gate,
+    store: QueueKind,
+    gate: QueueGate,
     /// Counters since the warm-up.
     pub counters: QueueCounters,
     /// Integral of the packets waiting over time [packet ns].
-    pub area: Area,
+    pub area: TimeIntegral,
 }
 
 impl ClassQueue {
     /// An empty class with one queue, or with one for each flow behind the `gate`.
     #[must_use]
-    pub fn new(gate: Gate, flows: Option<FlowQueues>) -> Self {
+    pub fn new(gate: QueueGate, flows: Option<FlowQueues>) -> Self {
         let store = match flows {
-            Some(flows) => Store::Flows(Box::new(flows)),
-            None => Store::One { queue: Ring::new(8), bytes: 0 },
+            Some(flows) => QueueKind::Flows(Box::new(flows)),
+            None => QueueKind::One { queue: Ring::new(8), bytes: 0 },
         };
-        Self { store, gate, counters: QueueCounters::default(), area: Area::default() }
+        Self { store, gate, counters: QueueCounters::default(), area: TimeIntegral::default() }
     }
 
     /// An empty class whose packets wait in two queues behind the `gate`.
     #[must_use]
-    pub fn dual(gate: Gate, queues: DualQueue) -> Self {
-        Self { store: Store::Dual(Box::new(queues)), ..Self::new(gate, None) }
+    pub fn dual(gate: QueueGate, queues: DualQueue) -> Self {
+        Self { store: QueueKind::Dual(Box::new(queues)), ..Self::new(gate, None) }
     }
 
     /// Brings the integral of waiting packets up to `now`.
     pub fn close_area(&mut self, now: Time) {
-        self.area.add(self.held().packets, now);
+        self.area.add(self.stored_backlog().packets, now);
     }
 
     /// Packets waiting, oldest first in each queue.
-    pub fn waiting(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {
+    pub fn waiting(&self) -> Box<dyn Iterator<Item = &WaitingPacket> + '_> {
         match &self.store {
-            Store::One { queue, .. } => Box::new(queue.iter()),
-            Store::Flows(flows) => Box::new(flows.iter()),
-            Store::Dual(queues) => Box::new(queues.iter()),
+            QueueKind::One { queue, .. } => Box::new(queue.iter()),
+            QueueKind::Flows(flows) => Box::new(flows.iter()),
+            QueueKind::Dual(queues) => Box::new(queues.iter()),
         }
     }
 
     /// Notes how many wait now.
     #[inline]
     pub fn count_waiting(&mut self) {
-        self.counters.waiting_max = self.counters.waiting_max.max(self.held().packets);
+        self.counters.waiting_max = self.counters.waiting_max.max(self.stored_backlog().packets);
     }
 
     /// What waits.
     #[inline]
     #[must_use]
-    pub fn held(&self) -> QueueBacklog {
+    pub fn stored_backlog(&self) -> QueueBacklog {
         match &self.store {
-            Store::One { queue, bytes } => QueueBacklog { packets: queue.len(), bytes: *bytes },
-            Store::Flows(flows) => flows.held(),
-            Store::Dual(queues) => queues.held(),
+            QueueKind::One { queue, bytes } => QueueBacklog { packets: queue.len(), bytes: *bytes },
+            QueueKind::Flows(flows) => flows.stored_backlog(),
+            QueueKind::Dual(queues) => queues.stored_backlog(),
         }
     }
 
@@ -83,13 +83,13 @@ impl ClassQueue {
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.held().packets == 0
+        self.stored_backlog().packets == 0
     }
 
     /// The backlog as the limit counts it, with a packet of `in_service` bytes in service.
     #[must_use]
     pub fn backlog(&self, in_service: u32) -> QueueBacklog {
-        let mut backlog = self.held();
+        let mut backlog = self.stored_backlog();
         if self.gate.counts_in_service() && in_service > 0 {
             backlog.packets += 1;
             backlog.bytes += u64::from(in_service);
@@ -101,9 +101,9 @@ impl ClassQueue {
     #[inline]
     pub fn head(&mut self, now: Time) -> Option<u32> {
         match &mut self.store {
-            Store::One { queue, .. } => queue.front().map(|waiting| waiting.bytes),
-            Store::Flows(flows) => flows.head(now),
-            Store::Dual(queues) => queues.head(),
+            QueueKind::One { queue, .. } => queue.front().map(|waiting| waiting.bytes),
+            QueueKind::Flows(flows) => flows.head(now),
+            QueueKind::Dual(queues) => queues.head(),
         }
     }
 
@@ -117,20 +117,26 @@ impl ClassQueue {
     #[inline]
     pub fn flow_of(&mut self, packet: &Packet) -> u16 {
         match &mut self.store {
-            Store::One { .. } => 0,
-            Store::Flows(flows) => flows.queue_of(packet),
-            Store::Dual(_) => DualQueue::side_of(packet),
+            QueueKind::One { .. } => 0,
+            QueueKind::Flows(flows) => flows.queue_of(packet),
+            QueueKind::Dual(_) => DualQueue::side_of(packet),
         }
     }
 
     /// Judges an arrival; `idle` says that nothing is before it.
     #[inline]
-    pub fn admit(&mut self, flow: u16, arrival: &Arrival, idle: bool, can_mark: bool) -> Offer {
-        let Store::Flows(flows) = &mut self.store else {
+    pub fn admit(
+        &mut self,
+        flow: u16,
+        arrival: &Arrival,
+        idle: bool,
+        can_mark: bool,
+    ) -> QueueDecision {
+        let QueueKind::Flows(flows) = &mut self.store else {
             return self.gate.admit(arrival, idle, can_mark);
         };
         if flows.refuses_when_full() {
-            if let refused @ Offer::Dropped(_) = self.gate.admit(arrival, idle, can_mark) {
+            if let refused @ QueueDecision::Dropped(_) = self.gate.admit(arrival, idle, can_mark) {
                 return refused;
             }
         }
@@ -140,16 +146,16 @@ impl ClassQueue {
     /// Whether an AQM watches the class as one queue.
     #[inline(always)]
     #[must_use]
-    pub fn has_judge(&self) -> bool {
-        self.gate.has_judge()
+    pub fn has_aqm(&self) -> bool {
+        self.gate.has_aqm()
     }
 
     /// Lets a packet through an empty class that judges nothing, without storing it.
     #[inline(always)]
-    pub fn pass(&mut self, bytes: u32) -> bool {
-        let Store::One { .. } = self.store else { return false };
+    pub fn count_passed(&mut self, bytes: u32) -> bool {
+        let QueueKind::One { .. } = self.store else { return false };
         let passes =
-            !self.gate.has_judge() && self.gate.has_room(QueueBacklog::default(), bytes, true);
+            !self.gate.has_aqm() && self.gate.has_room(QueueBacklog::default(), bytes, true);
         if passes {
             self.counters.enter(bytes);
             self.counters.started += 1;
@@ -159,53 +165,53 @@ impl ClassQueue {
 
     /// Stores a packet that was let in.
     #[inline]
-    pub fn push(&mut self, flow: u16, waiting: Waiting) {
-        self.close_area(waiting.since);
+    pub fn push(&mut self, flow: u16, waiting: WaitingPacket) {
+        self.close_area(waiting.joined_at);
         self.counters.enter(waiting.bytes);
         match &mut self.store {
-            Store::One { queue, bytes } => {
+            QueueKind::One { queue, bytes } => {
                 queue.push(waiting);
                 *bytes += u64::from(waiting.bytes);
                 self.gate.on_enqueue(waiting.bytes, waiting.precedence);
             }
-            Store::Flows(flows) => flows.push(flow, waiting),
-            Store::Dual(queues) => queues.push(flow, waiting),
+            QueueKind::Flows(flows) => flows.push(flow, waiting),
+            QueueKind::Dual(queues) => queues.push(flow, waiting),
         }
     }
 
     /// Cuts the longest flow where all of them together exceed the limit.
     #[inline]
-    pub fn shed(&mut self, now: Time, mut dropped: impl FnMut(Waiting)) {
-        let Store::Flows(flows) = &mut self.store else { return };
-        if self.gate.is_within(flows.held()) {
+    pub fn drop_overflow(&mut self, now: Time, mut dropped: impl FnMut(WaitingPacket)) {
+        let QueueKind::Flows(flows) = &mut self.store else { return };
+        if self.gate.is_within(flows.stored_backlog()) {
             return;
         }
-        self.area.add(flows.held().packets, now);
+        self.area.add(flows.stored_backlog().packets, now);
         let counters = &mut self.counters;
-        flows.shed(now, |waiting| {
-            counters.discard(waiting.bytes, now - waiting.since);
+        flows.drop_overflow(now, |waiting| {
+            counters.discard(waiting.bytes, now - waiting.joined_at);
             dropped(waiting);
         });
     }
 
     /// Takes the packet to be sent next, which is then sent, or dropped.
     #[inline]
-    pub fn take(&mut self, now: Time) -> (Waiting, Offer) {
+    pub fn take(&mut self, now: Time) -> (WaitingPacket, QueueDecision) {
         self.close_area(now);
-        let taken = match &mut self.store {
-            Store::One { queue, bytes } => queue.pop().map(|waiting| {
+        let departure = match &mut self.store {
+            QueueKind::One { queue, bytes } => queue.pop().map(|waiting| {
                 *bytes -= u64::from(waiting.bytes);
                 let left = QueueBacklog { packets: queue.len(), bytes: *bytes };
-                (waiting, release(&mut self.gate, &waiting, now, left))
+                (waiting, release_head(&mut self.gate, &waiting, now, left))
             }),
-            Store::Flows(flows) => flows.take(now),
-            Store::Dual(queues) => queues.take(now),
+            QueueKind::Flows(flows) => flows.take(now),
+            QueueKind::Dual(queues) => queues.take(now),
         };
-        let Some((waiting, offer)) = taken else {
+        let Some((waiting, offer)) = departure else {
             unreachable!("a scheduler chooses among classes that have a packet")
         };
-        let wait = now - waiting.since;
-        if let Offer::Queued { .. } = offer {
+        let wait = now - waiting.joined_at;
+        if let QueueDecision::Queued { .. } = offer {
             self.counters.wait(wait);
             self.counters.started += 1;
         } else {
@@ -217,8 +223,8 @@ impl ClassQueue {
     /// A packet of the class has been sent, to its last bit.
     #[inline]
     pub fn on_served(&mut self, now: Time, bytes: u32, precedence: u8) {
-        if let (true, Store::One { .. }) = (self.gate.counts_in_service(), &self.store) {
-            let left = self.held();
+        if let (true, QueueKind::One { .. }) = (self.gate.counts_in_service(), &self.store) {
+            let left = self.stored_backlog();
             self.gate.on_departure(now, bytes, precedence, left);
         }
     }
@@ -230,20 +236,20 @@ impl ClassQueue {
     }
 
     /// Takes a packet that is lost with the link.
-    pub fn lose_next(&mut self, now: Time) -> Option<Waiting> {
+    pub fn take_lost(&mut self, now: Time) -> Option<WaitingPacket> {
         self.close_area(now);
         let waiting = match &mut self.store {
-            Store::One { queue, bytes } => {
+            QueueKind::One { queue, bytes } => {
                 let waiting = queue.pop()?;
                 *bytes -= u64::from(waiting.bytes);
                 let left = QueueBacklog { packets: queue.len(), bytes: *bytes };
                 self.gate.on_departure(now, waiting.bytes, waiting.precedence, left);
                 waiting
             }
-            Store::Flows(flows) => flows.lose_next(now)?,
-            Store::Dual(queues) => queues.lose_next(now)?,
+            QueueKind::Flows(flows) => flows.take_lost(now)?,
+            QueueKind::Dual(queues) => queues.take_lost(now)?,
         };
-        self.counters.wait(now - waiting.since);
+        self.counters.wait(now - waiting.joined_at);
         self.counters.started += 1;
         self.counters.lose(waiting.bytes);
         Some(waiting)
@@ -252,10 +258,15 @@ impl ClassQueue {
 
 /// Asks the gate of the only queue about its head, and tells it of the departure.
 #[inline]
-fn release(gate: &mut Gate, waiting: &Waiting, now: Time, left: QueueBacklog) -> Offer {
-    let Waiting { bytes, precedence, can_mark, since, .. } = *waiting;
+fn release_head(
+    gate: &mut QueueGate,
+    waiting: &WaitingPacket,
+    now: Time,
+    left: QueueBacklog,
+) -> QueueDecision {
+    let WaitingPacket { bytes, precedence, can_mark, joined_at: since, .. } = *waiting;
     let offer = gate.release(&HeadPacket { now, since, bytes, precedence, left, can_mark });
-    if !gate.counts_in_service() || matches!(offer, Offer::Dropped(_)) {
+    if !gate.counts_in_service() || matches!(offer, QueueDecision::Dropped(_)) {
         gate.on_departure(now, bytes, precedence, left);
     }
     offer

@@ -4,7 +4,7 @@ mod cut;
 
 use crate::class_queue::ClassQueue;
 use crate::classifier::{Assignment, Classifier};
-use crate::queue::{Offer, Waiting};
+use crate::queue::{QueueDecision, WaitingPacket};
 use trunkline_packet::{Cause, Packet, PacketId};
 use trunkline_port::aqm::{Arrival, QueueBacklog};
 use trunkline_port::sched::{ClassHeads, Discipline, Sched, SchedulerChoice};
@@ -36,7 +36,7 @@ pub struct InService {
 
 /// A packet that was let in and then dropped.
 #[derive(Clone, Copy, Debug)]
-pub struct Discarded {
+pub struct DiscardedPacket {
     /// The packet.
     pub packet: PacketId,
     /// Its bytes on the wire.
@@ -49,7 +49,7 @@ pub struct Discarded {
 
 /// What the transmitter does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum NextTransmission {
     /// Sends a packet.
     Send {
         /// Of this many bytes.
@@ -65,7 +65,7 @@ pub enum Next {
 
 /// Classifier, classes and scheduler of a port.
 #[derive(Clone, Debug)]
-pub struct Classful {
+pub struct ClassfulPort {
     /// Which class a packet joins.
     pub classifier: Classifier,
     /// Classes by index.
@@ -78,7 +78,7 @@ pub struct Classful {
     /// The packet being transmitted.
     pub in_service: Option<InService>,
     /// What was dropped from a queue and is still to be reported to the network.
-    pub discarded: Vec<Discarded>,
+    pub discarded: Vec<DiscardedPacket>,
     /// Packets waiting in all classes.
     waiting: u32,
     /// Whether the end of the transmission has an event, or that of a wait.
@@ -87,7 +87,7 @@ pub struct Classful {
     forgets: bool,
 }
 
-impl Classful {
+impl ClassfulPort {
     /// An idle port.
     #[must_use]
     pub fn new(classifier: Classifier, classes: Vec<ClassQueue>, scheduler: Sched) -> Self {
@@ -122,7 +122,7 @@ impl Classful {
 
     /// What was put on the wire ahead of time and has left by now is no longer in service.
     #[inline(always)]
-    pub fn settle(&mut self, now: Time) {
+    pub fn finish_departed(&mut self, now: Time) {
         let until = self.in_service.as_ref().and_then(|service| service.until);
         if let (false, Some(until)) = (self.timed, until) {
             if until <= now {
@@ -140,7 +140,7 @@ impl Classful {
     pub fn pass(&mut self, packet: PacketId, bytes: u32, assignment: Assignment) -> bool {
         let Assignment { class, precedence } = assignment;
         let passes =
-            self.forgets && self.is_clear() && self.classes[usize::from(class)].pass(bytes);
+            self.forgets && self.is_clear() && self.classes[usize::from(class)].count_passed(bytes);
         if passes {
             self.in_service = Some(InService { packet, class, bytes, precedence, until: None });
         }
@@ -155,7 +155,7 @@ impl Classful {
         bytes: u32,
         assignment: Assignment,
         can_mark: bool,
-    ) -> Offer {
+    ) -> QueueDecision {
         let Assignment { class, precedence } = assignment;
         let in_service = match &self.in_service {
             Some(service) if service.class == class => service.bytes,
@@ -167,11 +167,14 @@ impl Classful {
         let flow = entry.flow_of(packet.1);
         let arrival = Arrival { now, bytes, precedence, backlog: entry.backlog(in_service) };
         let offer = entry.admit(flow, &arrival, idle && was_empty, can_mark);
-        if let Offer::Dropped(_) = offer {
+        if let QueueDecision::Dropped(_) = offer {
             entry.counters.refuse(bytes);
             return offer;
         }
-        entry.push(flow, Waiting { packet: packet.0, bytes, precedence, can_mark, since: now });
+        entry.push(
+            flow,
+            WaitingPacket { packet: packet.0, bytes, precedence, can_mark, joined_at: now },
+        );
         self.waiting += 1;
         if idle {
             self.joined = class; // it may be sent at once: `start_next` knows
@@ -180,9 +183,9 @@ impl Classful {
         }
         self.scheduler.on_enqueue(class, bytes, was_empty, now);
         let before = self.discarded.len();
-        entry.shed(now, |Waiting { packet, bytes, precedence, .. }| {
+        entry.drop_overflow(now, |WaitingPacket { packet, bytes, precedence, .. }| {
             let place = Assignment { class, precedence };
-            self.discarded.push(Discarded { packet, bytes, place, cause: Cause::QueueFull });
+            self.discarded.push(DiscardedPacket { packet, bytes, place, cause: Cause::QueueFull });
         });
         let (now_empty, shed) = (entry.is_empty(), self.discarded.len() - before);
         self.waiting -= shed as u32;
@@ -193,31 +196,31 @@ impl Classful {
     }
 
     /// Takes the next packet for transmission. The transmitter must be at rest.
-    pub fn start_next(&mut self, now: Time) -> Next {
+    pub fn start_next(&mut self, now: Time) -> NextTransmission {
         let next = loop {
             let class = match self.scheduler.choose(&mut HeadSizes(&mut self.classes, now), now) {
-                SchedulerChoice::Idle => break Next::Rest,
-                SchedulerChoice::Wait(until) => break Next::Wait(until.max(now + 1)),
+                SchedulerChoice::Idle => break NextTransmission::Rest,
+                SchedulerChoice::Wait(until) => break NextTransmission::Wait(until.max(now + 1)),
                 SchedulerChoice::Class(class) => class,
             };
             let entry = &mut self.classes[usize::from(class)];
-            let (Waiting { packet, bytes, precedence, .. }, offer) = entry.take(now);
+            let (WaitingPacket { packet, bytes, precedence, .. }, offer) = entry.take(now);
             let now_empty = entry.is_empty();
             self.waiting -= 1;
             match offer {
-                Offer::Queued { mark } => {
+                QueueDecision::Queued { mark } => {
                     self.scheduler.on_dequeue(class, bytes, now_empty, now);
                     let until = None;
                     self.in_service = Some(InService { packet, class, bytes, precedence, until });
-                    break Next::Send { bytes, mark };
+                    break NextTransmission::Send { bytes, mark };
                 }
-                Offer::Dropped(cause) => {
+                QueueDecision::Dropped(cause) => {
                     if now_empty {
                         entry.on_idle(now);
                     }
                     self.scheduler.on_discard(class, now_empty);
                     let place = Assignment { class, precedence };
-                    self.discarded.push(Discarded { packet, bytes, place, cause });
+                    self.discarded.push(DiscardedPacket { packet, bytes, place, cause });
                 }
             }
         };
@@ -229,7 +232,7 @@ impl Classful {
     pub fn finish(&mut self, now: Time) -> Option<InService> {
         let service = self.in_service.take()?;
         let entry = &mut self.classes[usize::from(service.class)];
-        if entry.has_judge() {
+        if entry.has_aqm() {
             entry.on_served(now, service.bytes, service.precedence);
             if entry.is_empty() {
                 entry.on_idle(now);
@@ -240,10 +243,10 @@ impl Classful {
 
     /// Packets in the port, the one in service included.
     #[must_use]
-    pub fn in_port(&self) -> QueueBacklog {
+    pub fn port_backlog(&self) -> QueueBacklog {
         let mut total = QueueBacklog::default();
         for class in &self.classes {
-            let held = class.held();
+            let held = class.stored_backlog();
             total.packets += held.packets;
             total.bytes += held.bytes;
         }
@@ -256,8 +259,8 @@ impl Classful {
 
     /// Packets and bytes waiting in one class.
     #[must_use]
-    pub fn in_class(&self, class: u16) -> QueueBacklog {
-        self.classes[usize::from(class)].held()
+    pub fn class_backlog(&self, class: u16) -> QueueBacklog {
+        self.classes[usize::from(class)].stored_backlog()
     }
 
     /// Average that a class's AQM keeps, or that of one of its precedences.
@@ -267,9 +270,11 @@ impl Classful {
     }
 
     /// Bytes and drop precedence of each packet waiting in a class (none: any).
-    pub fn each(&self, class: Option<u16>, mut visit: impl FnMut(u32, u8)) {
-        let wanted = |its: u16| class.is_none_or(|class| class == its);
-        for (_, queue) in (0..).zip(&self.classes).filter(|(its, _)| wanted(*its)) {
+    pub fn visit_waiting(&self, class: Option<u16>, mut visit: impl FnMut(u32, u8)) {
+        let is_selected = |class_number: u16| class.is_none_or(|class| class == class_number);
+        for (_, queue) in
+            (0..).zip(&self.classes).filter(|(class_number, _)| is_selected(*class_number))
+        {
             queue.waiting().for_each(|waiting| visit(waiting.bytes, waiting.precedence));
         }
     }

@@ -62,7 +62,7 @@ impl Conditioner {
         let class = self.classifier.assign(packet, NO_ROW).class;
         let profile = self.profiles.get_mut(usize::from(class).checked_sub(1)?)?;
         let bytes = u32::from(packet.ip_bytes);
-        let colour = profile.meter.colour(now, bytes, incoming(packet), &mut self.random);
+        let colour = profile.meter.colour(now, bytes, incoming_colour(packet), &mut self.random);
         let counters = &mut profile.counters[colour as usize];
         counters.packets += 1;
         counters.bytes += u64::from(bytes);
@@ -96,7 +96,7 @@ impl Conditioner {
 /// The colour a packet comes with. RFC 2697 and 2698 section 2: it is "coded in the DS field of the
 /// packet in a PHB specific manner"; the drop precedences of AF are the three (RFC 2597 section 2).
 /// Where the field says nothing, or a label hides it, it is the colour of the last meter passed.
-fn incoming(packet: &Packet) -> Colour {
+fn incoming_colour(packet: &Packet) -> Colour {
     // AFxy is 8 x + 2 y, x of 1 to 4 and y of 1 to 3 (RFC 2597 section 6).
     let precedence = match packet.dscp {
         10..=38 if packet.dscp % 2 == 0 && packet.labels.is_empty() => packet.dscp >> 1 & 3,
@@ -159,7 +159,7 @@ mod rfc2475 {
         packet.set_colour(Colour::Yellow);
         let mut of = |dscp| {
             packet.dscp = dscp;
-            incoming(&packet)
+            incoming_colour(&packet)
         };
         for class in 1..=4 {
             let af = [1, 2, 3].map(|precedence| of(8 * class + 2 * precedence));

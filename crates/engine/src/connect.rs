@@ -2,29 +2,29 @@
 //!
 //! `tcp::Handshake` says what goes when; this sends it, hands what arrives to the right end, and sees
 //! to the timers. A packet without data says what it is by the number of its segment, or of the segment
-//! that it expects: see [`of_sender`] and [`of_receiver`].
+//! that it expects: see [`bare_of_sender`] and [`bare_of_receiver`].
 
 use crate::observer::Event;
 use crate::observer::Observer;
-use crate::simulation::{Agents, FlowPlan, Simulation};
+use crate::simulation::{FlowAgents, FlowPlan, Simulation};
 use trunkline_agent::tcp::{Ack, AckFields, BarePacket, Handshake};
 use trunkline_packet::{flag, Packet, PacketId};
 use trunkline_units::{Time, NEVER};
 
 /// Number of a SYN: it comes before the first segment.
-pub(crate) const BEFORE_ALL: u32 = u32::MAX;
+pub(crate) const SYN_NUMBER: u32 = u32::MAX;
 
 /// What a packet without data of the sender is, by the number of the segment that comes next.
-fn of_sender(seq: u32) -> BarePacket {
+fn bare_of_sender(seq: u32) -> BarePacket {
     match seq {
-        BEFORE_ALL => BarePacket::Syn,
+        SYN_NUMBER => BarePacket::Syn,
         0 => BarePacket::Ack,
         _ => BarePacket::LastAck,
     }
 }
 
 /// What a packet without data of the receiver is, by what it acknowledges.
-fn of_receiver(ack: u32) -> BarePacket {
+fn bare_of_receiver(ack: u32) -> BarePacket {
     match ack {
         0 => BarePacket::Syn,
         _ => BarePacket::Fin,
@@ -41,7 +41,7 @@ impl<O: Observer> Simulation<O> {
     #[inline(never)]
     pub(crate) fn connect(&mut self, flow: u32, plan: &FlowPlan, agent: u32) {
         let now = self.now;
-        self.begin(flow, agent).connect(now);
+        self.begin_handshake(flow, agent).connect(now);
         self.send_bare(flow, plan, agent, BarePacket::Syn, false);
         self.arm_client(plan, agent);
     }
@@ -64,11 +64,11 @@ impl<O: Observer> Simulation<O> {
     fn send_bare(&mut self, flow: u32, plan: &FlowPlan, agent: u32, bare: BarePacket, again: bool) {
         let end = self.senders[agent as usize].counters();
         let end =
-            (end.segments_sent - end.retransmissions).clamp(1, u64::from(BEFORE_ALL - 1)) as u32;
+            (end.segments_sent - end.retransmissions).clamp(1, u64::from(SYN_NUMBER - 1)) as u32;
         let (seq, bytes) = match bare {
-            BarePacket::Syn => (BEFORE_ALL, self.handshake(agent).syn_bytes()),
-            BarePacket::Ack => (0, plan.overhead),
-            BarePacket::LastAck | BarePacket::Fin => (end, plan.overhead),
+            BarePacket::Syn => (SYN_NUMBER, self.handshake(agent).syn_bytes()),
+            BarePacket::Ack => (0, plan.header_bytes),
+            BarePacket::LastAck | BarePacket::Fin => (end, plan.header_bytes),
         };
         let mut packet = Packet::new(flow, plan.dst_column, seq, bytes, self.now);
         packet.fec = plan.fec;
@@ -82,12 +82,12 @@ impl<O: Observer> Simulation<O> {
         let totals = &mut self.totals[flow as usize];
         totals.sent_packets += 1;
         totals.sent_bytes += u64::from(bytes);
-        self.enter_of(plan);
+        self.count_entry(plan);
         self.send(plan.src, packet);
     }
 
     /// A packet of the receiver's end without data goes: the answer to a SYN, or a FIN.
-    fn answer_bare(&mut self, flow: u32, plan: &FlowPlan, agent: u32, bare: BarePacket) {
+    fn send_bare_answer(&mut self, flow: u32, plan: &FlowPlan, agent: u32, bare: BarePacket) {
         let fields = match bare {
             BarePacket::Fin => self.receivers[agent as usize].ack(self.now),
             _ => AckFields { ack: 0, echo: 0, ece: false },
@@ -106,7 +106,7 @@ impl<O: Observer> Simulation<O> {
         self.originate(plan.dst, id);
     }
 
-    pub(crate) fn enter_of(&mut self, plan: &FlowPlan) {
+    pub(crate) fn count_entry(&mut self, plan: &FlowPlan) {
         if plan.mark & flag::CONNECTION != 0 {
             self.workloads.enter(plan.connection);
         }
@@ -130,12 +130,12 @@ impl<O: Observer> Simulation<O> {
         let totals = &mut self.totals[packet.flow as usize];
         totals.delivered_packets += 1;
         totals.delivered_bytes += u64::from(packet.ip_bytes);
-        let Agents::Tcp(agent) = plan.agents else { return None };
+        let FlowAgents::Tcp(agent) = plan.agents else { return None };
         let now = self.now;
-        match of_sender(packet.seq) {
+        match bare_of_sender(packet.seq) {
             BarePacket::Syn => {
                 if self.end_of_server(packet.flow, agent).on_syn(now) {
-                    self.answer_bare(packet.flow, &plan, agent, BarePacket::Syn);
+                    self.send_bare_answer(packet.flow, &plan, agent, BarePacket::Syn);
                     self.arm_server(&plan, agent);
                 }
             }
@@ -146,12 +146,12 @@ impl<O: Observer> Simulation<O> {
             }
             BarePacket::LastAck | BarePacket::Fin => self.handshake(agent).on_last_ack(),
         }
-        self.settle_of(&plan);
+        self.settle_connection_of(&plan);
         None
     }
 
     /// A connection that is closed.
-    fn begin(&mut self, flow: u32, agent: u32) -> &mut Handshake {
+    fn begin_handshake(&mut self, flow: u32, agent: u32) -> &mut Handshake {
         if self.handshakes.len() <= agent as usize {
             self.handshakes.resize(agent as usize + 1, None);
         }
@@ -164,7 +164,7 @@ impl<O: Observer> Simulation<O> {
     fn end_of_server(&mut self, flow: u32, agent: u32) -> &mut Handshake {
         match self.handshakes.get(agent as usize) {
             Some(Some(_)) => self.handshake(agent),
-            _ => self.begin(flow, agent),
+            _ => self.begin_handshake(flow, agent),
         }
     }
 
@@ -178,9 +178,9 @@ impl<O: Observer> Simulation<O> {
         if packet.flags & flag::BARE == 0 {
             return Some(plan);
         }
-        let Agents::Tcp(agent) = plan.agents else { return None };
+        let FlowAgents::Tcp(agent) = plan.agents else { return None };
         let (flow, now) = (packet.flow, self.now);
-        if of_receiver(packet.ack) == BarePacket::Syn {
+        if bare_of_receiver(packet.ack) == BarePacket::Syn {
             if self.handshake(agent).has_given_up() {
                 return None; // a reset, which nothing here waits for
             }
@@ -190,34 +190,34 @@ impl<O: Observer> Simulation<O> {
                 let sender = &mut self.senders[agent as usize];
                 sender.establish(&opened);
                 sender.start(now);
-                self.pump(flow, &plan, agent);
+                self.send_allowed_segments(flow, &plan, agent);
             }
         } else {
-            self.finish_by(packet, flow, &plan, agent);
+            self.acknowledge_by_fin(packet, flow, &plan, agent);
             self.handshake(agent).on_fin();
             self.send_bare(flow, &plan, agent, BarePacket::LastAck, false);
         }
-        self.settle_of(&plan);
+        self.settle_connection_of(&plan);
         None
     }
 
     /// The receiver's FIN acknowledges what its other acknowledgements did not.
-    fn finish_by(&mut self, packet: &Packet, flow: u32, plan: &FlowPlan, agent: u32) {
+    fn acknowledge_by_fin(&mut self, packet: &Packet, flow: u32, plan: &FlowPlan, agent: u32) {
         let ece = packet.flags & flag::ECE != 0;
         let ace = packet.flags >> flag::ACE_SHIFT & 7;
         let ack = Ack { ack: packet.ack, echo: packet.echo, ece, ace, sack: Default::default() };
         let random = &mut self.streams[plan.stream as usize];
         self.senders[agent as usize].on_ack(&ack, self.now, random);
-        self.pump(flow, plan, agent);
+        self.send_allowed_segments(flow, plan, agent);
     }
 
     /// A receiver has dealt with a data packet that bears a mark.
     #[inline(never)]
-    pub(crate) fn after_marked(&mut self, flow: u32, plan: &FlowPlan) {
-        if let (true, Agents::Tcp(agent)) = (plan.connects(), plan.agents) {
+    pub(crate) fn after_marked_data(&mut self, flow: u32, plan: &FlowPlan) {
+        if let (true, FlowAgents::Tcp(agent)) = (plan.connects(), plan.agents) {
             let now = self.now;
             if self.receivers[agent as usize].is_complete() && self.handshake(agent).close(now) {
-                self.answer_bare(flow, plan, agent, BarePacket::Fin);
+                self.send_bare_answer(flow, plan, agent, BarePacket::Fin);
                 self.arm_server(plan, agent);
             }
         }
@@ -238,7 +238,7 @@ impl<O: Observer> Simulation<O> {
         if self.handshake(agent).client_timer() != NEVER {
             self.arm_client(plan, agent);
         }
-        self.settle_of(plan);
+        self.settle_connection_of(plan);
     }
 
     /// The timer of a receiver that waits for an answer to its SYN or FIN; when it has more to do.
@@ -248,24 +248,24 @@ impl<O: Observer> Simulation<O> {
         let Some(Some(_)) = self.handshakes.get(agent as usize) else { return NEVER };
         let (now, heard) = (self.now, self.receivers[agent as usize].has_heard());
         if let Some(bare) = self.handshake(agent).on_server_timer(heard, now) {
-            self.answer_bare(flow, plan, agent, bare);
+            self.send_bare_answer(flow, plan, agent, bare);
         }
         let timer = self.handshake(agent).server_timer();
-        self.settle_of(plan);
+        self.settle_connection_of(plan);
         timer
     }
 
-    pub(crate) fn settle_of(&mut self, plan: &FlowPlan) {
+    pub(crate) fn settle_connection_of(&mut self, plan: &FlowPlan) {
         if plan.mark & flag::CONNECTION != 0 {
             self.settle(plan.connection);
         }
     }
 
     /// Whether a connection has nothing more to send, either way.
-    pub(crate) fn is_over(&self, agent: u32) -> bool {
+    pub(crate) fn is_connection_over(&self, agent: u32) -> bool {
         let finished = self.senders[agent as usize].finished_at().is_some();
         match self.handshakes.get(agent as usize) {
-            Some(Some(its)) => its.is_over() && (finished || its.has_given_up()),
+            Some(Some(handshake)) => handshake.is_over() && (finished || handshake.has_given_up()),
             _ => finished,
         }
     }

@@ -6,9 +6,9 @@
 use crate::mpls::Tables;
 use crate::network::Network;
 use crate::observer::{Event, Observer};
-use crate::recovery::Moment;
+use crate::recovery::TimelineEvent;
 use crate::route::Fib;
-use crate::simulation::{Agents, Simulation};
+use crate::simulation::{FlowAgents, Simulation};
 use crate::tables::Table;
 use std::collections::BTreeMap;
 use trunkline_control::ldp::Ldp;
@@ -22,23 +22,23 @@ use trunkline_packet::{Packet, PacketId};
 use trunkline_units::{Time, NEVER};
 
 /// Messages and octets of one kind that were sent on a link.
-type Loads = BTreeMap<(u32, u32, u8), (u64, u64)>;
+type MessageLoads = BTreeMap<(u32, u32, u8), (u64, u64)>;
 
 /// A message as a capture shows it: flow, number, addresses, protocol, bytes of its header and
 /// octets.
-type Captured = (u32, u32, [u32; 2], u8, u16, Vec<u8>);
+type CapturedMessage = (u32, u32, [u32; 2], u8, u16, Vec<u8>);
 
 /// Protocols of a run, and their messages under way.
 #[derive(Debug)]
 pub(crate) struct Control {
     protocols: Vec<Option<Protocol>>,
     /// Messages by the slot that their packets bear.
-    under_way: Vec<Option<Message>>,
+    messages_under_way: Vec<Option<Message>>,
     free: Vec<u32>,
     rows: Vec<(Time, u32, SignallingRow)>,
-    loads: Loads,
+    loads: MessageLoads,
     /// Of a traced run.
-    captured: Option<Vec<Captured>>,
+    captured: Option<Vec<CapturedMessage>>,
     /// Of a traced run: labels of LDP as they come into use.
     labels: Option<Vec<(Time, LabelBinding)>>,
     /// What a protocol has told the others.
@@ -47,15 +47,20 @@ pub(crate) struct Control {
 
 impl Control {
     /// The protocols of a network; none if it has none.
-    pub fn new(network: &Network, lines: &[crate::recovery::Line], seed: u64) -> Option<Box<Self>> {
+    pub fn new(
+        network: &Network,
+        lines: &[crate::recovery::RecoveryLink],
+        seed: u64,
+    ) -> Option<Box<Self>> {
         let signalling = network.signalling.as_ref()?;
-        let line = |(line, link): (&crate::recovery::Line, &crate::network::Link)| SignalledLink {
-            from: line.from,
-            to: line.to,
-            metric: line.metric,
-            rate_bit_s: link.rate_bit_s,
-            reverse: line.reverse,
-        };
+        let line =
+            |(line, link): (&crate::recovery::RecoveryLink, &crate::network::Link)| SignalledLink {
+                from: line.from,
+                to: line.to,
+                metric: line.metric,
+                rate_bit_s: link.rate_bit_s,
+                reverse: line.reverse,
+            };
         let lines: Vec<SignalledLink> = lines.iter().zip(&network.links).map(line).collect();
         let nodes = network.nodes.len() as u32;
         let paths = network.paths.len() as u32;
@@ -76,10 +81,10 @@ impl Control {
         protocols.sort_by_key(Protocol::flow);
         Some(Box::new(Self {
             protocols: protocols.into_iter().map(Some).collect(),
-            under_way: Vec::new(),
+            messages_under_way: Vec::new(),
             free: Vec::new(),
             rows: Vec::new(),
-            loads: Loads::new(),
+            loads: MessageLoads::new(),
             captured: network.run.trace.then(Vec::new),
             labels: network.run.trace.then(Vec::new),
             notices: Vec::new(),
@@ -91,22 +96,22 @@ impl Control {
         self.protocols.len() as u32
     }
 
-    fn keep(&mut self, message: Message) -> u32 {
+    fn store_message(&mut self, message: Message) -> u32 {
         match self.free.pop() {
             Some(slot) => {
-                self.under_way[slot as usize] = Some(message);
+                self.messages_under_way[slot as usize] = Some(message);
                 slot
             }
             None => {
-                self.under_way.push(Some(message));
-                self.under_way.len() as u32 - 1
+                self.messages_under_way.push(Some(message));
+                self.messages_under_way.len() as u32 - 1
             }
         }
     }
 
-    fn take(&mut self, slot: u32) -> Option<Message> {
+    fn take_message(&mut self, slot: u32) -> Option<Message> {
         self.free.push(slot);
-        self.under_way[slot as usize].take()
+        self.messages_under_way[slot as usize].take()
     }
 
     /// Counters start here.
@@ -121,8 +126,8 @@ impl Control {
 }
 
 /// The tables of signalling; empty without it.
-pub(crate) fn tables(control: Option<&Control>) -> [Table; 4] {
-    let rows = || control.into_iter().flat_map(|its| &its.rows);
+pub(crate) fn control_tables(control: Option<&Control>) -> [Table; 4] {
+    let rows = || control.into_iter().flat_map(|control| &control.rows);
     let or_none = |value: Option<u64>| value.map_or(-1, |value| value as i64);
     let signalling = Table::new("signalling")
         .ints("time_ns", rows().map(|row| row.0 as i64))
@@ -134,26 +139,27 @@ pub(crate) fn tables(control: Option<&Control>) -> [Table; 4] {
         .ints("link", rows().map(|row| or_none(row.2.link.map(u64::from))))
         .ints("bandwidth_bit_s", rows().map(|row| row.2.bandwidth as i64))
         .ints("value", rows().map(|row| or_none(row.2.value)));
-    let loads = || control.into_iter().flat_map(|its| &its.loads);
+    let loads = || control.into_iter().flat_map(|control| &control.loads);
     let control_table = Table::new("control")
         .ints("link", loads().map(|(key, _)| key.0.into()))
         .ints("flow", loads().map(|(key, _)| key.1.into()))
         .ints("kind", loads().map(|(key, _)| key.2.into()))
         .ints("messages", loads().map(|(_, sum)| sum.0 as i64))
         .ints("bytes", loads().map(|(_, sum)| sum.1 as i64));
-    let captured = || control.into_iter().flat_map(|its| its.captured.iter().flatten());
+    let captured = || control.into_iter().flat_map(|control| control.captured.iter().flatten());
     let words = |octets: &[u8]| {
         let word = |part: &[u8]| part.iter().fold(0, |sum, octet| sum << 8 | i64::from(*octet));
         octets.chunks(4).map(word).collect::<Vec<i64>>()
     };
-    let octets = captured().flat_map(|its| {
-        let [from, to] = its.2.map(|node| if node == ALL_ROUTERS { -1 } else { node.into() });
-        let (protocol, header, bytes) = (its.3.into(), its.4.into(), its.5.len() as i64);
-        let fixed = [its.0.into(), its.1.into(), from, to, protocol, header, bytes];
-        fixed.into_iter().chain(words(&its.5))
+    let octets = captured().flat_map(|message| {
+        let [from, to] = message.2.map(|node| if node == ALL_ROUTERS { -1 } else { node.into() });
+        let (protocol, header, bytes) =
+            (message.3.into(), message.4.into(), message.5.len() as i64);
+        let fixed = [message.0.into(), message.1.into(), from, to, protocol, header, bytes];
+        fixed.into_iter().chain(words(&message.5))
     });
     let messages = Table::new("messages").ints("word", octets.collect::<Vec<_>>());
-    let labels = || control.into_iter().flat_map(|its| its.labels.iter().flatten());
+    let labels = || control.into_iter().flat_map(|control| control.labels.iter().flatten());
     let hop =
         |row: &LabelBinding| row.hop.map_or([-1; 2], |(link, label)| [link.into(), label.into()]);
     let labels = Table::new("labels")
@@ -167,12 +173,12 @@ pub(crate) fn tables(control: Option<&Control>) -> [Table; 4] {
 }
 
 /// A network as a protocol sees it: the run without the protocols.
-struct Nodes<'a, O> {
+struct SimulatedPlane<'a, O> {
     simulation: &'a mut Simulation<O>,
     flow: u32,
 }
 
-impl<O: Observer> NetworkPlane for Nodes<'_, O> {
+impl<O: Observer> NetworkPlane for SimulatedPlane<'_, O> {
     fn now(&self) -> Time {
         self.simulation.now
     }
@@ -231,14 +237,14 @@ impl<O: Observer> NetworkPlane for Nodes<'_, O> {
         link: Option<u32>,
     ) {
         let moment = match moment {
-            control::RoutingEvent::Originated => Moment::Originated,
-            control::RoutingEvent::Learnt => Moment::Learnt,
-            control::RoutingEvent::Offered => Moment::Offered,
-            control::RoutingEvent::Computed => Moment::Computed,
-            control::RoutingEvent::Rerouted => Moment::Rerouted,
-            control::RoutingEvent::SessionUp => Moment::SessionUp,
-            control::RoutingEvent::SessionDown => Moment::SessionDown,
-            control::RoutingEvent::Relabelled => Moment::Relabelled,
+            control::RoutingEvent::Originated => TimelineEvent::Originated,
+            control::RoutingEvent::Learnt => TimelineEvent::Learnt,
+            control::RoutingEvent::Offered => TimelineEvent::Offered,
+            control::RoutingEvent::Computed => TimelineEvent::Computed,
+            control::RoutingEvent::Rerouted => TimelineEvent::Rerouted,
+            control::RoutingEvent::SessionUp => TimelineEvent::SessionUp,
+            control::RoutingEvent::SessionDown => TimelineEvent::SessionDown,
+            control::RoutingEvent::Relabelled => TimelineEvent::Relabelled,
         };
         self.simulation.recovery.mark(self.simulation.now, moment, node, link);
     }
@@ -253,7 +259,9 @@ impl<O: Observer> NetworkPlane for Nodes<'_, O> {
 
     fn record_labels(&mut self, row: LabelBinding) {
         let at = self.simulation.now;
-        if let Some(labels) = self.simulation.control.as_mut().and_then(|its| its.labels.as_mut()) {
+        if let Some(labels) =
+            self.simulation.control.as_mut().and_then(|control| control.labels.as_mut())
+        {
             labels.push((at, row));
         }
     }
@@ -281,16 +289,18 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// A node notices a change of a link it is at.
-    pub(crate) fn tell_control(&mut self, node: u32, link: u32, down: bool) {
+    pub(crate) fn report_link_change(&mut self, node: u32, link: u32, down: bool) {
         for index in 0..self.control.as_ref().map_or(0, |control| control.sources()) {
-            self.with_protocol(index, |its, plane| its.link_changed(node, link, down, plane));
+            self.with_protocol(index, |protocol, plane| {
+                protocol.link_changed(node, link, down, plane)
+            });
         }
     }
 
     /// All protocols hear what one of them, or `rerouting`, tells.
-    pub(crate) fn tell_all(&mut self, notice: &ProtocolNotice) {
+    pub(crate) fn broadcast_notice(&mut self, notice: &ProtocolNotice) {
         for index in 0..self.control.as_ref().map_or(0, |control| control.sources()) {
-            self.with_protocol(index, |its, plane| its.on_notice(notice, plane));
+            self.with_protocol(index, |protocol, plane| protocol.on_notice(notice, plane));
         }
     }
 
@@ -300,19 +310,19 @@ impl<O: Observer> Simulation<O> {
     pub(crate) fn deliver_message(&mut self, index: u32, id: PacketId) {
         let (slot, link) = (self.arena[id].ack, self.arena[id].echo as u32);
         self.arena.remove(id);
-        let message = self.control.as_mut().and_then(|control| control.take(slot));
+        let message = self.control.as_mut().and_then(|control| control.take_message(slot));
         if let Some(message) = message {
-            self.with_protocol(index, |its, plane| its.receive(link, message, plane));
+            self.with_protocol(index, |protocol, plane| protocol.receive(link, message, plane));
         }
     }
 
     /// A message was lost.
     pub(crate) fn lose_message(&mut self, id: PacketId) {
         let (flow, slot) = (self.arena[id].flow, self.arena[id].ack);
-        if let (Some(control), Agents::Control(_)) =
+        if let (Some(control), FlowAgents::Control(_)) =
             (&mut self.control, self.flows[flow as usize].agents)
         {
-            control.take(slot);
+            control.take_message(slot);
         }
     }
 
@@ -324,7 +334,7 @@ impl<O: Observer> Simulation<O> {
         let Some(control) = &mut self.control else { return };
         let Some(mut protocol) = control.protocols[index as usize].take() else { return };
         let flow = protocol.flow();
-        act(&mut protocol, &mut Nodes { simulation: self, flow });
+        act(&mut protocol, &mut SimulatedPlane { simulation: self, flow });
         let due = protocol.due();
         if let Some(control) = &mut self.control {
             control.protocols[index as usize] = Some(protocol);
@@ -337,7 +347,7 @@ impl<O: Observer> Simulation<O> {
         }
         let notices = self.control.as_mut().map(|control| std::mem::take(&mut control.notices));
         for notice in notices.into_iter().flatten() {
-            self.tell_all(&notice);
+            self.broadcast_notice(&notice);
         }
     }
 
@@ -365,7 +375,7 @@ impl<O: Observer> Simulation<O> {
                 octets,
             ));
         }
-        let slot = control.keep(message.message);
+        let slot = control.store_message(message.message);
         // Every node is an end while there is signalling: its column is its index.
         let to = self.links[link as usize].to;
         let plan = self.flows[flow as usize];

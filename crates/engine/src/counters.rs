@@ -36,7 +36,7 @@ pub struct Totals {
 
 /// One-way delay of the packets delivered since the warm-up.
 #[derive(Clone, Debug)]
-pub struct Delay {
+pub struct DelayStatistics {
     /// Packets measured.
     pub count: u64,
     /// Sum [ns].
@@ -47,7 +47,7 @@ pub struct Delay {
     pub max: u64,
     /// Interarrival jitter of RFC 3550 section 6.4.1 [ns].
     pub jitter: f64,
-    last: Option<u64>,
+    last_delay_ns: Option<u64>,
     /// Packets that arrived after one sent later (RFC 4737 type-P-reordered).
     pub reordered: u64,
     pub(crate) next_seq: u32,
@@ -55,7 +55,7 @@ pub struct Delay {
     pub histogram: Histogram,
 }
 
-impl Default for Delay {
+impl Default for DelayStatistics {
     fn default() -> Self {
         Self {
             count: 0,
@@ -63,7 +63,7 @@ impl Default for Delay {
             min: u64::MAX,
             max: 0,
             jitter: 0.0,
-            last: None,
+            last_delay_ns: None,
             reordered: 0,
             next_seq: 0,
             histogram: Histogram::default(),
@@ -71,13 +71,13 @@ impl Default for Delay {
     }
 }
 
-impl Delay {
+impl DelayStatistics {
     /// Measures a data packet at its sink.
     #[inline]
     pub fn measure(&mut self, packet: &Packet, now: Time, pool: &mut Pool) {
         let delay = now - packet.sent_at;
-        self.record(delay, self.change(delay), pool);
-        self.last = Some(delay);
+        self.record(delay, self.delay_variation(delay), pool);
+        self.last_delay_ns = Some(delay);
         if packet.seq >= self.next_seq {
             self.next_seq = packet.seq + 1;
         } else if self.is_late(packet) {
@@ -95,8 +95,8 @@ impl Delay {
     /// How a delay differs from the one before it; none before the first.
     #[inline(always)]
     #[must_use]
-    pub fn change(&self, delay: u64) -> Option<u64> {
-        self.last.map(|last| delay.abs_diff(last))
+    pub fn delay_variation(&self, delay: u64) -> Option<u64> {
+        self.last_delay_ns.map(|last| delay.abs_diff(last))
     }
 
     /// Enters a delay, and how it differs from the one before it.
@@ -117,8 +117,8 @@ impl Delay {
     pub fn restart(&mut self, pool: &mut Pool) {
         self.histogram.clear(pool);
         let histogram = std::mem::take(&mut self.histogram);
-        let (last, next_seq) = (self.last, self.next_seq);
-        *self = Self { histogram, last, next_seq, ..Self::default() };
+        let (last, next_seq) = (self.last_delay_ns, self.next_seq);
+        *self = Self { histogram, last_delay_ns: last, next_seq, ..Self::default() };
     }
 }
 
@@ -155,7 +155,7 @@ impl DropKey {
 
 /// Packets lost in one place for one reason.
 #[derive(Clone, Copy, Debug)]
-pub struct Dropped {
+pub struct DropCount {
     /// Where and why.
     pub key: DropKey,
     /// Packets.
@@ -166,21 +166,21 @@ pub struct Dropped {
 
 /// Drops since the warm-up.
 #[derive(Debug, Default)]
-pub struct Drops(BTreeMap<u128, Dropped>);
+pub struct Drops(BTreeMap<u128, DropCount>);
 
 impl Drops {
     /// Counts packets.
     #[inline]
     pub fn add(&mut self, key: DropKey, packets: u64, bytes: u64) {
-        let empty = Dropped { key, packets: 0, bytes: 0 };
+        let empty = DropCount { key, packets: 0, bytes: 0 };
         let count = self.0.entry(key.number()).or_insert(empty);
         count.packets += packets;
         count.bytes += bytes;
     }
 
     /// Counts what was counted elsewhere.
-    pub fn join(&mut self, more: &Self) {
-        more.rows().for_each(|its| self.add(its.key, its.packets, its.bytes));
+    pub fn merge(&mut self, more: &Self) {
+        more.rows().for_each(|row| self.add(row.key, row.packets, row.bytes));
     }
 
     /// Starts afresh.
@@ -189,7 +189,7 @@ impl Drops {
     }
 
     /// Counts by flow, direction, link, node, class, precedence and cause.
-    pub fn rows(&self) -> impl Iterator<Item = &Dropped> {
+    pub fn rows(&self) -> impl Iterator<Item = &DropCount> {
         self.0.values()
     }
 }

@@ -1,6 +1,6 @@
 //! Columns of delays: the same for flows, paths and echo flows.
 
-use crate::counters::Delay;
+use crate::counters::DelayStatistics;
 use crate::histogram::Pool;
 use crate::tables::Table;
 
@@ -9,7 +9,7 @@ const QUANTILES: [f64; 5] = [0.50, 0.90, 0.95, 0.99, 0.999];
 
 /// Whose delays, which the names of their columns say.
 #[derive(Clone, Copy, Debug)]
-pub enum Of {
+pub enum DelayKind {
     /// One way, of a flow's data or a path's.
     OneWay,
     /// There and back.
@@ -19,10 +19,10 @@ pub enum Of {
 }
 
 /// Mean, least, greatest, the quantiles, jitter.
-type Names = [&'static str; 9];
+type ColumnNames = [&'static str; 9];
 
-impl Of {
-    fn names(self) -> Names {
+impl DelayKind {
+    fn names(self) -> ColumnNames {
         match self {
             Self::OneWay => [
                 "delay_mean_ns",
@@ -62,12 +62,17 @@ impl Of {
 }
 
 /// Adds mean, extremes, quantiles and jitter of each one-way delay.
-pub fn add(table: Table, delays: &[&Delay], pool: &Pool) -> Table {
-    add_of(table, Of::OneWay, delays, pool)
+pub fn add_delay_columns(table: Table, delays: &[&DelayStatistics], pool: &Pool) -> Table {
+    add_columns_of(table, DelayKind::OneWay, delays, pool)
 }
 
 /// Adds mean, extremes, quantiles and jitter of each delay; -1 and NaN where nothing was measured.
-pub fn add_of(mut table: Table, of: Of, delays: &[&Delay], pool: &Pool) -> Table {
+pub fn add_columns_of(
+    mut table: Table,
+    of: DelayKind,
+    delays: &[&DelayStatistics],
+    pool: &Pool,
+) -> Table {
     let measured = |value: u64, count: u64| if count > 0 { value as i64 } else { -1 };
     let [mean, least, greatest, quantiles @ .., jitter] = of.names();
     table = table

@@ -1,7 +1,7 @@
 //! Delivery: packets that reached the node they were for, and the agents that send.
 
 use crate::observer::{Event, Observer};
-use crate::simulation::{Agents, FlowPlan, Simulation};
+use crate::simulation::{FlowAgents, FlowPlan, Simulation};
 use trunkline_agent::tcp::{Ack, AckFields};
 use trunkline_packet::{flag, Ecn, Packet, PacketId};
 use trunkline_units::NEVER;
@@ -35,8 +35,8 @@ impl<O: Observer> Simulation<O> {
         let flow = self.arena[id].flow;
         let Some(plan) = self.plan_for_marked(id) else { return };
         self.take_data(id, &plan);
-        if let Agents::Tcp(_) = plan.agents {
-            self.after_marked(flow, &plan);
+        if let FlowAgents::Tcp(_) = plan.agents {
+            self.after_marked_data(flow, &plan);
         }
     }
 
@@ -55,17 +55,17 @@ impl<O: Observer> Simulation<O> {
         self.delays[flow as usize].measure(packet, now, &mut self.pool);
         if !self.sampler.watched.is_empty() {
             let delay = now - packet.sent_at;
-            self.watch(flow, delay);
+            self.note_delay(flow, delay);
         }
         let packet = &self.arena[id];
         let totals = &mut self.totals[flow as usize];
-        let Agents::Tcp(agent) = plan.agents else {
-            if let Agents::Control(protocol) = plan.agents {
+        let FlowAgents::Tcp(agent) = plan.agents else {
+            if let FlowAgents::Control(protocol) = plan.agents {
                 return self.deliver_message(protocol, id);
             }
-            totals.datagram_bytes += u64::from(packet.ip_bytes.saturating_sub(plan.overhead));
+            totals.datagram_bytes += u64::from(packet.ip_bytes.saturating_sub(plan.header_bytes));
             if now - packet.sent_at >= plan.late_from {
-                return self.late_or_request(flow, plan, id);
+                return self.handle_late_datagram(flow, plan, id);
             }
             self.arena.remove(id);
             return;
@@ -75,8 +75,8 @@ impl<O: Observer> Simulation<O> {
         let reduced = packet.flags & flag::CWR != 0;
         let pushed = packet.flags & flag::PUSH != 0;
         let reply = receiver.on_segment(packet.seq, pushed, packet.sent_at, marked, reduced, now);
-        if let Some(owed) = receiver.take_earlier_ack() {
-            self.send_owed(flow, *plan, agent, &owed);
+        if let Some(earlier_ack) = receiver.take_earlier_ack() {
+            self.send_earlier_acknowledgement(flow, *plan, agent, &earlier_ack);
         }
         if reply {
             // The segment's slot carries the acknowledgement back.
@@ -100,7 +100,7 @@ impl<O: Observer> Simulation<O> {
         let packet = &self.arena[id];
         let delays = &self.delays[packet.flow as usize];
         let delay = self.now - packet.sent_at;
-        let (change, late) = (delays.change(delay), delays.is_late(packet));
+        let (change, late) = (delays.delay_variation(delay), delays.is_late(packet));
         if let Some(accounts) = &mut self.path_accounts {
             accounts.deliver(id, delay, change, late, &mut self.pool);
         }
@@ -109,8 +109,14 @@ impl<O: Observer> Simulation<O> {
     /// An acknowledgement that goes before the one of the segment that came.
     #[cold]
     #[inline(never)]
-    fn send_owed(&mut self, flow: u32, plan: FlowPlan, agent: u32, owed: &AckFields) {
-        let packet = self.acknowledgement(flow, &plan, owed);
+    fn send_earlier_acknowledgement(
+        &mut self,
+        flow: u32,
+        plan: FlowPlan,
+        agent: u32,
+        ack_fields: &AckFields,
+    ) {
+        let packet = self.acknowledgement(flow, &plan, ack_fields);
         let id = self.arena.insert(packet);
         self.send_ack(plan.dst, id, agent);
     }
@@ -127,27 +133,27 @@ impl<O: Observer> Simulation<O> {
         totals.acks_sent += 1;
         let is_one = plan.mark & flag::CONNECTION == 0;
         let number = if is_one { number as u32 } else { plan.connection };
-        let mut ack = Packet::new(flow, plan.src_column, number, plan.overhead, self.now);
+        let mut ack = Packet::new(flow, plan.src_column, number, plan.header_bytes, self.now);
         ack.ack = fields.ack;
         ack.echo = fields.echo;
         ack.flags = flag::REVERSE | plan.mark | if fields.ece { flag::ECE } else { 0 };
         if plan.mark != 0 {
-            self.enter_of(plan);
+            self.count_entry(plan);
         }
         ack.fec = plan.fec_reverse;
         ack.dscp = plan.dscp;
         ack.ttl = plan.ttl;
         if plan.all_capable {
-            self.tell_marks(plan, &mut ack);
+            self.write_mark_count(plan, &mut ack);
         }
         ack
     }
 
     /// What the receiver of a control that answers to the share of marks tells.
     #[cold]
-    fn tell_marks(&self, plan: &FlowPlan, ack: &mut Packet) {
+    fn write_mark_count(&self, plan: &FlowPlan, ack: &mut Packet) {
         ack.set_ecn(plan.ecn);
-        if let Agents::Tcp(agent) = plan.agents {
+        if let FlowAgents::Tcp(agent) = plan.agents {
             if let Some(marks) = self.receivers[agent as usize].marks() {
                 ack.flags |= marks << flag::ACE_SHIFT;
             }
@@ -196,26 +202,26 @@ impl<O: Observer> Simulation<O> {
         let packet = self.arena[id];
         let Some(plan) = self.plan_for_marked_ack(&packet) else { return };
         self.take_ack(flow, id, ack, &plan);
-        if let Agents::Tcp(_) = plan.agents {
-            self.settle_of(&plan);
+        if let FlowAgents::Tcp(_) = plan.agents {
+            self.settle_connection_of(&plan);
         }
     }
 
     #[inline(always)]
     fn take_ack(&mut self, flow: u32, id: PacketId, ack: &Ack, plan: &FlowPlan) {
-        let Agents::Tcp(agent) = plan.agents else {
+        let FlowAgents::Tcp(agent) = plan.agents else {
             // Nothing has been stored since its slot was freed.
             let reply = self.arena[id];
             return self.take_reply(&reply);
         };
         let random = &mut self.streams[plan.stream as usize];
         self.senders[agent as usize].on_ack(ack, self.now, random);
-        self.pump(flow, plan, agent);
+        self.send_allowed_segments(flow, plan, agent);
     }
 
     /// Sends what a TCP sender may send now, and sees to its timer.
     #[inline(always)]
-    pub(crate) fn pump(&mut self, flow: u32, plan: &FlowPlan, agent: u32) {
+    pub(crate) fn send_allowed_segments(&mut self, flow: u32, plan: &FlowPlan, agent: u32) {
         if self.now >= plan.stop {
             self.senders[agent as usize].stop(self.now);
         }
@@ -238,7 +244,7 @@ impl<O: Observer> Simulation<O> {
             totals.sent_packets += 1;
             totals.sent_bytes += u64::from(segment.ip_bytes);
             if plan.mark != 0 {
-                self.enter_of(plan);
+                self.count_entry(plan);
             }
             self.send(plan.src, packet);
         }
@@ -252,23 +258,23 @@ impl<O: Observer> Simulation<O> {
     pub(crate) fn wake_sender(&mut self, flow: u32) {
         let plan = self.flows[flow as usize];
         match plan.agents {
-            Agents::Tcp(agent) if self.now == plan.start && plan.connects() => {
+            FlowAgents::Tcp(agent) if self.now == plan.start && plan.connects() => {
                 self.connect(flow, &plan, agent);
             }
-            Agents::Tcp(agent) if self.now == plan.start => {
+            FlowAgents::Tcp(agent) if self.now == plan.start => {
                 self.senders[agent as usize].start(self.now);
-                self.pump(flow, &plan, agent);
+                self.send_allowed_segments(flow, &plan, agent);
             }
-            Agents::Tcp(agent) => self.time_sender(flow, &plan, agent),
-            Agents::Udp(agent) => self.send_datagram(flow, &plan, agent),
-            Agents::Transfers(workload) => self.wake_workload(workload),
-            Agents::Control(_) => {}
+            FlowAgents::Tcp(agent) => self.serve_sender_timer(flow, &plan, agent),
+            FlowAgents::Udp(agent) => self.send_datagram(flow, &plan, agent),
+            FlowAgents::Transfers(workload) => self.wake_workload(workload),
+            FlowAgents::Control(_) => {}
         }
     }
 
     /// The timer of a TCP sender: one that was put off since is armed again for its new time.
     #[inline]
-    pub(crate) fn time_sender(&mut self, flow: u32, plan: &FlowPlan, agent: u32) {
+    pub(crate) fn serve_sender_timer(&mut self, flow: u32, plan: &FlowPlan, agent: u32) {
         if plan.connects() {
             self.time_client(flow, plan, agent);
         }
@@ -276,7 +282,7 @@ impl<O: Observer> Simulation<O> {
         if sender.timer() <= self.now {
             sender.on_timer(self.now, &mut self.streams[plan.stream as usize]);
         }
-        self.pump(flow, plan, agent);
+        self.send_allowed_segments(flow, plan, agent);
     }
 
     fn send_datagram(&mut self, flow: u32, plan: &FlowPlan, agent: u32) {
@@ -305,13 +311,13 @@ impl<O: Observer> Simulation<O> {
         let Some(&plan) = self.flows.get(flow as usize) else {
             return self.wake_connection(flow - self.flows.len() as u32);
         };
-        self.time_receiver(flow, &plan);
+        self.serve_receiver_timer(flow, &plan);
     }
 
     /// The timer of a TCP receiver.
     #[inline]
-    pub(crate) fn time_receiver(&mut self, flow: u32, plan: &FlowPlan) {
-        let Agents::Tcp(agent) = plan.agents else { return };
+    pub(crate) fn serve_receiver_timer(&mut self, flow: u32, plan: &FlowPlan) {
+        let FlowAgents::Tcp(agent) = plan.agents else { return };
         let receiver = &mut self.receivers[agent as usize];
         if receiver.timer() <= self.now && receiver.on_timer(self.now) {
             let fields = receiver.ack(self.now);

@@ -3,7 +3,7 @@
 //! Source: RFC 9331 section 5.1 (which packets are of the low-latency queue); `aqm::DualPi2` says which
 //! queue sends and what becomes of its head. Labels hide the ECN field: a labelled packet is classic.
 
-use crate::queue::{Offer, Waiting};
+use crate::queue::{QueueDecision, WaitingPacket};
 use crate::ring::Ring;
 use trunkline_packet::{Ecn, Packet};
 use trunkline_port::aqm::{DepartingPacket, DualPi2, DualSide, QueueBacklog};
@@ -12,7 +12,7 @@ use trunkline_units::{RandomStream, Time};
 /// The packets of a class with DualPI2.
 #[derive(Clone, Debug)]
 pub struct DualQueue {
-    queues: [Ring<Waiting>; 2],
+    queues: [Ring<WaitingPacket>; 2],
     bytes: u64,
     aqm: DualPi2,
     random: RandomStream,
@@ -38,18 +38,18 @@ impl DualQueue {
 
     /// What waits.
     #[must_use]
-    pub fn held(&self) -> QueueBacklog {
+    pub fn stored_backlog(&self) -> QueueBacklog {
         let packets = self.queues.iter().map(Ring::len).sum();
         QueueBacklog { packets, bytes: self.bytes }
     }
 
     /// Packets waiting, oldest first in each queue.
-    pub fn iter(&self) -> impl Iterator<Item = &Waiting> {
+    pub fn iter(&self) -> impl Iterator<Item = &WaitingPacket> {
         self.queues.iter().flat_map(Ring::iter)
     }
 
     fn advance(&mut self, now: Time) {
-        let heads = [0, 1].map(|side: usize| self.queues[side].front().map(|head| head.since));
+        let heads = [0, 1].map(|side: usize| self.queues[side].front().map(|head| head.joined_at));
         self.aqm.advance(now, heads);
     }
 
@@ -64,38 +64,41 @@ impl DualQueue {
     }
 
     /// Stores a packet.
-    pub fn push(&mut self, side: u16, waiting: Waiting) {
-        self.advance(waiting.since);
+    pub fn push(&mut self, side: u16, waiting: WaitingPacket) {
+        self.advance(waiting.joined_at);
         self.bytes += u64::from(waiting.bytes);
         self.queues[usize::from(side)].push(waiting);
     }
 
     /// Takes the packet to be sent next, which is then sent, or dropped.
-    pub fn take(&mut self, now: Time) -> Option<(Waiting, Offer)> {
+    pub fn take(&mut self, now: Time) -> Option<(WaitingPacket, QueueDecision)> {
         self.advance(now);
         let side = self.next()?;
         let (backlog, waiting) = (self.bytes, self.queues[side as usize].pop()?);
         self.bytes -= u64::from(waiting.bytes);
         let leaving = DepartingPacket {
             side,
-            wait: now - waiting.since,
+            wait: now - waiting.joined_at,
             behind: self.queues[side as usize].len(),
             backlog,
             can_mark: waiting.can_mark,
         };
-        let offer = Offer::of(self.aqm.judge(&leaving, &mut self.random), waiting.can_mark);
-        if offer != Offer::Dropped(trunkline_packet::Cause::Early) {
+        let offer = QueueDecision::from_verdict(
+            self.aqm.judge(&leaving, &mut self.random),
+            waiting.can_mark,
+        );
+        if offer != QueueDecision::Dropped(trunkline_packet::Cause::Early) {
             let other = !self.queues[1 - side as usize].is_empty();
             self.aqm.served(side, waiting.bytes, other);
         }
-        if self.held().packets == 0 {
+        if self.stored_backlog().packets == 0 {
             self.aqm.rest();
         }
         Some((waiting, offer))
     }
 
     /// Takes a packet that is lost with the link.
-    pub fn lose_next(&mut self, now: Time) -> Option<Waiting> {
+    pub fn take_lost(&mut self, now: Time) -> Option<WaitingPacket> {
         self.advance(now);
         let waiting = self.queues[self.next()? as usize].pop()?;
         self.bytes -= u64::from(waiting.bytes);

@@ -5,8 +5,8 @@
 //! number of its own).
 //! Differs: a reply leaves the instant that its request comes; processing is a parameter of nodes.
 
-use crate::counters::Delay;
-use crate::delay_columns::{self, Of};
+use crate::counters::DelayStatistics;
+use crate::delay_columns::{self, DelayKind};
 use crate::histogram::Pool;
 use crate::network::{Echo, Network};
 use crate::observer::{Event, Observer};
@@ -17,33 +17,34 @@ use trunkline_units::Time;
 
 /// What the sender of an echo flow knows of its replies.
 #[derive(Clone, Debug)]
-pub(crate) struct Echoed {
+pub(crate) struct EchoSender {
     pub flow: u32,
     config: Echo,
     /// Of the replies that came in time, from request to reply.
-    pub round_trip: Delay,
+    pub round_trip: DelayStatistics,
     /// Of the same, from the reflector.
-    pub back: Delay,
+    pub back: DelayStatistics,
     /// Replies that came too late.
     late: u64,
 }
 
 /// Those of a network, by flow.
-pub(crate) fn of(network: &Network) -> Vec<Echoed> {
+pub(crate) fn echo_senders(network: &Network) -> Vec<EchoSender> {
     let flows = (0..).zip(&network.flows);
-    let with_echo =
-        flows.filter_map(|(flow, its)| its.echo.as_deref().map(|&config| (flow, config)));
-    let new = |(flow, config)| Echoed {
+    let with_echo = flows.filter_map(|(flow, flow_config)| {
+        flow_config.echo.as_deref().map(|&config| (flow, config))
+    });
+    let new = |(flow, config)| EchoSender {
         flow,
         config,
-        round_trip: Delay::default(),
-        back: Delay::default(),
+        round_trip: DelayStatistics::default(),
+        back: DelayStatistics::default(),
         late: 0,
     };
     with_echo.map(new).collect()
 }
 
-impl Echoed {
+impl EchoSender {
     /// Starts afresh at the end of the warm-up.
     pub fn restart(&mut self, pool: &mut Pool) {
         self.round_trip.restart(pool);
@@ -52,31 +53,31 @@ impl Echoed {
     }
 
     /// A reply has come.
-    fn on_reply(&mut self, reply: &Packet, now: Time, pool: &mut Pool) {
+    fn measure_reply(&mut self, reply: &Packet, now: Time, pool: &mut Pool) {
         let round_trip = now - reply.echo;
         if round_trip > self.config.timeout_ns {
             self.late += 1;
             return;
         }
         // The number of the request tells the order of the whole way, that of the reply of its own.
-        let mut whole = *reply;
-        (whole.seq, whole.sent_at) = (reply.ack, reply.echo);
-        self.round_trip.measure(&whole, now, pool);
+        let mut round_trip_packet = *reply;
+        (round_trip_packet.seq, round_trip_packet.sent_at) = (reply.ack, reply.echo);
+        self.round_trip.measure(&round_trip_packet, now, pool);
         self.back.measure(reply, now, pool);
     }
 }
 
 impl<O: Observer> Simulation<O> {
-    fn echo_of(&mut self, flow: u32) -> Option<&mut Echoed> {
-        let index = self.echoes.binary_search_by_key(&flow, |its| its.flow).ok()?;
+    fn echo_of(&mut self, flow: u32) -> Option<&mut EchoSender> {
+        let index = self.echoes.binary_search_by_key(&flow, |sender| sender.flow).ok()?;
         Some(&mut self.echoes[index])
     }
 
     /// A datagram that came after its flow's limit: late to its call, or a request to answer.
     #[cold]
     #[inline(never)]
-    pub(crate) fn late_or_request(&mut self, flow: u32, plan: &FlowPlan, id: PacketId) {
-        let Some(Echo { reply_bytes, .. }) = self.echo_of(flow).map(|its| its.config) else {
+    pub(crate) fn handle_late_datagram(&mut self, flow: u32, plan: &FlowPlan, id: PacketId) {
+        let Some(Echo { reply_bytes, .. }) = self.echo_of(flow).map(|sender| sender.config) else {
             self.totals[flow as usize].late_packets += 1;
             self.arena.remove(id);
             return;
@@ -103,9 +104,9 @@ impl<O: Observer> Simulation<O> {
     #[inline(never)]
     pub(crate) fn take_reply(&mut self, reply: &Packet) {
         let now = self.now;
-        let index = self.echoes.binary_search_by_key(&reply.flow, |its| its.flow);
+        let index = self.echoes.binary_search_by_key(&reply.flow, |sender| sender.flow);
         if let Ok(index) = index {
-            self.echoes[index].on_reply(reply, now, &mut self.pool);
+            self.echoes[index].measure_reply(reply, now, &mut self.pool);
         }
     }
 }
@@ -113,23 +114,27 @@ impl<O: Observer> Simulation<O> {
 impl AnySimulation {
     /// What the senders of echo flows have measured.
     pub(crate) fn echo_table(&self) -> Table {
-        let ints = |value: fn(&Echoed) -> u64| self.echoes.iter().map(move |its| value(its) as i64);
-        let back = self.echoes.iter().map(|its| {
-            let flow = its.flow as usize;
+        let ints = |value: fn(&EchoSender) -> u64| {
+            self.echoes.iter().map(move |sender| value(sender) as i64)
+        };
+        let back = self.echoes.iter().map(|sender| {
+            let flow = sender.flow as usize;
             let (now, before) = (&self.totals[flow], self.at_warm_up.flow(flow).totals);
             [now.acks_sent - before.acks_sent, now.acks_dropped - before.acks_dropped]
         });
         let table = Table::new("echoes")
-            .ints("flow", ints(|its| its.flow.into()))
+            .ints("flow", ints(|sender| sender.flow.into()))
             .ints("replies_sent", back.clone().map(|[sent, _]| sent as i64))
             .ints("replies_dropped", back.map(|[_, dropped]| dropped as i64))
-            .ints("replies", ints(|its| its.round_trip.count))
-            .ints("replies_late", ints(|its| its.late))
-            .ints("reordered", ints(|its| its.round_trip.reordered))
-            .ints("reordered_back", ints(|its| its.back.reordered));
-        let round_trips: Vec<&Delay> = self.echoes.iter().map(|its| &its.round_trip).collect();
-        let backs: Vec<&Delay> = self.echoes.iter().map(|its| &its.back).collect();
-        let table = delay_columns::add_of(table, Of::RoundTrip, &round_trips, &self.pool);
-        delay_columns::add_of(table, Of::Back, &backs, &self.pool)
+            .ints("replies", ints(|sender| sender.round_trip.count))
+            .ints("replies_late", ints(|sender| sender.late))
+            .ints("reordered", ints(|sender| sender.round_trip.reordered))
+            .ints("reordered_back", ints(|sender| sender.back.reordered));
+        let round_trips: Vec<&DelayStatistics> =
+            self.echoes.iter().map(|sender| &sender.round_trip).collect();
+        let backs: Vec<&DelayStatistics> = self.echoes.iter().map(|sender| &sender.back).collect();
+        let table =
+            delay_columns::add_columns_of(table, DelayKind::RoundTrip, &round_trips, &self.pool);
+        delay_columns::add_columns_of(table, DelayKind::Back, &backs, &self.pool)
     }
 }

@@ -14,12 +14,12 @@ use trunkline_units::RandomStream;
 
 /// How the routers of a network choose; without ECMP there is nothing to choose.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Chooser {
+pub(crate) struct EcmpHasher {
     mode: Option<Ecmp>,
     salts: Vec<u64>,
 }
 
-impl Chooser {
+impl EcmpHasher {
     pub fn new(network: &Network, seed: u64) -> Self {
         let mode = network.routing.ecmp;
         let salt = |node: &crate::network::Node| {
@@ -33,12 +33,12 @@ impl Chooser {
         self.mode.is_some()
     }
 
-    /// Which of `ways` next hops a packet takes at `node`, from 0.
+    /// Which of `next_hop_count` next hops a packet takes at `node`, from 0.
     #[cold]
-    pub fn choose(&self, node: u32, packet: &Packet, ways: usize) -> usize {
+    pub fn choose(&self, node: u32, packet: &Packet, next_hop_count: usize) -> usize {
         let salt = self.salts.get(node as usize).copied().unwrap_or(0);
         // Hash-threshold: the region that the hash is in.
-        ((u128::from(mix(self.key(packet) ^ salt)) * ways as u128) >> 64) as usize
+        ((u128::from(nonzero_mix(self.key(packet) ^ salt)) * next_hop_count as u128) >> 64) as usize
     }
 
     /// What a router hashes of a packet.
@@ -50,28 +50,30 @@ impl Chooser {
         // is one, and need be the only one.
         let labels = || packet.labels.iter().map(StackEntry::label);
         if let Some(entropy) = labels().skip_while(|&label| label != ENTROPY_INDICATOR).nth(1) {
-            return mix(u64::from(entropy));
+            return nonzero_mix(u64::from(entropy));
         }
         labels()
             .filter(|&label| label >= FIRST_UNRESERVED_LABEL)
-            .fold(1, |key, label| mix(key ^ u64::from(label)))
+            .fold(1, |key, label| nonzero_mix(key ^ u64::from(label)))
     }
 }
 
 /// What tells the flows of IP packets apart.
 fn flow_key(packet: &Packet) -> u64 {
     let flow = 2 * u64::from(packet.flow) + u64::from(packet.is_reverse());
-    packet.connection().map_or(mix(flow), |connection| mix(mix(flow) ^ u64::from(connection)))
+    packet.connection().map_or(nonzero_mix(flow), |connection| {
+        nonzero_mix(nonzero_mix(flow) ^ u64::from(connection))
+    })
 }
 
 /// The entropy label that an ingress gives a packet: of its flow alone, never a reserved label
 /// (RFC 6790 section 4.2).
 pub(crate) fn entropy_label(packet: &Packet) -> u32 {
     let space = u64::from(MAX_LABEL - FIRST_UNRESERVED_LABEL + 1);
-    FIRST_UNRESERVED_LABEL + (mix(flow_key(packet) ^ 0x6790) % space) as u32
+    FIRST_UNRESERVED_LABEL + (nonzero_mix(flow_key(packet) ^ 0x6790) % space) as u32
 }
 
 /// Moves the key away from 0, which the other function leaves as it is.
-fn mix(key: u64) -> u64 {
-    flow_queue::mix(key.wrapping_add(0x9e37_79b9_7f4a_7c15))
+fn nonzero_mix(key: u64) -> u64 {
+    flow_queue::mix_hash(key.wrapping_add(0x9e37_79b9_7f4a_7c15))
 }

@@ -16,7 +16,7 @@
 //! As Linux, CoDel looks at what all queues hold when it asks whether a packet is the last.
 
 use crate::network::{Flow, FlowKey, Flows, Hosts, Overflow};
-use crate::queue::{Gate, Offer, Waiting};
+use crate::queue::{QueueDecision, QueueGate, WaitingPacket};
 use crate::ring::Ring;
 use std::cmp::Reverse;
 use trunkline_packet::Packet;
@@ -34,9 +34,9 @@ const LABEL_QUEUES: u64 = 1024;
 /// The queue of the flows with one hash.
 #[derive(Clone, Debug)]
 struct FlowQueue {
-    queue: Ring<Waiting>,
+    queue: Ring<WaitingPacket>,
     bytes: u64,
-    gate: Gate,
+    gate: QueueGate,
     /// What the hash of its last flow was made of.
     key: u64,
 }
@@ -46,7 +46,7 @@ struct FlowQueue {
 struct HostLoads {
     ends: Vec<[u32; 2]>,
     /// Of each queue the nodes of its last flow: which sends, which receives.
-    of: Vec<[u32; 2]>,
+    ends_of_queue: Vec<[u32; 2]>,
     loads: Vec<[u32; 2]>,
 }
 
@@ -70,7 +70,7 @@ impl FlowQueues {
     pub fn new(
         config: &Flows,
         aqm: &AqmConfig,
-        gates: Vec<Gate>,
+        gates: Vec<QueueGate>,
         seed: u64,
         flows: &[Flow],
     ) -> Self {
@@ -80,7 +80,7 @@ impl FlowQueues {
             hosts.ends = flows.iter().map(|flow| [flow.src, flow.dst]).collect();
             let nodes = hosts.ends.iter().flatten().max().map_or(0, |&node| node as usize + 1);
             hosts.loads = vec![[0; 2]; nodes];
-            hosts.of = vec![[0; 2]; gates.len()];
+            hosts.ends_of_queue = vec![[0; 2]; gates.len()];
         }
         Self {
             rounds: FlowRounds::new(gates.len(), config.quantum_bytes, config.new_first),
@@ -102,25 +102,29 @@ impl FlowQueues {
     /// The queue that a packet joins, which is its flow's from then on if it is empty.
     pub fn queue_of(&mut self, packet: &Packet) -> u16 {
         let flow = 2 * u64::from(packet.flow) + u64::from(packet.is_reverse());
-        let hidden = self.hides(packet);
+        let hidden = self.hides_headers(packet);
         let label =
-            || packet.labels.iter().fold(1, |key, entry| mix(key ^ u64::from(entry.label())));
+            || packet.labels.iter().fold(1, |key, entry| mix_hash(key ^ u64::from(entry.label())));
         // A flow has a queue of its own; label stacks and connections of a flow share those behind.
         let (key, is_flow) = match packet.connection() {
             _ if hidden => (label(), false),
-            Some(connection) => (mix(flow ^ self.seed) ^ u64::from(connection) ^ self.seed, false),
+            Some(connection) => {
+                (mix_hash(flow ^ self.seed) ^ u64::from(connection) ^ self.seed, false)
+            }
             None => (flow, true),
         };
         let queue = match self.config.queues {
-            Some(queues) => self.of_set(key, queues),
+            Some(queues) => self.queue_in_set(key, queues),
             None if is_flow => flow,
-            None => self.queues.len() as u64 - LABEL_QUEUES + mix(key ^ self.seed) % LABEL_QUEUES,
+            None => {
+                self.queues.len() as u64 - LABEL_QUEUES + mix_hash(key ^ self.seed) % LABEL_QUEUES
+            }
         };
-        let its = &mut self.queues[queue as usize];
-        its.key = key;
-        if its.queue.is_empty() {
+        let flow_queue = &mut self.queues[queue as usize];
+        flow_queue.key = key;
+        if flow_queue.queue.is_empty() {
             if let Some(&[from, to]) = self.hosts.ends.get(packet.flow as usize) {
-                self.hosts.of[queue as usize] =
+                self.hosts.ends_of_queue[queue as usize] =
                     if packet.is_reverse() { [to, from] } else { [from, to] };
             }
         }
@@ -128,52 +132,58 @@ impl FlowQueues {
     }
 
     /// Whether labels hide the flow of a packet.
-    fn hides(&self, packet: &Packet) -> bool {
+    fn hides_headers(&self, packet: &Packet) -> bool {
         !packet.labels.is_empty() && self.config.labelled == FlowKey::Label
     }
 
     /// The queue of `key` among those that its hash may choose.
-    fn of_set(&self, key: u64, queues: u32) -> u64 {
-        let hash = mix(key ^ self.seed) % u64::from(queues);
+    fn queue_in_set(&self, key: u64, queues: u32) -> u64 {
+        let hash = mix_hash(key ^ self.seed) % u64::from(queues);
         let ways = u64::from(self.config.ways);
         if ways == 1 {
             return hash;
         }
         let set = hash - hash % ways;
-        let its = |at: u64| &self.queues[at as usize];
+        let queue_at = |at: u64| &self.queues[at as usize];
         let mut ways = (0..ways).map(|way| set + (hash + way) % ways);
-        let own = ways.clone().find(|&at| its(at).bytes > 0 && its(at).key == key);
-        own.or_else(|| ways.find(|&at| its(at).bytes == 0)).unwrap_or(hash)
+        let own = ways.clone().find(|&at| queue_at(at).bytes > 0 && queue_at(at).key == key);
+        own.or_else(|| ways.find(|&at| queue_at(at).bytes == 0)).unwrap_or(hash)
     }
 
     /// Everything that waits.
     #[inline]
     #[must_use]
-    pub fn held(&self) -> QueueBacklog {
+    pub fn stored_backlog(&self) -> QueueBacklog {
         self.held
     }
 
     /// Packets waiting, queue by queue.
-    pub fn iter(&self) -> impl Iterator<Item = &Waiting> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = &WaitingPacket> + '_ {
         self.queues.iter().flat_map(|queue| queue.queue.iter())
     }
 
     /// Judges an arrival by the gate of its queue.
-    pub fn admit(&mut self, queue: u16, arrival: &Arrival, idle: bool, can_mark: bool) -> Offer {
-        let its = &mut self.queues[usize::from(queue)];
-        let backlog = its.held();
-        its.gate.admit(&Arrival { backlog, ..*arrival }, idle, can_mark)
+    pub fn admit(
+        &mut self,
+        queue: u16,
+        arrival: &Arrival,
+        idle: bool,
+        can_mark: bool,
+    ) -> QueueDecision {
+        let flow_queue = &mut self.queues[usize::from(queue)];
+        let backlog = flow_queue.held();
+        flow_queue.gate.admit(&Arrival { backlog, ..*arrival }, idle, can_mark)
     }
 
     /// Puts a packet that was let in into its queue.
-    pub fn push(&mut self, queue: u16, waiting: Waiting) {
-        let its = &mut self.queues[usize::from(queue)];
-        if its.queue.is_empty() {
+    pub fn push(&mut self, queue: u16, waiting: WaitingPacket) {
+        let flow_queue = &mut self.queues[usize::from(queue)];
+        if flow_queue.queue.is_empty() {
             self.hosts.join(queue);
         }
-        its.queue.push(waiting);
-        its.bytes += u64::from(waiting.bytes);
-        its.gate.on_enqueue(waiting.bytes, waiting.precedence);
+        flow_queue.queue.push(waiting);
+        flow_queue.bytes += u64::from(waiting.bytes);
+        flow_queue.gate.on_enqueue(waiting.bytes, waiting.precedence);
         self.held.packets += 1;
         self.held.bytes += u64::from(waiting.bytes);
         self.rounds.on_enqueue(queue);
@@ -194,10 +204,10 @@ impl FlowQueues {
         }
         let Self { queues, rounds, hosts, config, .. } = self;
         let is_empty = |queue: u16| {
-            let its = &mut queues[usize::from(queue)];
-            let empty = its.queue.is_empty();
+            let flow_queue = &mut queues[usize::from(queue)];
+            let empty = flow_queue.queue.is_empty();
             if empty {
-                its.gate.on_idle(now);
+                flow_queue.gate.on_idle(now);
             }
             empty
         };
@@ -205,19 +215,20 @@ impl FlowQueues {
     }
 
     /// Takes the packet whose turn it is, which is then to be sent, or dropped.
-    pub fn take(&mut self, now: Time) -> Option<(Waiting, Offer)> {
+    pub fn take(&mut self, now: Time) -> Option<(WaitingPacket, QueueDecision)> {
         let queue = self.choose(now)?;
         let waiting = self.remove(queue, false)?;
-        let Waiting { bytes, precedence, since, can_mark, .. } = waiting;
-        let its = &mut self.queues[usize::from(queue)];
-        let left = if self.sees_all { self.held } else { its.held() };
-        let offer = its.gate.release(&HeadPacket { now, since, bytes, precedence, left, can_mark });
-        its.gate.on_departure(now, bytes, precedence, its.held());
-        let now_empty = its.queue.is_empty();
-        if let Offer::Queued { .. } = offer {
+        let WaitingPacket { bytes, precedence, joined_at: since, can_mark, .. } = waiting;
+        let flow_queue = &mut self.queues[usize::from(queue)];
+        let left = if self.sees_all { self.held } else { flow_queue.held() };
+        let offer =
+            flow_queue.gate.release(&HeadPacket { now, since, bytes, precedence, left, can_mark });
+        flow_queue.gate.on_departure(now, bytes, precedence, flow_queue.held());
+        let now_empty = flow_queue.queue.is_empty();
+        if let QueueDecision::Queued { .. } = offer {
             self.rounds.on_sent(queue, bytes, now_empty);
         } else if now_empty {
-            its.gate.on_idle(now);
+            flow_queue.gate.on_idle(now);
         }
         Some((waiting, offer))
     }
@@ -229,9 +240,15 @@ impl FlowQueues {
     }
 
     /// Takes packets off the longest queue, oldest or newest first.
-    pub fn shed(&mut self, now: Time, mut dropped: impl FnMut(Waiting)) {
+    pub fn drop_overflow(&mut self, now: Time, mut dropped: impl FnMut(WaitingPacket)) {
         let by_packets = self.config.overflow == Overflow::Tail;
-        let length = |its: &FlowQueue| if by_packets { its.queue.len().into() } else { its.bytes };
+        let length = |flow_queue: &FlowQueue| {
+            if by_packets {
+                flow_queue.queue.len().into()
+            } else {
+                flow_queue.bytes
+            }
+        };
         // The first of the longest, as Linux's search finds it; a queue in no round is empty.
         let lengths = |&queue: &u16| (length(&self.queues[usize::from(queue)]), Reverse(queue));
         let Some(longest) = self.rounds.members().max_by_key(lengths) else { return };
@@ -241,9 +258,9 @@ impl FlowQueues {
         let mut bytes = 0;
         for _ in 0..most {
             let Some(waiting) = self.remove(longest as u16, by_packets) else { return };
-            let its = &mut self.queues[longest];
-            its.gate.on_departure(now, waiting.bytes, waiting.precedence, its.held());
-            its.gate.on_overflow(now);
+            let flow_queue = &mut self.queues[longest];
+            flow_queue.gate.on_departure(now, waiting.bytes, waiting.precedence, flow_queue.held());
+            flow_queue.gate.on_overflow(now);
             bytes += u64::from(waiting.bytes);
             dropped(waiting);
             if bytes >= half {
@@ -253,19 +270,19 @@ impl FlowQueues {
     }
 
     /// Takes a packet that is lost with the link, queue by queue.
-    pub fn lose_next(&mut self, now: Time) -> Option<Waiting> {
-        let queue = self.queues.iter().position(|its| !its.queue.is_empty())?;
+    pub fn take_lost(&mut self, now: Time) -> Option<WaitingPacket> {
+        let queue = self.queues.iter().position(|flow_queue| !flow_queue.queue.is_empty())?;
         let waiting = self.remove(queue as u16, false)?;
-        let its = &mut self.queues[queue];
-        its.gate.on_departure(now, waiting.bytes, waiting.precedence, its.held());
+        let flow_queue = &mut self.queues[queue];
+        flow_queue.gate.on_departure(now, waiting.bytes, waiting.precedence, flow_queue.held());
         Some(waiting)
     }
 
-    fn remove(&mut self, queue: u16, newest: bool) -> Option<Waiting> {
-        let its = &mut self.queues[usize::from(queue)];
-        let waiting = if newest { its.queue.pop_back() } else { its.queue.pop() }?;
-        its.bytes -= u64::from(waiting.bytes);
-        if its.queue.is_empty() {
+    fn remove(&mut self, queue: u16, newest: bool) -> Option<WaitingPacket> {
+        let flow_queue = &mut self.queues[usize::from(queue)];
+        let waiting = if newest { flow_queue.queue.pop_back() } else { flow_queue.queue.pop() }?;
+        flow_queue.bytes -= u64::from(waiting.bytes);
+        if flow_queue.queue.is_empty() {
             self.hosts.leave(queue);
         }
         self.held.packets -= 1;
@@ -286,7 +303,7 @@ impl HostLoads {
     }
 
     fn add(&mut self, queue: u16, count: u32) {
-        let Some(hosts) = self.of.get(usize::from(queue)) else { return };
+        let Some(hosts) = self.ends_of_queue.get(usize::from(queue)) else { return };
         for (end, &host) in hosts.iter().enumerate() {
             let load = &mut self.loads[host as usize][end];
             *load = load.wrapping_add(count);
@@ -295,7 +312,7 @@ impl HostLoads {
 
     /// Among how many a flow's quantum is divided.
     fn load(&self, by: Hosts, queue: u16) -> i64 {
-        let Some(&[from, to]) = self.of.get(usize::from(queue)) else { return 1 };
+        let Some(&[from, to]) = self.ends_of_queue.get(usize::from(queue)) else { return 1 };
         let of = |host: u32, end: usize| i64::from(self.loads[host as usize][end]);
         match by {
             Hosts::Flows => 1,
@@ -313,7 +330,7 @@ impl FlowQueue {
 }
 
 /// The finaliser of splitmix64: every bit of the key decides every bit of the hash.
-pub(crate) fn mix(key: u64) -> u64 {
+pub(crate) fn mix_hash(key: u64) -> u64 {
     let key = (key ^ (key >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let key = (key ^ (key >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     key ^ (key >> 31)

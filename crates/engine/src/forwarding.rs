@@ -2,11 +2,11 @@
 
 use crate::classifier::{Assignment, NO_ROW, OWN_COLUMN};
 use crate::counters::DropKey;
-use crate::link::{Onward, Port};
-use crate::mpls::Hop;
+use crate::link::{OnwardHop, Port};
+use crate::mpls::NextHop;
 use crate::observer::{Event, Observer};
-use crate::queue::Offer;
-use crate::route::{LOCAL, SHARED};
+use crate::queue::QueueDecision;
+use crate::route::{FIRST_SHARED, LOCAL_DELIVERY};
 use crate::simulation::Simulation;
 use trunkline_packet::{Cause, Ecn, Packet, PacketId};
 
@@ -15,7 +15,7 @@ impl<O: Observer> Simulation<O> {
     #[inline(always)]
     pub(crate) fn arrive(&mut self, index: usize) {
         let link = &mut self.links[index];
-        if link.onward == Onward::Ahead {
+        if link.onward == OnwardHop::Ahead {
             link.arrive(self.now);
         }
         let Some(departure) = link.wire.pop() else { return };
@@ -37,7 +37,7 @@ impl<O: Observer> Simulation<O> {
             };
             if let Some(cause) = cause {
                 let place = Assignment::outside(departure.precedence());
-                return self.lose(id, cause, Some(index as u32), to, place);
+                return self.drop_packet(id, cause, Some(index as u32), to, place);
             }
             if let Some(processor) = far_end.processor {
                 let arrived = Event::Arrived { link: index as u32 };
@@ -57,20 +57,20 @@ impl<O: Observer> Simulation<O> {
         let mut column = OWN_COLUMN;
         while !packet.labels.is_empty() {
             match self.tables.switch(node, packet, counted) {
-                Ok(Hop::Link(link, row)) => return self.output(link, row, column, id),
-                Ok(Hop::Again(done, by)) => (counted, column) = (done, by),
-                Ok(Hop::Bridge(bridge)) => return self.send_both(bridge, node, id),
-                Err(cause) => return self.lose_at(id, cause, node),
+                Ok(NextHop::Link(link, row)) => return self.output(link, row, column, id),
+                Ok(NextHop::Again(done, by)) => (counted, column) = (done, by),
+                Ok(NextHop::Bridge(bridge)) => return self.send_both(bridge, node, id),
+                Err(cause) => return self.drop_at_node(id, cause, node),
             }
         }
         let next = self.fib.next(node, packet.dst);
-        if next == LOCAL {
+        if next == LOCAL_DELIVERY {
             return self.deliver(node, id);
         }
         if !counted {
             // RFC 1812 section 5.3.1: a router that would make the TTL zero discards the packet.
             if packet.ttl <= 1 {
-                return self.lose_at(id, Cause::TtlExpired, node);
+                return self.drop_at_node(id, Cause::TtlExpired, node);
             }
             packet.ttl -= 1;
         }
@@ -86,30 +86,30 @@ impl<O: Observer> Simulation<O> {
             if let Some(nhlfe) = self.tables.ftn(node, packet.fec, packet.dscp) {
                 let dscp = if column == OWN_COLUMN { packet.dscp } else { column };
                 match self.tables.enter(node, nhlfe, packet, dscp) {
-                    Ok(Hop::Link(link, row)) => {
+                    Ok(NextHop::Link(link, row)) => {
                         if self.path_accounts.is_some() {
                             self.account_path(id, self.tables.path_of(nhlfe));
                         }
                         return self.output(link, row, OWN_COLUMN, id);
                     }
-                    Ok(Hop::Again(..)) => {}
-                    Ok(Hop::Bridge(bridge)) => return self.send_both(bridge, node, id),
-                    Err(cause) => return self.lose_at(id, cause, node),
+                    Ok(NextHop::Again(..)) => {}
+                    Ok(NextHop::Bridge(bridge)) => return self.send_both(bridge, node, id),
+                    Err(cause) => return self.drop_at_node(id, cause, node),
                 }
             }
         }
-        if next >= SHARED {
-            return self.share(node, id, next, column);
+        if next >= FIRST_SHARED {
+            return self.send_on_equal_cost_link(node, id, next, column);
         }
         self.output(next, NO_ROW, column, id);
     }
 
     /// Sends a packet on one of several links of equal cost, or there is no route for it.
     #[cold]
-    fn share(&mut self, node: u32, id: PacketId, next: u32, column: u8) {
+    fn send_on_equal_cost_link(&mut self, node: u32, id: PacketId, next: u32, column: u8) {
         let links = self.fib.shared(next);
         if links.is_empty() {
-            return self.lose_at(id, Cause::NoRoute, node);
+            return self.drop_at_node(id, Cause::NoRoute, node);
         }
         let link = links[self.tables.chooser.choose(node, &self.arena[id], links.len())];
         self.output(link, NO_ROW, column, id);
@@ -146,7 +146,7 @@ impl<O: Observer> Simulation<O> {
                     self.account_path(id, self.tables.path_of_leg(bridge, leg));
                     self.output(link, row, OWN_COLUMN, id);
                 }
-                Err(cause) => self.lose_at(id, cause, node),
+                Err(cause) => self.drop_at_node(id, cause, node),
             }
         }
     }
@@ -162,7 +162,7 @@ impl<O: Observer> Simulation<O> {
     #[inline]
     pub(crate) fn originate(&mut self, node: u32, id: PacketId) {
         let next = self.fib.next(node, self.arena[id].dst);
-        if next == LOCAL {
+        if next == LOCAL_DELIVERY {
             return self.deliver(node, id);
         }
         self.route(node, id, next, OWN_COLUMN);
@@ -177,9 +177,9 @@ impl<O: Observer> Simulation<O> {
     pub(crate) fn output_labelled(&mut self, node: u32, entry: u32, id: PacketId) {
         let packet = &mut self.arena[id];
         match self.tables.label(node, entry, packet, packet.dscp) {
-            Ok(Hop::Link(link, row)) => self.output(link, row, OWN_COLUMN, id),
-            Ok(_) => self.lose_at(id, Cause::NoLabel, node),
-            Err(cause) => self.lose_at(id, cause, node),
+            Ok(NextHop::Link(link, row)) => self.output(link, row, OWN_COLUMN, id),
+            Ok(_) => self.drop_at_node(id, Cause::NoLabel, node),
+            Err(cause) => self.drop_at_node(id, cause, node),
         }
     }
 
@@ -188,26 +188,26 @@ impl<O: Observer> Simulation<O> {
     fn output(&mut self, index: u32, row: u16, column: u8, id: PacketId) {
         let link = &mut self.links[index as usize];
         if link.is_bare() {
-            return self.output_bare(index, id);
+            return self.output_to_plain_port(index, id);
         }
-        self.output_judged(index, row, column, id);
+        self.output_to_full_port(index, row, column, id);
     }
 
     /// Offers a packet to a port where only a full queue can hold it back.
     #[inline(always)]
-    fn output_bare(&mut self, index: u32, id: PacketId) {
+    fn output_to_plain_port(&mut self, index: u32, id: PacketId) {
         let link = &mut self.links[index as usize];
         let size = self.arena[id].labelled_bytes();
         if size > link.mtu {
-            return self.lose_before_port(id, index);
+            return self.drop_before_port(id, index);
         }
         if !link.has_room(self.now) {
-            return self.refuse(index, id);
+            return self.drop_at_full_queue(index, id);
         }
-        let starts = if O::ACTIVE { link.free_from(self.now) } else { 0 };
+        let starts = if O::ACTIVE { link.idle_from(self.now) } else { 0 };
         let departs = link.enter_plain(self.now, id, size + link.header, 0);
         let onward = link.onward;
-        if onward == Onward::Arrives {
+        if onward == OnwardHop::Arrives {
             if link.wire.len() == 1 {
                 // Not pending: nothing was on the wire.
                 let due = departs + link.delay;
@@ -218,27 +218,27 @@ impl<O: Observer> Simulation<O> {
         }
         self.observer.record(self.now, Event::Queued { link: index }, id, &self.arena);
         let place = Assignment::default();
-        self.observer.at_port(place.class, place.precedence);
+        self.observer.set_port_class(place.class, place.precedence);
         if O::ACTIVE {
-            self.observer.starts(id, starts);
+            self.observer.on_transmission_start(id, starts);
         }
-        if onward != Onward::Arrives {
-            self.pass_on(index);
+        if onward != OnwardHop::Arrives {
+            self.forward_without_event_from(index);
         }
     }
 
     /// The queue of such a port is full.
     #[cold]
-    fn refuse(&mut self, index: u32, id: PacketId) {
+    fn drop_at_full_queue(&mut self, index: u32, id: PacketId) {
         let link = &mut self.links[index as usize];
         link.counters.refuse(self.arena[id].labelled_bytes() + link.header);
         let node = self.link_from[index as usize];
-        self.lose(id, Cause::QueueFull, Some(index), node, Assignment::default());
+        self.drop_packet(id, Cause::QueueFull, Some(index), node, Assignment::default());
     }
 
     /// Offers a packet to a port that looks at more of it.
     #[inline(never)]
-    fn output_judged(&mut self, index: u32, row: u16, column: u8, id: PacketId) {
+    fn output_to_full_port(&mut self, index: u32, row: u16, column: u8, id: PacketId) {
         let packet = &mut self.arena[id];
         let link = &mut self.links[index as usize];
         let mut near_end = None;
@@ -251,7 +251,7 @@ impl<O: Observer> Simulation<O> {
                 if let Some(cause) = conditioner.condition(self.now, packet) {
                     let node = self.link_from[index as usize];
                     let place = Assignment::outside(place.precedence);
-                    return self.lose(id, cause, Some(index), node, place);
+                    return self.drop_packet(id, cause, Some(index), node, place);
                 }
             }
             if let Some(classifier) = &near_end.classifier {
@@ -260,7 +260,7 @@ impl<O: Observer> Simulation<O> {
         }
         let size = packet.labelled_bytes();
         if size > link.mtu {
-            return self.lose_before_port(id, index);
+            return self.drop_before_port(id, index);
         }
         let bytes = size + link.header;
         // A label hides the ECN field: Linux and most LSRs drop what they would mark.
@@ -272,20 +272,20 @@ impl<O: Observer> Simulation<O> {
         let (mut starts, mut passes) = (None, false);
         let offer = if let Port::Classful(port) = &mut link.port {
             place = port.classifier.assign_as(packet, row, column);
-            port.settle(self.now);
+            port.finish_departed(self.now);
             passes = port.pass(id, bytes, place);
             match passes {
-                true => Offer::Queued { mark: false },
+                true => QueueDecision::Queued { mark: false },
                 false => port.offer(self.now, (id, packet), bytes, place, capable),
             }
         } else {
             if O::ACTIVE {
-                starts = Some(link.free_from(self.now));
+                starts = Some(link.idle_from(self.now));
             }
             let offer = link.offer_fifo(self.now, id, bytes, place.precedence, capable);
-            if link.onward != Onward::Arrives {
+            if link.onward != OnwardHop::Arrives {
                 link.forget_departed();
-            } else if let (Offer::Queued { .. }, 1) = (offer, link.wire.len()) {
+            } else if let (QueueDecision::Queued { .. }, 1) = (offer, link.wire.len()) {
                 let due = link.wire.get(link.wire.head()).at + link.delay;
                 self.calendar.schedule(self.sources.arrivals + index, due);
             }
@@ -295,54 +295,54 @@ impl<O: Observer> Simulation<O> {
             accounts.add(packet, place, bytes, offer);
         }
         match offer {
-            Offer::Queued { mark } => {
+            QueueDecision::Queued { mark } => {
                 if mark {
                     self.tables.congestion.mark(packet);
                 }
                 self.observer.record(self.now, Event::Queued { link: index }, id, &self.arena);
-                self.observer.at_port(place.class, place.precedence);
+                self.observer.set_port_class(place.class, place.precedence);
                 if let Some(at) = starts {
-                    self.observer.starts(id, at);
+                    self.observer.on_transmission_start(id, at);
                 }
                 if classful {
                     self.start_transmission(index as usize, passes);
-                } else if self.links[index as usize].onward != Onward::Arrives {
-                    self.pass_on(index);
+                } else if self.links[index as usize].onward != OnwardHop::Arrives {
+                    self.forward_without_event_from(index);
                 }
             }
-            Offer::Dropped(cause) => {
+            QueueDecision::Dropped(cause) => {
                 let node = self.link_from[index as usize];
-                self.lose(id, cause, Some(index), node, place);
+                self.drop_packet(id, cause, Some(index), node, place);
             }
         }
     }
 
     /// The packet that a FIFO accepted last goes on without an event here.
     #[inline(never)]
-    fn pass_on(&mut self, index: u32) {
+    fn forward_without_event_from(&mut self, index: u32) {
         if self.links[index as usize].is_outbound() {
-            self.cross_accepted(index);
+            self.send_accepted_to_other_region(index);
         } else {
-            self.go_ahead(index);
+            self.forward_without_event(index);
         }
     }
 
     /// A packet that is too big for a link, or for which any is: the link is down.
     #[cold]
-    fn lose_before_port(&mut self, id: PacketId, link: u32) {
+    fn drop_before_port(&mut self, id: PacketId, link: u32) {
         let node = self.link_from[link as usize];
         let cause = self.recovery.cause_at(link);
-        self.lose(id, cause, Some(link), node, Assignment::outside(0));
+        self.drop_packet(id, cause, Some(link), node, Assignment::outside(0));
     }
 
     #[cold]
-    fn lose_at(&mut self, id: PacketId, cause: Cause, node: u32) {
-        self.lose(id, cause, None, node, Assignment::outside(0));
+    fn drop_at_node(&mut self, id: PacketId, cause: Cause, node: u32) {
+        self.drop_packet(id, cause, None, node, Assignment::outside(0));
     }
 
     /// A packet ends its way before its destination.
     #[cold]
-    pub(crate) fn lose(
+    pub(crate) fn drop_packet(
         &mut self,
         id: PacketId,
         cause: Cause,
@@ -353,7 +353,7 @@ impl<O: Observer> Simulation<O> {
         let packet = &self.arena[id];
         self.observer.record(self.now, Event::Dropped { cause, link, node }, id, &self.arena);
         if place.is_in_queue() {
-            self.observer.at_port(place.class, place.precedence);
+            self.observer.set_port_class(place.class, place.precedence);
         }
         let totals = &mut self.totals[packet.flow as usize];
         if packet.is_reverse() {
@@ -380,7 +380,7 @@ impl<O: Observer> Simulation<O> {
         }
         self.arena.remove(id);
         if let Some(connection) = connection {
-            self.workloads.leave_early(connection, &self.senders);
+            self.workloads.count_lost_packet(connection, &self.senders);
         }
     }
 }

@@ -4,15 +4,15 @@
 //! a flow whose delays span four octaves costs 1 KiB. Histograms of equal layout merge by addition.
 
 const SUB_BITS: u32 = 6;
-const SUB: usize = 1 << SUB_BITS;
+const SUB_BUCKETS: usize = 1 << SUB_BITS;
 /// Octaves of a 64-bit value; the first holds the values below 64 exactly.
 const OCTAVES: usize = 64 - SUB_BITS as usize + 1;
-const ABSENT: u32 = u32::MAX;
+const NO_BLOCK: u32 = u32::MAX;
 
 /// Buckets of all histograms.
 #[derive(Clone, Debug, Default)]
 pub struct Pool {
-    blocks: Vec<[u32; SUB]>,
+    blocks: Vec<[u32; SUB_BUCKETS]>,
 }
 
 impl Pool {
@@ -26,21 +26,21 @@ impl Pool {
 
 /// Octaves that a histogram has at hand, from one below that of its first value: delays of a flow
 /// span few.
-const NEAR: usize = 6;
+const NEAR_OCTAVES: usize = 6;
 
 /// One histogram; its counts live in a [`Pool`].
 #[derive(Clone, Debug)]
 pub struct Histogram {
     /// The first of the octaves at hand.
     low: u32,
-    near: [u32; NEAR],
+    near: [u32; NEAR_OCTAVES],
     /// The blocks of all others, where one was met.
     far: Option<Box<[u32; OCTAVES]>>,
 }
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self { low: ABSENT, near: [ABSENT; NEAR], far: None }
+        Self { low: NO_BLOCK, near: [NO_BLOCK; NEAR_OCTAVES], far: None }
     }
 }
 
@@ -48,9 +48,9 @@ impl Histogram {
     /// Counts a value.
     #[inline]
     pub fn add(&mut self, pool: &mut Pool, value: u64) {
-        let (octave, sub) = place(value);
+        let (octave, sub) = bucket_of(value);
         let block = match self.near.get(octave.wrapping_sub(self.low as usize)) {
-            Some(&block) if block != ABSENT => block,
+            Some(&block) if block != NO_BLOCK => block,
             _ => self.open(pool, octave),
         };
         pool.blocks[block as usize][sub] += 1;
@@ -59,16 +59,16 @@ impl Histogram {
     /// The block of an octave that was not met yet, or that is not at hand.
     #[cold]
     fn open(&mut self, pool: &mut Pool, octave: usize) -> u32 {
-        if self.low == ABSENT {
+        if self.low == NO_BLOCK {
             self.low = octave.saturating_sub(1) as u32;
         }
         let block = match self.near.get_mut(octave.wrapping_sub(self.low as usize)) {
             Some(block) => block,
-            None => &mut self.far.get_or_insert_with(|| Box::new([ABSENT; OCTAVES]))[octave],
+            None => &mut self.far.get_or_insert_with(|| Box::new([NO_BLOCK; OCTAVES]))[octave],
         };
-        if *block == ABSENT {
+        if *block == NO_BLOCK {
             *block = pool.blocks.len() as u32;
-            pool.blocks.push([0; SUB]);
+            pool.blocks.push([0; SUB_BUCKETS]);
         }
         *block
     }
@@ -77,15 +77,15 @@ impl Histogram {
     fn octaves(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
         let at = |octave: usize| match self.near.get(octave.wrapping_sub(self.low as usize)) {
             Some(&block) => block,
-            None => self.far.as_ref().map_or(ABSENT, |far| far[octave]),
+            None => self.far.as_ref().map_or(NO_BLOCK, |far| far[octave]),
         };
-        (0..OCTAVES).map(move |octave| (octave, at(octave))).filter(|met| met.1 != ABSENT)
+        (0..OCTAVES).map(move |octave| (octave, at(octave))).filter(|met| met.1 != NO_BLOCK)
     }
 
     /// Its pool was appended to one of `blocks` blocks.
     pub fn moved(&mut self, blocks: usize) {
         let far = self.far.iter_mut().flat_map(|far| far.iter_mut());
-        for block in self.near.iter_mut().chain(far).filter(|block| **block != ABSENT) {
+        for block in self.near.iter_mut().chain(far).filter(|block| **block != NO_BLOCK) {
             *block += blocks as u32;
         }
     }
@@ -93,7 +93,7 @@ impl Histogram {
     /// Forgets every value, keeping the memory.
     pub fn clear(&mut self, pool: &mut Pool) {
         for (_, block) in self.octaves() {
-            pool.blocks[block as usize] = [0; SUB];
+            pool.blocks[block as usize] = [0; SUB_BUCKETS];
         }
     }
 
@@ -125,12 +125,12 @@ impl Histogram {
 }
 
 #[inline(always)]
-fn place(value: u64) -> (usize, usize) {
-    if value < SUB as u64 {
+fn bucket_of(value: u64) -> (usize, usize) {
+    if value < SUB_BUCKETS as u64 {
         return (0, value as usize);
     }
     let top = 63 - value.leading_zeros();
-    let sub = (value >> (top - SUB_BITS)) as usize & (SUB - 1);
+    let sub = (value >> (top - SUB_BITS)) as usize & (SUB_BUCKETS - 1);
     ((top - SUB_BITS + 1) as usize, sub)
 }
 
@@ -139,7 +139,7 @@ fn upper_end(octave: usize, sub: usize) -> u64 {
         return sub as u64;
     }
     let shift = octave as u32 - 1;
-    ((((SUB + sub) as u64) + 1) << shift) - 1
+    ((((SUB_BUCKETS + sub) as u64) + 1) << shift) - 1
 }
 
 #[cfg(test)]
@@ -150,7 +150,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_value_lies_in_its_bucket_within_one_part_in_64(value in 0u64..1 << 50) {
-            let (octave, sub) = place(value);
+            let (octave, sub) = bucket_of(value);
             let upper = upper_end(octave, sub);
             prop_assert!(upper >= value);
             prop_assert!((upper - value) as f64 <= value as f64 / 64.0);

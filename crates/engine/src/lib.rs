@@ -46,9 +46,9 @@ mod transfers;
 mod transmission;
 
 pub use network::Network;
-use observer::{Line, Observer};
-pub use partition::{run_cut, run_on};
-pub use recovery::{Moment, MOMENTS};
+use observer::{Observer, TraceLine};
+pub use partition::{run_cut, run_on_threads};
+pub use recovery::{TimelineEvent, TIMELINE_EVENT_NAMES};
 pub use simulation::RunError;
 use simulation::Simulation;
 pub use tables::{Column, Table};
@@ -68,23 +68,23 @@ pub fn run(
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Vec<Table>, RunError> {
     if network.run.trace {
-        let (mut tables, trace) = observed::<observer::Trace>(network, seed, interrupted)?;
+        let (mut tables, trace) = run_observed::<observer::Trace>(network, seed, interrupted)?;
         tables.extend(trace.table(network.run.duration_ns, 1));
         return Ok(tables);
     }
-    observed::<observer::Blind>(network, seed, interrupted).map(|(tables, _)| tables)
+    run_observed::<observer::NoObserver>(network, seed, interrupted).map(|(tables, _)| tables)
 }
 
 /// Runs as [`run`] does and gives every packet's events, in the order they happened, beside the tables.
 ///
 /// # Errors
 /// See [`RunError`].
-pub fn run_traced(network: &Network, seed: u64) -> Result<(Vec<Table>, Vec<Line>), RunError> {
-    let (tables, trace) = observed::<observer::Trace>(network, seed, &|| false)?;
+pub fn run_traced(network: &Network, seed: u64) -> Result<(Vec<Table>, Vec<TraceLine>), RunError> {
+    let (tables, trace) = run_observed::<observer::Trace>(network, seed, &|| false)?;
     Ok((tables, trace.lines))
 }
 
-fn observed<O: Observer>(
+fn run_observed<O: Observer>(
     network: &Network,
     seed: u64,
     interrupted: &dyn Fn() -> bool,
@@ -98,14 +98,14 @@ fn observed<O: Observer>(
 /// for each of equal cost where they share; link -1 where there is no route, and no row where the
 /// node is the destination.
 #[must_use]
-pub fn routes(network: &Network) -> Vec<(u32, u32, i64)> {
-    let ends = build::ends(network);
-    let fib = build::routes(network);
+pub fn initial_next_hops(network: &Network) -> Vec<(u32, u32, i64)> {
+    let ends = build::end_nodes(network);
+    let fib = build::initial_routes(network);
     let mut rows = Vec::new();
     for node in 0..network.nodes.len() as u32 {
         for (&end, column) in ends.iter().zip(0..) {
             match fib.next(node, column) {
-                route::LOCAL => {}
+                route::LOCAL_DELIVERY => {}
                 route::UNREACHABLE => rows.push((node, end, -1)),
                 next => {
                     let links = fib.links(next);

@@ -10,13 +10,13 @@ mod cut;
 mod look;
 mod plain;
 
-pub use cut::Lost;
+pub use cut::LostPacket;
 
-use crate::area::Area;
-use crate::classful::Classful;
+use crate::area::TimeIntegral;
+use crate::classful::ClassfulPort;
 use crate::conditioner::Conditioner;
 use crate::network::Scripted;
-use crate::queue::{Gate, Offer, QueueCounters};
+use crate::queue::{QueueCounters, QueueDecision, QueueGate};
 use crate::ring::Ring;
 use trunkline_packet::{flag, Packet, PacketId};
 use trunkline_port::aqm::{Arrival, QueueBacklog};
@@ -58,7 +58,7 @@ impl Departure {
 #[derive(Clone, Debug)]
 pub struct Fifo {
     bytes_in_port: u64,
-    gate: Gate,
+    gate: QueueGate,
 }
 
 /// What feeds the wire.
@@ -67,12 +67,12 @@ pub enum Port {
     /// One queue in order of arrival.
     Fifo(Fifo),
     /// Classes and a scheduler.
-    Classful(Box<Classful>),
+    Classful(Box<ClassfulPort>),
 }
 
 /// What becomes of packets between the port and the far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Onward {
+pub enum OnwardHop {
     /// Each has an event when it reaches the far end.
     Arrives,
     /// The far end is in another region.
@@ -100,13 +100,13 @@ impl FarEnd {
     /// Whether the script says that a packet is lost here, which it then has said once.
     #[cold]
     pub fn loses(&mut self, packet: &Packet) -> bool {
-        let its = self.scripted.iter_mut().find(|its| {
-            its.times > 0
-                && (its.flow, its.seq) == (packet.flow, packet.seq)
+        let scripted_loss = self.scripted.iter_mut().find(|scripted_loss| {
+            scripted_loss.times > 0
+                && (scripted_loss.flow, scripted_loss.seq) == (packet.flow, packet.seq)
                 && packet.flags & (flag::REVERSE | flag::BARE) == 0
         });
-        its.is_some_and(|its| {
-            its.times -= 1;
+        scripted_loss.is_some_and(|scripted_loss| {
+            scripted_loss.times -= 1;
             true
         })
     }
@@ -138,11 +138,11 @@ pub struct Link {
     /// Whether only a full queue, counted in packets, drops here: a drop-tail FIFO.
     pub plain: bool,
     /// What becomes of a packet that a FIFO has accepted.
-    pub onward: Onward,
+    pub onward: OnwardHop,
     /// Whether its port marks labelled packets too (RFC 5129).
     pub marks_labelled: bool,
     has_far_end: bool,
-    /// Entries of the wire before this one have gone on ahead of time ([`Onward::Ahead`]).
+    /// Entries of the wire before this one have gone on ahead of time ([`OnwardHop::Ahead`]).
     pub forwarded: u32,
     /// Transmission times.
     pub serializer: TransmissionClock,
@@ -153,7 +153,7 @@ pub struct Link {
     /// Counters of a FIFO's queue.
     pub counters: QueueCounters,
     /// Integral of the packets waiting over time [packet ns], for the mean queue.
-    pub area: Area,
+    pub area: TimeIntegral,
     /// What happens to packets at the far end before they are forwarded, if anything does.
     pub far_end: Option<Box<FarEnd>>,
 }
@@ -161,7 +161,7 @@ pub struct Link {
 impl Fifo {
     /// An empty queue.
     #[must_use]
-    pub fn new(gate: Gate) -> Self {
+    pub fn new(gate: QueueGate) -> Self {
         Self { bytes_in_port: 0, gate }
     }
 
@@ -207,7 +207,7 @@ impl Link {
             mtu,
             has_near_end: false,
             plain: capacity.is_some(),
-            onward: Onward::Arrives,
+            onward: OnwardHop::Arrives,
             marks_labelled: false,
             has_far_end: far_end.is_some(),
             forwarded: 0,
@@ -215,7 +215,7 @@ impl Link {
             capacity: capacity.unwrap_or(0),
             port,
             counters: QueueCounters::default(),
-            area: Area::default(),
+            area: TimeIntegral::default(),
             far_end,
         }
     }
@@ -233,7 +233,7 @@ impl Link {
 
     /// When a FIFO port sends the first bit of a packet that joins it at `now`.
     #[must_use]
-    pub fn free_from(&self, now: Time) -> Time {
+    pub fn idle_from(&self, now: Time) -> Time {
         match &self.port {
             Port::Fifo(_) => self.free_at.max(now),
             Port::Classful(_) => now,
@@ -241,7 +241,7 @@ impl Link {
     }
 
     /// Puts a packet on the wire whose port is in another region.
-    pub fn take_in(&mut self, departure: Departure) {
+    pub fn accept_crossing(&mut self, departure: Departure) {
         self.wire.push(departure);
         self.in_port = self.wire.tail();
     }
@@ -257,7 +257,7 @@ impl Link {
     /// Forgets what has departed, where another region keeps the wire.
     #[inline(never)]
     pub fn forget_departed(&mut self) {
-        if self.onward == Onward::Crosses {
+        if self.onward == OnwardHop::Crosses {
             self.wire.forget_to(self.in_port);
         }
     }
@@ -271,7 +271,7 @@ impl Link {
         bytes: u32,
         precedence: u8,
         can_mark: bool,
-    ) -> Offer {
+    ) -> QueueDecision {
         if self.plain {
             return self.offer_plain(now, packet, bytes, precedence);
         }
@@ -281,7 +281,7 @@ impl Link {
         let backlog = fifo.backlog(&self.wire, self.in_port);
         let arrival = Arrival { now, bytes, precedence, backlog };
         let offer = fifo.gate.admit(&arrival, in_port == 0, can_mark);
-        if let Offer::Dropped(_) = offer {
+        if let QueueDecision::Dropped(_) = offer {
             self.counters.refuse(bytes);
             return offer;
         }
@@ -326,7 +326,7 @@ impl Link {
         let fifo = match &mut self.port {
             Port::Fifo(fifo) => fifo,
             // At one instant the end of a transmission comes after all that reads a port.
-            Port::Classful(port) => return port.settle(now.saturating_sub(1)),
+            Port::Classful(port) => return port.finish_departed(now.saturating_sub(1)),
         };
         let tail = self.wire.tail();
         while self.in_port != tail {
@@ -339,8 +339,8 @@ impl Link {
             let left = tail.wrapping_sub(self.in_port);
             // One packet, if any is left, went from waiting to being sent: `left` waited until then.
             self.area.add(left, entry.at);
-            if fifo.gate.has_judge() {
-                tell_departure(fifo, &self.wire, self.in_port, entry, left);
+            if fifo.gate.has_aqm() {
+                report_departure(fifo, &self.wire, self.in_port, entry, left);
             }
         }
     }
@@ -356,7 +356,7 @@ impl Link {
                     false => fifo.bytes_in_port,
                 },
             },
-            Port::Classful(port) => port.in_port(),
+            Port::Classful(port) => port.port_backlog(),
         }
     }
 }
@@ -364,7 +364,13 @@ impl Link {
 /// Tells a FIFO's AQM what left "the queue" as its limit counts it: the packet itself when its
 /// last bit is gone, or the next one when its first bit is sent.
 #[inline]
-fn tell_departure(fifo: &mut Fifo, wire: &Ring<Departure>, next: u32, gone: Departure, left: u32) {
+fn report_departure(
+    fifo: &mut Fifo,
+    wire: &Ring<Departure>,
+    next: u32,
+    gone: Departure,
+    left: u32,
+) {
     if fifo.gate.counts_in_service() {
         let rest = QueueBacklog { packets: left, bytes: fifo.bytes_in_port };
         fifo.gate.on_departure(gone.at, gone.bytes(), gone.precedence(), rest);

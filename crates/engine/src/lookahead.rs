@@ -8,19 +8,19 @@
 
 use crate::link::Link;
 use crate::observer::Observer;
-use crate::route::{LOCAL, SHARED};
-use crate::simulation::{Agents, Simulation};
+use crate::route::{FIRST_SHARED, LOCAL_DELIVERY};
+use crate::simulation::{FlowAgents, Simulation};
 use trunkline_packet::PacketId;
 use trunkline_units::fetch;
 
 /// Stages of a hint, one entry each.
-const STAGES: usize = 6;
+const PREFETCH_STAGES: usize = 6;
 /// Networks of more links are fetched ahead.
-const LARGE: usize = 2_000;
+const MIN_PREFETCHED_LINKS: usize = 2_000;
 
 /// What is known of an event that will come.
 #[derive(Clone, Copy, Debug)]
-enum Hint {
+enum PrefetchHint {
     Nothing,
     /// The packet at the head of this link's wire arrives.
     Arrival(u32),
@@ -39,41 +39,45 @@ enum Hint {
 
 /// Hints under way, one in each stage.
 #[derive(Debug)]
-pub(crate) struct Lookahead {
+pub(crate) struct PrefetchPipeline {
     /// Whether the network is of a size that makes fetching ahead pay.
     pub worthwhile: bool,
-    hints: [Hint; STAGES],
+    hints: [PrefetchHint; PREFETCH_STAGES],
     newest: usize,
 }
 
-impl Lookahead {
+impl PrefetchPipeline {
     /// For a network of `links` links.
     pub fn new(links: usize) -> Self {
         // Below, links and rings stay in the second-level cache and hints cost more than they save.
-        Self { worthwhile: links > LARGE, hints: [Hint::Nothing; STAGES], newest: 0 }
+        Self {
+            worthwhile: links > MIN_PREFETCHED_LINKS,
+            hints: [PrefetchHint::Nothing; PREFETCH_STAGES],
+            newest: 0,
+        }
     }
 }
 
 impl<O: Observer> Simulation<O> {
     /// Takes in a hint and moves the others by one stage.
     pub(crate) fn fetch_ahead(&mut self) {
-        let Some(source) = self.calendar.upcoming() else { return };
+        let Some(source) = self.calendar.peek_upcoming() else { return };
         let arrival = source.wrapping_sub(self.sources.arrivals);
         let newest = self.lookahead.newest.wrapping_add(1);
         self.lookahead.newest = newest;
         let hint = if let Some(link) = self.links.get(arrival as usize) {
             link.fetch_arrival();
-            Hint::Arrival(arrival)
+            PrefetchHint::Arrival(arrival)
         } else if source >= self.sources.senders {
             let flow = (source - self.sources.senders) % self.flows.len().max(1) as u32;
             fetch::element(&self.flows, flow);
-            Hint::Wake(flow)
+            PrefetchHint::Wake(flow)
         } else {
-            Hint::Nothing
+            PrefetchHint::Nothing
         };
-        self.lookahead.hints[newest % STAGES] = hint;
-        for age in 1..STAGES {
-            let place = newest.wrapping_sub(age) % STAGES;
+        self.lookahead.hints[newest % PREFETCH_STAGES] = hint;
+        for age in 1..PREFETCH_STAGES {
+            let place = newest.wrapping_sub(age) % PREFETCH_STAGES;
             let hint = self.lookahead.hints[place];
             self.lookahead.hints[place] = self.advance(age, hint);
         }
@@ -81,43 +85,43 @@ impl<O: Observer> Simulation<O> {
 
     /// Fetches what a hint of some age names next. What it reads was fetched one event ago.
     #[inline(always)]
-    fn advance(&self, age: usize, hint: Hint) -> Hint {
+    fn advance(&self, age: usize, hint: PrefetchHint) -> PrefetchHint {
         match (age, hint) {
-            (1, Hint::Arrival(link)) => self.links[link as usize].wire.fetch_front(),
-            (2, Hint::Arrival(link)) => {
+            (1, PrefetchHint::Arrival(link)) => self.links[link as usize].wire.fetch_front(),
+            (2, PrefetchHint::Arrival(link)) => {
                 let Some(head) = self.links[link as usize].wire.front() else {
-                    return Hint::Nothing;
+                    return PrefetchHint::Nothing;
                 };
                 self.arena.prefetch(head.packet);
-                return Hint::Packet(link, head.packet);
+                return PrefetchHint::Packet(link, head.packet);
             }
-            (3, Hint::Packet(link, id)) => {
+            (3, PrefetchHint::Packet(link, id)) => {
                 let packet = &self.arena[id];
                 if packet.labels.is_empty() {
                     self.fib.fetch(self.links[link as usize].to, packet.dst);
                 }
             }
-            (4, Hint::Packet(link, id)) => {
+            (4, PrefetchHint::Packet(link, id)) => {
                 let packet = &self.arena[id];
                 if !packet.labels.is_empty() {
-                    return Hint::Nothing;
+                    return PrefetchHint::Nothing;
                 }
                 let next = self.fib.next(self.links[link as usize].to, packet.dst);
-                if next == LOCAL {
+                if next == LOCAL_DELIVERY {
                     let flow = packet.flow;
                     fetch::element(&self.flows, flow);
                     fetch::element(&self.totals, flow);
-                    return Hint::Deliver { flow, reverse: packet.is_reverse() };
+                    return PrefetchHint::Deliver { flow, reverse: packet.is_reverse() };
                 }
-                if next >= SHARED {
-                    return Hint::Nothing;
+                if next >= FIRST_SHARED {
+                    return PrefetchHint::Nothing;
                 }
                 self.links[next as usize].fetch_offer();
-                return Hint::Forward(next);
+                return PrefetchHint::Forward(next);
             }
-            (5, Hint::Forward(link)) => self.links[link as usize].wire.fetch_end(),
-            (5, Hint::Deliver { flow, reverse }) => self.fetch_agent(flow, reverse),
-            (1, Hint::Wake(flow)) => self.fetch_agent(flow, true),
+            (5, PrefetchHint::Forward(link)) => self.links[link as usize].wire.fetch_end(),
+            (5, PrefetchHint::Deliver { flow, reverse }) => self.fetch_agent(flow, reverse),
+            (1, PrefetchHint::Wake(flow)) => self.fetch_agent(flow, true),
             _ => {}
         }
         hint
@@ -126,18 +130,18 @@ impl<O: Observer> Simulation<O> {
     #[inline(always)]
     fn fetch_agent(&self, flow: u32, sender: bool) {
         match self.flows[flow as usize].agents {
-            Agents::Tcp(agent) if sender => {
+            FlowAgents::Tcp(agent) if sender => {
                 if let Some(sender) = self.senders.get(agent as usize) {
                     sender.fetch();
                 }
                 self.calendar.fetch(self.sources.senders + flow);
             }
-            Agents::Tcp(agent) => {
+            FlowAgents::Tcp(agent) => {
                 fetch::element(&self.receivers, agent);
                 fetch::all_lines(&self.delays[flow as usize].count);
                 self.calendar.fetch(self.sources.receivers + flow);
             }
-            Agents::Udp(_) | Agents::Transfers(_) | Agents::Control(_) => {
+            FlowAgents::Udp(_) | FlowAgents::Transfers(_) | FlowAgents::Control(_) => {
                 fetch::all_lines(&self.delays[flow as usize].count);
             }
         }

@@ -5,7 +5,7 @@
 //! (TC at push and pop; `diffserv.rs`).
 
 use crate::classifier::OWN_COLUMN;
-use crate::ecmp::{entropy_label, Chooser};
+use crate::ecmp::{entropy_label, EcmpHasher};
 use crate::network;
 use trunkline_packet::label::{ENTROPY_INDICATOR, EXPLICIT_NULL};
 use trunkline_packet::{Cause, Packet, StackEntry};
@@ -19,18 +19,18 @@ mod overlay;
 mod segments;
 mod signalled;
 
-pub use congestion::Congestion;
-use diffserv::Marking;
+pub use congestion::CongestionMap;
+use diffserv::TcMarking;
 use label_map::LabelMap;
 use nhlfe::Entry;
-pub use nhlfe::Hop;
-pub use overlay::{Overlay, Overlays};
+pub use nhlfe::NextHop;
+pub use overlay::{EntryOverlay, Overlays};
 
-const NONE: u32 = u32::MAX;
+const NO_ENTRY: u32 = u32::MAX;
 /// FTN values from here on: a class split by DSCP.
-const SPLIT: u32 = 1 << 31;
+const FIRST_SPLIT: u32 = 1 << 31;
 /// Numbers of NHLFEs from here on: a set of entries of equal cost.
-const SET: u32 = 1 << 30;
+const FIRST_SET: u32 = 1 << 30;
 
 /// Packets and bytes that entered each path.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,11 +50,11 @@ pub struct Tables {
     by_dscp: Vec<[u32; 64]>,
     nhlfe: Vec<Entry>,
     sets: Vec<Vec<u32>>,
-    pub(crate) chooser: Chooser,
-    diffserv: Vec<Marking>,
+    pub(crate) chooser: EcmpHasher,
+    diffserv: Vec<TcMarking>,
     /// Marking of labels that have none of their own: index + 1; 0 = none, no TC tells congestion.
     plain: u16,
-    pub(crate) congestion: Congestion,
+    pub(crate) congestion: CongestionMap,
     overlays: Overlays,
     /// Entries that follow routes, by node and destination.
     followers: segments::Followers,
@@ -73,11 +73,11 @@ impl Tables {
     #[must_use]
     pub fn ftn(&self, node: u32, fec: u16, dscp: u8) -> Option<u32> {
         let nhlfe = *self.ftn[node as usize].get(usize::from(fec))?;
-        if nhlfe < SPLIT {
+        if nhlfe < FIRST_SPLIT {
             return Some(nhlfe);
         }
-        let nhlfe = *self.by_dscp.get((nhlfe - SPLIT) as usize)?.get(usize::from(dscp))?;
-        (nhlfe != NONE).then_some(nhlfe)
+        let nhlfe = *self.by_dscp.get((nhlfe - FIRST_SPLIT) as usize)?.get(usize::from(dscp))?;
+        (nhlfe != NO_ENTRY).then_some(nhlfe)
     }
 
     /// Puts the first label(s) on an IP packet as [`Self::label`] does, and counts it.
@@ -91,9 +91,9 @@ impl Tables {
         nhlfe: u32,
         packet: &mut Packet,
         dscp: u8,
-    ) -> Result<Hop, Cause> {
+    ) -> Result<NextHop, Cause> {
         let hop = self.label(node, nhlfe, packet, dscp)?;
-        if !matches!(hop, Hop::Bridge(_)) {
+        if !matches!(hop, NextHop::Bridge(_)) {
             self.count(nhlfe, packet);
         }
         Ok(hop)
@@ -111,7 +111,7 @@ impl Tables {
         nhlfe: u32,
         packet: &mut Packet,
         dscp: u8,
-    ) -> Result<Hop, Cause> {
+    ) -> Result<NextHop, Cause> {
         let entry = self.entry(node, nhlfe, packet);
         if entry.entropy {
             push_entropy(packet, dscp)?;
@@ -133,7 +133,9 @@ impl Tables {
     #[must_use]
     pub fn path_of(&self, nhlfe: u32) -> u32 {
         let first = self.nhlfe.get(nhlfe as usize);
-        first.unwrap_or_else(|| &self.nhlfe[self.sets[(nhlfe - SET) as usize][0] as usize]).path
+        first
+            .unwrap_or_else(|| &self.nhlfe[self.sets[(nhlfe - FIRST_SET) as usize][0] as usize])
+            .path
     }
 
     /// The entry of this number, or the one of a set that the packet's hash chooses.
@@ -141,13 +143,13 @@ impl Tables {
     fn entry(&self, node: u32, nhlfe: u32, packet: &Packet) -> &Entry {
         match self.nhlfe.get(nhlfe as usize) {
             Some(entry) => entry,
-            None => self.chosen(node, nhlfe, packet),
+            None => self.entry_of_set(node, nhlfe, packet),
         }
     }
 
     #[cold]
-    fn chosen(&self, node: u32, nhlfe: u32, packet: &Packet) -> &Entry {
-        let set = &self.sets[(nhlfe - SET) as usize];
+    fn entry_of_set(&self, node: u32, nhlfe: u32, packet: &Packet) -> &Entry {
+        let set = &self.sets[(nhlfe - FIRST_SET) as usize];
         &self.nhlfe[set[self.chooser.choose(node, packet, set.len())] as usize]
     }
 
@@ -157,8 +159,8 @@ impl Tables {
     /// # Errors
     /// The cause of the packet's end: no entry for the label, or its TTL ran out.
     #[inline]
-    pub fn switch(&self, node: u32, packet: &mut Packet, counted: bool) -> Result<Hop, Cause> {
-        let Some(top) = packet.labels.top() else { return Ok(Hop::Again(counted, OWN_COLUMN)) };
+    pub fn switch(&self, node: u32, packet: &mut Packet, counted: bool) -> Result<NextHop, Cause> {
+        let Some(top) = packet.labels.top() else { return Ok(NextHop::Again(counted, OWN_COLUMN)) };
         let ttl = if counted { top.ttl() } else { top.ttl().saturating_sub(1) };
         if ttl == 0 && top.label() != ENTROPY_INDICATOR {
             return Err(Cause::TtlExpired);
@@ -167,17 +169,20 @@ impl Tables {
             if top.label() == EXPLICIT_NULL {
                 // RFC 3032 section 2.1: pop, and forward by what is below.
                 packet.labels.pop();
-                self.congestion.tell_below(self.congestion.is_said(top.tc()), packet)?;
-                return Ok(Hop::Again(reveal(packet, ttl, network::Ttl::Uniform), OWN_COLUMN));
+                self.congestion.mark_below(self.congestion.says_congested(top.tc()), packet)?;
+                return Ok(NextHop::Again(
+                    reveal_ttl(packet, ttl, network::Ttl::Uniform),
+                    OWN_COLUMN,
+                ));
             }
             if top.label() == ENTROPY_INDICATOR {
                 // RFC 6790 section 4.3: the indicator and the label below it come off together,
                 // and the TTL is what it were without them.
                 packet.labels.pop();
                 packet.labels.pop();
-                self.congestion.tell_below(self.congestion.is_said(top.tc()), packet)?;
-                reveal(packet, top.ttl(), network::Ttl::Uniform);
-                return Ok(Hop::Again(counted, OWN_COLUMN));
+                self.congestion.mark_below(self.congestion.says_congested(top.tc()), packet)?;
+                reveal_ttl(packet, top.ttl(), network::Ttl::Uniform);
+                return Ok(NextHop::Again(counted, OWN_COLUMN));
             }
             return Err(Cause::NoLabel);
         };
@@ -192,7 +197,7 @@ impl Tables {
         }
         if entry.pushes == 0 {
             packet.labels.pop();
-            return entry.hop(reveal(packet, ttl, entry.ttl));
+            return entry.hop(reveal_ttl(packet, ttl, entry.ttl));
         }
         // Swap: the label changes, TC stays, TTL goes down by one (RFC 3443 section 3).
         packet.labels.replace_top(StackEntry::new(entry.push[0], top.tc() & entry.keep, ttl));
@@ -204,7 +209,7 @@ impl Tables {
 /// After a pop: the uniform model writes the outer TTL into what is now on top; the pipe model
 /// leaves it (RFC 3443 sections 3.1 to 3.3). True if the packet's TTL has thereby been counted.
 #[inline]
-fn reveal(packet: &mut Packet, ttl: u8, model: network::Ttl) -> bool {
+fn reveal_ttl(packet: &mut Packet, ttl: u8, model: network::Ttl) -> bool {
     if model == network::Ttl::Pipe {
         return false;
     }
@@ -222,7 +227,7 @@ fn reveal(packet: &mut Packet, ttl: u8, model: network::Ttl) -> bool {
 /// in both models: what takes it off gives it back.
 fn push_entropy(packet: &mut Packet, dscp: u8) -> Result<(), Cause> {
     let (tc, ttl, label) = (dscp >> 3, packet.ttl, entropy_label(packet));
-    let both = packet.labels.push(StackEntry::new(label, tc, 0))
+    let has_room = packet.labels.push(StackEntry::new(label, tc, 0))
         && packet.labels.push(StackEntry::new(ENTROPY_INDICATOR, tc, ttl));
-    both.then_some(()).ok_or(Cause::TooBig)
+    has_room.then_some(()).ok_or(Cause::TooBig)
 }

@@ -2,7 +2,7 @@
 
 mod lines;
 
-pub use lines::{Line, Trace};
+pub use lines::{Trace, TraceLine};
 
 use crate::calendar::Source;
 use crate::tables::Table;
@@ -57,25 +57,25 @@ pub trait Observer: Default + Send + 'static {
     fn record(&mut self, now: Time, event: Event, id: PacketId, packets: &Arena);
 
     /// The event recorded last was at a port, in this class and at this drop precedence.
-    fn at_port(&mut self, class: u16, precedence: u8);
+    fn set_port_class(&mut self, class: u16, precedence: u8);
 
     /// The first bit of `id` leaves the queue it is in at this time, unless the link fails before.
-    fn starts(&mut self, id: PacketId, at: Time);
+    fn on_transmission_start(&mut self, id: PacketId, at: Time);
 
     /// What is recorded from here on belongs to an event of the calendar.
-    fn serve(&mut self, now: Time, source: Source);
+    fn on_event(&mut self, now: Time, source: Source);
 
     /// What is recorded from here on comes after what other regions have recorded of this event.
-    fn step(&mut self);
+    fn on_region_step(&mut self);
 
     /// It watches this region of a network.
     fn watch_region(&mut self, number: u8);
 
     /// What it knows the packet `id` by, which goes to another region.
-    fn known_as(&self, id: PacketId) -> u64;
+    fn packet_name(&self, id: PacketId) -> u64;
 
     /// The packet `id` has come from another region, where it was known so.
-    fn come(&mut self, id: PacketId, known_as: u64);
+    fn on_crossing(&mut self, id: PacketId, known_as: u64);
 
     /// What one observer of the whole network would have recorded, from what those of its regions
     /// have; of a run on one thread there is one.
@@ -88,35 +88,35 @@ pub trait Observer: Default + Send + 'static {
 
 /// Watches nothing.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Blind;
+pub struct NoObserver;
 
-impl Observer for Blind {
+impl Observer for NoObserver {
     const ACTIVE: bool = false;
 
     #[inline(always)]
     fn record(&mut self, _: Time, _: Event, _: PacketId, _: &Arena) {}
 
     #[inline(always)]
-    fn at_port(&mut self, _: u16, _: u8) {}
+    fn set_port_class(&mut self, _: u16, _: u8) {}
 
     #[inline(always)]
-    fn starts(&mut self, _: PacketId, _: Time) {}
+    fn on_transmission_start(&mut self, _: PacketId, _: Time) {}
 
     #[inline(always)]
-    fn serve(&mut self, _: Time, _: Source) {}
+    fn on_event(&mut self, _: Time, _: Source) {}
 
     #[inline(always)]
-    fn step(&mut self) {}
+    fn on_region_step(&mut self) {}
 
     fn watch_region(&mut self, _: u8) {}
 
     #[inline(always)]
-    fn known_as(&self, _: PacketId) -> u64 {
+    fn packet_name(&self, _: PacketId) -> u64 {
         0
     }
 
     #[inline(always)]
-    fn come(&mut self, _: PacketId, _: u64) {}
+    fn on_crossing(&mut self, _: PacketId, _: u64) {}
 
     fn join(_: Vec<Self>) -> Self {
         Self

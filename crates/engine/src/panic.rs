@@ -16,7 +16,7 @@ thread_local! {
 ///
 /// # Errors
 /// The message of the panic, and its file and line.
-pub fn caught<T>(what: impl FnOnce() -> T) -> Result<T, String> {
+pub fn catch_panic<T>(what: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let before = take_hook();
@@ -46,17 +46,18 @@ fn note_place(panic: &PanicHookInfo<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use super::caught;
+    use super::catch_panic;
 
     #[test]
     fn a_panic_is_an_error_with_its_message_and_place_and_the_thread_continues() {
         let number = 7;
         let here = file!();
         let line = line!() + 1;
-        assert_eq!(caught(|| -> u8 { panic!("plain") }), Err(format!("plain ({here}:{line})")));
+        let caught = catch_panic(|| -> u8 { panic!("plain") });
+        assert_eq!(caught, Err(format!("plain ({here}:{line})")));
         let line = line!() + 1;
-        let told = caught(|| -> u8 { panic!("run {number}") });
-        assert_eq!(told, Err(format!("run 7 ({here}:{line})")));
-        assert_eq!(caught(|| number), Ok(7));
+        let caught = catch_panic(|| -> u8 { panic!("run {number}") });
+        assert_eq!(caught, Err(format!("run 7 ({here}:{line})")));
+        assert_eq!(catch_panic(|| number), Ok(7));
     }
 }

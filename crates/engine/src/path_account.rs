@@ -5,7 +5,7 @@
 //! the difference to the packet of its own flow before it (RFC 3550 section 6.4.1): flows of one
 //! path are not compared with each other.
 
-use crate::counters::Delay;
+use crate::counters::DelayStatistics;
 use crate::histogram::Pool;
 use crate::network::Path;
 use trunkline_packet::{Cause, PacketId};
@@ -17,7 +17,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Debug, Default)]
 pub struct PathAccount {
     /// Delays of those that arrived.
-    pub delay: Delay,
+    pub delay: DelayStatistics,
     /// Data packets that were lost on it or behind it.
     pub dropped: u64,
 }
@@ -25,7 +25,7 @@ pub struct PathAccount {
 /// Accounts of all paths that ask for one.
 #[derive(Clone, Debug)]
 pub struct PathAccounts {
-    wanted: Vec<bool>,
+    is_accounted: Vec<bool>,
     accounts: Vec<PathAccount>,
     /// Path by packet.
     of_packet: Vec<u32>,
@@ -36,16 +36,17 @@ impl PathAccounts {
     #[must_use]
     pub fn new(paths: &[Path]) -> Option<Box<Self>> {
         // What LDP labels is no path and comes last.
-        let wanted: Vec<bool> = paths.iter().map(|path| path.account).chain([false]).collect();
+        let is_accounted: Vec<bool> =
+            paths.iter().map(|path| path.account).chain([false]).collect();
         let accounts = vec![PathAccount::default(); paths.len()];
-        let any = wanted.contains(&true);
-        any.then(|| Box::new(Self { wanted, accounts, of_packet: Vec::new() }))
+        let any = is_accounted.contains(&true);
+        any.then(|| Box::new(Self { is_accounted, accounts, of_packet: Vec::new() }))
     }
 
     /// The account of a path, if it asked for one.
     #[must_use]
-    pub fn of(&self, path: usize) -> Option<&PathAccount> {
-        self.wanted[path].then(|| &self.accounts[path])
+    pub fn account_of_path(&self, path: usize) -> Option<&PathAccount> {
+        self.is_accounted[path].then(|| &self.accounts[path])
     }
 
     /// A data packet enters a path.
@@ -55,7 +56,7 @@ impl PathAccounts {
         if slot >= self.of_packet.len() {
             self.of_packet.resize(slot + 1, NONE);
         }
-        self.of_packet[slot] = if self.wanted[path as usize] { path } else { NONE };
+        self.of_packet[slot] = if self.is_accounted[path as usize] { path } else { NONE };
     }
 
     /// A data packet is at its destination. `change`: how its delay differs from that of the packet

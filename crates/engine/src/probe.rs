@@ -2,12 +2,12 @@
 
 use crate::link::Port;
 use crate::network::{self, Measure};
-use crate::simulation::{Agents, AnySimulation};
+use crate::simulation::{AnySimulation, FlowAgents};
 use trunkline_units::SECOND;
 
 /// Probes of a run and what they recorded.
 #[derive(Clone, Debug, Default)]
-pub struct Sampler {
+pub struct ProbeSampler {
     /// None: another region has it.
     probes: Vec<Option<network::Probe>>,
     /// Value of each probe's counter at its last sample.
@@ -24,7 +24,7 @@ pub struct Sampler {
     pub value: Vec<f64>,
 }
 
-impl Sampler {
+impl ProbeSampler {
     /// Nothing recorded yet.
     #[must_use]
     pub fn new(probes: &[network::Probe]) -> Self {
@@ -103,7 +103,7 @@ impl AnySimulation {
     /// Takes one sample and arms the next.
     pub(crate) fn sample(&mut self, index: u32) {
         let Some(probe) = self.sampler.probes[index as usize].clone() else { return };
-        let value = self.read(&probe, index as usize);
+        let value = self.read_probe(&probe, index as usize);
         self.sampler.probe.push(i64::from(index));
         self.sampler.time.push(self.now as i64);
         self.sampler.value.push(value);
@@ -113,14 +113,14 @@ impl AnySimulation {
     /// Takes the samples that are due when the run ends.
     pub(crate) fn sample_last(&mut self) {
         for index in 0..self.sampler.probes.len() {
-            let its = self.sampler.probes[index].as_ref();
-            if its.is_some_and(|probe| self.now % probe.step_ns == 0) {
+            let probe = self.sampler.probes[index].as_ref();
+            if probe.is_some_and(|probe| self.now % probe.step_ns == 0) {
                 self.sample(index as u32);
             }
         }
     }
 
-    fn read(&mut self, probe: &network::Probe, index: usize) -> f64 {
+    fn read_probe(&mut self, probe: &network::Probe, index: usize) -> f64 {
         let target = probe.target as usize;
         match probe.measure {
             Measure::Throughput => {
@@ -140,15 +140,17 @@ impl AnySimulation {
             | Measure::Rto
             | Measure::State => self.tcp_state(probe),
             Measure::Transfers => match self.flows[target].agents {
-                Agents::Transfers(workload) => self.workloads.open_in(workload) as f64,
+                FlowAgents::Transfers(workload) => self.workloads.open_in(workload) as f64,
                 _ => f64::NAN,
             },
             Measure::QueuePackets | Measure::QueueBytes => {
                 let link = &mut self.links[target];
                 link.drain(self.now);
                 let backlog = match (&link.port, probe.class) {
-                    _ if probe.precedence.is_some() => link.holding(probe.class, probe.precedence),
-                    (Port::Classful(port), Some(class)) => port.in_class(class),
+                    _ if probe.precedence.is_some() => {
+                        link.waiting_with_precedence(probe.class, probe.precedence)
+                    }
+                    (Port::Classful(port), Some(class)) => port.class_backlog(class),
                     _ => link.waiting(),
                 };
                 if probe.measure == Measure::QueuePackets {
@@ -210,7 +212,7 @@ impl AnySimulation {
 
     /// Notes the delay of a packet for the probes that ask for the greatest.
     #[cold]
-    pub(crate) fn watch(&mut self, flow: u32, delay: u64) {
+    pub(crate) fn note_delay(&mut self, flow: u32, delay: u64) {
         for (of, _, max) in &mut self.sampler.watched {
             if *of == flow {
                 *max = delay.max(*max);
@@ -231,7 +233,9 @@ impl AnySimulation {
     }
 
     fn tcp_state(&self, probe: &network::Probe) -> f64 {
-        let Agents::Tcp(agent) = self.flows[probe.target as usize].agents else { return f64::NAN };
+        let FlowAgents::Tcp(agent) = self.flows[probe.target as usize].agents else {
+            return f64::NAN;
+        };
         let sender = &self.senders[agent as usize];
         match probe.measure {
             Measure::Cwnd => sender.cwnd(),

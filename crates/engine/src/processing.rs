@@ -6,10 +6,10 @@
 //! overtake; those for the node itself are not processed.
 //! Absent: a rate of packets that a node can look up.
 
-use crate::mpls::Hop;
+use crate::mpls::NextHop;
 use crate::network::{Network, Processing};
 use crate::observer::Observer;
-use crate::route::LOCAL;
+use crate::route::LOCAL_DELIVERY;
 use crate::simulation::Simulation;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -27,9 +27,10 @@ pub(crate) struct Processor {
 }
 
 /// A processor for each node that takes time.
-pub(crate) fn of(network: &Network) -> Vec<Processor> {
+pub(crate) fn processors_of(network: &Network) -> Vec<Processor> {
     let nodes = (0..).zip(&network.nodes);
-    let timed = nodes.filter_map(|(node, its)| its.processing.map(|times| (node, times)));
+    let timed =
+        nodes.filter_map(|(node, node_config)| node_config.processing.map(|times| (node, times)));
     timed
         .map(|(node, times)| Processor { node, times, packets: BinaryHeap::new(), arrived: 0 })
         .collect()
@@ -52,10 +53,10 @@ impl<O: Observer> Simulation<O> {
         if span == 0 {
             return self.receive(node, id);
         }
-        let its = &mut self.processors[processor as usize];
+        let processor_state = &mut self.processors[processor as usize];
         let due = self.now.saturating_add(span);
-        its.packets.push(Reverse((due, its.arrived, id)));
-        its.arrived += 1;
+        processor_state.packets.push(Reverse((due, processor_state.arrived, id)));
+        processor_state.arrived += 1;
         let source = self.sources.processors + processor;
         if due < self.calendar.due(source) {
             self.calendar.schedule(source, due);
@@ -64,7 +65,7 @@ impl<O: Observer> Simulation<O> {
 
     fn processing_time(&self, node: u32, times: Processing, id: PacketId) -> Span {
         let mut packet = self.arena[id];
-        if packet.labels.is_empty() && self.fib.next(node, packet.dst) == LOCAL {
+        if packet.labels.is_empty() && self.fib.next(node, packet.dst) == LOCAL_DELIVERY {
             return 0;
         }
         let mut span = times.fixed_ns;
@@ -72,7 +73,7 @@ impl<O: Observer> Simulation<O> {
         while !packet.labels.is_empty() {
             span = span.saturating_add(times.label_lookup_ns);
             match self.tables.switch(node, &mut packet, counted) {
-                Ok(Hop::Again(done, _)) => counted = done,
+                Ok(NextHop::Again(done, _)) => counted = done,
                 _ => return span,
             }
         }
@@ -83,13 +84,13 @@ impl<O: Observer> Simulation<O> {
     #[cold]
     pub(crate) fn processed(&mut self, processor: u32) {
         loop {
-            let its = &mut self.processors[processor as usize];
-            let Some(&Reverse((due, _, id))) = its.packets.peek() else { return };
+            let processor_state = &mut self.processors[processor as usize];
+            let Some(&Reverse((due, _, id))) = processor_state.packets.peek() else { return };
             if due > self.now {
                 return self.calendar.schedule(self.sources.processors + processor, due);
             }
-            let node = its.node;
-            its.packets.pop();
+            let node = processor_state.node;
+            processor_state.packets.pop();
             self.receive(node, id);
         }
     }

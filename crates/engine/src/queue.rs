@@ -7,7 +7,7 @@ use trunkline_units::{RandomStream, Span, Time};
 
 /// How much a queue may hold.
 #[derive(Clone, Copy, Debug)]
-pub struct Limit {
+pub struct QueueLimit {
     /// Packets.
     pub packets: u32,
     /// Bytes on the wire.
@@ -100,7 +100,7 @@ impl QueueCounters {
 
 /// A packet waiting in a queue.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Waiting {
+pub struct WaitingPacket {
     /// The packet.
     pub packet: PacketId,
     /// Its bytes on the wire.
@@ -110,12 +110,12 @@ pub struct Waiting {
     /// Whether a congestion signal marks it.
     pub can_mark: bool,
     /// When it joined.
-    pub since: Time,
+    pub joined_at: Time,
 }
 
 /// What becomes of a packet at either end of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Offer {
+pub enum QueueDecision {
     /// Queued, or sent; `true`: it also bears a congestion signal to be marked.
     Queued {
         /// Mark it CE.
@@ -125,10 +125,10 @@ pub enum Offer {
     Dropped(Cause),
 }
 
-impl Offer {
+impl QueueDecision {
     /// RFC 3168 section 5: what can be marked is marked, the rest is dropped.
     #[inline(always)]
-    pub fn of(verdict: Verdict, can_mark: bool) -> Self {
+    pub fn from_verdict(verdict: Verdict, can_mark: bool) -> Self {
         match verdict {
             Verdict::Pass => Self::Queued { mark: false },
             Verdict::Mark => Self::Queued { mark: can_mark },
@@ -140,24 +140,25 @@ impl Offer {
 
 /// An AQM and the stream it draws from.
 #[derive(Clone, Debug)]
-struct Judge {
+struct AqmWithStream {
     aqm: Aqm,
     random: RandomStream,
 }
 
 /// Limit and AQM of a queue.
 #[derive(Clone, Debug)]
-pub struct Gate {
-    limit: Limit,
+pub struct QueueGate {
+    limit: QueueLimit,
     /// None for drop-tail, which judges nothing.
-    judge: Option<Box<Judge>>,
+    judge: Option<Box<AqmWithStream>>,
 }
 
-impl Gate {
+impl QueueGate {
     /// The gate of an empty queue.
     #[must_use]
-    pub fn new(limit: Limit, aqm: Aqm, random: RandomStream) -> Self {
-        let judge = (!matches!(aqm, Aqm::DropTail(_))).then(|| Box::new(Judge { aqm, random }));
+    pub fn new(limit: QueueLimit, aqm: Aqm, random: RandomStream) -> Self {
+        let judge =
+            (!matches!(aqm, Aqm::DropTail(_))).then(|| Box::new(AqmWithStream { aqm, random }));
         Self { limit, judge }
     }
 
@@ -179,7 +180,7 @@ impl Gate {
     /// Whether an AQM watches the queue.
     #[inline(always)]
     #[must_use]
-    pub fn has_judge(&self) -> bool {
+    pub fn has_aqm(&self) -> bool {
         self.judge.is_some()
     }
 
@@ -191,14 +192,19 @@ impl Gate {
 
     /// Judges an arrival; `idle` says that nothing is before it.
     #[inline(always)]
-    pub fn admit(&mut self, arrival: &Arrival, idle: bool, can_mark: bool) -> Offer {
-        let mut offer = Offer::Queued { mark: false };
+    pub fn admit(&mut self, arrival: &Arrival, idle: bool, can_mark: bool) -> QueueDecision {
+        let mut offer = QueueDecision::Queued { mark: false };
         if let Some(judge) = &mut self.judge {
-            offer = Offer::of(judge.aqm.on_arrival(arrival, &mut judge.random), can_mark);
+            offer = QueueDecision::from_verdict(
+                judge.aqm.on_arrival(arrival, &mut judge.random),
+                can_mark,
+            );
         }
         match offer {
-            Offer::Queued { .. } if !self.has_room(arrival.backlog, arrival.bytes, idle) => {
-                Offer::Dropped(Cause::QueueFull)
+            QueueDecision::Queued { .. }
+                if !self.has_room(arrival.backlog, arrival.bytes, idle) =>
+            {
+                QueueDecision::Dropped(Cause::QueueFull)
             }
             _ => offer,
         }
@@ -217,10 +223,13 @@ impl Gate {
 
     /// Judges the packet at the head.
     #[inline]
-    pub fn release(&mut self, head: &HeadPacket) -> Offer {
+    pub fn release(&mut self, head: &HeadPacket) -> QueueDecision {
         match &mut self.judge {
-            Some(judge) => Offer::of(judge.aqm.on_head(head, &mut judge.random), head.can_mark),
-            None => Offer::Queued { mark: false },
+            Some(judge) => QueueDecision::from_verdict(
+                judge.aqm.on_head(head, &mut judge.random),
+                head.can_mark,
+            ),
+            None => QueueDecision::Queued { mark: false },
         }
     }
 

@@ -9,16 +9,20 @@ use trunkline_agent::udp::{Arrivals, Gaps, Size, UdpConfig};
 use trunkline_units::{Span, SECOND};
 
 /// Longest time anywhere: 100 years. Sums of a few stay below 2^64 ns.
-const LONGEST: Span = 100 * 365 * 24 * 3600 * SECOND;
+const MAX_SPAN: Span = 100 * 365 * 24 * 3600 * SECOND;
 /// Largest IP packet [B].
-const LARGEST: u32 = 65_535;
+const MAX_IP_BYTES: u32 = 65_535;
 
 /// The first number that is out of range, with its place.
 pub(crate) fn check(network: &Network) -> Result<(), String> {
-    within("run: duration_ns", network.run.duration_ns)?;
-    for its in network.nodes.iter().filter_map(|node| node.processing.as_ref()) {
-        for span in [its.fixed_ns, its.ip_lookup_ns, its.label_lookup_ns] {
-            within("processing", span)?;
+    check_span("run: duration_ns", network.run.duration_ns)?;
+    for processing_times in network.nodes.iter().filter_map(|node| node.processing.as_ref()) {
+        for span in [
+            processing_times.fixed_ns,
+            processing_times.ip_lookup_ns,
+            processing_times.label_lookup_ns,
+        ] {
+            check_span("processing", span)?;
         }
     }
     for link in &network.links {
@@ -26,8 +30,10 @@ pub(crate) fn check(network: &Network) -> Result<(), String> {
     }
     for flow in &network.flows {
         let transfers = || {
-            let its = flow.transfers.as_ref();
-            its.map_or(Ok(()), |its| transfers::check(flow, its, &network.flows))
+            let transfer_config = flow.transfers.as_ref();
+            transfer_config.map_or(Ok(()), |transfer_config| {
+                transfers::check(flow, transfer_config, &network.flows)
+            })
         };
         check_flow(flow)
             .and_then(|()| transfers())
@@ -36,7 +42,7 @@ pub(crate) fn check(network: &Network) -> Result<(), String> {
     Ok(())
 }
 
-fn unless(holds: bool, why: &str) -> Result<(), String> {
+fn require(holds: bool, why: &str) -> Result<(), String> {
     if holds {
         Ok(())
     } else {
@@ -44,108 +50,116 @@ fn unless(holds: bool, why: &str) -> Result<(), String> {
     }
 }
 
-fn within(key: &str, span: Span) -> Result<(), String> {
-    unless(span <= LONGEST, &format!("{key} must be at most 100 years"))
+fn check_span(key: &str, span: Span) -> Result<(), String> {
+    require(span <= MAX_SPAN, &format!("{key} must be at most 100 years"))
 }
 
 fn check_link(link: &Link) -> Result<(), String> {
-    within("delay_ns", link.delay_ns)?;
-    unless(link.header_bytes <= LARGEST, "header_bytes must be at most 65535")?;
+    check_span("delay_ns", link.delay_ns)?;
+    require(link.header_bytes <= MAX_IP_BYTES, "header_bytes must be at most 65535")?;
     // Written so that a number that is none is refused too.
-    unless((0.0..=1.0).contains(&link.loss), "loss must be in 0..=1")
+    require((0.0..=1.0).contains(&link.loss), "loss must be in 0..=1")
 }
 
 fn check_flow(flow: &Flow) -> Result<(), String> {
-    unless(flow.src != flow.dst, "source and destination are the same node")?;
-    unless(flow.dscp < 64, "dscp must be below 64")?;
-    within("start_ns", flow.start_ns)?;
-    within("start_jitter_ns", flow.start_jitter_ns)?;
+    require(flow.src != flow.dst, "source and destination are the same node")?;
+    require(flow.dscp < 64, "dscp must be below 64")?;
+    check_span("start_ns", flow.start_ns)?;
+    check_span("start_jitter_ns", flow.start_jitter_ns)?;
     if let Some(call) = &flow.call {
-        unless(matches!(*flow.agent, Agent::Udp(_)), "a call is a UDP flow")?;
-        within("playout_ns", call.playout_ns)?;
+        require(matches!(*flow.agent, Agent::Udp(_)), "a call is a UDP flow")?;
+        check_span("playout_ns", call.playout_ns)?;
     }
     if let Some(echo) = &flow.echo {
         let plain = matches!(*flow.agent, Agent::Udp(_)) && flow.call.is_none();
-        unless(plain, "an echo flow is a UDP flow and no call")?;
+        require(plain, "an echo flow is a UDP flow and no call")?;
         check_bytes(echo.reply_bytes)?;
-        unless(echo.timeout_ns > 0, "timeout_ns must be above 0")?;
-        within("timeout_ns", echo.timeout_ns)?;
+        require(echo.timeout_ns > 0, "timeout_ns must be above 0")?;
+        check_span("timeout_ns", echo.timeout_ns)?;
     }
     match &*flow.agent {
         Agent::Tcp(config) => check_tcp(config),
         Agent::Udp(config) => check_udp(config),
-        Agent::Control(its) => unless(its.header_bytes >= 20, "header_bytes must be 20 or more"),
+        Agent::Control(control) => {
+            require(control.header_bytes >= 20, "header_bytes must be 20 or more")
+        }
     }
 }
 
 fn check_tcp(config: &TcpConfig) -> Result<(), String> {
     let sum = u64::from(config.mss_bytes) + u64::from(config.header_bytes);
-    unless(config.mss_bytes > 0, "mss_bytes must be above 0")?;
-    unless(sum <= LARGEST.into(), "mss_bytes and header_bytes must be at most 65535 together")?;
-    unless((1..=LARGEST).contains(&config.ack_bytes), "ack_bytes must be in 1..=65535")?;
-    unless(config.window_packets > 0, "window_packets must be above 0")?;
+    require(config.mss_bytes > 0, "mss_bytes must be above 0")?;
+    require(
+        sum <= MAX_IP_BYTES.into(),
+        "mss_bytes and header_bytes must be at most 65535 together",
+    )?;
+    require((1..=MAX_IP_BYTES).contains(&config.ack_bytes), "ack_bytes must be in 1..=65535")?;
+    require(config.window_packets > 0, "window_packets must be above 0")?;
     let window = config.initial_window;
-    unless(window.is_finite() && window >= 1.0, "initial_window must be 1 or more")?;
+    require(window.is_finite() && window >= 1.0, "initial_window must be 1 or more")?;
     let threshold = config.initial_ssthresh.unwrap_or(1.0);
-    unless(threshold.is_finite() && threshold > 0.0, "initial_ssthresh must be above 0")?;
-    unless(config.dup_acks > 0, "dup_acks must be above 0")?;
-    unless(config.tick_ns > 0, "tick_ns must be above 0")?;
-    within("tick_ns", config.tick_ns)?;
-    unless(config.rto_initial_ns > 0, "rto_initial_ns must be above 0")?;
-    unless(config.rto_min_ns <= config.rto_max_ns, "rto_min_ns must be at most rto_max_ns")?;
-    within("rto_initial_ns", config.rto_initial_ns)?;
-    within("rto_max_ns", config.rto_max_ns)?;
-    within("send_overhead_ns", config.send_overhead_ns)?;
+    require(threshold.is_finite() && threshold > 0.0, "initial_ssthresh must be above 0")?;
+    require(config.dup_acks > 0, "dup_acks must be above 0")?;
+    require(config.tick_ns > 0, "tick_ns must be above 0")?;
+    check_span("tick_ns", config.tick_ns)?;
+    require(config.rto_initial_ns > 0, "rto_initial_ns must be above 0")?;
+    require(config.rto_min_ns <= config.rto_max_ns, "rto_min_ns must be at most rto_max_ns")?;
+    check_span("rto_initial_ns", config.rto_initial_ns)?;
+    check_span("rto_max_ns", config.rto_max_ns)?;
+    check_span("send_overhead_ns", config.send_overhead_ns)?;
     check_congestion(config)?;
     config.delayed_ack.map_or(Ok(()), |delayed| {
-        within("delayed_ack: timeout_ns", delayed.timeout_ns)?;
-        unless(delayed.every > 0, "delayed_ack: every must be above 0")
+        check_span("delayed_ack: timeout_ns", delayed.timeout_ns)?;
+        require(delayed.every > 0, "delayed_ack: every must be above 0")
     })
 }
 
 /// What a control of congestion needs of its connection.
 fn check_congestion(config: &TcpConfig) -> Result<(), String> {
     let kind = &config.congestion;
-    unless(config.ecn || !kind.needs_exact_echo(), "congestion dctcp and prague need ecn")?;
-    unless(!kind.counts_marks() || !config.linux, "congestion prague needs the stack of the RFCs")?;
-    unless(!kind.counts_marks() || config.pacing, "congestion prague needs pacing")?;
-    unless(!kind.steers() || config.pacing, "congestion bbr needs pacing")?;
-    unless(!kind.steers() || config.uses_sack(), "congestion bbr needs variant sack")
+    require(config.ecn || !kind.needs_exact_echo(), "congestion dctcp and prague need ecn")?;
+    require(
+        !kind.counts_marks() || !config.linux,
+        "congestion prague needs the stack of the RFCs",
+    )?;
+    require(!kind.counts_marks() || config.pacing, "congestion prague needs pacing")?;
+    require(!kind.steers() || config.pacing, "congestion bbr needs pacing")?;
+    require(!kind.steers() || config.uses_sack(), "congestion bbr needs variant sack")
 }
 
 fn check_udp(config: &UdpConfig) -> Result<(), String> {
-    unless(config.header_bytes <= LARGEST, "header_bytes must be at most 65535")?;
+    require(config.header_bytes <= MAX_IP_BYTES, "header_bytes must be at most 65535")?;
     match &config.arrivals {
         Arrivals::Schedule { times_ns, sizes } => {
-            unless(times_ns.len() == sizes.len(), "times_ns and sizes must be as many")?;
-            unless(times_ns.is_sorted(), "times_ns must not decrease")?;
-            within("times_ns", times_ns.last().copied().unwrap_or(0))?;
+            require(times_ns.len() == sizes.len(), "times_ns and sizes must be as many")?;
+            require(times_ns.is_sorted(), "times_ns must not decrease")?;
+            check_span("times_ns", times_ns.last().copied().unwrap_or(0))?;
             return sizes.iter().try_for_each(|bytes| check_bytes(*bytes));
         }
         Arrivals::Cbr { jitter } => {
-            unless((0.0..=1.0).contains(jitter), "jitter must be in 0..=1")?;
+            require((0.0..=1.0).contains(jitter), "jitter must be in 0..=1")?;
         }
         Arrivals::OnOff { mean_on_ns, mean_off_ns } => {
-            unless(*mean_on_ns > 0, "mean_on_ns must be above 0")?;
-            within("mean_on_ns", *mean_on_ns)?;
-            within("mean_off_ns", *mean_off_ns)?;
+            require(*mean_on_ns > 0, "mean_on_ns must be above 0")?;
+            check_span("mean_on_ns", *mean_on_ns)?;
+            check_span("mean_off_ns", *mean_off_ns)?;
         }
         Arrivals::Poisson => {}
         Arrivals::Gaps(gaps) => check_gaps(gaps)?,
     }
-    unless(config.rate_bit_s > 0, "rate_bit_s must be above 0")?;
+    require(config.rate_bit_s > 0, "rate_bit_s must be above 0")?;
     check_size(&config.size)
 }
 
 fn check_gaps(gaps: &Gaps) -> Result<(), String> {
     match gaps {
         Gaps::Fixed { gap_ns: gap } | Gaps::Exponential { mean_ns: gap } => {
-            unless(*gap > 0, "gaps must be above 0")?;
-            within("gaps", *gap)
+            require(*gap > 0, "gaps must be above 0")?;
+            check_span("gaps", *gap)
         }
         Gaps::Gumbel { location_ns, scale_ns } => {
-            unless(is_gumbel(*location_ns, *scale_ns), "scale_ns must be above 0")?;
-            unless(location_ns.max(*scale_ns) <= LONGEST as f64, "gaps must be at most 100 years")
+            require(is_gumbel(*location_ns, *scale_ns), "scale_ns must be above 0")?;
+            require(location_ns.max(*scale_ns) <= MAX_SPAN as f64, "gaps must be at most 100 years")
         }
     }
 }
@@ -158,17 +172,17 @@ fn check_size(size: &Size) -> Result<(), String> {
     match size {
         Size::Fixed { bytes } => check_bytes(*bytes),
         Size::Exponential { mean_bytes } => {
-            unless(mean_bytes.is_finite() && *mean_bytes > 0.0, "mean_bytes must be above 0")
+            require(mean_bytes.is_finite() && *mean_bytes > 0.0, "mean_bytes must be above 0")
         }
         Size::Gumbel { location_bytes, scale_bytes, header_bytes } => {
-            unless(is_gumbel(*location_bytes, *scale_bytes), "scale_bytes must be above 0")?;
-            unless(*header_bytes <= LARGEST, "header_bytes must be at most 65535")
+            require(is_gumbel(*location_bytes, *scale_bytes), "scale_bytes must be above 0")?;
+            require(*header_bytes <= MAX_IP_BYTES, "header_bytes must be at most 65535")
         }
         Size::Choice { bytes, weights } => {
-            unless(bytes.len() == weights.len(), "bytes and weights must be as many")?;
+            require(bytes.len() == weights.len(), "bytes and weights must be as many")?;
             let total: f64 = weights.iter().sum();
             let each = weights.iter().all(|weight| *weight >= 0.0);
-            unless(
+            require(
                 each && total.is_finite() && total > 0.0,
                 "weights must be 0 or more, one above",
             )?;
@@ -178,5 +192,5 @@ fn check_size(size: &Size) -> Result<(), String> {
 }
 
 fn check_bytes(bytes: u32) -> Result<(), String> {
-    unless((1..=LARGEST).contains(&bytes), "bytes must be in 1..=65535")
+    require((1..=MAX_IP_BYTES).contains(&bytes), "bytes must be in 1..=65535")
 }

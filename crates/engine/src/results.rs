@@ -7,7 +7,7 @@ use crate::control::{self, Control};
 use crate::link::{Link, Port};
 use crate::observer::Observer;
 use crate::queue::QueueCounters;
-use crate::simulation::{Agents, AnySimulation, FlowBaseline, RunError, Simulation};
+use crate::simulation::{AnySimulation, FlowAgents, FlowBaseline, RunError, Simulation};
 use crate::tables::Table;
 use trunkline_agent::tcp::Counters;
 use trunkline_packet::PacketId;
@@ -19,13 +19,16 @@ impl<O: Observer> Simulation<O> {
     /// # Errors
     /// [`RunError::Conservation`] if packets were lost or made, or if Little's law does not hold.
     pub fn finish(self) -> Result<(Vec<Table>, O), RunError> {
-        let mut inside = Inside::default();
+        let mut inside = PacketsInside::default();
         inside.add(&self)?;
         let (tables, observer) = self.finish_with(inside)?;
         Ok((tables, O::join(vec![observer])))
     }
 
-    pub(crate) fn finish_with(mut self, inside: Inside) -> Result<(Vec<Table>, O), RunError> {
+    pub(crate) fn finish_with(
+        mut self,
+        inside: PacketsInside,
+    ) -> Result<(Vec<Table>, O), RunError> {
         let tables = self.close(inside)?;
         Ok((tables, self.observer))
     }
@@ -40,7 +43,8 @@ impl AnySimulation {
             restart_link(link, now);
         }
         self.recovery.lines.iter_mut().for_each(|line| line.forgone = 0);
-        self.at_warm_up.debts = self.links.iter().map(|link| debts(link, now)).collect();
+        self.at_warm_up.debts =
+            self.links.iter().map(|link| unaccounted_waits(link, now)).collect();
         let pool = &mut self.pool;
         self.delays.iter_mut().for_each(|delay| delay.restart(pool));
         self.echoes.iter_mut().for_each(|echo| echo.restart(pool));
@@ -59,19 +63,20 @@ impl AnySimulation {
         self.tables.paths.fill(Default::default());
         self.at_warm_up.at = now;
         if now > 0 {
-            self.at_warm_up.flows = (0..self.flows.len()).map(|flow| self.counted(flow)).collect();
+            self.at_warm_up.flows =
+                (0..self.flows.len()).map(|flow| self.flow_counters(flow)).collect();
         }
         self.at_warm_up.in_port = self.links.iter().map(in_classes).collect();
         self.at_warm_up.events = self.events;
-        self.at_warm_up.live = self.live();
-        self.go_ahead_to_end();
+        self.at_warm_up.live = self.packets_in_network();
+        self.forward_at_warm_up_end();
         if self.untimed_before > 0 {
             self.untimed_before = self.end;
         }
     }
 
     /// What a flow has counted since the run began.
-    fn counted(&self, flow: usize) -> FlowBaseline {
+    fn flow_counters(&self, flow: usize) -> FlowBaseline {
         FlowBaseline {
             totals: self.totals[flow],
             tcp: self.tcp_counters(flow),
@@ -82,18 +87,18 @@ impl AnySimulation {
     /// New application bytes a flow's sink has received, each once.
     pub(crate) fn goodput_bytes(&self, flow: usize) -> u64 {
         match self.flows[flow].agents {
-            Agents::Tcp(agent) => self.receivers[agent as usize].goodput_bytes(),
-            Agents::Udp(_) => self.totals[flow].datagram_bytes,
-            Agents::Transfers(index) => self.bytes_of_workload(index),
-            Agents::Control(_) => 0,
+            FlowAgents::Tcp(agent) => self.receivers[agent as usize].goodput_bytes(),
+            FlowAgents::Udp(_) => self.totals[flow].datagram_bytes,
+            FlowAgents::Transfers(index) => self.bytes_of_workload(index),
+            FlowAgents::Control(_) => 0,
         }
     }
 
     fn tcp_counters(&self, flow: usize) -> Counters {
         match self.flows[flow].agents {
-            Agents::Tcp(agent) => self.senders[agent as usize].counters(),
-            Agents::Udp(_) | Agents::Control(_) => Counters::default(),
-            Agents::Transfers(index) => self.counters_of_workload(index),
+            FlowAgents::Tcp(agent) => self.senders[agent as usize].counters(),
+            FlowAgents::Udp(_) | FlowAgents::Control(_) => Counters::default(),
+            FlowAgents::Transfers(index) => self.counters_of_workload(index),
         }
     }
 
@@ -117,7 +122,7 @@ impl AnySimulation {
         counters_of(&self.links[link]).map(QueueCounters::all_dropped).sum()
     }
 
-    fn close(&mut self, inside: Inside) -> Result<Vec<Table>, RunError> {
+    fn close(&mut self, inside: PacketsInside) -> Result<Vec<Table>, RunError> {
         let now = self.now;
         for link in &mut self.links {
             link.drain(now);
@@ -147,7 +152,7 @@ impl AnySimulation {
             self.recovery.routes_table(),
             self.summary(live),
         ];
-        tables.extend(control::tables(self.control.as_deref()));
+        tables.extend(control::control_tables(self.control.as_deref()));
         tables.extend(self.workloads.tables(&self.pool, now));
         tables.push(self.call_table());
         tables.push(self.echo_table());
@@ -157,7 +162,7 @@ impl AnySimulation {
     /// Packets inside the network: on wires, in queues, being sent.
     fn inside(&self) -> Vec<PacketId> {
         let mut packets: Vec<PacketId> =
-            self.processors.iter().flat_map(|its| its.packets()).collect();
+            self.processors.iter().flat_map(|processor| processor.packets()).collect();
         for link in &self.links {
             packets.extend(link.on_wire());
             if let Port::Classful(port) = &link.port {
@@ -171,13 +176,13 @@ impl AnySimulation {
         packets
     }
 
-    fn check_conservation(&self, inside: Inside) -> Result<(), RunError> {
+    fn check_conservation(&self, inside: PacketsInside) -> Result<(), RunError> {
         let inside = inside.counts;
         for (flow, (totals, (data, acks))) in self.totals.iter().zip(inside).enumerate() {
             let gone = totals.delivered_packets + totals.dropped_packets + data;
             let acks_gone = totals.acks_delivered + totals.acks_dropped + acks;
-            let made = totals.sent_packets + totals.copied_packets;
-            if made != gone || totals.acks_sent + totals.acks_copied != acks_gone {
+            let packets_made = totals.sent_packets + totals.copied_packets;
+            if packets_made != gone || totals.acks_sent + totals.acks_copied != acks_gone {
                 return Err(RunError::Conservation(format!(
                     "flow {flow}: {totals:?}, inside {data} + {acks}"
                 )));
@@ -191,7 +196,7 @@ impl AnySimulation {
     fn check_little(&self) -> Result<(), RunError> {
         for (index, link) in self.links.iter().enumerate() {
             let before = &self.at_warm_up.debts[index];
-            let now = debts(link, self.now);
+            let now = unaccounted_waits(link, self.now);
             for (class, (counters, area)) in counters_of(link).zip(areas_of(link)).enumerate() {
                 // What a failure cut short was counted in a FIFO, which has one class.
                 let waits = counters.wait + counters.discarded_wait
@@ -211,12 +216,12 @@ impl AnySimulation {
 
 /// Packets inside the network at its end: data and acknowledgements of each flow.
 #[derive(Debug, Default)]
-pub(crate) struct Inside {
+pub(crate) struct PacketsInside {
     counts: Vec<(u64, u64)>,
     live: usize,
 }
 
-impl Inside {
+impl PacketsInside {
     pub fn add(&mut self, region: &AnySimulation) -> Result<(), RunError> {
         self.counts.resize(region.flows.len(), (0, 0));
         let packets = region.inside();
@@ -265,7 +270,7 @@ fn in_classes(link: &Link) -> Vec<(u64, u64)> {
         Port::Classful(port) => {
             let mut classes: Vec<(u64, u64)> = (0..port.classes.len())
                 .map(|class| {
-                    let backlog = port.in_class(class as u16);
+                    let backlog = port.class_backlog(class as u16);
                     (backlog.packets.into(), backlog.bytes)
                 })
                 .collect();
@@ -282,13 +287,13 @@ fn in_classes(link: &Link) -> Vec<(u64, u64)> {
 /// Waiting time by class that the sum of waits and the integral of the queue do not yet share at
 /// `now`: a FIFO counts a wait when the packet comes, ahead of the integral; a class counts it
 /// when the packet goes, behind it.
-fn debts(link: &Link, now: Time) -> Vec<i128> {
+fn unaccounted_waits(link: &Link, now: Time) -> Vec<i128> {
     match &link.port {
         Port::Fifo(_) => vec![-link.waits_to_come(now)],
         Port::Classful(port) => port
             .classes
             .iter()
-            .map(|class| class.waiting().map(|waiting| i128::from(now - waiting.since)).sum())
+            .map(|class| class.waiting().map(|waiting| i128::from(now - waiting.joined_at)).sum())
             .collect(),
     }
 }
@@ -305,7 +310,7 @@ fn restart_link(link: &mut Link, now: Time) {
         for class in &mut port.classes {
             class.close_area(now);
             class.counters =
-                QueueCounters { waiting_max: class.held().packets, ..Default::default() };
+                QueueCounters { waiting_max: class.stored_backlog().packets, ..Default::default() };
             class.area.sum = 0;
         }
     }

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use trunkline_units::fetch;
 
 /// Next-hop entry: the packet is for this node.
-pub const LOCAL: u32 = u32::MAX;
+pub const LOCAL_DELIVERY: u32 = u32::MAX;
 /// Next-hop entry: no path leads there.
 pub const UNREACHABLE: u32 = u32::MAX - 1;
-/// Next-hop entries from here on are no links: [`UNREACHABLE`], [`LOCAL`], or several next hops.
-pub const SHARED: u32 = 1 << 31;
+/// Next-hop entries from here on are no links: [`UNREACHABLE`], [`LOCAL_DELIVERY`], or several next hops.
+pub const FIRST_SHARED: u32 = 1 << 31;
 
 /// A link as routing sees it.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +60,7 @@ impl Fib {
             for (node, outgoing) in outgoing.iter().enumerate() {
                 let at = node * destinations.len() + column;
                 if node == destination as usize {
-                    next[at] = LOCAL;
+                    next[at] = LOCAL_DELIVERY;
                 } else if multipath {
                     next[at] = fib.entry_of(&best_links(outgoing, edges, &distance));
                 } else if let Some(link) = best_link(outgoing, edges, &distance) {
@@ -83,17 +83,17 @@ impl Fib {
                 if number == next {
                     self.sets.push(links.to_vec());
                 }
-                SHARED + number
+                FIRST_SHARED + number
             }
         }
     }
 
-    /// Out-links that an entry of the table stands for: none if it is [`LOCAL`] or [`UNREACHABLE`].
+    /// Out-links that an entry of the table stands for: none if it is [`LOCAL_DELIVERY`] or [`UNREACHABLE`].
     #[must_use]
     pub fn links(&self, entry: u32) -> Vec<u32> {
         match entry {
-            LOCAL | UNREACHABLE => Vec::new(),
-            SHARED.. => self.shared(entry).to_vec(),
+            LOCAL_DELIVERY | UNREACHABLE => Vec::new(),
+            FIRST_SHARED.. => self.shared(entry).to_vec(),
             link => vec![link],
         }
     }
@@ -101,7 +101,7 @@ impl Fib {
     /// Out-links of an entry that stands for several; else none.
     #[must_use]
     pub fn shared(&self, entry: u32) -> &[u32] {
-        let set = self.sets.get(entry.wrapping_sub(SHARED) as usize);
+        let set = self.sets.get(entry.wrapping_sub(FIRST_SHARED) as usize);
         set.map_or(&[], |links| links)
     }
 
@@ -111,7 +111,7 @@ impl Fib {
         self.multipath
     }
 
-    /// Out-link at `node` towards the destination in `column`, or [`LOCAL`] or [`UNREACHABLE`].
+    /// Out-link at `node` towards the destination in `column`, or [`LOCAL_DELIVERY`] or [`UNREACHABLE`].
     #[inline(always)]
     #[must_use]
     pub fn next(&self, node: u32, column: u32) -> u32 {
@@ -135,11 +135,11 @@ impl Fib {
 
     /// Takes over the routes of one node from a table with the same nodes and destinations;
     /// column and entry of those that this changed.
-    pub fn adopt(&mut self, node: u32, other: &Self) -> Vec<(u32, u32)> {
+    pub fn copy_node_routes(&mut self, node: u32, other: &Self) -> Vec<(u32, u32)> {
         let mut changed = Vec::new();
         for column in 0..self.destinations as u32 {
             let mut new = other.next(node, column);
-            if (SHARED..UNREACHABLE).contains(&new) {
+            if (FIRST_SHARED..UNREACHABLE).contains(&new) {
                 new = self.entry_of(other.shared(new));
             }
             let at = node as usize * self.destinations + column as usize;
@@ -173,7 +173,7 @@ fn distances_to(target: u32, edges: &[Edge], incoming: &[Vec<u32>], distance: &m
 }
 
 /// Cost by each out-link that leads there, with the node and the link that break ties.
-fn costs<'a>(
+fn cost_by_link<'a>(
     outgoing: &'a [u32],
     edges: &'a [Edge],
     distance: &'a [u64],
@@ -187,11 +187,11 @@ fn costs<'a>(
 }
 
 fn best_link(outgoing: &[u32], edges: &[Edge], distance: &[u64]) -> Option<u32> {
-    costs(outgoing, edges, distance).min().map(|(_, _, link)| link)
+    cost_by_link(outgoing, edges, distance).min().map(|(_, _, link)| link)
 }
 
 fn best_links(outgoing: &[u32], edges: &[Edge], distance: &[u64]) -> Vec<u32> {
-    let mut all: Vec<_> = costs(outgoing, edges, distance).collect();
+    let mut all: Vec<_> = cost_by_link(outgoing, edges, distance).collect();
     all.sort_unstable();
     let least = all.first().map_or(0, |best| best.0);
     all.iter().take_while(|each| each.0 == least).map(|each| each.2).collect()
@@ -212,7 +212,7 @@ mod tests {
         let fib = Fib::new(4, &edges, &[3], false);
         assert_eq!(fib.next(0, 0), 2);
         assert_eq!(fib.next(1, 0), 1);
-        assert_eq!(fib.next(3, 0), LOCAL);
+        assert_eq!(fib.next(3, 0), LOCAL_DELIVERY);
     }
 
     #[test]

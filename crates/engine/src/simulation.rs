@@ -5,22 +5,22 @@
 //! and the calendar's (time, source) order, so it depends on the network alone.
 
 use crate::account::Accounts;
-use crate::ahead::Ahead;
+use crate::ahead::EventFreeHops;
 use crate::calendar::{Calendar, Source};
 use crate::classifier::Classifier;
 use crate::conditioner::Conditioner;
 use crate::control::Control;
-use crate::counters::{Delay, Drops, Totals};
-use crate::echo::Echoed;
+use crate::counters::{DelayStatistics, Drops, Totals};
+use crate::echo::EchoSender;
 use crate::histogram::Pool;
 use crate::link::Link;
-use crate::lookahead::Lookahead;
+use crate::lookahead::PrefetchPipeline;
 use crate::mpls::Tables;
 use crate::observer::Observer;
-use crate::panic::caught;
+use crate::panic::catch_panic;
 use crate::partition::Region;
 use crate::path_account::PathAccounts;
-use crate::probe::Sampler;
+use crate::probe::ProbeSampler;
 use crate::processing::Processor;
 use crate::recovery::Recovery;
 use crate::route::Fib;
@@ -107,7 +107,7 @@ impl std::error::Error for RunError {}
 
 /// The agents of a flow, by index into their arrays.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Agents {
+pub(crate) enum FlowAgents {
     /// Sender and receiver have the same index.
     Tcp(u32),
     /// Source; the sink has no state.
@@ -130,7 +130,7 @@ pub(crate) struct NearEnd {
 /// What a flow's packets carry, and who handles them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowPlan {
-    pub agents: Agents,
+    pub agents: FlowAgents,
     pub src: u32,
     pub dst: u32,
     /// Columns of the routing table.
@@ -144,7 +144,7 @@ pub(crate) struct FlowPlan {
     /// Retransmissions and acknowledgements are ECN-capable too (RFC 8257 section 6).
     pub all_capable: bool,
     /// Bytes of an acknowledgement, or of a datagram's headers.
-    pub overhead: u16,
+    pub header_bytes: u16,
     pub start: Time,
     pub stop: Time,
     /// Index of the flow's random stream.
@@ -182,16 +182,16 @@ pub(crate) struct Sources {
 }
 
 /// The caller is asked whether to stop after so many events, some 10 to 50 ms.
-pub(crate) const BETWEEN_QUESTIONS: u64 = 0x10000;
+pub(crate) const EVENTS_BETWEEN_STOP_CHECKS: u64 = 0x10000;
 
-pub(crate) const END: Source = 0;
-pub(crate) const WARM_UP: Source = 1;
+pub(crate) const END_SOURCE: Source = 0;
+pub(crate) const WARM_UP_SOURCE: Source = 1;
 /// A region waits to hear from the others.
-pub(crate) const WINDOW: Source = 2;
+pub(crate) const WINDOW_SOURCE: Source = 2;
 /// The packets in the network are counted.
-pub(crate) const CENSUS: Source = 3;
+pub(crate) const CENSUS_SOURCE: Source = 3;
 /// Counts of a run.
-const COUNTS: Time = 1000;
+const CENSUS_COUNT: Time = 1000;
 
 /// A network being run.
 #[derive(Debug)]
@@ -219,18 +219,18 @@ pub struct Simulation<O: ?Sized> {
     pub(crate) streams: Vec<RandomStream>,
     pub(crate) workloads: Workloads,
     pub(crate) totals: Vec<Totals>,
-    pub(crate) delays: Vec<Delay>,
+    pub(crate) delays: Vec<DelayStatistics>,
     pub(crate) pool: Pool,
     pub(crate) drops: Drops,
-    pub(crate) echoes: Vec<Echoed>,
+    pub(crate) echoes: Vec<EchoSender>,
     pub(crate) path_accounts: Option<Box<PathAccounts>>,
-    pub(crate) sampler: Sampler,
+    pub(crate) sampler: ProbeSampler,
     pub(crate) processors: Vec<Processor>,
     pub(crate) recovery: Recovery,
     pub(crate) control: Option<Box<Control>>,
-    pub(crate) lookahead: Lookahead,
+    pub(crate) lookahead: PrefetchPipeline,
     pub(crate) region: Region,
-    pub(crate) ahead: Ahead,
+    pub(crate) ahead: EventFreeHops,
     /// A transmission from a port with classes that ends before this has no event of its own unless
     /// another packet waits for its end.
     pub(crate) untimed_before: Time,
@@ -301,7 +301,7 @@ impl<O: Observer> Simulation<O> {
     /// # Errors
     /// A storm, an interruption, or a panic.
     pub fn run(&mut self, interrupted: &dyn Fn() -> bool) -> Result<(), RunError> {
-        caught(|| self.serve(interrupted))
+        catch_panic(|| self.serve(interrupted))
             .unwrap_or_else(|why| Err(RunError::Panic { at: self.now, why }))
     }
 
@@ -311,15 +311,15 @@ impl<O: Observer> Simulation<O> {
             // Whether the clock moves is hard to predict: a selection, not a branch.
             at_once = 1 + if at == self.now { at_once } else { 0 };
             self.now = at;
-            self.observer.serve(at, source);
+            self.observer.on_event(at, source);
             if at_once > self.events_per_instant {
-                return Err(self.storm(source));
+                return Err(self.event_storm_error(source));
             }
             self.events += 1;
             if self.events >= self.next_question {
-                self.next_question = self.events + BETWEEN_QUESTIONS;
+                self.next_question = self.events + EVENTS_BETWEEN_STOP_CHECKS;
                 if interrupted() {
-                    return Err(self.interrupted());
+                    return Err(self.interruption_error());
                 }
             }
             if self.lookahead.worthwhile {
@@ -351,12 +351,12 @@ impl<O: Observer> Simulation<O> {
                 self.wake_control(source - control);
             } else if source >= recovery {
                 self.recover(source - recovery);
-            } else if source == WARM_UP {
+            } else if source == WARM_UP_SOURCE {
                 self.end_warm_up();
-            } else if source == WINDOW {
+            } else if source == WINDOW_SOURCE {
                 self.events -= 1; // is of how the run is done, not of the network
                 return Ok(());
-            } else if source == CENSUS {
+            } else if source == CENSUS_SOURCE {
                 self.events -= 1;
                 self.take_census();
             } else {
@@ -370,36 +370,37 @@ impl<O: Observer> Simulation<O> {
 
 impl AnySimulation {
     /// Packets in the network, those between two regions included.
-    pub(crate) fn live(&self) -> u64 {
-        self.arena.live() as u64 + self.region.crossing()
+    pub(crate) fn packets_in_network(&self) -> u64 {
+        self.arena.live() as u64 + self.region.packets_crossing()
     }
 
     /// Counts the packets in the network and sees to the next count.
     #[cold]
     fn take_census(&mut self) {
-        self.census.push(self.live());
+        self.census.push(self.packets_in_network());
         self.arm_census();
     }
 
     pub(crate) fn arm_census(&mut self) {
-        let next = u128::from(self.end) * (self.census.len() as u128 + 1) / u128::from(COUNTS);
+        let next =
+            u128::from(self.end) * (self.census.len() as u128 + 1) / u128::from(CENSUS_COUNT);
         // A run of fewer nanoseconds than counts has several at once: one is enough.
-        self.calendar.schedule(CENSUS, (next as Time).max(self.now + 1));
+        self.calendar.schedule(CENSUS_SOURCE, (next as Time).max(self.now + 1));
     }
 
     #[cold]
-    pub(crate) fn interrupted(&mut self) -> RunError {
+    pub(crate) fn interruption_error(&mut self) -> RunError {
         let mut queued = 0;
         for link in &mut self.links {
             link.drain(self.now);
             queued += u64::from(link.in_port().packets);
         }
-        let (events, packets) = (self.events, self.live());
+        let (events, packets) = (self.events, self.packets_in_network());
         RunError::Interrupted { at: self.now, events, packets, queued }
     }
 
     #[cold]
-    fn storm(&self, source: Source) -> RunError {
+    fn event_storm_error(&self, source: Source) -> RunError {
         let Sources { processors, probes, transmitters, arrivals, senders, receivers, .. } =
             self.sources;
         let flows = self.flows.len() as u32;

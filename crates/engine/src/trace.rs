@@ -1,7 +1,7 @@
 //! The packet trace as a table: one row for each event of each packet.
 
-use crate::connect::BEFORE_ALL;
-use crate::observer::{Event, Line, Trace};
+use crate::connect::SYN_NUMBER;
+use crate::observer::{Event, Trace, TraceLine};
 use crate::partition::on_threads;
 use crate::tables::Table;
 use trunkline_packet::{flag, Packet};
@@ -11,50 +11,50 @@ use trunkline_units::Time;
 pub const EVENTS: [&str; 6] = ["sent", "queued", "arrived", "delivered", "dropped", "copied"];
 
 /// Does not apply.
-const NONE: i64 = -1;
+const NOT_APPLICABLE: i64 = -1;
 
 /// Number of an event, and its link, node and cause.
-fn place(event: &Event) -> (i64, i64, i64, i64) {
+fn event_place(event: &Event) -> (i64, i64, i64, i64) {
     match *event {
-        Event::Sent { node } => (0, NONE, node.into(), NONE),
-        Event::Queued { link } => (1, link.into(), NONE, NONE),
-        Event::Arrived { link } => (2, link.into(), NONE, NONE),
-        Event::Delivered { node } => (3, NONE, node.into(), NONE),
+        Event::Sent { node } => (0, NOT_APPLICABLE, node.into(), NOT_APPLICABLE),
+        Event::Queued { link } => (1, link.into(), NOT_APPLICABLE, NOT_APPLICABLE),
+        Event::Arrived { link } => (2, link.into(), NOT_APPLICABLE, NOT_APPLICABLE),
+        Event::Delivered { node } => (3, NOT_APPLICABLE, node.into(), NOT_APPLICABLE),
         Event::Dropped { cause, link, node } => {
-            (4, link.map_or(NONE, i64::from), node.into(), cause as i64)
+            (4, link.map_or(NOT_APPLICABLE, i64::from), node.into(), cause as i64)
         }
-        Event::Copied { node } => (5, NONE, node.into(), NONE),
+        Event::Copied { node } => (5, NOT_APPLICABLE, node.into(), NOT_APPLICABLE),
     }
 }
 
 /// An entry of the label stack as the 32 bits on the wire, counted from the top.
-fn entry(line: &Line, number: usize) -> i64 {
+fn label_entry(line: &TraceLine, number: usize) -> i64 {
     let depth = usize::from(line.packet.labels.depth());
     if number >= depth {
-        return NONE; // as most packets have it
+        return NOT_APPLICABLE; // as most packets have it
     }
-    let found = line.packet.labels.iter().nth(number);
-    found.map_or(NONE, |entry| entry.wire(number + 1 == depth).into())
+    let label = line.packet.labels.iter().nth(number);
+    label.map_or(NOT_APPLICABLE, |entry| entry.wire(number + 1 == depth).into())
 }
 
 /// A SACK block, its start in the upper 32 bits.
-fn block(line: &Line, number: usize) -> i64 {
+fn sack_block(line: &TraceLine, number: usize) -> i64 {
     match line.sack[number] {
-        [0, 0] => NONE,
+        [0, 0] => NOT_APPLICABLE,
         [start, end] => i64::from(start) << 32 | i64::from(end),
     }
 }
 
 /// From joining a queue to the first bit sent, where that came before the end of the run.
-fn wait(line: &Line, end: Time) -> i64 {
-    line.wait.filter(|wait| line.at + wait <= end).map_or(NONE, |wait| wait as i64)
+fn queue_wait(line: &TraceLine, end: Time) -> i64 {
+    line.wait.filter(|wait| line.at + wait <= end).map_or(NOT_APPLICABLE, |wait| wait as i64)
 }
 
 /// Number of a segment. A SYN and its answer come before the first: -1 (RFC 9293 section 3.4).
-fn seq(packet: &Packet) -> i64 {
-    let opens = if packet.is_reverse() { packet.ack == 0 } else { packet.seq == BEFORE_ALL };
+fn segment_number(packet: &Packet) -> i64 {
+    let opens = if packet.is_reverse() { packet.ack == 0 } else { packet.seq == SYN_NUMBER };
     match packet.flags & flag::BARE != 0 && opens {
-        true => NONE,
+        true => NOT_APPLICABLE,
         false => packet.seq.into(),
     }
 }
@@ -74,19 +74,25 @@ pub(crate) fn table(trace: &Trace, end: Time, threads: usize) -> Table {
     let packets = || lines().map(|line| &line.packet);
     let columns: Vec<(&'static str, Column<'_>)> = vec![
         ("time_ns", column(|| lines().map(|line| line.at as i64))),
-        ("event", column(|| lines().map(|line| place(&line.event).0))),
+        ("event", column(|| lines().map(|line| event_place(&line.event).0))),
         ("packet", column(|| lines().map(|line| line.number as i64))),
         ("flow", column(|| packets().map(|packet| i64::from(packet.flow)))),
         ("reverse", column(|| packets().map(|packet| i64::from(packet.is_reverse())))),
-        ("seq", column(|| packets().map(seq))),
+        ("seq", column(|| packets().map(segment_number))),
         ("ack", column(|| packets().map(|packet| i64::from(packet.ack)))),
         ("retransmission", column(|| packets().map(|it| flagged(it.flags, flag::RETRANSMISSION)))),
-        ("link", column(|| lines().map(|line| place(&line.event).1))),
-        ("node", column(|| lines().map(|line| place(&line.event).2))),
-        ("cause", column(|| lines().map(|line| place(&line.event).3))),
-        ("class", column(|| lines().map(|line| line.place.map_or(NONE, |it| it.0.into())))),
-        ("precedence", column(|| lines().map(|line| line.place.map_or(NONE, |it| it.1.into())))),
-        ("wait_ns", column(|| lines().map(|line| wait(line, end)))),
+        ("link", column(|| lines().map(|line| event_place(&line.event).1))),
+        ("node", column(|| lines().map(|line| event_place(&line.event).2))),
+        ("cause", column(|| lines().map(|line| event_place(&line.event).3))),
+        (
+            "class",
+            column(|| lines().map(|line| line.place.map_or(NOT_APPLICABLE, |it| it.0.into()))),
+        ),
+        (
+            "precedence",
+            column(|| lines().map(|line| line.place.map_or(NOT_APPLICABLE, |it| it.1.into()))),
+        ),
+        ("wait_ns", column(|| lines().map(|line| queue_wait(line, end)))),
         ("ip_bytes", column(|| packets().map(|packet| i64::from(packet.ip_bytes)))),
         ("dscp", column(|| packets().map(|packet| i64::from(packet.dscp)))),
         ("ecn", column(|| packets().map(|packet| packet.ecn() as i64))),
@@ -96,15 +102,17 @@ pub(crate) fn table(trace: &Trace, end: Time, threads: usize) -> Table {
         ("cwr", column(|| packets().map(|packet| flagged(packet.flags, flag::CWR)))),
         (
             "echo_ns",
-            column(|| packets().map(|it| if it.is_reverse() { it.echo as i64 } else { NONE })),
+            column(|| {
+                packets().map(|it| if it.is_reverse() { it.echo as i64 } else { NOT_APPLICABLE })
+            }),
         ),
-        ("stack_1", column(|| lines().map(|line| entry(line, 0)))),
-        ("stack_2", column(|| lines().map(|line| entry(line, 1)))),
-        ("stack_3", column(|| lines().map(|line| entry(line, 2)))),
-        ("stack_4", column(|| lines().map(|line| entry(line, 3)))),
-        ("sack_1", column(|| lines().map(|line| block(line, 0)))),
-        ("sack_2", column(|| lines().map(|line| block(line, 1)))),
-        ("sack_3", column(|| lines().map(|line| block(line, 2)))),
+        ("stack_1", column(|| lines().map(|line| label_entry(line, 0)))),
+        ("stack_2", column(|| lines().map(|line| label_entry(line, 1)))),
+        ("stack_3", column(|| lines().map(|line| label_entry(line, 2)))),
+        ("stack_4", column(|| lines().map(|line| label_entry(line, 3)))),
+        ("sack_1", column(|| lines().map(|line| sack_block(line, 0)))),
+        ("sack_2", column(|| lines().map(|line| sack_block(line, 1)))),
+        ("sack_3", column(|| lines().map(|line| sack_block(line, 2)))),
     ];
     let filled = on_threads(threads, &columns, |(name, fill)| (*name, fill()));
     filled.into_iter().fold(Table::new("packets"), |table, (name, values)| table.ints(name, values))

@@ -4,7 +4,7 @@
 //! it: else the packet is put on the wire at once, and the port learns at its next packet that it has
 //! been at rest.
 
-use crate::classful::{Discarded, Next};
+use crate::classful::{DiscardedPacket, NextTransmission};
 use crate::link::{Departure, Port};
 use crate::observer::Observer;
 use crate::simulation::Simulation;
@@ -38,12 +38,12 @@ impl<O: Observer> Simulation<O> {
         let Port::Classful(port) = &mut self.links[index].port else { return };
         let source = self.sources.transmitters + index as u32;
         match port.start_next(self.now) {
-            Next::Send { bytes, mark } => self.transmit(index, bytes, mark),
-            Next::Wait(until) => {
+            NextTransmission::Send { bytes, mark } => self.transmit(index, bytes, mark),
+            NextTransmission::Wait(until) => {
                 port.timed = true;
                 self.calendar.schedule(source, until);
             }
-            Next::Rest => {
+            NextTransmission::Rest => {
                 if std::mem::take(&mut port.timed) {
                     self.calendar.cancel(source);
                 }
@@ -61,7 +61,7 @@ impl<O: Observer> Simulation<O> {
         if mark {
             self.tables.congestion.mark(&mut self.arena[service.packet]);
         }
-        self.observer.starts(service.packet, self.now);
+        self.observer.on_transmission_start(service.packet, self.now);
         let source = self.sources.transmitters + index as u32;
         if until >= self.untimed_before {
             port.timed = true;
@@ -87,7 +87,7 @@ impl<O: Observer> Simulation<O> {
     fn depart(&mut self, index: usize, departure: Departure) {
         let link = &mut self.links[index];
         if link.is_outbound() {
-            return self.cross(index as u32, departure);
+            return self.send_to_other_region(index as u32, departure);
         }
         link.wire.push(departure);
         if link.wire.len() == 1 {
@@ -110,12 +110,12 @@ impl<O: Observer> Simulation<O> {
         let Port::Classful(port) = &mut self.links[index as usize].port else { return };
         let mut discarded = std::mem::take(&mut port.discarded);
         let node = self.link_from[index as usize];
-        for Discarded { packet, bytes, place, cause } in discarded.drain(..) {
+        for DiscardedPacket { packet, bytes, place, cause } in discarded.drain(..) {
             let near_end = self.near_ends[index as usize].as_deref_mut();
             if let Some(accounts) = near_end.and_then(|near_end| near_end.accounts.as_mut()) {
                 accounts.discard(&self.arena[packet], place, bytes);
             }
-            self.lose(packet, cause, Some(index), node, place);
+            self.drop_packet(packet, cause, Some(index), node, place);
         }
         if let Port::Classful(port) = &mut self.links[index as usize].port {
             port.discarded = discarded;

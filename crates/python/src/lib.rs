@@ -63,7 +63,7 @@ fn run<'py>(py: Python<'py>, network: &str, seed: u64) -> PyResult<Bound<'py, Py
 #[pyfunction]
 fn routes(network: &str) -> PyResult<Vec<(u32, u32, i64)>> {
     let network = parse(network)?;
-    Ok(trunkline_engine::routes(&network))
+    Ok(trunkline_engine::initial_next_hops(&network))
 }
 
 /// The program of the Linux engine's agent; None where there is none for this platform.
@@ -92,7 +92,7 @@ fn add_words(module: &Bound<'_, PyModule>) -> PyResult<()> {
     };
     let causes: Vec<_> = Cause::ALL.iter().map(|cause| cause.name()).collect();
     module.add("CAUSES", PyTuple::new(py, causes)?)?;
-    module.add("TIMELINE_EVENTS", PyTuple::new(py, trunkline_engine::MOMENTS)?)?;
+    module.add("TIMELINE_EVENTS", PyTuple::new(py, trunkline_engine::TIMELINE_EVENT_NAMES)?)?;
     module.add("SIGNALLING_EVENTS", PyTuple::new(py, trunkline_engine::SIGNALLING_EVENTS)?)?;
     module.add("LDP_KINDS", PyTuple::new(py, trunkline_engine::LDP_KINDS)?)?;
     module.add("OSPF_KINDS", PyTuple::new(py, trunkline_engine::OSPF_KINDS)?)?;

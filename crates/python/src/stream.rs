@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender, TrySendError};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use trunkline_engine::panic::caught;
+use trunkline_engine::panic::catch_panic;
 use trunkline_engine::{Network, RunError, Table};
 
 /// The interpreter hears signals and looks at the memory this often.
@@ -119,7 +119,7 @@ fn run_jobs(shared: &RunQueue, tell: &SyncSender<(usize, Outcome)>) {
         let job = shared.jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(job) = job else { return };
         if shared.stop.load(Ordering::Relaxed) == KEEP_RUNNING {
-            let outcome = caught(|| run(shared, &job)).unwrap_or_else(|why| {
+            let outcome = catch_panic(|| run(shared, &job)).unwrap_or_else(|why| {
                 Err(("panic", format!("the engine stopped: {why}; this is a fault of trunkline")))
             });
             if tell.send((job.number, outcome)).is_err() {
@@ -135,8 +135,8 @@ fn run(shared: &RunQueue, job: &Job) -> Outcome {
     let began = Instant::now();
     let late = || shared.limit_time.is_some_and(|limit| began.elapsed() > limit);
     let should_stop = || shared.stop.load(Ordering::Relaxed) != KEEP_RUNNING || late();
-    trunkline_engine::run_on(&network, job.seed, shared.threads_a_run, &should_stop).map_err(
-        |failure| {
+    trunkline_engine::run_on_threads(&network, job.seed, shared.threads_a_run, &should_stop)
+        .map_err(|failure| {
             let kind = match &failure {
                 RunError::Invalid(_) => "invalid",
                 RunError::Storm { .. } => "storm",
@@ -149,8 +149,7 @@ fn run(shared: &RunQueue, job: &Job) -> Outcome {
                 },
             };
             (kind, failure.to_string())
-        },
-    )
+        })
 }
 
 /// The side of the interpreter, which runs on the caller's thread.

@@ -34,7 +34,7 @@ fn run() -> Result<(), String> {
         }
         None => 1,
     };
-    let tables = trunkline_engine::run_on(&network, seed, threads, &|| false)
+    let tables = trunkline_engine::run_on_threads(&network, seed, threads, &|| false)
         .map_err(|failure| failure.to_string())?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     let mut writer = serde_json::Serializer::new(&mut out);

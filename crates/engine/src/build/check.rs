@@ -11,8 +11,10 @@ use trunkline_packet::MAX_DEPTH;
 /// The language compiles valid indices; a network written by hand may not have them.
 pub(crate) fn check_indices(network: &Network) -> Result<(), RunError> {
     if network.format != crate::network::FORMAT {
-        let (its, ours) = (network.format, crate::network::FORMAT);
-        return Err(invalid(format!("its format is {its}; this version runs format {ours}")));
+        let (format_version, supported_format) = (network.format, crate::network::FORMAT);
+        return Err(invalid(format!(
+            "its format is {format_version}; this version runs format {supported_format}"
+        )));
     }
     let inside = |what: &str, index: u32, count: usize| {
         if (index as usize) < count {
@@ -26,8 +28,8 @@ pub(crate) fn check_indices(network: &Network) -> Result<(), RunError> {
         inside("node", link.from, nodes)?;
         inside("node", link.to, nodes)?;
         inside("port", link.port, network.ports.len())?;
-        for its in &link.scripted {
-            inside("flow", its.flow, network.flows.len())?;
+        for format_version in &link.scripted {
+            inside("flow", format_version.flow, network.flows.len())?;
         }
         for conditioner in [link.conditioner, link.ingress].into_iter().flatten() {
             inside("conditioner", conditioner, network.conditioners.len())?;
@@ -109,14 +111,16 @@ fn check_port(port: &PortConfig, flows: usize) -> Result<(), RunError> {
     if port.scheduler.classes() != port.classes.len() {
         return fail("the scheduler has a share for each class");
     }
-    for its in port.classes.iter().filter_map(|class| class.queue.flows.as_ref()) {
-        if !(1..=65_535).contains(&FlowQueues::count(its, flows)) {
+    for flows_config in port.classes.iter().filter_map(|class| class.queue.flows.as_ref()) {
+        if !(1..=65_535).contains(&FlowQueues::count(flows_config, flows)) {
             return fail("has 1 to 65535 queues by flow");
         }
-        if its.quantum_bytes == 0 || its.batch == 0 {
+        if flows_config.quantum_bytes == 0 || flows_config.batch == 0 {
             return fail("quantum_bytes and batch of flows are above 0");
         }
-        if its.ways == 0 || its.queues.unwrap_or(its.ways) % its.ways != 0 {
+        if flows_config.ways == 0
+            || flows_config.queues.unwrap_or(flows_config.ways) % flows_config.ways != 0
+        {
             return fail("queues of flows are a multiple of ways, which is above 0");
         }
     }

@@ -63,7 +63,7 @@ pub(super) fn build_near_end(
 fn processor_of(network: &Network, node: u32) -> Option<u32> {
     network.nodes[node as usize].processing?;
     let before = &network.nodes[..node as usize];
-    Some(before.iter().filter(|its| its.processing.is_some()).count() as u32)
+    Some(before.iter().filter(|node_before| node_before.processing.is_some()).count() as u32)
 }
 
 fn build_far_end(

@@ -2,13 +2,13 @@
 
 use super::invalid;
 use crate::class_queue::ClassQueue;
-use crate::classful::Classful;
+use crate::classful::ClassfulPort;
 use crate::classifier::Classifier;
 use crate::dual_queue::DualQueue;
 use crate::flow_queue::FlowQueues;
 use crate::link::{Fifo, Port};
 use crate::network::{Class, PortConfig};
-use crate::queue::{Gate, Limit};
+use crate::queue::{QueueGate, QueueLimit};
 use crate::simulation::RunError;
 use trunkline_port::aqm::{Aqm, AqmConfig, DropTail, DualPi2, DualPi2Config};
 use trunkline_port::sched::{Sched, SchedulerConfig};
@@ -40,7 +40,7 @@ pub(super) fn build_port(
         invalid(format!("{element}, port {}: {}: {}", config.name, bad.key, bad.why))
     })?;
     let classifier = Classifier::new(&config.classifier);
-    Ok(Port::Classful(Box::new(Classful::new(classifier, classes, scheduler))))
+    Ok(Port::Classful(Box::new(ClassfulPort::new(classifier, classes, scheduler))))
 }
 
 fn build_class(
@@ -57,7 +57,7 @@ fn build_class(
         return Ok(ClassQueue::new(build_gate(class, rate, seed, element)?, None));
     };
     let (path, limit) = (format!("{element}.classes[{}]", class.name), limit_of(class));
-    let of_flow = Limit {
+    let of_flow = QueueLimit {
         packets: config.flow_limit_packets.unwrap_or(u32::MAX),
         bytes: u64::MAX,
         counts_in_service: false,
@@ -66,13 +66,13 @@ fn build_class(
     let gates = (0..FlowQueues::count(config, flows.len()))
         .map(|queue| {
             let random = RandomStream::new(seed, &format!("{path}.flows[{queue}]"), "aqm");
-            Gate::new(of_flow, aqm.clone(), random)
+            QueueGate::new(of_flow, aqm.clone(), random)
         })
         .collect();
     let mut random = RandomStream::new(seed, &path, "flows");
     let queues = FlowQueues::new(config, &class.queue.aqm, gates, random.bits(), flows);
     let tail = Aqm::DropTail(DropTail);
-    Ok(ClassQueue::new(Gate::new(limit, tail, random), Some(queues)))
+    Ok(ClassQueue::new(QueueGate::new(limit, tail, random), Some(queues)))
 }
 
 fn build_dual(
@@ -86,13 +86,13 @@ fn build_dual(
     let aqm = DualPi2::new(config, rate)
         .map_err(|bad| invalid(format!("{path}.aqm.{}: {}", bad.key, bad.why)))?;
     let stream = |purpose| RandomStream::new(seed, &path, purpose);
-    let gate = Gate::new(limit_of(class), Aqm::DropTail(DropTail), stream("limit"));
+    let gate = QueueGate::new(limit_of(class), Aqm::DropTail(DropTail), stream("limit"));
     Ok(ClassQueue::dual(gate, DualQueue::new(aqm, stream("aqm"))))
 }
 
-fn limit_of(class: &Class) -> Limit {
+fn limit_of(class: &Class) -> QueueLimit {
     let queue = &class.queue;
-    Limit {
+    QueueLimit {
         packets: queue.limit_packets.unwrap_or(u32::MAX),
         bytes: queue.limit_bytes.unwrap_or(u64::MAX),
         counts_in_service: queue.counts_in_service,
@@ -104,8 +104,8 @@ fn build_aqm(class: &Class, rate: u64, path: &str) -> Result<Aqm, RunError> {
         .map_err(|bad| invalid(format!("{path}.aqm.{}: {}", bad.key, bad.why)))
 }
 
-fn build_gate(class: &Class, rate: u64, seed: u64, element: &str) -> Result<Gate, RunError> {
+fn build_gate(class: &Class, rate: u64, seed: u64, element: &str) -> Result<QueueGate, RunError> {
     let path = format!("{element}.classes[{}]", class.name);
     let aqm = build_aqm(class, rate, &path)?;
-    Ok(Gate::new(limit_of(class), aqm, RandomStream::new(seed, &path, "aqm")))
+    Ok(QueueGate::new(limit_of(class), aqm, RandomStream::new(seed, &path, "aqm")))
 }

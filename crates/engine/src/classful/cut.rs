@@ -1,24 +1,24 @@
 //! A port with classes whose link fails.
 
-use super::Classful;
-use crate::link::Lost;
+use super::ClassfulPort;
+use crate::link::LostPacket;
 use trunkline_units::Time;
 
-impl Classful {
+impl ClassfulPort {
     /// Loses every packet of the port. The scheduler starts afresh, the AQMs keep what they know.
-    pub fn cut(&mut self, now: Time) -> Vec<Lost> {
+    pub fn cut(&mut self, now: Time) -> Vec<LostPacket> {
         let mut lost = Vec::new();
         if let Some(service) = self.in_service.take() {
             let entry = &mut self.classes[usize::from(service.class)];
             entry.counters.lose(service.bytes);
             entry.on_served(now, service.bytes, service.precedence);
             let (class, precedence) = (service.class, service.precedence);
-            lost.push(Lost { packet: service.packet, queued: false, class, precedence });
+            lost.push(LostPacket { packet: service.packet, queued: false, class, precedence });
         }
         for (class, entry) in (0..).zip(&mut self.classes) {
-            while let Some(waiting) = entry.lose_next(now) {
+            while let Some(waiting) = entry.take_lost(now) {
                 let precedence = waiting.precedence;
-                lost.push(Lost { packet: waiting.packet, queued: true, class, precedence });
+                lost.push(LostPacket { packet: waiting.packet, queued: true, class, precedence });
             }
         }
         let mut touched: Vec<u16> = lost.iter().map(|lost| lost.class).collect();

@@ -1,7 +1,7 @@
 //! Queues by flow by the clauses of RFC 8290, worked by hand.
 
 use super::*;
-use crate::queue::Limit;
+use crate::queue::QueueLimit;
 use trunkline_packet::StackEntry;
 use trunkline_port::aqm::{Aqm, DropTail, DropTailConfig};
 use trunkline_units::RandomStream;
@@ -19,12 +19,13 @@ const PLAIN: Flows = Flows {
 };
 
 fn queues(config: &Flows, seed: u64) -> FlowQueues {
-    let limit = Limit { packets: u32::MAX, bytes: u64::MAX, counts_in_service: false };
-    let gate = || Gate::new(limit, Aqm::DropTail(DropTail), RandomStream::new(1, "test", "aqm"));
+    let limit = QueueLimit { packets: u32::MAX, bytes: u64::MAX, counts_in_service: false };
+    let gate =
+        || QueueGate::new(limit, Aqm::DropTail(DropTail), RandomStream::new(1, "test", "aqm"));
     let count = FlowQueues::count(config, 0);
     let gates = (0..count).map(|_| gate()).collect();
     let aqm = AqmConfig::DropTail(DropTailConfig {});
-    FlowQueues::new(config, &aqm, gates, mix(seed), &[])
+    FlowQueues::new(config, &aqm, gates, mix_hash(seed), &[])
 }
 
 fn packet(flow: u32) -> Packet {
@@ -35,13 +36,13 @@ fn packet(flow: u32) -> Packet {
 fn fill(queues: &mut FlowQueues, queue: u16, bytes: u32, count: u32) {
     for _ in 0..count {
         let (packet, precedence, can_mark, since) = (0, 0, false, 0);
-        queues.push(queue, Waiting { packet, bytes, precedence, can_mark, since });
+        queues.push(queue, WaitingPacket { packet, bytes, precedence, can_mark, joined_at: since });
     }
 }
 
 fn shed(queues: &mut FlowQueues) -> Vec<u32> {
     let mut bytes = Vec::new();
-    queues.shed(0, |waiting| bytes.push(waiting.bytes));
+    queues.drop_overflow(0, |waiting| bytes.push(waiting.bytes));
     bytes
 }
 
@@ -50,10 +51,10 @@ fn shed(queues: &mut FlowQueues) -> Vec<u32> {
 #[test]
 fn rfc8290_s4_1_half_of_the_longest_queue_is_dropped_but_no_more_than_a_batch() {
     for (count, gone) in [(40, 20), (41, 21), (200, 64)] {
-        let mut its = queues(&PLAIN, 1);
-        fill(&mut its, 7, 1000, count);
-        fill(&mut its, 9, 100, 250);
-        assert_eq!(shed(&mut its), vec![1000; gone]);
+        let mut flow_queues = queues(&PLAIN, 1);
+        fill(&mut flow_queues, 7, 1000, count);
+        fill(&mut flow_queues, 9, 100, 250);
+        assert_eq!(shed(&mut flow_queues), vec![1000; gone]);
     }
 }
 
@@ -65,9 +66,9 @@ fn rfc8290_s5_3_flows_collide_as_often_as_a_uniform_hash_lets_them() {
         let trials = 4000;
         let shared = (0..trials)
             .filter(|&seed| {
-                let mut its = FlowQueues { seed: mix(seed + 1), ..queues(&PLAIN, 0) };
-                let first = its.queue_of(&packet(0));
-                (1..flows).any(|flow| its.queue_of(&packet(flow)) == first)
+                let mut flow_queues = FlowQueues { seed: mix_hash(seed + 1), ..queues(&PLAIN, 0) };
+                let first = flow_queues.queue_of(&packet(0));
+                (1..flows).any(|flow| flow_queues.queue_of(&packet(flow)) == first)
             })
             .count() as f64;
         let expected = 1.0 - (1.0 - 1.0 / 1024f64).powi(flows as i32 - 1);
@@ -80,13 +81,13 @@ fn rfc8290_s5_3_flows_collide_as_often_as_a_uniform_hash_lets_them() {
 #[test]
 fn rfc3032_flows_of_one_label_stack_share_a_queue() {
     let labelled = |flow, label| {
-        let mut its = packet(flow);
-        assert!(its.labels.push(StackEntry::new(label, 0, 64)));
-        its
+        let mut labelled_packet = packet(flow);
+        assert!(labelled_packet.labels.push(StackEntry::new(label, 0, 64)));
+        labelled_packet
     };
-    let mut its = queues(&PLAIN, 3);
-    let one = its.queue_of(&labelled(0, 16));
-    assert!((1..50).all(|flow| its.queue_of(&labelled(flow, 16)) == one));
+    let mut flow_queues = queues(&PLAIN, 3);
+    let one = flow_queues.queue_of(&labelled(0, 16));
+    assert!((1..50).all(|flow| flow_queues.queue_of(&labelled(flow, 16)) == one));
     let mut behind = queues(&Flows { labelled: FlowKey::FiveTuple, ..PLAIN }, 3);
     assert_ne!(behind.queue_of(&labelled(0, 16)), behind.queue_of(&labelled(1, 16)));
 }
@@ -95,21 +96,21 @@ fn rfc3032_flows_of_one_label_stack_share_a_queue() {
 /// queue of the set is taken, a flow takes over that of its hash, and the flow it was of moves on.
 #[test]
 fn cake_flows_share_a_queue_only_where_the_set_is_full() {
-    let mut its = queues(&Flows { queues: Some(8), ways: 8, ..PLAIN }, 5);
+    let mut flow_queues = queues(&Flows { queues: Some(8), ways: 8, ..PLAIN }, 5);
     let mut of = Vec::new();
     for flow in 0..8 {
-        let queue = its.queue_of(&packet(flow));
+        let queue = flow_queues.queue_of(&packet(flow));
         assert!(!of.contains(&queue), "{flow} has an empty one");
-        fill(&mut its, queue, 1000, 2);
+        fill(&mut flow_queues, queue, 1000, 2);
         of.push(queue);
     }
-    assert!((0..8).all(|flow| its.queue_of(&packet(flow)) == of[flow as usize]));
-    let ninth = its.queue_of(&packet(8));
-    fill(&mut its, ninth, 1000, 1);
+    assert!((0..8).all(|flow| flow_queues.queue_of(&packet(flow)) == of[flow as usize]));
+    let ninth = flow_queues.queue_of(&packet(8));
+    fill(&mut flow_queues, ninth, 1000, 1);
     // Another's queue becomes empty: the former owner goes there, and may overtake its own packet.
     let other = *of.iter().find(|&&queue| queue != ninth).unwrap();
-    while its.remove(other, false).is_some() {}
-    assert_eq!(its.queue_of(&packet(8)), ninth);
+    while flow_queues.remove(other, false).is_some() {}
+    assert_eq!(flow_queues.queue_of(&packet(8)), ninth);
     let owner = of.iter().position(|&queue| queue == ninth).unwrap();
-    assert_eq!(its.queue_of(&packet(owner as u32)), other);
+    assert_eq!(flow_queues.queue_of(&packet(owner as u32)), other);
 }

@@ -8,7 +8,7 @@ impl Link {
     /// Whether the far end is in another region.
     #[must_use]
     pub fn is_outbound(&self) -> bool {
-        self.onward == super::Onward::Crosses
+        self.onward == super::OnwardHop::Crosses
     }
 
     /// Whether each packet's departure is known when it is let in.
@@ -56,9 +56,9 @@ impl Link {
     /// Packets whose arrival at the far end is to come here.
     pub fn on_wire(&self) -> impl Iterator<Item = PacketId> + '_ {
         let skip = match self.onward {
-            super::Onward::Arrives => 0,
-            super::Onward::Crosses => self.wire.len(),
-            super::Onward::Ahead => self.forwarded.wrapping_sub(self.wire.head()),
+            super::OnwardHop::Arrives => 0,
+            super::OnwardHop::Crosses => self.wire.len(),
+            super::OnwardHop::Ahead => self.forwarded.wrapping_sub(self.wire.head()),
         };
         self.wire.iter().skip(skip as usize).map(|departure| departure.packet)
     }

@@ -7,7 +7,7 @@ use trunkline_units::Time;
 
 /// A packet that was in a link when it failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lost {
+pub struct LostPacket {
     /// The packet.
     pub packet: PacketId,
     /// It waited in the queue; else it was being transmitted or on its way.
@@ -21,7 +21,7 @@ pub struct Lost {
 impl Link {
     /// Empties port and wire at `now`. Returns what is lost, in the order in which it would have
     /// arrived, and the waiting time that a FIFO had counted in advance and that is not to come.
-    pub fn cut(&mut self, now: Time) -> (Vec<Lost>, i128) {
+    pub fn take_down_link(&mut self, now: Time) -> (Vec<LostPacket>, i128) {
         self.drain(now);
         self.close_area(now);
         let (mut lost, mut forgone) = (Vec::new(), 0);
@@ -40,9 +40,9 @@ impl Link {
                 forgone += i128::from(before - now);
             }
             let precedence = departure.precedence();
-            lost.push(Lost { packet: departure.packet, queued, class: 0, precedence });
+            lost.push(LostPacket { packet: departure.packet, queued, class: 0, precedence });
             if in_port {
-                self.tell_lost(now, departure.bytes(), precedence, queued);
+                self.report_loss_to_aqm(now, departure.bytes(), precedence, queued);
             }
             before = departure.at;
             number = number.wrapping_add(1);
@@ -60,22 +60,22 @@ impl Link {
         (lost, forgone)
     }
 
-    /// Empties the wire of a link whose port is in another region, as [`Self::cut`] does.
-    pub fn cut_wire(&mut self, now: Time) -> Vec<Lost> {
+    /// Empties the wire of a link whose port is in another region, as [`Self::take_down_link`] does.
+    pub fn cut_wire(&mut self, now: Time) -> Vec<LostPacket> {
         let mut lost = Vec::new();
         let mut in_service = self.is_fifo();
         while let Some(departure) = self.wire.pop() {
             let in_port = self.is_fifo() && departure.at > now;
             let queued = in_port && !std::mem::replace(&mut in_service, false);
             let precedence = departure.precedence();
-            lost.push(Lost { packet: departure.packet, queued, class: 0, precedence });
+            lost.push(LostPacket { packet: departure.packet, queued, class: 0, precedence });
         }
         self.in_port = self.wire.tail();
         lost
     }
 
     /// Takes a lost packet off the backlog that a FIFO's AQM sees.
-    fn tell_lost(&mut self, now: Time, bytes: u32, precedence: u8, queued: bool) {
+    fn report_loss_to_aqm(&mut self, now: Time, bytes: u32, precedence: u8, queued: bool) {
         let Port::Fifo(fifo) = &mut self.port else { return };
         if self.plain {
             return;
@@ -95,7 +95,7 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use crate::link::{Fifo, Link, Port};
-    use crate::queue::{Gate, Limit, Offer};
+    use crate::queue::{QueueDecision, QueueGate, QueueLimit};
     use trunkline_port::aqm::{Aqm, AqmConfig, DropTailConfig};
     use trunkline_units::{RandomStream, TransmissionClock};
 
@@ -104,16 +104,17 @@ mod tests {
     /// being sent, 3 and 4 wait. They were to wait 3 and 4 ms: 0.8 and 1.8 ms are not to come.
     #[test]
     fn a_cut_separates_queued_packets_from_those_under_way_and_gives_back_their_waits() {
-        let limit = Limit { packets: 50, bytes: u64::MAX, counts_in_service: false };
+        let limit = QueueLimit { packets: 50, bytes: u64::MAX, counts_in_service: false };
         let aqm = Aqm::new(&AqmConfig::DropTail(DropTailConfig {}), 8_000_000).expect("drop-tail");
-        let port = Port::Fifo(Fifo::new(Gate::new(limit, aqm, RandomStream::new(1, "l", "aqm"))));
+        let port =
+            Port::Fifo(Fifo::new(QueueGate::new(limit, aqm, RandomStream::new(1, "l", "aqm"))));
         let rate = TransmissionClock::new(8_000_000);
         let mut link = Link::new(1, 1_500_000, rate, 0, 1500, None, port);
         for id in 0..5 {
             let offer = link.offer_fifo(0, id, 1000, 0, false);
-            assert_eq!(offer, Offer::Queued { mark: false });
+            assert_eq!(offer, QueueDecision::Queued { mark: false });
         }
-        let (lost, forgone) = link.cut(2_200_000);
+        let (lost, forgone) = link.take_down_link(2_200_000);
         let queued: Vec<bool> = lost.iter().map(|lost| lost.queued).collect();
         assert_eq!(queued, [false, false, false, true, true]);
         assert_eq!(forgone, 800_000 + 1_800_000);

@@ -8,10 +8,14 @@ impl Link {
     /// Packets of one drop precedence (none: any) waiting in a class (none: any), after
     /// `drain(now)`. Walks the queue: for probes, not for packets.
     #[must_use]
-    pub fn holding(&self, class: Option<u16>, precedence: Option<u8>) -> QueueBacklog {
+    pub fn waiting_with_precedence(
+        &self,
+        class: Option<u16>,
+        precedence: Option<u8>,
+    ) -> QueueBacklog {
         let mut sum = QueueBacklog::default();
-        let mut add = |bytes: u32, its: u8| {
-            if precedence.is_none_or(|wanted| wanted == its) {
+        let mut add = |bytes: u32, packet_precedence: u8| {
+            if precedence.is_none_or(|selected| selected == packet_precedence) {
                 sum.packets += 1;
                 sum.bytes += u64::from(bytes);
             }
@@ -21,7 +25,7 @@ impl Link {
             Port::Fifo(_) => {
                 self.undeparted().skip(1).for_each(|it| add(it.bytes(), it.precedence()));
             }
-            Port::Classful(port) => port.each(class, add),
+            Port::Classful(port) => port.visit_waiting(class, add),
         }
         sum
     }

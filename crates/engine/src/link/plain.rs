@@ -6,7 +6,7 @@
 //! where the time of measurement begins and ends.
 
 use super::{Departure, Link};
-use crate::queue::Offer;
+use crate::queue::QueueDecision;
 use trunkline_packet::{Cause, PacketId};
 use trunkline_units::Time;
 
@@ -33,13 +33,13 @@ impl Link {
         packet: PacketId,
         bytes: u32,
         precedence: u8,
-    ) -> Offer {
+    ) -> QueueDecision {
         if !self.has_room(now) {
             self.counters.refuse(bytes);
-            return Offer::Dropped(Cause::QueueFull);
+            return QueueDecision::Dropped(Cause::QueueFull);
         }
         self.enter_plain(now, packet, bytes, precedence);
-        Offer::Queued { mark: false }
+        QueueDecision::Queued { mark: false }
     }
 
     /// Whether a packet that comes to a plain port at `now` is let in.
@@ -104,16 +104,17 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use crate::link::{Fifo, Link, Port};
-    use crate::queue::{Gate, Limit};
+    use crate::queue::{QueueGate, QueueLimit};
     use proptest::prelude::*;
     use trunkline_port::aqm::{Aqm, AqmConfig, DropTailConfig};
     use trunkline_units::{RandomStream, TransmissionClock};
 
     /// A port for so many packets; one limited in bytes too looks at each departure.
     fn link(packets: u32, counts_in_service: bool, bytes: u64) -> Link {
-        let limit = Limit { packets, bytes, counts_in_service };
+        let limit = QueueLimit { packets, bytes, counts_in_service };
         let aqm = Aqm::new(&AqmConfig::DropTail(DropTailConfig {}), 8_000_000).expect("drop-tail");
-        let port = Port::Fifo(Fifo::new(Gate::new(limit, aqm, RandomStream::new(1, "l", "aqm"))));
+        let port =
+            Port::Fifo(Fifo::new(QueueGate::new(limit, aqm, RandomStream::new(1, "l", "aqm"))));
         Link::new(1, 700, TransmissionClock::new(7_000_000_000), 0, 1500, None, port)
     }
 

@@ -1,10 +1,12 @@
 //! The label tables of a network: what is bound to a class, and entries of equal cost as sets.
 
-use super::diffserv::Marking;
+use super::diffserv::TcMarking;
 use super::label_map::LabelMap;
 use super::nhlfe::Entry;
-use super::{segments, Congestion, Overlays, PathCounters, Tables, NONE, SET, SPLIT};
-use crate::ecmp::Chooser;
+use super::{
+    segments, CongestionMap, Overlays, PathCounters, Tables, FIRST_SET, FIRST_SPLIT, NO_ENTRY,
+};
+use crate::ecmp::EcmpHasher;
 use crate::network;
 
 impl Tables {
@@ -12,39 +14,39 @@ impl Tables {
     #[must_use]
     pub fn new(network: &network::Network, seed: u64) -> Self {
         let nodes = network.nodes.len();
-        let chooser = Chooser::new(network, seed);
+        let chooser = EcmpHasher::new(network, seed);
         // What follows routes is a set from the start: it may get more next hops of equal cost.
-        let follows = |entry| network.routing.segments.iter().any(|its| its.entry == entry);
+        let follows = |entry| network.routing.segments.iter().any(|segment| segment.entry == entry);
         let alone = |entry| !chooser.is_on() || !follows(entry);
         let mut sets = Vec::new();
         let mut ilm = vec![LabelMap::default(); nodes];
         for entry in &network.ilm {
             let map = &mut ilm[entry.node as usize];
             let before = map.get(entry.label).filter(|_| chooser.is_on());
-            map.insert(entry.label, joined(before, entry.nhlfe, &mut sets, alone));
+            map.insert(entry.label, join_entry(before, entry.nhlfe, &mut sets, alone));
         }
         let mut ftn: Vec<Vec<u32>> = vec![Vec::new(); nodes];
         let mut by_dscp = Vec::new();
         for entry in &network.ftn {
             let row = &mut ftn[entry.node as usize];
             if row.len() <= usize::from(entry.fec) {
-                row.resize(usize::from(entry.fec) + 1, NONE);
+                row.resize(usize::from(entry.fec) + 1, NO_ENTRY);
             }
             bind(&mut row[usize::from(entry.fec)], entry, &mut by_dscp, |before| {
-                let before = Some(before).filter(|&its| its != NONE && chooser.is_on());
-                joined(before, entry.nhlfe, &mut sets, alone)
+                let before = Some(before).filter(|&segment| segment != NO_ENTRY && chooser.is_on());
+                join_entry(before, entry.nhlfe, &mut sets, alone)
             });
         }
         let paths = vec![PathCounters::default(); network.paths.len() + 1];
-        let congestion = Congestion::new(&network.ecn_in_mpls);
-        let its = network.diffserv.iter().map(|its| Marking::new(its, congestion));
-        let mut diffserv: Vec<Marking> = its.collect();
+        let congestion = CongestionMap::new(&network.ecn_in_mpls);
+        let segment = network.diffserv.iter().map(|segment| TcMarking::new(segment, congestion));
+        let mut diffserv: Vec<TcMarking> = segment.collect();
         let mut plain = 0;
         if !network.ecn_in_mpls.is_empty() {
-            diffserv.push(Marking::plain(congestion));
+            diffserv.push(TcMarking::plain(congestion));
             plain = diffserv.len() as u16;
         }
-        let nhlfe = network.nhlfe.iter().map(|its| Entry::new(its, plain)).collect();
+        let nhlfe = network.nhlfe.iter().map(|segment| Entry::new(segment, plain)).collect();
         let (overlays, spare, spare_sets) = (Overlays::default(), Vec::new(), Vec::new());
         let followers = segments::followers(network, &sets);
         Self {
@@ -77,19 +79,19 @@ pub(super) fn bind(
         *slot = join(*slot);
         return;
     }
-    if *slot < SPLIT || *slot == NONE {
+    if *slot < FIRST_SPLIT || *slot == NO_ENTRY {
         by_dscp.push([*slot; 64]);
-        *slot = SPLIT + by_dscp.len() as u32 - 1;
+        *slot = FIRST_SPLIT + by_dscp.len() as u32 - 1;
     }
     for &dscp in &entry.dscps {
-        let slot = &mut by_dscp[(*slot - SPLIT) as usize][usize::from(dscp)];
+        let slot = &mut by_dscp[(*slot - FIRST_SPLIT) as usize][usize::from(dscp)];
         *slot = join(*slot);
     }
 }
 
 /// The number of the set of what stands there and one entry more; of one entry its own, where it
 /// stays `alone`.
-fn joined(
+fn join_entry(
     before: Option<u32>,
     nhlfe: u32,
     sets: &mut Vec<Vec<u32>>,
@@ -100,12 +102,12 @@ fn joined(
             return nhlfe;
         }
         sets.push(vec![nhlfe]);
-        return SET + sets.len() as u32 - 1;
+        return FIRST_SET + sets.len() as u32 - 1;
     };
-    if before >= SET {
-        sets[(before - SET) as usize].push(nhlfe);
+    if before >= FIRST_SET {
+        sets[(before - FIRST_SET) as usize].push(nhlfe);
         return before;
     }
     sets.push(vec![before, nhlfe]);
-    SET + sets.len() as u32 - 1
+    FIRST_SET + sets.len() as u32 - 1
 }

@@ -9,21 +9,22 @@ use trunkline_packet::{Cause, Ecn, Packet, StackEntry};
 /// Pairs of traffic classes: of a PHB, and of the same PHB with congestion experienced. A class of no
 /// pair stands for itself.
 #[derive(Clone, Copy, Debug)]
-pub struct Congestion {
-    said: [u8; 8],
+pub struct CongestionMap {
+    congested_tc: [u8; 8],
     phb: [u8; 8],
 }
 
-impl Congestion {
+impl CongestionMap {
     /// From pairs of a TC and the one that says congestion experienced besides.
     #[must_use]
     pub fn new(pairs: &[[u8; 2]]) -> Self {
-        let mut its = Self { said: [0, 1, 2, 3, 4, 5, 6, 7], phb: [0, 1, 2, 3, 4, 5, 6, 7] };
-        for &[tc, said] in pairs {
-            its.said[usize::from(tc)] = said;
-            its.phb[usize::from(said)] = tc;
+        let mut map =
+            Self { congested_tc: [0, 1, 2, 3, 4, 5, 6, 7], phb: [0, 1, 2, 3, 4, 5, 6, 7] };
+        for &[tc, congested] in pairs {
+            map.congested_tc[usize::from(tc)] = congested;
+            map.phb[usize::from(congested)] = tc;
         }
-        its
+        map
     }
 
     /// The TC of the same PHB without congestion.
@@ -34,15 +35,15 @@ impl Congestion {
 
     /// Whether a TC says congestion experienced.
     #[inline]
-    pub(super) fn is_said(&self, tc: u8) -> bool {
+    pub(super) fn says_congested(&self, tc: u8) -> bool {
         self.phb(tc) != tc
     }
 
     /// `tc`, or where it must be marked the TC that says congestion experienced too.
     #[inline]
-    pub(super) fn told(&self, tc: u8, experienced: bool) -> u8 {
+    pub(super) fn marked_tc(&self, tc: u8, experienced: bool) -> u8 {
         if experienced {
-            self.said[usize::from(tc)]
+            self.congested_tc[usize::from(tc)]
         } else {
             tc
         }
@@ -54,7 +55,7 @@ impl Congestion {
         packet
             .labels
             .top()
-            .is_some_and(|top| self.said[usize::from(top.tc())] != self.phb(top.tc()))
+            .is_some_and(|top| self.congested_tc[usize::from(top.tc())] != self.phb(top.tc()))
     }
 
     /// Marks a packet: its outermost label (section 4.3), without one its IP header.
@@ -62,7 +63,7 @@ impl Congestion {
         match packet.labels.top() {
             None => packet.set_ecn(Ecn::Ce),
             Some(top) => {
-                let tc = self.told(top.tc(), true);
+                let tc = self.marked_tc(top.tc(), true);
                 packet.labels.replace_top(StackEntry::new(top.label(), tc, top.ttl()));
             }
         }
@@ -72,7 +73,7 @@ impl Congestion {
     ///
     /// # Errors
     /// An IP packet whose sender does not understand marks.
-    pub(super) fn tell_below(&self, experienced: bool, packet: &mut Packet) -> Result<(), Cause> {
+    pub(super) fn mark_below(&self, experienced: bool, packet: &mut Packet) -> Result<(), Cause> {
         if !experienced {
             return Ok(());
         }

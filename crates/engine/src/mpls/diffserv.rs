@@ -3,7 +3,7 @@
 //! Source: RFC 3270 sections 2.6 (tunnelling models), 3.2 to 3.4 and 4.2 to 4.4 (maps of E-LSPs
 //! and L-LSPs), RFC 5462 (EXP is called TC), RFC 5129 (`congestion.rs`).
 
-use super::{reveal, Congestion, Entry, Hop, Tables};
+use super::{reveal_ttl, CongestionMap, Entry, NextHop, Tables};
 use crate::classifier::OWN_COLUMN;
 use crate::network::{DiffServ, Tunnel};
 use trunkline_packet::{Cause, Ecn, Packet, StackEntry};
@@ -13,13 +13,13 @@ const TC_COLUMN: u8 = 64;
 
 /// The maps of one path.
 #[derive(Clone, Debug)]
-pub(super) struct Marking {
+pub(super) struct TcMarking {
     tc_of_dscp: [u8; 64],
     tc_of_tc: [u8; 8],
     dscp_of_tc: [Option<u8>; 8],
     tc_below: [u8; 8],
     tunnel: Tunnel,
-    congestion: Congestion,
+    congestion: CongestionMap,
 }
 
 /// The first entries of a list; `fill` where it is too short.
@@ -31,10 +31,10 @@ fn table<T: Copy, const N: usize>(list: &[T], fill: T) -> [T; N] {
     table
 }
 
-impl Marking {
+impl TcMarking {
     /// The marking of labels that have none of their own where TCs tell congestion: TC by the first
     /// bits of the DSCP, or that of the label below.
-    pub(super) fn plain(congestion: Congestion) -> Self {
+    pub(super) fn plain(congestion: CongestionMap) -> Self {
         Self {
             tc_of_dscp: std::array::from_fn(|dscp| dscp as u8 >> 3),
             tc_of_tc: std::array::from_fn(|tc| tc as u8),
@@ -45,7 +45,7 @@ impl Marking {
         }
     }
 
-    pub(super) fn new(config: &DiffServ, congestion: Congestion) -> Self {
+    pub(super) fn new(config: &DiffServ, congestion: CongestionMap) -> Self {
         Self {
             tc_of_dscp: table(&config.tc_of_dscp, 0),
             tc_of_tc: table(&config.tc_of_tc, 0),
@@ -63,11 +63,11 @@ impl Marking {
         let (tc, experienced) = match packet.labels.top() {
             Some(below) => {
                 let tc = below.tc();
-                (self.tc_of_tc[usize::from(congestion.phb(tc))], congestion.is_said(tc))
+                (self.tc_of_tc[usize::from(congestion.phb(tc))], congestion.says_congested(tc))
             }
             None => (self.tc_of_dscp[usize::from(dscp & 63)], packet.ecn() == Ecn::Ce),
         };
-        congestion.told(tc, experienced)
+        congestion.marked_tc(tc, experienced)
     }
 }
 
@@ -80,14 +80,15 @@ impl Tables {
         entry: &Entry,
         packet: &mut Packet,
         ttl: u8,
-    ) -> Result<Hop, Cause> {
+    ) -> Result<NextHop, Cause> {
         let marking = &self.diffserv[usize::from(entry.unmark) - 1];
         let Some(popped) = packet.labels.pop() else { return entry.hop(false) };
         let congestion = &marking.congestion;
         let below = packet.labels.top().map_or(0, StackEntry::tc);
-        let experienced = congestion.is_said(popped.tc()) || congestion.is_said(below);
+        let experienced =
+            congestion.says_congested(popped.tc()) || congestion.says_congested(below);
         let outer = usize::from(congestion.phb(popped.tc()));
-        let counted = reveal(packet, ttl, entry.ttl);
+        let counted = reveal_ttl(packet, ttl, entry.ttl);
         let phb = marking.dscp_of_tc[outer];
         let mut column = OWN_COLUMN;
         let mut dscp = packet.dscp;
@@ -113,10 +114,10 @@ impl Tables {
                 }
             }
         }
-        congestion.tell_below(experienced, packet)?;
+        congestion.mark_below(experienced, packet)?;
         entry.push_all(packet, dscp, &self.diffserv)?;
         match entry.hop(counted)? {
-            Hop::Again(counted, _) => Ok(Hop::Again(counted, column)),
+            NextHop::Again(counted, _) => Ok(NextHop::Again(counted, column)),
             hop => Ok(hop),
         }
     }

@@ -2,14 +2,14 @@
 //!
 //! Source: RFC 3031 section 3.10, RFC 3443 (TTL of uniform and pipe tunnels).
 
-use super::diffserv::Marking;
-use super::NONE;
+use super::diffserv::TcMarking;
+use super::NO_ENTRY;
 use crate::classifier::{NO_ROW, OWN_COLUMN};
 use crate::network;
 use trunkline_packet::{Cause, Packet, StackEntry};
 
 /// Out-links of entries that recovery or routing has changed; every real link is below.
-pub(super) const OPEN: u32 = u32::MAX - 1;
+pub(super) const CHANGED_ENTRIES: u32 = u32::MAX - 1;
 pub(super) const DISCARDED: u32 = u32::MAX - 2;
 pub(super) const UNREACHABLE: u32 = u32::MAX - 3;
 pub(super) const BRIDGED: u32 = u32::MAX - 4;
@@ -19,7 +19,7 @@ const PIPE_TTL: u8 = 255;
 
 /// Where an NHLFE sends a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hop {
+pub enum NextHop {
     /// Out on this link, to be classified there by this row.
     Link(u32, u16),
     /// The label is off: look at the packet again here. `true`: its TTL has been counted down.
@@ -59,7 +59,7 @@ impl Entry {
             *mark = index(diffserv);
         }
         Self {
-            link: config.link.unwrap_or(NONE),
+            link: config.link.unwrap_or(NO_ENTRY),
             pop: config.pop,
             pushes: config.push.len() as u8,
             ttl: config.ttl,
@@ -78,21 +78,21 @@ impl Entry {
     }
 
     #[inline(always)]
-    pub(super) fn hop(&self, counted: bool) -> Result<Hop, Cause> {
+    pub(super) fn hop(&self, counted: bool) -> Result<NextHop, Cause> {
         if self.link < BRIDGED {
-            Ok(Hop::Link(self.link, self.row))
+            Ok(NextHop::Link(self.link, self.row))
         } else {
-            self.hop_nowhere(counted)
+            self.discarded_hop(counted)
         }
     }
 
-    fn hop_nowhere(&self, counted: bool) -> Result<Hop, Cause> {
+    fn discarded_hop(&self, counted: bool) -> Result<NextHop, Cause> {
         match self.link {
-            BRIDGED => Ok(Hop::Bridge(self.path)),
+            BRIDGED => Ok(NextHop::Bridge(self.path)),
             DISCARDED => Err(Cause::Unselected),
-            OPEN => Err(Cause::Switching),
+            CHANGED_ENTRIES => Err(Cause::Switching),
             UNREACHABLE => Err(Cause::NoRoute),
-            _ => Ok(Hop::Again(counted, OWN_COLUMN)),
+            _ => Ok(NextHop::Again(counted, OWN_COLUMN)),
         }
     }
 
@@ -101,7 +101,7 @@ impl Entry {
         &self,
         packet: &mut Packet,
         dscp: u8,
-        markings: &[Marking],
+        markings: &[TcMarking],
     ) -> Result<(), Cause> {
         self.push_more(packet, 0, dscp, markings)
     }
@@ -114,7 +114,7 @@ impl Entry {
         packet: &mut Packet,
         from: usize,
         dscp: u8,
-        markings: &[Marking],
+        markings: &[TcMarking],
     ) -> Result<(), Cause> {
         let pushed = from..usize::from(self.pushes);
         for (&label, &mark) in self.push[pushed.clone()].iter().zip(&self.mark[pushed]) {

@@ -3,14 +3,14 @@
 //! An entry keeps its first content; overlays are laid on it and taken off again, the last one
 //! counts. Forwarding reads the entry alone, so a switch costs the packets nothing.
 
-use super::nhlfe::{Entry, BRIDGED, DISCARDED, OPEN};
+use super::nhlfe::{Entry, BRIDGED, CHANGED_ENTRIES, DISCARDED};
 use super::Tables;
 use std::collections::BTreeMap;
 use trunkline_packet::{Cause, Packet};
 
 /// What an overlay makes of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Overlay {
+pub enum EntryOverlay {
     /// Does as this other entry does.
     As(u32),
     /// The same, while the entry itself still sends on the link that the other one goes around.
@@ -40,26 +40,26 @@ pub enum Overlay {
 pub struct Overlays {
     originals: BTreeMap<u32, Entry>,
     /// Owner, entry, overlay, in the order they were laid.
-    laid: Vec<(u32, u32, Overlay)>,
+    laid: Vec<(u32, u32, EntryOverlay)>,
     bridges: Vec<[Entry; 2]>,
 }
 
 /// Overlays of overlays to follow before a cycle is suspected.
-const DEPTH: usize = 8;
+const MAX_OVERLAY_DEPTH: usize = 8;
 
 impl Tables {
     /// Lays an overlay of `owner` on an entry.
-    pub fn lay(&mut self, owner: u32, entry: u32, overlay: Overlay) {
+    pub fn add_overlay(&mut self, owner: u32, entry: u32, overlay: EntryOverlay) {
         self.overlays.laid.push((owner, entry, overlay));
         let original = self.nhlfe[entry as usize].clone();
         self.overlays.originals.entry(entry).or_insert(original);
-        self.refresh();
+        self.refresh_entries();
     }
 
     /// Takes off every overlay of `owner`.
-    pub fn lift(&mut self, owner: u32) {
+    pub fn remove_overlays(&mut self, owner: u32) {
         self.overlays.laid.retain(|laid| laid.0 != owner);
-        self.refresh();
+        self.refresh_entries();
     }
 
     /// Sends what takes `entry` on both `entry` and `other` from now on (the head of 1+1).
@@ -67,7 +67,7 @@ impl Tables {
         let pair = [self.nhlfe[entry as usize].clone(), self.nhlfe[other as usize].clone()];
         self.overlays.bridges.push(pair);
         let bridge = self.overlays.bridges.len() as u32 - 1;
-        self.lay(owner, entry, Overlay::Bridge(bridge));
+        self.add_overlay(owner, entry, EntryOverlay::Bridge(bridge));
     }
 
     /// Puts the labels of one leg of a bridge on a packet; returns its out-link and row.
@@ -95,40 +95,42 @@ impl Tables {
     }
 
     /// Changes what an entry is without its overlays.
-    pub(super) fn change(&mut self, entry: u32, change: impl FnOnce(&mut Entry)) {
+    pub(super) fn change_entry(&mut self, entry: u32, change: impl FnOnce(&mut Entry)) {
         match self.overlays.originals.get_mut(&entry) {
             Some(original) => change(original),
             None => change(&mut self.nhlfe[entry as usize]),
         }
-        self.refresh();
+        self.refresh_entries();
     }
 
-    fn refresh(&mut self) {
+    fn refresh_entries(&mut self) {
         let touched: Vec<u32> = self.overlays.originals.keys().copied().collect();
         for entry in touched {
-            self.nhlfe[entry as usize] = self.effective(entry, DEPTH);
+            self.nhlfe[entry as usize] = self.effective_entry(entry, MAX_OVERLAY_DEPTH);
         }
     }
 
-    fn effective(&self, entry: u32, depth: usize) -> Entry {
+    fn effective_entry(&self, entry: u32, depth: usize) -> Entry {
         let original = self.overlays.originals.get(&entry).unwrap_or(&self.nhlfe[entry as usize]);
         let top = self.overlays.laid.iter().rev().find(|laid| laid.1 == entry);
         let mut changed = original.clone();
         match top.map(|laid| laid.2) {
             None => {}
-            Some(Overlay::Around { link, .. }) if original.link != link => {}
-            Some(Overlay::As(other) | Overlay::Around { other, .. }) if depth > 0 => {
-                return self.effective(other, depth - 1);
+            Some(EntryOverlay::Around { link, .. }) if original.link != link => {}
+            Some(EntryOverlay::As(other) | EntryOverlay::Around { other, .. }) if depth > 0 => {
+                return self.effective_entry(other, depth - 1);
             }
-            Some(Overlay::Via { label, link }) => {
+            Some(EntryOverlay::Via { label, link }) => {
                 changed.link = link;
                 changed.row = crate::classifier::NO_ROW;
                 changed.push[usize::from(changed.pushes).saturating_sub(1)] = label;
                 changed.pushes = changed.pushes.max(1);
             }
-            Some(Overlay::Open | Overlay::As(_) | Overlay::Around { .. }) => changed.link = OPEN,
-            Some(Overlay::Unselected) => changed.link = DISCARDED,
-            Some(Overlay::Bridge(bridge)) => {
+            Some(EntryOverlay::Open | EntryOverlay::As(_) | EntryOverlay::Around { .. }) => {
+                changed.link = CHANGED_ENTRIES
+            }
+            Some(EntryOverlay::Unselected) => changed.link = DISCARDED,
+            Some(EntryOverlay::Bridge(bridge)) => {
                 changed.pushes = 0;
                 changed.link = BRIDGED;
                 changed.path = bridge;

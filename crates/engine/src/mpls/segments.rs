@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 
 /// What follows the routes of a node to another.
 #[derive(Clone, Debug)]
-pub(super) struct Follower {
-    its: NodeSegment,
+pub(super) struct RouteFollower {
+    segment: NodeSegment,
     /// Sets that it is bound by, with ECMP.
     sets: Vec<usize>,
     /// Entries of its next hops, those in use first.
@@ -23,37 +23,38 @@ pub(super) struct Follower {
 }
 
 /// Followers by node and by the node that their segment leads to.
-pub(super) type Followers = BTreeMap<(u32, u32), Vec<Follower>>;
+pub(super) type Followers = BTreeMap<(u32, u32), Vec<RouteFollower>>;
 
 /// What follows routes in a network.
 pub(super) fn followers(network: &Network, sets: &[Vec<u32>]) -> Followers {
-    let mut found = Followers::new();
-    for its in &network.routing.segments {
-        let of_it = |(_, set): &(usize, &Vec<u32>)| set.first() == Some(&its.entry);
+    let mut followers_by_node = Followers::new();
+    for segment in &network.routing.segments {
+        let of_it = |(_, set): &(usize, &Vec<u32>)| set.first() == Some(&segment.entry);
         let bound: Vec<(usize, &Vec<u32>)> = sets.iter().enumerate().filter(of_it).collect();
-        let members = bound.first().map_or_else(|| vec![its.entry], |its| its.1.clone());
-        let sets = bound.into_iter().map(|its| its.0).collect();
-        let follower = Follower { its: its.clone(), sets, members };
-        found.entry((its.node, its.destination)).or_default().push(follower);
+        let members =
+            bound.first().map_or_else(|| vec![segment.entry], |segment| segment.1.clone());
+        let sets = bound.into_iter().map(|segment| segment.0).collect();
+        let follower = RouteFollower { segment: segment.clone(), sets, members };
+        followers_by_node.entry((segment.node, segment.destination)).or_default().push(follower);
     }
-    found
+    followers_by_node
 }
 
 /// Makes an entry take a route: its link and the node at the far end, if there is one.
-fn lead(entry: &mut Entry, its: &NodeSegment, route: Option<(u32, u32)>, plain: u16) {
+fn follow_route(entry: &mut Entry, segment: &NodeSegment, route: Option<(u32, u32)>, plain: u16) {
     let top = usize::from(entry.pushes);
-    let labelled = top > 0 && entry.push[top - 1] == its.label;
+    let labelled = top > 0 && entry.push[top - 1] == segment.label;
     let Some((link, to)) = route else {
         entry.link = UNREACHABLE;
         return;
     };
     entry.link = link;
-    let row = its.rows.iter().find(|row| row[0] == link);
+    let row = segment.rows.iter().find(|row| row[0] == link);
     entry.row = row.map_or(NO_ROW, |row| row[1] as u16);
-    if to == its.destination && labelled {
+    if to == segment.destination && labelled {
         entry.pushes -= 1;
-    } else if to != its.destination && !labelled {
-        entry.push[top] = its.label;
+    } else if to != segment.destination && !labelled {
+        entry.push[top] = segment.label;
         entry.pushes += 1;
     }
     if entry.pop {
@@ -64,23 +65,23 @@ fn lead(entry: &mut Entry, its: &NodeSegment, route: Option<(u32, u32)>, plain: 
 impl Tables {
     /// Whether an entry follows routes.
     pub fn follows(&self, entry: u32) -> bool {
-        self.followers.values().flatten().any(|its| its.its.entry == entry)
+        self.followers.values().flatten().any(|follower| follower.segment.entry == entry)
     }
 
     /// Makes the labels that lead to a node follow the routes of IP at `node`, each a link and the
     /// node at its far end: all of them with ECMP, else the first.
     pub fn follow(&mut self, node: u32, destination: u32, routes: &[(u32, u32)]) {
         let Some(mut followers) = self.followers.remove(&(node, destination)) else { return };
-        for Follower { its, sets, members } in &mut followers {
+        for RouteFollower { segment, sets, members } in &mut followers {
             let plain = self.plain;
             let used = if sets.is_empty() { 1 } else { routes.len().max(1) };
             while members.len() < used {
                 let like = self.nhlfe[members[0] as usize].clone();
-                members.push(self.place(like));
+                members.push(self.store_entry(like));
             }
             for (place, member) in members[..used].iter().enumerate() {
                 let route = routes.get(place).copied();
-                self.change(*member, |entry| lead(entry, its, route, plain));
+                self.change_entry(*member, |entry| follow_route(entry, segment, route, plain));
             }
             for set in sets {
                 self.sets[*set] = members[..used].to_vec();

@@ -1,33 +1,33 @@
 //! Forwarding entries and bindings that signalling makes and takes away.
 
 use super::build::bind;
-use super::nhlfe::{Entry, BRIDGED, OPEN};
-use super::{Tables, NONE, SET};
+use super::nhlfe::{Entry, BRIDGED, CHANGED_ENTRIES};
+use super::{Tables, FIRST_SET, NO_ENTRY};
 use crate::network::{Ftn, Nhlfe, Ttl};
 use trunkline_control as control;
 
 impl Tables {
     /// Adds an entry, in the place of one that is no more if there is any; its index.
-    pub fn add_entry(&mut self, its: control::Entry) -> u32 {
-        let [on, off] = its.diffserv;
+    pub fn add_entry(&mut self, signalled_entry: control::Entry) -> u32 {
+        let [on, off] = signalled_entry.diffserv;
         let config = Nhlfe {
-            link: its.link,
-            pop: its.pop,
-            push: its.inner.into_iter().chain(its.push).collect(),
-            ttl: if its.pipe { Ttl::Pipe } else { Ttl::Uniform },
+            link: signalled_entry.link,
+            pop: signalled_entry.pop,
+            push: signalled_entry.inner.into_iter().chain(signalled_entry.push).collect(),
+            ttl: if signalled_entry.pipe { Ttl::Pipe } else { Ttl::Uniform },
             push_diffserv: vec![on],
             pop_diffserv: off,
-            path: its.path,
+            path: signalled_entry.path,
             ..Nhlfe::default()
         };
         let mut entry = Entry::new(&config, self.plain);
-        if its.closed {
-            entry.link = OPEN;
+        if signalled_entry.closed {
+            entry.link = CHANGED_ENTRIES;
         }
-        self.place(entry)
+        self.store_entry(entry)
     }
 
-    pub(super) fn place(&mut self, entry: Entry) -> u32 {
+    pub(super) fn store_entry(&mut self, entry: Entry) -> u32 {
         match self.spare.pop() {
             Some(index) => {
                 self.nhlfe[index as usize] = entry;
@@ -45,12 +45,12 @@ impl Tables {
     pub fn add_set(&mut self, entries: &[u32]) -> u32 {
         match self.spare_sets.pop() {
             Some(index) => {
-                self.sets[(index - SET) as usize] = entries.to_vec();
+                self.sets[(index - FIRST_SET) as usize] = entries.to_vec();
                 index
             }
             None => {
                 self.sets.push(entries.to_vec());
-                SET + self.sets.len() as u32 - 1
+                FIRST_SET + self.sets.len() as u32 - 1
             }
         }
     }
@@ -63,7 +63,7 @@ impl Tables {
 
     /// Gives an entry or a set back.
     pub fn free_entry(&mut self, entry: u32) {
-        if entry < SET {
+        if entry < FIRST_SET {
             self.spare.push(entry);
         } else {
             self.spare_sets.push(entry);
@@ -72,16 +72,16 @@ impl Tables {
 
     /// Binds an incoming label at a node, or unbinds it.
     pub fn bind_label(&mut self, node: u32, label: u32, entry: Option<u32>) {
-        self.ilm[node as usize].insert(label, entry.unwrap_or(NONE));
+        self.ilm[node as usize].insert(label, entry.unwrap_or(NO_ENTRY));
     }
 
     /// Binds a class at a node, or unbinds it; no DSCP = all.
     pub fn bind_class(&mut self, node: u32, fec: u16, dscps: &[u8], entry: Option<u32>) {
         let row = &mut self.ftn[node as usize];
         if row.len() <= usize::from(fec) {
-            row.resize(usize::from(fec) + 1, NONE);
+            row.resize(usize::from(fec) + 1, NO_ENTRY);
         }
-        let nhlfe = entry.unwrap_or(NONE);
+        let nhlfe = entry.unwrap_or(NO_ENTRY);
         let config = Ftn { node, fec, nhlfe, dscps: dscps.to_vec() };
         bind(&mut row[usize::from(fec)], &config, &mut self.by_dscp, |_| nhlfe);
     }

@@ -5,7 +5,7 @@ use serde::de::{Deserializer, SeqAccess, Visitor};
 use std::sync::Arc;
 
 /// Agents that a new flow is compared with: the classes of traffic of one demand.
-const RECENT: usize = 8;
+const RECENT_AGENTS: usize = 8;
 
 /// Reads flows, each with the agent of an earlier one where that is the same.
 pub(super) fn flows<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Flow>, D::Error> {
@@ -25,7 +25,7 @@ pub(super) fn flows<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Flow>, D::
                 match recent.iter().find(|agent| **agent == flow.agent) {
                     Some(agent) => flow.agent = Arc::clone(agent),
                     None => {
-                        recent.truncate(RECENT - 1);
+                        recent.truncate(RECENT_AGENTS - 1);
                         recent.insert(0, Arc::clone(&flow.agent));
                     }
                 }

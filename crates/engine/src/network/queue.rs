@@ -39,14 +39,14 @@ pub struct Flows {
     /// Maximum number of packets that `head` drops at once [> 0].
     pub batch: u32,
     /// Queues that a hash may choose among: the flow's own, or else an empty one [> 0].
-    #[serde(default = "one")]
+    #[serde(default = "default_ways")]
     pub ways: u32,
     /// Whose shares are kept equal, whatever the number of their flows.
     #[serde(default)]
     pub hosts: Hosts,
 }
 
-fn one() -> u32 {
+fn default_ways() -> u32 {
     1
 }
 

@@ -45,15 +45,15 @@ pub enum Ecmp {
 
 /// The first entry of a node segment that cannot be.
 pub(crate) fn check(network: &Network) -> Result<(), String> {
-    for its in &network.routing.segments {
-        let fail = |why: &str| Err(format!("routing: segment label {}: {why}", its.label));
-        let Some(entry) = network.nhlfe.get(its.entry as usize) else {
+    for node_segment in &network.routing.segments {
+        let fail = |why: &str| Err(format!("routing: segment label {}: {why}", node_segment.label));
+        let Some(entry) = network.nhlfe.get(node_segment.entry as usize) else {
             return fail("its nhlfe does not exist");
         };
-        if its.node.max(its.destination) as usize >= network.nodes.len() {
+        if node_segment.node.max(node_segment.destination) as usize >= network.nodes.len() {
             return fail("its node does not exist");
         }
-        if entry.push.last() != Some(&its.label) && entry.push.len() == MAX_DEPTH {
+        if entry.push.last() != Some(&node_segment.label) && entry.push.len() == MAX_DEPTH {
             return fail("there is no room for it on a packet");
         }
     }

@@ -25,48 +25,48 @@ pub struct Signalling {
 /// Whether signalling holds together.
 pub(crate) fn check(network: &Network) -> Result<(), String> {
     let Some(signalling) = &network.signalling else { return Ok(()) };
-    signalling.ldp.as_ref().map_or(Ok(()), |its| check_ldp(its, network))?;
-    signalling.ospf.as_ref().map_or(Ok(()), |its| check_ospf(its, network))?;
-    signalling.rsvp.as_ref().map_or(Ok(()), |its| check_rsvp(its, network))
+    signalling.ldp.as_ref().map_or(Ok(()), |config| check_ldp(config, network))?;
+    signalling.ospf.as_ref().map_or(Ok(()), |config| check_ospf(config, network))?;
+    signalling.rsvp.as_ref().map_or(Ok(()), |config| check_rsvp(config, network))
 }
 
-fn check_ldp(its: &ldp::Config, network: &Network) -> Result<(), String> {
+fn check_ldp(config: &ldp::Config, network: &Network) -> Result<(), String> {
     let fail = |why: &str| Err(format!("signalling: {why}"));
-    inside("flow", its.flow, network.flows.len())?;
-    if !matches!(network.flows[its.flow as usize].agent.as_ref(), Agent::Control(_)) {
+    check_index("flow", config.flow, network.flows.len())?;
+    if !matches!(network.flows[config.flow as usize].agent.as_ref(), Agent::Control(_)) {
         return fail("the flow of LDP is one of messages");
     }
-    if [its.hello_ns, its.keepalive_ns / 3, its.resend_ns, its.retry_ns].contains(&0) {
+    if [config.hello_ns, config.keepalive_ns / 3, config.resend_ns, config.retry_ns].contains(&0) {
         return fail("intervals of LDP must be above 0");
     }
-    if its.hello_ns >= its.hello_hold_ns {
+    if config.hello_ns >= config.hello_hold_ns {
         return fail("hello_hold_ns must be above hello_ns");
     }
-    if usize::from(its.first_fec) + network.nodes.len() > usize::from(u16::MAX) {
+    if usize::from(config.first_fec) + network.nodes.len() > usize::from(u16::MAX) {
         return fail("classes of LDP are numbered in 16 bits");
     }
     Ok(())
 }
 
-fn check_ospf(its: &ospf::Config, network: &Network) -> Result<(), String> {
+fn check_ospf(config: &ospf::Config, network: &Network) -> Result<(), String> {
     let fail = |why: &str| Err(format!("signalling: {why}"));
-    inside("flow", its.flow, network.flows.len())?;
-    if !matches!(network.flows[its.flow as usize].agent.as_ref(), Agent::Control(_)) {
+    check_index("flow", config.flow, network.flows.len())?;
+    if !matches!(network.flows[config.flow as usize].agent.as_ref(), Agent::Control(_)) {
         return fail("the flow of OSPF is one of messages");
     }
-    if its.fib_update_ns.len() != network.nodes.len() {
+    if config.fib_update_ns.len() != network.nodes.len() {
         return fail("fib_update_ns has an entry for each node");
     }
-    if its.resend_ns == 0 || its.hello_ns == Some(0) {
+    if config.resend_ns == 0 || config.hello_ns == Some(0) {
         return fail("intervals of OSPF must be above 0");
     }
-    if its.hello_ns.is_some_and(|hello| hello >= its.dead_ns) {
+    if config.hello_ns.is_some_and(|hello| hello >= config.dead_ns) {
         return fail("dead_ns must be above hello_ns");
     }
-    if its.te.as_ref().is_some_and(|te| te.len() != network.links.len()) {
+    if config.te.as_ref().is_some_and(|te| te.len() != network.links.len()) {
         return fail("te has an entry for each link");
     }
-    if its.ldp_sync && network.signalling.as_ref().is_none_or(|each| each.ldp.is_none()) {
+    if config.ldp_sync && network.signalling.as_ref().is_none_or(|each| each.ldp.is_none()) {
         return fail("ldp_sync needs LDP");
     }
     if network.recovery.rerouting.is_some() {
@@ -78,46 +78,53 @@ fn check_ospf(its: &ospf::Config, network: &Network) -> Result<(), String> {
     Ok(())
 }
 
-fn inside(what: &str, index: u32, count: usize) -> Result<(), String> {
+fn check_index(what: &str, index: u32, count: usize) -> Result<(), String> {
     if (index as usize) < count {
         return Ok(());
     }
     Err(format!("signalling: {what} {index} does not exist, there are {count}"))
 }
 
-fn check_rsvp(its: &rsvp::Config, network: &Network) -> Result<(), String> {
+fn check_rsvp(rsvp_config: &rsvp::Config, network: &Network) -> Result<(), String> {
     let fail = |why: &str| Err(format!("signalling: {why}"));
-    inside("flow", its.flow, network.flows.len())?;
-    if !matches!(network.flows[its.flow as usize].agent.as_ref(), Agent::Control(_)) {
+    check_index("flow", rsvp_config.flow, network.flows.len())?;
+    if !matches!(network.flows[rsvp_config.flow as usize].agent.as_ref(), Agent::Control(_)) {
         return fail("its flow is one of messages");
     }
-    if its.reservable.len() != network.links.len() {
+    if rsvp_config.reservable.len() != network.links.len() {
         return fail("reservable has an entry for each link");
     }
     let ospf = network.signalling.as_ref().and_then(|each| each.ospf.as_ref());
-    if its.flooding_ns.is_none() && ospf.is_none_or(|ospf| ospf.te.is_none()) {
+    if rsvp_config.flooding_ns.is_none() && ospf.is_none_or(|ospf| ospf.te.is_none()) {
         return fail("without flooding_ns OSPF must have te");
     }
-    if its.refresh_ns == 0 || its.multiplier == 0 || its.resend_limit == 0 || its.attempts == 0 {
+    if rsvp_config.refresh_ns == 0
+        || rsvp_config.multiplier == 0
+        || rsvp_config.resend_limit == 0
+        || rsvp_config.attempts == 0
+    {
         return fail("refresh_ns, multiplier, resend_limit and attempts must be above 0");
     }
-    if its.hello_ns == Some(0) || its.resend_ns == Some(0) || its.reoptimise_ns == Some(0) {
+    if rsvp_config.hello_ns == Some(0)
+        || rsvp_config.resend_ns == Some(0)
+        || rsvp_config.reoptimise_ns == Some(0)
+    {
         return fail("intervals must be above 0");
     }
-    if its.summary && its.resend_ns.is_none() {
+    if rsvp_config.summary && rsvp_config.resend_ns.is_none() {
         return fail("a summary refresh needs resend_ns");
     }
-    for session in &its.sessions {
+    for session in &rsvp_config.sessions {
         check_session(session, network).map_err(|why| format!("{}: {why}", session.name))?;
     }
-    for order in &its.orders {
-        inside("session", order.session, its.sessions.len())?;
+    for order in &rsvp_config.orders {
+        check_index("session", order.session, rsvp_config.sessions.len())?;
         if let rsvp::config::Action::Move { route: Some(route) } = &order.action {
             check_route(route, network)?;
         }
     }
-    for process in &its.requests {
-        inside("node", process.head.max(process.tail), network.nodes.len())?;
+    for process in &rsvp_config.requests {
+        check_index("node", process.head.max(process.tail), network.nodes.len())?;
         if process.every_ns == 0 || process.holding_ns == 0 || process.head == process.tail {
             return fail("mean times of requests are above 0, and their ends differ");
         }
@@ -128,17 +135,17 @@ fn check_rsvp(its: &rsvp::Config, network: &Network) -> Result<(), String> {
 }
 
 fn check_session(session: &rsvp::config::Session, network: &Network) -> Result<(), String> {
-    inside("path", session.path, network.paths.len())?;
+    check_index("path", session.path, network.paths.len())?;
     check_priorities(session.setup, session.hold)?;
     check_route(&session.route, network)?;
     if session.hops.len() != session.route.len() + 1 {
         return Err("signalling: hops has an entry for each node of the route".into());
     }
     for entry in session.hops.iter().filter_map(|hop| hop.entry) {
-        inside("nhlfe", entry, network.nhlfe.len())?;
+        check_index("nhlfe", entry, network.nhlfe.len())?;
     }
     for diffserv in session.diffserv.into_iter().flatten() {
-        inside("diffserv", diffserv, network.diffserv.len())?;
+        check_index("diffserv", diffserv, network.diffserv.len())?;
     }
     match session.auto_bandwidth {
         Some(auto) if auto.sample_ns == 0 || auto.adjust_ns < auto.sample_ns => {
@@ -160,7 +167,7 @@ fn check_priorities(setup: u8, hold: u8) -> Result<(), String> {
 
 fn check_route(route: &[u32], network: &Network) -> Result<(), String> {
     for &link in route {
-        inside("link", link, network.links.len())?;
+        check_index("link", link, network.links.len())?;
     }
     let link = |index: u32| &network.links[index as usize];
     let joined = route.windows(2).all(|pair| link(pair[0]).to == link(pair[1]).from);

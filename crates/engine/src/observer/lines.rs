@@ -10,7 +10,7 @@ use trunkline_units::{Span, Time};
 
 /// One line of a packet trace.
 #[derive(Clone, Copy, Debug)]
-pub struct Line {
+pub struct TraceLine {
     /// When.
     pub at: Time,
     /// Its place among the lines of that instant.
@@ -31,15 +31,15 @@ pub struct Line {
 }
 
 /// Bits of a number that count the packets of one region; those above are the region's.
-const COUNTED: u32 = 56;
+const REGION_NUMBER_BITS: u32 = 56;
 /// The packet in a slot was queued last in another region.
-const ELSEWHERE: usize = usize::MAX;
+const QUEUED_IN_OTHER_REGION: usize = usize::MAX;
 
 /// Keeps every event.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
     /// Events in the order they happened.
-    pub lines: Vec<Line>,
+    pub lines: Vec<TraceLine>,
     /// Number of the packet in each slot of the arena.
     numbers: Vec<u64>,
     /// Index of the line by which the packet in each slot was queued last.
@@ -52,38 +52,39 @@ pub struct Trace {
 
 impl Trace {
     /// The packet that came into a slot of the arena has this number.
-    fn name(&mut self, id: PacketId, number: u64) {
+    fn set_packet_number(&mut self, id: PacketId, number: u64) {
         let slot = id as usize;
         if slot >= self.numbers.len() {
             self.numbers.resize(slot + 1, 0);
-            self.queued.resize(slot + 1, ELSEWHERE);
+            self.queued.resize(slot + 1, QUEUED_IN_OTHER_REGION);
         }
         self.numbers[slot] = number;
-        self.queued[slot] = ELSEWHERE;
+        self.queued[slot] = QUEUED_IN_OTHER_REGION;
     }
 
     /// Counts packets through all regions, in the order in which they were made.
-    fn count(&mut self, regions: usize) {
+    fn renumber_packets(&mut self, regions: usize) {
         let mut numbers: Vec<Vec<u64>> = vec![Vec::new(); regions];
-        let mut made = 0;
+        let mut packets_before = 0;
         for line in &mut self.lines {
-            let its = &mut numbers[(line.number >> COUNTED) as usize];
+            let counter = &mut numbers[(line.number >> REGION_NUMBER_BITS) as usize];
             if matches!(line.event, Event::Sent { .. } | Event::Copied { .. }) {
-                its.push(made);
-                made += 1;
+                counter.push(packets_before);
+                packets_before += 1;
             }
-            line.number = its[(line.number & ((1 << COUNTED) - 1)) as usize];
+            line.number = counter[(line.number & ((1 << REGION_NUMBER_BITS) - 1)) as usize];
         }
     }
 
     /// A packet that a failure took out of its queue has not been sent: it has no wait.
     fn forget_waits(&mut self) {
-        let lost =
-            |line: &Line| matches!(line.event, Event::Dropped { cause: Cause::FailedQueued, .. });
+        let lost = |line: &TraceLine| {
+            matches!(line.event, Event::Dropped { cause: Cause::FailedQueued, .. })
+        };
         if !self.lines.iter().any(lost) {
             return;
         }
-        let mut queued = vec![ELSEWHERE; self.lines.len()];
+        let mut queued = vec![QUEUED_IN_OTHER_REGION; self.lines.len()];
         for index in 0..self.lines.len() {
             let line = &self.lines[index];
             let last = &mut queued[line.number as usize];
@@ -103,7 +104,7 @@ impl Observer for Trace {
         let slot = id as usize;
         match event {
             Event::Sent { .. } | Event::Copied { .. } => {
-                self.name(id, self.next);
+                self.set_packet_number(id, self.next);
                 self.next += 1;
             }
             Event::Queued { .. } => self.queued[slot] = self.lines.len(),
@@ -114,16 +115,16 @@ impl Observer for Trace {
         let sack = if packet.is_reverse() { packets.sack(id) } else { SackBlocks::default() };
         let place_in_time = self.place_in_time;
         let (place, wait) = (None, None);
-        self.lines.push(Line { at, place_in_time, event, number, place, wait, packet, sack });
+        self.lines.push(TraceLine { at, place_in_time, event, number, place, wait, packet, sack });
     }
 
-    fn at_port(&mut self, class: u16, precedence: u8) {
+    fn set_port_class(&mut self, class: u16, precedence: u8) {
         if let Some(line) = self.lines.last_mut() {
             line.place = Some((class, precedence));
         }
     }
 
-    fn starts(&mut self, id: PacketId, at: Time) {
+    fn on_transmission_start(&mut self, id: PacketId, at: Time) {
         let line = &mut self.lines[self.queued[id as usize]];
         line.wait = Some(at - line.at);
     }
@@ -131,42 +132,42 @@ impl Observer for Trace {
     /// At one instant the calendar gives the least source that is due, whatever came before it, so
     /// that of two regions the one goes on whose next source is the lesser: by the greatest source
     /// that each has had by then.
-    fn serve(&mut self, now: Time, source: Source) {
+    fn on_event(&mut self, now: Time, source: Source) {
         if now > self.now || source > self.place_in_time.0 {
             (self.now, self.place_in_time) = (now, (source, 0));
         } else {
-            self.step();
+            self.on_region_step();
         }
     }
 
-    fn step(&mut self) {
+    fn on_region_step(&mut self) {
         self.place_in_time.1 += 1;
     }
 
     fn watch_region(&mut self, number: u8) {
-        self.next = u64::from(number) << COUNTED;
+        self.next = u64::from(number) << REGION_NUMBER_BITS;
     }
 
-    fn known_as(&self, id: PacketId) -> u64 {
+    fn packet_name(&self, id: PacketId) -> u64 {
         self.numbers[id as usize]
     }
 
-    fn come(&mut self, id: PacketId, known_as: u64) {
-        self.name(id, known_as);
+    fn on_crossing(&mut self, id: PacketId, known_as: u64) {
+        self.set_packet_number(id, known_as);
     }
 
     fn join(parts: Vec<Self>) -> Self {
         let regions = parts.len();
         let mut parts = parts.into_iter();
-        let mut whole = parts.next().unwrap_or_default();
+        let mut merged = parts.next().unwrap_or_default();
         if regions > 1 {
-            parts.for_each(|part| whole.lines.extend(part.lines));
+            parts.for_each(|part| merged.lines.extend(part.lines));
             // Each part is in order: this merges them.
-            whole.lines.sort_by_key(|line| (line.at, line.place_in_time));
-            whole.count(regions);
+            merged.lines.sort_by_key(|line| (line.at, line.place_in_time));
+            merged.renumber_packets(regions);
         }
-        whole.forget_waits();
-        whole
+        merged.forget_waits();
+        merged
     }
 
     fn table(&self, end: Time, threads: usize) -> Option<Table> {

@@ -4,51 +4,61 @@ use crate::network::Link;
 use trunkline_units::Span;
 
 /// Packet-hops a window of loaded links must hold for each thread to be worth its waits.
-const WORTHWHILE: u128 = 5_000;
+const MIN_HOPS_PER_WINDOW: u128 = 5_000;
 /// Bits of a typical packet.
 const TYPICAL_BITS: u128 = 4_800;
 /// The heaviest region may weigh this much more than the mean [1/8].
-const UNEVEN: u128 = 1;
+const MAX_EXCESS_WEIGHT_EIGHTHS: u128 = 1;
 /// Distances tried between regions.
-const TRIES: usize = 24;
+const DISTANCES_TRIED: usize = 24;
 
-/// Region of each node in a cut of a run of `lasts` into at most `most` regions, if one is worth it.
-pub(super) fn cut(nodes: usize, links: &[Link], lasts: Span, most: usize) -> Option<Vec<u8>> {
-    (2..=most).rev().find_map(|regions| into(nodes, links, lasts, regions))
+/// Region of each node in a cut of a run of `duration` into at most `max_regions` regions, if one is worth it.
+pub(super) fn cut_network(
+    nodes: usize,
+    links: &[Link],
+    duration: Span,
+    max_regions: usize,
+) -> Option<Vec<u8>> {
+    (2..=max_regions).rev().find_map(|regions| cut_into_regions(nodes, links, duration, regions))
 }
 
 /// The cut into `regions` whose regions are farthest apart.
-fn into(nodes: usize, links: &[Link], lasts: Span, regions: usize) -> Option<Vec<u8>> {
+fn cut_into_regions(
+    nodes: usize,
+    links: &[Link],
+    duration: Span,
+    regions: usize,
+) -> Option<Vec<u8>> {
     let mut weight = vec![0u128; nodes];
     for link in links {
         weight[link.to as usize] += u128::from(link.rate_bit_s);
     }
     let total: u128 = weight.iter().sum();
-    let order = by_neighbourhood(nodes, links);
+    let order = order_by_nearness(nodes, links);
     let mut delays: Vec<Span> = links.iter().map(|link| link.delay_ns).collect();
     delays.sort_unstable();
     delays.dedup();
-    let step = delays.len().div_ceil(TRIES).max(1);
+    let step = delays.len().div_ceil(DISTANCES_TRIED).max(1);
     delays.into_iter().rev().step_by(step).find_map(|window| {
         // A run may be shorter than a link.
-        let worked = window.min(lasts);
+        let worked = window.min(duration);
         let hops = total * u128::from(worked) / TYPICAL_BITS / 1_000_000_000;
-        if hops < WORTHWHILE * regions as u128 {
+        if hops < MIN_HOPS_PER_WINDOW * regions as u128 {
             return None;
         }
-        let of_node = pack(links, window, &order, &weight, regions);
+        let of_node = fill_regions(links, window, &order, &weight, regions);
         let mut held = vec![0u128; regions];
         for (node, region) in of_node.iter().enumerate() {
             held[usize::from(*region)] += weight[node];
         }
         let heaviest = held.into_iter().max()?;
-        let even = 8 * heaviest * regions as u128 <= (8 + UNEVEN) * total;
+        let even = 8 * heaviest * regions as u128 <= (8 + MAX_EXCESS_WEIGHT_EIGHTHS) * total;
         even.then_some(of_node)
     })
 }
 
 /// Nodes in the order of a walk that goes to near nodes first.
-fn by_neighbourhood(nodes: usize, links: &[Link]) -> Vec<u32> {
+fn order_by_nearness(nodes: usize, links: &[Link]) -> Vec<u32> {
     let mut neighbours: Vec<Vec<u32>> = vec![Vec::new(); nodes];
     for link in links {
         neighbours[link.from as usize].push(link.to);
@@ -74,35 +84,41 @@ fn by_neighbourhood(nodes: usize, links: &[Link]) -> Vec<u32> {
 }
 
 /// Fills region after region; nodes nearer to each other than `window` stay together.
-fn pack(links: &[Link], window: Span, order: &[u32], weight: &[u128], regions: usize) -> Vec<u8> {
+fn fill_regions(
+    links: &[Link],
+    window: Span,
+    order: &[u32],
+    weight: &[u128],
+    regions: usize,
+) -> Vec<u8> {
     let mut group: Vec<u32> = (0..weight.len() as u32).collect();
     for link in links.iter().filter(|link| link.delay_ns < window) {
-        let (a, b) = (find(&mut group, link.from), find(&mut group, link.to));
+        let (a, b) = (find_group(&mut group, link.from), find_group(&mut group, link.to));
         group[a.max(b) as usize] = a.min(b);
     }
     let mut heavy = vec![0u128; weight.len()];
     for node in 0..weight.len() as u32 {
-        heavy[find(&mut group, node) as usize] += weight[node as usize];
+        heavy[find_group(&mut group, node) as usize] += weight[node as usize];
     }
     let total: u128 = weight.iter().sum();
     let mut region_of_group: Vec<Option<u8>> = vec![None; weight.len()];
     let mut filled = 0;
     for &node in order {
-        let its = find(&mut group, node) as usize;
-        if region_of_group[its].is_none() {
+        let group_of_node = find_group(&mut group, node) as usize;
+        if region_of_group[group_of_node].is_none() {
             // By the middle of the group's weight.
-            let middle = filled + heavy[its] / 2;
+            let middle = filled + heavy[group_of_node] / 2;
             let region = middle * regions as u128 / total.max(1);
-            region_of_group[its] = Some(region.min(regions as u128 - 1) as u8);
-            filled += heavy[its];
+            region_of_group[group_of_node] = Some(region.min(regions as u128 - 1) as u8);
+            filled += heavy[group_of_node];
         }
     }
     (0..weight.len() as u32)
-        .map(|node| region_of_group[find(&mut group, node) as usize].unwrap_or(0))
+        .map(|node| region_of_group[find_group(&mut group, node) as usize].unwrap_or(0))
         .collect()
 }
 
-fn find(group: &mut [u32], node: u32) -> u32 {
+fn find_group(group: &mut [u32], node: u32) -> u32 {
     let mut node = node;
     while group[node as usize] != node {
         group[node as usize] = group[group[node as usize] as usize];
@@ -154,7 +170,7 @@ mod tests {
 
     #[test]
     fn regions_are_cut_where_links_are_long() {
-        let regions = cut(12, &two_rings(GBIT), SECOND, 2).expect("worth it");
+        let regions = cut_network(12, &two_rings(GBIT), SECOND, 2).expect("worth it");
         assert!(regions[..6].iter().all(|region| *region == regions[0]));
         assert!(regions[6..].iter().all(|region| *region == 1 - regions[0]));
     }
@@ -162,21 +178,21 @@ mod tests {
     /// 28 links of 1 Gbit/s and 5 ms: 29,000 packets of 600 B; of 100 Mbit/s: 2,900.
     #[test]
     fn a_window_with_little_work_is_not_worth_a_cut() {
-        assert_eq!(cut(12, &two_rings(GBIT / 10), SECOND, 2), None);
+        assert_eq!(cut_network(12, &two_rings(GBIT / 10), SECOND, 2), None);
     }
 
     /// The same links for a tenth of their delay: 2,900 packets again.
     #[test]
     fn a_run_shorter_than_a_link_is_not_worth_a_cut() {
-        assert_eq!(cut(12, &two_rings(GBIT), 500_000, 2), None);
+        assert_eq!(cut_network(12, &two_rings(GBIT), 500_000, 2), None);
     }
 
     /// Three regions of four nodes must cut rings, whose links allow windows of 0.1 ms alone.
     #[test]
     fn more_regions_than_islands_need_shorter_windows() {
-        let regions = cut(12, &two_rings(100 * GBIT), SECOND, 3).expect("worth it");
+        let regions = cut_network(12, &two_rings(100 * GBIT), SECOND, 3).expect("worth it");
         for region in 0..3 {
-            let nodes = regions.iter().filter(|its| **its == region).count();
+            let nodes = regions.iter().filter(|other| **other == region).count();
             assert!((3..=5).contains(&nodes), "{regions:?}");
         }
     }

@@ -5,32 +5,32 @@
 
 use crate::counters::Totals;
 use crate::observer::Observer;
-use crate::results::Inside;
-use crate::simulation::{Agents, AnySimulation, RunError, Simulation};
+use crate::results::PacketsInside;
+use crate::simulation::{AnySimulation, FlowAgents, RunError, Simulation};
 use crate::tables::Table;
 use std::mem::swap;
 
 /// Joins the regions and reads the results.
-pub(super) fn gather<O: Observer>(
+pub(super) fn join_regions<O: Observer>(
     mut regions: Vec<Simulation<O>>,
     of_node: &[u8],
 ) -> Result<Vec<Table>, RunError> {
-    let mut inside = Inside::default();
+    let mut inside = PacketsInside::default();
     for region in &mut regions {
         let now = region.now;
         region.links.iter_mut().for_each(|link| link.drain(now));
         inside.add(region)?;
     }
     let mut parts = regions.into_iter().zip(0..);
-    let (mut whole, _) = parts.next().expect("a run has a region");
-    let mut observers = vec![std::mem::take(&mut whole.observer)];
+    let (mut joined, _) = parts.next().expect("a run has a region");
+    let mut observers = vec![std::mem::take(&mut joined.observer)];
     for (mut part, number) in parts {
         observers.push(std::mem::take(&mut part.observer));
-        whole.join(&mut part, &|node| of_node[node as usize] == number);
+        joined.join(&mut part, &|node| of_node[node as usize] == number);
     }
-    whole.sampler.sort();
-    let (end, threads) = (whole.end, observers.len());
-    let (mut tables, _) = whole.finish_with(inside)?;
+    joined.sampler.sort();
+    let (end, threads) = (joined.end, observers.len());
+    let (mut tables, _) = joined.finish_with(inside)?;
     tables.extend(O::join(observers).table(end, threads));
     Ok(tables)
 }
@@ -42,35 +42,35 @@ impl AnySimulation {
         let blocks = self.pool.append(std::mem::take(&mut part.pool));
         for flow in 0..self.flows.len() {
             self.totals[flow].add(&part.totals[flow]);
-            let its = part.at_warm_up.flow(flow);
-            if let Some(mine) = self.at_warm_up.flows.get_mut(flow) {
-                mine.totals.add(&its.totals);
+            let part_flow = part.at_warm_up.flow(flow);
+            if let Some(own_flow) = self.at_warm_up.flows.get_mut(flow) {
+                own_flow.totals.add(&part_flow.totals);
                 // A receiver that is elsewhere has received nothing here.
-                mine.goodput += its.goodput;
+                own_flow.goodput += part_flow.goodput;
                 if owns(self.flows[flow].src) {
-                    mine.tcp = its.tcp;
+                    own_flow.tcp = part_flow.tcp;
                 }
             }
             let plan = self.flows[flow];
             if owns(plan.dst) {
                 swap(&mut self.delays[flow], &mut part.delays[flow]);
                 self.delays[flow].histogram.moved(blocks);
-                if let Agents::Tcp(agent) = plan.agents {
+                if let FlowAgents::Tcp(agent) = plan.agents {
                     let agent = agent as usize;
                     swap(&mut self.receivers[agent], &mut part.receivers[agent]);
                 }
             }
             if owns(plan.src) {
-                if let Agents::Tcp(agent) = plan.agents {
+                if let FlowAgents::Tcp(agent) = plan.agents {
                     swap(&mut self.senders[agent as usize], &mut part.senders[agent as usize]);
                 }
             }
         }
-        for (mine, its) in self.echoes.iter_mut().zip(&mut part.echoes) {
-            if owns(self.flows[mine.flow as usize].src) {
-                swap(mine, its);
-                mine.round_trip.histogram.moved(blocks);
-                mine.back.histogram.moved(blocks);
+        for (own_flow, part_flow) in self.echoes.iter_mut().zip(&mut part.echoes) {
+            if owns(self.flows[own_flow.flow as usize].src) {
+                swap(own_flow, part_flow);
+                own_flow.round_trip.histogram.moved(blocks);
+                own_flow.back.histogram.moved(blocks);
             }
         }
         self.sampler.join(&part.sampler);
@@ -78,7 +78,7 @@ impl AnySimulation {
             path.packets += more.packets;
             path.bytes += more.bytes;
         }
-        self.drops.join(&part.drops);
+        self.drops.merge(&part.drops);
         for (count, more) in self.census.iter_mut().zip(&part.census) {
             *count += more;
         }
@@ -95,16 +95,16 @@ impl AnySimulation {
             if near {
                 swap(&mut self.links[link], &mut part.links[link]);
                 swap(&mut self.near_ends[link], &mut part.near_ends[link]);
-                let (mine, its) = (&mut self.at_warm_up, &mut part.at_warm_up);
-                swap(&mut mine.in_port[link], &mut its.in_port[link]);
-                swap(&mut mine.debts[link], &mut its.debts[link]);
+                let (own_baseline, part_baseline) = (&mut self.at_warm_up, &mut part.at_warm_up);
+                swap(&mut own_baseline.in_port[link], &mut part_baseline.in_port[link]);
+                swap(&mut own_baseline.debts[link], &mut part_baseline.debts[link]);
                 let line = &mut self.recovery.lines[link];
                 line.forgone = part.recovery.lines[link].forgone;
             }
             if near != far {
-                let (mine, its) = (&mut self.links[link], &mut part.links[link]);
-                mine.swap_wire(its);
-                swap(&mut mine.far_end, &mut its.far_end);
+                let (own_baseline, part_baseline) = (&mut self.links[link], &mut part.links[link]);
+                own_baseline.swap_wire(part_baseline);
+                swap(&mut own_baseline.far_end, &mut part_baseline.far_end);
             }
         }
     }

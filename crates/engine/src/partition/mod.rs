@@ -19,4 +19,4 @@ mod threads;
 
 pub(crate) use region::Region;
 pub(crate) use threads::on_threads;
-pub use threads::{run_cut, run_on};
+pub use threads::{run_cut, run_on_threads};

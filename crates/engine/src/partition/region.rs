@@ -1,6 +1,6 @@
 //! A region: the nodes whose events it serves, and the packets that cross its edge.
 
-use crate::link::{Departure, Lost, Onward};
+use crate::link::{Departure, LostPacket, OnwardHop};
 use crate::observer::Observer;
 use crate::simulation::Simulation;
 use trunkline_packet::arena::SackBlocks;
@@ -34,18 +34,18 @@ impl Region {
     }
 
     pub fn owns(&self, node: u32) -> bool {
-        self.of_node.get(node as usize).is_none_or(|its| *its == self.number)
+        self.of_node.get(node as usize).is_none_or(|region| *region == self.number)
     }
 
     /// Packets that left in the window under way.
-    pub fn crossing(&self) -> u64 {
+    pub fn packets_crossing(&self) -> u64 {
         self.outbox.iter().map(|packets| packets.len() as u64).sum()
     }
 }
 
 impl<O: Observer> Simulation<O> {
     /// Keeps to the events of one region's nodes, before any is due.
-    pub(super) fn restrict(&mut self, of_node: &[u8], region: u8, regions: usize) {
+    pub(super) fn restrict_to_region(&mut self, of_node: &[u8], region: u8, regions: usize) {
         self.region.of_node = of_node.to_vec();
         self.region.number = region;
         self.observer.watch_region(region);
@@ -53,23 +53,23 @@ impl<O: Observer> Simulation<O> {
         for (link, from) in self.links.iter_mut().zip(&self.link_from) {
             let inside = |node: u32| of_node[node as usize] == region;
             let crosses = inside(*from) && !inside(link.to);
-            link.onward = if crosses { Onward::Crosses } else { Onward::Arrives };
+            link.onward = if crosses { OnwardHop::Crosses } else { OnwardHop::Arrives };
         }
         self.keep_probes(|node| of_node[node as usize] == region);
     }
 
     /// The packet that a port at the edge accepted last goes to the other side.
     #[inline(never)]
-    pub(crate) fn cross_accepted(&mut self, index: u32) {
+    pub(crate) fn send_accepted_to_other_region(&mut self, index: u32) {
         let departure = *self.links[index as usize].newest();
-        self.cross(index, departure);
+        self.send_to_other_region(index, departure);
     }
 
     /// A packet whose departure is known goes to the other side.
-    pub(crate) fn cross(&mut self, link: u32, departure: Departure) {
+    pub(crate) fn send_to_other_region(&mut self, link: u32, departure: Departure) {
         let id = departure.packet;
         let (packet, sack) = (self.arena[id], self.arena.sack(id));
-        let known_as = self.observer.known_as(id);
+        let known_as = self.observer.packet_name(id);
         self.arena.remove(id);
         let to = self.region.of_node[self.links[link as usize].to as usize];
         let crossing = Crossing { link, departure, packet, sack, known_as };
@@ -80,7 +80,7 @@ impl<O: Observer> Simulation<O> {
     fn admit(&mut self, crossing: &Crossing) -> PacketId {
         let id = self.arena.insert(crossing.packet);
         self.arena.set_sack(id, crossing.sack);
-        self.observer.come(id, crossing.known_as);
+        self.observer.on_crossing(id, crossing.known_as);
         id
     }
 
@@ -92,7 +92,7 @@ impl<O: Observer> Simulation<O> {
             departure.packet = packet;
             let source = self.sources.arrivals + link;
             let link = &mut self.links[link as usize];
-            link.take_in(departure);
+            link.accept_crossing(departure);
             if link.wire.len() == 1 {
                 self.calendar.schedule(source, departure.at + link.delay);
             }
@@ -101,7 +101,7 @@ impl<O: Observer> Simulation<O> {
 
     /// Empties a link that fails of what this region holds of it: what its far end has heard of, and
     /// then the rest.
-    pub(crate) fn cut_link(&mut self, index: u32) -> [Vec<Lost>; 2] {
+    pub(crate) fn cut_link(&mut self, index: u32) -> [Vec<LostPacket>; 2] {
         let link = &mut self.links[index as usize];
         let near = self.region.owns(self.link_from[index as usize]);
         match (near, self.region.owns(link.to)) {
@@ -110,9 +110,9 @@ impl<O: Observer> Simulation<O> {
             (true, far) => {
                 link.drain(self.now);
                 link.forget_departed();
-                let (held, forgone) = link.cut(self.now);
+                let (held, forgone) = link.take_down_link(self.now);
                 self.recovery.lines[index as usize].forgone += forgone;
-                [vec![], if far { held } else { self.recall(index, held) }]
+                [vec![], if far { held } else { self.recall_from_other_region(index, held) }]
             }
         }
     }
@@ -120,7 +120,7 @@ impl<O: Observer> Simulation<O> {
     /// What is lost at the near end of a link that leads to another region, of which the port has
     /// told what it `held`: those packets of a FIFO that the far end has not heard of, or those of
     /// the classes behind them.
-    fn recall(&mut self, index: u32, held: Vec<Lost>) -> Vec<Lost> {
+    fn recall_from_other_region(&mut self, index: u32, held: Vec<LostPacket>) -> Vec<LostPacket> {
         let link = &self.links[index as usize];
         let (to, now) = (usize::from(self.region.of_node[link.to as usize]), self.now);
         let is_fifo = link.is_fifo();
@@ -130,14 +130,16 @@ impl<O: Observer> Simulation<O> {
             outbox.into_iter().partition(|crossing| crossing.link == index);
         self.region.outbox[to] = others;
         // What a FIFO has let in last is here.
-        let here = recalled.iter().filter(|crossing| in_port(crossing)).count();
-        let mut rest = if is_fifo { held[held.len() - here..].iter() } else { held.iter() };
+        let in_port_count = recalled.iter().filter(|crossing| in_port(crossing)).count();
+        let mut rest =
+            if is_fifo { held[held.len() - in_port_count..].iter() } else { held.iter() };
         let mut lost = Vec::new();
         for crossing in &recalled {
             let packet = self.admit(crossing);
-            let queued = in_port(crossing) && rest.next().is_some_and(|its| its.queued);
+            let queued =
+                in_port(crossing) && rest.next().is_some_and(|held_packet| held_packet.queued);
             let precedence = crossing.departure.precedence();
-            lost.push(Lost { packet, queued, class: 0, precedence });
+            lost.push(LostPacket { packet, queued, class: 0, precedence });
         }
         lost.extend(rest);
         lost

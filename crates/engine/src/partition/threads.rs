@@ -1,12 +1,12 @@
 //! The threads of a run: a region each, in step by windows.
 
 use super::choose;
-use super::gather::gather;
+use super::gather::join_regions;
 use super::region::Crossing;
 use crate::network::Network;
-use crate::observer::{Blind, Observer, Trace};
-use crate::panic::caught;
-use crate::simulation::{RunError, Simulation, WINDOW};
+use crate::observer::{NoObserver, Observer, Trace};
+use crate::panic::catch_panic;
+use crate::simulation::{RunError, Simulation, WINDOW_SOURCE};
 use crate::tables::Table;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,26 +15,28 @@ use std::sync::{Barrier, Mutex, PoisonError};
 use trunkline_units::Span;
 
 /// Maximum number of regions of a run.
-const MOST: usize = 64;
+const MAX_REGIONS: usize = 64;
 
 /// Asks whether to stop, from any thread.
-pub type Question<'a> = &'a (dyn Fn() -> bool + Sync);
+pub type StopCheck<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// Runs `network` with `seed` to its end on at most `threads` threads: as many as a cut into
 /// regions is worth, which for most networks is one. The results do not depend on it.
 ///
 /// # Errors
 /// See [`RunError`].
-pub fn run_on(
+pub fn run_on_threads(
     network: &Network,
     seed: u64,
     threads: usize,
-    interrupted: Question<'_>,
+    interrupted: StopCheck<'_>,
 ) -> Result<Vec<Table>, RunError> {
     crate::build::check_indices(network)?;
     if threads > 1 && can_be_cut(network) {
-        let (nodes, lasts) = (network.nodes.len(), network.run.duration_ns);
-        if let Some(of_node) = choose::cut(nodes, &network.links, lasts, threads.min(MOST)) {
+        let (nodes, duration) = (network.nodes.len(), network.run.duration_ns);
+        if let Some(of_node) =
+            choose::cut_network(nodes, &network.links, duration, threads.min(MAX_REGIONS))
+        {
             return run_cut(network, seed, &of_node, interrupted);
         }
     }
@@ -50,7 +52,7 @@ pub fn run_cut(
     network: &Network,
     seed: u64,
     of_node: &[u8],
-    interrupted: Question<'_>,
+    interrupted: StopCheck<'_>,
 ) -> Result<Vec<Table>, RunError> {
     let invalid = |why: &str| Err(RunError::Invalid(why.into()));
     crate::build::check_indices(network)?;
@@ -64,29 +66,29 @@ pub fn run_cut(
         return invalid("a link between two regions has no delay");
     }
     let regions = 1 + usize::from(of_node.iter().copied().max().unwrap_or(0));
-    let cut = Cut { of_node, window };
+    let cut = RegionCut { of_node, window };
     if network.run.trace {
         return run_observed::<Trace>(network, seed, regions, cut, interrupted);
     }
-    run_observed::<Blind>(network, seed, regions, cut, interrupted)
+    run_observed::<NoObserver>(network, seed, regions, cut, interrupted)
 }
 
 fn run_observed<O: Observer>(
     network: &Network,
     seed: u64,
     regions: usize,
-    cut: Cut<'_>,
-    interrupted: Question<'_>,
+    cut: RegionCut<'_>,
+    interrupted: StopCheck<'_>,
 ) -> Result<Vec<Table>, RunError> {
     match run_regions::<O>(network, seed, regions, cut, interrupted) {
-        Some(parts) => gather(all_or_first_failure(parts)?, cut.of_node),
+        Some(parts) => join_regions(all_or_first_failure(parts)?, cut.of_node),
         None => crate::run(network, seed, &|| interrupted()),
     }
 }
 
 /// A cut: the region of each node, and how far a region may run before it hears of the others.
 #[derive(Clone, Copy)]
-struct Cut<'a> {
+struct RegionCut<'a> {
     of_node: &'a [u8],
     window: Span,
 }
@@ -100,24 +102,24 @@ fn can_be_cut(network: &Network) -> bool {
 }
 
 /// How a region ended: its state, or why it failed.
-type Ended<O> = Result<Simulation<O>, RunError>;
+type RegionOutcome<O> = Result<Simulation<O>, RunError>;
 
 /// Runs every region; none if the threads could not be had.
 fn run_regions<O: Observer>(
     network: &Network,
     seed: u64,
     regions: usize,
-    cut: Cut<'_>,
-    interrupted: Question<'_>,
-) -> Option<Vec<Ended<O>>> {
-    let meeting = Meeting {
+    cut: RegionCut<'_>,
+    interrupted: StopCheck<'_>,
+) -> Option<Vec<RegionOutcome<O>>> {
+    let meeting = RegionBarrier {
         barrier: Barrier::new(regions),
         failed: [AtomicBool::new(false), AtomicBool::new(false)],
         letters: (0..2 * regions * regions).map(|_| Mutex::default()).collect(),
         regions,
     };
     let meeting = &meeting;
-    let fib = &crate::build::routes(network);
+    let fib = &crate::build::initial_routes(network);
     std::thread::scope(|scope| {
         let mut workers = Vec::new();
         let mut starts = Vec::new();
@@ -126,10 +128,10 @@ fn run_regions<O: Observer>(
             let work = move || {
                 // Nobody begins unless all can: a barrier waits for ever for one that is missing.
                 wait.recv().ok()?;
-                let built = caught(|| {
+                let built = catch_panic(|| {
                     let mut simulation =
-                        Simulation::at_rest(network, seed, O::default(), fib.clone())?;
-                    simulation.restrict(cut.of_node, region as u8, meeting.regions);
+                        Simulation::new_unarmed(network, seed, O::default(), fib.clone())?;
+                    simulation.restrict_to_region(cut.of_node, region as u8, meeting.regions);
                     simulation.arm(network);
                     Ok(simulation)
                 });
@@ -154,7 +156,7 @@ fn run_regions<O: Observer>(
 }
 
 /// Where regions wait for each other and leave what is for the others.
-struct Meeting {
+struct RegionBarrier {
     barrier: Barrier,
     /// By the window's parity: one barrier a window is enough, since nobody can be two windows
     /// ahead of another.
@@ -164,7 +166,7 @@ struct Meeting {
     regions: usize,
 }
 
-impl Meeting {
+impl RegionBarrier {
     fn exchange(&self, parity: usize, from: usize, to: usize, packets: &mut Vec<Crossing>) {
         let place = (parity * self.regions + from) * self.regions + to;
         let mut letter = self.letters[place].lock().unwrap_or_else(PoisonError::into_inner);
@@ -174,20 +176,20 @@ impl Meeting {
 
 /// Runs one region, window after window.
 fn serve<O: Observer>(
-    built: Ended<O>,
-    meeting: &Meeting,
+    built: RegionOutcome<O>,
+    meeting: &RegionBarrier,
     network: &Network,
     region: usize,
-    cut: Cut<'_>,
-    interrupted: Question<'_>,
-) -> Ended<O> {
+    cut: RegionCut<'_>,
+    interrupted: StopCheck<'_>,
+) -> RegionOutcome<O> {
     let mut state = built;
     let (mut until, mut parity) = (0, 0);
     let mut inbox = Vec::new();
     while until < network.run.duration_ns {
         until = (until + cut.window).min(network.run.duration_ns);
         state = state.and_then(|mut simulation| {
-            simulation.calendar.schedule(WINDOW, until);
+            simulation.calendar.schedule(WINDOW_SOURCE, until);
             simulation.run(&|| interrupted()).map(|()| simulation)
         });
         match &mut state {
@@ -214,20 +216,24 @@ fn serve<O: Observer>(
 }
 
 /// The regions, or how the run failed: the earliest failure.
-fn all_or_first_failure<O: Observer>(parts: Vec<Ended<O>>) -> Result<Vec<Simulation<O>>, RunError> {
-    let (mut whole, mut failures) = (Vec::new(), Vec::new());
+fn all_or_first_failure<O: Observer>(
+    parts: Vec<RegionOutcome<O>>,
+) -> Result<Vec<Simulation<O>>, RunError> {
+    let (mut finished_regions, mut failures) = (Vec::new(), Vec::new());
     for part in parts {
         match part {
-            Ok(simulation) => whole.push(simulation),
+            Ok(simulation) => finished_regions.push(simulation),
             Err(failure) => failures.push(failure),
         }
     }
     let Some(first) = failures.iter().min_by_key(|failure| failure.at()).cloned() else {
-        return Ok(whole);
+        return Ok(finished_regions);
     };
     let RunError::Interrupted { at, .. } = first else { return Err(first) };
     // Of an interrupted run all regions tell how far it came.
-    let all = failures.into_iter().chain(whole.iter_mut().map(|region| region.interrupted()));
+    let all = failures
+        .into_iter()
+        .chain(finished_regions.iter_mut().map(|region| region.interruption_error()));
     let (mut events, mut packets, mut queued) = (0, 0, 0);
     for failure in all {
         if let RunError::Interrupted { events: e, packets: p, queued: q, .. } = failure {

@@ -1,16 +1,23 @@
 //! Ranges of the numbers of transfers.
 
-use super::{unless, within, LONGEST};
+use super::{check_span, require, MAX_SPAN};
 use crate::network::{Agent, Flow, Opened, Transfers};
 use trunkline_agent::workload::{
     chunk_bytes, Gaps, PagesConfig, Sizes, Times, VideoConfig, LARGEST_TRANSFER,
 };
 
 /// The first number of a flow's transfers that is out of range; `flows` are all of the network's.
-pub(super) fn check(flow: &Flow, its: &Transfers, flows: &[Flow]) -> Result<(), String> {
-    unless(matches!(*flow.agent, Agent::Tcp(_)), "transfers are of TCP flows")?;
-    unless(its.bins_bytes.windows(2).all(|pair| pair[0] < pair[1]), "bins_bytes must rise")?;
-    match &its.opened {
+pub(super) fn check(
+    flow: &Flow,
+    transfer_config: &Transfers,
+    flows: &[Flow],
+) -> Result<(), String> {
+    require(matches!(*flow.agent, Agent::Tcp(_)), "transfers are of TCP flows")?;
+    require(
+        transfer_config.bins_bytes.windows(2).all(|pair| pair[0] < pair[1]),
+        "bins_bytes must rise",
+    )?;
+    match &transfer_config.opened {
         Opened::Arrivals(open) => {
             check_sizes(&open.sizes)?;
             check_gaps(&open.gaps)
@@ -28,36 +35,36 @@ pub(super) fn check(flow: &Flow, its: &Transfers, flows: &[Flow]) -> Result<(), 
 }
 
 fn check_requests(flow: &Flow, requests: u32, bytes: u64, flows: &[Flow]) -> Result<(), String> {
-    unless(bytes > 0, "request_bytes must be above 0")?;
+    require(bytes > 0, "request_bytes must be above 0")?;
     let carries = |other: &&Flow| {
-        let opened = other.transfers.as_ref().map(|its| &its.opened);
+        let opened = other.transfers.as_ref().map(|transfers| &transfers.opened);
         matches!(opened, Some(Opened::Requests)) && (other.src, other.dst) == (flow.dst, flow.src)
     };
-    let found = flows.get(requests as usize).filter(carries);
-    unless(found.is_some(), "requests names a flow of requests the other way")
+    let request_flow = flows.get(requests as usize).filter(carries);
+    require(request_flow.is_some(), "requests names a flow of requests the other way")
 }
 
 fn check_players(config: &VideoConfig) -> Result<(), String> {
-    unless(config.players > 0 && config.chunk_ns > 0, "players and chunk_ns must be above 0")?;
+    require(config.players > 0 && config.chunk_ns > 0, "players and chunk_ns must be above 0")?;
     for span in [config.chunk_ns, config.buffer_ns, config.start_ns, config.spread_ns] {
-        within("times of players", span)?;
+        check_span("times of players", span)?;
     }
     let ladder = &config.ladder_bit_s;
     let rises = ladder.windows(2).all(|pair| pair[0] < pair[1]);
-    unless(rises && ladder.first().is_some_and(|rate| *rate > 0), "ladder_bit_s must rise")?;
+    require(rises && ladder.first().is_some_and(|rate| *rate > 0), "ladder_bit_s must rise")?;
     let largest = ladder.last().map_or(0, |rate| chunk_bytes(*rate, config.chunk_ns));
-    unless(largest <= LARGEST_TRANSFER, "a chunk must be at most 2^50 B")?;
-    unless(config.buffer_ns >= 2 * config.chunk_ns, "buffer_ns is two chunks or more")?;
-    unless(config.start_ns <= config.buffer_ns, "start_ns must be at most buffer_ns")
+    require(largest <= LARGEST_TRANSFER, "a chunk must be at most 2^50 B")?;
+    require(config.buffer_ns >= 2 * config.chunk_ns, "buffer_ns is two chunks or more")?;
+    require(config.start_ns <= config.buffer_ns, "start_ns must be at most buffer_ns")
 }
 
 fn check_users(users: &PagesConfig) -> Result<(), String> {
-    unless(users.users > 0 && users.parallel > 0, "users and parallel must be above 0")?;
+    require(users.users > 0 && users.parallel > 0, "users and parallel must be above 0")?;
     for time in [users.reading, users.parsing] {
         match time {
-            Times::Fixed(span) => within("times of users", span)?,
+            Times::Fixed(span) => check_span("times of users", span)?,
             Times::Exponential(mean) => {
-                unless((0.0..=LONGEST as f64).contains(&mean), "times of users up to 100 years")?;
+                require((0.0..=MAX_SPAN as f64).contains(&mean), "times of users up to 100 years")?;
             }
         }
     }
@@ -67,17 +74,17 @@ fn check_users(users: &PagesConfig) -> Result<(), String> {
 fn check_gaps(gaps: &Gaps) -> Result<(), String> {
     let positive = |value: f64| value > 0.0 && value.is_finite();
     match gaps {
-        Gaps::Poisson { mean_ns } => unless(positive(*mean_ns), "mean_ns must be above 0"),
+        Gaps::Poisson { mean_ns } => require(positive(*mean_ns), "mean_ns must be above 0"),
         Gaps::OnOff { mean_ns, mean_on_ns, mean_off_ns } => {
             let off = *mean_off_ns == 0.0 || positive(*mean_off_ns);
             let on = positive(*mean_ns) && positive(*mean_on_ns);
-            unless(on && off, "mean_ns and mean_on_ns must be above 0, mean_off_ns 0 or more")
+            require(on && off, "mean_ns and mean_on_ns must be above 0, mean_off_ns 0 or more")
         }
         Gaps::Schedule { times_ns, sizes_bytes } => {
-            unless(times_ns.len() == sizes_bytes.len(), "times_ns and sizes_bytes are as many")?;
-            unless(times_ns.is_sorted(), "times_ns must not decrease")?;
-            unless(sizes_bytes.iter().all(|bytes| *bytes > 0), "sizes_bytes must be above 0")?;
-            within("times_ns", times_ns.last().copied().unwrap_or(0))
+            require(times_ns.len() == sizes_bytes.len(), "times_ns and sizes_bytes are as many")?;
+            require(times_ns.is_sorted(), "times_ns must not decrease")?;
+            require(sizes_bytes.iter().all(|bytes| *bytes > 0), "sizes_bytes must be above 0")?;
+            check_span("times_ns", times_ns.last().copied().unwrap_or(0))
         }
     }
 }
@@ -87,24 +94,24 @@ fn check_sizes(sizes: &Sizes) -> Result<(), String> {
     match sizes {
         Sizes::Fixed { .. } => Ok(()),
         Sizes::Exponential { mean_bytes } => {
-            unless(positive(*mean_bytes), "mean_bytes must be above 0")
+            require(positive(*mean_bytes), "mean_bytes must be above 0")
         }
         Sizes::Pareto { shape, least_bytes, most_bytes, less, .. } => {
             let bounds = positive(*least_bytes) && least_bytes <= most_bytes && less.is_finite();
-            unless(positive(*shape) && bounds, "shape and least_bytes must be above 0")
+            require(positive(*shape) && bounds, "shape and least_bytes must be above 0")
         }
         Sizes::Lognormal { mu, sigma, least_bytes, most_bytes } => {
             let law = mu.is_finite() && sigma.is_finite() && *sigma >= 0.0;
-            unless(law && least_bytes <= most_bytes, "sigma must be 0 or more, bounds in order")
+            require(law && least_bytes <= most_bytes, "sigma must be 0 or more, bounds in order")
         }
         Sizes::Weibull { shape, scale_bytes } => {
-            unless(positive(*shape) && positive(*scale_bytes), "shape and scale must be above 0")
+            require(positive(*shape) && positive(*scale_bytes), "shape and scale must be above 0")
         }
         Sizes::Table { bytes, shares } => {
             let ends = shares.last() == Some(&1.0) && bytes.len() == shares.len();
             let rise = bytes.is_sorted() && shares.is_sorted();
             let ranges = bytes.iter().chain(shares).all(|value| (0.0..=1e18).contains(value));
-            unless(ends && rise && ranges, "bytes and shares must rise, the last share is 1")
+            require(ends && rise && ranges, "bytes and shares must rise, the last share is 1")
         }
     }
 }

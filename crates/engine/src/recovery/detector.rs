@@ -7,8 +7,8 @@
 //! Absent: the three-way handshake that brings a BFD session up; a session counts as up again
 //! with the first packet received.
 
-use super::timeline::Row;
-use super::{Line, Moment};
+use super::timeline::TimelineRow;
+use super::{RecoveryLink, TimelineEvent};
 use crate::network::recovery::Detection;
 use crate::network::Network;
 use crate::observer::Observer;
@@ -18,7 +18,7 @@ use trunkline_units::{RandomStream, Span, Time, NEVER};
 
 /// Who hears of what a detector noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Listener {
+pub(crate) enum DetectionListener {
     /// A protection.
     Guard(u32),
     /// IP routing.
@@ -33,8 +33,8 @@ pub(crate) struct Detector {
     pub link: u32,
     /// Where it is.
     pub node: u32,
-    pub listener: Listener,
-    session: Session,
+    pub listener: DetectionListener,
+    session: DetectorState,
     pub known_down: bool,
     down_at: Time,
     up_at: Time,
@@ -43,14 +43,14 @@ pub(crate) struct Detector {
 }
 
 #[derive(Clone, Debug)]
-enum Session {
+enum DetectorState {
     Timed { down: Span, up: Span },
-    Hellos(Box<Hellos>),
+    Hellos(Box<HelloTimes>),
 }
 
 /// Times at which a neighbour sends.
 #[derive(Clone, Debug)]
-struct Hellos {
+struct HelloTimes {
     interval: Span,
     /// Maximum that is taken off an interval, and what is taken off always [ns].
     jitter: Span,
@@ -64,7 +64,7 @@ struct Hellos {
     next: i64,
 }
 
-impl Hellos {
+impl HelloTimes {
     fn new(detection: Detection, link: &str, delay: Span, seed: u64) -> Option<Self> {
         let (interval, timeout, jitter, less) = match detection {
             // RFC 5880 section 6.8.7: an interval is reduced by up to 25 %; with a multiplier of 1
@@ -115,18 +115,20 @@ impl Detector {
         network: &Network,
         detection: Detection,
         place: (u32, u32),
-        listener: Listener,
+        listener: DetectionListener,
         seed: u64,
     ) -> Self {
         let (link, node) = place;
         let line = &network.links[link as usize];
         let session = match detection {
-            Detection::Fixed { delay_ns } => Session::Timed { down: delay_ns, up: 0 },
-            Detection::LossOfSignal { delay_ns } => Session::Timed { down: delay_ns, up: delay_ns },
+            Detection::Fixed { delay_ns } => DetectorState::Timed { down: delay_ns, up: 0 },
+            Detection::LossOfSignal { delay_ns } => {
+                DetectorState::Timed { down: delay_ns, up: delay_ns }
+            }
             Detection::Bfd { .. } | Detection::Hello { .. } => {
-                match Hellos::new(detection, &line.name, line.delay_ns, seed) {
-                    Some(hellos) => Session::Hellos(Box::new(hellos)),
-                    None => Session::Timed { down: 0, up: 0 },
+                match HelloTimes::new(detection, &line.name, line.delay_ns, seed) {
+                    Some(hellos) => DetectorState::Hellos(Box::new(hellos)),
+                    None => DetectorState::Timed { down: 0, up: 0 },
                 }
             }
         };
@@ -141,20 +143,20 @@ impl Detector {
             return;
         }
         self.down_at = match &mut self.session {
-            Session::Timed { down, .. } => now + *down,
-            Session::Hellos(hellos) => hellos.runs_out_at(now),
+            DetectorState::Timed { down, .. } => now + *down,
+            DetectorState::Hellos(hellos) => hellos.runs_out_at(now),
         };
     }
 
     fn on_repaired(&mut self, now: Time) {
         match &mut self.session {
-            Session::Timed { up, .. } => {
+            DetectorState::Timed { up, .. } => {
                 // A failure shorter than the time of detection was none.
                 self.down_at = NEVER;
                 self.up_at = if self.known_down { now + *up } else { NEVER };
             }
             // A packet that arrives before the timer runs out stops it: seen when it arrives.
-            Session::Hellos(hellos) => self.up_at = hellos.heard_at(now),
+            DetectorState::Hellos(hellos) => self.up_at = hellos.heard_at(now),
         }
     }
 
@@ -180,13 +182,13 @@ impl Detector {
 
 /// The detectors of a run: for each protection those of the links it watches, at both ends of the
 /// connection; for routing those of every link. Links that never fail need none.
-pub(super) fn all(network: &Network, lines: &[Line], seed: u64) -> Vec<Detector> {
+pub(super) fn all_detectors(network: &Network, lines: &[RecoveryLink], seed: u64) -> Vec<Detector> {
     let config = &network.recovery;
     let failing: BTreeSet<u32> =
         config.failures.iter().flat_map(|failure| failure.links.iter().copied()).collect();
     let mut detectors = Vec::new();
     for (protection, index) in config.protections.iter().zip(0..) {
-        let listener = Listener::Guard(index);
+        let listener = DetectionListener::Guard(index);
         let mut add = |link: u32, node: u32| {
             if failing.contains(&link) {
                 let place = (link, node);
@@ -212,14 +214,26 @@ pub(super) fn all(network: &Network, lines: &[Line], seed: u64) -> Vec<Detector>
             let fixed = matches!(rerouting.detection, Detection::Fixed { .. });
             let place = (link, if fixed { line.from } else { line.to });
             let detection = rerouting.detection;
-            detectors.push(Detector::new(network, detection, place, Listener::Routing, seed));
+            detectors.push(Detector::new(
+                network,
+                detection,
+                place,
+                DetectionListener::Routing,
+                seed,
+            ));
         }
     }
     if let Some(signalling) = &network.signalling {
         for &link in &failing {
             let place = (link, lines[link as usize].to);
             let detection = signalling.detection;
-            detectors.push(Detector::new(network, detection, place, Listener::Control, seed));
+            detectors.push(Detector::new(
+                network,
+                detection,
+                place,
+                DetectionListener::Control,
+                seed,
+            ));
         }
     }
     detectors
@@ -253,12 +267,12 @@ impl<O: Observer> Simulation<O> {
         let (link, node, listener) = (detector.link, detector.node, detector.listener);
         self.schedule_recovery(self.recovery.parts.detectors + index as u32, due);
         let Some(down) = noticed else { return };
-        let moment = if down { Moment::Detected } else { Moment::RepairDetected };
+        let moment = if down { TimelineEvent::Detected } else { TimelineEvent::RepairDetected };
         let protection = match listener {
-            Listener::Guard(guard) => Some(guard),
-            Listener::Routing | Listener::Control => None,
+            DetectionListener::Guard(guard) => Some(guard),
+            DetectionListener::Routing | DetectionListener::Control => None,
         };
-        self.recovery.timeline.rows.push(Row {
+        self.recovery.timeline.rows.push(TimelineRow {
             at: now,
             moment,
             protection,
@@ -266,9 +280,9 @@ impl<O: Observer> Simulation<O> {
             node: Some(node),
         });
         match listener {
-            Listener::Guard(guard) => self.notify(index, guard, down),
-            Listener::Routing => self.flood(link, node, down),
-            Listener::Control => self.tell_control(node, link, down),
+            DetectionListener::Guard(guard) => self.notify(index, guard, down),
+            DetectionListener::Routing => self.flood(link, node, down),
+            DetectionListener::Control => self.report_link_change(node, link, down),
         }
     }
 }
@@ -277,8 +291,8 @@ impl<O: Observer> Simulation<O> {
 mod tests {
     use super::*;
 
-    fn hellos(detection: Detection, seed: u64) -> Hellos {
-        Hellos::new(detection, "a->b", 2_000_000, seed).expect("a session of hellos")
+    fn hellos(detection: Detection, seed: u64) -> HelloTimes {
+        HelloTimes::new(detection, "a->b", 2_000_000, seed).expect("a session of hellos")
     }
 
     mod rfc5880 {

@@ -4,10 +4,10 @@
 //! `failed_in_flight` what is being transmitted or is on its way. What comes to a link that is
 //! down is lost as `link_down`, or `node_down` where the failure is a node's.
 
-use super::timeline::Row;
-use super::Moment;
+use super::timeline::TimelineRow;
+use super::TimelineEvent;
 use crate::classifier::Assignment;
-use crate::link::Lost;
+use crate::link::LostPacket;
 use crate::network::recovery::{Failure, Outage, Outages};
 use crate::observer::Observer;
 use crate::simulation::Simulation;
@@ -16,25 +16,25 @@ use trunkline_units::{RandomStream, Time, NEVER};
 
 /// A failure as it runs.
 #[derive(Clone, Debug)]
-pub(super) struct Breakage {
+pub(super) struct RunningFailure {
     links: Vec<u32>,
     node: bool,
     down: bool,
     next_at: Time,
-    outages: Schedule,
+    outages: OutageSchedule,
 }
 
 #[derive(Clone, Debug)]
-enum Schedule {
+enum OutageSchedule {
     Fixed(std::vec::IntoIter<Outage>, Option<Time>),
     Random { mtbf: f64, mttr: f64, random: Box<RandomStream> },
 }
 
-impl Breakage {
+impl RunningFailure {
     pub fn new(failure: &Failure, seed: u64) -> Self {
         let outages = match &failure.outages {
-            Outages::Fixed { at } => Schedule::Fixed(at.clone().into_iter(), None),
-            Outages::Random { mtbf_ns, mttr_ns } => Schedule::Random {
+            Outages::Fixed { at } => OutageSchedule::Fixed(at.clone().into_iter(), None),
+            Outages::Random { mtbf_ns, mttr_ns } => OutageSchedule::Random {
                 mtbf: *mtbf_ns as f64,
                 mttr: *mttr_ns as f64,
                 random: Box::new(RandomStream::new(
@@ -58,15 +58,15 @@ impl Breakage {
     /// Sets when the state `down` that begins at `next_at` ends.
     fn advance(&mut self) {
         self.next_at = match &mut self.outages {
-            Schedule::Fixed(outages, repaired) if !self.down => match outages.next() {
+            OutageSchedule::Fixed(outages, repaired) if !self.down => match outages.next() {
                 Some(outage) => {
                     *repaired = outage.repaired_ns;
                     outage.failed_ns
                 }
                 None => NEVER,
             },
-            Schedule::Fixed(_, repaired) => repaired.unwrap_or(NEVER),
-            Schedule::Random { mtbf, mttr, random } => {
+            OutageSchedule::Fixed(_, repaired) => repaired.unwrap_or(NEVER),
+            OutageSchedule::Random { mtbf, mttr, random } => {
                 let span = random.exponential(if self.down { *mttr } else { *mtbf });
                 // A time up or down lasts at least a nanosecond.
                 self.next_at.saturating_add((span as u64).max(1))
@@ -77,7 +77,7 @@ impl Breakage {
 
 impl<O: Observer> Simulation<O> {
     /// A failure begins or ends.
-    pub(super) fn change_breakage(&mut self, index: usize) {
+    pub(super) fn change_failure(&mut self, index: usize) {
         let breakage = &mut self.recovery.breakages[index];
         breakage.down = !breakage.down;
         let (down, node) = (breakage.down, breakage.node);
@@ -109,20 +109,20 @@ impl<O: Observer> Simulation<O> {
         self.calendar.cancel(self.sources.transmitters + index);
         for lost in held {
             // Other regions lose what they hold of the link before or after this.
-            self.observer.step();
-            self.lose_held(index, from, lost);
+            self.observer.on_region_step();
+            self.drop_held_packets(index, from, lost);
         }
-        self.note_link(index, Moment::Failed);
+        self.note_link(index, TimelineEvent::Failed);
         self.link_changed(index, true);
     }
 
-    fn lose_held(&mut self, link: u32, node: u32, lost: Vec<Lost>) {
-        for Lost { packet, queued, class, precedence } in lost {
+    fn drop_held_packets(&mut self, link: u32, node: u32, lost: Vec<LostPacket>) {
+        for LostPacket { packet, queued, class, precedence } in lost {
             let (cause, place) = match queued {
                 true => (Cause::FailedQueued, Assignment { class, precedence }),
                 false => (Cause::FailedInFlight, Assignment::outside(precedence)),
             };
-            self.lose(packet, cause, Some(link), node, place);
+            self.drop_packet(packet, cause, Some(link), node, place);
         }
     }
 
@@ -134,18 +134,18 @@ impl<O: Observer> Simulation<O> {
             return;
         }
         self.links[index as usize].mtu = line.mtu;
-        self.note_link(index, Moment::Repaired);
+        self.note_link(index, TimelineEvent::Repaired);
         self.link_changed(index, false);
         self.retry_restorations();
     }
 
     /// A row for the link, and one for each protection that watches it.
-    fn note_link(&mut self, link: u32, moment: Moment) {
+    fn note_link(&mut self, link: u32, moment: TimelineEvent) {
         let at = self.now;
         let watching = self.recovery.guards.iter().zip(0..);
         let watching = watching.filter(|(guard, _)| guard.config.watches.contains(&link));
-        let row = |protection| Row { at, moment, protection, link: Some(link), node: None };
-        let rows: Vec<Row> =
+        let row = |protection| TimelineRow { at, moment, protection, link: Some(link), node: None };
+        let rows: Vec<TimelineRow> =
             std::iter::once(row(None)).chain(watching.map(|(_, index)| row(Some(index)))).collect();
         self.recovery.timeline.rows.extend(rows);
     }

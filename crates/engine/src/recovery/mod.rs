@@ -16,23 +16,23 @@ mod timeline;
 
 pub(crate) use detector::Detector;
 pub(crate) use timeline::Timeline;
-pub use timeline::{Moment, MOMENTS};
+pub use timeline::{TimelineEvent, TIMELINE_EVENT_NAMES};
 
 use crate::calendar::Source;
 use crate::network::Network;
 use crate::observer::Observer;
 use crate::simulation::Simulation;
 use crate::tables::Table;
-use failure::Breakage;
-use protection::Guard;
-use rerouting::LinkState;
-use routes::Routes;
+use failure::RunningFailure;
+use protection::RunningProtection;
+use rerouting::LinkStateRouting;
+use routes::RouteLog;
 use trunkline_packet::Cause;
 use trunkline_units::{Span, Time, NEVER};
 
 /// A link as recovery sees it.
 #[derive(Clone, Debug)]
-pub(crate) struct Line {
+pub(crate) struct RecoveryLink {
     pub from: u32,
     pub to: u32,
     pub delay: Span,
@@ -48,7 +48,7 @@ pub(crate) struct Line {
     pub forgone: i128,
 }
 
-impl Line {
+impl RecoveryLink {
     fn is_up(&self) -> bool {
         self.failures == 0
     }
@@ -56,7 +56,7 @@ impl Line {
 
 /// Where the sources of each kind begin, counted from the first of recovery.
 #[derive(Clone, Copy, Debug)]
-struct Parts {
+struct SourceRanges {
     detectors: u32,
     notices: u32,
     guards: u32,
@@ -67,32 +67,35 @@ struct Parts {
 /// State of failures and recovery in a run.
 #[derive(Debug)]
 pub(crate) struct Recovery {
-    pub lines: Vec<Line>,
-    breakages: Vec<Breakage>,
+    pub lines: Vec<RecoveryLink>,
+    breakages: Vec<RunningFailure>,
     detectors: Vec<Detector>,
-    guards: Vec<Guard>,
-    routing: Option<LinkState>,
+    guards: Vec<RunningProtection>,
+    routing: Option<LinkStateRouting>,
     pub timeline: Timeline,
     /// Kept in traced runs.
-    routes: Option<Routes>,
-    parts: Parts,
+    routes: Option<RouteLog>,
+    parts: SourceRanges,
     /// Label for the next entry that restoration installs, from the last one down.
     next_label: u32,
 }
 
 impl Recovery {
     pub fn new(network: &Network, seed: u64) -> Self {
-        let lines = lines(network);
+        let lines = recovery_links(network);
         let config = &network.recovery;
-        let breakages: Vec<Breakage> =
-            config.failures.iter().map(|failure| Breakage::new(failure, seed)).collect();
-        let detectors = detector::all(network, &lines, seed);
-        let guards: Vec<Guard> =
-            config.protections.iter().map(|protection| Guard::new(protection, network)).collect();
-        let routing = config.rerouting.map(|config| LinkState::new(config, network));
+        let breakages: Vec<RunningFailure> =
+            config.failures.iter().map(|failure| RunningFailure::new(failure, seed)).collect();
+        let detectors = detector::all_detectors(network, &lines, seed);
+        let guards: Vec<RunningProtection> = config
+            .protections
+            .iter()
+            .map(|protection| RunningProtection::new(protection, network))
+            .collect();
+        let routing = config.rerouting.map(|config| LinkStateRouting::new(config, network));
         let first = breakages.len() as u32;
         let count = detectors.len() as u32;
-        let parts = Parts {
+        let parts = SourceRanges {
             detectors: first,
             notices: first + count,
             guards: first + 2 * count,
@@ -106,7 +109,7 @@ impl Recovery {
             guards,
             routing,
             timeline: Timeline::default(),
-            routes: network.run.trace.then(Routes::default),
+            routes: network.run.trace.then(RouteLog::default),
             parts,
             next_label: trunkline_packet::label::MAX_LABEL,
         }
@@ -125,12 +128,12 @@ impl Recovery {
 
     /// The routes that a traced run took into use; empty if it was not traced.
     pub fn routes_table(&self) -> Table {
-        self.routes.as_ref().map_or_else(|| Routes::default().table(), Routes::table)
+        self.routes.as_ref().map_or_else(|| RouteLog::default().table(), RouteLog::table)
     }
 
     /// A row for what a router did in routing.
-    pub fn mark(&mut self, at: Time, moment: Moment, node: u32, link: Option<u32>) {
-        let row = timeline::Row { at, moment, protection: None, link, node: Some(node) };
+    pub fn mark(&mut self, at: Time, moment: TimelineEvent, node: u32, link: Option<u32>) {
+        let row = timeline::TimelineRow { at, moment, protection: None, link, node: Some(node) };
         self.timeline.rows.push(row);
     }
 
@@ -138,7 +141,7 @@ impl Recovery {
     pub fn route(&mut self, at: Time, node: u32, destination: u32, link: Option<u32>) {
         if let Some(routes) = &mut self.routes {
             let destination = Some(destination);
-            routes.rows.push(routes::Row { at, protection: None, node, destination, link });
+            routes.rows.push(routes::RouteRow { at, protection: None, node, destination, link });
         }
     }
 
@@ -153,8 +156,8 @@ impl Recovery {
 }
 
 /// The links; the `n`th from one node to another and the `n`th back are one connection.
-fn lines(network: &Network) -> Vec<Line> {
-    let mut lines: Vec<Line> = Vec::with_capacity(network.links.len());
+fn recovery_links(network: &Network) -> Vec<RecoveryLink> {
+    let mut lines: Vec<RecoveryLink> = Vec::with_capacity(network.links.len());
     let mut waiting: std::collections::BTreeMap<(u32, u32), std::collections::VecDeque<u32>> =
         std::collections::BTreeMap::new();
     for (index, link) in (0..).zip(&network.links) {
@@ -163,7 +166,7 @@ fn lines(network: &Network) -> Vec<Line> {
             Some(other) => lines[other as usize].reverse = Some(index),
             None => waiting.entry((link.from, link.to)).or_default().push_back(index),
         }
-        lines.push(Line {
+        lines.push(RecoveryLink {
             from: link.from,
             to: link.to,
             delay: link.delay_ns,
@@ -195,9 +198,9 @@ impl<O: Observer> Simulation<O> {
     pub(crate) fn recover(&mut self, source: u32) {
         // Every region serves these, for its own tables: they count once.
         self.events -= u64::from(!self.region.is_first());
-        let Parts { detectors, notices, guards, routing, .. } = self.recovery.parts;
+        let SourceRanges { detectors, notices, guards, routing, .. } = self.recovery.parts;
         if source < detectors {
-            self.change_breakage(source as usize);
+            self.change_failure(source as usize);
         } else if source < notices {
             self.detect((source - detectors) as usize);
         } else if source < guards {

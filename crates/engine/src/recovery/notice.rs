@@ -4,8 +4,8 @@
 //! and a node's processing time per hop; of several ways the fastest counts (flooding, RFC 3469
 //! section 3.5). It is not delayed by traffic.
 
-use super::timeline::Row;
-use super::{Line, Moment};
+use super::timeline::TimelineRow;
+use super::{RecoveryLink, TimelineEvent};
 use crate::observer::Observer;
 use crate::simulation::Simulation;
 use std::cmp::Reverse;
@@ -13,8 +13,13 @@ use std::collections::BinaryHeap;
 use trunkline_units::{Span, NEVER};
 
 /// Time from `origin` to every node over links that are up; `NEVER` where none leads.
-pub(super) fn reach(lines: &[Line], nodes: usize, origin: u32, processing: Span) -> Vec<Span> {
-    let mut outgoing: Vec<Vec<&Line>> = vec![Vec::new(); nodes];
+pub(super) fn notice_times(
+    lines: &[RecoveryLink],
+    nodes: usize,
+    origin: u32,
+    processing: Span,
+) -> Vec<Span> {
+    let mut outgoing: Vec<Vec<&RecoveryLink>> = vec![Vec::new(); nodes];
     for line in lines.iter().filter(|line| line.is_up()) {
         outgoing[line.from as usize].push(line);
     }
@@ -26,10 +31,10 @@ pub(super) fn reach(lines: &[Line], nodes: usize, origin: u32, processing: Span)
             continue;
         }
         for line in &outgoing[node as usize] {
-            let there = at.saturating_add(line.delay + processing);
-            if there < time[line.to as usize] {
-                time[line.to as usize] = there;
-                open.push(Reverse((there, line.to)));
+            let arrival_time = at.saturating_add(line.delay + processing);
+            if arrival_time < time[line.to as usize] {
+                time[line.to as usize] = arrival_time;
+                open.push(Reverse((arrival_time, line.to)));
             }
         }
     }
@@ -43,7 +48,7 @@ impl<O: Observer> Simulation<O> {
         let (to, processing) = (config.node, config.processing_ns);
         let from = self.recovery.detectors[index].node;
         let nodes = self.node_names.len();
-        let travel = reach(&self.recovery.lines, nodes, from, processing)[to as usize];
+        let travel = notice_times(&self.recovery.lines, nodes, from, processing)[to as usize];
         if travel == NEVER {
             return;
         }
@@ -63,11 +68,11 @@ impl<O: Observer> Simulation<O> {
         let next = detector.notices.front().map_or(NEVER, |next| next.0);
         let (link, listener) = (detector.link, detector.listener);
         self.schedule_recovery(self.recovery.parts.notices + index as u32, next);
-        let super::detector::Listener::Guard(guard) = listener else { return };
+        let super::detector::DetectionListener::Guard(guard) = listener else { return };
         let node = self.recovery.guards[guard as usize].config.node;
-        self.recovery.timeline.rows.push(Row {
+        self.recovery.timeline.rows.push(TimelineRow {
             at: self.now,
-            moment: if down { Moment::Notified } else { Moment::RepairNotified },
+            moment: if down { TimelineEvent::Notified } else { TimelineEvent::RepairNotified },
             protection: Some(guard),
             link: Some(link),
             node: Some(node),

@@ -6,8 +6,8 @@
 //! Differs: an update carries all that its sender knows, newest first by order of detection, so
 //! that two parts of a network that are joined again agree at once.
 
-use super::timeline::Row;
-use super::{notice, routes, Moment};
+use super::timeline::TimelineRow;
+use super::{notice, routes, TimelineEvent};
 use crate::network::recovery::Rerouting;
 use crate::network::Network;
 use crate::observer::Observer;
@@ -18,46 +18,46 @@ use trunkline_control::ProtocolNotice;
 use trunkline_units::{Time, NEVER};
 
 /// What a node knows of links: whether each is down, and the number of the news that said so.
-type Database = BTreeMap<u32, (u64, bool)>;
+type LinkStateDatabase = BTreeMap<u32, (u64, bool)>;
 
 /// Something a router does at its time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Step {
+enum RoutingStep {
     /// An update arrives.
-    Learn { node: u32, update: Database },
+    Learn { node: u32, update: LinkStateDatabase },
     /// The node computes and installs its routes.
     Compute { node: u32 },
 }
 
 /// Link-state routing of the whole network.
 #[derive(Clone, Debug)]
-pub(super) struct LinkState {
+pub(super) struct LinkStateRouting {
     config: Rerouting,
     ends: Vec<u32>,
-    databases: Vec<Database>,
-    news: u64,
+    databases: Vec<LinkStateDatabase>,
+    last_update_number: u64,
     order: u64,
-    steps: BTreeMap<(Time, u64), Step>,
+    steps: BTreeMap<(Time, u64), RoutingStep>,
     computing: BTreeSet<u32>,
     /// The last view computed from, and its routes: neighbours mostly share it.
-    last: Option<(BTreeSet<u32>, Fib)>,
+    last_routes: Option<(BTreeSet<u32>, Fib)>,
 }
 
-impl LinkState {
+impl LinkStateRouting {
     pub fn new(config: Rerouting, network: &Network) -> Self {
         Self {
             config,
-            ends: crate::build::ends(network),
-            databases: vec![Database::new(); network.nodes.len()],
-            news: 0,
+            ends: crate::build::end_nodes(network),
+            databases: vec![LinkStateDatabase::new(); network.nodes.len()],
+            last_update_number: 0,
             order: 0,
             steps: BTreeMap::new(),
             computing: BTreeSet::new(),
-            last: None,
+            last_routes: None,
         }
     }
 
-    fn plan(&mut self, at: Time, step: Step) {
+    fn plan(&mut self, at: Time, step: RoutingStep) {
         self.order += 1;
         self.steps.insert((at, self.order), step);
     }
@@ -67,7 +67,7 @@ impl LinkState {
     }
 
     /// Merges an update; true if it brought news.
-    fn learn(&mut self, node: u32, update: &Database) -> bool {
+    fn learn(&mut self, node: u32, update: &LinkStateDatabase) -> bool {
         let database = &mut self.databases[node as usize];
         let mut changed = false;
         for (link, news) in update {
@@ -85,16 +85,16 @@ impl<O: Observer> Simulation<O> {
     /// A node tells all others what it noticed of a link.
     pub(super) fn flood(&mut self, link: u32, node: u32, down: bool) {
         let Some(routing) = &mut self.recovery.routing else { return };
-        routing.news += 1;
+        routing.last_update_number += 1;
         let mut update = routing.databases[node as usize].clone();
-        update.insert(link, (routing.news, down));
+        update.insert(link, (routing.last_update_number, down));
         let processing = routing.config.processing_ns;
         let nodes = self.node_names.len();
-        let times = notice::reach(&self.recovery.lines, nodes, node, processing);
+        let times = notice::notice_times(&self.recovery.lines, nodes, node, processing);
         for (node, travel) in (0..).zip(times) {
             if travel != NEVER {
                 let at = self.now.saturating_add(travel);
-                routing.plan(at, Step::Learn { node, update: update.clone() });
+                routing.plan(at, RoutingStep::Learn { node, update: update.clone() });
             }
         }
         let due = routing.due();
@@ -109,20 +109,20 @@ impl<O: Observer> Simulation<O> {
                 break;
             }
             match routing.steps.pop_first() {
-                Some((_, Step::Learn { node, update })) => {
+                Some((_, RoutingStep::Learn { node, update })) => {
                     if routing.learn(node, &update) && routing.computing.insert(node) {
                         let at = now + routing.config.spf_delay_ns;
-                        routing.plan(at, Step::Compute { node });
+                        routing.plan(at, RoutingStep::Compute { node });
                     }
                 }
-                Some((_, Step::Compute { node })) => {
+                Some((_, RoutingStep::Compute { node })) => {
                     routing.computing.remove(&node);
                     self.reroute(node);
                 }
                 None => break,
             }
         }
-        let due = self.recovery.routing.as_ref().map_or(NEVER, LinkState::due);
+        let due = self.recovery.routing.as_ref().map_or(NEVER, LinkStateRouting::due);
         self.schedule_recovery(self.recovery.parts.routing, due);
     }
 
@@ -135,9 +135,9 @@ impl<O: Observer> Simulation<O> {
             down.insert(link);
             down.extend(lines[link as usize].reverse);
         }
-        let known = routing.last.take().filter(|(view, _)| *view == down);
+        let known = routing.last_routes.take().filter(|(view, _)| *view == down);
         let (view, fib) = known.unwrap_or_else(|| {
-            let edge = |(index, line): (u32, &super::Line)| Edge {
+            let edge = |(index, line): (u32, &super::RecoveryLink)| Edge {
                 from: line.from,
                 to: line.to,
                 metric: (!down.contains(&index)).then_some(line.metric),
@@ -147,10 +147,10 @@ impl<O: Observer> Simulation<O> {
                 Fib::new(self.node_names.len(), &edges, &routing.ends, self.fib.is_multipath());
             (down, fib)
         });
-        let changed = self.fib.adopt(node, &fib);
+        let changed = self.fib.copy_node_routes(node, &fib);
         if !changed.is_empty() {
             if let Some(routes) = &mut self.recovery.routes {
-                routes.rows.extend(changed.iter().map(|&(column, next)| routes::Row {
+                routes.rows.extend(changed.iter().map(|&(column, next)| routes::RouteRow {
                     at: self.now,
                     protection: None,
                     node,
@@ -158,15 +158,15 @@ impl<O: Observer> Simulation<O> {
                     link: self.fib.links(next).first().copied(),
                 }));
             }
-            self.recovery.timeline.rows.push(Row {
+            self.recovery.timeline.rows.push(TimelineRow {
                 at: self.now,
-                moment: Moment::Rerouted,
+                moment: TimelineEvent::Rerouted,
                 protection: None,
                 link: None,
                 node: Some(node),
             });
         }
-        routing.last = Some((view, fib));
-        self.tell_all(&ProtocolNotice::Routes { node });
+        routing.last_routes = Some((view, fib));
+        self.broadcast_notice(&ProtocolNotice::Routes { node });
     }
 }

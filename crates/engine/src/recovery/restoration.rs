@@ -5,10 +5,10 @@
 //! Resv, RFC 3209 section 2.2), each hop with the link's delay and a node's processing time.
 //! Absent: admission of bandwidth.
 
-use super::protection::State;
-use super::{routes, Moment};
+use super::protection::ProtectionState;
+use super::{routes, TimelineEvent};
 use crate::observer::Observer;
-use crate::route::{Edge, Fib, LOCAL, UNREACHABLE};
+use crate::route::{Edge, Fib, LOCAL_DELIVERY, UNREACHABLE};
 use crate::simulation::Simulation;
 use trunkline_units::{Span, NEVER};
 
@@ -19,8 +19,8 @@ impl<O: Observer> Simulation<O> {
         let (config, egress) = (&guard.config, guard.egress);
         let Some(route) = self.shortest(config.node, egress) else {
             self.recovery.guards[index].route.clear();
-            self.note(index, Moment::NoPath);
-            return self.enter(index, State::Stranded, NEVER);
+            self.note(index, TimelineEvent::NoPath);
+            return self.enter(index, ProtectionState::Stranded, NEVER);
         };
         let hop = |link: &u32| {
             let back = self.recovery.lines[*link as usize].reverse.unwrap_or(*link);
@@ -31,13 +31,13 @@ impl<O: Observer> Simulation<O> {
         let times = route.iter().map(hop).chain([config.compute_ns, processing, config.switch_ns]);
         let ready = times.fold(self.now, Span::saturating_add);
         self.recovery.guards[index].route = route;
-        self.enter(index, State::Switching, ready);
+        self.enter(index, ProtectionState::Switching, ready);
     }
 
     /// Tries again for protections that found no path.
     pub(super) fn retry_restorations(&mut self) {
         for index in 0..self.recovery.guards.len() {
-            if self.recovery.guards[index].state == State::Stranded {
+            if self.recovery.guards[index].state == ProtectionState::Stranded {
                 self.compute_path(index);
             }
         }
@@ -51,7 +51,7 @@ impl<O: Observer> Simulation<O> {
             return false;
         }
         if let Some(routes) = &mut self.recovery.routes {
-            routes.rows.extend(route.iter().map(|&link| routes::Row {
+            routes.rows.extend(route.iter().map(|&link| routes::RouteRow {
                 at: self.now,
                 protection: Some(index as u32),
                 node: self.recovery.lines[link as usize].from,
@@ -73,7 +73,7 @@ impl<O: Observer> Simulation<O> {
 
     /// Links of the shortest path over links that are up.
     fn shortest(&self, from: u32, to: u32) -> Option<Vec<u32>> {
-        let edge = |line: &super::Line| Edge {
+        let edge = |line: &super::RecoveryLink| Edge {
             from: line.from,
             to: line.to,
             metric: line.is_up().then_some(line.metric),
@@ -83,7 +83,7 @@ impl<O: Observer> Simulation<O> {
         let (mut node, mut route) = (from, Vec::new());
         loop {
             match fib.next(node, 0) {
-                LOCAL => return Some(route),
+                LOCAL_DELIVERY => return Some(route),
                 UNREACHABLE => return None,
                 link => {
                     route.push(link);

@@ -5,7 +5,7 @@ use trunkline_units::Time;
 
 /// A route as it is put into use.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Row {
+pub(crate) struct RouteRow {
     pub at: Time,
     /// Protection that restores a path over this link; none = IP routing.
     pub protection: Option<u32>,
@@ -18,11 +18,11 @@ pub(crate) struct Row {
 
 /// Rows in the order they came into use.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Routes {
-    pub rows: Vec<Row>,
+pub(crate) struct RouteLog {
+    pub rows: Vec<RouteRow>,
 }
 
-impl Routes {
+impl RouteLog {
     /// The table; -1 stands for none.
     pub fn table(&self) -> Table {
         let or_none = |value: Option<u32>| value.map_or(-1, i64::from);

@@ -3,10 +3,10 @@
 use crate::tables::Table;
 use trunkline_units::Time;
 
-/// Kinds of moment, in the order of [`MOMENTS`].
+/// Kinds of moment, in the order of [`TIMELINE_EVENT_NAMES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Moment {
+pub enum TimelineEvent {
     /// A link went down.
     Failed,
     /// A node noticed.
@@ -46,7 +46,7 @@ pub enum Moment {
 }
 
 /// Names of the moments in the timeline table, by number.
-pub const MOMENTS: [&str; 18] = [
+pub const TIMELINE_EVENT_NAMES: [&str; 18] = [
     "failed",
     "detected",
     "notified",
@@ -69,9 +69,9 @@ pub const MOMENTS: [&str; 18] = [
 
 /// One row.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Row {
+pub(crate) struct TimelineRow {
     pub at: Time,
-    pub moment: Moment,
+    pub moment: TimelineEvent,
     pub protection: Option<u32>,
     pub link: Option<u32>,
     pub node: Option<u32>,
@@ -80,14 +80,14 @@ pub(crate) struct Row {
 /// Rows in the order they happened.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Timeline {
-    pub rows: Vec<Row>,
+    pub rows: Vec<TimelineRow>,
 }
 
 impl Timeline {
     /// The table; `paths` is the path of each protection.
     pub fn table(&self, paths: &[u32]) -> Table {
         let or_none = |value: Option<u32>| value.map_or(-1, i64::from);
-        let path = |row: &Row| or_none(row.protection.map(|index| paths[index as usize]));
+        let path = |row: &TimelineRow| or_none(row.protection.map(|index| paths[index as usize]));
         Table::new("timeline")
             .ints("time_ns", self.rows.iter().map(|row| row.at as i64))
             .ints("event", self.rows.iter().map(|row| row.moment as i64))
@@ -104,11 +104,11 @@ mod tests {
 
     #[test]
     fn the_first_and_last_moment_stand_at_their_own_index() {
-        assert_eq!(MOMENTS[Moment::Failed as usize], "failed");
-        assert_eq!(MOMENTS[Moment::NoPath as usize], "no-path");
-        assert_eq!(MOMENTS[Moment::Rerouted as usize], "rerouted");
-        assert_eq!(MOMENTS[Moment::Computed as usize], "spf");
-        assert_eq!(MOMENTS[Moment::Relabelled as usize], "ldp-labels");
-        assert_eq!(MOMENTS.len(), Moment::Offered as usize + 1);
+        assert_eq!(TIMELINE_EVENT_NAMES[TimelineEvent::Failed as usize], "failed");
+        assert_eq!(TIMELINE_EVENT_NAMES[TimelineEvent::NoPath as usize], "no-path");
+        assert_eq!(TIMELINE_EVENT_NAMES[TimelineEvent::Rerouted as usize], "rerouted");
+        assert_eq!(TIMELINE_EVENT_NAMES[TimelineEvent::Computed as usize], "spf");
+        assert_eq!(TIMELINE_EVENT_NAMES[TimelineEvent::Relabelled as usize], "ldp-labels");
+        assert_eq!(TIMELINE_EVENT_NAMES.len(), TimelineEvent::Offered as usize + 1);
     }
 }

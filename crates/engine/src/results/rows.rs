@@ -2,12 +2,12 @@
 
 use super::{areas_of, counters_of, in_classes};
 use crate::conditioner::Conditioner;
-use crate::counters::{Delay, Totals};
+use crate::counters::{DelayStatistics, Totals};
 use crate::delay_columns;
 use crate::link::Port;
 use crate::path_account::PathAccount;
 use crate::queue::QueueCounters;
-use crate::simulation::{Agents, AnySimulation};
+use crate::simulation::{AnySimulation, FlowAgents};
 use crate::tables::Table;
 use trunkline_agent::tcp::Counters;
 use trunkline_units::{Time, NEVER};
@@ -29,7 +29,7 @@ impl AnySimulation {
         };
         let goodput =
             flows.clone().map(|flow| (self.goodput_bytes(flow) - before(flow).goodput) as i64);
-        let delays: Vec<&Delay> = self.delays.iter().collect();
+        let delays: Vec<&DelayStatistics> = self.delays.iter().collect();
         let table = Table::new("flows")
             .ints("flow", 0..self.flows.len() as i64)
             .ints("packets_sent", column(|t| t.sent_packets))
@@ -44,7 +44,7 @@ impl AnySimulation {
             .ints("fast_retransmits", of_tcp(|t| t.fast_retransmits))
             .ints("acks_sent", column(|t| t.acks_sent))
             .ints("acks_dropped", column(|t| t.acks_dropped));
-        delay_columns::add(table, &delays, &self.pool)
+        delay_columns::add_delay_columns(table, &delays, &self.pool)
             .ints("reordered", self.delays.iter().map(|d| d.reordered as i64))
             .ints("start_ns", self.flows.iter().map(|plan| plan.start as i64))
             .ints("finished_ns", (0..self.flows.len()).map(|flow| self.finished(flow)))
@@ -56,12 +56,17 @@ impl AnySimulation {
         let paths = &self.tables.paths[..self.tables.paths.len() - 1];
         let none = PathAccount::default();
         let accounts: Vec<Option<&PathAccount>> = (0..paths.len())
-            .map(|path| self.path_accounts.as_ref().and_then(|accounts| accounts.of(path)))
+            .map(|path| {
+                self.path_accounts.as_ref().and_then(|accounts| accounts.account_of_path(path))
+            })
             .collect();
         let counted = |count: fn(&PathAccount) -> u64| {
-            accounts.iter().map(move |its| its.map_or(-1, |account| count(account) as i64))
+            accounts
+                .iter()
+                .map(move |path_account| path_account.map_or(-1, |account| count(account) as i64))
         };
-        let delays: Vec<&Delay> = accounts.iter().map(|its| &its.unwrap_or(&none).delay).collect();
+        let delays: Vec<&DelayStatistics> =
+            accounts.iter().map(|path_account| &path_account.unwrap_or(&none).delay).collect();
         let table = Table::new("paths")
             .ints("path", 0..paths.len() as i64)
             .ints("packets", paths.iter().map(|path| path.packets as i64))
@@ -69,7 +74,7 @@ impl AnySimulation {
             .ints("packets_delivered", counted(|account| account.delay.count))
             .ints("packets_dropped", counted(|account| account.dropped))
             .ints("reordered", counted(|account| account.delay.reordered));
-        delay_columns::add(table, &delays, &self.pool)
+        delay_columns::add_delay_columns(table, &delays, &self.pool)
     }
 
     /// Delays of each flow as a histogram: buckets that hold a packet.
@@ -100,8 +105,8 @@ impl AnySimulation {
 
     fn finished(&self, flow: usize) -> i64 {
         let at: Option<Time> = match self.flows[flow].agents {
-            Agents::Tcp(agent) => self.senders[agent as usize].finished_at(),
-            Agents::Udp(_) | Agents::Transfers(_) | Agents::Control(_) => None,
+            FlowAgents::Tcp(agent) => self.senders[agent as usize].finished_at(),
+            FlowAgents::Udp(_) | FlowAgents::Transfers(_) | FlowAgents::Control(_) => None,
         };
         at.filter(|at| *at != NEVER).map_or(-1, |at| at as i64)
     }
@@ -151,7 +156,7 @@ impl AnySimulation {
     }
 
     pub(super) fn drop_table(&self) -> Table {
-        let keys = || self.drops.rows().map(|its| its.key);
+        let keys = || self.drops.rows().map(|row| row.key);
         Table::new("drops")
             .ints("flow", keys().map(|key| i64::from(key.flow)))
             .ints("reverse", keys().map(|key| i64::from(key.reverse)))
@@ -163,8 +168,8 @@ impl AnySimulation {
             .ints("class", keys().map(|key| i64::from(key.class)))
             .ints("precedence", keys().map(|key| i64::from(key.precedence)))
             .ints("cause", keys().map(|key| key.cause as i64))
-            .ints("packets", self.drops.rows().map(|its| its.packets as i64))
-            .ints("bytes", self.drops.rows().map(|its| its.bytes as i64))
+            .ints("packets", self.drops.rows().map(|row| row.packets as i64))
+            .ints("bytes", self.drops.rows().map(|row| row.bytes as i64))
     }
 
     /// What each meter saw, by colour.

@@ -5,14 +5,14 @@
 //! Differs: label stack words are left out; a node's processing counts with its shorter look-up.
 
 use crate::network::{Flow, Network};
-use crate::route::{Fib, LOCAL, UNREACHABLE};
+use crate::route::{Fib, LOCAL_DELIVERY, UNREACHABLE};
 use crate::simulation::FlowPlan;
 use trunkline_agent::tcp::TcpConfig;
 use trunkline_units::Span;
 
 /// The way of a flow's data packets while nothing fails.
 #[derive(Clone, Debug)]
-pub struct Floor {
+pub struct MinTransferTime {
     /// Rate [bit/s] and header [B] of each link; empty where no route leads.
     links: Vec<(u64, u32)>,
     propagation: Span,
@@ -22,7 +22,7 @@ pub struct Floor {
     opening: Span,
 }
 
-impl Floor {
+impl MinTransferTime {
     /// Follows the paths that the flow is bound to, else the routes.
     pub fn new(
         network: &Network,
@@ -31,18 +31,23 @@ impl Floor {
         fib: &Fib,
         tcp: &TcpConfig,
     ) -> Self {
-        let forth = Way { from: flow.src, to: flow.dst, fec: flow.fec, column: plan.dst_column };
-        let back =
-            Way { from: flow.dst, to: flow.src, fec: flow.fec_reverse, column: plan.src_column };
+        let forth =
+            FlowDirection { from: flow.src, to: flow.dst, fec: flow.fec, column: plan.dst_column };
+        let back = FlowDirection {
+            from: flow.dst,
+            to: flow.src,
+            fec: flow.fec_reverse,
+            column: plan.src_column,
+        };
         let links = forth.links(network, flow.dscp, fib);
         let opening = match tcp.connect {
             true => [&links, &back.links(network, flow.dscp, fib)]
-                .map(|links| alone(network, links, tcp.syn_bytes()))
+                .map(|links| packet_time(network, links, tcp.syn_bytes()))
                 .into_iter()
                 .fold(0, Span::saturating_add),
             false => 0,
         };
-        let processing = processing(network, &links);
+        let processing = min_processing(network, &links);
         let links = links.iter().map(|index| &network.links[*index as usize]);
         Self {
             propagation: links
@@ -57,7 +62,7 @@ impl Floor {
     }
 
     /// Minimum time of a transfer [ns]; 0 where it is not known.
-    pub fn of(&self, bytes: u64) -> Span {
+    pub fn time_for(&self, bytes: u64) -> Span {
         let packets = bytes.div_ceil(self.mss).max(1);
         let first = bytes.min(self.mss) + self.header;
         let last = bytes - (packets - 1) * self.mss + self.header;
@@ -65,11 +70,12 @@ impl Floor {
             let bits = 8 * (u128::from(bytes) + u128::from(*header) * u128::from(packets));
             time_at(bits, *rate)
         };
-        let whole = |link| span(bytes + packets * self.header, link, packets);
-        let slowest = (0..self.links.len()).rev().max_by_key(|index| whole(&self.links[*index]));
+        let transmission_time = |link| span(bytes + packets * self.header, link, packets);
+        let slowest =
+            (0..self.links.len()).rev().max_by_key(|index| transmission_time(&self.links[*index]));
         let Some(slowest) = slowest else { return 0 };
         let each = (0..).zip(&self.links).map(|(index, link)| match index {
-            _ if index == slowest => whole(link),
+            _ if index == slowest => transmission_time(link),
             _ if index < slowest => span(first, link, 1),
             _ => span(last, link, 1),
         });
@@ -83,17 +89,19 @@ fn time_at(bits: u128, rate_bit_s: u64) -> Span {
 }
 
 /// Minimum processing at the nodes between a flow's links.
-fn processing(network: &Network, links: &[u32]) -> Span {
+fn min_processing(network: &Network, links: &[u32]) -> Span {
     let before_last = links.split_last().map_or(&[][..], |(_, rest)| rest);
     let nodes = before_last.iter().map(|link| network.links[*link as usize].to);
     let times = nodes.filter_map(|node| network.nodes[node as usize].processing);
-    let each = times.map(|its| its.fixed_ns + its.ip_lookup_ns.min(its.label_lookup_ns));
+    let each = times.map(|node_times| {
+        node_times.fixed_ns + node_times.ip_lookup_ns.min(node_times.label_lookup_ns)
+    });
     each.fold(0, Span::saturating_add)
 }
 
 /// Time of one packet over links in a row.
-fn alone(network: &Network, links: &[u32], bytes: u16) -> Span {
-    let processing = processing(network, links);
+fn packet_time(network: &Network, links: &[u32], bytes: u16) -> Span {
+    let processing = min_processing(network, links);
     let links = links.iter().map(|index| &network.links[*index as usize]);
     let each = links.map(|link| {
         let bits = 8 * (u128::from(bytes) + u128::from(link.header_bytes));
@@ -103,7 +111,7 @@ fn alone(network: &Network, links: &[u32], bytes: u16) -> Span {
 }
 
 /// One direction of a flow.
-struct Way {
+struct FlowDirection {
     from: u32,
     to: u32,
     fec: u16,
@@ -111,7 +119,7 @@ struct Way {
     column: u32,
 }
 
-impl Way {
+impl FlowDirection {
     /// Its links, in order.
     fn links(&self, network: &Network, dscp: u8, fib: &Fib) -> Vec<u32> {
         let mut links = Vec::new();
@@ -127,7 +135,7 @@ impl Way {
             let path = bound
                 .map(|entry| &network.paths[network.nhlfe[entry.nhlfe as usize].path as usize]);
             match (path.filter(|path| !path.links.is_empty()), fib.next(node, self.column)) {
-                (_, LOCAL) => return links,
+                (_, LOCAL_DELIVERY) => return links,
                 (Some(path), _) => links.extend(&path.links),
                 (None, UNREACHABLE) => return Vec::new(),
                 (None, next) => links.extend(fib.links(next).first()),
@@ -146,8 +154,8 @@ impl Way {
 mod tests {
     use super::*;
 
-    fn floor(links: Vec<(u64, u32)>) -> Floor {
-        Floor { links, propagation: 1_000_000, mss: 1460, header: 40, opening: 0 }
+    fn floor(links: Vec<(u64, u32)>) -> MinTransferTime {
+        MinTransferTime { links, propagation: 1_000_000, mss: 1460, header: 40, opening: 0 }
     }
 
     /// 3000 B are segments of 1460, 1460 and 80 B, packets of 1500, 1500 and 120 B. 10 Mbit/s: 1.2,
@@ -157,13 +165,13 @@ mod tests {
     fn a_train_of_packets_takes_the_slowest_link_and_one_packet_at_the_others() {
         let fast = (100_000_000, 0);
         let links = floor(vec![fast, (10_000_000, 0), fast]);
-        assert_eq!(links.of(3000), 3_625_600);
+        assert_eq!(links.time_for(3000), 3_625_600);
     }
 
     /// 100 B and 40 B of headers and 20 B of the link's: 160 B at 1 Mbit/s, 1.28 ms, and 1 ms.
     #[test]
     fn a_small_transfer_is_one_packet() {
-        assert_eq!(floor(vec![(1_000_000, 20)]).of(100), 2_280_000);
-        assert_eq!(floor(vec![]).of(100), 0);
+        assert_eq!(floor(vec![(1_000_000, 20)]).time_for(100), 2_280_000);
+        assert_eq!(floor(vec![]).time_for(100), 0);
     }
 }

@@ -17,7 +17,7 @@ const SLOWDOWNS: [(&str, f64); 4] = [
 
 /// What a row is about, as the raw tables number it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum RowKind {
     /// All transfers.
     All,
     /// Those of a range of sizes.
@@ -28,8 +28,8 @@ pub enum Kind {
 
 /// Transfers or pages of one row.
 #[derive(Clone, Debug)]
-pub struct Bin {
-    kind: Kind,
+pub struct TransferBin {
+    kind: RowKind,
     /// Largest size [B].
     upper: u64,
     started: u64,
@@ -45,8 +45,8 @@ pub struct Bin {
     slowdowns: Histogram,
 }
 
-impl Bin {
-    fn new(kind: Kind, upper: u64) -> Self {
+impl TransferBin {
+    fn new(kind: RowKind, upper: u64) -> Self {
         Self {
             kind,
             upper,
@@ -74,7 +74,7 @@ impl Bin {
         self.times.add(pool, time);
     }
 
-    fn slow(&mut self, slowdown: f64, pool: &mut Pool) {
+    fn add_slowdown(&mut self, slowdown: f64, pool: &mut Pool) {
         let milli = (1000.0 * slowdown + 0.5) as u64;
         self.slowdown_sum += slowdown;
         self.slowdown_max = self.slowdown_max.max(milli);
@@ -92,7 +92,7 @@ impl Bin {
 
 /// One transfer that was recorded.
 #[derive(Clone, Copy, Debug)]
-struct Row {
+struct TransferRow {
     bytes: u64,
     start: Time,
     finish: Option<Time>,
@@ -101,27 +101,27 @@ struct Row {
 
 /// Measures of one flow's transfers.
 #[derive(Clone, Debug)]
-pub struct Measures {
+pub struct TransferMeasures {
     /// All of them, then by size, then pages if there are any.
-    bins: Vec<Bin>,
+    bins: Vec<TransferBin>,
     record: bool,
-    rows: Vec<Row>,
+    rows: Vec<TransferRow>,
 }
 
-impl Measures {
+impl TransferMeasures {
     /// Nothing measured yet.
     pub fn new(uppers: &[u64], record: bool, pages: bool) -> Self {
-        let mut bins = vec![Bin::new(Kind::All, u64::MAX)];
+        let mut bins = vec![TransferBin::new(RowKind::All, u64::MAX)];
         let sizes = uppers.iter().copied().chain([u64::MAX]);
-        bins.extend(sizes.map(|upper| Bin::new(Kind::Bin, upper)));
+        bins.extend(sizes.map(|upper| TransferBin::new(RowKind::Bin, upper)));
         if pages {
-            bins.push(Bin::new(Kind::Page, u64::MAX));
+            bins.push(TransferBin::new(RowKind::Page, u64::MAX));
         }
         Self { bins, record, rows: Vec::new() }
     }
 
     fn of_size(&self, bytes: u64) -> usize {
-        let fits = |bin: &Bin| bin.kind == Kind::Bin && bytes <= bin.upper;
+        let fits = |bin: &TransferBin| bin.kind == RowKind::Bin && bytes <= bin.upper;
         self.bins.iter().position(fits).unwrap_or(0)
     }
 
@@ -131,7 +131,7 @@ impl Measures {
         self.bins[0].started += 1;
         self.bins[bin].started += 1;
         if self.record {
-            self.rows.push(Row { bytes, start: now, finish: None, floor });
+            self.rows.push(TransferRow { bytes, start: now, finish: None, floor });
         }
         self.rows.len() as u32
     }
@@ -142,7 +142,7 @@ impl Measures {
         for bin in [0, bin] {
             self.bins[bin].finish(bytes, 1, time, pool);
             if floor > 0 {
-                self.bins[bin].slow(time as f64 / floor as f64, pool);
+                self.bins[bin].add_slowdown(time as f64 / floor as f64, pool);
             }
         }
         if let Some(row) = (number as usize).checked_sub(1).and_then(|at| self.rows.get_mut(at)) {
@@ -152,12 +152,15 @@ impl Measures {
 
     /// A page is asked for.
     pub fn start_page(&mut self) {
-        self.bins.iter_mut().filter(|bin| bin.kind == Kind::Page).for_each(|bin| bin.started += 1);
+        self.bins
+            .iter_mut()
+            .filter(|bin| bin.kind == RowKind::Page)
+            .for_each(|bin| bin.started += 1);
     }
 
     /// A page is complete.
     pub fn finish_page(&mut self, bytes: u64, objects: u64, time: Span, pool: &mut Pool) {
-        let pages = self.bins.iter_mut().filter(|bin| bin.kind == Kind::Page);
+        let pages = self.bins.iter_mut().filter(|bin| bin.kind == RowKind::Page);
         pages.for_each(|bin| bin.finish(bytes, objects, time, pool));
     }
 
@@ -169,12 +172,12 @@ impl Measures {
 }
 
 /// The tables of all flows, each with its number.
-pub fn tables(all: &[(u32, &Measures)], pool: &Pool) -> Vec<Table> {
-    vec![rows(all), completions(all, pool), buckets(all, pool)]
+pub fn tables(all: &[(u32, &TransferMeasures)], pool: &Pool) -> Vec<Table> {
+    vec![transfer_table(all), completion_table(all, pool), completion_histogram_table(all, pool)]
 }
 
 /// What viewers met since they began, of each flow with its end.
-pub fn viewings<'a>(videos: impl Iterator<Item = (u32, &'a Video, Time)>) -> Table {
+pub fn viewing_table<'a>(videos: impl Iterator<Item = (u32, &'a Video, Time)>) -> Table {
     let rows: Vec<_> = videos
         .flat_map(|(flow, video, end)| video.viewings(end).map(move |viewing| (flow, viewing)))
         .collect();
@@ -189,17 +192,19 @@ pub fn viewings<'a>(videos: impl Iterator<Item = (u32, &'a Video, Time)>) -> Tab
     Table::new("videos")
         .ints("flow", rows.iter().map(|(flow, _)| i64::from(*flow)))
         .ints("player", numbers)
-        .ints("began_ns", column(|its| its.began.map_or(-1, |at| at as i64)))
-        .ints("start_up_ns", column(|its| its.start_up.map_or(-1, |span| span as i64)))
-        .ints("stalls", column(|its| its.stalls as i64))
-        .ints("stalled_ns", column(|its| its.stalled as i64))
-        .ints("chunks", column(|its| its.chunks as i64))
-        .ints("rates_bit_s", column(|its| its.rates as i64))
-        .ints("switches", column(|its| its.switches as i64))
+        .ints("began_ns", column(|viewing| viewing.began.map_or(-1, |at| at as i64)))
+        .ints("start_up_ns", column(|viewing| viewing.start_up.map_or(-1, |span| span as i64)))
+        .ints("stalls", column(|viewing| viewing.stalls as i64))
+        .ints("stalled_ns", column(|viewing| viewing.stalled as i64))
+        .ints("chunks", column(|viewing| viewing.chunks as i64))
+        .ints("rates_bit_s", column(|viewing| viewing.rates as i64))
+        .ints("switches", column(|viewing| viewing.switches as i64))
 }
 
-fn rows(all: &[(u32, &Measures)]) -> Table {
-    let rows = || all.iter().flat_map(|(flow, its)| its.rows.iter().map(move |row| (*flow, row)));
+fn transfer_table(all: &[(u32, &TransferMeasures)]) -> Table {
+    let rows = || {
+        all.iter().flat_map(|(flow, measures)| measures.rows.iter().map(move |row| (*flow, row)))
+    };
     Table::new("transfers")
         .ints("flow", rows().map(|(flow, _)| i64::from(flow)))
         .ints("size_bytes", rows().map(|(_, row)| row.bytes as i64))
@@ -208,9 +213,11 @@ fn rows(all: &[(u32, &Measures)]) -> Table {
         .ints("floor_ns", rows().map(|(_, row)| row.floor as i64))
 }
 
-fn completions(all: &[(u32, &Measures)], pool: &Pool) -> Table {
-    let bins = || all.iter().flat_map(|(flow, its)| its.bins.iter().map(move |bin| (*flow, bin)));
-    let any = |value: u64, bin: &Bin| if bin.finished > 0 { value as i64 } else { -1 };
+fn completion_table(all: &[(u32, &TransferMeasures)], pool: &Pool) -> Table {
+    let bins = || {
+        all.iter().flat_map(|(flow, measures)| measures.bins.iter().map(move |bin| (*flow, bin)))
+    };
+    let any = |value: u64, bin: &TransferBin| if bin.finished > 0 { value as i64 } else { -1 };
     let mut table = Table::new("completions")
         .ints("flow", bins().map(|(flow, _)| i64::from(flow)))
         .ints("kind", bins().map(|(_, bin)| bin.kind as i64))
@@ -224,17 +231,18 @@ fn completions(all: &[(u32, &Measures)], pool: &Pool) -> Table {
         .ints("fct_max_ns", bins().map(|(_, bin)| any(bin.max, bin)));
     for (name, share) in QUANTILES {
         // A bucket's upper end may exceed the greatest value met.
-        let quantile = |bin: &Bin| bin.times.quantile(pool, share).map(|at| at.min(bin.max));
+        let quantile =
+            |bin: &TransferBin| bin.times.quantile(pool, share).map(|at| at.min(bin.max));
         table = table.ints(name, bins().map(|(_, bin)| any(quantile(bin).unwrap_or(0), bin)));
     }
-    let slow = |bin: &Bin| bin.slowdown_sum / bin.finished as f64;
-    let known = |bin: &Bin| bin.slowdown_sum > 0.0;
+    let slow = |bin: &TransferBin| bin.slowdown_sum / bin.finished as f64;
+    let known = |bin: &TransferBin| bin.slowdown_sum > 0.0;
     table = table.floats(
         "slowdown_mean",
         bins().map(|(_, bin)| if known(bin) { slow(bin) } else { f64::NAN }),
     );
     for (name, share) in SLOWDOWNS {
-        let quantile = |bin: &Bin| bin.slowdowns.quantile(pool, share);
+        let quantile = |bin: &TransferBin| bin.slowdowns.quantile(pool, share);
         let quantiles = bins()
             .map(|(_, bin)| quantile(bin).map_or(-1, |milli| milli.min(bin.slowdown_max) as i64));
         table = table.ints(name, quantiles);
@@ -243,7 +251,7 @@ fn completions(all: &[(u32, &Measures)], pool: &Pool) -> Table {
 }
 
 /// Completion times as histograms: buckets that hold one.
-fn buckets(all: &[(u32, &Measures)], pool: &Pool) -> Table {
+fn completion_histogram_table(all: &[(u32, &TransferMeasures)], pool: &Pool) -> Table {
     let mut rows: Vec<[i64; 5]> = Vec::new();
     for (flow, measures) in all {
         for bin in &measures.bins {

@@ -14,7 +14,7 @@ use crate::histogram::Pool;
 use crate::network::{Agent, Network};
 use crate::observer::Observer;
 use crate::route::Fib;
-use crate::simulation::{Agents, AnySimulation, FlowPlan, Simulation};
+use crate::simulation::{AnySimulation, FlowAgents, FlowPlan, Simulation};
 use crate::tables::Table;
 use trunkline_agent::tcp::{Counters, Receiver, Sender};
 use trunkline_agent::workload::Request;
@@ -32,14 +32,14 @@ struct Connection {
     complete: bool,
     open: bool,
     /// Its packets in the network, both ways.
-    inside: u32,
+    packets_inside: u32,
     /// Of the order of its data packets: one past the highest that has arrived.
     next_seq: u32,
     /// Number it is recorded by.
     number: u32,
     /// Whose it is, and of a request: what is asked for [B].
     user: u32,
-    wanted: u64,
+    requested_bytes: u64,
 }
 
 /// All workloads and their connections.
@@ -52,7 +52,7 @@ pub(crate) struct Workloads {
     vacated: Vec<u32>,
     /// Index of the first connection's sender and receiver.
     first_agent: u32,
-    asked: Vec<Request>,
+    requests_buffer: Vec<Request>,
 }
 
 impl Workloads {
@@ -61,18 +61,26 @@ impl Workloads {
     pub fn new(network: &Network, plans: &[FlowPlan], fib: &Fib, seed: u64, agents: u32) -> Self {
         let mut all = Vec::new();
         let mut index_of = vec![0; network.flows.len()];
-        for (flow, its) in network.flows.iter().enumerate() {
-            if its.transfers.is_some() {
+        for (flow, flow_config) in network.flows.iter().enumerate() {
+            if flow_config.transfers.is_some() {
                 index_of[flow] = all.len() as u32;
                 all.push(flow);
             }
         }
         let run = (network.run.duration_ns, seed);
         let of_flow = |flow: usize| {
-            let its = &network.flows[flow];
-            let Agent::Tcp(tcp) = &*its.agent else { return None };
-            let floor = floor::Floor::new(network, its, &plans[flow], fib, tcp);
-            Workload::new(flow as u32, its, tcp.clone(), floor, &plans[flow], run, &index_of)
+            let flow_config = &network.flows[flow];
+            let Agent::Tcp(tcp) = &*flow_config.agent else { return None };
+            let floor = floor::MinTransferTime::new(network, flow_config, &plans[flow], fib, tcp);
+            Workload::new(
+                flow as u32,
+                flow_config,
+                tcp.clone(),
+                floor,
+                &plans[flow],
+                run,
+                &index_of,
+            )
         };
         let mut all: Vec<Workload> = all.into_iter().filter_map(of_flow).collect();
         for index in 0..all.len() {
@@ -98,16 +106,16 @@ impl Workloads {
     /// A packet of a connection enters the network.
     #[inline]
     pub fn enter(&mut self, connection: u32) {
-        self.connections[connection as usize].inside += 1;
+        self.connections[connection as usize].packets_inside += 1;
     }
 
     /// A packet of a connection is lost on its way.
     #[cold]
-    pub fn leave_early(&mut self, connection: u32, senders: &[Sender]) {
-        let its = &mut self.connections[connection as usize];
-        its.inside -= 1;
+    pub fn count_lost_packet(&mut self, connection: u32, senders: &[Sender]) {
+        let connection_state = &mut self.connections[connection as usize];
+        connection_state.packets_inside -= 1;
         let agent = (self.first_agent + connection) as usize;
-        if its.inside == 0 && senders[agent].finished_at().is_some() {
+        if connection_state.packets_inside == 0 && senders[agent].finished_at().is_some() {
             // Whoever caused this may still be at it: it is freed when the next one is opened.
             self.vacated.push(connection);
         }
@@ -120,13 +128,14 @@ impl Workloads {
 
     /// Transfers, and their measures.
     pub fn tables(&self, pool: &Pool, now: Time) -> Vec<Table> {
-        let all: Vec<_> = self.all.iter().map(|its| (its.flow, &its.measures)).collect();
+        let all: Vec<_> =
+            self.all.iter().map(|workload| (workload.flow, &workload.measures)).collect();
         let mut tables = measures::tables(&all, pool);
-        let players = self.all.iter().filter_map(|its| match &its.opener {
-            Opener::Video { players, .. } => Some((its.flow, players, now.min(its.stop))),
+        let players = self.all.iter().filter_map(|workload| match &workload.opener {
+            Opener::Video { players, .. } => Some((workload.flow, players, now.min(workload.stop))),
             _ => None,
         });
-        tables.push(measures::viewings(players));
+        tables.push(measures::viewing_table(players));
         tables
     }
 }
@@ -136,23 +145,23 @@ impl<O: Observer> Simulation<O> {
     #[cold]
     pub(crate) fn wake_workload(&mut self, workload: u32) {
         while self.workloads.next_at(workload) <= self.now {
-            let its = &mut self.workloads.all[workload as usize];
-            match &mut its.opener {
+            let workload_state = &mut self.workloads.all[workload as usize];
+            match &mut workload_state.opener {
                 Opener::Arrivals(source) => {
                     let bytes = source.take();
                     self.open(workload, bytes, 0, 0);
                 }
                 Opener::Pages { users, .. } => {
-                    let mut asked = std::mem::take(&mut self.workloads.asked);
-                    if users.on_timer(self.now, &mut asked) {
-                        its.measures.start_page();
+                    let mut requests = std::mem::take(&mut self.workloads.requests_buffer);
+                    if users.on_timer(self.now, &mut requests) {
+                        workload_state.measures.start_page();
                     }
-                    self.ask(workload, asked);
+                    self.send_requests(workload, requests);
                 }
                 Opener::Video { players, .. } => {
-                    let mut asked = std::mem::take(&mut self.workloads.asked);
-                    asked.extend(players.on_timer(self.now));
-                    self.ask(workload, asked);
+                    let mut requests = std::mem::take(&mut self.workloads.requests_buffer);
+                    requests.extend(players.on_timer(self.now));
+                    self.send_requests(workload, requests);
                 }
                 Opener::Requests { .. } => return,
             }
@@ -161,43 +170,44 @@ impl<O: Observer> Simulation<O> {
     }
 
     fn arm_workload(&mut self, workload: u32) {
-        let its = &self.workloads.all[workload as usize];
-        let (next, source) = (its.next_at(), self.sources.senders + its.flow);
+        let workload_state = &self.workloads.all[workload as usize];
+        let (next, source) = (workload_state.next_at(), self.sources.senders + workload_state.flow);
         if next < self.calendar.due(source) {
             self.calendar.schedule(source, next);
         }
     }
 
     /// Sends the requests of users or players; those who have stopped ask for nothing more.
-    fn ask(&mut self, workload: u32, mut asked: Vec<Request>) {
+    fn send_requests(&mut self, workload: u32, mut user_requests: Vec<Request>) {
         if self.now >= self.workloads.all[workload as usize].stop {
-            asked.clear();
+            user_requests.clear();
         }
         if let Opener::Pages { requests, request_bytes, .. }
         | Opener::Video { requests, request_bytes, .. } =
             self.workloads.all[workload as usize].opener
         {
-            for Request { user, bytes } in asked.drain(..) {
+            for Request { user, bytes } in user_requests.drain(..) {
                 self.open(requests, request_bytes, user, bytes);
             }
         }
-        self.workloads.asked = asked;
+        self.workloads.requests_buffer = user_requests;
     }
 
     /// Opens a connection for a transfer, and sends what it may send at once.
-    fn open(&mut self, workload: u32, bytes: u64, user: u32, wanted: u64) {
+    fn open(&mut self, workload: u32, bytes: u64, user: u32, requested_bytes: u64) {
         for connection in std::mem::take(&mut self.workloads.vacated) {
             self.settle(connection);
         }
-        let slot = self.slot(workload, bytes);
-        let its = &mut self.workloads.all[workload as usize];
-        its.open += 1;
-        let number = its.measures.start(bytes, self.now, its.floor.of(bytes));
-        let flow = its.flow;
+        let slot = self.take_connection_slot(workload, bytes);
+        let workload_state = &mut self.workloads.all[workload as usize];
+        workload_state.open += 1;
+        let number =
+            workload_state.measures.start(bytes, self.now, workload_state.floor.time_for(bytes));
+        let flow = workload_state.flow;
         let agent = self.workloads.first_agent + slot;
         let wake = self.sources.receivers + self.flows.len() as u32 + 2 * slot;
         let plan = FlowPlan {
-            agents: Agents::Tcp(agent),
+            agents: FlowAgents::Tcp(agent),
             start: self.now,
             stop: NEVER,
             connection: slot,
@@ -212,24 +222,25 @@ impl<O: Observer> Simulation<O> {
             started: self.now,
             complete: false,
             open: true,
-            inside: 0,
+            packets_inside: 0,
             next_seq: 0,
             number,
             user,
-            wanted,
+            requested_bytes,
         };
         if plan.connects() {
             return self.connect(flow, &plan, agent);
         }
         self.senders[agent as usize].start(self.now);
-        self.pump(flow, &plan, agent);
+        self.send_allowed_segments(flow, &plan, agent);
     }
 
     /// A free number with a new sender and receiver.
-    fn slot(&mut self, workload: u32, bytes: u64) -> u32 {
-        let its = &mut self.workloads.all[workload as usize];
-        its.tcp.size_bytes = Some(bytes);
-        let (sender, receiver) = (Sender::new(&its.tcp), Receiver::new(&its.tcp));
+    fn take_connection_slot(&mut self, workload: u32, bytes: u64) -> u32 {
+        let workload_state = &mut self.workloads.all[workload as usize];
+        workload_state.tcp.size_bytes = Some(bytes);
+        let (sender, receiver) =
+            (Sender::new(&workload_state.tcp), Receiver::new(&workload_state.tcp));
         if let Some(slot) = self.workloads.free.pop() {
             let agent = (self.workloads.first_agent + slot) as usize;
             (self.senders[agent], self.receivers[agent]) = (sender, receiver);
@@ -238,7 +249,7 @@ impl<O: Observer> Simulation<O> {
         let slot = self.workloads.connections.len() as u32;
         self.senders.push(sender);
         self.receivers.push(receiver);
-        let plan = self.flows[its.flow as usize];
+        let plan = self.flows[workload_state.flow as usize];
         self.workloads.connections.push(Connection {
             plan,
             workload,
@@ -246,11 +257,11 @@ impl<O: Observer> Simulation<O> {
             started: 0,
             complete: false,
             open: false,
-            inside: 0,
+            packets_inside: 0,
             next_seq: 0,
             number: 0,
             user: 0,
-            wanted: 0,
+            requested_bytes: 0,
         });
         self.calendar.grow(2);
         slot
@@ -259,67 +270,78 @@ impl<O: Observer> Simulation<O> {
     /// Who gets a data packet of a connection that has arrived.
     #[inline(never)]
     pub(crate) fn plan_for_data(&mut self, connection: u32) -> FlowPlan {
-        let its = &mut self.workloads.connections[connection as usize];
-        its.inside -= 1;
+        let connection_state = &mut self.workloads.connections[connection as usize];
+        connection_state.packets_inside -= 1;
         // Order is that of the connection; delays are those of the flow.
-        let flow = self.workloads.all[its.workload as usize].flow;
-        self.delays[flow as usize].next_seq = its.next_seq;
-        its.plan
+        let flow = self.workloads.all[connection_state.workload as usize].flow;
+        self.delays[flow as usize].next_seq = connection_state.next_seq;
+        connection_state.plan
     }
 
     /// Who gets an acknowledgement of a connection that has arrived.
     #[inline(never)]
     pub(crate) fn plan_for_ack(&mut self, connection: u32) -> FlowPlan {
-        let its = &mut self.workloads.connections[connection as usize];
-        its.inside -= 1;
-        its.plan
+        let connection_state = &mut self.workloads.connections[connection as usize];
+        connection_state.packets_inside -= 1;
+        connection_state.plan
     }
 
     /// A receiver has dealt with a data packet.
     #[inline(never)]
     pub(crate) fn received(&mut self, connection: u32) {
-        let its = &mut self.workloads.connections[connection as usize];
-        let workload = &mut self.workloads.all[its.workload as usize];
-        its.next_seq = self.delays[workload.flow as usize].next_seq;
+        let connection_state = &mut self.workloads.connections[connection as usize];
+        let workload = &mut self.workloads.all[connection_state.workload as usize];
+        connection_state.next_seq = self.delays[workload.flow as usize].next_seq;
         let agent = (self.workloads.first_agent + connection) as usize;
-        if !its.complete && self.receivers[agent].goodput_bytes() >= its.bytes {
-            its.complete = true;
-            let its = *its;
-            if its.started >= self.at_warm_up.at {
-                let (time, floor) = (self.now - its.started, workload.floor.of(its.bytes));
-                workload.measures.finish(its.bytes, its.number, time, floor, &mut self.pool);
+        if !connection_state.complete
+            && self.receivers[agent].goodput_bytes() >= connection_state.bytes
+        {
+            connection_state.complete = true;
+            let connection_state = *connection_state;
+            if connection_state.started >= self.at_warm_up.at {
+                let (time, floor) = (
+                    self.now - connection_state.started,
+                    workload.floor.time_for(connection_state.bytes),
+                );
+                workload.measures.finish(
+                    connection_state.bytes,
+                    connection_state.number,
+                    time,
+                    floor,
+                    &mut self.pool,
+                );
             }
-            self.complete(&its);
+            self.complete(&connection_state);
         }
         self.settle(connection);
     }
 
     /// What a complete transfer leads to.
-    fn complete(&mut self, its: &Connection) {
-        let workload = &mut self.workloads.all[its.workload as usize];
+    fn complete(&mut self, connection: &Connection) {
+        let workload = &mut self.workloads.all[connection.workload as usize];
         let stop = workload.stop;
         match &mut workload.opener {
             Opener::Arrivals(_) => {}
             Opener::Requests { of } => {
                 let of = *of;
-                self.open(of, its.wanted, its.user, 0);
+                self.open(of, connection.requested_bytes, connection.user, 0);
             }
             // A film ends with its flow: what comes later is not watched.
             Opener::Video { .. } if self.now >= stop => {}
             Opener::Video { players, .. } => {
-                players.on_object(its.user, self.now);
-                self.arm_workload(its.workload);
+                players.on_object(connection.user, self.now);
+                self.arm_workload(connection.workload);
             }
             Opener::Pages { users, .. } => {
-                let mut asked = std::mem::take(&mut self.workloads.asked);
-                let done = users.on_object(its.user, self.now, &mut asked);
-                let measures = &mut self.workloads.all[its.workload as usize].measures;
+                let mut requests = std::mem::take(&mut self.workloads.requests_buffer);
+                let done = users.on_object(connection.user, self.now, &mut requests);
+                let measures = &mut self.workloads.all[connection.workload as usize].measures;
                 if let Some(done) = done.filter(|page| page.started >= self.at_warm_up.at) {
                     let time = self.now - done.started;
                     measures.finish_page(done.bytes, done.objects, time, &mut self.pool);
                 }
-                self.ask(its.workload, asked);
-                self.arm_workload(its.workload);
+                self.send_requests(connection.workload, requests);
+                self.arm_workload(connection.workload);
             }
         }
     }
@@ -327,17 +349,20 @@ impl<O: Observer> Simulation<O> {
     /// Frees a connection that is over.
     #[inline(never)]
     pub(crate) fn settle(&mut self, connection: u32) {
-        let its = &self.workloads.connections[connection as usize];
+        let connection_state = &self.workloads.connections[connection as usize];
         let agent = (self.workloads.first_agent + connection) as usize;
-        if !its.open || its.inside > 0 || !self.is_over(agent as u32) {
+        if !connection_state.open
+            || connection_state.packets_inside > 0
+            || !self.is_connection_over(agent as u32)
+        {
             return;
         }
-        let its = &mut self.workloads.connections[connection as usize];
-        its.open = false;
-        let wakes = its.plan.wakes;
-        let workload = &mut self.workloads.all[its.workload as usize];
+        let connection_state = &mut self.workloads.connections[connection as usize];
+        connection_state.open = false;
+        let wakes = connection_state.plan.wakes;
+        let workload = &mut self.workloads.all[connection_state.workload as usize];
         workload.open -= 1;
-        workload.closed_bytes += its.bytes;
+        workload.closed_bytes += connection_state.bytes;
         add(&mut workload.closed, self.senders[agent].counters());
         self.workloads.free.push(connection);
         wakes.into_iter().for_each(|source| self.calendar.cancel(source));
@@ -350,9 +375,9 @@ impl<O: Observer> Simulation<O> {
         let connection = &self.workloads.connections[(number / 2) as usize];
         let flow = self.workloads.all[connection.workload as usize].flow;
         if number % 2 == 0 {
-            self.time_sender(flow, &plan, self.workloads.first_agent + number / 2);
+            self.serve_sender_timer(flow, &plan, self.workloads.first_agent + number / 2);
         } else {
-            self.time_receiver(flow, &plan);
+            self.serve_receiver_timer(flow, &plan);
         }
     }
 }
@@ -367,7 +392,7 @@ impl AnySimulation {
     fn agents_of(&self, workload: u32) -> impl Iterator<Item = usize> + '_ {
         let first = self.workloads.first_agent as usize;
         let all = self.workloads.connections.iter().enumerate();
-        all.filter(move |(_, its)| its.open && its.workload == workload)
+        all.filter(move |(_, connection)| connection.open && connection.workload == workload)
             .map(move |(slot, _)| first + slot)
     }
 

@@ -1,7 +1,7 @@
 //! One flow of transfers: what opens them, and what is kept of those that are over.
 
-use super::floor::Floor;
-use super::measures::Measures;
+use super::floor::MinTransferTime;
+use super::measures::TransferMeasures;
 use crate::network::{Flow, Opened};
 use crate::simulation::FlowPlan;
 use trunkline_agent::tcp::{Counters, TcpConfig};
@@ -31,8 +31,8 @@ pub struct Workload {
     /// Parameters of each connection, their size apart.
     pub tcp: TcpConfig,
     pub opener: Opener,
-    pub measures: Measures,
-    pub floor: Floor,
+    pub measures: TransferMeasures,
+    pub floor: MinTransferTime,
     /// Connections that are open.
     pub open: u64,
     /// Application bytes and counters of those that are closed.
@@ -46,7 +46,7 @@ impl Workload {
         index: u32,
         flow: &Flow,
         tcp: TcpConfig,
-        floor: Floor,
+        floor: MinTransferTime,
         plan: &FlowPlan,
         (duration, seed): (Time, u64),
         index_of: &[u32],
@@ -83,7 +83,7 @@ impl Workload {
             stop: plan.stop,
             tcp,
             opener,
-            measures: Measures::new(&transfers.bins_bytes, transfers.record, pages),
+            measures: TransferMeasures::new(&transfers.bins_bytes, transfers.record, pages),
             floor,
             open: 0,
             closed_bytes: 0,

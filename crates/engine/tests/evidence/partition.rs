@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering};
 use trunkline_agent::tcp::Variant;
 use trunkline_engine::network::{Agent, Measure};
-use trunkline_engine::{run_cut, run_on, RunError, Table};
+use trunkline_engine::{run_cut, run_on_threads, RunError, Table};
 
 const NEVER: &(dyn Fn() -> bool + Sync) = &|| false;
 
@@ -36,7 +36,7 @@ proptest! {
         for link in &mut lab.network.links {
             link.delay_ns += MS; // so that windows are few
         }
-        let whole = run_on(&lab.network, 3, 1, NEVER).expect("the run ends");
+        let whole = run_on_threads(&lab.network, 3, 1, NEVER).expect("the run ends");
         let cut = run_cut(&lab.network, 3, &regions, NEVER).expect("the run ends");
         prop_assert!(bits(whole).bits(&[]) == bits(cut).bits(&[]));
     }
@@ -59,7 +59,7 @@ fn the_number_of_threads_changes_nothing() {
     let lab = long_row();
     let whole = lab.run(7);
     for threads in [1, 2, 3, 8] {
-        let tables = run_on(&lab.network, 7, threads, NEVER).expect("the run ends");
+        let tables = run_on_threads(&lab.network, 7, threads, NEVER).expect("the run ends");
         assert!(whole.bits(&[]) == bits(tables).bits(&[]), "{threads} threads");
     }
 }
@@ -70,8 +70,8 @@ fn a_trace_is_the_same_on_any_number_of_threads() {
     let mut lab = long_row();
     lab.network.run.trace = true;
     lab.lasting(SECOND / 10, SECOND / 4);
-    let [one, two] =
-        [1, 2].map(|threads| run_on(&lab.network, 7, threads, NEVER).expect("the run ends"));
+    let [one, two] = [1, 2]
+        .map(|threads| run_on_threads(&lab.network, 7, threads, NEVER).expect("the run ends"));
     assert!(bits(one).bits(&[]) == bits(two).bits(&[]));
 }
 

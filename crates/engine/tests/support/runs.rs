@@ -1,7 +1,7 @@
 //! Runs, and their results by table and column.
 
 use super::{Interval, Lab};
-use trunkline_engine::observer::{Event, Line};
+use trunkline_engine::observer::{Event, TraceLine};
 use trunkline_engine::{Column, RunError, Table};
 use trunkline_packet::{Cause, Packet};
 
@@ -11,7 +11,7 @@ use trunkline_packet::{Cause, Packet};
 pub struct Outcome {
     pub tables: Vec<Table>,
     /// Every packet's events, where asked for.
-    pub lines: Vec<Line>,
+    pub lines: Vec<TraceLine>,
 }
 
 impl Lab {

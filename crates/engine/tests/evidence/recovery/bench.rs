@@ -91,7 +91,7 @@ impl Bench {
 /// Times of one kind of event for the protections, in order.
 pub fn times(outcome: &Outcome, event: &str) -> Vec<u64> {
     let table = outcome.table("timeline");
-    let number = trunkline_engine::MOMENTS.iter().position(|name| *name == event);
+    let number = trunkline_engine::TIMELINE_EVENT_NAMES.iter().position(|name| *name == event);
     let number = number.expect("an event of the timeline") as i64;
     let rows = table.int("event").iter().zip(table.int("protection")).zip(table.int("time_ns"));
     rows.filter(|((&row, &protection), _)| row == number && protection >= 0)

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use trunkline_agent::tcp::Variant;
 use trunkline_engine::network::recovery::{Detection, Outages, ProtectionKind, Rerouting, Switch};
 use trunkline_engine::network::{Agent, PortConfig};
-use trunkline_engine::{run_cut, run_on};
+use trunkline_engine::{run_cut, run_on_threads};
 use trunkline_port::aqm::{AqmConfig, RedConfig, Spacing, Unit};
 
 fn any_port() -> impl Strategy<Value = PortConfig> {
@@ -150,7 +150,7 @@ proptest! {
     ) {
         let mut bench = build(&plan);
         bench.lab.network.run.trace = trace;
-        let whole = run_on(&bench.lab.network, plan.seed, 1, &|| false).expect("the run ends");
+        let whole = run_on_threads(&bench.lab.network, plan.seed, 1, &|| false).expect("the run ends");
         let cut = run_cut(&bench.lab.network, plan.seed, &regions, &|| false);
         let [whole, cut] = [whole, cut.expect("the run ends")].map(|tables| {
             Outcome { tables, lines: vec![] }.bits(&[])

@@ -43,7 +43,8 @@ fn packets_are_lost_until_the_routers_next_to_the_failure_have_new_routes() {
     assert_eq!(outcome.drops(Cause::LinkDown), 55);
     assert_eq!(outcome.flow(flow, "packets_dropped") as i64, 58);
     let table = outcome.table("timeline");
-    let rerouted = trunkline_engine::MOMENTS.iter().position(|name| *name == "rerouted");
+    let rerouted =
+        trunkline_engine::TIMELINE_EVENT_NAMES.iter().position(|name| *name == "rerouted");
     let rows = table.int("event").iter().zip(table.int("node")).zip(table.int("time_ns"));
     let at = |node: u32| -> Vec<i64> {
         rows.clone()
