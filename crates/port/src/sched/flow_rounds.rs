@@ -170,7 +170,7 @@ mod tests {
             {
                 let mut rounds = FlowRounds::new(3, quantum, true);
                 let mut waiting = [1, 50, 0];
-                let mut send = |waiting: &mut [u32; 3], rounds: &mut FlowRounds| {
+                let send = |waiting: &mut [u32; 3], rounds: &mut FlowRounds| {
                     let flow =
                         rounds.choose(|flow| waiting[usize::from(flow)] == 0, |_| 1).unwrap();
                     waiting[usize::from(flow)] -= 1;
