@@ -5,7 +5,7 @@
 //! `random` are arguments, segments are returned by value, and an agent's only claim on the
 //! future is the one instant its `timer()` names.
 
-mod ring;
+mod seq_set;
 pub mod tcp;
 pub mod udp;
 pub mod workload;

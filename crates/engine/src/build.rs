@@ -6,18 +6,18 @@ mod port;
 
 pub(crate) use check::check_indices;
 
-use crate::ahead::EventFreeHops;
 use crate::calendar::Calendar;
 use crate::control::Control;
 use crate::counters::{DelayStatistics, Drops, Totals};
+use crate::event_free_hops::EventFreeHops;
 use crate::histogram::Pool;
 use crate::link::Link;
-use crate::lookahead::PrefetchPipeline;
 use crate::mpls::Tables;
 use crate::network::{Agent, Measure, Network};
 use crate::observer::Observer;
 use crate::partition::Region;
 use crate::path_account::PathAccounts;
+use crate::prefetch::PrefetchPipeline;
 use crate::probe::ProbeSampler;
 use crate::recovery::Recovery;
 use crate::route::{Edge, Fib};

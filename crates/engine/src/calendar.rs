@@ -9,10 +9,10 @@
 //! A block goes to the first wheel when the clock enters the one before it, so that an event is
 //! touched twice, wherever it is, and no heap is needed.
 
-mod marks;
+mod occupied_slots;
 
-use marks::OccupiedSlots;
-use trunkline_units::{fetch, Span, Time, NEVER};
+use occupied_slots::OccupiedSlots;
+use trunkline_units::{prefetch, Span, Time, NEVER};
 
 /// Index of an event source.
 pub type Source = u32;
@@ -205,7 +205,7 @@ impl Calendar {
     /// Asks the processor to fetch the entry of a source.
     #[inline(always)]
     pub fn fetch(&self, source: Source) {
-        fetch::element(&self.entries, source);
+        prefetch::element(&self.entries, source);
     }
 
     /// Enters an event in its bucket's list.

@@ -1,10 +1,10 @@
 //! A class of a port: its queue, or its queues by flow, and its counters.
 
-use crate::area::TimeIntegral;
 use crate::dual_queue::DualQueue;
 use crate::flow_queue::FlowQueues;
 use crate::queue::{QueueCounters, QueueDecision, QueueGate, WaitingPacket};
 use crate::ring::Ring;
+use crate::time_integral::TimeIntegral;
 use trunkline_packet::Packet;
 use trunkline_port::aqm::{Arrival, HeadPacket, QueueBacklog};
 use trunkline_units::Time;

@@ -1,6 +1,6 @@
 //! A port with classes: a queue for each, and a scheduler that chooses which sends next.
 
-mod cut;
+mod failure;
 
 use crate::class_queue::ClassQueue;
 use crate::classifier::{Assignment, Classifier};

@@ -5,19 +5,19 @@
 //! departures. A **classful** port lets later packets overtake, so the end of each transmission
 //! is an event of its own.
 
-mod ahead;
-mod cut;
-mod look;
+mod event_free;
+mod failure;
+mod inspection;
 mod plain;
 
-pub use cut::LostPacket;
+pub use failure::LostPacket;
 
-use crate::area::TimeIntegral;
 use crate::classful::ClassfulPort;
 use crate::conditioner::Conditioner;
 use crate::network::Scripted;
 use crate::queue::{QueueCounters, QueueDecision, QueueGate};
 use crate::ring::Ring;
+use crate::time_integral::TimeIntegral;
 use trunkline_packet::{flag, Packet, PacketId};
 use trunkline_port::aqm::{Arrival, QueueBacklog};
 use trunkline_units::{RandomStream, Span, Time, TransmissionClock};

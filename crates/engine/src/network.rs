@@ -4,7 +4,6 @@
 //! what provenance hashes. Every default is written out, so nothing here is optional for
 //! convenience: an `Option` means that absence has a meaning of its own.
 
-mod alike;
 mod call;
 pub(crate) mod diffserv;
 mod echo;
@@ -14,6 +13,7 @@ mod queue;
 pub mod recovery;
 pub mod routing;
 mod scripted;
+mod shared_agents;
 pub mod signalling;
 mod transfers;
 
@@ -55,7 +55,7 @@ pub struct Network {
     #[serde(default)]
     pub conditioners: Vec<Conditioner>,
     /// Flows, by index.
-    #[serde(deserialize_with = "alike::flows")]
+    #[serde(deserialize_with = "shared_agents::flows")]
     pub flows: Vec<Flow>,
     /// Label-switched paths, by index (for results; forwarding reads the tables below).
     pub paths: Vec<Path>,

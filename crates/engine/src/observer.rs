@@ -1,8 +1,8 @@
 //! Who watches packets: chosen at compile time, so that a run that records none pays nothing.
 
-mod lines;
+mod trace_lines;
 
-pub use lines::{Trace, TraceLine};
+pub use trace_lines::{Trace, TraceLine};
 
 use crate::calendar::Source;
 use crate::tables::Table;

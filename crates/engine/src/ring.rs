@@ -1,6 +1,6 @@
 //! A first-in-first-out ring that grows by doubling: packets on a wire, packets in a queue.
 
-use trunkline_units::fetch;
+use trunkline_units::prefetch;
 
 /// A queue of `T` whose entries are numbered from the start of the run.
 ///
@@ -65,13 +65,13 @@ impl<T: Copy + Default> Ring<T> {
     /// Asks the processor to fetch the oldest entry.
     #[inline(always)]
     pub fn fetch_front(&self) {
-        fetch::all_lines(self.get(self.head));
+        prefetch::all_lines(self.get(self.head));
     }
 
     /// Asks the processor to fetch the place of the next entry to be pushed.
     #[inline(always)]
     pub fn fetch_end(&self) {
-        fetch::all_lines(self.get(self.tail));
+        prefetch::all_lines(self.get(self.tail));
     }
 
     /// Adds an entry.

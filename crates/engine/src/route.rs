@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
-use trunkline_units::fetch;
+use trunkline_units::prefetch;
 
 /// Next-hop entry: the packet is for this node.
 pub const LOCAL_DELIVERY: u32 = u32::MAX;
@@ -122,7 +122,7 @@ impl Fib {
     #[inline(always)]
     pub fn fetch(&self, node: u32, column: u32) {
         if let Some(next) = self.next.get(node as usize * self.destinations + column as usize) {
-            fetch::all_lines(next);
+            prefetch::all_lines(next);
         }
     }
 

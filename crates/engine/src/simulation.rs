@@ -5,21 +5,21 @@
 //! and the calendar's (time, source) order, so it depends on the network alone.
 
 use crate::account::Accounts;
-use crate::ahead::EventFreeHops;
 use crate::calendar::{Calendar, Source};
 use crate::classifier::Classifier;
 use crate::conditioner::Conditioner;
 use crate::control::Control;
 use crate::counters::{DelayStatistics, Drops, Totals};
 use crate::echo::EchoSender;
+use crate::event_free_hops::EventFreeHops;
 use crate::histogram::Pool;
 use crate::link::Link;
-use crate::lookahead::PrefetchPipeline;
 use crate::mpls::Tables;
 use crate::observer::Observer;
 use crate::panic::catch_panic;
 use crate::partition::Region;
 use crate::path_account::PathAccounts;
+use crate::prefetch::PrefetchPipeline;
 use crate::probe::ProbeSampler;
 use crate::processing::Processor;
 use crate::recovery::Recovery;

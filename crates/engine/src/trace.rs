@@ -1,6 +1,6 @@
 //! The packet trace as a table: one row for each event of each packet.
 
-use crate::connect::SYN_NUMBER;
+use crate::handshakes::SYN_NUMBER;
 use crate::observer::{Event, Trace, TraceLine};
 use crate::partition::on_threads;
 use crate::tables::Table;

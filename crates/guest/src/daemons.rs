@@ -1,8 +1,8 @@
 //! Routing daemons beside the run, and what they do to the routes of the kernel.
 
 use crate::archive::Archive;
+use crate::namespaces::NodeNamespaces;
 use crate::orders::{Daemon, GuestOrders};
-use crate::spaces::NodeNamespaces;
 use crate::sys::process;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek};

@@ -13,10 +13,10 @@ mod archive;
 mod batch;
 mod daemons;
 mod machine;
+mod namespaces;
 mod netlink;
 mod orders;
 mod run;
-mod spaces;
 mod statistics;
 mod sys;
 mod tcp;
@@ -75,7 +75,7 @@ fn test_namespaces() -> Result<(), String> {
     let text = "trunkline 1\nnode n0\nnode n1\n\
         link n0 l0a 02:00:00:00:00:01 n1 l0b 02:00:00:00:00:02\n";
     let orders = orders::GuestOrders::parse(text)?;
-    let spaces = spaces::NodeNamespaces::new(2).map_err(|why| format!("namespaces: {why}"))?;
+    let spaces = namespaces::NodeNamespaces::new(2).map_err(|why| format!("namespaces: {why}"))?;
     spaces.prepare(&orders)
 }
 

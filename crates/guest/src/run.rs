@@ -3,8 +3,8 @@
 use crate::archive::Archive;
 use crate::batch::CommandBatch;
 use crate::daemons::RouteMonitor;
+use crate::namespaces::NodeNamespaces;
 use crate::orders::GuestOrders;
-use crate::spaces::NodeNamespaces;
 use crate::statistics::{CounterSeries, Snapshot};
 use crate::sys::time;
 use crate::sys::time::Waiter;

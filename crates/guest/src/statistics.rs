@@ -2,9 +2,9 @@
 
 use crate::archive::Archive;
 use crate::batch::CommandBatch;
+use crate::namespaces::NodeNamespaces;
 use crate::netlink::{Counters, Netlink};
 use crate::orders::GuestOrders;
-use crate::spaces::NodeNamespaces;
 use std::fmt::Write;
 use std::fs;
 use std::io;

@@ -1,8 +1,8 @@
 //! TCP flows: bulk transfers by the kernel's own TCP, with samples of its state.
 
 use crate::archive::Archive;
+use crate::namespaces::NodeNamespaces;
 use crate::orders::Tcp;
-use crate::spaces::NodeNamespaces;
 use crate::sys::time::Waiter;
 use crate::sys::{socket, time};
 use crate::udp::{set_buffer, set_marks};

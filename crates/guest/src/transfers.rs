@@ -4,8 +4,8 @@
 //! come. What is late after that is the kernel's own affair (`TIME-WAIT`).
 
 use crate::archive::Archive;
+use crate::namespaces::NodeNamespaces;
 use crate::orders::Transfers;
-use crate::spaces::NodeNamespaces;
 use crate::sys::time::Waiter;
 use crate::sys::{socket, time};
 use crate::tcp::{check_socket_error, open_connection, open_listener, write_size, TcpInfo, ZEROS};

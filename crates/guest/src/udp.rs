@@ -1,8 +1,8 @@
 //! UDP flows: datagrams at the times of a schedule, and a log of those that arrive.
 
 use crate::archive::Archive;
+use crate::namespaces::NodeNamespaces;
 use crate::orders::{SocketPath, Udp};
-use crate::spaces::NodeNamespaces;
 use crate::sys::socket;
 use std::io;
 use std::os::fd::OwnedFd;

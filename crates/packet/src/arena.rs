@@ -1,7 +1,7 @@
 //! Storage of packets: slots are reused, so a run allocates only while its peak still grows.
 
 use crate::Packet;
-use trunkline_units::fetch;
+use trunkline_units::prefetch;
 
 /// Index of a packet in its [`Arena`].
 pub type PacketId = u32;
@@ -50,7 +50,7 @@ impl Arena {
     /// Asks the processor to fetch a packet that will be used soon.
     #[inline(always)]
     pub fn prefetch(&self, id: PacketId) {
-        fetch::element(&self.packets, id);
+        prefetch::element(&self.packets, id);
     }
 
     /// Packets stored now.

@@ -7,8 +7,8 @@
 #![allow(rustdoc::broken_intra_doc_links)]
 
 pub mod aqm;
-mod invalid;
+mod invalid_parameter;
 pub mod meter;
 pub mod sched;
 
-pub use invalid::InvalidParameter;
+pub use invalid_parameter::InvalidParameter;

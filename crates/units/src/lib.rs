@@ -3,8 +3,8 @@
 //! Simulated time is a whole number of nanoseconds since the start of the run, so that no
 //! addition rounds and two runs on two machines order their events alike.
 
-pub mod fetch;
 pub mod math;
+pub mod prefetch;
 pub mod stream;
 
 pub use stream::RandomStream;

@@ -13,13 +13,13 @@ mod config;
 mod congestion;
 mod handshake;
 mod linux;
-mod pace;
 mod pacing;
 mod prr;
-mod rate;
+mod rate_sample;
 mod receiver;
 mod rfc;
 pub mod rto;
+mod send_pace;
 mod sender;
 
 pub use config::{DelayedAck, TcpConfig, Variant};

@@ -6,11 +6,11 @@
 //! BSD waits for the next beat of a common timer. Absent: reneging.
 
 use super::congestion::prague::FIRST_COUNT;
-use super::linux::answer::DelayedAckTimer;
-use super::linux::buffer::ReceiveBuffer;
-use super::linux::compression::AckCompression;
+use super::linux::ack_compression::AckCompression;
+use super::linux::delayed_ack::DelayedAckTimer;
+use super::linux::receive_buffer::ReceiveBuffer;
 use super::{AckFields, TcpConfig};
-use crate::ring::SeqSet;
+use crate::seq_set::SeqSet;
 use trunkline_packet::arena::SackBlocks;
 use trunkline_units::{Span, Time, NEVER};
 

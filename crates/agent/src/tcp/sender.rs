@@ -1,7 +1,7 @@
 //! The sending end of a connection: one of two stacks, and what both show.
 
 use super::{linux, rfc, Ack, Counters, OpenedConnection, Segment, State, TcpConfig};
-use trunkline_units::{fetch, RandomStream, Span, Time};
+use trunkline_units::{prefetch, RandomStream, Span, Time};
 
 /// Sending end of a TCP connection.
 // The RFC stack is the one that large runs use; in a box each acknowledgement would fetch one line more.
@@ -105,7 +105,7 @@ impl Sender {
     /// Asks the processor to fetch the lines that every acknowledgement touches.
     #[inline(always)]
     pub fn fetch(&self) {
-        fetch::first_lines(self, 3);
+        prefetch::first_lines(self, 3);
     }
 
     /// Congestion window, fast recovery's inflation left out [segments].

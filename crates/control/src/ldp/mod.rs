@@ -2,7 +2,7 @@
 //!
 //! Source: RFC 5036 sections 2.4 (discovery), 2.5 (sessions), 2.6 (label distribution: downstream
 //! unsolicited, liberal retention, independent or ordered control), 3.5 (messages), appendix A.
-//! `session.rs` is the sessions, `stream.rs` the TCP below them, `labels.rs` what is sent and what
+//! `session.rs` is the sessions, `tcp_stream.rs` the TCP below them, `labels.rs` what is sent and what
 //! follows for forwarding, `packet.rs` the octets.
 //! Differs: a FEC is a node, the prefix of its address; segments of a session take a link between
 //! its two nodes, not IP routes.
@@ -12,11 +12,11 @@ pub mod config;
 mod labels;
 mod packet;
 mod session;
-mod stream;
+mod tcp_stream;
 
 pub use config::Config;
 pub use packet::KINDS;
-pub use stream::Segment;
+pub use tcp_stream::Segment;
 
 use crate::timers::Timers;
 use crate::{NetworkPlane, OutgoingMessage, SignalledLink, ALL_ROUTERS};

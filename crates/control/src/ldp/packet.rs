@@ -4,7 +4,7 @@
 //! section 3.1.
 //! Absent: TCP options.
 
-use super::stream::Segment;
+use super::tcp_stream::Segment;
 use super::{Body, PORT};
 use crate::address;
 use trunkline_units::Span;

@@ -5,7 +5,7 @@
 //! timer of hellos, `KeepAlive` timer), 3.5.1.1 (notifications), 3.9 (status codes); RFC 6720 (TTL of
 //! segments).
 
-use super::stream::{Segment, TcpStream};
+use super::tcp_stream::{Segment, TcpStream};
 use super::{packet, Body, Ldp, LdpTimer, Message, SessionEnd, IP_BYTES};
 use crate::{NetworkPlane, OutgoingMessage, ProtocolNotice, RoutingEvent};
 use std::collections::{BTreeMap, BTreeSet};

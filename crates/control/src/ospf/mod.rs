@@ -2,7 +2,7 @@
 //!
 //! Source: RFC 2328 sections 9.5 (hello), 12.4 (origination of LSAs); RFC 8405.
 //! Synchronisation with LDP: RFC 5443 section 2.
-//! `lsa.rs` is what LSAs say, `traffic.rs` those of traffic engineering, `flooding.rs` how all get
+//! `lsa.rs` is what LSAs say, `te_lsa.rs` those of traffic engineering, `flooding.rs` how all get
 //! about, `packet.rs` the octets, `throttle.rs` the delay of the
 //! computation, `spf.rs` the routes, `local_delay.rs` when a router next to a failure uses them.
 //! Differs: the run begins with all databases alike; neighbours that find each other again send
@@ -16,8 +16,8 @@ mod local_delay;
 mod lsa;
 mod packet;
 mod spf;
+mod te_lsa;
 mod throttle;
-mod traffic;
 
 pub use config::{Config, LinkTe, SpfDelay};
 pub use lsa::Lsa;

@@ -6,11 +6,11 @@
 //! path's label there; a node that finds no way tries again after the time of a head.
 //! `merging.rs` is how detours merge with each other.
 
-use super::database::RouteRequirements;
 use super::message::{
     other_sender, Detour, Kind, Message, PathKey, PathRequest, ALIAS_BIT, NO_ROUTE,
 };
 use super::state::PathState;
+use super::te_database::RouteRequirements;
 use super::{Rsvp, RsvpTimer};
 use crate::NetworkPlane;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Messages of RSVP-TE, what they are about and what they carry; their octets are in `octets.rs`.
+//! Messages of RSVP-TE, what they are about and what they carry; their octets are in `encoding.rs`.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;

@@ -4,28 +4,28 @@
 //! explicit style, hello), RFC 2961 (identifiers, resends, summary refresh), RFC 4090 (local repair),
 //! RFC 4920 (crankback), RFC 5712 (soft preemption).
 //! `state.rs` is what every node does, `errors.rs` and `soft_state.rs` how that ends, `preemption.rs`
-//! who gives way, `local_repair.rs`, `detour.rs` and `merging.rs` how a failure is gone around; `head.rs`,
-//! `orders.rs`, `upkeep.rs` and `database.rs` are what first nodes add, `neighbour.rs` is what
-//! passes between neighbours, `message.rs` and `octets.rs` are the messages.
+//! who gives way, `local_repair.rs`, `detour.rs` and `merging.rs` how a failure is gone around; `head_end.rs`,
+//! `orders.rs`, `head_end_timers.rs` and `te_database.rs` are what first nodes add, `neighbour.rs` is what
+//! passes between neighbours, `message.rs` and `encoding.rs` are the messages.
 //! Absent: multicast, styles but shared explicit, ResvConf, bundles.
 
 pub mod admission;
 pub mod config;
-mod database;
 mod detour;
+mod encoding;
 mod errors;
 pub(crate) mod event;
-mod head;
+mod head_end;
+mod head_end_timers;
 mod local_repair;
 mod merging;
 pub mod message;
 mod neighbour;
-mod octets;
 mod orders;
 mod preemption;
 mod soft_state;
 mod state;
-mod upkeep;
+mod te_database;
 
 pub use config::Config;
 pub use event::EVENTS;
@@ -36,13 +36,13 @@ use crate::{
     LinkNews, NetworkPlane, OutgoingMessage, ProtocolNotice, SignalledLink, SignallingRow,
 };
 use admission::LinkReservations;
-use database::TeDatabase;
-use head::HeadEndSession;
+use head_end::HeadEndSession;
 use message::{PathKey, PathRequest, ALIAS_BIT};
 use neighbour::Neighbours;
 use state::PathState;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use te_database::TeDatabase;
 use trunkline_units::{RandomStream, Span, Time};
 
 /// Bytes of an IP header, and of the router alert option (RFC 2113).

@@ -12,8 +12,8 @@
 //! tables, and loses what it holds of a link.
 //! Absent: signalling, accounts by path, transfers, which take one thread.
 
-mod choose;
-mod gather;
+mod cut;
+mod join;
 mod region;
 mod threads;
 

@@ -1,7 +1,7 @@
 //! The threads of a run: a region each, in step by windows.
 
-use super::choose;
-use super::gather::join_regions;
+use super::cut;
+use super::join::join_regions;
 use super::region::Crossing;
 use crate::network::Network;
 use crate::observer::{NoObserver, Observer, Trace};
@@ -35,7 +35,7 @@ pub fn run_on_threads(
     if threads > 1 && can_be_cut(network) {
         let (nodes, duration) = (network.nodes.len(), network.run.duration_ns);
         if let Some(of_node) =
-            choose::cut_network(nodes, &network.links, duration, threads.min(MAX_REGIONS))
+            cut::cut_network(nodes, &network.links, duration, threads.min(MAX_REGIONS))
         {
             return run_cut(network, seed, &of_node, interrupted);
         }

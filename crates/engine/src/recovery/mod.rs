@@ -7,7 +7,7 @@
 pub(crate) mod check;
 mod detector;
 mod failure;
-mod notice;
+mod notification;
 mod protection;
 mod rerouting;
 mod restoration;

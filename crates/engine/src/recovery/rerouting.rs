@@ -7,7 +7,7 @@
 //! that two parts of a network that are joined again agree at once.
 
 use super::timeline::TimelineRow;
-use super::{notice, routes, TimelineEvent};
+use super::{notification, routes, TimelineEvent};
 use crate::network::recovery::Rerouting;
 use crate::network::Network;
 use crate::observer::Observer;
@@ -90,7 +90,7 @@ impl<O: Observer> Simulation<O> {
         update.insert(link, (routing.last_update_number, down));
         let processing = routing.config.processing_ns;
         let nodes = self.node_names.len();
-        let times = notice::notice_times(&self.recovery.lines, nodes, node, processing);
+        let times = notification::notice_times(&self.recovery.lines, nodes, node, processing);
         for (node, travel) in (0..).zip(times) {
             if travel != NEVER {
                 let at = self.now.saturating_add(travel);

@@ -6,8 +6,8 @@
 //! inside the network: its number then names the next one. Memory is that of the open ones.
 //! A transfer is complete when its last byte is at the receiver.
 
-mod floor;
 mod measures;
+mod min_time;
 mod workload;
 
 use crate::histogram::Pool;
@@ -71,7 +71,8 @@ impl Workloads {
         let of_flow = |flow: usize| {
             let flow_config = &network.flows[flow];
             let Agent::Tcp(tcp) = &*flow_config.agent else { return None };
-            let floor = floor::MinTransferTime::new(network, flow_config, &plans[flow], fib, tcp);
+            let floor =
+                min_time::MinTransferTime::new(network, flow_config, &plans[flow], fib, tcp);
             Workload::new(
                 flow as u32,
                 flow_config,

@@ -1,7 +1,7 @@
 //! One flow of transfers: what opens them, and what is kept of those that are over.
 
-use super::floor::MinTransferTime;
 use super::measures::TransferMeasures;
+use super::min_time::MinTransferTime;
 use crate::network::{Flow, Opened};
 use crate::simulation::FlowPlan;
 use trunkline_agent::tcp::{Counters, TcpConfig};

@@ -71,7 +71,7 @@ pub(super) fn step_linux(max_p: u32, average: u64, min: u64, max: u64) -> Option
 
 #[cfg(test)]
 mod tests {
-    use super::super::bench::overload;
+    use super::super::test_queue::overload;
     use super::super::{Red, RedConfig, Spacing, Unit};
     use super::*;
 

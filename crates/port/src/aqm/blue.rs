@@ -104,7 +104,7 @@ impl ActiveQueueManagement for Blue {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bench::overload;
+    use super::super::test_queue::overload;
     use super::super::QueueBacklog;
     use super::*;
 

@@ -1,4 +1,4 @@
-use super::super::bench::overload;
+use super::super::test_queue::overload;
 use super::*;
 
 /// W = 1/4 (as worked in `linux_tests`), thresholds far away.

@@ -7,14 +7,12 @@ use trunkline_units::{RandomStream, Time};
 
 mod adaptive;
 mod average;
-#[cfg(test)]
-mod bench;
 mod blue;
 mod cobalt;
 mod codel;
 #[cfg(test)]
-mod conform;
-mod curve;
+mod conformance;
+mod drop_curve;
 mod droptail;
 mod dualpi2;
 mod gred;
@@ -28,13 +26,15 @@ mod red_linux;
 mod rio;
 mod spacing;
 mod step;
+#[cfg(test)]
+mod test_queue;
 mod wred;
 
 pub use crate::InvalidParameter;
 pub use blue::{Blue, BlueConfig};
 pub use cobalt::{Cobalt, CobaltConfig};
 pub use codel::{Arithmetic, Codel, CodelConfig};
-pub use curve::Curve;
+pub use drop_curve::Curve;
 pub use droptail::{DropTail, DropTailConfig};
 pub use dualpi2::{DepartingPacket, DualPi2, DualPi2Config, DualSide};
 pub use gred::{Gred, GredConfig, GredDp};

@@ -3,7 +3,7 @@
 //! ns-2.35 (Debian), `dsRED/core`, two CBR sources of 5 Mbit/s with `random_ 1`, one of each
 //! precedence, 1000 B, into 8 Mbit/s; both curves 10..50, max_p 0.4, weight 0.002; 80..320 s.
 
-use super::bench::two_streams;
+use super::test_queue::two_streams;
 use super::{Curve, MredConfig, RioC, RioD, Spacing, Wred};
 
 fn config(spacing: Spacing) -> MredConfig {

@@ -86,7 +86,7 @@ impl ActiveQueueManagement for PrecedenceDropTail {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bench::overload;
+    use super::super::test_queue::overload;
     use super::*;
 
     fn limits_of(limits: &[u32], counted: Counted) -> PrecedenceDropTail {

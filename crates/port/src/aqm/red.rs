@@ -8,7 +8,7 @@
 
 use super::adaptive::{self, AdaptiveClock};
 use super::average::{Average, IdleAgeing};
-use super::curve::{check_mean_packet, check_w_q, Curve, CurveZone};
+use super::drop_curve::{check_mean_packet, check_w_q, Curve, CurveZone};
 use super::spacing::{Spacer, Spacing};
 use super::{ActiveQueueManagement, Arrival, InvalidParameter, Verdict};
 use serde::{Deserialize, Serialize};

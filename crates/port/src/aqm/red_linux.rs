@@ -91,7 +91,7 @@ impl ActiveQueueManagement for RedLinux {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bench::overload;
+    use super::super::test_queue::overload;
     use super::*;
 
     /// A constant load of 1.1 on 8 Mbit/s: 1 of 11 packets is dropped, so the mean gap is 11 =

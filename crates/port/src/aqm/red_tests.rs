@@ -1,4 +1,4 @@
-use super::super::bench::{overload, Overload};
+use super::super::test_queue::{overload, Overload};
 use super::super::QueueBacklog;
 use super::*;
 use proptest::prelude::*;

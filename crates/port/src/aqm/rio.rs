@@ -121,7 +121,7 @@ impl<const COUPLED: bool> ActiveQueueManagement for Rio<COUPLED> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bench::overload;
+    use super::super::test_queue::overload;
     use super::super::{Curve, Spacing};
     use super::*;
 

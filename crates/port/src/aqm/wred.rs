@@ -6,7 +6,7 @@
 //! the precedence of the packet that left); an idle period ages the average once.
 
 use super::average::{Average, IdleAgeing};
-use super::curve::{check_mean_packet, check_w_q, Curve, CurveZone};
+use super::drop_curve::{check_mean_packet, check_w_q, Curve, CurveZone};
 use super::spacing::{Spacer, Spacing};
 use super::{ActiveQueueManagement, Arrival, InvalidParameter, QueueBacklog, Verdict};
 use serde::{Deserialize, Serialize};
@@ -131,7 +131,7 @@ impl ActiveQueueManagement for Wred {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bench::overload;
+    use super::super::test_queue::overload;
     use super::*;
 
     fn config() -> MredConfig {

@@ -118,7 +118,7 @@ impl Discipline for Cake {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bench::{arrivals, backlog, serve, throughput, Arrival};
+    use super::super::test_link::{arrivals, backlog, serve, throughput, Arrival};
     use super::*;
 
     fn cake(shares: &[(u32, u64)]) -> Cake {

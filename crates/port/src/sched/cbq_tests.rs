@@ -1,4 +1,4 @@
-use super::super::bench::{backlog, serve, throughput, Arrival};
+use super::super::test_link::{backlog, serve, throughput, Arrival};
 use super::*;
 use proptest::prelude::*;
 
@@ -195,7 +195,7 @@ proptest! {
         let shares: Vec<_> = rates.iter().map(|rate| class(None, rate * 100_000, true)).collect();
         let sharing = BOTH[usize::from(ancestor_only)];
         let sent = serve(Cbq::new(&shares, 8_000_000, sharing).unwrap(), 8_000_000, 4, &trace);
-        super::super::bench::check_work_conserving(&trace, &sent, 4);
+        super::super::test_link::check_work_conserving(&trace, &sent, 4);
     }
 
     /// Bounded classes send everything in the end, in order.

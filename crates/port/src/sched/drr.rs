@@ -138,7 +138,7 @@ impl Drr {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bench::{arrivals, proptest_discipline, saturated, serve};
+    use super::super::test_link::{arrivals, proptest_discipline, saturated, serve};
     use super::*;
     use proptest::prelude::*;
 
@@ -201,7 +201,7 @@ mod tests {
             ) {
                 let quanta: Vec<u32> = factors.iter().map(|factor| 1500 * factor).collect();
                 let mut drr = Drr::new(&shares(&quanta)).unwrap();
-                let mut heads = super::super::super::bench::Endless(&sizes);
+                let mut heads = super::super::super::test_link::Endless(&sizes);
                 for (class, &bytes) in sizes.iter().enumerate().take(quanta.len()) {
                     drr.on_enqueue(class as u16, bytes, true, 0);
                 }

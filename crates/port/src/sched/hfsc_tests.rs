@@ -1,4 +1,4 @@
-use super::super::bench::{arrivals, backlog, proptest_discipline, serve, throughput, Arrival};
+use super::super::test_link::{arrivals, backlog, proptest_discipline, serve, throughput, Arrival};
 use super::*;
 use proptest::prelude::*;
 

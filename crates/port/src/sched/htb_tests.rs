@@ -1,4 +1,4 @@
-use super::super::bench::{arrivals, backlog, serve, throughput, Arrival};
+use super::super::test_link::{arrivals, backlog, serve, throughput, Arrival};
 use super::*;
 use proptest::prelude::*;
 

@@ -3,8 +3,6 @@
 use serde::{Deserialize, Serialize};
 use trunkline_units::Time;
 
-#[cfg(test)]
-pub(crate) mod bench;
 mod bucket;
 mod cake;
 mod cbq;
@@ -20,6 +18,8 @@ mod rings;
 mod service_curve;
 mod shaped;
 mod tbf;
+#[cfg(test)]
+pub(crate) mod test_link;
 mod tree;
 mod wfq;
 mod wrr;

@@ -83,7 +83,7 @@ impl Discipline for Priority {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bench::{arrivals, proptest_discipline, serve, Arrival};
+    use super::super::test_link::{arrivals, proptest_discipline, serve, Arrival};
     use super::*;
 
     fn shares(priorities: &[u32]) -> Vec<PriorityShare> {

@@ -96,7 +96,7 @@ impl Discipline for Tbf {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bench::{arrivals, serve, Arrival};
+    use super::super::test_link::{arrivals, serve, Arrival};
     use super::*;
     use proptest::prelude::*;
 

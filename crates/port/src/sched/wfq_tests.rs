@@ -1,4 +1,4 @@
-use super::super::bench::{arrivals, proptest_discipline, saturated, serve, Arrival, Sent};
+use super::super::test_link::{arrivals, proptest_discipline, saturated, serve, Arrival, Sent};
 use super::*;
 use proptest::prelude::*;
 

@@ -97,7 +97,7 @@ impl Discipline for Wrr {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bench::{arrivals, proptest_discipline, saturated, serve};
+    use super::super::test_link::{arrivals, proptest_discipline, saturated, serve};
     use super::*;
 
     fn wrr(weights: &[u32]) -> Wrr {

@@ -4,7 +4,7 @@
 //! A control is one file with one type, and one line in [`controls!`]. Both stacks ask it; their
 //! arithmetics differ, and [`Window`] has both.
 
-use super::{rate::RateSample, TcpConfig};
+use super::{rate_sample::RateSample, TcpConfig};
 use serde::{Deserialize, Serialize};
 use trunkline_units::{RandomStream, Span, Time};
 

@@ -3,24 +3,24 @@
 //! Source: RFC 5681, 6582 (NewReno), 6675 (SACK), 8985 (RACK and tail loss probes, with SACK), 5682
 //! (F-RTO), 2883 (D-SACK), 6937 (proportional rate reduction), 3465 (growth by segments); `net/ipv4/tcp_input.c`,
 //! `tcp_output.c`, `tcp_recovery.c` and `tcp_timer.c` of Linux 6.1 for what they leave open.
-//! `queue.rs` holds what is outstanding; `alert.rs` decides what an acknowledgement means; `undo.rs`
+//! `retransmission_queue.rs` holds what is outstanding; `loss_recovery.rs` decides what an acknowledgement means; `undo.rs`
 //! takes back needless reductions; `rack.rs`, `probe.rs`, `window.rs`, `output.rs` and `timer.rs` do
-//! what their names say; `offer.rs` is the receiver's window, `writer.rs` the application; `buffer.rs`,
-//! `answer.rs` and `compression.rs` are the receiver's.
+//! what their names say; `offered_window.rs` is the receiver's window, `writer.rs` the application; `receive_buffer.rs`,
+//! `delayed_ack.rs` and `ack_compression.rs` are the receiver's.
 //! Absent: reneging, path MTU probes, a shrinking receiver's window, small
 //! queues (TSQ) but for what they let the application write, windows that shrink while the application is
 //! idle (RFC 7661).
 
-mod alert;
-pub(super) mod answer;
-pub(super) mod buffer;
-pub(super) mod compression;
-mod news;
-mod offer;
+pub(super) mod ack_compression;
+mod ack_summary;
+pub(super) mod delayed_ack;
+mod loss_recovery;
+mod offered_window;
 mod output;
 mod probe;
-mod queue;
 mod rack;
+pub(super) mod receive_buffer;
+mod retransmission_queue;
 mod steer;
 pub(in crate::tcp) mod timer;
 mod undo;
@@ -30,11 +30,11 @@ mod writer;
 use super::config::SegmentSizes;
 use super::congestion::{Control, Growth, Window};
 use super::handshake::RTO_AFTER_SYN_LOSS;
-use super::pace::SendPace;
 use super::prr::Prr;
+use super::send_pace::SendPace;
 use super::{Ack, Counters, OpenedConnection, Segment, State, TcpConfig, Variant};
-use news::AckSummary;
-use queue::RetransmissionQueue;
+use ack_summary::AckSummary;
+use retransmission_queue::RetransmissionQueue;
 use std::collections::VecDeque;
 use timer::Estimator;
 use trunkline_units::{RandomStream, Time, NEVER};
@@ -89,7 +89,7 @@ pub struct Sender {
     next: u32,
     end: u32,
     sizes: SegmentSizes,
-    offer: offer::OfferedWindow,
+    offer: offered_window::OfferedWindow,
     queue: RetransmissionQueue,
     phase: Phase,
     high_seq: u32, // `next` when the phase began
@@ -147,7 +147,7 @@ impl Sender {
             next: 0,
             end: config.segments(),
             sizes: config.sizes(),
-            offer: offer::OfferedWindow::new(config),
+            offer: offered_window::OfferedWindow::new(config),
             queue: RetransmissionQueue::default(),
             phase: Phase::Open,
             high_seq: 0,

@@ -4,7 +4,7 @@
 //! from the duplicate threshold on, a quarter of the least round trip otherwise, unless reordering
 //! was seen; a D-SACK makes it a quarter longer, once a round trip, until 16 recoveries have passed.
 
-use super::queue::RemovedSegments;
+use super::retransmission_queue::RemovedSegments;
 use super::timer::{ticks, Estimator};
 use super::{AckSummary, PendingTimer, Phase, Sender};
 use trunkline_units::Time;

@@ -5,7 +5,7 @@
 
 use super::{AckSummary, Phase, Sender};
 use crate::tcp::congestion::ConnectionView;
-use crate::tcp::pace::AckContext;
+use crate::tcp::send_pace::AckContext;
 use crate::tcp::Ack;
 use trunkline_units::{RandomStream, Time};
 

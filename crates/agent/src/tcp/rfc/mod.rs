@@ -17,7 +17,7 @@ mod window;
 use super::config::SegmentSizes;
 use super::congestion::{Control, Growth, Window};
 use super::handshake::RTO_AFTER_SYN_LOSS;
-use super::pace::{AckContext, SendPace};
+use super::send_pace::{AckContext, SendPace};
 use super::{rto::Rto, Ack, OpenedConnection, TcpConfig, Variant};
 use scoreboard::Scoreboard;
 use trunkline_units::{RandomStream, Span, Time, NEVER};

@@ -6,7 +6,7 @@
 //! lost or held, and one bound that only rises says which. `pipe` is kept as that bound, blocks
 //! and acknowledgements move, so that no acknowledgement costs a walk over the window.
 
-use crate::ring::SeqSet;
+use crate::seq_set::SeqSet;
 use trunkline_packet::arena::SackBlocks;
 
 #[derive(Clone, Debug, Default)]

@@ -13,7 +13,7 @@ mod policer;
 mod window;
 
 use super::{Congestion, ReductionCause, SteeringDecision, Window};
-use crate::tcp::rate::RateSample;
+use crate::tcp::rate_sample::RateSample;
 use crate::tcp::TcpConfig;
 use model::{Aggregation, WindowedMaximum};
 use policer::PolicerDetector;

@@ -3,7 +3,7 @@
 //! Source: Linux 6.1 (`lib/win_minmax.c`, after Kathleen Nichols; `bbr_update_ack_aggregation`).
 
 use super::RATE_UNIT;
-use crate::tcp::rate::RateSample;
+use crate::tcp::rate_sample::RateSample;
 use trunkline_units::Time;
 
 /// Rounds that a rate counts.

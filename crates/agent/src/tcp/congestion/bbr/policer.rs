@@ -5,7 +5,7 @@
 //! their mean is kept for 48 rounds.
 
 use super::{GAIN_UNIT, RATE_UNIT};
-use crate::tcp::rate::RateSample;
+use crate::tcp::rate_sample::RateSample;
 
 const MIN_ROUNDS: u32 = 4;
 const LOSS_SHARE: u64 = 50;

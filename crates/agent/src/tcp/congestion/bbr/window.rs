@@ -4,7 +4,7 @@
 
 use super::{Bbr, Mode, FIRST_WINDOW, MIN_WINDOW};
 use crate::tcp::congestion::Window;
-use crate::tcp::rate::RateSample;
+use crate::tcp::rate_sample::RateSample;
 
 impl Bbr {
     pub(super) fn set_window(&mut self, window: &mut Window, now: &RateSample) {

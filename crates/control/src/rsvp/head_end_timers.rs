@@ -3,7 +3,7 @@
 //! Source: RFC 3209 section 2.5 (a better route, make before break), RFC 8733 (words of automatic
 //! bandwidth).
 
-use super::head::HeadEndSession;
+use super::head_end::HeadEndSession;
 use super::{Rsvp, RsvpTimer};
 use crate::NetworkPlane;
 use trunkline_units::Time;

@@ -143,7 +143,7 @@ macro_rules! proptest_discipline {
                 classes in 1usize..6,
                 steps in proptest::collection::vec((0u64..3_000, 0u16..6, 40u32..1500), 1..120),
             ) {
-                use crate::sched::bench::{check_work_conserving, serve, Arrival};
+                use crate::sched::test_link::{check_work_conserving, serve, Arrival};
                 let mut at = 0;
                 let trace: Vec<Arrival> = steps
                     .iter()

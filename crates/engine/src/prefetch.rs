@@ -11,7 +11,7 @@ use crate::observer::Observer;
 use crate::route::{FIRST_SHARED, LOCAL_DELIVERY};
 use crate::simulation::{FlowAgents, Simulation};
 use trunkline_packet::PacketId;
-use trunkline_units::fetch;
+use trunkline_units::prefetch;
 
 /// Stages of a hint, one entry each.
 const PREFETCH_STAGES: usize = 6;
@@ -70,7 +70,7 @@ impl<O: Observer> Simulation<O> {
             PrefetchHint::Arrival(arrival)
         } else if source >= self.sources.senders {
             let flow = (source - self.sources.senders) % self.flows.len().max(1) as u32;
-            fetch::element(&self.flows, flow);
+            prefetch::element(&self.flows, flow);
             PrefetchHint::Wake(flow)
         } else {
             PrefetchHint::Nothing
@@ -109,8 +109,8 @@ impl<O: Observer> Simulation<O> {
                 let next = self.fib.next(self.links[link as usize].to, packet.dst);
                 if next == LOCAL_DELIVERY {
                     let flow = packet.flow;
-                    fetch::element(&self.flows, flow);
-                    fetch::element(&self.totals, flow);
+                    prefetch::element(&self.flows, flow);
+                    prefetch::element(&self.totals, flow);
                     return PrefetchHint::Deliver { flow, reverse: packet.is_reverse() };
                 }
                 if next >= FIRST_SHARED {
@@ -137,12 +137,12 @@ impl<O: Observer> Simulation<O> {
                 self.calendar.fetch(self.sources.senders + flow);
             }
             FlowAgents::Tcp(agent) => {
-                fetch::element(&self.receivers, agent);
-                fetch::all_lines(&self.delays[flow as usize].count);
+                prefetch::element(&self.receivers, agent);
+                prefetch::all_lines(&self.delays[flow as usize].count);
                 self.calendar.fetch(self.sources.receivers + flow);
             }
             FlowAgents::Udp(_) | FlowAgents::Transfers(_) | FlowAgents::Control(_) => {
-                fetch::all_lines(&self.delays[flow as usize].count);
+                prefetch::all_lines(&self.delays[flow as usize].count);
             }
         }
     }
@@ -151,13 +151,13 @@ impl<O: Observer> Simulation<O> {
 impl Link {
     #[inline(always)]
     fn fetch_arrival(&self) {
-        fetch::all_lines(&self.to);
+        prefetch::all_lines(&self.to);
     }
 
     #[inline(always)]
     fn fetch_offer(&self) {
-        fetch::all_lines(&self.to);
-        fetch::all_lines(&self.serializer);
-        fetch::all_lines(&self.area);
+        prefetch::all_lines(&self.to);
+        prefetch::all_lines(&self.serializer);
+        prefetch::all_lines(&self.area);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Source: RFC 6298, RFC 6675; `tcp_sacktag_write_queue` and `tcp_clean_rtx_queue` of Linux 6.1.
 
-use super::queue::RemovedSegments;
+use super::retransmission_queue::RemovedSegments;
 use super::{Phase, Sender, MAX_REORDERING};
 use crate::tcp::Ack;
 use trunkline_units::Time;

@@ -1,10 +1,10 @@
 //! Segments at a pace, and controls that steer by samples of the rate, for both stacks.
 //!
-//! Source: `pacing.rs`, `rate.rs`; the control sets window and pace at every acknowledgement.
+//! Source: `pacing.rs`, `rate_sample.rs`; the control sets window and pace at every acknowledgement.
 
 use super::congestion::{Control, Window};
 use super::pacing::Pacer;
-use super::rate::{RateSample, RateSampler};
+use super::rate_sample::{RateSample, RateSampler};
 use super::{Ack, TcpConfig};
 use trunkline_units::{RandomStream, Time};
 

@@ -6,8 +6,8 @@
 //! set time, without end, but for requests, which are blocked then.
 
 use super::config::{AutoBandwidth, Hop, Protection, Requests, Session};
-use super::database::RouteRequirements;
 use super::message::{Error, Kind, Message, PathKey, PathRequest, REPAIRED, SOFT_PREEMPTED};
+use super::te_database::RouteRequirements;
 use super::{event, Rsvp, RsvpTimer};
 use crate::{Entry, NetworkPlane, SignalledLink};
 use std::collections::BTreeSet;
