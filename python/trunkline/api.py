@@ -34,15 +34,19 @@ def run(
     Raises
     ------
     ScenarioError
-        The scenario contradicts itself; every fault is listed.
+        The scenario contradicts itself, or the engine cannot run it; every fault is listed.
     """
     first = scenario.run.seed if seed is None else seed
     if engine == "fluid":
         from trunkline import fluid
+        from trunkline.fluid.unsupported import UnsupportedError
         from trunkline.network import compile
 
         written = compile(scenario, seed=first).to_json()
-        return fluid.simulate(written, scenario=scenario.text, seed=first)
+        try:
+            return fluid.simulate(written, scenario=scenario.text, seed=first)
+        except UnsupportedError as error:
+            raise error.placed(scenario) from None
     return run_many(scenario, seeds=[first])[0]
 
 

@@ -101,6 +101,23 @@ def placed(scenario: Scenario) -> Iterator[None]:
         raise error.placed(scenario) from None
 
 
+@contextmanager
+def placed_means(scenario: Scenario) -> Iterator[None]:
+    """Tell what formulas for means cannot stand for at its place in the scenario.
+
+    Raises
+    ------
+    ScenarioError
+        There is something.
+    """
+    from trunkline.fluid.unsupported import UnsupportedError
+
+    try:
+        yield
+    except UnsupportedError as error:
+        raise error.placed(scenario) from None
+
+
 def run_fluid(network: Network, seeds: Sequence[int], scenario: Scenario) -> list[Results]:
     """Work a network out at flow level, and say what is left out.
 
@@ -113,7 +130,8 @@ def run_fluid(network: Network, seeds: Sequence[int], scenario: Scenario) -> lis
 
     for note in notes(network.data):
         click.echo(f"note: {note}", err=True)
-    return [simulate(network.to_json(), scenario=scenario.text, seed=seeds[0])]
+    with placed_means(scenario):
+        return [simulate(network.to_json(), scenario=scenario.text, seed=seeds[0])]
 
 
 def run_linux(

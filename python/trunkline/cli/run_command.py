@@ -21,6 +21,7 @@ from trunkline.cli.engine_option import (
     check_engine,
     control_option,
     engine_options,
+    placed_means,
     run_fluid,
     run_linux,
 )
@@ -172,7 +173,8 @@ def command(
     if focused:
         from trunkline.fluid.focus import of_trunks
 
-        network = _narrowed(network, of_trunks(scenario, focused), engine, first)
+        with placed_means(scenario):
+            network = _narrowed(network, of_trunks(scenario, focused), engine, first)
     capture.check(network)
     if engine == "sim":
         least = 1 if until_ci else runs
@@ -250,12 +252,15 @@ def command(
 def _narrowed(network: Network, focused: tuple[str, ...], engine: str, seed: int) -> Network:
     """The network with some flows alone, and background."""
     from trunkline.fluid.focus import BACKGROUND, focus
+    from trunkline.fluid.unsupported import UnsupportedError
     from trunkline.network import Network as Compiled
 
     if engine != "sim":
         raise click.UsageError(f"--focus is for the simulator, not for --engine {engine}.")
     try:
         narrow = Compiled(focus(network.data, focused, seed).network)  # type: ignore[arg-type]
+    except UnsupportedError:
+        raise
     except ValueError as error:
         raise click.UsageError(f"--focus: {error}.") from None
     added = sum(flow["name"].startswith(BACKGROUND) for flow in narrow.flows)

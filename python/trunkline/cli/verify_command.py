@@ -16,7 +16,13 @@ from trunkline.cli.common import (
     override_options,
     part_shown,
 )
-from trunkline.cli.engine_option import RUNNERS, check_control, control_option, placed
+from trunkline.cli.engine_option import (
+    RUNNERS,
+    check_control,
+    control_option,
+    placed,
+    placed_means,
+)
 from trunkline.cli.status import Status
 from trunkline.cli.verdict_tables import render
 
@@ -258,6 +264,7 @@ def _by_formulas(
     from trunkline.fluid.focus import of_trunks
     from trunkline.fluid.judge import verify
     from trunkline.network import compile
+    from trunkline.scenario import ScenarioError
 
     with engine_faults():
         for scenario, each in zip(scenarios, first, strict=True):
@@ -265,9 +272,11 @@ def _by_formulas(
             network = compile(scenario, seed=each).to_json()
             seeds = range(each, each + runs)
             try:
-                with part_shown(f"verify: {name}, fluid engine") as show:
+                with placed_means(scenario), part_shown(f"verify: {name}, fluid engine") as show:
                     about = of_trunks(scenario, focused)
                     verdict = verify(network, seeds, until=most, on_progress=show, focused=about)
+            except ScenarioError:
+                raise
             except ValueError as error:
                 option = "--focus" if focused else "--engine fluid"
                 raise click.UsageError(f"{option}: {error}.") from None

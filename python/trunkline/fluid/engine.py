@@ -14,6 +14,7 @@ from trunkline.fluid.rates import rates
 from trunkline.fluid.roads import roads
 from trunkline.fluid.sources import Sources, sources
 from trunkline.fluid.tables import Fluid, tables
+from trunkline.fluid.unsupported import UnsupportedError
 from trunkline.fluid.waits import waits
 from trunkline.fluid.ways import Ways, ways
 from trunkline.results import Provenance, Results
@@ -35,6 +36,8 @@ def simulate(network_json: str, *, scenario: str = "", seed: int = 1) -> Results
 
     Raises
     ------
+    UnsupportedError
+        It has what formulas for means cannot stand for.
     ValueError
         The network is wrong.
     """
@@ -50,13 +53,11 @@ def _refuse_signalling(network: Mapping[str, Any]) -> None:
     messages = network.get("signalling") or {}
     if messages.get("rsvp"):
         msg = "the fluid engine sets no paths up: leave `signalling` out, or run the packet engine"
-        raise ValueError(msg)
-    if messages.get("ldp"):
-        msg = "the fluid engine sends no messages: leave `ldp` out, or run the packet engine"
-        raise ValueError(msg)
+        raise UnsupportedError(msg, ("signalling",))
     if messages:
-        msg = "the fluid engine sends no messages: leave `ospf` out, or run the packet engine"
-        raise ValueError(msg)
+        key = "ldp" if messages.get("ldp") else "ospf"
+        msg = f"the fluid engine sends no messages: leave `{key}` out, or run the packet engine"
+        raise UnsupportedError(msg, ("routing", key))
 
 
 def solve(network: Mapping[str, Any]) -> Fluid:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from trunkline.fluid.engine import solved
 from trunkline.fluid.tables import Fluid
+from trunkline.fluid.unsupported import UnsupportedError
 from trunkline.fluid.ways import Ways
 from trunkline.scenario import Scenario
 
@@ -58,15 +59,20 @@ def focus(network: Mapping[str, Any], names: Sequence[str], seed: int = 1) -> Fo
 
     Raises
     ------
+    UnsupportedError
+        The network has what background cannot stand for.
     ValueError
-        No such name, no flow there, or what background cannot stand for.
+        No such name, or no flow there.
     """
-    if network.get("conditioners"):
-        raise ValueError("conditioners know single flows: no background passes them")
+    for each in network.get("conditioners", ()):
+        msg = "conditioners know single flows: no background passes them"
+        raise UnsupportedError(msg, ("conditioners", each["name"]))
     chosen = [(name, _kind(network, name)) for name in names]
     parts = solved(network, seed)
-    if np.isnan(parts[0][1].sources.rate).any():
-        raise ValueError("the rate of pages and films is unknown: they can be no background")
+    unknown = np.flatnonzero(np.isnan(parts[0][1].sources.rate))
+    if len(unknown):
+        msg = "the rate of pages and films is unknown: they can be no background"
+        raise UnsupportedError(msg, ("flows", network["flows"][unknown[0]]["name"]))
     every = [part.roads.ways for _, part in parts]
     kept: set[int] = set()
     about: set[int] = set()
@@ -261,7 +267,8 @@ def _seen_as(port: Mapping[str, Any], class_: int) -> tuple[int, int]:
     table = np.array(cells, dtype=np.int64)[:, :64]
     rows, dscps = np.nonzero(table[:, :, 0] == class_)
     if not len(rows):
-        raise ValueError(f"no DSCP leads into class {port['classes'][class_]['name']}")
+        msg = f"no DSCP leads into class {port['classes'][class_]['name']}"
+        raise UnsupportedError(msg, ("ports", port["name"]))
     best = int(table[rows, dscps, 1].argmin())
     return int(rows[best]), int(dscps[best])
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from trunkline import _core
 from trunkline.fluid.routed import answer_bytes
+from trunkline.fluid.unsupported import UnsupportedError
 from trunkline.fluid.ways import Ways, classifier, probe, read, sorted_ways
 
 Ints = NDArray[np.int64]
@@ -63,7 +64,7 @@ def phases(network: Mapping[str, Any], base: Ways, sizes: Ints, seed: int) -> li
 
     Raises
     ------
-    ValueError
+    UnsupportedError
         Too many moments.
     """
     run = network["run"]
@@ -78,7 +79,7 @@ def phases(network: Mapping[str, Any], base: Ways, sizes: Ints, seed: int) -> li
             f"failures, protections and routing change ways at {len(moments)} moments of the run; "
             f"the fluid engine follows {MOST} at most"
         )
-        raise ValueError(msg)
+        raise UnsupportedError(msg, ("failures",))
     edges = np.unique(np.clip([begin, *moments, end], begin, end))
     dead = np.unique([link for failure in failures for link in failure["links"]])
     met = np.unique(base.stream[np.isin(base.link, dead)])
@@ -104,8 +105,8 @@ def _moments(network: Mapping[str, Any], seed: int) -> list[int]:
 
 
 def _bare(network: dict[str, Any]) -> dict[str, Any]:
-    """Links that lose nothing and count nothing."""
-    keys = ("scripted", "account")
+    """Links that lose, count and condition nothing."""
+    keys = ("scripted", "account", "conditioner", "ingress")
     links = [
         {key: value for key, value in link.items() if key not in keys} | {"loss": 0.0}
         for link in network["links"]

@@ -61,6 +61,7 @@ def compile(scenario: Resolved) -> Conditioners:
 
 
 def _compiled(scenario: Resolved, name: str, conditioner: Conditioner) -> dict[str, Any]:
+    flows = [*(own for own, _ in scenario.names), *scenario.message_flows]
     profiles: list[dict[str, Any]] = []
     numbers: dict[tuple[str, int], int] = {}
 
@@ -71,7 +72,7 @@ def _compiled(scenario: Resolved, name: str, conditioner: Conditioner) -> dict[s
         per_flow = profile.per == "flow"
         key = (rule.profile, flow if per_flow else 0)
         if key not in numbers:
-            shown = f"{rule.profile}/{scenario.names[flow][0]}" if per_flow else rule.profile
+            shown = f"{rule.profile}/{flows[flow]}" if per_flow else rule.profile
             profiles.append(_profile(shown, profile))
             numbers[key] = len(profiles)
         return [numbers[key], 0]

@@ -4,19 +4,12 @@ from trunkline.network import messages
 from trunkline.scenario.base import Compiled
 from trunkline.scenario.resolved import Resolved
 
-NAME = "ldp"
-"""Of the flow of its messages."""
 CS6 = 48
-
-
-def names(scenario: Resolved) -> list[str]:
-    """Name of the flow of its messages, if there are any."""
-    return [] if scenario.routing.ldp is None else [NAME]
 
 
 def flow(scenario: Resolved) -> list[Compiled]:
     """The flow that messages are counted under, if there are any."""
-    return [messages.flow(name, dscp=CS6, ttl=255) for name in names(scenario)]
+    return [] if scenario.routing.ldp is None else [messages.flow("ldp", dscp=CS6, ttl=255)]
 
 
 def compile(scenario: Resolved, flow: int, first_fec: int) -> Compiled | None:

@@ -5,8 +5,6 @@ from trunkline.scenario.base import Compiled
 from trunkline.scenario.resolved import Resolved
 from trunkline.scenario.resolved.resolved import Arc
 
-NAME = "ospf"
-"""Of the flow of its messages."""
 CS6 = 48
 LARGEST_TE_METRIC = 2**32 - 1
 
@@ -35,14 +33,9 @@ def _offers(scenario: Resolved) -> list[Compiled]:
     ]
 
 
-def names(scenario: Resolved) -> list[str]:
-    """Name of the flow of its messages, if there are any."""
-    return [] if scenario.routing.ospf is None else [NAME]
-
-
 def flow(scenario: Resolved) -> list[Compiled]:
     """The flow that messages are counted under, if there are any."""
-    return [messages.flow(name, dscp=CS6, ttl=1) for name in names(scenario)]
+    return [] if scenario.routing.ospf is None else [messages.flow("ospf", dscp=CS6, ttl=1)]
 
 
 def compile(scenario: Resolved, flow: int) -> Compiled | None:

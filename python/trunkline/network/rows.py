@@ -8,7 +8,6 @@ trunks or paths; its flow and direction, where they ask for flows, ends or proto
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from trunkline.network import ldp, ospf
 from trunkline.scenario.match import Match
 from trunkline.scenario.resolved import Resolved
 
@@ -129,10 +128,7 @@ class Rows:
                 packet = _Packet(index, name, base, source, destination, flow.agent)
                 paths = forwards.get(path, NO_PATH) if path is not None else NO_PATH
                 self.flow_rows.append(self.row(packet, paths))
-        kind = self.scenario.signalling.kind
-        protocols = [*([] if kind == "none" else [kind]), *ospf.names(self.scenario)]
-        protocols += ldp.names(self.scenario)
-        for name in protocols:
+        for name in self.scenario.message_flows:
             index = len(self.flow_rows) // 2
             row = self.row(_Packet(index, name, name, "", "", name), NO_PATH)
             self.flow_rows += [row, row]

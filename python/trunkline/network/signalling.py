@@ -71,7 +71,7 @@ def compile(
             if each.route == (AUTO,)
             else [links[arc] for arc in links_of(scenario, each.route) or ()],
         }
-        for name, each in scenario.written.requests.items()
+        for name, each in scenario.path_requests.items()
     ]
     rsvp = {
         **its.compiled(*_ELSEWHERE),

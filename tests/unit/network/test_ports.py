@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from trunkline.engine import simulate
 from trunkline.network import Network, compile
 from trunkline.scenario import load
 
@@ -145,3 +146,30 @@ def test_a_tunnel_hides_the_paths_inside_but_not_at_its_head() -> None:
     net = compile(load(text))
     assert looked_up(net, "A->B", "f", tc=0, path="inner") == ("a", 0)
     assert looked_up(net, "B->C", "f", tc=0, path="outer") == ("default", 0)
+
+
+def test_messages_of_protocols_have_a_class_and_a_meter_of_their_own_per_flow() -> None:
+    made = compile(
+        load(
+            "trunkline: 1\nnodes: [A, B]\n"
+            "links: {A-B: {rate: 10 Mbit/s, port: p, conditioner: c}}\n"
+            "ports: {p: {per: flow, scheduler: drr}}\n"
+            "conditioners: {c: {rules: [{profile: q}], profiles: {q: {per: flow, meter: "
+            "{kind: token-bucket, rate: 1 Mbit/s, burst: 3 kB}, red: drop}}}}\n"
+            "flows: {f: {agent: udp, from: A, to: B, rate: 1 Mbit/s}}\n"
+            "routing: {ospf: {hello: 20 ms}, ldp: {}}\n"
+            "signalling: {kind: rsvp-te}\n"
+            "run: {duration: 200 ms}\n"
+        )
+    )
+    names = ["f", "rsvp-te", "ospf", "ldp"]
+    assert [flow["name"] for flow in made.flows] == names
+    assert [its["name"] for its in made.ports[0]["classes"]] == names
+    profiles = made.data["conditioners"][0]["profiles"]  # type: ignore[typeddict-item]
+    assert [its["name"] for its in profiles] == [f"q/{name}" for name in names]
+    (results,) = simulate(made, seeds=[1])
+    sent = {row["flow"]: row["packets_sent"] for row in results.flows.rows()}
+    classes = [row for row in results.ports.rows() if row["link"] == "A->B"]
+    # OSPF's hellos, every 20 ms, and LDP's: none is in the class of the flow.
+    assert sent["ospf"] >= 2 * 9
+    assert {row["class"] for row in classes if row["packets_offered"]} >= {"f", "ospf", "ldp"}

@@ -30,6 +30,8 @@ def rendered(name: str) -> str:
 def refused(file: str, option: str, value: str) -> str:
     how = ["--engine", "fluid", "--focus", value] if option == "focus" else ["--engine", value]
     done = CliRunner().invoke(command, [*how, file])
+    if isinstance(done.exception, ScenarioError):
+        return done.exception.render() + "\n"
     assert done.exit_code == 2
     return done.stderr.partition("\n\n")[2]
 

@@ -71,7 +71,8 @@ def _rule(
 
 def _count(scenario: Resolved, conditioner: Conditioner, path: Path, problems: Problems) -> None:
     per_flow = sum(profile.per == "flow" for profile in conditioner.profiles.values())
-    needed = len(conditioner.profiles) - per_flow + per_flow * len(scenario.names)
+    flows = len(scenario.names) + len(scenario.message_flows)
+    needed = len(conditioner.profiles) - per_flow + per_flow * flows
     if needed > MAX_PROFILES:
         problems.add(
             "limit",

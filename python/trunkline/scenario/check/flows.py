@@ -16,6 +16,9 @@ def check(scenario: Resolved, problems: Problems) -> None:
     for name, flow in scenario.flows.items():
         path: Path = ("flows", name)
         _ends(scenario, flow, path, problems)
+        if name in scenario.message_flows:
+            message = f"{name} is the name of the flow of {name.upper()}'s messages"
+            problems.add("relation", path, message, at_key=True)
         if name in scenario.demands:
             # But for its ends and its rate it is that of its class.
             class_ = scenario.demands[name].class_

@@ -90,7 +90,7 @@ def _shape(scenario: Resolved, port: Port, path: Path, problems: Problems) -> No
             hint=f"add `classes` with a `{'link_share' if due == 'curve' else due}` each",
         )
     if port.per == "flow":
-        count = len(scenario.names)
+        count = len(scenario.names) + len(scenario.message_flows)
         if count > MAX_CLASSES:
             problems.add(
                 "limit",

@@ -52,9 +52,6 @@ def _ldp(scenario: Resolved, ldp: Ldp, problems: Problems) -> None:
     at: Path = ("routing", "ldp")
     if len(scenario.nodes) < 2:
         problems.add("relation", at, "LDP needs two nodes", at_key=True)
-    if "ldp" in scenario.flows:
-        message = "ldp is the name of the flow of LDP's messages"
-        problems.add("relation", ("flows", "ldp"), message, at_key=True)
     if ldp.igp_sync and scenario.routing.ospf is None:
         message = "igp_sync does nothing: there is no IGP whose metrics it could change"
         where = (*at, "igp_sync")
@@ -105,9 +102,6 @@ def _ospf(scenario: Resolved, ospf: Ospf, problems: Problems) -> None:
         problems.add("relation", ("rerouting",), message, at_key=True)
     if len(scenario.nodes) < 2:
         problems.add("relation", at, "OSPF needs two nodes", at_key=True)
-    if "ospf" in scenario.flows:
-        message = "ospf is the name of the flow of OSPF's messages"
-        problems.add("relation", ("flows", "ospf"), message, at_key=True)
     other = scenario.signalling
     if other.kind != "none" and other.detection != ospf.detection:
         message = "OSPF and signalling notice a failure by the same means: their detections differ"

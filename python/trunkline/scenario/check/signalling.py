@@ -112,7 +112,7 @@ def _paths(scenario: Resolved, problems: Problems) -> None:
                 )
                 problems.add("signalling", ("paths", name), message, at_key=True)
                 break
-        asked = scenario.reserved.get(name, (scenario.paths[name].bandwidth or 0, 0))[0]
+        asked = scenario.unscaled().reserved.get(name, (0, 0))[0]
         arcs = [hop.over for hop in scenario.routes[name].hops]
         _room(scenario, asked, arcs, ("paths", name, "bandwidth"), problems)
 
@@ -189,13 +189,14 @@ def _route(scenario: Resolved, event: Event, target: str, path: Path, problems: 
         message = f"the route must lead from {ends[0]} to {ends[1]}, as path {target} does"
         problems.add("signalling", (*path, "to"), message, given=", ".join(event.to))
     else:
-        asked = scenario.reserved.get(target, (scenario.paths[target].bandwidth or 0, 0))[0]
+        asked = scenario.unscaled().reserved.get(target, (0, 0))[0]
         _room(scenario, asked, arcs, (*path, "to"), problems)
 
 
 def _room(scenario: Resolved, asked: int, arcs: list[str], path: Path, problems: Problems) -> None:
     """Whether a bandwidth can ever fit the links of a route."""
-    offered = {name: _offered(scenario, name) for name in arcs}
+    full = scenario.unscaled()
+    offered = {name: _offered(full, name) for name in arcs}
     least = min(offered, key=lambda name: offered[name])
     if asked > offered[least]:
         problems.add(

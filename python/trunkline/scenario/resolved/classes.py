@@ -20,8 +20,9 @@ def classes(scenario: Resolved, problems: Problems) -> None:
         said: Mapping[str, Class] = port.classes
         if not said or port.per == "flow":
             alone = CLASS_OF[scheduler].model_construct(queue=port.queue or Queue())
-            names = [own for own, _ in scenario.names] if port.per == "flow" else []
-            said = dict.fromkeys(names or ["default"], alone)
+            flows = [*(own for own, _ in scenario.names), *scenario.message_flows]
+            names = flows if port.per == "flow" and flows else ["default"]
+            said = dict.fromkeys(names, alone)
         scenario.classes[name] = {
             each: its.model_copy(update={"queue": _whole(merged(its.queue, default), scheduler)})
             for each, its in said.items()

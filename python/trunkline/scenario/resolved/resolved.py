@@ -18,7 +18,7 @@ from trunkline.scenario.resolved.backed import Backed
 from trunkline.scenario.routing import Routing
 from trunkline.scenario.schedule import Schedule
 from trunkline.scenario.shares import Class
-from trunkline.scenario.signalling import Event, Signalling
+from trunkline.scenario.signalling import Event, Requests, Signalling
 from trunkline.scenario.sla import Bound, Sla
 
 if TYPE_CHECKING:
@@ -196,6 +196,8 @@ class Resolved:
         Every demand between two nodes, in order; those of matrices are called by their nodes.
     reserved : dict
         Bandwidth that each path asks for [bit/s], and its class type.
+    path_requests : dict
+        Random requests for paths, by name.
     placement : te.place.Placement or None
         Where computed routes came from; None where all are written.
     segmented : dict
@@ -240,6 +242,7 @@ class Resolved:
     bounds: list[Bound] = field(default_factory=list)
     demands: dict[str, Offered] = field(default_factory=dict)
     reserved: dict[str, tuple[int, int]] = field(default_factory=dict)
+    path_requests: dict[str, Requests] = field(default_factory=dict)
     placement: "Placement | None" = None
     backed: Backed | None = None
     before_scale: "Resolved | None" = None
@@ -273,7 +276,18 @@ class Resolved:
             written.run,
         )
         made.echoes = echoes
+        made.path_requests = dict(written.requests)
         return made
+
+    @property
+    def message_flows(self) -> list[str]:
+        """Names of the flows that messages of protocols are counted under, behind all others."""
+        running = {
+            "rsvp-te": self.signalling.kind == "rsvp-te",
+            "ospf": self.routing.ospf is not None,
+            "ldp": self.routing.ldp is not None,
+        }
+        return [name for name, runs in running.items() if runs]
 
     def unscaled(self) -> "Resolved":
         """The scenario at its own rates."""

@@ -1,5 +1,6 @@
 """The whole network at another rate: all rates times a factor, delays and packets as they are."""
 
+import operator
 from copy import copy
 from dataclasses import replace
 from functools import cache
@@ -11,22 +12,28 @@ from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved.resolved import Arc, Resolved
 from trunkline.scenario.units import RATE
 
+SCALED = (
+    *("ports", "classes", "conditioners", "flows", "slas"),
+    *("paths", "signalling", "events", "path_requests"),
+)
+"""Sections of the resolved scenario that hold rates, links apart."""
+
 
 def scale(scenario: Resolved, problems: Problems) -> None:
-    """Scales links, ports, conditioners, flows and the rates that agreements promise."""
+    """Scales all rates: of links, ports, conditioners, flows, paths, signalling and agreements."""
     factor = scenario.written.scale
     if factor == 1:
         return
     scenario.before_scale = copy(scenario)
-    for key in ("ports", "conditioners", "flows", "slas"):
-        setattr(scenario, key, dict(getattr(scenario, key)))
     scenario.arcs = [replace(arc, options=_scaled(arc.options, factor)) for arc in scenario.arcs]
     scenario.arc = {arc.name: arc for arc in scenario.arcs}
     scenario.between = _between(scenario.arcs)
-    for section in (scenario.ports, scenario.conditioners, scenario.flows, scenario.slas):
-        its: dict[str, Any] = section
-        for name, element in its.items():
-            its[name] = _scaled(element, factor)
+    for key in SCALED:
+        section = _scaled(getattr(scenario, key), factor)
+        setattr(scenario, key, dict(section) if isinstance(section, dict) else section)
+    scenario.reserved = {
+        path: (_times(rate, factor), type_) for path, (rate, type_) in scenario.reserved.items()
+    }
 
 
 def _between(arcs: list[Arc]) -> dict[tuple[str, str], list[Arc]]:
@@ -40,28 +47,41 @@ def _scaled(value: Any, factor: float) -> Any:
     """A value with every rate in it times a factor, at least 1 bit/s."""
     if isinstance(value, Element):
         update = {}
-        for key in value.model_fields_set & set(type(value).model_fields):
+        for key, is_rate in _keys(type(value)).items():
             old = getattr(value, key)
-            is_rate = key in _rates(type(value)) and type(old) is int
-            new = max(1, round(old * factor)) if is_rate else _scaled(old, factor)
+            new = _times(old, factor) if is_rate else _scaled(old, factor)
             if new is not old:
                 update[key] = new
         return value.model_copy(update=update) if update else value
+    # What holds no rate stays the same object, and a key that was not set stays so.
     if isinstance(value, dict):
-        return {key: _scaled(each, factor) for key, each in value.items()}
-    if isinstance(value, tuple) and any(isinstance(each, Element) for each in value):
-        return tuple(_scaled(each, factor) for each in value)
+        scaled = {key: _scaled(each, factor) for key, each in value.items()}
+        return scaled if any(scaled[key] is not value[key] for key in value) else value
+    if isinstance(value, tuple):
+        each_scaled = tuple(_scaled(each, factor) for each in value)
+        return each_scaled if any(map(operator.is_not, each_scaled, value)) else value
     return value
 
 
+def _times(rate: Any, factor: float) -> Any:
+    """A rate, or each of several, times a factor, at least 1 bit/s; a share stays."""
+    if type(rate) is int:
+        return max(1, round(rate * factor)) if rate else 0
+    if isinstance(rate, tuple):
+        return tuple(_times(each, factor) for each in rate)
+    return rate
+
+
 @cache
-def _rates(kind: type[Element]) -> frozenset[str]:
-    """Keys of a section that hold a rate."""
-    return frozenset(
-        key
-        for key, about in kind.model_fields.items()
-        if any(map(_is_rate, (*about.metadata, *_marks(about.annotation))))
-    )
+def _keys(kind: type[Element]) -> dict[str, bool]:
+    """Keys of a section that hold a rate, or elements that may, and whether it is a rate."""
+    found = {}
+    for key, about in kind.model_fields.items():
+        marks = [about.annotation, *about.metadata, *_marks(about.annotation)]
+        is_rate = any(map(_is_rate, marks))
+        if is_rate or any(isinstance(each, type) and issubclass(each, Element) for each in marks):
+            found[key] = is_rate
+    return found
 
 
 def _marks(annotation: Any) -> list[Any]:

@@ -1,0 +1,32 @@
+"""What formulas for means cannot stand for, and where the scenario asks for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trunkline.scenario import Scenario, ScenarioError
+    from trunkline.scenario.diagnostic import Path
+
+
+class UnsupportedError(ValueError):
+    """The scenario asks for what the fluid engine, or a focus, does not have.
+
+    Parameters
+    ----------
+    text : str
+        What it is, and what helps.
+    path : tuple of str or int
+        Where the scenario asks for it, by the names of the compiled network.
+    """
+
+    def __init__(self, text: str, path: Path) -> None:
+        self.text = text
+        self.path = path
+        super().__init__(text)
+
+    def placed(self, scenario: Scenario) -> ScenarioError:
+        """The same, with file, line and column."""
+        from trunkline.scenario.lacking import lacking
+
+        return lacking("fluid", scenario, [(self.text, self.path)])
