@@ -163,3 +163,24 @@ def test_messages_are_refused_by_the_key_that_asks_for_them() -> None:
     routed = tl.loads("\n".join(lines))
     with pytest.raises(ValueError, match="leave `ospf` out"):
         tl.run(routed, engine="fluid")
+
+
+def test_a_network_with_conditioners_and_failures_is_followed() -> None:
+    """The flow goes the long way after the cut; its conditioners let all pass, as ever here."""
+    text = """
+trunkline: 1
+nodes: [A, B, C]
+defaults: {link: {rate: 10 Mbit/s, delay: 1 ms, conditioner: edge, ingress: edge}}
+links: {A-B: {}, B-C: {}, A-C: {}}
+conditioners:
+  edge:
+    rules: [{profile: all}]
+    profiles: {all: {meter: {kind: token-bucket, rate: 9 Mbit/s, burst: 3 kB}, red: drop}}
+flows: {u: {agent: udp, from: A, to: B, rate: 1 Mbit/s}}
+failures: {cut: {link: A-B, at: 500 ms}}
+rerouting: {detection: {kind: fixed, delay: 0 s}, spf_delay: 0 s}
+run: {duration: 1 s}
+"""
+    found = tl.run(tl.loads(text), engine="fluid")
+    used = {row["link"]: row["utilisation"] for row in found.ports.rows()}
+    assert used["A->B"] == used["A->C"] == used["C->B"] == pytest.approx(0.05, rel=0.01)
