@@ -1,9 +1,9 @@
-//! Sources and sinks of traffic: sans-IO state machines that are given the time and what arrived,
-//! and say what to send and when to be woken.
+//! Sources and sinks of traffic as sans-IO state machines: time and arrivals in, packets and the time of
+//! the next timer out.
 //!
-//! Nothing here reads a clock, draws its own random numbers or knows the network: `now` and
-//! `random` are arguments, segments are returned by value, and an agent's only claim on the
-//! future is the one instant its `timer()` names.
+//! Nothing here reads a clock, draws its own random numbers or knows the network: `now` and `random` are
+//! arguments, segments are returned by value, and `timer()` gives the only time at which an agent needs
+//! a call.
 
 mod seq_set;
 pub mod tcp;

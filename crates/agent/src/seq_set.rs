@@ -1,4 +1,4 @@
-//! A set of sequence numbers inside a sliding window: one bit each, 64 to a look.
+//! A set of sequence numbers inside a sliding window: one bit each, 64 per word.
 
 /// Bits of the sequence numbers `[base, base + capacity)`, in a ring of words.
 ///

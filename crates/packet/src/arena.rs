@@ -6,11 +6,11 @@ use trunkline_units::prefetch;
 /// Index of a packet in its [`Arena`].
 pub type PacketId = u32;
 
-/// At most three SACK blocks `[start, end)` in segments fit beside a time stamp (RFC 2018
-/// section 3); `[0, 0)` is an absent block.
+/// At most three SACK blocks `[start, end)` in segments fit with a time stamp (RFC 2018 section 3); `[0,
+/// 0)` is no block.
 pub type SackBlocks = [[u32; 2]; 3];
 
-/// Packets by index, with a free list. SACK blocks stand apart: most packets have none.
+/// Packets by index, with a free list. SACK blocks are stored apart: most packets have none.
 #[derive(Debug, Default)]
 pub struct Arena {
     packets: Vec<Packet>,
@@ -20,7 +20,7 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// An empty arena; `with_sack` reserves room for SACK blocks beside every packet.
+    /// An empty arena; `with_sack` reserves room for the SACK blocks of every packet.
     #[must_use]
     pub fn new(with_sack: bool) -> Self {
         Self { with_sack, ..Self::default() }

@@ -30,7 +30,7 @@ pub enum Cause {
     LinkDown,
     /// The node was down.
     NodeDown,
-    /// Came while a protection switch stood between its two positions.
+    /// Arrived during a protection switch, which was between its two positions.
     Switching,
     /// The copy of 1+1 protection that the tail did not select.
     Unselected,

@@ -16,7 +16,7 @@ pub const FIRST_UNRESERVED_LABEL: u32 = 16;
 /// Last label.
 pub const MAX_LABEL: u32 = (1 << 20) - 1;
 
-/// One 32-bit label stack entry as it stands on the wire, bottom-of-stack bit left out.
+/// One 32-bit label stack entry as on the wire, without the bottom-of-stack bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct StackEntry(u32);
 
@@ -52,9 +52,8 @@ impl StackEntry {
     }
 }
 
-/// A stack of at most [`MAX_DEPTH`] labels, the top first, so that a look and a swap touch one word.
-/// The depth lives in the spare S bits of the words, so that the stack fills 16 bytes of the packet's
-/// cache line.
+/// A stack of at most [`MAX_DEPTH`] labels, the top first, so that a look-up and a swap touch one word.
+/// The spare S bits of the words hold the depth, so the stack takes 16 bytes of the packet's cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LabelStack {
     words: [u32; MAX_DEPTH],
@@ -67,8 +66,8 @@ impl LabelStack {
     pub const EMPTY: Self = Self { words: [0; MAX_DEPTH] };
 
     /// Number of labels.
-    // Each word in use has its S bit set, whatever its place: the wire's S bit is known from the
-    // place alone, so the bit is free to say "in use".
+    // Each word in use has its S bit set, whatever its place: the place alone gives the wire's S bit, so
+    // the bit is free to mark words in use.
     #[inline(always)]
     #[must_use]
     pub fn depth(&self) -> u8 {

@@ -1,4 +1,4 @@
-//! What travels: the packet, its label stack, the arena that stores packets, and why one died.
+//! The packet, its label stack, the arena that stores packets, and the causes of loss.
 
 pub mod arena;
 pub mod cause;
@@ -68,7 +68,7 @@ pub mod flag {
     pub const BARE: u8 = 64;
     /// Belongs to one of many connections of its flow: see [`super::Packet::connection`].
     pub const CONNECTION: u8 = 128;
-    /// Who gets it is more than a look at its flow.
+    /// The flow alone does not give the receiving agent.
     pub const MARKED: u8 = SETUP | CONNECTION;
 }
 
@@ -94,7 +94,7 @@ pub struct Packet {
     pub labels: LabelStack,
     /// IP header and everything above it [B].
     pub ip_bytes: u16,
-    /// Forwarding equivalence class (RFC 3031 section 2.1): what an ingress LSR's FTN is asked for.
+    /// Forwarding equivalence class (RFC 3031 section 2.1): the key of an ingress LSR's FTN.
     pub fec: u16,
     /// Differentiated Services codepoint, 0..64.
     pub dscp: u8,
@@ -136,8 +136,8 @@ impl Packet {
         u32::from(self.ip_bytes) + 4 * labels
     }
 
-    /// Connection it belongs to, where its flow has many that come and go. The number stands in a
-    /// field that the packet has no other use for: `ack` of data, `seq` of an acknowledgement.
+    /// Connection it belongs to, where its flow has many that come and go. The number is in a field that
+    /// such a packet does not use otherwise: `ack` of data, `seq` of an acknowledgement.
     #[inline(always)]
     #[must_use]
     pub fn connection(&self) -> Option<u32> {

@@ -34,7 +34,7 @@ pub struct Interface {
     pub rate_bit_s: u64,
 }
 
-/// Which way a packet goes at its interface.
+/// Direction of a packet at its interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// It comes in.
@@ -47,7 +47,7 @@ pub enum Direction {
 #[derive(Debug)]
 pub struct PcapngWriter<W> {
     out: W,
-    /// Longest part of a frame that is kept [B].
+    /// Maximum number of bytes captured of a frame [B].
     snaplen: u32,
     body: Vec<u8>,
 }
@@ -56,7 +56,7 @@ impl<W: Write> PcapngWriter<W> {
     /// Starts a file: the section header, then a description of each interface.
     ///
     /// # Errors
-    /// What `out` says.
+    /// Those of `out`.
     pub fn new(
         out: W,
         application: &str,
@@ -92,7 +92,7 @@ impl<W: Write> PcapngWriter<W> {
     /// Writes a packet seen at `at_ns`: the start of its frame, and how long it was.
     ///
     /// # Errors
-    /// What the output says.
+    /// Those of the output.
     pub fn packet(
         &mut self,
         interface: u32,
@@ -108,7 +108,7 @@ impl<W: Write> PcapngWriter<W> {
         self.word(at_ns as u32);
         self.word(captured_bytes);
         self.word(original);
-        // What follows the headers is zeros.
+        // The bytes behind the headers are zeros.
         let headers = frame.len().min(captured_bytes as usize);
         self.body.extend_from_slice(&frame[..headers]);
         let length = self.body.len() + (captured_bytes as usize - headers);
@@ -128,7 +128,7 @@ impl<W: Write> PcapngWriter<W> {
     /// Ends the file.
     ///
     /// # Errors
-    /// What the output says.
+    /// Those of the output.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)

@@ -9,7 +9,7 @@ pub use crate::trace::{Connection, Content, Event, Flow, Link, Point, Row, Trace
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// TCP and UDP port of every sink: "discard" (RFC 863), which is what a sink does.
+/// TCP and UDP port of every sink: "discard" (RFC 863).
 const DISCARD_PORT: u16 = 9;
 /// Ports of the sources count from here, by flow, ...
 const FIRST_PORT: u16 = 1024;
@@ -40,10 +40,10 @@ struct PacketInFlight {
 }
 
 impl Trace {
-    /// Writes what is seen at `points`; says how many packets that were.
+    /// Writes the packets seen at `points`; returns how many they were.
     ///
     /// # Errors
-    /// What `out` says.
+    /// Those of `out`.
     pub fn write<W: Write>(
         &self,
         out: W,
@@ -96,7 +96,7 @@ impl Trace {
         times
     }
 
-    /// What the points see, in order of time and, at one instant, of the trace.
+    /// The packets seen at the points, in order of time and, at one instant, of the trace.
     fn seen(&self, points: &[Point], packets: usize) -> Vec<SeenPacket> {
         let mut ends = vec![[None, None]; self.links.len()];
         for (number, point) in (0..).zip(points) {
@@ -139,13 +139,13 @@ impl Trace {
         seen
     }
 
-    /// Whether a packet that was dropped behind a link came whole to its far end: a conditioner
+    /// Whether a packet that was dropped behind a link fully arrived at its far end: a conditioner
     /// dropped it there.
     fn reached_the_end(&self, drop: &Row) -> bool {
         drop.cause.is_some_and(|cause| self.causes[cause as usize] == "policed")
     }
 
-    /// What the packet's comment says.
+    /// The packet's comment.
     fn describe_row(&self, row: &Row, point: Point, lost: Option<u32>, note: &mut String) {
         note.clear();
         let flow = &self.flows[row.flow as usize];
@@ -227,7 +227,7 @@ impl Trace {
         frame.write(out)
     }
 
-    /// What a reader cannot know without having seen the connections being set up.
+    /// The window scales, which a reader cannot know without the set-up of the connections.
     fn describe_window_scales(&self) -> String {
         let mut text = String::new();
         for flow in &self.flows {

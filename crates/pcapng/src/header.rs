@@ -33,11 +33,11 @@ pub struct Tcp {
     pub stamps: Option<(u32, u32)>,
     /// SACK blocks, left and right edge; [0, 0] is none.
     pub sack: [[u32; 2]; 3],
-    /// Bytes that the sender counts for this header; what the fields leave is filled with NOPs.
+    /// Bytes that the sender counts for this header; NOPs fill the bytes that the fields leave.
     pub room: usize,
 }
 
-/// What IP carries.
+/// Transport protocol of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport<'a> {
     /// A segment.
@@ -46,7 +46,7 @@ pub enum Transport<'a> {
     Udp,
     /// A request, or a reply, of this identifier and sequence number (RFC 792).
     Echo(bool, u16, u16),
-    /// A message of this protocol as it stands on the wire, and the options of the IP header.
+    /// A message of this protocol as on the wire, and the options of the IP header.
     Message(u8, &'a [u8], &'a [u8]),
 }
 
@@ -67,7 +67,7 @@ pub struct Frame<'a> {
     pub addresses: [[u8; 4]; 2],
     /// Ports: from, to.
     pub ports: [u16; 2],
-    /// What it carries.
+    /// Its transport protocol.
     pub transport: Transport<'a>,
     /// Bytes of payload, all zero.
     pub payload: usize,
@@ -76,8 +76,8 @@ pub struct Frame<'a> {
 impl Frame<'_> {
     /// Writes the headers into `out`, which is emptied first.
     ///
-    /// Returns the length of the whole frame, payload included, without a frame check sequence
-    /// [B], which IP's total length limits to 65,535 and the layers below.
+    /// Returns the length of the frame, payload included, without a frame check sequence [B]; IP's total
+    /// length limits it to 65,535 and the layers below.
     pub fn write(&self, out: &mut Vec<u8>) -> u32 {
         out.clear();
         out.extend_from_slice(&self.stations[1]);
@@ -99,7 +99,7 @@ impl Frame<'_> {
         ip[1] = self.traffic_class;
         ip[2..4].copy_from_slice(&(total as u16).to_be_bytes());
         ip[4..6].copy_from_slice(&self.id.to_be_bytes());
-        ip[6] = 0x40; // do not fragment: nothing here does
+        ip[6] = 0x40; // do not fragment
         ip[8] = self.ttl;
         ip[9] = self.protocol();
         ip[12..16].copy_from_slice(&self.addresses[0]);

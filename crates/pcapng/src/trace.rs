@@ -30,7 +30,7 @@ pub struct Flow {
     pub icmp: bool,
 }
 
-/// What the headers of a TCP connection need to know.
+/// Values for the headers of a TCP connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Connection {
     /// Payload of a full segment [B].
@@ -52,7 +52,7 @@ pub struct Point {
     pub far: bool,
 }
 
-/// What happened, as far as a capture needs to know.
+/// An event, as far as a capture needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The packet came into being.
@@ -72,7 +72,7 @@ pub enum Event {
 pub struct Row {
     /// When [ns].
     pub at_ns: u64,
-    /// What.
+    /// Kind of event.
     pub event: Event,
     /// Number of the packet.
     pub packet: u64,
@@ -112,7 +112,7 @@ pub struct Row {
     pub sack: [[u32; 2]; 3],
 }
 
-/// A message of routing or signalling as it stands on the wire.
+/// A message of routing or signalling as on the wire.
 #[derive(Clone, Debug)]
 pub struct Content {
     /// Nodes whose addresses the IP header bears; [`u32::MAX`] is all routers, 224.0.0.2.
@@ -121,7 +121,7 @@ pub struct Content {
     pub protocol: u8,
     /// Whether it bears the router alert option (RFC 2113).
     pub alert: bool,
-    /// What is behind the IP header.
+    /// Bytes behind the IP header.
     pub octets: Vec<u8>,
 }
 

@@ -7,7 +7,7 @@ use std::fmt;
 pub struct InvalidParameter {
     /// The key at fault.
     pub key: &'static str,
-    /// What must hold.
+    /// The condition that must hold.
     pub why: String,
 }
 

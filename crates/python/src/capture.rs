@@ -74,7 +74,7 @@ fn flow((name, src, dst, header_bytes, tcp, icmp): FlowParts) -> Flow {
     Flow { name, ends: [src, dst], header_bytes, tcp, icmp }
 }
 
-/// Refuses indices that name nothing.
+/// Refuses indices out of range.
 fn check(trace: &Trace, points: &[Point]) -> PyResult<()> {
     let links = trace.links.len() as u32;
     let beyond = |index: Option<u32>, count: usize| index.is_some_and(|it| it as usize >= count);

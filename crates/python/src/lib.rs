@@ -11,7 +11,8 @@ mod stream;
 
 fn parse(network: &str) -> PyResult<Network> {
     serde_json::from_str(network).map_err(|error| {
-        // Keys of another format are unknown here: its number says more than the first of them.
+        // A network of another format may have unknown keys: its format number explains more than the
+        // first of them.
         let document = serde_json::from_str::<serde_json::Value>(network).ok();
         let format = document.and_then(|network| network.get("format")?.as_u64());
         let why = match format.filter(|format| *format != u64::from(FORMAT)) {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use trunkline_engine::panic::catch_panic;
 use trunkline_engine::{Network, RunError, Table};
 
-/// The interpreter hears signals and looks at the memory this often.
+/// Time between two checks of signals and memory.
 const SIGNAL_CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Reasons for runs to stop before their end.
@@ -23,10 +23,10 @@ struct Job {
     seed: u64,
 }
 
-/// Tables, or the kind of failure and what there is to say of it.
+/// Tables, or the kind of failure and its message.
 type Outcome = Result<Vec<Table>, (&'static str, String)>;
 
-/// What the threads share.
+/// State that the threads share.
 struct RunQueue {
     jobs: Mutex<Receiver<Job>>,
     stop: AtomicU8,
@@ -66,7 +66,7 @@ pub fn run_stream(
 ) -> PyResult<()> {
     let jobs = jobs.try_iter()?.unbind();
     let threads = threads.max(1);
-    // So many jobs wait that no thread does while the interpreter handles an outcome.
+    // Enough jobs are queued that no thread waits while the interpreter handles an outcome.
     let (feed, fed) = sync_channel(2 * threads);
     let (sender, receiver) = sync_channel(2 * threads);
     let shared = RunQueue {
@@ -113,7 +113,7 @@ pub fn run_stream(
     })
 }
 
-/// A thread: job after job until there is none, or nobody hears the outcome.
+/// A thread: runs job after job until there is none, or the receiver is gone.
 fn run_jobs(shared: &RunQueue, tell: &SyncSender<(usize, Outcome)>) {
     loop {
         let job = shared.jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
@@ -255,7 +255,7 @@ impl InterpreterHost {
     }
 }
 
-/// Resident memory of this process [bytes]; None where the system does not say.
+/// Resident memory of this process [bytes]; None where the system does not report it.
 fn resident_memory() -> Option<u64> {
     let status_text = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status_text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

@@ -1,7 +1,7 @@
 //! Time, rates, arithmetic and random streams: the vocabulary every other crate counts in.
 //!
-//! Simulated time is a whole number of nanoseconds since the start of the run, so that no
-//! addition rounds and two runs on two machines order their events alike.
+//! Simulated time is an integer number of nanoseconds since the start of the run, so that no addition
+//! rounds and two runs on two machines order their events alike.
 
 pub mod math;
 pub mod prefetch;

@@ -1,15 +1,15 @@
-//! Asking the processor to fetch memory that will be used soon.
+//! Prefetch of memory that will be used soon.
 //!
 //! On networks that outgrow the caches, waiting for memory is the largest cost of a packet-hop,
 //! and which memory the next events will touch is known some events ahead.
 
-/// Asks for all of a value; no effect but on the caches.
+/// Prefetches all of a value; affects only the caches.
 #[inline(always)]
 pub fn all_lines<T>(value: &T) {
     first_lines(value, usize::MAX);
 }
 
-/// Asks for the first so many lines of a value, of 64 B.
+/// Prefetches the first `lines` lines of a value, of 64 B.
 #[inline(always)]
 #[allow(unsafe_code)]
 pub fn first_lines<T>(value: &T, lines: usize) {
@@ -26,7 +26,7 @@ pub fn first_lines<T>(value: &T, lines: usize) {
     let _ = (value, lines);
 }
 
-/// Asks for an element of a slice, if it has one there.
+/// Prefetches an element of a slice, if the index is in range.
 #[inline(always)]
 pub fn element<T>(slice: &[T], index: u32) {
     if let Some(value) = slice.get(index as usize) {

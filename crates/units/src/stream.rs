@@ -66,7 +66,7 @@ impl RandomStream {
         -mean * math::ln(1.0 - self.uniform())
     }
 
-    /// Whole number uniform on `0..n` (multiply-shift; the bias is below n / 2^64).
+    /// Integer uniform on `0..n` (multiply-shift; the bias is below n / 2^64).
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(n)) >> 64) as u64

@@ -3,7 +3,7 @@
 use super::congestion::CongestionConfig;
 use serde::{Deserialize, Serialize};
 
-/// What a sender does about a loss.
+/// How a sender recovers from a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Variant {
@@ -11,7 +11,7 @@ pub enum Variant {
     Tahoe,
     /// Fast recovery until the first new acknowledgement (RFC 2581).
     Reno,
-    /// Fast recovery until all that was outstanding is acknowledged (RFC 6582).
+    /// Fast recovery until everything that was outstanding is acknowledged (RFC 6582).
     NewReno,
     /// Recovery by selective acknowledgements (RFC 2018, RFC 6675).
     Sack,
@@ -25,8 +25,8 @@ pub struct DelayedAck {
     pub timeout_ns: u64,
     /// In-order segments that are acknowledged at once [>= 1; RFC 1122: 2].
     pub every: u32,
-    /// Segments acknowledged one by one at the start of the connection ("quick ACKs"; not asked with
-    /// `linux`, whose buffer tells).
+    /// Segments acknowledged one by one at the start of the connection ("quick ACKs"; not read with
+    /// `linux`, whose receive buffer sets it).
     #[serde(default)]
     pub quick: u32,
 }
@@ -35,13 +35,13 @@ pub struct DelayedAck {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TcpConfig {
-    /// What the sender does about a loss.
+    /// How the sender recovers from a loss.
     pub variant: Variant,
     /// `new-reno`: restart the retransmission timer on the first partial acknowledgement only
     /// ("impatient"), not on each ("slow-but-steady") (RFC 6582 section 4).
     pub new_reno_impatient: bool,
-    /// `new-reno`: a partial acknowledgement empties the inflation of the window, as in ns-2 until
-    /// 2003, in place of deflating it by what it covers (RFC 2582 and 6582 section 3).
+    /// `new-reno`: a partial acknowledgement clears the inflation of the window, as in ns-2 until 2003,
+    /// instead of deflating it by the segments that it covers (RFC 2582 and 6582 section 3).
     #[serde(default)]
     pub partial_ack_resets: bool,
     /// Payload of a full segment [B, > 0].
@@ -75,8 +75,8 @@ pub struct TcpConfig {
     pub limited_transmit: bool,
     /// Duplicate acknowledgements that mean a loss [>= 1] (RFC 5681 section 3.2: 3).
     pub dup_acks: u32,
-    /// Each burst of segments is held back by a uniform random time below this [ns]; 0 = off. It
-    /// stands for the sender's own processing and breaks phase effects of equal flows.
+    /// Each burst of segments is delayed by a uniform random time below this [ns]; 0 = off. It models
+    /// the sender's own processing and breaks phase effects of equal flows.
     pub send_overhead_ns: u64,
     /// Explicit congestion notification (RFC 3168).
     pub ecn: bool,
@@ -85,21 +85,22 @@ pub struct TcpConfig {
     #[serde(default)]
     pub count_segments: bool,
     /// `new-reno`, `sack`: window, loss recovery and timers of Linux 6.1; `limited_transmit`,
-    /// `dup_acks`, `new_reno_impatient`, `partial_ack_resets`, `tick_ns`, `count_segments` and `send_overhead_ns` are not
-    /// asked then.
+    /// `dup_acks`, `new_reno_impatient`, `partial_ack_resets`, `tick_ns`, `count_segments` and
+    /// `send_overhead_ns` are then not read.
     #[serde(default)]
     pub linux: bool,
-    /// What opens the window and what is left of it after a loss.
+    /// The congestion control: how the window opens, and its size after a loss.
     #[serde(default)]
     pub congestion: CongestionConfig,
-    /// Segments go one pause after the other; `bbr` names the pace, else a window in a round trip does.
+    /// Segments are sent at a pace: that of `bbr`, else a window in a round trip.
     #[serde(default)]
     pub pacing: bool,
     /// The connection opens by a handshake and closes by FIN (RFC 9293 section 3); else it is open.
     #[serde(default)]
     pub connect: bool,
     /// With `linux`: window that the receiver advertises at first [segments, >= 1]; it grows by two
-    /// for each segment that comes (without SACK: in order; Linux: 65535 B at first). None = `window_packets` at once.
+    /// for each segment that arrives (without SACK: in order; Linux: 65535 B at first). None =
+    /// `window_packets` at once.
     #[serde(default)]
     pub initial_receive_window: Option<u32>,
 }

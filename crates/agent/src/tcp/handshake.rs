@@ -1,11 +1,11 @@
-//! How a connection opens and closes: SYN, its answer, FIN, and what happens when one is lost.
+//! How a connection opens and closes: SYN, SYN-ACK, FIN, and their retransmissions.
 //!
 //! Source: RFC 9293 sections 3.5 and 3.6; RFC 6298 (2.1), (5.5) for the timers, which start at 1 s and
-//! double; RFC 7323, 2018 for the options that a SYN bears; Linux 6.1 (`tcp_retransmit_timer`,
+//! double; RFC 7323, 2018 for the options of a SYN; Linux 6.1 (`tcp_retransmit_timer`,
 //! `reqsk_timer_handler`) with `linux`: ticks, 6 retries of a SYN and 5 of its answer.
-//! Differs: the sender's FIN rides on its last segment and costs no byte, as Linux's does; a FIN of the
-//! receiver answers it as soon as all has come. Absent: RST, simultaneous open, SYN cookies, data in a SYN
-//! (RFC 7413), half-closed connections.
+//! Differs: the sender's FIN is on its last segment and costs no byte, as Linux's does; the receiver
+//! answers with its FIN as soon as all data have arrived. Absent: RST, simultaneous open, SYN cookies,
+//! data in a SYN (RFC 7413), half-closed connections.
 
 use super::linux::timer::{fires, Estimator};
 use super::rto::Rto;
@@ -33,7 +33,7 @@ pub enum BarePacket {
     LastAck,
 }
 
-/// What the sender knows when its connection is open.
+/// State that the handshake gives the sender of an open connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenedConnection {
     /// Round trip of the SYN; none if it was sent more than once (RFC 6298 section 3).
@@ -91,7 +91,7 @@ impl RetransmissionClock {
     }
 }
 
-/// One end: what it said last, when, and how often.
+/// One end: its last packet, when and how often it was sent.
 #[derive(Clone, Debug)]
 struct HandshakeEnd {
     phase: HandshakePhase,
@@ -130,7 +130,7 @@ impl HandshakeEnd {
         true
     }
 
-    /// What was said last is answered. Its round trip, if it was said once.
+    /// The last packet is answered. Returns its round trip, if it was sent once.
     fn take_answer(&mut self, phase: HandshakePhase, now: Time) -> Option<Span> {
         (self.phase, self.timer) = (phase, NEVER);
         if self.retries > 0 {
@@ -141,7 +141,7 @@ impl HandshakeEnd {
     }
 }
 
-/// Both ends of a connection that opens and closes. What one end does touches nothing of the other.
+/// Both ends of a connection that opens and closes. The ends share no state.
 #[derive(Clone, Debug)]
 pub struct Handshake {
     client: HandshakeEnd,
@@ -168,7 +168,7 @@ impl Handshake {
         self.syn_bytes
     }
 
-    /// The sender connects: a SYN goes.
+    /// The sender connects: a SYN is sent.
     pub fn connect(&mut self, now: Time) {
         self.client.send_next(HandshakePhase::Opening, now);
     }
@@ -185,7 +185,7 @@ impl Handshake {
         self.server.timer
     }
 
-    /// The sender's timer may have run out. What goes again.
+    /// The sender's timer may have run out. Returns the packet to send again.
     pub fn on_client_timer(&mut self, now: Time) -> Option<BarePacket> {
         if now < self.client.timer {
             return None;
@@ -195,7 +195,8 @@ impl Handshake {
         self.client.try_again(now, max_retries).then_some(BarePacket::Syn)
     }
 
-    /// The receiver's timer may have run out; `heard` says whether data came, which open it too. What goes again.
+    /// The receiver's timer may have run out; `heard` is whether data arrived, which open it too.
+    /// Returns the packet to send again.
     pub fn on_server_timer(&mut self, heard: bool, now: Time) -> Option<BarePacket> {
         if now < self.server.timer {
             return None;
@@ -222,12 +223,12 @@ impl Handshake {
         }
     }
 
-    /// A SYN came: it is answered, unless data came before it.
+    /// A SYN arrived: it is answered, unless data arrived before it.
     pub fn on_syn(&mut self, now: Time) -> bool {
         match self.server.phase {
             HandshakePhase::Closed => self.server.send_next(HandshakePhase::Opening, now),
             HandshakePhase::Opening => {
-                // Linux puts its own retry off when the SYN comes again.
+                // Linux delays its own retry when the SYN arrives again.
                 self.server.retries += 1;
                 self.server.timer = self.server.clock.due(now);
             }
@@ -236,7 +237,7 @@ impl Handshake {
         true
     }
 
-    /// The answer to the SYN came. None: it had come before.
+    /// The answer to the SYN arrived. None: it had arrived before.
     pub fn on_answer(&mut self, now: Time) -> Option<OpenedConnection> {
         if self.client.phase != HandshakePhase::Opening {
             return None;
@@ -246,13 +247,14 @@ impl Handshake {
         Some(OpenedConnection { rtt, retries })
     }
 
-    /// The acknowledgement of the answer came. None: it had come before; else the round trip, if it was timed.
+    /// The acknowledgement of the answer arrived. None: it had arrived before; else the round trip, if
+    /// it was timed.
     pub fn on_ack(&mut self, now: Time) -> Option<Option<Span>> {
         (self.server.phase == HandshakePhase::Opening)
             .then(|| self.server.take_answer(HandshakePhase::Open, now))
     }
 
-    /// All of a finite transfer has come, its FIN with it. True: the receiver's FIN goes.
+    /// All data of a finite transfer have arrived, with its FIN. True: the receiver's FIN is sent.
     pub fn close(&mut self, now: Time) -> bool {
         if matches!(self.server.phase, HandshakePhase::Closing | HandshakePhase::Over) {
             return false;
@@ -261,12 +263,12 @@ impl Handshake {
         true
     }
 
-    /// The receiver's FIN came; it is acknowledged each time.
+    /// The receiver's FIN arrived; it is acknowledged each time.
     pub fn on_fin(&mut self) {
         self.client.phase = HandshakePhase::Over;
     }
 
-    /// The acknowledgement of the receiver's FIN came.
+    /// The acknowledgement of the receiver's FIN arrived.
     pub fn on_last_ack(&mut self) {
         (self.server.phase, self.server.timer) = (HandshakePhase::Over, NEVER);
     }

@@ -35,7 +35,7 @@ fn config(linux: bool) -> TcpConfig {
     }
 }
 
-/// Times of the SYNs that nobody answers, and when the sender gives up.
+/// Times of the SYNs without an answer, and when the sender gives up.
 fn unanswered(linux: bool) -> (Vec<Time>, Time) {
     let mut handshake = Handshake::new(&config(linux));
     handshake.connect(0);
@@ -71,7 +71,7 @@ fn linux_tcp_retransmit_timer_six_retries_at_the_ends_of_their_slots() {
     assert_eq!(end / (4 * MS), 32_768);
 }
 
-/// RFC 6298 section 3 (Karn): a SYN that went twice times nothing.
+/// RFC 6298 section 3 (Karn): a SYN that was sent twice gives no round trip.
 #[test]
 fn rfc6298_s3_only_a_syn_that_went_once_times_the_round_trip() {
     let mut once = Handshake::new(&config(false));

@@ -1,11 +1,10 @@
-//! TCP in whole segments: a sender, a receiver, and what travels between them.
+//! TCP in full segments: a sender, a receiver, and the packets between them.
 //!
 //! Sequence numbers count segments from 0; congestion window and threshold are in segments too.
-//! A sender is loss recovery, which finds what is lost and sends it again, and congestion control,
-//! which says how large the window is. `config.rs` holds the parameters; `sender.rs` is one of two
-//! stacks, `rfc/` (Tahoe, Reno, NewReno, SACK; `rto.rs` its timer) or `linux/` (as Linux has it;
-//! `prr.rs`); both ask a control in `congestion/`; `receiver.rs` is the other end; `handshake.rs` opens
-//! and closes a connection that asks for it.
+//! A sender is loss recovery, which detects losses and retransmits, and congestion control, which sets
+//! the window. `config.rs` holds the parameters; `sender.rs` is one of two stacks, `rfc/` (Tahoe, Reno,
+//! NewReno, SACK; `rto.rs` its timer) or `linux/` (`prr.rs`); both use a control in `congestion/`;
+//! `receiver.rs` is the other end; `handshake.rs` opens and closes a connection if configured.
 //!
 //! Absent: flow control by a slow reader, the persist timer, more than 2^32 segments a connection.
 
@@ -64,7 +63,7 @@ pub struct Ack {
     pub sack: SackBlocks,
 }
 
-/// What a receiver puts into an acknowledgement, its SACK blocks apart.
+/// Fields of an acknowledgement, without its SACK blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckFields {
     /// Next segment expected.
@@ -75,7 +74,7 @@ pub struct AckFields {
     pub ece: bool,
 }
 
-/// What a sender is doing.
+/// State of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Window below the threshold: one segment more per acknowledgement.
@@ -88,7 +87,7 @@ pub enum State {
     Timeout,
 }
 
-/// What a sender has done.
+/// Counters of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Data segments sent, retransmissions included.

@@ -1,9 +1,9 @@
-//! Pacing: segments go one pause after the other, not as fast as the window opens.
+//! Pacing: segments are sent with pauses between them, not as fast as the window opens.
 //!
 //! Source: Linux 6.1 (`tcp_update_pacing_rate`, `tcp_update_skb_after_send`): twice a window in a smoothed
 //! round trip while the window is below half the threshold, 1.2 times afterwards; the first ten segments
-//! go at once; what goes late shortens the next pause, by half of it at most.
-//! Absent: bursts of devices that divide what they are given into segments (`tcp_tso_autosize`).
+//! are sent at once; a late segment shortens the next pause, by half of it at most. Absent: bursts of
+//! devices that divide large buffers into segments (`tcp_tso_autosize`).
 
 use trunkline_units::{Span, Time, SECOND};
 
@@ -12,7 +12,7 @@ const UNPACED: u64 = 10;
 #[derive(Clone, Debug)]
 pub(super) struct Pacer {
     mss: u64,
-    rate: u64, // [B/s]; 0: not known yet
+    rate: u64, // [B/s]; 0: unknown
     next_at: Time,
     sent: u64,
 }
@@ -22,7 +22,7 @@ impl Pacer {
         Self { mss: u64::from(mss.max(1)), rate: 0, next_at: 0, sent: 0 }
     }
 
-    /// The pace of a control that names it [B/s].
+    /// Sets the pace of a control that gives one [B/s].
     pub fn set(&mut self, rate: u64) {
         self.rate = rate;
     }
@@ -41,7 +41,7 @@ impl Pacer {
         self.next_at
     }
 
-    /// A segment goes now.
+    /// A segment is sent now.
     pub fn sent(&mut self, now: Time) {
         self.sent += 1;
         if self.rate == 0 || self.sent <= UNPACED {

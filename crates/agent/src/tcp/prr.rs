@@ -1,12 +1,12 @@
-//! Proportional rate reduction: how much recovery sends for what arrives.
+//! Proportional rate reduction: the number of segments sent in recovery per segment delivered.
 //!
-//! Source: RFC 6937 section 3; which of its two bounds holds after Linux 6.1
-//! (`net/ipv4/tcp_input.c`): slow start's when the acknowledgement advances and shows no further
-//! loss, else the conservative one, with what the acknowledgement itself delivered at least.
-//! Differs from the RFC, with Linux: RecoverFS is the window before the loss, and the first
-//! segment of a recovery always goes.
+//! Source: RFC 6937 section 3; the choice between its two bounds follows Linux 6.1
+//! (`net/ipv4/tcp_input.c`): slow start's when the acknowledgement advances and shows no further loss,
+//! else the conservative one, with at least the segments that the acknowledgement itself delivered.
+//! Differs from the RFC, as Linux does: RecoverFS is the window before the loss, and the first segment
+//! of a recovery is always sent.
 
-/// Where one recovery stands.
+/// State of one recovery.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Prr {
     before: u32,    // congestion window when the loss was found (RecoverFS)
@@ -18,7 +18,7 @@ pub(super) struct Prr {
 pub(super) struct Progress {
     /// Slow-start threshold.
     pub ssthresh: u32,
-    /// In the network, as far as is known (pipe).
+    /// Segments in the network, as far as is known (pipe).
     pub in_flight: u32,
     /// Delivered by this acknowledgement (DeliveredData).
     pub delivered: u32,
@@ -83,14 +83,15 @@ mod rfc6937 {
         }
     }
 
-    /// Ahead of what was delivered (3 of 2 sent), what this acknowledgement delivered still goes.
+    /// Ahead of the delivered segments (3 of 2 sent), the segments of this acknowledgement may still be
+    /// sent.
     #[test]
     fn linux_a_delivered_segment_always_makes_room_below_the_threshold() {
         let mut prr = Prr { before: 10, delivered: 1 };
         assert_eq!(prr.allows(&step(2, 3, false)), 1);
     }
 
-    /// At the threshold there is no room, but the retransmission that starts recovery goes.
+    /// At the threshold there is no room, but the retransmission that starts recovery is sent.
     #[test]
     fn linux_the_first_segment_of_a_recovery_is_sent() {
         let mut prr = Prr::default();

@@ -1,9 +1,9 @@
-//! Rate samples: how fast segments were delivered, from what is noted with each of them.
+//! Rate samples: the rate of delivery, from a note stored with each segment.
 //!
 //! Source: draft-cheng-iccrg-delivery-rate-estimation sections 3.1 to 3.3; Linux 6.1,
-//! `net/ipv4/tcp_rate.c`. Times are in whole microseconds.
-//! Absent: a source that pauses ("application-limited"), but for what a control declares so; the
-//! end of a transfer sends nothing that would be sampled.
+//! `net/ipv4/tcp_rate.c`. Times are in full microseconds.
+//! Absent: a source that pauses ("application-limited"), except where a control declares it; the end of
+//! a transfer sends nothing that would be sampled.
 
 use super::Ack;
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ use trunkline_units::{Span, Time};
 
 const US: Span = 1_000;
 
-/// What is noted with a segment when it goes.
+/// Note stored with a segment when it is sent.
 #[derive(Clone, Copy, Debug)]
 struct SegmentNote {
     sent_at: Time, // [us]
@@ -23,11 +23,11 @@ struct SegmentNote {
     done: bool, // delivered
 }
 
-/// What an acknowledgement shows of the path, for controls that steer by it.
+/// A sample of the path by an acknowledgement, for controls that steer by it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RateSample {
     pub now: Time,
-    /// Segments delivered and the time that took [us]; none where that is not known.
+    /// Segments delivered and the time that took [us]; none where unknown.
     pub delivered: Option<(u64, Span)>,
     /// Segments that had been delivered when the last of them was sent.
     pub prior_delivered: u64,
@@ -37,7 +37,7 @@ pub(super) struct RateSample {
     pub rtt: Option<Span>,
     /// Smoothed round trip [us].
     pub srtt: Option<Span>,
-    /// Segments that this acknowledgement delivered, and those it told to be lost.
+    /// Segments that this acknowledgement delivered, and those it showed to be lost.
     pub acked: u32,
     pub lost: u32,
     /// Segments in the network before and after it.
@@ -46,8 +46,8 @@ pub(super) struct RateSample {
     /// A loss is being repaired after duplicates, or after a timeout.
     pub recovering: bool,
     pub timed_out: bool,
-    /// Segments delivered and lost since the start (the latter the sender knows), and when the last was
-    /// delivered [us].
+    /// Segments delivered and lost since the start (the sender fills in the latter), and when the last
+    /// was delivered [us].
     pub total: u64,
     pub total_lost: u64,
     pub delivered_at: Time,
@@ -55,7 +55,7 @@ pub(super) struct RateSample {
     pub next_at: Time,
 }
 
-/// Notes of what is outstanding.
+/// Notes of the outstanding segments.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RateSampler {
     first: u32, // number of the first entry
@@ -69,7 +69,7 @@ pub(super) struct RateSampler {
 }
 
 impl RateSampler {
-    /// A segment goes, for the first time or again.
+    /// A segment is sent, for the first time or again.
     pub fn sent(&mut self, seq: u32, now: Time) {
         let now = now / US;
         if self.outstanding == 0 {
@@ -98,13 +98,13 @@ impl RateSampler {
         self.least_rtt = rtt;
     }
 
-    /// A control declares what is in the network to be less than the path could take.
+    /// A control declares that the network holds less than the path could take.
     pub fn limit(&mut self, in_flight: u32) {
         self.limited_until = (self.delivered + u64::from(in_flight)).max(1);
     }
 
-    /// An acknowledgement came: what it delivers, and the sample it gives. Fields that the sender
-    /// knows are left to it.
+    /// An acknowledgement arrived: the segments it delivers, and the sample it gives. The sender fills
+    /// in the fields that it knows.
     pub fn sample(&mut self, ack: &Ack, now: Time) -> RateSample {
         let now_us = now / US;
         let mut newest: Option<(SegmentNote, u32)> = None;
@@ -143,7 +143,7 @@ impl RateSampler {
             self.first_sent = newest.sent_at;
             sample.prior_delivered = newest.delivered;
             sample.limited = newest.limited;
-            // The longer of sending and acknowledging; what took less than a round trip is no sample.
+            // The longer of sending and acknowledging; less than a round trip gives no sample.
             let sending = newest.sent_at - newest.first_sent;
             let interval = sending.max(now_us - newest.delivered_at);
             let delivered = self.delivered - newest.delivered;
@@ -201,13 +201,13 @@ mod delivery_rate {
         for seq in 1..12 {
             sampler.sent(seq, 60 * MS + u64::from(seq) * 5 * MS);
         }
-        // 1 went at 65 ms with nothing outstanding: both phases begin there. It took 120 ms.
+        // 1 was sent at 65 ms with nothing outstanding: both phases begin there. It took 120 ms.
         assert_eq!(sampler.sample(&ack(2), 185 * MS).delivered, Some((1, 120_000)));
-        // 2 to 11 together: 11 went 50 ms after 1, and came 120 ms after 1 went.
+        // 2 to 11 together: 11 was sent 50 ms after 1, and arrived 120 ms after 1 was sent.
         assert_eq!(sampler.sample(&ack(12), 185 * MS).delivered, Some((11, 120_000)));
     }
 
-    /// A block delivers once; what went again gives no round trip.
+    /// A block delivers once; a segment sent again gives no round trip.
     #[test]
     fn s3_3_a_block_counts_once_and_a_retransmission_has_no_round_trip() {
         let mut sampler = RateSampler::default();

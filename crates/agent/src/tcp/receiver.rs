@@ -16,16 +16,16 @@ use trunkline_units::{Span, Time, NEVER};
 
 /// Blocks remembered: more than three fit no acknowledgement, but a block may be swallowed.
 const MAX_BLOCKS: usize = 8;
-/// Blocks that Linux keeps (`TCP_NUM_SACKS`). As many fit into 40 B of options, three beside a time stamp.
+/// Blocks that Linux stores (`TCP_NUM_SACKS`). Four fit into 40 B of options, three with a time stamp.
 const MAX_BLOCKS_LINUX: u8 = 4;
 
-/// What Linux's receiver has besides.
+/// The state that only Linux's receiver has.
 #[derive(Clone, Debug)]
 struct LinuxReceiver {
     buffer: ReceiveBuffer,
     answer: DelayedAckTimer,
     compression: AckCompression,
-    duplicate: Option<u32>, // came twice just now
+    duplicate: Option<u32>, // arrived twice just now
 }
 
 /// Receiving end of a TCP connection.
@@ -43,7 +43,7 @@ pub struct Receiver {
     echo: Time,
     ece: bool,
     ecn: bool,
-    exact: bool,       // ECN-Echo tells whether the segment acknowledged was marked
+    exact: bool,       // ECN-Echo reports whether the segment acknowledged was marked
     count: Option<u8>, // of marks, modulo 8, which are sent in its place
     earlier_ack: Option<AckFields>,
     sack: bool,
@@ -132,7 +132,7 @@ impl Receiver {
         self.on_other_segment(seq, push, sent_at, now)
     }
 
-    /// Not the expected one with nothing waiting behind it; with Linux's buffer, any.
+    /// Not the expected segment with nothing waiting behind it; with Linux's buffer, any.
     #[inline(never)]
     fn on_other_segment(&mut self, seq: u32, push: bool, sent_at: Time, now: Time) -> bool {
         if let Some(mut linux) = self.linux.take() {
@@ -145,8 +145,8 @@ impl Receiver {
     }
 
     /// RFC 3168 section 6.1.3: a mark is echoed until the window was reduced. RFC 8257 section 3.2: each
-    /// change is echoed, and what waits is acknowledged with the state that it saw. RFC 9768 section
-    /// 3.2.1: marks are counted.
+    /// change is echoed, and waiting segments are acknowledged with the state before it. RFC 9768
+    /// section 3.2.1: marks are counted.
     fn note_marks(&mut self, ce: bool, cwr: bool, now: Time) {
         if let Some(count) = self.count.as_mut() {
             *count = (*count + u8::from(ce)) & 7;
@@ -170,7 +170,7 @@ impl Receiver {
         self.ece = if self.exact { ce } else { before || ce };
     }
 
-    /// An acknowledgement that goes before the one for the segment that came.
+    /// An acknowledgement to send before the one for the segment that arrived.
     #[inline]
     pub fn take_earlier_ack(&mut self) -> Option<AckFields> {
         self.earlier_ack.take()
@@ -313,7 +313,7 @@ impl Receiver {
         }
     }
 
-    /// Whether anything has come.
+    /// Whether any segment has arrived.
     #[must_use]
     pub fn has_heard(&self) -> bool {
         self.next > 0 || self.recent_len > 0 || self.last_ack > 0
@@ -325,7 +325,7 @@ impl Receiver {
         self.count
     }
 
-    /// Whether all of a finite transfer has come.
+    /// Whether all data of a finite transfer have arrived.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.size != u64::MAX && self.goodput_bytes() >= self.size
@@ -358,7 +358,7 @@ impl Receiver {
         due
     }
 
-    /// What the acknowledgement about to be sent carries; nothing is held back after it.
+    /// Fields of the acknowledgement about to be sent; no acknowledgement is delayed after it.
     #[inline]
     pub fn ack(&mut self, _now: Time) -> AckFields {
         self.last_ack = self.next;
@@ -367,7 +367,7 @@ impl Receiver {
         AckFields { ack: self.next, echo: self.echo, ece: self.ece }
     }
 
-    /// SACK blocks for the acknowledgement: the block of the segment that came last first, then
+    /// SACK blocks for the acknowledgement: first the block of the last arrival, then
     /// those reported most recently (RFC 2018 section 4). All `[0, 0)` without SACK.
     #[inline]
     #[must_use]
@@ -381,9 +381,9 @@ impl Receiver {
     }
 
     /// Bytes that blocks add to an acknowledgement: two NOPs, kind and length, and 8 a block (RFC 2018
-    /// section 3). A fourth block, which Linux tells where no time stamp is there, counts; what it tells
-    /// the acknowledgements before have told. The RFC stack's `ack_bytes` is all that an acknowledgement has, as
-    /// in ns-2.
+    /// section 3). A fourth block, which Linux sends without time stamps, counts; earlier
+    /// acknowledgements have reported its segments. The RFC stack's `ack_bytes` is the full size of an
+    /// acknowledgement, as in ns-2.
     #[inline]
     #[must_use]
     pub fn option_bytes(&self) -> u16 {

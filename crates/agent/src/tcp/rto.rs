@@ -1,7 +1,7 @@
 //! Retransmission timeout: how long an acknowledgement may take before its segment is sent again.
 //!
 //! Source: RFC 6298 (alpha 1/8, beta 1/4, K 4); scaled integers after Jacobson & Karels 1988,
-//! appendix A, as ns-2 keeps them: 8 SRTT and 4 RTTVAR in whole ticks of the clock.
+//! appendix A, as in ns-2: 8 SRTT and 4 RTTVAR in full ticks of the clock.
 //! Differs: a timeout is never under two ticks, so that a coarse clock that is about to tick does
 //! not fire at once; after the fourth doubling the next sample counts as the first (RFC 6298
 //! section 5 allows it: the path may be a new one).
@@ -67,14 +67,14 @@ impl Rto {
         (self.latest > 0).then_some(self.latest as f64 * self.tick as f64)
     }
 
-    /// A segment sent at `sent` was acknowledged at `now`, both read off a clock of whole ticks.
+    /// A segment sent at `sent` was acknowledged at `now`, both read off a clock of full ticks.
     #[inline]
     pub fn sample_timed(&mut self, sent: Time, now: Time) {
         let ticks = if self.tick == 1 { now - sent } else { now / self.tick - sent / self.tick };
         self.update(ticks);
     }
 
-    /// A time stamp of `sent` came back at `now`: rounded to the nearest tick, as ns-2 does.
+    /// A time stamp of `sent` returned at `now`: rounded to the nearest tick, as ns-2 does.
     #[inline]
     pub fn sample_echoed(&mut self, sent: Time, now: Time) {
         let span = now.saturating_sub(sent);
@@ -221,7 +221,7 @@ mod rfc6298 {
     }
 
     /// A steady 5 ms on a clock of 100 ms reads as one tick each: SRTT = 1 tick, 4 RTTVAR = 2
-    /// ticks at first, and 2 - 2 / 4 = 2 in whole ticks for ever. RTO = 3 ticks, above SRTT + G.
+    /// ticks at first, and 2 - 2 / 4 = 2 in full ticks for ever. RTO = 3 ticks, above SRTT + G.
     #[test]
     fn s2_3_full_ticks_keep_the_variance_term_above_one_tick() {
         let mut rto = Rto::new(SECOND, 0, 60 * SECOND, 100 * MS);

@@ -12,12 +12,12 @@ use trunkline_units::{RandomStream, Time};
 pub(super) struct SendPace {
     pacer: Pacer,
     sampler: Option<RateSampler>,
-    in_flight: u32, // when the acknowledgement came
+    in_flight: u32, // when the acknowledgement arrived
     found_lost: u64,
     rtt: u64, // of the handshake [ns]; 0: not timed
 }
 
-/// What the stack knows after an acknowledgement.
+/// State of the stack after an acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AckContext {
     pub now: Time,
@@ -57,12 +57,12 @@ impl SendPace {
         self.pacer.set(control.on_established(window, rtt, now));
     }
 
-    /// An acknowledgement comes: what was in the network, and found lost, before it.
+    /// An acknowledgement arrives: segments in the network, and found lost, before it.
     pub fn note_before_ack(&mut self, in_flight: u32, found_lost: u64) {
         (self.in_flight, self.found_lost) = (in_flight, found_lost);
     }
 
-    /// A segment goes now.
+    /// A segment is sent now.
     pub fn sent(&mut self, seq: u32, now: Time) {
         self.pacer.sent(now);
         if let Some(sampler) = self.sampler.as_mut() {
@@ -75,7 +75,7 @@ impl SendPace {
         self.pacer.next_at()
     }
 
-    /// After an acknowledgement: window and pace for what comes.
+    /// After an acknowledgement: sets window and pace.
     pub fn update_after_ack(
         &mut self,
         ack: &Ack,

@@ -1,4 +1,4 @@
-//! The sending end of a connection: one of two stacks, and what both show.
+//! The sending end of a connection: one of two stacks behind one interface.
 
 use super::{linux, rfc, Ack, Counters, OpenedConnection, Segment, State, TcpConfig};
 use trunkline_units::{prefetch, RandomStream, Span, Time};
@@ -16,7 +16,7 @@ pub enum Sender {
 
 use Sender::{Linux, Rfc};
 
-/// Asks the stack.
+/// Calls the stack.
 macro_rules! dispatch {
     ($self:ident, $stack:ident => $answer:expr) => {
         match $self {
@@ -42,7 +42,7 @@ impl Sender {
         dispatch!(self, stack => stack.start(now));
     }
 
-    /// Its connection is open: round trip, timeout and first window are what the handshake leaves.
+    /// The connection is open: round trip, timeout and first window are those of the handshake.
     /// [`Sender::start`] comes after it.
     pub fn establish(&mut self, opened: &OpenedConnection) {
         dispatch!(self, stack => stack.establish(opened));
@@ -53,7 +53,7 @@ impl Sender {
         dispatch!(self, stack => stack.connect_again());
     }
 
-    /// No new data after this; what was sent is still made good.
+    /// No new data after this; lost segments are still retransmitted.
     pub fn stop(&mut self, _now: Time) {
         dispatch!(self, stack => stack.stop());
     }
@@ -67,7 +67,7 @@ impl Sender {
         }
     }
 
-    /// The instant [`Sender::timer`] named may have come. Poll [`Sender::next_segment`] after it.
+    /// The time of [`Sender::timer`] may have come. Poll [`Sender::next_segment`] after it.
     pub fn on_timer(&mut self, now: Time, random: &mut RandomStream) {
         match self {
             Rfc(stack) => stack.on_timer(now, random),
@@ -138,13 +138,13 @@ impl Sender {
         dispatch!(self, stack => stack.rto())
     }
 
-    /// What the sender is doing.
+    /// State of the sender.
     #[must_use]
     pub fn state(&self) -> State {
         dispatch!(self, stack => stack.state())
     }
 
-    /// What the sender has done.
+    /// Counters of the sender.
     #[must_use]
     pub fn counters(&self) -> Counters {
         dispatch!(self, stack => stack.counters())

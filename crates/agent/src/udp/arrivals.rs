@@ -1,6 +1,6 @@
-//! Processes of arrivals.
+//! Arrival processes.
 //!
-//! All but `schedule` put the first datagram at the flow's start. Constant bit rates carry the
+//! All but `schedule` send the first datagram at the flow's start. Constant bit rates carry the
 //! remainder of every division, so 16.8 Mbit/s of 210 B is 10,000 datagrams a second for ever.
 
 use super::sizes::clamp_size;
@@ -54,7 +54,7 @@ impl ArrivalProcess {
         }
     }
 
-    /// Size of the datagram that is due, if the process knows it.
+    /// Size of the datagram that is due, if the process sets it.
     #[inline]
     pub(super) fn scheduled_size(&self) -> Option<u16> {
         match self {
@@ -72,7 +72,8 @@ impl ArrivalProcess {
             Self::Jittered { clock, jitter, due } => {
                 let gap = clock.span(bytes);
                 *due += gap;
-                // The next gap is not known before its datagram's size; this one stands for it.
+                // The next gap depends on the size of its datagram, which is drawn later; this gap is
+                // used instead.
                 at.max(*due + (random.uniform() * *jitter * gap as f64) as Span)
             }
             Self::Poisson { mean_gap } => later(at, random.exponential(*mean_gap)),
@@ -87,7 +88,7 @@ impl ArrivalProcess {
                 let mut gap = clock.span(bytes);
                 let mut at = at;
                 while gap >= *on_left {
-                    // A gap may last for more periods than could ever be drawn.
+                    // A gap may cover more periods than can be drawn.
                     if at >= *end {
                         return NEVER;
                     }

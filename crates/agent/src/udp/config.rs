@@ -85,12 +85,12 @@ pub enum Size {
         /// Size [B, 1..=65535].
         bytes: u32,
     },
-    /// Exponential, rounded to whole bytes and limited to 1..=65535.
+    /// Exponential, rounded to full bytes and limited to 1..=65535.
     Exponential {
         /// Mean before rounding and limits [B, > 0].
         mean_bytes: f64,
     },
-    /// Extreme values (Gumbel) and headers, rounded and kept within headers + 1..=65535.
+    /// Extreme values (Gumbel) and headers, rounded and limited to headers + 1..=65535.
     Gumbel {
         /// Mode of the application data [B].
         location_bytes: f64,

@@ -38,7 +38,7 @@ impl Sizes {
         match self {
             Self::Fixed(bytes) => *bytes,
             Self::Exponential(mean) => {
-                // A cast from a float saturates, so the upper limit needs no test of its own.
+                // A cast from a float saturates, so the upper limit needs no separate test.
                 ((random.exponential(*mean) + 0.5) as u16).max(1)
             }
             Self::Gumbel([location, scale], header) => {

@@ -1,4 +1,4 @@
-//! Rates, gaps and sizes against what each process promises.
+//! Rates, gaps and sizes of each process against its definition.
 
 use super::*;
 use trunkline_units::SECOND;
@@ -152,7 +152,7 @@ mod on_off {
         assert!((silent - 0.0488).abs() < 4.0 * 0.00048, "{silent}");
     }
 
-    /// It starts on: the first gap is whole with probability exp(-20 / 400) = 0.951, over 2000
+    /// It starts on: the first gap holds no silence with probability exp(-20 / 400) = 0.951, over 2000
     /// sources; standard error 0.0048.
     #[test]
     fn it_starts_on() {

@@ -122,7 +122,7 @@ pub struct PagesConfig {
     pub main: Sizes,
     /// Size of an embedded object.
     pub embedded: Sizes,
-    /// Embedded objects of a page; the whole part of a draw.
+    /// Embedded objects of a page; the integer part of a draw.
     pub objects: Sizes,
     /// From the end of a page to the next request.
     pub reading: Times,

@@ -1,8 +1,8 @@
-//! Workloads: transfers that come and go, as people cause them. Who asks for how much, and when.
+//! Workloads: transfers that come and go as users request them.
 //!
-//! `open.rs` lets transfers arrive whatever the network does (open loop); `pages.rs` has users who
-//! wait for what they asked for, `video.rs` players of films (closed loop). `sizes.rs` draws sizes.
-//! All are state machines: time and random streams in, requests and the next instant out.
+//! `open.rs` has transfers that arrive whatever the network does (open loop); `pages.rs` has users who
+//! wait for their requests, `video.rs` players of films (closed loop). `sizes.rs` draws sizes. All are
+//! state machines: time and random streams in, requests and the time of the next event out.
 
 mod config;
 mod open;

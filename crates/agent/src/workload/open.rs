@@ -12,7 +12,7 @@ pub struct OpenSource {
     end: Time,
     /// When the next transfer arrives.
     next_at: Time,
-    /// Of a schedule: the next entry. While on: what is left of the period [ns].
+    /// Of a schedule: the next entry. While on: the rest of the period [ns].
     next: usize,
     on_left: Span,
     arrivals: RandomStream,
@@ -63,7 +63,7 @@ impl OpenSource {
                 let mut gap = rounded(random.exponential(*mean_ns));
                 let mut at = self.next_at;
                 while gap >= self.on_left {
-                    // A gap may last for more periods than could ever be drawn.
+                    // A gap may cover more periods than can be drawn.
                     if at >= self.end {
                         self.next_at = NEVER;
                         return;

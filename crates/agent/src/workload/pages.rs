@@ -2,18 +2,18 @@
 //!
 //! Source: the HTTP model of 3GPP TR 36.814 and 3GPP2 C.R1002 (main object, parsing, embedded
 //! objects, reading).
-//! Differs: embedded objects are fetched `parallel` at a time, as browsers do. Each object has a
-//! connection of its own. Absent: persistent connections, pipelining.
+//! Differs: embedded objects are fetched `parallel` at a time, as browsers do. Each object has its own
+//! connection. Absent: persistent connections, pipelining.
 
 use super::{PagesConfig, SizeLaw, Times};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use trunkline_units::{RandomStream, Time, NEVER};
 
-/// An object that a user asks for now.
+/// An object that a user requests now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Who asks.
+    /// The user who requests it.
     pub user: u32,
     /// Size of the object [B].
     pub bytes: u64,
@@ -44,7 +44,7 @@ struct User {
     started: Time,
     bytes: u64,
     objects: u64,
-    /// Embedded objects not asked for yet, and asked for but not complete.
+    /// Embedded objects not requested yet, and requested but not complete.
     objects_left: u64,
     open: u64,
 }
@@ -59,7 +59,7 @@ pub struct Pages {
     reading: Times,
     parsing: Times,
     users: Vec<User>,
-    /// When users who wait go on.
+    /// When waiting users continue.
     due: BinaryHeap<Reverse<(Time, u32)>>,
     times: RandomStream,
     sizes: RandomStream,
@@ -100,14 +100,13 @@ impl Pages {
         pages
     }
 
-    /// When the next user goes on; [`NEVER`] while all wait for objects.
+    /// When the next user continues; [`NEVER`] while all wait for objects.
     #[must_use]
     pub fn next_at(&self) -> Time {
         self.due.peek().map_or(NEVER, |Reverse((at, _))| *at)
     }
 
-    /// The instant [`Pages::next_at`] named has come: what is asked for goes to `requests`.
-    /// True: a page was begun.
+    /// The time of [`Pages::next_at`] has come: adds the new requests to `requests`. True: a page began.
     pub fn on_timer(&mut self, now: Time, requests: &mut Vec<Request>) -> bool {
         let Some(Reverse((_, user))) = self.due.pop() else { return false };
         let user_state = &mut self.users[user as usize];
@@ -132,7 +131,7 @@ impl Pages {
         false
     }
 
-    /// An object that `user` asked for is complete: what is asked for next goes to `requests`.
+    /// An object of `user` is complete: adds the next request to `requests`.
     pub fn on_object(
         &mut self,
         user: u32,

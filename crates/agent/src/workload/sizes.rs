@@ -7,7 +7,7 @@
 use super::{Sizes, Times};
 use trunkline_units::{math, RandomStream, Span};
 
-/// Draws before a law whose bounds hold almost nothing gives the nearer bound.
+/// Draws before a law with almost no probability inside its bounds gives the nearer bound.
 const MAX_DRAWS: usize = 10_000;
 
 /// The largest transfer [B]: a law without a bound gives it in place of larger ones.
@@ -52,7 +52,7 @@ impl SizeLaw {
         ((self.draw(random) + 0.5) as u64).clamp(1, LARGEST_TRANSFER)
     }
 
-    /// A count: the whole part.
+    /// A count: the integer part.
     pub fn count(&self, random: &mut RandomStream) -> u64 {
         self.draw(random) as u64
     }

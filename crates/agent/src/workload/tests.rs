@@ -121,7 +121,7 @@ fn a_schedule_is_replayed_and_ends() {
 }
 
 /// One user, 3 embedded objects, 2 at a time, 10 ns to read and 4 ns to parse: the page begun at 10
-/// ns has its main object at 15, asks for two at 19, for the third when the first of them is
+/// ns has its main object at 15, requests two at 19, the third when the first of them is
 /// complete, and is complete with the last; the next begins 10 ns later.
 #[test]
 fn a_page_is_fetched_as_the_model_says() {

@@ -4,9 +4,9 @@
 //! from the lowest to the highest rate between reservoir and cushion); Jiang et al., "Improving
 //! fairness, efficiency, and stability in HTTP-based adaptive video streaming with FESTIVE",
 //! CoNEXT 2012 (harmonic mean of past throughputs).
-//! Differs: BBA-0 keeps its rate until the line crosses the next rate of the ladder, up or down, as
-//! the paper has it; the rate rule takes the highest rate below the mean, with no margin. Each chunk
-//! has a connection of its own. Absent: chunks of variable size, abandoned chunks, seeking.
+//! Differs: BBA-0 stays at its rate until the line crosses the next rate of the ladder, up or down, as
+//! in the paper; the rate rule takes the highest rate below the mean, with no margin. Each chunk has its
+//! own connection. Absent: chunks of variable size, abandoned chunks, seeking.
 
 use super::{Request, Rule, VideoConfig};
 use std::cmp::Reverse;
@@ -16,16 +16,16 @@ use trunkline_units::{RandomStream, Span, Time, NEVER, SECOND};
 /// Throughputs that the rate rule remembers.
 const REMEMBERED_THROUGHPUTS: usize = 5;
 
-/// What a viewer has met.
+/// Playback of a viewer so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Viewing {
-    /// When the player asked for its first chunk; none before it.
+    /// When the player requested its first chunk; none before it.
     pub began: Option<Time>,
     /// From then to the first picture; none before it.
     pub start_up: Option<Span>,
     /// Times that it ran dry after that.
     pub stalls: u64,
-    /// Time that it stood still then, a stall under way included.
+    /// Time in stalls, a stall under way included.
     pub stalled: Span,
     /// Chunks that are there.
     pub chunks: u64,
@@ -76,13 +76,13 @@ impl Video {
         Self { config: config.clone(), players: vec![player; config.players as usize], due }
     }
 
-    /// When the next player asks for a chunk; [`NEVER`] while all wait for one.
+    /// When the next player requests a chunk; [`NEVER`] while all wait for one.
     #[must_use]
     pub fn next_at(&self) -> Time {
         self.due.peek().map_or(NEVER, |Reverse((at, _))| *at)
     }
 
-    /// The instant [`Video::next_at`] named has come: the chunk that is asked for.
+    /// The time of [`Video::next_at`] has come: returns the request for a chunk.
     pub fn on_timer(&mut self, now: Time) -> Option<Request> {
         let Reverse((_, number)) = self.due.pop()?;
         let rate = self.choose(number as usize, now);
@@ -96,7 +96,7 @@ impl Video {
         Some(Request { user: number, bytes: self.chunk_bytes(rate) })
     }
 
-    /// The chunk that a player asked for is there: it asks for the next when there is room.
+    /// The chunk of a player has arrived: it requests the next when there is room.
     pub fn on_object(&mut self, number: u32, now: Time) {
         let (chunk, room) = (self.config.chunk_ns, self.config.buffer_ns);
         let bits = 8.0 * self.chunk_bytes(self.players[number as usize].rate) as f64;
@@ -114,12 +114,12 @@ impl Video {
             let began = player.viewing.began.unwrap_or(now);
             player.viewing.start_up.get_or_insert(now - began);
         }
-        // A chunk is asked for when it will fit.
+        // A chunk is requested when it will fit.
         let wait = (player.buffer + chunk).saturating_sub(room);
         self.due.push(Reverse((now + wait, number)));
     }
 
-    /// What every viewer has met by `now`.
+    /// Playback of every viewer until `now`.
     pub fn viewings(&self, now: Time) -> impl Iterator<Item = Viewing> + '_ {
         self.players.iter().map(move |player| {
             let mut player = player.clone();
@@ -222,7 +222,7 @@ mod tests {
 
     /// 3 Mbit/s: the first chunk of 4 s at 1 Mbit/s takes 4/3 s, when it begins to play; then always 2
     /// Mbit/s, the highest rate below, and nothing stalls. Each of these takes 8/3 s and brings 4 s, so
-    /// the buffer fills to 20 s, and a chunk is asked for every 4 s.
+    /// the buffer fills to 20 s, and a chunk is requested every 4 s.
     #[test]
     fn the_rate_rule_takes_the_highest_rate_below_a_constant_one() {
         let mut video = video(Rule::Rate);
@@ -237,7 +237,7 @@ mod tests {
     }
 
     /// 0.5 Mbit/s and a lowest rate of 1 Mbit/s: a chunk of 4 s comes every 8 s. It plays from 8 s on
-    /// and stands still for 4 s before each of the others: by 88 s ten stalls, 40 s. The buffer never
+    /// and stalls for 4 s before each of the others: by 88 s ten stalls, 40 s. The buffer never
     /// has more than a chunk, which is the reservoir of the buffer rule.
     #[test]
     fn a_link_below_the_lowest_rate_stalls_half_of_the_time() {

@@ -36,7 +36,7 @@ impl AdaptiveClock {
         })
     }
 
-    /// Passes over the updates due by `now`, which would change nothing.
+    /// Skips the updates due by `now`, which would change nothing.
     pub(super) fn skip(&mut self, now: Time) {
         if self.next <= now {
             self.next += ((now - self.next) / INTERVAL + 1) * INTERVAL;
@@ -44,7 +44,7 @@ impl AdaptiveClock {
     }
 }
 
-/// What max_p becomes at an average between the thresholds `min` and `max`; none = it stays.
+/// The new max_p at an average between the thresholds `min` and `max`; none = no change.
 pub(super) fn step(max_p: f64, average: f64, min: f64, max: f64) -> Option<f64> {
     let fifth = (max - min) / 5.0;
     if average > min + 3.0 * fifth && max_p <= MAX_MAX_P {

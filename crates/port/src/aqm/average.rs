@@ -4,7 +4,7 @@
 //! arrival, where q is the queue it finds; over an idle period, as if m = idle / s packets of the
 //! mean size had found the queue empty, s being the time to send one.
 //! As ns-2: m is rounded down, and the arrival that ends the idle period counts as one more. A packet
-//! that is dropped on an idle link ends nothing: time goes on to age the average.
+//! that is dropped on an idle link does not end the period: the average goes on ageing.
 
 use trunkline_units::{math, Time, SECOND};
 
@@ -108,7 +108,7 @@ mod tests {
             assert!((average.value() - expected).abs() < 1e-12, "{}", average.value());
         }
 
-        /// The idle period ends with the packet that gets in: what comes then ages nothing more.
+        /// The idle period ends with the packet that gets in; the average does not age after that.
         #[test]
         fn fig2_idle_time_counts_once() {
             let mut average = Average { value: 8.0, w_q: 0.5, idle_since: Some(0) };

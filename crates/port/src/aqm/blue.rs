@@ -4,8 +4,8 @@
 //! 10(4), 2002, section III-A, Fig. 6, in the form for ECN: the probability grows by `increment` when
 //! the queue exceeds `threshold`, and shrinks by `decrement` when the link is idle, each at most once
 //! a `freeze` time.
-//! Differs: a link that stays idle shrinks it again each `freeze`, which is worked out when a packet
-//! comes. Absent: growth at losses by the limit (set the threshold below it).
+//! Differs: a link that stays idle shrinks it again each `freeze`, computed at the next arrival. Absent:
+//! growth at losses by the limit (set the threshold below it).
 
 use super::{ActiveQueueManagement, Arrival, InvalidParameter, Unit, Verdict};
 use serde::{Deserialize, Serialize};
@@ -149,8 +149,8 @@ mod tests {
             assert!((arrive(&mut blue, 99, 5) - 0.034).abs() < 1e-12);
         }
 
-        /// A constant overload of 1.1: with less than 1 of 11 dropped the queue would grow for good,
-        /// and each idle time of the link lowers the probability again, so what is dropped stays
+        /// A constant overload of 1.1: with less than 1 of 11 dropped the queue would grow without end,
+        /// and each idle time of the link lowers the probability again, so the share of drops stays
         /// within one increment of that.
         #[test]
         fn s3_the_probability_settles_where_the_queue_neither_grows_nor_empties() {

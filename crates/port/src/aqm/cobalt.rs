@@ -192,7 +192,7 @@ mod tests {
     const PLAIN: CobaltConfig =
         CobaltConfig { target_ns: 5 * MS, interval_ns: 100 * MS, mtu_time_ns: MS };
 
-    /// Asks about a head at `now` that waited `wait`, both in ms.
+    /// Judges a head at `now` that waited `wait`, both in ms.
     fn ask(cobalt: &mut Cobalt, now: Time, wait: Time) -> Verdict {
         let left = QueueBacklog { packets: 50, bytes: 50_000 };
         let (now, since) = (now * MS, (now - wait) * MS);
@@ -259,7 +259,7 @@ mod tests {
             assert_eq!(drops(&mut cobalt, 600, 705, 20), [700]);
         }
 
-        /// Four packets of 1 ms may stand though the target is 2 ms.
+        /// Four packets of 1 ms may wait though the target is 2 ms.
         #[test]
         fn s3_the_time_of_four_packets_is_never_too_long() {
             let config = CobaltConfig { target_ns: 2 * MS, ..PLAIN };
@@ -268,8 +268,8 @@ mod tests {
             assert_eq!(drops(&mut cobalt, 500, 650, 5), [600]);
         }
 
-        /// Linux's `cake_dequeue`: a drop that is due at a queue's last packet is left out, and the
-        /// next comes by the law: 150, then 220.7 ms.
+        /// Linux's `cake_dequeue`: a drop that is due at a queue's last packet is skipped, and the next
+        /// follows the law: 150, then 220.7 ms.
         #[test]
         fn the_last_packet_of_a_queue_is_never_dropped() {
             let mut cobalt = used(&PLAIN);

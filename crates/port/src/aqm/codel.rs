@@ -7,7 +7,7 @@
 //! `exact` is the RFC's real square root in nanoseconds. `linux` is the kernel's fixed point, in
 //! units of 1024 ns with one Newton step a drop from 1.0, which drops earlier: 0, 100, 150, 206 ms
 //! rather than 0, 100, 171, 228.
-//! `ce_threshold` marks what has waited longer and can be marked, whatever the law says.
+//! `ce_threshold` marks ECN-capable packets that have waited longer, whatever the law decides.
 //! Absent: a largest packet learnt from traffic (it is `mtu`), Linux's `ce_threshold_selector`.
 
 use super::{ActiveQueueManagement, Arrival, HeadPacket, InvalidParameter, Verdict};
@@ -35,13 +35,13 @@ pub struct CodelConfig {
     pub interval_ns: Span,
     /// Bytes that may be left without a drop: one largest packet [B, > 0].
     pub mtu_bytes: u32,
-    /// Time in the queue above which what can be marked is marked [ns]; none = never.
+    /// Time in the queue above which ECN-capable packets are marked [ns]; none = never.
     pub ce_threshold_ns: Option<Span>,
     /// Whose arithmetic a law of control has.
     pub arithmetic: Arithmetic,
 }
 
-/// What the packet now at the head follows.
+/// The event before the packet now at the head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HeadContext {
     /// A packet that was sent.
@@ -218,7 +218,7 @@ impl ActiveQueueManagement for Codel {
         if self.after == HeadContext::Entry {
             self.enter(to_units(at, self.config.arithmetic));
         }
-        // Linux forgets since when it is late only where a drop left nothing.
+        // Linux resets the start of the late period only where a drop left the queue empty.
         let dropped = std::mem::replace(&mut self.after, HeadContext::Sent) != HeadContext::Sent;
         if dropped || self.config.arithmetic == Arithmetic::Exact {
             self.first_above = None;

@@ -38,7 +38,7 @@ fn drops(mut codel: Codel, count: usize) -> Vec<u64> {
 mod rfc8289 {
     use super::*;
 
-    /// Section 4.4: after the first, drops come interval / sqrt(count) apart, count = 1, 2, ...:
+    /// Section 4.4: after the first, drops are interval / sqrt(count) apart, count = 1, 2, ...:
     /// 100, 70.71, 57.74, 50, 44.72, 40.82, 37.80 ms.
     #[test]
     fn s4_4_drops_under_constant_overload_come_by_the_inverse_square_root() {
@@ -63,7 +63,7 @@ mod rfc8289 {
         assert_eq!(judge(1_200_000, 6_000), Verdict::Signal(Cause::Early));
     }
 
-    /// Section 4.2.2... "bytes() <= MAXPACKET": with one packet or less behind the head nothing is
+    /// Section 4.2.2... "bytes() <= MAXPACKET": with one packet or less behind the head no packet is
     /// dropped however long it waited.
     #[test]
     fn s5_5_a_queue_of_one_packet_is_never_dropped_from() {
@@ -76,7 +76,7 @@ mod rfc8289 {
     }
 
     /// Section 5.4: an episode of 5 drops; back above target within 16 intervals, the next one
-    /// starts from count - lastcount = 5 - 1 = 4: its second drop comes 100 / sqrt(4) = 50 ms on.
+    /// starts from count - lastcount = 5 - 1 = 4: its second drop follows after 100 / sqrt(4) = 50 ms.
     #[test]
     fn s5_4_the_next_episode_starts_from_the_rate_of_the_last() {
         let mut random = RandomStream::new(1, "test", "codel");
@@ -116,7 +116,7 @@ mod linux {
     }
 }
 
-/// RFC 3168 by the same law: marks come at the times of drops, and nothing is dropped.
+/// RFC 3168 by the same law: packets are marked at the times of drops, and none is dropped.
 #[test]
 fn what_can_be_marked_is_signalled_once_a_time_of_the_law() {
     let mut random = RandomStream::new(1, "test", "codel");
@@ -132,7 +132,8 @@ fn what_can_be_marked_is_signalled_once_a_time_of_the_law() {
     assert!(times.iter().zip(ideal).all(|(time, ideal)| time.abs_diff(ideal) < 50), "{times:?}");
 }
 
-/// The step of DCTCP (RFC 8257 section 3.1): what has waited more than the threshold, and only that.
+/// The step of DCTCP (RFC 8257 section 3.1): marks every packet that waited longer than the threshold,
+/// and no other.
 #[test]
 fn rfc8257_s3_1_a_step_marks_by_the_time_in_the_queue() {
     let mut random = RandomStream::new(1, "test", "codel");

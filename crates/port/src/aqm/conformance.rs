@@ -1,4 +1,4 @@
-//! What every AQM keeps, run over every variant of `AqmConfig`.
+//! Rules that every AQM obeys, run over every variant of `AqmConfig`.
 
 use super::{ActiveQueueManagement, Aqm, AqmConfig, Arrival, QueueBacklog, Verdict};
 use proptest::prelude::*;
@@ -99,7 +99,7 @@ fn verdicts(config: &AqmConfig, train: &[(u64, u32, u8)]) -> Vec<Verdict> {
 }
 
 proptest! {
-    /// Same seed, same verdicts; averages stay finite and not negative whatever comes.
+    /// Same seed, same verdicts; averages stay finite and not negative for any arrivals.
     #[test]
     fn verdicts_repeat_and_averages_stay_sound(
         train in prop::collection::vec((0u64..2_000, 40u32..1500, 0u8..18), 1..300),
@@ -120,9 +120,9 @@ proptest! {
     }
 }
 
-/// The average goes on falling on an idle link, also where arrivals are dropped there one by one: at
-/// 200 ms, 400 packet times of 500 B, each step leaves 0.998^401 = 0.45 of it, so that the four from
-/// above 15 to below 2 are past when the last ten come. GRED is left out: Linux's forgets the time.
+/// The average falls further on an idle link, also where arrivals are dropped there one by one: at 200
+/// ms, 400 packet times of 500 B, each step multiplies it by 0.998^401 = 0.45, so the four steps from
+/// above 15 to below 2 are past at the last ten arrivals. GRED is left out: Linux's forgets the time.
 #[test]
 fn fj93_fig2_drops_on_an_idle_link_do_not_stop_the_ageing() {
     let slow = |text: &str| {

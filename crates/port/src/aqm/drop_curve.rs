@@ -3,7 +3,7 @@
 use super::InvalidParameter;
 use serde::{Deserialize, Serialize};
 
-/// What the average says of an arrival.
+/// Zone of the average on the curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum CurveZone {
     /// Below `min_th`: let it in.

@@ -2,10 +2,10 @@
 //!
 //! Source: RFC 9332, sections 2.5 and 4 and appendix A: every `tupdate` a base probability p' follows the
 //! longer of the two waits as PI2's; the classic queue drops or marks by its square, the low-latency queue
-//! marks by `coupling` times it, or for certain what waited longer than `step` with another behind it. From
-//! p' = 1/`coupling` on, both drop by the square (appendix A.1, overload). Which queue sends is decided by a
-//! credit, as in the Linux module of the L4S team (`sch_dualpi2`): the classic one has `protection` of the
-//! bytes while both wait. Below two packets of `mtu` nothing is signalled but by the step.
+//! marks by `coupling` times it, or for certain if a packet waited longer than `step` with another
+//! behind it. From p' = 1/`coupling` on, both drop by the square (appendix A.1, overload). A credit
+//! decides which queue sends, as in the Linux module of the L4S team (`sch_dualpi2`): the classic one
+//! has `protection` of the bytes while both wait. Below two packets of `mtu` only the step signals.
 //! Differs: signals are drawn, where appendix A.1 adds probabilities up; the step is not a ramp.
 //! Absent: time-shifted FIFO.
 
@@ -39,9 +39,9 @@ pub struct DualPi2Config {
 /// One of the two queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DualSide {
-    /// For what is Not-ECT or ECT(0).
+    /// For Not-ECT and ECT(0).
     Classic = 0,
-    /// For what is ECT(1) or CE.
+    /// For ECT(1) and CE.
     LowLatency = 1,
 }
 
@@ -60,7 +60,7 @@ pub struct DepartingPacket {
     pub can_mark: bool,
 }
 
-/// Credit is kept in 1/1024 B.
+/// Credit is counted in 1/1024 B.
 const CREDIT_UNIT: f64 = 1024.0;
 
 /// The AQM of two queues, and which of them sends.
@@ -105,8 +105,8 @@ impl DualPi2 {
         Ok(dualpi2)
     }
 
-    /// Makes the updates that were due by `now`; `heads` says since when each queue's head waits, which
-    /// nothing changed between two of them.
+    /// Makes the updates that were due by `now`; `heads` gives since when each queue's head has waited,
+    /// which does not change between two updates.
     pub fn advance(&mut self, now: Time, heads: [Option<Time>; 2]) {
         while self.next_update <= now {
             let waits =
@@ -145,7 +145,7 @@ impl DualPi2 {
         }
     }
 
-    /// Bytes of a queue are sent; `other` says whether the other one waits.
+    /// Bytes of a queue are sent; `other` is whether the other one waits.
     pub fn served(&mut self, side: DualSide, bytes: u32, other: bool) {
         if other {
             let share = self.config.protection;
@@ -190,7 +190,7 @@ impl DualPi2 {
     }
 }
 
-/// Two queues are not one: the engine asks [`DualPi2::judge`].
+/// The engine calls [`DualPi2::judge`] instead, as there are two queues.
 impl ActiveQueueManagement for DualPi2 {
     const AT_HEAD: bool = true;
 
@@ -261,7 +261,7 @@ mod rfc9332 {
         assert!((dualpi2.base - by_hand).abs() < 1e-12, "{}", dualpi2.base);
     }
 
-    /// Section 2.1: the classic share is the square of what the other is marked by, over k: p' = 0.1
+    /// Section 2.1: the classic share is the square of the other queue's share over k: p' = 0.1
     /// gives 0.01 and 0.2.
     #[test]
     fn s2_1_the_classic_probability_is_the_square_of_the_coupled_one_over_k() {
@@ -287,7 +287,8 @@ mod rfc9332 {
         }
     }
 
-    /// Section 4.2 of the ramp's place: above 1 ms everything is marked, unless nothing waits behind it.
+    /// Section 4.2 with a step in place of the ramp: above 1 ms every packet is marked, unless none
+    /// waits behind it.
     #[test]
     fn s2_5_1_the_step_marks_what_waited_longer() {
         let (dualpi2, mut random) = plain();
@@ -303,7 +304,8 @@ mod rfc9332 {
         );
     }
 
-    /// Section 2.5: the low-latency queue goes first, and the classic one has a tenth while both wait.
+    /// Section 2.5: the low-latency queue is served first, and the classic one has a tenth while both
+    /// wait.
     #[test]
     fn s2_5_the_classic_queue_has_its_share_while_both_wait() {
         let (mut dualpi2, _) = plain();

@@ -46,7 +46,7 @@ pub struct GredConfig {
     pub grio: bool,
     /// Which Linux.
     pub age: LinuxRedVariant,
-    /// Drop above `max` also what could be marked.
+    /// Drop above `max` ECN-capable packets too.
     pub harddrop: bool,
 }
 

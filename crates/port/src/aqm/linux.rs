@@ -24,8 +24,8 @@ pub enum LinuxRedVariant {
     /// Until 2011: only `Plog` reaches the kernel, so the probability at `max` is rounded down to
     /// (max - min) / 2^Plog. Idle time is counted in microseconds by `tc` and kernel alike.
     Plog,
-    /// Since 2012: `max_P`, exact to 2^-32. `tc` works out the ageing table in ticks of 64 ns while
-    /// the kernel looks it up in microseconds, so an idle average ages 15.625 times more slowly.
+    /// Since 2012: `max_P`, exact to 2^-32. `tc` computes the ageing table in ticks of 64 ns while the
+    /// kernel reads it in microseconds, so an idle average ages 15.625 times more slowly.
     MaxP,
 }
 
@@ -89,7 +89,7 @@ enum DropDraw {
     Divisor(u32),
 }
 
-/// What the kernel holds of the parameters.
+/// The parameters in the kernel's units.
 #[derive(Clone, Debug)]
 pub(super) struct LinuxRedParameters {
     min: u64,
@@ -222,7 +222,7 @@ impl LinuxAverage {
     }
 }
 
-/// Counter and random number of the drop to come.
+/// Counter and random number of the next drop.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LinuxSpacer {
     count: i64,

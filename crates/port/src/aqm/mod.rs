@@ -1,5 +1,5 @@
-//! Active queue management: judges each arrival, and each packet at the head of the queue where
-//! that is its way. A queue stores, a scheduler chooses; an AQM only says pass, signal or refuse.
+//! Active queue management: judges each arrival, or each packet at the head of the queue. A queue
+//! stores, a scheduler chooses; an AQM only decides to pass, signal or refuse.
 
 use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
@@ -48,7 +48,7 @@ pub use spacing::Spacing;
 pub use step::{Step, StepConfig};
 pub use wred::{MredConfig, Wred};
 
-/// What is in the queue, as its limit counts it (with or without the packet in service: the
+/// Content of the queue, as its limit counts it (with or without the packet in service: the
 /// queue's `counts_in_service`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueBacklog {
@@ -73,7 +73,7 @@ pub struct Arrival {
     pub bytes: u32,
     /// Its drop precedence, 0 (dropped last) upward.
     pub precedence: u8,
-    /// What is in the queue before it.
+    /// Content of the queue before it.
     pub backlog: QueueBacklog,
 }
 
@@ -88,7 +88,7 @@ pub struct HeadPacket {
     pub bytes: u32,
     /// Its drop precedence.
     pub precedence: u8,
-    /// What is in the queue behind it.
+    /// Content of the queue behind it.
     pub left: QueueBacklog,
     /// Whether a signal would mark it rather than drop it.
     pub can_mark: bool,
@@ -107,7 +107,7 @@ pub enum Verdict {
     Refuse(Cause),
 }
 
-/// Judges arrivals and, where `AT_HEAD` says so, departures.
+/// Judges arrivals and, with `AT_HEAD`, departures.
 pub trait ActiveQueueManagement {
     /// Whether it judges packets at the head of the queue, or wants to know how long they waited.
     const AT_HEAD: bool = false;
@@ -120,12 +120,12 @@ pub trait ActiveQueueManagement {
     }
     /// A packet that was let in has been stored.
     fn on_enqueue(&mut self, _bytes: u32, _precedence: u8) {}
-    /// A packet left the queue at `at`; `left` is what remains. Calls come in time order.
+    /// A packet left the queue at `at`; `left` is the remaining content. Calls are in time order.
     fn on_departure(&mut self, _at: Time, _bytes: u32, _precedence: u8, _left: QueueBacklog) {}
-    /// The queue is empty and its last packet has been sent: the class is idle from `at` on. Comes
+    /// The queue is empty and its last packet has been sent: the class is idle from `at` on. Called
     /// after the `on_departure` of that packet; an arrival ends it.
     fn on_idle(&mut self, _at: Time) {}
-    /// A packet of the queue was dropped for want of room.
+    /// A packet of the queue was dropped to make room.
     fn on_overflow(&mut self, _at: Time) {}
     /// The average the AQM steers by [packets or bytes, its own unit], if it keeps one; where it
     /// keeps several, that of all packets together, or else their sum.

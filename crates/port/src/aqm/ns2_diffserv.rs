@@ -1,4 +1,4 @@
-//! The drop models of several precedences against ns-2's DiffServ module, by whose authors they are.
+//! The drop models of several precedences against ns-2's DiffServ module, written by their authors.
 //!
 //! ns-2.35 (Debian), `dsRED/core`, two CBR sources of 5 Mbit/s with `random_ 1`, one of each
 //! precedence, 1000 B, into 8 Mbit/s; both curves 10..50, max_p 0.4, weight 0.002; 80..320 s.

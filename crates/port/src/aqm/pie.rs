@@ -3,13 +3,13 @@
 //! Source: RFC 8033, sections 4 and 5; Linux 6.1 `net/sched/sch_pie.c` for what the RFC leaves open:
 //! the delay is that of the last packet sent (its time stamp, RFC 8033 section 5.2), 0 where it left
 //! the queue empty; probability decays by 1/64 while the delay is 0. Probabilities are added up
-//! between drops (section 5.4): below a sum of 0.85 nothing is dropped, from 8.5 on everything is.
-//! What can be marked is marked while the probability is at most 0.1 (section 5.1).
-//! `arithmetic: linux` has two ways of its own: the burst allowance goes by the time between departures
-//! (`pie_process_dequeue`), and the probability may exceed 1, which its check for overflow misses since it
-//! has 56 bits in a word of 64, so that it takes the longer to fall after an overload.
-//! Differs: updates come every `tupdate` from time 0 (Linux rounds them up to ticks of its clock,
-//! 16 ms for 15 at 250 Hz, and starts when the queue is made).
+//! between drops (section 5.4): below a sum of 0.85 no packet is dropped, from 8.5 on every packet is.
+//! ECN-capable packets are marked while the probability is at most 0.1 (section 5.1).
+//! `arithmetic: linux` differs in two points: the burst allowance falls by the time between departures
+//! (`pie_process_dequeue`), and the probability may exceed 1, which its check for overflow misses since
+//! it has 56 bits in a word of 64, so that it takes longer to fall after an overload.
+//! Differs: updates are made every `tupdate` from time 0 (Linux rounds them up to ticks of its clock, 16
+//! ms for 15 at 250 Hz, and starts when the queue is made).
 //! Absent: byte mode, the departure-rate estimator.
 
 use super::codel::Arithmetic;
@@ -33,9 +33,9 @@ pub struct PieConfig {
     pub alpha: f64,
     /// Weight of the delay's change [Hz, > 0].
     pub beta: f64,
-    /// Time for which a queue that was idle drops nothing [ns].
+    /// Time for which a queue that was idle drops no packet [ns].
     pub burst_ns: Span,
-    /// Below two of these nothing is dropped [B, > 0].
+    /// Below two of these no packet is dropped [B, > 0].
     pub mtu_bytes: u32,
     /// Whose bound the probability has, and whose clock the burst.
     pub arithmetic: Arithmetic,
@@ -51,10 +51,10 @@ pub struct Pie {
     delay: Span,
     delay_before: Span,
     burst_left: Span,
-    /// When a packet left since the burst was whole.
+    /// When a packet left since the burst allowance was full.
     left_at: Option<Time>,
     next_update: Time,
-    /// What waits.
+    /// Packets that wait.
     waiting: u32,
 }
 
@@ -91,7 +91,7 @@ impl Pie {
         self.config.arithmetic == Arithmetic::Linux
     }
 
-    /// Makes the updates that were due by `now`; between two of them nothing they read changes.
+    /// Makes the updates that were due by `now`; their inputs do not change between two of them.
     fn advance(&mut self, now: Time) {
         while self.next_update <= now {
             let rests = self.delay == 0 && self.delay_before == 0 && self.probability == 0.0;
@@ -217,8 +217,8 @@ mod tests {
     }
 
     /// Linux 6.1, `pie_calculate_probability`: 300 ms above 0.1 add 0.02 and 0.02 an update; the RFC's
-    /// ends at 1, the kernel's goes on, 20 updates by 0.8. `pie_process_dequeue`: the burst of 150 ms is
-    /// over 150 ms after the first departure, whatever the updates.
+    /// ends at 1, the kernel's continues, 20 updates by 0.8. `pie_process_dequeue`: the burst of 150 ms
+    /// is over 150 ms after the first departure, whatever the updates.
     #[test]
     fn linux_has_no_upper_bound_and_counts_the_burst_by_departures() {
         for (arithmetic, risen) in [(Arithmetic::Exact, 1.0), (Arithmetic::Linux, 1.7)] {
@@ -320,7 +320,7 @@ mod tests {
             assert_eq!(verdict(0.101), Verdict::Refuse(Cause::Early));
         }
 
-        /// Section 5.1: nothing is dropped below two packets, in the burst allowance, or at half
+        /// Section 5.1: no packet is dropped below two packets, in the burst allowance, or at half
         /// the target while the probability is below 20 %.
         #[test]
         fn s5_1_a_light_queue_and_a_burst_drop_nothing() {

@@ -94,9 +94,9 @@ mod tests {
         PrecedenceDropTail::new(&config, 8_000_000).unwrap()
     }
 
-    /// `all`: precedence 1 fills the queue to 10, then only precedence 0 comes in. At 1.5 times the
-    /// capacity with a third of precedence 0 (0.5 of the capacity), 0 loses nothing and 1 all of
-    /// the excess: 0.5 of its 1.0.
+    /// `all`: precedence 1 fills the queue to 10, then only precedence 0 is admitted. At 1.5 times the
+    /// capacity with a third of precedence 0 (0.5 of the capacity), 0 has no loss and 1 has the full
+    /// excess: 0.5 of its 1.0.
     #[test]
     fn partial_buffer_sharing_protects_the_lower_precedence() {
         let result = overload(limits_of(&[60, 10], Counted::All), 1.5, &[0, 1, 1], 200_000);
@@ -104,8 +104,8 @@ mod tests {
         assert!((result.dropped[1] - 0.5).abs() < 0.01, "{:?}", result.dropped);
     }
 
-    /// `own`: limits 30 and 10 are both reached at heavy overload of each, and what a FIFO lets
-    /// through is as the places: 3/4 and 1/4 of the capacity. Loads 1 and 1: losses 1/4 and 3/4.
+    /// `own`: limits 30 and 10 are both reached at heavy overload of each, and a FIFO serves them in
+    /// proportion to their limits: 3/4 and 1/4 of the capacity. Loads 1 and 1: losses 1/4 and 3/4.
     #[test]
     fn own_limits_share_the_queue_as_the_limits() {
         let result = overload(limits_of(&[30, 10], Counted::Own), 2.0, &[0, 1], 200_000);

@@ -1,7 +1,7 @@
 //! Random Early Detection: the longer the average queue, the likelier a signal.
 //!
 //! Source: Floyd & Jacobson, IEEE/ACM Trans. Networking 1(4), 1993, Fig. 2 ("FJ93").
-//! As ns-2.35: idle time counts from the end of the last transmission; whole packets of it age the
+//! As ns-2.35: idle time counts from the end of the last transmission; full packet times of it age the
 //! average. Early signals mark ECN-capable packets; above the band every packet is dropped.
 //! Differs: the average is sampled by every arrival, also by one the queue's limit then drops.
 //! With `adaptive`, `max_p` moves as `adaptive.rs` says.
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
 use trunkline_units::{RandomStream, Time};
 
-/// What an average queue is counted in.
+/// Unit of the average queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {

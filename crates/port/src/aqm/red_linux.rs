@@ -1,7 +1,7 @@
-//! RED as Linux's `sch_red` does it, in its two ages.
+//! RED as Linux's `sch_red` does it, in its two versions.
 //!
 //! Source: Linux 6.1 `net/sched/sch_red.c`; the arithmetic is that of `linux.rs`. The backlog is
-//! what waits, without the packet in service. Idle time starts when the queue is asked for a packet
+//! bytes that wait, without the packet in service. Idle time starts when the queue is asked for a packet
 //! and has none, so at the end of the last transmission, and again when an arrival was dropped on an
 //! idle link; a classful parent such as HTB never asks an empty queue, hence `idle_ageing`.
 
@@ -19,7 +19,7 @@ pub struct RedLinuxConfig {
     pub parameters: TcRed,
     /// Which Linux.
     pub age: LinuxRedVariant,
-    /// Drop above `max` also what could be marked.
+    /// Drop above `max` ECN-capable packets too.
     pub harddrop: bool,
     /// Whether idle time ages the average: false under a classful parent of Linux (HTB, CBQ).
     pub idle_ageing: bool,

@@ -181,7 +181,7 @@ mod tests {
             );
         }
         // Coupled: avg0 = f avg1, f the share of the queue that precedence 0 holds, which in a FIFO
-        // is its share of what is let in: f = (1 - d0) / (1.6), d0 = 0.01 (avg0 - 10),
+        // is its share of the admitted packets: f = (1 - d0) / (1.6), d0 = 0.01 (avg0 - 10),
         // d1 = 0.01 (avg1 - 10), d0 + d1 = 0.4. avg0 + avg1 = 60; with f = (1.1 - 0.01 avg0) / 1.6:
         // avg0 = f (60 - avg0). At avg0 = 21: f = 0.55625, right side 21.69; at 21.4: f = 0.55375,
         // 21.375. So avg0 = 21.39, avg1 = 38.61, d0 = 0.114, d1 = 0.286.

@@ -1,8 +1,8 @@
 //! Step marking: every arrival above a queue length is marked, for data-centre congestion control.
 //!
 //! Source: Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.1; RFC 8257 section
-//! 3.1: an arrival is marked CE if the queue is greater than K when it comes. The queue itself counts,
-//! not an average. What cannot be marked passes, up to the queue's limit.
+//! 3.1: an arrival is marked CE if the queue is greater than K at that time. The queue itself counts,
+//! not an average. Packets that are not ECN-capable pass, up to the queue's limit.
 //! A step by time in the queue is `ce_threshold` of CoDel.
 
 use super::{ActiveQueueManagement, Arrival, InvalidParameter, Unit, Verdict};

@@ -4,7 +4,7 @@ use super::{ActiveQueueManagement, Arrival, QueueBacklog, Verdict};
 use std::collections::VecDeque;
 use trunkline_units::{RandomStream, Time};
 
-/// What an overload settled at.
+/// Steady state of an overload.
 pub(crate) struct Overload {
     /// Mean of the AQM's average over the second half.
     pub average: f64,

@@ -1,7 +1,7 @@
 //! Weighted RED: one average over the whole queue, a drop curve for each precedence.
 //!
-//! Source: "MRED" with a single average, as the `WRED` mode of ns-2.35's DiffServ module and as
-//! routers have it; each curve is that of RED (Floyd & Jacobson 1993).
+//! Source: "MRED" with a single average, as in the `WRED` mode of ns-2.35's DiffServ module and in
+//! routers; each curve is that of RED (Floyd & Jacobson 1993).
 //! Differs from ns-2: the queue is idle when no packet of any precedence waits (ns-2 asks only for
 //! the precedence of the packet that left); an idle period ages the average once.
 

@@ -1,8 +1,8 @@
 //! A bucket of tokens in exact arithmetic.
 //!
-//! Tokens are counted in bit ns / s, 8e9 to the byte: a rate of R bit/s fills R of them in a
-//! nanosecond, so no fraction is ever lost. As fluid, the bucket gives the colours of one that gains
-//! whole bytes at their due times.
+//! Tokens are counted in bit ns / s, 8e9 to the byte: a rate of R bit/s fills R of them in a nanosecond,
+//! so no fraction is ever lost. As a fluid, the bucket gives the same colours as one that gains full
+//! bytes at their due times.
 
 use trunkline_units::{Time, SECOND};
 

@@ -1,7 +1,7 @@
 //! Meters: measure a stream of packets against a traffic profile and colour them.
 //!
-//! A meter only colours; what a colour means (a drop precedence, a DSCP, a drop) is mapped
-//! elsewhere. Bytes are those of the IP packet, header included, link header and labels not
+//! A meter only colours; other modules map a colour to a drop precedence, a DSCP or a drop. Bytes are
+//! those of the IP packet, header included, link header and labels not
 //! (RFC 2697 section 2, RFC 2698 section 2). Meters of two colours give green and red.
 //! In colour-aware mode the incoming colour bounds the outgoing one: no packet is promoted.
 

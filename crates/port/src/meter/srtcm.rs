@@ -1,7 +1,7 @@
 //! Single rate three colour marker.
 //!
-//! Source: RFC 2697 section 3. Tokens come at the committed information rate (CIR) and fill the
-//! committed bucket (CBS) first; what finds no room there fills the excess bucket (EBS).
+//! Source: RFC 2697 section 3. Tokens arrive at the committed information rate (CIR) and fill the
+//! committed bucket (CBS) first, then the excess bucket (EBS).
 
 use super::bucket::{Bucket, PacketClock, MAX_DEPTH_BYTES};
 use super::check_rate;

@@ -118,7 +118,7 @@ mod rfc2697 {
         assert_eq!(colours(sr(8000, 1000, 500, false), &TRAIN), "GRGYGRGG");
     }
 
-    /// Yellow takes only Te, red takes nothing. Tc 1000, Te 500:
+    /// Yellow takes only Te, red takes no tokens. Tc 1000, Te 500:
     /// Y 400: Te 100, Y. Y 400: Te 100 < 400: R. R 50: R. G 700: Tc 300, G. G 400: Tc 300 < 400,
     /// Te 100 < 400: R. G 300: Tc 0, G. G 100: Tc 0, Te 0: Y. After 1100 ms: Tc 1000, Te 100:
     /// Y 100: Y.
@@ -167,7 +167,7 @@ mod rfc2698 {
         assert_eq!(colours(config(false), &train), "GYRGYRG");
     }
 
-    /// Y 100: Tp 400, Y. R 100: R, takes nothing. Y 400: Tp 0, Y. G 50: Tp 0: R. At 100 ms: Tp 200,
+    /// Y 100: Tp 400, Y. R 100: R, takes no tokens. Y 400: Tp 0, Y. G 50: Tp 0: R. At 100 ms: Tp 200,
     /// Tc 300: G 150: G.
     #[test]
     fn s3_color_aware_sequence() {
@@ -238,8 +238,8 @@ mod rfc3290 {
 }
 
 proptest! {
-    /// RFC 2697 section 3 and 2698 section 3 and RFC 4115 to the letter: token counts go up by one
-    /// byte at a time. Arrivals fall on those times, where fluid and whole tokens agree.
+    /// RFC 2697 section 3 and 2698 section 3 and RFC 4115 to the letter: token counts go up by one byte
+    /// at a time. Arrivals fall on those times, where fluid and integer tokens agree.
     #[test]
     fn fluid_buckets_colour_as_the_integer_tokens_of_the_rfcs(
         steps in prop::collection::vec((0u64..400, 40u32..600, 0u8..3), 1..100),
@@ -292,7 +292,7 @@ fn tokens_do_not_drift() {
     for k in 0..3_000_000u64 {
         assert_eq!(meter.colour(k * 1_000_000 / 3, 125, Green, &mut random), Green, "packet {k}");
     }
-    // And not a byte too much: with the spare byte gone, one more packet at once is red.
+    // Not a byte more: with the spare byte used, one more packet at once is red.
     assert_eq!(meter.colour(3_000_000 * 1_000_000 / 3, 126, Green, &mut random), Green);
     assert_eq!(meter.colour(3_000_000 * 1_000_000 / 3, 1, Green, &mut random), Red);
 }

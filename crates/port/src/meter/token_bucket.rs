@@ -24,7 +24,7 @@ pub struct TokenBucketConfig {
     pub peak_rate_bit_s: u64,
     /// Depth of the bucket at the peak rate [B, 1..=2e9]; 0 without a peak rate.
     pub peak_burst_bytes: u64,
-    /// Whether a packet that comes in other than green stays red and takes no tokens.
+    /// Whether a packet that arrives other than green stays red and takes no tokens.
     pub colour_aware: bool,
 }
 

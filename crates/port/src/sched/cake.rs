@@ -2,10 +2,10 @@
 //!
 //! Source: Høiland-Jørgensen, Täht and Morton, "Piece of CAKE", IEEE LANMAN 2018, sections III-A and
 //! III-D; Linux 6.1 `net/sched/sch_cake.c`, shaped mode, restated. The largest rate of the tins is
-//! that of the shaper, whose clock moves on by the time of each packet: a packet leaves when the clock
-//! has come. Every tin has such a clock at its own rate. Among the tins whose clock has come, the one
-//! of the lowest `priority` sends; if there is none, the one whose clock comes first. So a tin
-//! within its rate goes first, and one above it takes what is left.
+//! that of the shaper, whose clock advances by the time of each packet: a packet leaves when the clock
+//! is due. Every tin has such a clock at its own rate. Among the tins whose clock is due, the one of the
+//! lowest `priority` sends; if there is none, the one whose clock is due first. So a tin within its rate
+//! is served first, and one above it takes the rest.
 //! Absent: unlimited mode, the fail-safe clock for dropped packets, `ingress`, ACK filter. Cost:
 //! O(tins) a packet.
 
@@ -13,7 +13,7 @@ use super::{ClassHeads, Discipline, InvalidParameter, SchedulerChoice};
 use serde::{Deserialize, Serialize};
 use trunkline_units::{Time, TransmissionClock};
 
-/// What a tin is due.
+/// Share of a tin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CakeShare {
@@ -88,7 +88,7 @@ impl Discipline for Cake {
 
     fn choose(&mut self, _heads: &mut impl ClassHeads, now: Time) -> SchedulerChoice {
         let waiting = self.tins.iter().zip(0u16..).filter(|(tin, _)| tin.backlogged);
-        // Those whose clock has come, by priority; then by clock.
+        // Tins whose clock is due, by priority; then by clock.
         let rank = |tin: &Tin| match tin.clock.next <= now {
             true => (0, u64::from(tin.priority)),
             false => (1, tin.clock.next),
@@ -106,7 +106,7 @@ impl Discipline for Cake {
         self.shaper.next += self.shaper.rate.span(bytes);
         let Tin { clock, backlogged, .. } = &mut self.tins[usize::from(class)];
         let span = clock.rate.span(bytes);
-        // A tin that took what others left is not made to pay for it later.
+        // A tin that used capacity left by others does not pay for it later.
         clock.next = if clock.next < now { clock.next + span } else { clock.next.max(now + span) };
         *backlogged = !now_empty;
     }
@@ -153,14 +153,14 @@ mod tests {
             assert_eq!(starts, [0, 1000, 2000, 50_000, 51_000, 52_000]);
         }
 
-        /// Section III-D: all backlogged, each tin gets its rate, best effort what is left: 8 - 2 - 4 -
+        /// Section III-D: all backlogged, each tin gets its rate, best effort the rest: 8 - 2 - 4 -
         /// 0.5 = 1.5 Mbit/s.
         #[test]
         fn s3_d_every_tin_gets_its_rate_before_best_effort_gets_more() {
             close(&rates(&TINS, &[0, 1, 2, 3]), &[2.0, 4.0, 0.5, 1.5]);
         }
 
-        /// A tin alone has the whole shaper, whatever its rate.
+        /// A single active tin has the full shaper, whatever its rate.
         #[test]
         fn s3_d_what_others_leave_is_anyones() {
             close(&rates(&TINS, &[0]), &[8.0]);

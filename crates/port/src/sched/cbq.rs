@@ -4,17 +4,18 @@
 //! ancestor-only and top-level) and V; ns-2.35 `queue/cbq.cc` and Linux 2.4 `net/sched/sch_cbq.c` for
 //! what the paper leaves open. A class sends while it is not over its limit (`estimator.rs`), or
 //! else while an ancestor that it may borrow from is not. `borrow: false` is "bounded". Among those
-//! that may send the lowest `priority` goes first; equal ones share a weighted round robin by bytes
-//! (a class sends while its credit is above 0, and carries what it overdraws). The link itself is the
-//! root: top classes with `borrow` may use whatever of it is left.
+//! that may send the lowest `priority` is served first; equal ones share a weighted round robin by bytes
+//! (a class sends while its credit is above 0, and carries its overdraft). The link itself is the root:
+//! top classes with `borrow` may use all free capacity of it.
 //!
 //! Who may borrow when a class below its limit is backlogged elsewhere is the link-sharing rule:
-//! - top-level: borrowing from above the lowest level at which some class is known to be unsatisfied
-//!   is put off;
+//! - top-level: no class borrows from above the lowest level at which some class is known to be
+//! unsatisfied;
 //! - ancestor-only: borrowing needs only an ancestor below its limit.
 //!
-//! `isolated`: what the class leaves is not lent to others: it is charged to itself alone, and its
-//! ancestors lend their rate less its own. Differs: exact times (Linux: tables of 2^n byte cells).
+//! `isolated`: capacity that the class does not use is not lent to others: it is charged to the class
+//! alone, and its ancestors lend their rate less its own. Differs: exact times (Linux: tables of 2^n
+//! byte cells).
 //! Absent: the delay action's penalties, `split`, `defmap`.
 //! Cost: O(backlogged classes of one priority) a packet where many are over their limits.
 
@@ -39,7 +40,7 @@ const MAX_CLASS_DEPTH: u32 = 16;
 /// No restriction on the level borrowed from.
 const ANY_LEVEL: u32 = u32::MAX;
 
-/// What a class of a CBQ is due.
+/// Share of a class in a CBQ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CbqShare {
@@ -53,7 +54,7 @@ pub struct CbqShare {
     pub parent: Option<u16>,
     /// May use more than its rate when others leave some (not bounded).
     pub borrow: bool,
-    /// What it leaves unused is not lent to classes outside it.
+    /// Its unused capacity is not lent to classes outside it.
     pub isolated: bool,
     /// Packets that may go back to back after a silence [> 0].
     pub max_burst_packets: u32,
@@ -69,7 +70,7 @@ pub struct CbqShare {
 struct Class {
     /// Whom it may borrow from: the index past the last class is the link.
     lender: Option<u16>,
-    /// Who else is charged for what it sends.
+    /// The other class charged for its packets.
     charged: Option<u16>,
     /// 0 for a leaf, else one more than its highest child.
     level: u32,
@@ -93,7 +94,7 @@ pub struct Cbq {
     /// Whether some top class is isolated.
     holds_back: bool,
     top_level: u32,
-    /// What `choose` chose: class and lender (itself or an ancestor).
+    /// The last choice: class and lender (itself or an ancestor).
     chosen: Option<(u16, u16)>,
 }
 
@@ -290,7 +291,7 @@ impl Discipline for Cbq {
             if self.top_level == ANY_LEVEL {
                 break;
             }
-            // The line would stand idle: no level is left to protect.
+            // The link would be idle: no level is left to protect.
             self.top_level = ANY_LEVEL;
         }
         self.chosen = None;

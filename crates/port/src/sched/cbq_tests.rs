@@ -53,7 +53,8 @@ mod fj95 {
         }
     }
 
-    /// What class 2 (5 of 10) leaves goes to 0 and 1 in the ratio of their round robin, 2 : 3.
+    /// Unused capacity of class 2 (5 of 10) is given to 0 and 1 in the ratio of their round robin, 2 :
+    /// 3.
     #[test]
     fn s4_unused_bandwidth_is_borrowed() {
         let shares = [2_000_000, 3_000_000, 5_000_000].map(|rate| class(None, rate, true));
@@ -76,9 +77,9 @@ mod fj95 {
         close(&rates(&shares, LinkSharing::TopLevel, &[1, 4]), &[0.0, 5.0, 0.0, 0.0, 5.0], 0.03);
     }
 
-    /// Both classes are offered 10 Mbit/s, packet by packet: an arrival of class 1 below its limit
-    /// tells the top-level rule that class 0 must not borrow, so class 1 has its own 3 and class 0 the
-    /// rest. Ancestor-only lets class 0 borrow the whole link.
+    /// Both classes are offered 10 Mbit/s, packet by packet: an arrival of class 1 below its limit shows
+    /// the top-level rule that class 0 must not borrow, so class 1 has its own 3 and class 0 the rest.
+    /// Ancestor-only lets class 0 borrow the full link.
     #[test]
     fn s4c_top_level_protects_the_allocation_of_a_low_priority() {
         let low = CbqShare { priority: 1, ..class(None, 3_000_000, true) };

@@ -1,4 +1,4 @@
-//! Deficit round robin: each class in turn may send its quantum of bytes, and keeps what is left.
+//! Deficit round robin: each class in turn may send its quantum of bytes, and carries the rest.
 //!
 //! Source: Shreedhar & Varghese, "Efficient fair queueing using deficit round robin", SIGCOMM
 //! 1995, section 3. A class that becomes backlogged joins the end of the active list with a
@@ -15,7 +15,7 @@ use trunkline_units::Time;
 /// Quantum of the class with the smallest weight where no quantum is set [B].
 pub const BASE_QUANTUM_BYTES: u64 = 1500;
 
-/// What a class in a deficit round robin is due.
+/// Share of a class in a deficit round robin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DrrShare {

@@ -17,7 +17,7 @@ const MAX_IDLE_NS: Span = 1 << 40;
 /// Estimator of one class.
 #[derive(Clone, Debug)]
 pub(super) struct CbqEstimator {
-    /// Time its packets would take at its own rate; none: it has nothing of its own to lend.
+    /// Time its packets would take at its own rate; none: it has no rate to lend.
     own: Option<TransmissionClock>,
     ewma_log: u32,
     /// avgidle / W [ns].

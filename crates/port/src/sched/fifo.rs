@@ -4,7 +4,7 @@ use super::{ClassHeads, Discipline, InvalidParameter, SchedulerChoice};
 use serde::{Deserialize, Serialize};
 use trunkline_units::Time;
 
-/// The only class of a FIFO is due all there is.
+/// Share of the only class of a FIFO.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FifoShare {}

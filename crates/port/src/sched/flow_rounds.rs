@@ -1,10 +1,10 @@
-//! Rounds of flow queueing: a deficit round robin in which flows that were idle go first.
+//! Rounds of flow queueing: a deficit round robin that serves flows first that were idle.
 //!
 //! Source: RFC 8290 section 4.2; Linux 6.1 `net/sched/sch_fq_codel.c`. A flow that was on no list
 //! joins the list of new flows with one quantum. The first flow of the new list, or else of the old
-//! one, sends while its deficit is above 0; then it gets a quantum and goes to the end of the old
-//! list. A new flow found empty goes to the end of the old list too, so that no flow stays new by
-//! emptying each round; an old one found empty leaves.
+//! one, sends while its deficit is above 0; then it gets a quantum and moves to the end of the old list.
+//! A new flow found empty moves to the end of the old list too, so that no flow stays new by emptying
+//! each round; an old one found empty leaves.
 //! Without `new_first` (stochastic fairness queueing, McKenney 1990; `sch_sfq.c`) there is one list,
 //! and a flow leaves it as soon as it is empty.
 
@@ -49,8 +49,8 @@ impl FlowRounds {
         }
     }
 
-    /// The flow whose turn it is; the caller tells which are empty when their turn comes, and among
-    /// how many a flow's quantum is divided [> 0].
+    /// The flow whose turn it is; the caller answers whether a flow is empty at its turn, and by how
+    /// many a flow's quantum is divided [> 0].
     pub fn choose(
         &mut self,
         mut is_empty: impl FnMut(u16) -> bool,
@@ -108,7 +108,7 @@ mod tests {
         use super::*;
 
         /// Section 4.2, by hand, quantum 1500 B: each flow starts with 1500, sends 1000 (500 left, above
-        /// 0), sends again (-500), gets 1500 and goes behind: 0 0 1 1; then with 1000 left one
+        /// 0), sends again (-500), gets 1500 and moves to the end: 0 0 1 1; then with 1000 left one
         /// packet (0), a quantum: 1500, behind: 0 1; then two each again.
         #[test]
         fn s4_2_backlogged_flows_share_bytes_by_deficit() {
@@ -119,7 +119,7 @@ mod tests {
             assert_eq!(order(&mut rounds, &mut waiting, 10), [0, 0, 1, 1, 0, 1, 0, 0, 1, 1]);
         }
 
-        /// A flow that was idle goes before those that are backlogged, for one quantum.
+        /// A flow that was idle is served before those that are backlogged, for one quantum.
         #[test]
         fn s4_1_a_sparse_flow_is_served_first() {
             let mut rounds = FlowRounds::new(3, 1500, true);
@@ -135,9 +135,9 @@ mod tests {
             assert_ne!(sent[2], 2);
         }
 
-        /// Section 4.2, last paragraph: a new flow that empties its queue goes to the end of the
-        /// old list before it may be new again, so that one that sends a packet whenever it has
-        /// none does not starve the rest.
+        /// Section 4.2, last paragraph: a new flow that empties its queue moves to the end of the old
+        /// list before it may be new again, so that one that sends a packet whenever it has none does
+        /// not starve the rest.
         #[test]
         fn s4_2_a_flow_that_empties_each_round_cannot_stay_new() {
             let mut rounds = FlowRounds::new(2, 1500, true);
@@ -158,11 +158,11 @@ mod tests {
             assert!(sent[0] >= 28, "{sent:?}");
         }
 
-        /// Section 4.2: a queue that left the list of old ones because it was empty is added back as
-        /// a new one, and so goes before a sparse flow whose packet came later; Linux does the same.
-        /// By hand, with packets of 1500 B: of a quantum of 1514 B, Ethernet's largest frame, the
-        /// first leaves 14 B, so that a second goes before the sparse flow too. Of one of 1500 B
-        /// it leaves nothing.
+        /// Section 4.2: a queue that left the list of old ones because it was empty is added back as a
+        /// new one, and so is served before a sparse flow whose packet arrived later; Linux does the
+        /// same. By hand, with packets of 1500 B: of a quantum of 1514 B, Ethernet's largest frame, the
+        /// first leaves 14 B, so that a second is served before the sparse flow too. Of one of 1500 B it
+        /// leaves 0 B.
         #[test]
         fn s4_2_a_queue_that_emptied_is_new_again_and_before_a_later_sparse_flow() {
             let (bulk, backlogged, sparse) = (0, 1, 2);

@@ -1,4 +1,4 @@
-//! A heap of classes whose keys can be changed: what keeps schedulers at O(log n) a packet.
+//! A heap of classes whose keys can be changed: schedulers stay at O(log n) a packet.
 
 const NOT_IN_HEAP: u32 = u32::MAX;
 

@@ -2,16 +2,16 @@
 //!
 //! Source: Stoica, Zhang, Ng, IEEE/ACM ToN 8(2), 2000, sections IV and V; Linux 6.1
 //! `net/sched/sch_hfsc.c`, restated. A class may have three curves:
-//! - real time (leaves): among the classes whose eligible time has come, the earliest deadline goes
-//!   first, whatever the hierarchy says. If the real-time curves together fit the line, none is
-//!   late by more than one largest packet;
+//! - real time (leaves): among the classes whose eligible time has come, the earliest deadline is served
+//! first, whatever the hierarchy. If the real-time curves together fit the line, none is late by more
+//! than one largest packet;
 //! - link sharing: else each level gives the line to the child with the smallest virtual time;
-//! - upper limit: link sharing passes by a class until the curve allows more.
+//! - upper limit: link sharing skips a class until the curve allows more.
 //!
-//! Real-time service counts as link-sharing service, not the other way round: nobody is punished for
-//! what it got from others' excess. As Linux: a class that joins siblings starts from the mean of
-//! their smallest and largest virtual times; the first of a new busy period goes on from the largest
-//! ever seen. Differs: classes of equal times go in the order of the file; time is exact (Linux: 64 ns
+//! Real-time service counts as link-sharing service, not the other way round: no class is punished for
+//! excess capacity of others. As Linux: a class that joins siblings starts from the mean of their
+//! smallest and largest virtual times; the first of a new busy period starts from the largest ever seen.
+//! Differs: classes of equal times are served in the order of the file; time is exact (Linux: 64 ns
 //! ticks). Cost: O(siblings) a level and a packet for link sharing, O(log n) for real time.
 
 use super::heap::ClassHeap;
@@ -24,13 +24,13 @@ use trunkline_units::{Time, NEVER, SECOND};
 /// Deepest chain of parents.
 const MAX_CLASS_DEPTH: u32 = 15;
 
-/// What a class is due.
+/// Share of a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HfscShare {
     /// Guaranteed whatever others do; leaves only.
     pub real_time: Option<ServiceCurve>,
-    /// Share of what is left.
+    /// Share of the remaining capacity.
     pub link_share: Option<ServiceCurve>,
     /// Maximum rate by link sharing.
     pub upper_limit: Option<ServiceCurve>,
@@ -210,7 +210,7 @@ impl Hfsc {
                 } else {
                     ((u128::from(least) + u128::from(largest)) / 2) as Time
                 };
-                // Within one busy period of the parent no virtual time goes back.
+                // Within one busy period of the parent virtual time never decreases.
                 if parents.0 != node.parent_period || vt > node.vt {
                     node.vt = vt;
                 }

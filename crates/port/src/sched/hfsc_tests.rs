@@ -51,7 +51,7 @@ mod stoica2000 {
         close(&rates(&shares, &without, 1.0, 10.0), &[0.0, 0.0, 6.0, 4.0]);
     }
 
-    /// Section II-B: a class that used what others left pays nothing for it. Class 0 has the line
+    /// Section II-B: a class that used capacity left by others does not pay for it. Class 0 has the line
     /// for a second; from then on both have a half.
     #[test]
     fn s2_excess_is_not_held_against_a_class() {
@@ -66,9 +66,9 @@ mod stoica2000 {
     }
 
     /// Section II, delay apart from rate: 160 B every 20 ms (64 kbit/s), due within 5 ms (m1
-    /// 256 kbit/s for 5 ms), beside packets of 1500 B of a class with 9.7 Mbit/s in real time. No
+    /// 256 kbit/s for 5 ms), with packets of 1500 B of a class with 9.7 Mbit/s in real time. No
     /// packet is later than 5 ms and one packet of 1500 B (1.2 ms), though at 64 kbit/s a packet
-    /// takes 20 ms, and though the other class was there first and is always backlogged.
+    /// takes 20 ms, and though the other class was first and is always backlogged.
     #[test]
     fn s2_a_concave_curve_buys_delay_without_rate() {
         let concave = ServiceCurve { m1_bit_s: 256_000, d_ns: 5_000_000, m2_bit_s: 64_000 };
@@ -137,7 +137,8 @@ mod stoica2000 {
         }
     }
 
-    /// An upper limit of 2 Mbit/s: 1000 B every 4 ms though the line is free; the rest goes to others.
+    /// An upper limit of 2 Mbit/s: 1000 B every 4 ms though the line is free; the rest is given to
+    /// others.
     #[test]
     fn s5_an_upper_limit_holds_link_sharing_back() {
         let limited = HfscShare { upper_limit: linear(2_000_000), ..shares_of(5_000_000, None) };

@@ -7,7 +7,7 @@
 //!   may send;
 //! - red, may not send: the ceiling's is in debt.
 //!
-//! The lowest level with a class that may send goes first (a leaf's own rate before any borrowing),
+//! The lowest level with a class that may send is served first (a leaf's own rate before any borrowing),
 //! in it the lowest `priority`, and among equals a deficit round robin by `quantum`. A packet is
 //! charged to the rate buckets from the lender upward and to the ceiling buckets of leaf and all
 //! ancestors. As Linux: a packet may start with any tokens not in debt, and a bucket is filled for
@@ -31,7 +31,7 @@ const LEVELS: u32 = 8;
 /// Longest time for which a bucket is filled at once, and deepest debt.
 const MAX_FILL_TIME: Time = 60 * SECOND;
 
-/// What a class of an HTB is due.
+/// Share of a class in an HTB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HtbShare {
@@ -98,8 +98,8 @@ pub struct Htb {
     rows: [[ClassRing; PRIORITIES as usize]; LEVELS as usize],
     /// Children that may borrow, by class and priority.
     feeds: Vec<[ClassRing; PRIORITIES as usize]>,
-    /// Who had the turn in a feed when it left, until the feed is next looked at: coming back before
-    /// that it goes on with its turn (Linux's `last_ptr_id`).
+    /// The class whose turn it was in a feed when it left, until the feed is next read: if it returns
+    /// before that, its turn continues (Linux's `last_ptr_id`).
     interrupted: Vec<[Option<u32>; PRIORITIES as usize]>,
     /// Bytes each leaf may still send in this turn, by level it sends at.
     deficits: Vec<[i64; LEVELS as usize]>,
@@ -108,7 +108,7 @@ pub struct Htb {
     /// Classes that cannot send or must borrow, by the time that may change.
     waiting: ClassHeap<Time>,
     backlogged: u32,
-    /// What `choose` chose: (leaf, level, priority).
+    /// The last choice: (leaf, level, priority).
     chosen: Option<(u16, u32, u32)>,
 }
 
@@ -234,7 +234,7 @@ impl Htb {
         }
     }
 
-    /// `class` has nothing to send any more.
+    /// `class` has no packet to send any more.
     fn retire(&mut self, class: u16) {
         let active = std::mem::take(&mut self.classes[usize::from(class)].active);
         self.deactivate(class, active);
@@ -293,7 +293,7 @@ impl Htb {
     }
 }
 
-/// The member of a ring that stands for `class` at `priority`.
+/// The ring member of `class` at `priority`.
 fn member(class: u16, priority: u32) -> u32 {
     u32::from(class) * PRIORITIES + priority
 }

@@ -57,7 +57,7 @@ mod sch_htb {
         }
     }
 
-    /// `htb_charge_class`: who is within its own rate asks nothing of its parent, so that children
+    /// `htb_charge_class`: a class within its own rate does not charge its parent, so that children
     /// promised 1.6 of 1.0 Mbit/s get it.
     #[test]
     fn children_promised_more_than_their_parent_get_it() {
@@ -94,7 +94,7 @@ mod sch_htb {
 
     /// The tree of the HTB notes: 1.0 = A 0.4 (A1 0.3, A2 0.1) + B 0.6. B silent and A ceiled at 1.0:
     /// A1 and A2 share the 0.6 more by equal quanta. A2 silent: A1 takes A2's 0.1 first, then B
-    /// and A1 compete for nothing: 0.4 and 0.6.
+    /// and A1 have no excess to share: 0.4 and 0.6.
     #[test]
     fn borrowing_uses_the_nearest_ancestor_first() {
         let child = |parent, rate_bit_s| HtbShare {
@@ -116,9 +116,9 @@ mod sch_htb {
     }
 
     proptest! {
-        /// Every packet is sent once and in order; what a class sends up to the start of its last
-        /// packet stays within cburst + ceil * span plus that packet, which may start without
-        /// tokens of its own.
+        /// Every packet is sent once and in order; the bytes that a class sends up to the start of its
+        /// last packet stay within cburst + ceil * span plus that packet, which may start without tokens
+        /// of its own.
         #[test]
         fn ceilings_hold_over_every_interval(
             steps in prop::collection::vec((0u64..8_000, 1u16..4, 40u32..1500), 1..150),

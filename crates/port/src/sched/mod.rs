@@ -44,7 +44,7 @@ pub use wrr::{Wrr, WrrShare};
 pub enum SchedulerChoice {
     /// This class sends the packet at its head.
     Class(u16),
-    /// Nothing may be sent before this time (shaped classes).
+    /// No packet may be sent before this time (shaped classes).
     Wait(Time),
     /// Every queue is empty.
     Idle,
@@ -52,23 +52,23 @@ pub enum SchedulerChoice {
 
 /// Sizes of the packets at the heads of the queues, by class; `None` where empty.
 pub trait ClassHeads {
-    /// Bytes on the wire of the packet at the head of `class`: asked only where it is to be sent
-    /// next if it may.
+    /// Bytes on the wire of the packet at the head of `class`: called only where it is to be sent next
+    /// if it may.
     fn head(&mut self, class: u16) -> Option<u32>;
 }
 
 /// A scheduler over classes `0..n`.
 pub trait Discipline {
-    /// A packet of `bytes` joined `class`; `was_empty` tells whether it is now its head.
+    /// A packet of `bytes` joined `class`; `was_empty` is whether it is now its head.
     fn on_enqueue(&mut self, class: u16, bytes: u32, was_empty: bool, now: Time);
     /// Chooses the class to send. The caller then sends its head and calls `on_dequeue`.
     fn choose(&mut self, heads: &mut impl ClassHeads, now: Time) -> SchedulerChoice;
     /// The head of `class`, of `bytes`, was taken for transmission.
     fn on_dequeue(&mut self, class: u16, bytes: u32, now_empty: bool, now: Time);
-    /// The head of `class` was dropped instead of sent, which costs the class nothing.
+    /// The head of `class` was dropped instead of sent; the class is not charged.
     fn on_discard(&mut self, class: u16, now_empty: bool);
-    /// Whether a packet that comes while nothing waits and is sent at once leaves nothing behind
-    /// here, so that nobody has to report it.
+    /// Whether a packet that arrives while none waits and is sent at once changes no state here, so that
+    /// the caller need not report it.
     fn is_stateless_when_empty(&self) -> bool {
         false
     }
@@ -76,8 +76,8 @@ pub trait Discipline {
 
 macro_rules! schedulers {
     ($($(#[$doc:meta])* $variant:ident($discipline:ty, $share:ty) = $new:expr),+ $(,)?) => {
-        /// Configuration of a scheduler: the `kind` key names the variant, `shares` says by class
-        /// what it is due.
+        /// Configuration of a scheduler: the `kind` key names the variant, `shares` gives the share of
+        /// each class.
         #[derive(Clone, Debug, Serialize, Deserialize)]
         #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
         pub enum SchedulerConfig {

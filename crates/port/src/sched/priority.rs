@@ -1,4 +1,4 @@
-//! Strict priority, non-preemptive (head of the line): the lowest number goes first.
+//! Strict priority, non-preemptive (head of the line): the lowest number is served first.
 //!
 //! Source: Cobham, Operations Research 2(1), 1954. A packet being sent is never interrupted.
 //! Classes of equal priority take turns, one packet each (a round robin by packets, so the one
@@ -10,7 +10,7 @@ use super::{ClassHeads, Discipline, InvalidParameter, SchedulerChoice};
 use serde::{Deserialize, Serialize};
 use trunkline_units::Time;
 
-/// What a class under strict priority is due.
+/// Share of a class under strict priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriorityShare {
@@ -96,7 +96,7 @@ mod tests {
         use super::*;
 
         /// 1 byte = 1 us at 8 Mbit/s. The low packet (100 B) holds the line over 0..100 us; of
-        /// those that came meanwhile, all of the high class go before the rest of the low.
+        /// those that arrived meanwhile, all of the high class are sent before the rest of the low.
         #[test]
         fn the_lowest_number_is_served_first_and_interrupts_nothing() {
             let trace = [(0, 1, 100), (1, 1, 100), (50, 0, 10), (60, 0, 10), (115, 0, 10)];

@@ -1,4 +1,4 @@
-//! Service curves of two pieces: how much service is due within what time.
+//! Service curves of two pieces: the amount of service due after a time.
 //!
 //! Source: Stoica, Zhang, Ng, "A hierarchical fair service curve algorithm for link-sharing,
 //! real-time and priority services", IEEE/ACM ToN 8(2), 2000, section III; Linux 6.1
@@ -138,7 +138,7 @@ mod tests {
             assert_eq!(shifted.service(110 * MS), bytes(67));
         }
 
-        /// Convex with m1 = 0: nothing is due for 5 ms, then 4 B/ms.
+        /// Convex with m1 = 0: no service is due for 5 ms, then 4 B/ms.
         #[test]
         fn s3_a_convex_curve_waits() {
             let shifted = ShiftedCurve::at(&curve(0, 5, 4), 0, 0);

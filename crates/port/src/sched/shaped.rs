@@ -3,9 +3,9 @@
 //!
 //! Source: RFC 2475 section 2.3.3.3 (shapers delay packets to bring a stream into its profile). A
 //! class of rate r and burst b may send a packet of L bytes when its bucket, b deep and filled at
-//! r, holds L; a packet larger than b goes when the bucket is full, and leaves it that much in
-//! debt. A rate of 0 does not shape. A burst of one packet makes a leaky bucket. Among classes that
-//! may send, the lowest priority number goes first; equal ones take turns by packet.
+//! r, holds L; a packet larger than b is sent when the bucket is full, and leaves it that much in debt.
+//! A rate of 0 does not shape. A burst of one packet makes a leaky bucket. Among classes that
+//! may send, the lowest priority number is served first; equal ones take turns by packet.
 //! Cost: O(log n) a packet, and as much for each class that becomes able to send.
 
 use super::bucket::Bucket;
@@ -14,7 +14,7 @@ use super::{ClassHeads, Discipline, InvalidParameter, SchedulerChoice};
 use serde::{Deserialize, Serialize};
 use trunkline_units::{Time, NEVER};
 
-/// What a shaped class is due.
+/// Share of a shaped class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShapedShare {
@@ -42,7 +42,7 @@ impl Shaper {
         self.filled_at = now;
     }
 
-    /// When the bucket will hold what a head of `bytes` needs, from `filled_at` on.
+    /// When the bucket will hold the tokens for a head of `bytes`, from `filled_at` on.
     fn ready_at(&self, bytes: u32) -> Time {
         self.filled_at + self.bucket.map_or(0, |bucket| bucket.time_until_holds(bytes))
     }
@@ -144,14 +144,14 @@ impl Discipline for Shaped {
         self.ready.remove(class);
         self.held.remove(class);
         if !now_empty {
-            // The next head is not known here: `choose` looks at it.
+            // The next head is not known here: `choose` reads it.
             self.turn += 1;
             self.ready.set(class, (self.classes[usize::from(class)].priority, self.turn));
         }
     }
 
     fn on_discard(&mut self, class: u16, now_empty: bool) {
-        // Else `choose` looks at the next head.
+        // Else `choose` reads the next head.
         if now_empty {
             self.ready.remove(class);
             self.held.remove(class);
@@ -174,7 +174,7 @@ mod tests {
 
         /// 800 kbit/s = 100 B/ms, burst 300 B, line 8 Mbit/s (100 B = 0.1 ms). 6 packets of 100 B at
         /// 0: three at once (0, 0.1, 0.2 ms). At 0.2 ms the bucket has 20 B after the third, so the
-        /// fourth goes when 80 more are there: 1.0 ms, then 2.0 and 3.0 ms.
+        /// fourth is sent when 80 more are there: 1.0 ms, then 2.0 and 3.0 ms.
         #[test]
         fn s2_3_3_3_a_burst_passes_and_the_rest_follows_at_the_rate() {
             let sched = Shaped::new(&[share(800_000, 300, 0)]).unwrap();
@@ -184,7 +184,8 @@ mod tests {
         }
 
         proptest! {
-            /// What a shaped class sends in any interval [s, t] is at most b + r (t - s), and every
+            /// The bytes that a shaped class sends in any interval [s, t] are at most b + r (t - s), and
+            /// every
             /// packet is sent, in order.
             #[test]
             fn s2_3_3_3_output_conforms_to_the_profile(
@@ -223,7 +224,7 @@ mod tests {
     }
 
     /// Class 0 shaped to 100 B/ms before an unshaped class 1 of 500 B packets (0.5 ms each): 1 fills
-    /// the gaps, and 0 goes at the first end of a packet after it may.
+    /// the gaps, and 0 is sent at the first end of a packet after it may.
     #[test]
     fn an_unshaped_class_fills_the_gaps() {
         let sched = Shaped::new(&[share(800_000, 100, 0), share(0, 0, 1)]).unwrap();

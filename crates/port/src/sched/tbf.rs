@@ -1,10 +1,10 @@
 //! Token bucket filter: one class, shaped to a rate and, if asked, to a peak rate.
 //!
 //! Source: Linux 6.1 `net/sched/sch_tbf.c`; RFC 2215 section 3.1 (TOKEN_BUCKET_TSPEC: r, b, p, M). A
-//! packet of L bytes goes when the bucket of `rate` (`burst` deep) and that of `peak_rate`
+//! packet of L bytes is sent when the bucket of `rate` (`burst` deep) and that of `peak_rate`
 //! (`min_burst` deep) both hold L; both pay. So output in any time t is at most b + r t, and with a
 //! peak rate at most M + p t.
-//! Differs: a packet above a bucket goes when that is full (Linux drops it; the language refuses
+//! Differs: a packet above a bucket is sent when that is full (Linux drops it; the language refuses
 //! it). Cost: O(1) a packet.
 
 use super::bucket::Bucket;
@@ -12,7 +12,7 @@ use super::{ClassHeads, Discipline, InvalidParameter, SchedulerChoice};
 use serde::{Deserialize, Serialize};
 use trunkline_units::{Time, NEVER};
 
-/// What the only class is due.
+/// Share of the only class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TbfShare {
@@ -20,7 +20,7 @@ pub struct TbfShare {
     pub rate_bit_s: u64,
     /// Depth of the bucket of the rate [B, > 0].
     pub burst_bytes: u64,
-    /// Rate at which a burst goes out [bit/s, > `rate_bit_s`]; 0 = that of the line.
+    /// Rate of a burst [bit/s, > `rate_bit_s`]; 0 = that of the line.
     pub peak_rate_bit_s: u64,
     /// Depth of the bucket of the peak rate [B, > 0 with one].
     pub min_burst_bytes: u64,
@@ -112,7 +112,7 @@ mod tests {
         use super::*;
 
         /// 800 kbit/s = 100 B/ms, burst 300 B, line 8 Mbit/s (100 B = 0.1 ms): three packets of 100 B
-        /// at line rate; at 0.2 ms 20 B are left after the third, so the fourth goes at 1.0 ms.
+        /// at line rate; at 0.2 ms 20 B are left after the third, so the fourth is sent at 1.0 ms.
         #[test]
         fn a_burst_is_sent_at_line_rate_and_the_rest_at_the_rate() {
             assert_eq!(starts(RATE, &[(0, 0, 100); 6]), [0, 100, 200, 1000, 2000, 3000]);

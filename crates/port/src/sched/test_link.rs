@@ -1,4 +1,4 @@
-//! A link for the tests of schedulers: queues, a transmitter, and what every scheduler must keep.
+//! A link for the tests of schedulers: queues, a transmitter, and rules that every scheduler obeys.
 
 use super::{ClassHeads, Discipline, SchedulerChoice};
 use std::collections::VecDeque;
@@ -109,7 +109,7 @@ pub(crate) fn serve(
 }
 
 /// Properties of a work-conserving scheduler: each packet is sent once, in order within its
-/// class, and the line is idle only while nothing is queued.
+/// class, and the line is idle only while no packet is queued.
 pub(crate) fn check_work_conserving(trace: &[Arrival], sent: &[Sent], classes: usize) {
     assert_eq!(sent.len(), trace.len(), "every packet is sent");
     for class in 0..classes {

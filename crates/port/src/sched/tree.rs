@@ -12,8 +12,8 @@ pub(super) struct ClassDepths {
 }
 
 impl ClassDepths {
-    /// Reads the parent of each class. What children are promised in sum may exceed it, as in Linux:
-    /// together they may then send more than it.
+    /// Reads the parent of each class. The sum of the children's rates may exceed the parent's, as in
+    /// Linux: together they may then send more than it.
     pub(super) fn new(parents: &[Option<u16>], deepest: u32) -> Result<Self, InvalidParameter> {
         super::at_least_one_class(parents)?;
         let mut interior = vec![false; parents.len()];

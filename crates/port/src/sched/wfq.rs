@@ -4,12 +4,12 @@
 //! SIGCOMM 1989; Parekh & Gallager, IEEE/ACM Trans. Networking 1(3), 1993 (PGPS). The virtual
 //! time is that of the GPS server itself: V grows at `rate / (sum of the weights of the classes
 //! backlogged in GPS)`. A packet of L bytes that arrives at t in a class of weight w finishes at
-//! F = max(F of the packet before it in its class, V(t)) + L / w; the least F goes next, equal F
+//! F = max(F of the packet before it in its class, V(t)) + L / w; the least F is sent next, equal F
 //! by class index. This is not SCFQ, which takes V from the packet in service.
 //! Cost: O(log n) a packet, plus the departures of GPS, one per packet at most.
 //!
-//! Units: virtual time counts bit ns per unit of weight, in whole numbers. The fluid work done in
-//! `dt` ns is `rate * dt` bit ns exactly; what does not divide by the sum of the weights is carried.
+//! Units: virtual time counts bit ns per unit of weight, in integers. The fluid work done in `dt` ns is
+//! `rate * dt` bit ns exactly; the remainder of the division by the sum of the weights is carried.
 
 use super::heap::ClassHeap;
 use super::{ClassHeads, Discipline, InvalidParameter, SchedulerChoice};
@@ -20,7 +20,7 @@ use trunkline_units::{Time, SECOND};
 /// Work of one byte [bit ns per bit/s]: 8 bits for 1 s at 1 bit/s.
 const WORK_PER_BYTE: u128 = 8 * SECOND as u128;
 
-/// What a class under fair queueing is due.
+/// Share of a class under fair queueing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WfqShare {
@@ -93,7 +93,7 @@ impl Wfq {
             self.fluid.remove(class);
             self.fluid_weight -= self.weights[usize::from(class)];
         }
-        // The fluid server is idle: virtual time stands still.
+        // The fluid server is idle: virtual time does not advance.
     }
 }
 

@@ -76,7 +76,7 @@ mod parekh_gallager1993 {
         }
     }
 
-    /// A leaky-bucket class (sigma = 3 packets, rho = its guaranteed rate) beside a greedy one:
+    /// A leaky-bucket class (sigma = 3 packets, rho = its guaranteed rate) and a greedy one:
     /// delay <= (sigma + L_max of the class) / g + L_max / r, with g = r / 4 (their section V).
     #[test]
     fn delay_of_a_leaky_bucket_class_is_bounded() {
@@ -139,7 +139,7 @@ mod demers_keshav_shenker1989 {
     }
 }
 
-/// 10^6 packets of 40 B in 2 classes at a rate that divides nothing: the fluid server's virtual
+/// 10^6 packets of 40 B in 2 classes at a rate with remainders: the fluid server's virtual
 /// time after T ns of joint backlog is exactly floor(rate * T / 2).
 #[test]
 fn virtual_time_does_not_drift() {

@@ -1,7 +1,7 @@
-//! DCTCP: a mark takes from the window in proportion to the share of segments that were marked.
+//! DCTCP: a mark reduces the window in proportion to the share of marked segments.
 //!
 //! Source: RFC 8257 sections 3.3 to 3.5, with g 1/16 and alpha 1 at first; under `linux` in the kernel's integers (Linux 6.1,
-//! `dctcp_update_alpha`, `dctcp_ssthresh`): alpha in 1024ths, all of it gone below 16. A loss halves.
+//! `dctcp_update_alpha`, `dctcp_ssthresh`): alpha in 1024ths, 0 below 16. A loss halves.
 //! The share is of segments acknowledged, not of bytes; the receiver's part is in `receiver.rs`.
 
 use super::{Congestion, ConnectionView, Growth, ReductionCause, Window};
@@ -20,7 +20,7 @@ const ALPHA_ONE: u32 = 1024;
 
 #[derive(Clone, Debug)]
 pub(in crate::tcp) struct Dctcp {
-    alpha: f64,      // whole 1024ths under Linux
+    alpha: f64,      // integer 1024ths under Linux
     window_end: u32, // a window has been acknowledged when this is
     acked: u32,      // of this window
     acked_marked: u32,
@@ -51,7 +51,8 @@ impl Dctcp {
 impl Congestion for Dctcp {
     /// Once a window of data (section 3.3 steps 5 to 9).
     fn on_measured_ack(&mut self, window: &mut Window, view: &ConnectionView) {
-        // Step 5: what is acknowledged lies beyond the window's end; the kernel begins the next one there.
+        // Step 5: the acknowledged segment lies beyond the window's end; the kernel begins the next
+        // window there.
         let linux = window.growth == Growth::Linux;
         if view.una > self.window_end || (linux && view.una == self.window_end) {
             self.update(window.growth);
@@ -132,7 +133,7 @@ mod rfc8257 {
         }
     }
 
-    /// No mark for long: below 16 1024ths all is gone (`min_not_zero`).
+    /// No mark for a long time: below 16 1024ths alpha is 0 (`min_not_zero`).
     #[test]
     fn linux_a_small_alpha_vanishes() {
         let mut dctcp = Dctcp { alpha: 15.0 / 1024.0, window_end: 0, acked: 5, acked_marked: 0 };

@@ -1,4 +1,4 @@
-//! HyStart: the end of slow start before a loss, from how acknowledgements come.
+//! HyStart: ends slow start before a loss, by the spacing and the delay of acknowledgements.
 //!
 //! Source: Ha and Rhee 2011 as Linux 6.1 has it (`hystart_update`); HyStart++: RFC 9406 section 4.
 //! Differs: the kernel's allowance for aggregated acknowledgements is 1 ms at any pace (so below
@@ -10,7 +10,7 @@ use trunkline_units::Span;
 const US: Span = 1_000;
 const MS: Span = 1_000_000;
 
-/// Window from which Linux watches [segments]; round trips are told apart before it.
+/// Window from which Linux checks [segments]; it separates round trips before that.
 const LOW_WINDOW: f64 = 16.0;
 /// Samples that a round trip needs, in both.
 const MIN_SAMPLES: u32 = 8;
@@ -69,7 +69,7 @@ impl LinuxHyStart {
         }
         if now - self.last_ack <= TRAIN_GAP {
             self.last_ack = now;
-            // What is paced comes back as slowly as it was sent.
+            // Acknowledgements of paced segments are spaced as the segments were.
             let half = if self.paced { 1 } else { 2 };
             self.found = now - self.began > (min_rtt + AGGREGATION) / half;
         }
@@ -128,7 +128,7 @@ impl HyStartPlusPlus {
         self.ended = true;
     }
 
-    /// Opens the window by what was acknowledged; returns what slow start leaves of it.
+    /// Opens the window by the acknowledged segments; returns those that slow start leaves.
     pub fn open(&mut self, window: &mut Window, acked: f64) -> f64 {
         if self.ended || window.cwnd >= window.ssthresh {
             return window.start_slowly(acked);
@@ -271,7 +271,7 @@ mod tests {
     }
 
     /// ACKs every 2 ms, round trip 100 ms: (100 + 1) / 2 = 50.5 ms after the first, so at the 27th,
-    /// 52 ms; where packets are paced, after 101 ms, at the 52nd. Below 16 segments nothing is watched.
+    /// 52 ms; where packets are paced, after 101 ms, at the 52nd. Below 16 segments nothing is checked.
     #[test]
     fn linux_a_train_of_half_a_round_trip_ends_slow_start() {
         for (paced, cwnd, last) in [(false, 16.0, 27), (true, 16.0, 52), (false, 15.0, 60)] {

@@ -1,7 +1,7 @@
-//! Congestion control: how a window opens, how much of it a loss or a mark leaves. Loss recovery, in
-//! `rfc/` and `linux/`, finds the losses and asks here.
+//! Congestion control: how a window opens, and its size after a loss or a mark. Loss recovery, in `rfc/`
+//! and `linux/`, finds the losses and calls the control.
 //!
-//! A control is one file with one type, and one line in [`controls!`]. Both stacks ask it; their
+//! A control is one file with one type, and one line in [`controls!`]. Both stacks use it; their
 //! arithmetics differ, and [`Window`] has both.
 
 use super::{rate_sample::RateSample, TcpConfig};
@@ -38,7 +38,7 @@ pub(super) enum ReductionCause {
     Timeout,
 }
 
-/// What a control sees of its connection, its window apart.
+/// State of the connection that a control needs, without the window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ConnectionView {
     pub now: Time,
@@ -56,30 +56,31 @@ pub(super) struct ConnectionView {
     pub echo: bool,
 }
 
-/// What a control that steers wants.
+/// Decision of a control that steers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SteeringDecision {
     /// Pace [B/s].
     pub rate: u64,
-    /// What is in the network is less than the path may take: its samples are low.
+    /// The network holds less than the path could take, so samples of the rate are low.
     pub limited: bool,
 }
 
 /// A control of congestion.
 pub(super) trait Congestion {
-    /// The receiver has counted so many marks, modulo 8 (accurate ECN). How many are new; none: it is not asked.
+    /// The receiver has counted this many marks, modulo 8 (accurate ECN). Returns the number of new
+    /// marks; none: the control does not count marks.
     fn on_marks_counted(&mut self, _count: u8) -> Option<u32> {
         None
     }
-    /// An acknowledgement of something new came; its round trip is known and the window not moved yet.
+    /// An acknowledgement covers new data; its round trip is known and the window not yet changed.
     fn on_measured_ack(&mut self, _window: &mut Window, _view: &ConnectionView) {}
-    /// New data were acknowledged and nothing is being repaired: the window may open.
+    /// New data were acknowledged outside of recovery: the window may open.
     fn on_new_ack(&mut self, window: &mut Window, view: &ConnectionView);
-    /// What is left of `size` segments, a window or a flight [segments].
+    /// Remainder of `size` segments, a window or a flight [segments].
     fn reduce_window(&mut self, window: &Window, size: f64, cause: ReductionCause) -> f64;
-    /// All that was outstanding when the window was reduced is acknowledged (Linux).
+    /// Everything that was outstanding when the window was reduced is acknowledged (Linux).
     fn on_recovery_end(&mut self, _window: &mut Window) {}
-    /// Nothing is lost or doubtful any more; what is sent next has this number (Linux).
+    /// No segment is lost or doubtful any more; the next segment sent is `next` (Linux).
     fn on_open(&mut self, _next: u32) {}
     /// The last reduction was needless; before it the window was `prior` [segments].
     fn undo_reduction(&mut self, window: &mut Window, prior: f64) {
@@ -89,15 +90,16 @@ pub(super) trait Congestion {
     fn threshold(left: f64) -> f64 {
         left.max(2.0)
     }
-    /// The connection sends again; nothing was outstanding for so long.
+    /// The connection sends again; nothing was outstanding for `idle`.
     fn on_resume(&mut self, _idle: Span, _now: Time) {}
-    /// The first segments go; a handshake took so long [us]. The pace for them [B/s]; 0: none yet.
+    /// The first segments are sent; the handshake took `rtt` [us]. Returns the pace for them [B/s]; 0:
+    /// none yet.
     fn on_established(&mut self, _window: &Window, _rtt: Option<Span>, _now: Time) -> u64 {
         0
     }
     /// Sets window and pace itself at every acknowledgement, also while a loss is repaired.
     const STEERS: bool = false;
-    /// Sets the window by what a sample of the rate tells, and names the pace.
+    /// Sets the window by a sample of the rate, and returns the pace.
     fn steer(
         &mut self,
         _window: &mut Window,
@@ -212,7 +214,7 @@ controls! {
     Prague(prague::Prague, PragueConfig),
     /// Brakmo and Peterson 1995: two to four segments in the queue.
     Vegas(vegas::Vegas, VegasConfig),
-    /// Mascolo et al. 2001: a loss leaves what was delivered in a round trip.
+    /// Mascolo et al. 2001: after a loss the window is the amount delivered in a round trip.
     Westwood(westwood::Westwood, WestwoodConfig),
 }
 

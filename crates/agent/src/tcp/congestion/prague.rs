@@ -1,10 +1,12 @@
-//! TCP Prague: DCTCP's answer to marks for the Internet, which learns each mark by accurate ECN.
+//! TCP Prague: DCTCP's answer to marks for the Internet, with a count of marks by accurate ECN.
 //!
 //! Source: draft-briscoe-iccrg-prague-congestion-control sections 2.4 and 3, RFC 9331 section 4, and the Linux
-//! module of the L4S team (`tcp_prague`): the share of marks is averaged as DCTCP's; a window falls by half of it once a
-//! round trip, and grows by what was not marked in every state; after 500 round trips, one shorter than
-//! 25 ms grows as slowly as one of that. A loss halves. RFC 9768 section 3.2: marks are counted modulo 8.
-//! Differs: windows have fractions of segments, no integers of the kernel; the average is taken each round
+//! module of the L4S team (`tcp_prague`): the share of marks is averaged as in DCTCP; a window falls by
+//! half of it once a round trip, and grows by the unmarked segments in every state; after 500 round
+//! trips, one shorter than 25 ms grows as slowly as one of 25 ms. A loss halves. RFC 9768 section 3.2:
+//! marks are counted modulo 8.
+//! Differs: windows have fractions of segments, no integers of the kernel; the average is updated each
+//! round
 //! trip, not each 25 ms. Absent: the fall-back to a classic control where a bottleneck's marks look classic.
 
 use super::{Congestion, ConnectionView, ReductionCause, Window};
@@ -31,7 +33,7 @@ pub(in crate::tcp) struct Prague {
     rounds: u32,
     acked: u32, // of this window
     marked: u32,
-    count: u8,  // of marks, as the receiver told last [0..8]
+    count: u8,  // marks, as the receiver reported last [0..8]
     fresh: u32, // marks that the last acknowledgement counted
 }
 

@@ -1,7 +1,7 @@
-//! Reno: a segment more for each acknowledged in slow start, one a window afterwards; a loss, a mark
+//! Reno: one segment more for each acknowledged in slow start, one per window afterwards; a loss, a mark
 //! or a timeout halves.
 //!
-//! Source: RFC 5681 section 3.1, RFC 3465 (by segments), RFC 3168 section 6.1.2; what arithmetic is in
+//! Source: RFC 5681 section 3.1, RFC 3465 (by segments), RFC 3168 section 6.1.2; the arithmetic is in
 //! `window.rs`.
 
 use super::{Congestion, ConnectionView, ReductionCause, Window};
@@ -36,7 +36,7 @@ impl Congestion for Reno {
         size / 2.0
     }
 
-    /// In whole segments, as ns-2 and the kernel have it.
+    /// In full segments, as in ns-2 and the kernel.
     #[inline]
     fn threshold(left: f64) -> f64 {
         left.trunc().max(2.0)

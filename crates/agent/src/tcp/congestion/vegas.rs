@@ -1,9 +1,9 @@
-//! Vegas: two to four segments of its own in the queue, told by the round trip.
+//! Vegas: keeps two to four own segments in the queue, measured by the round trip.
 //!
 //! Source: Brakmo and Peterson 1995; Linux 6.1, `net/ipv4/tcp_vegas.c` for the steps, taken once a
 //! round trip: alpha 2, beta 4, gamma 1 segments. Under the RFCs the same in real numbers.
 //! A loss, and a round trip with two samples or fewer, act as in Reno.
-//! Differs from Linux: steps are taken while it is doubtful whether something was lost, too.
+//! Differs from Linux: steps are also made while it is doubtful whether a segment was lost.
 
 use super::{Congestion, ConnectionView, Growth, ReductionCause, Window};
 use crate::tcp::TcpConfig;
@@ -33,7 +33,7 @@ impl Vegas {
         Self { base: Span::MAX, round_min: Span::MAX, samples: 0, end: 0 }
     }
 
-    /// A round trip is over: moves the window by what waits in the queue.
+    /// A round trip ends: changes the window by the segments that wait in the queue.
     fn step(&self, window: &mut Window, acked: f64) {
         let cwnd = window.cwnd;
         let linux = window.growth == Growth::Linux;
@@ -87,12 +87,12 @@ impl Congestion for Vegas {
     }
 
     fn reduce_window(&mut self, _window: &Window, size: f64, _cause: ReductionCause) -> f64 {
-        // The round trip of a loss tells nothing of the path after it.
+        // The round trip of a loss says nothing about the path after it.
         (self.round_min, self.samples) = (Span::MAX, 0);
         size / 2.0
     }
 
-    /// `vegas_enable`: the next step is after a round trip of its own.
+    /// `vegas_enable`: the next step is a full round trip later.
     fn on_open(&mut self, next: u32) {
         (self.round_min, self.samples, self.end) = (Span::MAX, 0, next);
     }
@@ -110,8 +110,8 @@ mod brakmo1995 {
         window.cwnd
     }
 
-    /// 20 segments at 100 ms: at 105 ms 1 waits, so one more; at 110 ms 2 wait and at 120 ms 4: as it
-    /// is; at 125 ms 5: one less.
+    /// 20 segments at 100 ms: at 105 ms 1 waits, so one more; at 110 ms 2 wait and at 120 ms 4: no
+    /// change; at 125 ms 5: one less.
     #[test]
     fn s3_2_two_to_four_segments_wait() {
         for (round_min, cwnd) in
@@ -121,8 +121,8 @@ mod brakmo1995 {
         }
     }
 
-    /// 20 segments and 101 ms would be 20 and one more; after a recovery that left 40 to be sent next, what comes until
-    /// 40 is acknowledged moves nothing, and its samples are the first of the step.
+    /// 20 segments and 101 ms would be 20 and one more; after a recovery with 40 the next segment to
+    /// send, acknowledgements below 40 change nothing, and their samples are the first of the step.
     #[test]
     fn linux_vegas_enable_a_recovery_is_followed_by_a_round_trip_without_a_step() {
         let mut vegas = Vegas { base: 100_000, round_min: 100_000, samples: 9, end: 20 };

@@ -1,4 +1,4 @@
-//! The congestion window, and how it opens: by real numbers as ns-2 and the RFCs, by whole segments as
+//! The congestion window, and how it opens: in real numbers as ns-2 and the RFCs, in full segments as
 //! Linux.
 
 /// How acknowledgements open the window.
@@ -8,18 +8,18 @@ pub(in crate::tcp) enum Growth {
     Acknowledgements,
     /// By the segments covered (RFC 3465 without its limit L).
     Segments,
-    /// By the segments delivered, in whole segments (Linux 6.1: `tcp_slow_start`,
+    /// By the segments delivered, in full segments (Linux 6.1: `tcp_slow_start`,
     /// `tcp_cong_avoid_ai`).
     Linux,
 }
 
-/// What a congestion control moves.
+/// The window that a congestion control changes.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(in crate::tcp) struct Window {
-    /// Congestion window [segments]; whole under Linux.
+    /// Congestion window [segments]; an integer under Linux.
     pub cwnd: f64,
-    /// Slow-start threshold [segments]; whole under Linux.
+    /// Slow-start threshold [segments]; an integer under Linux.
     pub ssthresh: f64,
     /// Largest window [segments].
     pub cap: u32,
@@ -29,8 +29,7 @@ pub(in crate::tcp) struct Window {
 }
 
 impl Window {
-    /// Opens by what was acknowledged, as far as slow start takes it; returns what is left of it
-    /// [segments].
+    /// Opens by the acknowledged segments until slow start ends; returns the rest [segments].
     #[inline]
     pub fn start_slowly(&mut self, acked: f64) -> f64 {
         if self.cwnd >= self.ssthresh {
@@ -42,7 +41,7 @@ impl Window {
                 self.cwnd = (self.cwnd + 1.0).min(cap);
                 0.0
             }
-            // RFC 3465 sections 2.1 and 2.2 in segments: what is above the threshold is left.
+            // RFC 3465 sections 2.1 and 2.2 in segments: the part above the threshold is returned.
             Growth::Segments | Growth::Linux => {
                 let fast = acked.min(self.ssthresh - self.cwnd);
                 self.cwnd = (self.cwnd + fast).min(cap);

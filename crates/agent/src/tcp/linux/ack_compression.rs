@@ -1,9 +1,10 @@
-//! Acknowledgements of segments out of order, several told by one.
+//! Compression of acknowledgements: one acknowledgement reports several segments that arrived out of
+//! order.
 //!
 //! Source: Linux 6.1 (`__tcp_ack_snd_check`, `tcp_event_ack_sent`) with the settings it starts with: the
-//! first three since the last advance go at once (RFC 5681 section 4.2); of the next, up to 44 wait for
-//! a twentieth of a round trip, 1 ms at most. The timer has 100 us of slack, which it takes here.
-//! Absent: what a third block of SACK, or a fifth, sends at once.
+//! first three since the last advance are sent at once (RFC 5681 section 4.2); of the next, up to 44
+//! wait for a twentieth of a round trip, at most 1 ms. The timer has 100 us of slack and always takes it
+//! here. Absent: the acknowledgement that a third or a fifth SACK block sends at once.
 
 use trunkline_units::{Span, Time, NEVER};
 
@@ -55,7 +56,7 @@ impl AckCompression {
         self.acks_held > 0
     }
 
-    /// An acknowledgement goes.
+    /// An acknowledgement is sent.
     pub fn on_ack_sent(&mut self) {
         self.acks_held = 0;
     }
@@ -67,7 +68,8 @@ mod linux {
 
     const US: Span = 1_000;
 
-    /// Three go at once; the fourth, at 300 us, waits 1 ms and the slack, with the 43 after it; the 45th goes.
+    /// Three are sent at once; the fourth, at 300 us, waits 1 ms and the slack, with the 43 after it;
+    /// the 45th is sent.
     #[test]
     fn tcp_ack_snd_check_three_at_once_then_up_to_44_in_a_millisecond() {
         let mut held = AckCompression::new();

@@ -1,4 +1,4 @@
-//! What an acknowledgement tells: what was delivered, its round trip, whether segments changed places.
+//! What an acknowledgement reports: segments delivered, round trip, reordering.
 //!
 //! Source: RFC 6298, RFC 6675; `tcp_sacktag_write_queue` and `tcp_clean_rtx_queue` of Linux 6.1.
 
@@ -7,7 +7,7 @@ use super::{Phase, Sender, MAX_REORDERING};
 use crate::tcp::Ack;
 use trunkline_units::Time;
 
-/// What an acknowledgement told.
+/// What an acknowledgement reports.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AckSummary {
     pub(super) advanced: bool,
@@ -15,10 +15,10 @@ pub(super) struct AckSummary {
     pub(super) original: bool, // something never sent again was delivered from before `high_seq`
     pub(super) acknowledges_resent: bool, // acknowledges something sent again
     pub(super) set_timer: bool,
-    pub(super) trip: Option<u64>, // round trip of what was delivered last [us]
+    pub(super) trip: Option<u64>, // round trip of the segment delivered last [us]
     pub(super) echo: bool,
     pub(super) lost_again: bool,
-    pub(super) duplicate: bool, // something came twice (RFC 2883)
+    pub(super) duplicate: bool, // a segment arrived twice (RFC 2883)
     pub(super) delivered: u32,
     pub(super) lost: u32,
 }
@@ -81,7 +81,7 @@ impl Sender {
             }
             self.offer.open(removed.fresh);
         } else {
-            // One hole was filled; what lies behind it was acknowledged by duplicates.
+            // One hole was filled; duplicates acknowledged the segments behind it.
             let delivered = removed.count.saturating_sub(prior_held).max(1);
             summary.delivered += delivered;
             self.queue.sacked_count = prior_held.saturating_sub(removed.count - 1);
@@ -113,13 +113,13 @@ impl Sender {
         let Some(sample) = sample else { return };
         self.estimator.min_rtt = self.estimator.min_rtt.min(sample);
         self.estimator.sample(sample, self.una, self.next);
-        // A block of something sent after the head was sent last tells nothing of the head.
+        // A block of a segment sent after the last transmission of the head gives no news of the head.
         if removed.count == 0 && by_block > self.queue.head_sent_at().map(since) {
             summary.set_timer = true;
         }
     }
 
-    /// What came beyond what was expected at once: segments change places on the way.
+    /// More arrived than was expected at once: segments are reordered on the path.
     pub(super) fn see_reordering(&mut self, low: u32, high: u32) {
         if low < high {
             self.reordering = self.reordering.max((high - low).min(MAX_REORDERING));

@@ -1,14 +1,15 @@
-//! When a receiver acknowledges: at once, or later, and how much later.
+//! When a receiver acknowledges: at once or delayed, and by how much.
 //!
 //! Source: RFC 5681 section 4.2; Linux 6.1 (`tcp_event_data_recv`, `tcp_in_quickack_mode`,
-//! `tcp_send_delayed_ack`, `tcp_delack_timer_handler`, `tcp_cleanup_rbuf`). One by one are answered
-//! 16 segments at first, after a duplicate and after a silence longer than the timeout, each that
-//! lets the window grow, and two after a mark; one that reports a reduced window (`tcp_ecn_accept_cwr`); and one that ends a write of the sender (PSH), since all is read as it
-//! comes. Otherwise an acknowledgement waits for a second segment, 40 ms at first: half of that and
-//! of the pause between segments together afterwards, twice as long each time it was in vain, but
-//! no longer than a round trip.
-//! Differs: without a handshake, which tells the receiver a round trip, that is twice what the first
-//! segment took.
+//! `tcp_send_delayed_ack`, `tcp_delack_timer_handler`, `tcp_cleanup_rbuf`). Acknowledged one by one are
+//! the first 16 segments, 16 after a duplicate and after a silence longer than the timeout, each segment
+//! that lets the window grow, two after a mark, a segment that reports a reduced window
+//! (`tcp_ecn_accept_cwr`), and one that ends a write of the sender (PSH), since the application reads
+//! everything as it arrives. Otherwise an acknowledgement waits for a second segment, 40 ms at first,
+//! then half of the sum of the delay and the pause between segments. The delay doubles each time it was
+//! in vain, and is at most a round trip.
+//! Differs: without a handshake, which gives the receiver a round trip, the round trip is twice the time
+//! that the first segment took.
 
 use super::timer::{fires, ticks, TICK_NS};
 use crate::tcp::handshake::RTO_AFTER_SYN_LOSS;
@@ -31,12 +32,12 @@ pub(in crate::tcp) struct DelayedAckTimer {
     delay: u64,                     // [ticks]
     trip: u64,                      // round trip [ticks]
     timeout: u64,                   // [ticks]
-    last_arrival_tick: Option<u64>, // tick at which a segment came in order
+    last_arrival_tick: Option<u64>, // tick of the last arrival in order
     opened: bool,                   // the round trip is known
 }
 
 impl DelayedAckTimer {
-    /// Nothing has come: least delay of an acknowledgement [ns].
+    /// Nothing has arrived; minimum delay of an acknowledgement [ns].
     pub fn new(min_delay: u64) -> Self {
         let min_delay = ticks(min_delay / 1_000);
         Self {
@@ -62,7 +63,7 @@ impl DelayedAckTimer {
         self.timeout = ticks(trip + MIN_VARIANCE_US.max(2 * trip));
     }
 
-    /// The segment expected came, which was sent then.
+    /// The expected segment arrived; it was sent at `sent_at`.
     pub fn on_expected_segment(&mut self, sent_at: Time, now: Time) {
         let tick = now / TICK_NS;
         let Some(before) = self.last_arrival_tick.replace(tick) else {
@@ -87,7 +88,7 @@ impl DelayedAckTimer {
         self.quick |= 1;
     }
 
-    /// A segment came twice: an acknowledgement was lost or late.
+    /// A segment arrived twice: an acknowledgement was lost or late.
     pub fn on_duplicate(&mut self) {
         self.quick = self.quick.max(QUICK_ACKS);
         self.delay = self.min_delay_ticks;
@@ -109,7 +110,7 @@ impl DelayedAckTimer {
         self.demanded || self.quick > 0
     }
 
-    /// An acknowledgement goes at once.
+    /// An acknowledgement is sent.
     pub fn on_ack_sent(&mut self) {
         self.demanded = false;
         if self.quick == 1 {

@@ -1,10 +1,10 @@
-//! What an acknowledgement means: whether something is lost, and where recovery stands.
+//! Loss detection by an acknowledgement, and the phases of recovery.
 //!
 //! Source: RFC 6582 section 3.2, RFC 6675 section 5, RFC 8985 section 7; RFC 5682 sections 2.1 and
 //! 3.1 after a timeout; Linux 6.1 (`tcp_fastretrans_alert`, `tcp_process_loss`, `tcp_enter_loss`) for
-//! the order, and for counting duplicates without SACK: each is a segment held, no more of them than
-//! leave room for what is lost, and more of them than that are a sign of reordering: the number that
-//! means a loss rises with them (with SACK, until a timeout).
+//! the order, and for counting duplicates without SACK: each stands for a segment held by the receiver.
+//! There are at most as many as leave room for the lost segments; more are a sign of reordering and
+//! raise the number of duplicates that means a loss (with SACK, until a timeout).
 
 use super::{AckSummary, Phase, RepairStep, Sender, DUP_THRESH, MAX_REORDERING};
 use crate::tcp::congestion::ReductionCause;
@@ -12,7 +12,7 @@ use crate::tcp::Ack;
 use trunkline_units::Time;
 
 impl Sender {
-    /// Moves the phase; says what goes next.
+    /// Moves the phase; returns the segments to send next.
     pub(super) fn update_phase(
         &mut self,
         prior_una: u32,
@@ -68,7 +68,7 @@ impl Sender {
         RepairStep::Lost
     }
 
-    /// All that was outstanding when the phase began is acknowledged. True: nothing else follows.
+    /// Everything that was outstanding when the phase began is acknowledged. True: nothing else follows.
     fn try_leave_phase(&mut self, ack: &Ack) -> bool {
         match self.phase {
             Phase::Reducing if self.una != self.high_seq => {
@@ -121,7 +121,7 @@ impl Sender {
         summary.delivered += self.queue.sacked_count.saturating_sub(before);
     }
 
-    /// Keeps room for what is lost. `acked` segments came off the queue.
+    /// Limits the duplicates so that the lost segments have room. `acked` segments left the queue.
     pub(super) fn limit_duplicates(&mut self, acked: u32) {
         let out = self.queue.len();
         let holes = self.queue.lost.max(1).min(out);
@@ -194,7 +194,7 @@ impl Sender {
         }
     }
 
-    /// RFC 5682: what comes back first after a timeout tells whether it was needed.
+    /// RFC 5682: the first acknowledgement after a timeout shows whether the timeout was spurious.
     fn on_ack_after_timeout(
         &mut self,
         ack: &Ack,
@@ -241,7 +241,7 @@ impl Sender {
         RepairStep::Lost
     }
 
-    /// The retransmission timer ran out: everything is lost but what was sent lately.
+    /// The retransmission timer ran out: every segment is lost, except those sent lately.
     pub(super) fn enter_loss(&mut self, now: Time) {
         let first = self.phase < Phase::Recovery;
         if !self.sack {

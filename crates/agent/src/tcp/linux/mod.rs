@@ -1,15 +1,15 @@
-//! A sender as Linux 6.1 has it, Reno's window in the kernel's loss recovery.
+//! The sender of Linux 6.1: Reno's window with the loss recovery of the kernel.
 //!
 //! Source: RFC 5681, 6582 (NewReno), 6675 (SACK), 8985 (RACK and tail loss probes, with SACK), 5682
 //! (F-RTO), 2883 (D-SACK), 6937 (proportional rate reduction), 3465 (growth by segments); `net/ipv4/tcp_input.c`,
 //! `tcp_output.c`, `tcp_recovery.c` and `tcp_timer.c` of Linux 6.1 for what they leave open.
-//! `retransmission_queue.rs` holds what is outstanding; `loss_recovery.rs` decides what an acknowledgement means; `undo.rs`
-//! takes back needless reductions; `rack.rs`, `probe.rs`, `window.rs`, `output.rs` and `timer.rs` do
-//! what their names say; `offered_window.rs` is the receiver's window, `writer.rs` the application; `receive_buffer.rs`,
-//! `delayed_ack.rs` and `ack_compression.rs` are the receiver's.
-//! Absent: reneging, path MTU probes, a shrinking receiver's window, small
-//! queues (TSQ) but for what they let the application write, windows that shrink while the application is
-//! idle (RFC 7661).
+//! `retransmission_queue.rs` holds the outstanding segments; `loss_recovery.rs` detects losses;
+//! `undo.rs` reverts spurious reductions; `rack.rs`, `probe.rs`, `window.rs`, `output.rs` and `timer.rs`
+//! do what their names say; `offered_window.rs` is the receiver's window, `writer.rs` the application;
+//! `receive_buffer.rs`, `delayed_ack.rs` and `ack_compression.rs` belong to the receiver.
+//! Absent: reneging, path MTU probes, a receiver's window that shrinks, small queues (TSQ) except their
+//! effect on the writes of the application, windows that shrink while the application is idle (RFC
+//! 7661).
 
 pub(super) mod ack_compression;
 mod ack_summary;
@@ -43,7 +43,7 @@ use trunkline_units::{RandomStream, Time, NEVER};
 const DUP_THRESH: u32 = 3;
 const MAX_REORDERING: u32 = 300;
 
-/// Where the sender stands between losses ("CA state").
+/// State of the sender between losses ("CA state").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Phase {
     Open,
@@ -55,7 +55,7 @@ enum Phase {
     Loss,
 }
 
-/// What the one timer is set for.
+/// What the timer is set for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PendingTimer {
     Nothing,
@@ -64,7 +64,7 @@ enum PendingTimer {
     Probe,
 }
 
-/// What goes after an acknowledgement in recovery.
+/// What the sender sends after an acknowledgement in recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RepairStep {
     Nothing,

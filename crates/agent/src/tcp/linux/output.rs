@@ -1,4 +1,5 @@
-//! What goes when: what is lost first, then new data, as window and receiver allow; and the timer.
+//! The order of transmission: first lost segments, then new data, as window and receiver allow; and the
+//! timer.
 //!
 //! Source: RFC 6675 section 5 (C), RFC 5681 section 3.2, RFC 6298 section 5, RFC 5682 section 2.1
 //! step 2b; Linux 6.1 (`tcp_xmit_retransmit_queue`, `tcp_write_xmit`, `tcp_rearm_rto`).
@@ -89,7 +90,7 @@ impl Sender {
         self.emit_again(seq);
     }
 
-    /// A segment goes now.
+    /// A segment is sent now.
     fn note(&mut self, seq: u32, now: Time) {
         self.sent_at = now;
         if let Some(pace) = self.pace.as_mut() {
@@ -167,7 +168,7 @@ impl Sender {
         }
     }
 
-    /// RFC 6298 (5.4) to (5.6). The first segment goes whatever the window.
+    /// RFC 6298 (5.4) to (5.6). The first segment is sent whatever the window.
     fn on_timeout(&mut self, now: Time) {
         if self.queue.len() == 0 {
             return;

@@ -1,8 +1,8 @@
-//! Tail loss probes: when nothing comes back for two round trips, one more segment asks why.
+//! Tail loss probes: after two round trips without an acknowledgement, one more segment is sent.
 //!
 //! Source: RFC 8985 section 7 (with SACK only, and not while a loss is being repaired). The probe is
 //! new data if there is any, or the last segment again; if the latter had been lost, the window is
-//! halved when its acknowledgement comes. Absent: D-SACK, which would tell that both arrived.
+//! halved when its acknowledgement arrives. Absent: D-SACK, which would report that both arrived.
 
 use super::timer::ticks;
 use super::{AckSummary, PendingTimer, Phase, Sender};
@@ -19,7 +19,7 @@ impl Sender {
             return false;
         }
         let after = match self.estimator.srtt() {
-            // The one segment's acknowledgement may be delayed.
+            // The acknowledgement of a single segment may be delayed.
             Some(srtt) if self.queue.len() == 1 => ticks(2 * srtt + self.estimator.min_variance()),
             Some(srtt) => ticks(2 * srtt + LEAST_US),
             None => self.estimator.rto(),

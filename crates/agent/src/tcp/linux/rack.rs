@@ -18,10 +18,10 @@ pub(super) struct Rack {
     seq: u32,
     rtt: u64, // of the segment delivered last [us]
     advanced: bool,
-    doubted: bool,           // a D-SACK came
+    doubted: bool,           // a D-SACK arrived
     more: u64,               // quarters of a round trip beyond the first
     no_widening_before: u32, // no more before this is acknowledged
-    recoveries_left: u32,    // recoveries for which they are kept
+    recoveries_left: u32,    // recoveries for which the wider window stays
 }
 
 impl Rack {
@@ -88,7 +88,7 @@ impl Sender {
         (self.estimator.min_rtt / 4 * quarters).min(self.estimator.srtt().unwrap_or(0))
     }
 
-    /// Marks what was overtaken. True: the timer is set for what may yet be.
+    /// Marks overtaken segments as lost. True: the timer is set for those that may follow.
     pub(super) fn find_overtaken(&mut self, now: Time, summary: &mut AckSummary) -> bool {
         if !std::mem::take(&mut self.rack.advanced) {
             return false;
@@ -123,7 +123,8 @@ impl Sender {
         wait
     }
 
-    /// After a timeout: all but what was sent within the last round trip (RFC 8985 section 6.3).
+    /// After a timeout: every segment is lost except those sent within the last round trip (RFC 8985
+    /// section 6.3).
     pub(super) fn lose_all(&mut self, now: Time) {
         let young = |sent: Time| self.rack.remaining(sent, 0, now) > 0;
         let old: Vec<u32> = self

@@ -1,16 +1,17 @@
-//! How far a receiver opens its window.
+//! The receive buffer, and how far the receiver opens its window.
 //!
-//! Source: Linux 6.1 (`tcp_grow_window`, `tcp_rcv_rtt_measure`, `tcp_rcv_space_adjust`), which size the buffer by what is read in a round trip (dynamic
-//! right-sizing, Feng et al. 2001): a buffer of 4 MB at first and of 64 MB at most, half of it window.
-//! The window grows by two segments for each that comes, without SACK in order only, up to the
-//! buffer or its clamp (`tcp_select_initial_window`). When much is read at once, as when a hole is filled, the buffer is enlarged.
-//! Differs: time stamps do not time the round trip; what is held takes no room.
+//! Source: Linux 6.1 (`tcp_grow_window`, `tcp_rcv_rtt_measure`, `tcp_rcv_space_adjust`), which size the
+//! buffer by the data read in a round trip (dynamic right-sizing, Feng et al. 2001): 4 MB at first, 64
+//! MB at most, half of it window. The window grows by two segments for each arrival, without SACK only
+//! for arrivals in order, up to the buffer or its clamp (`tcp_select_initial_window`). When much is read
+//! at once, as when a hole is filled, the buffer is enlarged.
+//! Differs: time stamps do not time the round trip; held segments take no room.
 
 use trunkline_units::Time;
 
 const FIRST_BYTES: u64 = 4 << 20;
 const MAX_BYTES: u64 = 64 << 20;
-/// What is expected to be read in a round trip before anything was [segments].
+/// Data expected to be read in the first round trip [segments].
 const EXPECTED_FIRST_READ: u64 = 10;
 
 #[derive(Clone, Debug)]
@@ -27,7 +28,7 @@ pub(in crate::tcp) struct ReceiveBuffer {
 }
 
 impl ReceiveBuffer {
-    /// Nothing has come: first and largest window [segments], payload of a segment [B].
+    /// Nothing has arrived; first and largest window [segments], payload of a segment [B].
     pub fn new(window: u32, largest: u32, mss: u32) -> Self {
         let segments = |bytes: u64| (bytes / 2 / u64::from(mss.max(1))).min(largest.into());
         Self {
@@ -42,7 +43,7 @@ impl ReceiveBuffer {
         }
     }
 
-    /// A segment came that may open the window. True: it did.
+    /// A segment arrived that may open the window. True: it did.
     pub fn grow(&mut self) -> bool {
         let grows = self.window < self.room;
         if grows {
@@ -51,7 +52,7 @@ impl ReceiveBuffer {
         grows
     }
 
-    /// The segment expected came; `next` is expected now, what waited behind it left out.
+    /// The expected segment arrived; `next` is expected now, segments that waited behind it left out.
     pub fn time(&mut self, next: u32, now: Time) {
         let next = u64::from(next);
         match self.window_end {

@@ -1,8 +1,8 @@
-//! The retransmission queue: what was sent and not acknowledged, and what is thought of each segment.
+//! The retransmission queue: segments sent and not acknowledged, and the state of each.
 //!
 //! Source: RFC 8985 section 5.2 (a time of transmission for each segment); RFC 6675 section 4
-//! (which segments are held, lost, sent again), kept as three counts after Linux 6.1: what is in
-//! the network is what is outstanding, less held and lost, and what was sent again.
+//! (which segments are held, lost, sent again), stored as three counts after Linux 6.1: segments in the
+//! network are the outstanding ones, less held and lost, plus those sent again.
 
 use std::collections::VecDeque;
 use trunkline_units::Time;
@@ -18,7 +18,7 @@ struct Entry {
     flags: u8,
 }
 
-/// What an acknowledgement took off the queue, or what a block covers anew.
+/// Segments that an acknowledgement removed from the queue, or that a block covers anew.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RemovedSegments {
     /// Segments.
@@ -35,7 +35,7 @@ pub(super) struct RemovedSegments {
     pub original: bool,
     /// Whether one had been sent again.
     pub again: bool,
-    /// The one sent last: time, number, whether it had been sent again.
+    /// The segment sent last: time, number, whether it had been sent again.
     pub latest: Option<(Time, u32, bool)>,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct RetransmissionQueue {
     first: u32, // number of the first entry
     entries: VecDeque<Entry>,
     high_held: u32, // one past the highest segment held
-    hint: u32,      // nothing below is lost and waits to be sent again
+    hint: u32,      // no segment below is lost and waits to be sent again
     /// Segments held by the receiver; without SACK, duplicates counted.
     pub sacked_count: u32,
     /// Segments found lost since the start, each time anew.
@@ -89,7 +89,7 @@ impl RetransmissionQueue {
         self.high_held.max(self.first)
     }
 
-    /// A segment goes for the first time.
+    /// A segment is sent for the first time.
     pub fn push(&mut self, now: Time) {
         self.entries.push_back(Entry { sent_at: now, flags: 0 });
     }
@@ -129,7 +129,7 @@ impl RetransmissionQueue {
         removed
     }
 
-    /// A block `[start, end)` is held. `into` gathers what is new.
+    /// The receiver holds the block `[start, end)`. `into` collects what is new.
     pub fn mark_sacked(&mut self, start: u32, end: u32, below: u32, into: &mut RemovedSegments) {
         let end = end.min(self.first + self.len());
         for seq in start.max(self.first)..end {
@@ -185,7 +185,7 @@ impl RetransmissionQueue {
         (self.hint < self.first + self.len()).then_some(self.hint)
     }
 
-    /// The segment goes again. `counted`: it fills a hole, and is no probe.
+    /// The segment is sent again. `counted`: it fills a hole, and is no probe.
     pub fn resend(&mut self, seq: u32, counted: bool, now: Time) {
         let entry = &mut self.entries[(seq - self.first) as usize];
         entry.sent_at = now;
@@ -196,7 +196,7 @@ impl RetransmissionQueue {
         }
     }
 
-    /// Nothing is lost after all.
+    /// Clears the loss marks: nothing was lost.
     pub fn clear_lost(&mut self) {
         for entry in &mut self.entries {
             entry.flags &= !LOST;

@@ -1,4 +1,4 @@
-//! What the congestion control sees of an acknowledgement.
+//! What the congestion control learns from an acknowledgement.
 //!
 //! Source: Linux 6.1 (`tcp_clean_rtx_queue`: the round trip of the segment that was delivered last;
 //! `tcp_cong_control`, `tcp_update_pacing_rate`).
@@ -10,7 +10,7 @@ use crate::tcp::Ack;
 use trunkline_units::{RandomStream, Time};
 
 impl Sender {
-    /// Shows the control an acknowledgement, with the round trip of what was delivered last.
+    /// Passes an acknowledgement to the control, with the round trip of the segment delivered last.
     #[cold]
     pub(super) fn measure(&mut self, acked: u32, summary: &AckSummary, now: Time) {
         let view = ConnectionView {

@@ -1,11 +1,11 @@
 //! Timers as Linux runs them: its estimate of the round trip, and the wheel that they fire from.
 //!
 //! Source: RFC 6298 sections 2 and 5; Linux 6.1 (`tcp_rtt_estimator`, `kernel/time/timer.c`) where
-//! it differs: the variance term never falls below the least timeout, so that the timeout is at
-//! least SRTT + 200 ms; it is the greatest mean deviation of a round trip, and falls by a quarter a
-//! round trip; a shorter sample moves the deviation by an eighth of that. Time goes in ticks of 4
-//! ms (250 a second, as in Debian's kernels), and a timer fires at the end of its slot in the wheel:
-//! slots of one tick up to 63 ahead, of 8 up to 504, of 64 up to 4032, and so on.
+//! it differs: the variance term never falls below the minimum timeout, so the timeout is at least SRTT
+//! + 200 ms; it is the greatest mean deviation of a round trip, and falls by a quarter each round trip;
+//! a shorter sample moves the deviation by an eighth of that. Time advances in ticks of 4 ms (250 a
+//! second, as in Debian's kernels), and a timer fires at the end of its slot in the wheel: slots of one
+//! tick up to 63 ahead, of 8 up to 504, of 64 up to 4032, and so on.
 
 use trunkline_units::{Span, Time};
 
@@ -14,12 +14,12 @@ pub(super) const TICK_NS: u64 = 4_000_000;
 const US_NS: u64 = 1_000;
 const LEVEL_SLOTS: u64 = 63;
 
-/// Ticks in so many microseconds, rounded up.
+/// Ticks in `us` microseconds, rounded up.
 pub(in crate::tcp) fn ticks(us: u64) -> u64 {
     (us * US_NS).div_ceil(TICK_NS)
 }
 
-/// When a timer fires that is set now for so many ticks.
+/// When a timer fires that is set now for `after` ticks.
 pub(in crate::tcp) fn fires(now: Time, after: u64) -> Time {
     let mut shift = 0;
     while after >= LEVEL_SLOTS << shift && shift < 24 {

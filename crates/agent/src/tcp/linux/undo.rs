@@ -1,7 +1,7 @@
-//! Taking back a reduction that nothing lost called for.
+//! Undo of a reduction that no loss justified.
 //!
 //! Source: RFC 5682 section 3.4 leaves the response open; Linux 6.1 restores window and threshold
-//! (`tcp_undo_cwnd_reduction`). Evidence is that nothing sent again is unaccounted for, or a time
+//! (`tcp_undo_cwnd_reduction`). Evidence is that every segment sent again is accounted for, or a time
 //! stamp from before the first segment sent again (RFC 3522, Eifel detection), or F-RTO's; a D-SACK for
 //! each segment sent again (RFC 3708) accounts for it.
 
@@ -20,8 +20,8 @@ impl Sender {
         self.undo_again = if out == 0 { -1 } else { out };
     }
 
-    /// RFC 2883 section 4: whether the first block reports a segment that came twice. Of those sent again
-    /// since the reduction it accounts for one (`tcp_check_dsack`).
+    /// RFC 2883 section 4: whether the first block reports a segment that arrived twice. It accounts for
+    /// one of those sent again since the reduction (`tcp_check_dsack`).
     pub(super) fn take_duplicate(&mut self, ack: &Ack, prior_una: u32) -> bool {
         let [[start, end], second, _] = ack.sack;
         let inside = second[1] != 0 && start >= second[0] && end <= second[1];
@@ -35,14 +35,14 @@ impl Sender {
         true
     }
 
-    /// All that was sent again came twice: nothing had been lost (`tcp_try_undo_dsack`).
+    /// Every segment sent again arrived twice: nothing had been lost (`tcp_try_undo_dsack`).
     pub(super) fn undo_by_duplicates(&mut self) {
         if self.phase <= Phase::Disorder && self.undo && self.undo_again == 0 {
             self.undo_reduction(false);
         }
     }
 
-    /// Whether what came was sent before anything was sent again.
+    /// Whether the delivered segment was sent before the first retransmission.
     fn delayed(&self, ack: &Ack) -> bool {
         match self.first_resent_at {
             Some(since) => self.timestamps && ack.echo / MS < since / MS,
@@ -93,7 +93,7 @@ impl Sender {
         false
     }
 
-    /// A partial acknowledgement in recovery. True: nothing is sent again for now.
+    /// A partial acknowledgement in recovery. True: nothing is retransmitted for now.
     pub(super) fn undo_partial(&mut self, prior_una: u32, ack: &Ack) -> bool {
         if !self.undo || !self.delayed(ack) {
             return false;

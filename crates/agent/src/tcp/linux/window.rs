@@ -1,6 +1,7 @@
 //! The congestion window: when it may grow, and its reduction in proportion to what arrives.
 //!
-//! Source: RFC 6937 (`prr.rs`); RFC 7661 section 4.1 for when it may grow: it was full, or in slow start half full.
+//! Source: RFC 6937 (`prr.rs`); RFC 7661 section 4.1 for when it may grow: it was full, or half full in
+//! slow start.
 
 use super::{AckSummary, Phase, Sender};
 use crate::tcp::congestion::{ConnectionView, ReductionCause};
@@ -22,7 +23,7 @@ impl Sender {
         }
     }
 
-    /// Congestion window, whole [segments].
+    /// Congestion window [full segments].
     pub(super) fn cwnd(&self) -> u32 {
         self.window.cwnd as u32
     }
@@ -53,7 +54,7 @@ impl Sender {
         self.control.on_recovery_end(&mut self.window);
     }
 
-    /// After all else is known of an acknowledgement.
+    /// The last step of an acknowledgement.
     pub(super) fn control(&mut self, summary: &AckSummary, now: Time) {
         if self.reducing() {
             self.reduce(summary.delivered, summary.advanced && summary.lost == 0);

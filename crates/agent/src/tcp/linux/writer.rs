@@ -1,9 +1,9 @@
-//! The application that sends: how its writes end, which the segments tell (PSH).
+//! The sending application: where its writes end, which segments report by PSH.
 //!
-//! Source: Linux 6.1 (`tcp_sendmsg_locked`, `tcp_push`, `tcp_stream_memory_free`): each write is of
-//! 64 KiB in whole segments and ends with a segment marked; one is cut short, and so ends, where 128
-//! KiB wait to be sent, and the next begins when less than half of that waits. Within a write a segment
-//! is marked when more than half the largest window that was offered has no mark (`forced_push`).
+//! Source: Linux 6.1 (`tcp_sendmsg_locked`, `tcp_push`, `tcp_stream_memory_free`): each write is 64 KiB
+//! in full segments and ends with a marked segment; it is cut short, and so ends, where 128 KiB wait to
+//! be sent, and the next begins when less than half of that waits. Within a write a segment is marked
+//! when more than half the largest window that was offered has no mark (`forced_push`).
 
 use std::collections::VecDeque;
 
@@ -20,7 +20,7 @@ pub(super) struct ApplicationWriter {
 }
 
 impl ApplicationWriter {
-    /// Payload of a segment [B], segments of the whole transfer.
+    /// Payload of a segment [B], segments of the transfer.
     pub fn new(mss: u32, total: u32) -> Self {
         Self { mss: mss.max(1), written: 0, total, marked: 0, marks: VecDeque::new() }
     }
@@ -36,7 +36,7 @@ impl ApplicationWriter {
         }
     }
 
-    /// All below `una` is acknowledged, `next` is the next to send, `window` the largest that was
+    /// Everything below `una` is acknowledged, `next` is the next to send, `window` the largest that was
     /// offered [B]: writes if there is room.
     pub fn write(&mut self, una: u32, next: u32, window: u64) {
         while self.marks.front().is_some_and(|end| *end < una) {

@@ -1,7 +1,8 @@
-//! A sender after the RFCs and ns-2: what every variant shares. Events in, segments out, in which order and when.
+//! A sender after the RFCs and ns-2: the part that all variants share. Events in, segments and their
+//! times out.
 //!
-//! Source: RFC 5681 (loss recovery), RFC 3042 (limited transmit); how the window moves is in
-//! `window.rs`.
+//! Source: RFC 5681 (loss recovery), RFC 3042 (limited transmit); `window.rs` has the rules of the
+//! window.
 //! Differs: after a timeout Tahoe, Reno and NewReno go back to the first unacknowledged segment
 //! and send on from there, as ns-2 does. Absent: congestion window validation (RFC 7661).
 
@@ -25,7 +26,7 @@ use trunkline_units::{RandomStream, Span, Time, NEVER};
 /// No segment is being timed.
 const NONE: u32 = u32::MAX;
 
-/// Where the sender stands between losses.
+/// State of the sender between losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// No loss is being repaired.
@@ -62,9 +63,9 @@ pub struct Sender {
     sizes: SegmentSizes,
     phase: Phase,
     variant: Variant,
-    /// The first unacknowledged segment goes next, whatever the window.
+    /// The first unacknowledged segment is sent next, whatever the window.
     resend: bool,
-    /// What goes depends on the window alone: no scoreboard, pace or overhead of sending.
+    /// Only the window limits transmission: no scoreboard, pace or send overhead.
     windowed: bool,
     partial_seen: bool,
     impatient: bool,
@@ -188,7 +189,7 @@ impl Sender {
         self.released = true;
     }
 
-    /// No new data after this; what was sent is still made good.
+    /// No new data after this; lost segments are still retransmitted.
     pub fn stop(&mut self) {
         self.end = self.max;
         self.limit = self.limit.min(self.end);
@@ -247,7 +248,7 @@ impl Sender {
         self.plan_sends(now, random);
     }
 
-    /// The instant [`Sender::timer`] named may have come. Poll [`Sender::next_segment`] after it.
+    /// The time of [`Sender::timer`] may have come. Poll [`Sender::next_segment`] after it.
     pub fn on_timer(&mut self, now: Time, random: &mut RandomStream) {
         if now >= self.rtx_at {
             self.on_timeout(now);
@@ -287,7 +288,7 @@ impl Sender {
         }
     }
 
-    /// After an acknowledgement: the pace for what comes.
+    /// After an acknowledgement: sets the pace of the next segments.
     #[cold]
     fn update_pace(&mut self, ack: &Ack, now: Time, random: &mut RandomStream) {
         let in_flight = self.in_flight();

@@ -1,11 +1,11 @@
-//! NewReno: fast recovery lasts until all that was outstanding at the loss is acknowledged; each
-//! partial acknowledgement names the next lost segment.
+//! NewReno: fast recovery lasts until everything that was outstanding at the loss is acknowledged; each
+//! partial acknowledgement shows the next lost segment.
 //!
-//! Source: RFC 6582 section 3.2; ns-2's `Agent/TCP/Newreno` for what that leaves open: at most two
-//! new segments follow a duplicate or partial acknowledgement in recovery (`sender.rs`), and a
-//! partial one takes from the inflation first, from the window only then.
-//! With `partial_ack_resets` the inflation is emptied instead, as in ns-2 until 2003 (there still as
-//! `partial_window_deflation_ 0`): next to no new segment goes while losses are repaired.
+//! Source: RFC 6582 section 3.2; ns-2's `Agent/TCP/Newreno` for what that leaves open: at most two new
+//! segments follow a duplicate or partial acknowledgement in recovery (`sender.rs`), and a partial one
+//! reduces the inflation first, then the window.
+//! With `partial_ack_resets` the inflation is cleared instead, as in ns-2 until 2003 (there still as
+//! `partial_window_deflation_ 0`): almost no new segment is sent while losses are repaired.
 //! Differs: recovery ends with the halved window as partial acknowledgements left it, which may be
 //! below the threshold that step 3 would restore. Absent: the two optional tests of section 4
 //! against needless retransmits.
@@ -36,7 +36,7 @@ pub(super) fn on_new_ack(sender: &mut Sender, ack: &Ack, now: Time) {
     sender.grow(ack, now);
 }
 
-/// Resends the next hole and deflates by what was acknowledged, less the segment resent, or wholly.
+/// Resends the next hole and deflates by the acknowledged segments, less the segment resent, or fully.
 fn on_partial_ack(sender: &mut Sender, ack: &Ack, now: Time) {
     let acked = ack.ack - sender.una;
     if sender.partial_resets {

@@ -1,4 +1,4 @@
-//! Which segment goes, and when.
+//! Which segment is sent, and when.
 //!
 //! Source: RFC 5681, RFC 3042 (limited transmit), RFC 3168 section 6.1.2 (CWR); ns-2 for bursts.
 
@@ -68,7 +68,7 @@ impl Sender {
         Segment { seq, ip_bytes, retransmission: !fresh, cwr, push: false }
     }
 
-    /// Works out what the event allows to be sent and, with a send overhead, when.
+    /// Computes what the event allows to be sent and, with a send overhead, when.
     #[inline]
     pub(super) fn plan_sends(&mut self, now: Time, random: &mut RandomStream) {
         self.limit = self.window_end();
@@ -110,7 +110,7 @@ impl Sender {
         }
     }
 
-    /// Whether nothing goes now, where the window alone says so.
+    /// Whether nothing is sent now, where only the window limits transmission.
     #[inline(always)]
     #[must_use]
     pub fn is_idle(&self) -> bool {

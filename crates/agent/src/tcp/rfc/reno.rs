@@ -29,7 +29,8 @@ pub(super) fn on_dup_ack(sender: &mut Sender, now: Time) {
     }
 }
 
-/// RFC 5681 section 3.2 steps 2 and 3: halve, resend, inflate by the segments known to have left.
+/// RFC 5681 section 3.2 steps 2 and 3: halve, resend, inflate by the segments known to have left the
+/// network.
 pub(super) fn enter_fast_recovery(sender: &mut Sender, now: Time) {
     sender.reduce(sender.window.cwnd);
     sender.on_loss(now);

@@ -1,4 +1,4 @@
-//! SACK: recovery that knows which segments arrived and sends what is missing.
+//! SACK: recovery that knows which segments arrived and sends the missing ones.
 //!
 //! Source: RFC 6675 section 5; the scoreboard of section 4 is in `scoreboard.rs`. After a timeout
 //! the blocks are kept and every segment not held is sent again in order (section 5.1).
@@ -32,7 +32,7 @@ fn on_new_ack(sender: &mut Sender, ack: &Ack, now: Time) {
     if sender.una >= sender.recover {
         sender.phase = Phase::Open;
     }
-    // (A) leaves recovery with the window it had; while it lasts the window stands still.
+    // (A) leaves recovery with the window it had; during recovery the window does not change.
     if !recovering {
         sender.grow(ack, now);
     }
@@ -76,7 +76,7 @@ pub(super) fn choose_segment(sender: &mut Sender, take: bool) -> Option<u32> {
         return None;
     }
     let fast = sender.phase == Phase::FastRecovery;
-    // After a timeout only what was outstanding then is resent without a new recovery.
+    // After a timeout only segments outstanding at that time are resent without a new recovery.
     let stop = if fast { sender.max } else { sender.recover };
     if let Some(seq) = sender.scoreboard.next_lost(sender.una, stop) {
         return Some(resend(sender, seq, take));

@@ -1,10 +1,10 @@
-//! SACK scoreboard: what the receiver holds, what is lost, and how much is in the network.
+//! SACK scoreboard: which segments the receiver holds, which are lost, and how many are in the network.
 //!
 //! Source: RFC 6675 sections 3 and 4. Segments are equal, so `IsLost` needs one rule: three
 //! discontiguous blocks hold at least three segments, and "more than (DupThresh - 1) * SMSS bytes"
 //! is DupThresh segments. Everything below the DupThresh-th highest segment held is therefore
-//! lost or held, and one bound that only rises says which. `pipe` is kept as that bound, blocks
-//! and acknowledgements move, so that no acknowledgement costs a walk over the window.
+//! lost or held, and one bound that only rises separates them. `pipe` is updated as that bound, blocks
+//! and acknowledgements move, so no acknowledgement costs a walk over the window.
 
 use crate::seq_set::SeqSet;
 use trunkline_packet::arena::SackBlocks;
@@ -43,7 +43,8 @@ impl Scoreboard {
         self.pipe += 1;
     }
 
-    /// What a segment not held counts in `pipe`: once unless lost, once more if sent again.
+    /// What a segment that the receiver does not hold adds to `pipe`: 1 unless lost, 1 more if sent
+    /// again.
     #[inline]
     fn weight(&self, seq: u32) -> u32 {
         u32::from(seq >= self.lost_below) + u32::from(self.resent.contains(seq))
@@ -68,7 +69,7 @@ impl Scoreboard {
     }
 
     /// Reads the blocks of an acknowledgement (RFC 6675 section 4, Update) for a window
-    /// `[una, max)`. True: some segment was not known to be held.
+    /// `[una, max)`. True: some segment is newly known to be held.
     pub(super) fn on_blocks(&mut self, blocks: &SackBlocks, una: u32, max: u32, dup: u32) -> bool {
         let before = self.held_count;
         for [start, end] in blocks {
@@ -111,7 +112,7 @@ impl Scoreboard {
         self.rescued = false;
     }
 
-    /// Segment `seq` goes again and counts in `pipe` (RFC 6675 section 5, (4.3) and (C.1)).
+    /// Segment `seq` is sent again and counts in `pipe` (RFC 6675 section 5, (4.3) and (C.1)).
     #[inline]
     pub(super) fn on_resend(&mut self, seq: u32) {
         if !self.resent.contains(seq) {
@@ -173,7 +174,7 @@ mod rfc6675 {
 
     const DUP_THRESH: u32 = 3;
 
-    /// Section 4 as it is written: sets, and a walk over the window at every question.
+    /// Section 4 word for word: sets, and a walk over the window at every call.
     #[derive(Default)]
     struct Literal {
         una: u32,

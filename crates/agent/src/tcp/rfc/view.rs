@@ -1,4 +1,4 @@
-//! What a sender shows of itself: to probes, tables and tests.
+//! What a sender shows to probes, tables and tests.
 
 use super::{Phase, Sender};
 use crate::tcp::{Counters, State};
@@ -35,7 +35,7 @@ impl Sender {
         self.rto.current()
     }
 
-    /// What the sender is doing.
+    /// State of the sender.
     #[must_use]
     pub fn state(&self) -> State {
         match self.phase {
@@ -46,7 +46,7 @@ impl Sender {
         }
     }
 
-    /// What the sender has done.
+    /// Counters of the sender.
     #[must_use]
     pub fn counters(&self) -> Counters {
         Counters {

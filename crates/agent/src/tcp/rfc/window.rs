@@ -1,11 +1,11 @@
-//! How the window of a sender moves: acknowledgements, losses, congestion marks, timeouts.
+//! Changes of the sender's window: acknowledgements, losses, congestion marks, timeouts.
 //!
 //! Source: RFC 5681 section 3, RFC 6298 section 5 (timer), RFC 3168 section 6.1.2 (ECN).
-//! Differs: Tahoe, Reno and NewReno do as ns-2 2.35 does, since the documents of 1999 to 2003
-//! measured that: the window grows once per acknowledgement whatever it covers; a loss halves the
-//! window, not the flight size of RFC 5681 (4), at every timeout anew. SACK halves the flight
-//! size, of which no more than a window counts, as what it holds beyond has left the network; and
-//! at a second timeout of the same segment nothing.
+//! Differs: Tahoe, Reno and NewReno follow ns-2 2.35, since the documents of 1999 to 2003 measured that:
+//! the window grows once per acknowledgement whatever it covers; a loss halves the window, not the
+//! flight size of RFC 5681 (4), at every timeout anew. SACK halves the flight size, of which at most a
+//! window counts, as the held segments beyond it have left the network; a second timeout of the same
+//! segment reduces nothing.
 
 use super::{Phase, Sender, NONE};
 use crate::tcp::congestion::{ConnectionView, ReductionCause};
@@ -22,7 +22,8 @@ impl Sender {
             self.timed = NONE;
             self.rto.sample_timed(self.timed_at, now);
         }
-        // RFC 3465 section 2.3: after a timeout an acknowledgement may cover what had arrived before.
+        // RFC 3465 section 2.3: after a timeout an acknowledgement may cover segments that had arrived
+        // before.
         self.covered = if self.phase == Phase::Timeout { 1 } else { ack.ack - self.una };
         self.slide(ack.ack);
         self.dup_acks = 0;
@@ -49,7 +50,8 @@ impl Sender {
         }
     }
 
-    /// Opens the window by a new acknowledgement, as the control wants it. One that carries ECN-Echo opens nothing (RFC 3168 section 6.1.2).
+    /// Opens the window by a new acknowledgement, as the control decides. One that carries ECN-Echo
+    /// opens nothing (RFC 3168 section 6.1.2).
     #[inline]
     pub(super) fn grow(&mut self, ack: &Ack, now: Time) {
         if ack.ece && self.ecn {
@@ -66,7 +68,7 @@ impl Sender {
         });
     }
 
-    /// Shows the control an acknowledgement before it moves anything.
+    /// Passes an acknowledgement to the control before anything changes.
     #[cold]
     pub(super) fn measure(&mut self, ack: &Ack, now: Time) {
         if ack.ack == self.una {
@@ -131,7 +133,7 @@ impl Sender {
     }
 
     /// RFC 3168 section 6.1.2: as a loss, but at most once per window of data. At a window of one
-    /// segment nothing goes until the timer runs out.
+    /// segment nothing is sent until the timer runs out.
     pub(super) fn on_ecn_echo(&mut self, ack: u32, now: Time) {
         if (ack <= self.reduced && self.reduced > 0) || self.control.steers() {
             return;
@@ -152,7 +154,7 @@ impl Sender {
     pub(super) fn on_timeout(&mut self, now: Time) {
         self.rtx_at = NEVER;
         if self.una == self.max {
-            self.window.cwnd = self.window.cwnd.max(1.0); // the window was shut by ECN, nothing is lost
+            self.window.cwnd = self.window.cwnd.max(1.0); // ECN closed the window, nothing is lost
             return;
         }
         if self.variant != Variant::Sack {

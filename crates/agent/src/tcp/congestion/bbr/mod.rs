@@ -1,12 +1,12 @@
-//! BBR version 1: it measures the rate of the path and its least round trip, each while the other
-//! rests, and sends at that rate with two of their products outstanding.
+//! BBR version 1: it measures the rate and the minimum round trip of the path in turn, and sends at that
+//! rate with two of their products outstanding.
 //!
 //! Source: Cardwell et al. 2016; draft-cardwell-iccrg-bbr-congestion-control-00; Linux 6.1,
 //! `net/ipv4/tcp_bbr.c`, in the kernel's integers under both stacks: gains in 256ths, rates in segments a
 //! microsecond times 2^24. `model.rs` has the filters, `policer.rs` the rate of a policer,
 //! `window.rs` the window.
-//! Differs: the phase at which its cycle begins is drawn from the flow's random stream. Absent: what
-//! follows a pause of the application.
+//! Differs: the phase at which its cycle begins is drawn from the flow's random stream. Absent: the
+//! start after a pause of the application.
 
 mod model;
 mod policer;
@@ -29,7 +29,7 @@ pub struct BbrConfig {}
 const RATE_UNIT: u64 = 1 << 24;
 /// A gain of one.
 const GAIN_UNIT: u64 = 256;
-/// 2 / ln 2, and its inverse, which drains what start-up queued.
+/// 2 / ln 2, and its inverse, which drains the queue of start-up.
 const STARTUP_GAIN: u64 = 739;
 const DRAIN_GAIN: u64 = 88;
 const WINDOW_GAIN: u64 = 512;
@@ -67,7 +67,7 @@ pub(in crate::tcp) struct Bbr {
     aggregation: Aggregation,
     round: u64,
     round_start: bool,
-    next_round: u64, // the round ends when what is sent then was sent after this was delivered
+    next_round: u64, // the round ends when a segment sent after this delivery is acknowledged
     min_rtt: Option<Span>, // [us]
     min_rtt_tick: u64,
     full_rate: u64,
@@ -154,7 +154,7 @@ impl Bbr {
         self.with_bursts(self.product(rate, gain))
     }
 
-    /// What will be in the network when the next segment goes.
+    /// Segments that will be in the network when the next one is sent.
     fn in_network(&self, in_flight: u32, now: &RateSample) -> u64 {
         let wait = now.next_at.saturating_sub(now.now / 1_000);
         let leaving = (self.bandwidth() * wait) >> 24;
@@ -312,7 +312,7 @@ impl Congestion for Bbr {
 
     fn on_new_ack(&mut self, _window: &mut Window, _view: &super::ConnectionView) {}
 
-    /// A loss takes nothing; what it means is read from the samples.
+    /// A loss reduces nothing; the samples of the rate show its meaning.
     fn reduce_window(&mut self, window: &Window, _size: f64, cause: ReductionCause) -> f64 {
         self.save(window);
         if cause == ReductionCause::Timeout {

@@ -1,4 +1,4 @@
-//! What BBR knows of the path: the best rate of ten rounds, and how acknowledgements clump.
+//! BBR's model of the path: the maximum rate of ten rounds, and the aggregation of acknowledgements.
 //!
 //! Source: Linux 6.1 (`lib/win_minmax.c`, after Kathleen Nichols; `bbr_update_ack_aggregation`).
 
@@ -110,8 +110,8 @@ mod linux {
         assert_eq!(best.get(), 5);
     }
 
-    /// One segment each 1000 us is the rate; eight come at once after 8 ms, again and again: seven more than
-    /// the rate explains when the epoch began with the eight.
+    /// The rate is one segment each 1000 us; eight arrive at once after 8 ms, again and again: seven
+    /// more than the rate explains when the epoch began with the eight.
     #[test]
     fn bbr_update_ack_aggregation_what_comes_at_once_is_extra() {
         let mut aggregation = Aggregation::default();

@@ -1,8 +1,9 @@
-//! The rate of a policer: two intervals of losses with one rate of delivery, and the pace keeps to it.
+//! Detection of a policer: after two intervals of losses with one rate of delivery, the pace stays at
+//! that rate.
 //!
 //! Source: Flach et al. 2016; Linux 6.1 (`bbr_lt_bw_sampling`): an interval has 4 to 16 rounds and ends with a
 //! loss; a fifth of what was delivered was lost (50/256); two rates agree within an eighth or 4 kbit/s;
-//! their mean is kept for 48 rounds.
+//! their mean is used for 48 rounds.
 
 use super::{GAIN_UNIT, RATE_UNIT};
 use crate::tcp::rate_sample::RateSample;
@@ -26,7 +27,7 @@ pub(super) struct PolicerDetector {
 }
 
 impl PolicerDetector {
-    /// The rate that is kept to.
+    /// The rate of the policer, while it is used.
     pub fn rate(&self) -> Option<u64> {
         self.found.then_some(self.rate)
     }
@@ -40,7 +41,7 @@ impl PolicerDetector {
         self.timed_out = true;
     }
 
-    /// An acknowledgement came. True: the rate is not kept to any longer.
+    /// An acknowledgement arrived. True: the rate is no longer used.
     pub fn sample(&mut self, now: &RateSample, round: bool, probing: bool, mss: u64) -> bool {
         if self.found {
             if probing && round {
@@ -102,7 +103,7 @@ impl PolicerDetector {
 mod linux {
     use super::*;
 
-    /// An interval of four rounds of 100 ms with so many delivered and lost in each.
+    /// An interval of four rounds of 100 ms with `delivered` and `lost` segments in each.
     fn interval(policer: &mut PolicerDetector, now: &mut RateSample, delivered: u64, lost: u32) {
         for _ in 0..4 {
             now.total += delivered;
@@ -113,8 +114,8 @@ mod linux {
         }
     }
 
-    /// 100 a round with 25 lost (a fifth is 19.5) are 1000 a second, twice: kept for 48 rounds. With 10 lost,
-    /// or 150 the second time, there is no policer.
+    /// 100 a round with 25 lost (a fifth is 19.5) are 1000 a second, twice: used for 48 rounds. With 10
+    /// lost, or 150 the second time, there is no policer.
     #[test]
     fn bbr_lt_bw_sampling_two_equal_intervals_of_losses_are_a_policer() {
         for (second, lost, found) in [(100, 25, true), (100, 10, false), (150, 40, false)] {

@@ -1,6 +1,6 @@
 //! The window: two products of rate and round trip, less while it recovers or measures the round trip.
 //!
-//! Source: Linux 6.1, `bbr_set_cwnd` and what it calls.
+//! Source: Linux 6.1, `bbr_set_cwnd` and the functions it calls.
 
 use super::{Bbr, Mode, FIRST_WINDOW, MIN_WINDOW};
 use crate::tcp::congestion::Window;
@@ -31,8 +31,8 @@ impl Bbr {
         window.cwnd = cwnd as f64;
     }
 
-    /// In the first round of a recovery as much goes as was delivered; afterwards the window of
-    /// before is restored. True: nothing else moves it.
+    /// In the first round of a recovery the sender sends one segment per delivered one; afterwards the
+    /// window from before the recovery is restored. True: nothing else changes the window.
     fn recover(&mut self, cwnd: &mut u64, now: &RateSample) -> bool {
         let all = u64::from(now.in_flight) + u64::from(now.acked);
         *cwnd = cwnd.saturating_sub(now.lost.into()).max(1);

@@ -32,7 +32,7 @@ struct CubicCurve {
     k: u64,        // 1024ths of a second until then
     min_rtt: Span, // least round trip; 0: none
     acked: u64,
-    reno: u64,  // what Reno's window would be
+    reno: u64,  // window of Reno in the same place
     count: u64, // acknowledgements for a segment more
 }
 
@@ -87,7 +87,7 @@ impl Cubic {
         (cwnd * BETA / 1024) as f64
     }
 
-    /// The curve waits while nothing is sent.
+    /// The curve pauses while nothing is sent.
     pub fn resumed(&mut self, idle: Span, now: Time) {
         if let Some(start) = self.climb.start.as_mut() {
             *start = (*start + idle / TICK).min(now / TICK);
@@ -166,8 +166,8 @@ mod tcp_cubic {
 
     /// W_max 200, reduced to 200 * 717 / 1024 = 140. K: (2^40 / 410 * 60)^(1/3) = 5439 1024ths, 5.312 s.
     /// A round trip of 48 ms is 12 ticks. At the start the curve is 5263 units from K at t + RTT = 49
-    /// units: 410 * 5390^3 / 2^40 = 58 below 200: 142, so 140 / 2 = 70 ACKs. After 2 s 2097 units are
-    /// gone, 3342 left: 13.9 below: 187 of 160, 160 / 27 = 5.
+    /// units: 410 * 5390^3 / 2^40 = 58 below 200: 142, so 140 / 2 = 70 ACKs. After 2 s 2097 units have
+    /// passed, 3342 are left: 13.9 below: 187 of 160, 160 / 27 = 5.
     #[test]
     fn bictcp_update_counts_by_the_cubic() {
         let mut climb = CubicCurve { last_max: 200, min_rtt: 48 * MS, ..CubicCurve::default() };

@@ -12,7 +12,7 @@ use trunkline_units::{math, Time};
 /// Section 5: beta_cubic, and C [segments/s^3].
 const BETA: f64 = 0.7;
 const C: f64 = 0.4;
-/// Section 4.3: what a window of Reno with that beta gains a round trip.
+/// Section 4.3: gain of a Reno window with that beta per round trip.
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
 /// One climb after a reduction.
@@ -21,7 +21,7 @@ struct CubicEpoch {
     start: Time,
     k: f64, // seconds until `w_max` is reached
     w_max: f64,
-    w_est: f64, // what Reno's window would be
+    w_est: f64, // window of Reno in the same place
 }
 
 #[derive(Clone, Debug)]
@@ -136,8 +136,8 @@ mod rfc9438 {
 
     /// W_max 200, from 140: K = cbrt(60 / 0.4) = 5.3133 s; W(t) = 0.4 (t - K)^3 + 200 is 167.90 at 1 s,
     /// 185.45 at 2 s and 199.09 at 4 s. Reno's line, 140 + 10.588 t, is at 200 after 5.667 s and from
-    /// there gains a segment in 50 ms: 206.67 at 6 s. The window is where W was aimed at a round trip
-    /// ago, which is W(t), but for what the ACKs of that trip leave of the way.
+    /// there gains a segment in 50 ms: 206.67 at 6 s. The window is the target W of a round trip ago,
+    /// which is W(t), less the part that the ACKs of that round trip have not yet added.
     #[test]
     fn s4_2_the_window_follows_the_cubic() {
         for (second, expected) in [(1, 167.90), (2, 185.45), (4, 199.09), (6, 206.67)] {

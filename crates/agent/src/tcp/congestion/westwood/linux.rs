@@ -1,9 +1,11 @@
 //! Westwood+ in the kernel's integers.
 //!
 //! Source: Linux 6.1, `net/ipv4/tcp_westwood.c`: rates in bytes a tick of 4 ms, round trips in ticks,
-//! rounded up; the round trip is the latest sample, and the least one is forgotten at a timeout. While a
-//! loss is repaired or a mark answered the threshold is Reno's half; the rate's window comes at the end.
-//! Differs: what header prediction takes, which does not set off duplicates, is not told from the rest.
+//! rounded up; the round trip is the latest sample, and the minimum is reset at a timeout. While a loss
+//! is repaired or a mark answered the threshold is Reno's half; the window of the rate is set at the
+//! end.
+//! Differs: acknowledgements of header prediction, which do not count duplicates, are treated as all
+//! others.
 
 use super::super::{ConnectionView, ReductionCause};
 use super::{FILTER_WEIGHT, FIRST_RTT, MIN_FILTER_STEP};
@@ -19,7 +21,7 @@ pub(in crate::tcp) struct Westwood {
     bytes: u32,         // since `since`
     since: Option<Time>,
     una: u32,
-    duplicate_bytes: u32, // by duplicates, of what is not acknowledged yet [B]
+    duplicate_bytes: u32, // by duplicates, for segments not yet acknowledged [B]
     rtt: u32,             // [ticks]
     min_rtt: Option<u32>,
 }
@@ -74,7 +76,8 @@ impl Westwood {
         self.second_filter = mean(self.second_filter, self.first_filter);
     }
 
-    /// `westwood_acked_count`: a duplicate is a segment, which what acknowledges it does not count again.
+    /// `westwood_acked_count`: a duplicate counts a segment, which its acknowledgement does not count
+    /// again.
     fn count_acked_bytes(&mut self, advanced: u32) -> u32 {
         if advanced == 0 {
             self.duplicate_bytes += self.mss;
@@ -117,8 +120,9 @@ mod tcp_westwood {
     }
 
     /// A segment of 1000 B a tick. A round trip of 41 ms is 11 ticks, the connection opens at tick 0, so a sample is
-    /// due at 13, more than 12 (50 ms). Until then came the first, at 44 ms, which counts as a duplicate, and
-    /// that of 48 ms: 2000 / 13 = 153. Then 13 in 13 ticks: (7 * 153 + 1000) / 8 = 258, (7 * 153 + 258) / 8 = 166;
+    /// due at 13, more than 12 (50 ms). Until then two arrive: the one at 44 ms, which counts as a
+    /// duplicate, and that of 48 ms: 2000 / 13 = 153. Then 13 in 13 ticks: (7 * 153 + 1000) / 8 = 258,
+    /// (7 * 153 + 258) / 8 = 166;
     /// (7 * 258 + 1000) / 8 = 350, (7 * 166 + 350) / 8 = 189.
     #[test]
     fn a_sample_is_due_after_more_than_a_round_trip_and_than_twelve_ticks() {

@@ -1,4 +1,4 @@
-//! Westwood+: Reno's growth; a loss leaves what the path delivered in its least round trip.
+//! Westwood+: Reno's growth; after a loss the window is the amount delivered in the minimum round trip.
 //!
 //! Source: Mascolo et al. 2001, Grieco and Mascolo 2004 (`rfc.rs`); Linux 6.1, `net/ipv4/tcp_westwood.c`
 //! (`linux.rs`).

@@ -1,8 +1,8 @@
 //! Westwood+ in real numbers.
 //!
-//! Source: Grieco and Mascolo 2004: the rate is sampled once a round trip, and after 50 ms at least, and
+//! Source: Grieco and Mascolo 2004: the rate is sampled once a round trip, at least 50 ms apart, and
 //! passes two filters of weight 1/8. The round trip is the smoothed one.
-//! Differs: counts segments, not bytes, and duplicates when what they report is acknowledged.
+//! Differs: counts segments, not bytes, and counts duplicates when their segments are acknowledged.
 
 use super::super::ConnectionView;
 use super::{FILTER_WEIGHT, FIRST_RTT, MIN_FILTER_STEP};
