@@ -70,6 +70,8 @@ def test_tc_is_explained_or_handed_on_as_json(trunkline, tmp_path: Path) -> None
     assert "no node is known by 10.0.0.1" in unknown.stderr
     wrong = trunkline("import", "tc", "a.tc", "--node", "A")
     assert (wrong.returncode, "--node takes ADDRESS=NODE" in wrong.stderr) == (2, True)
+    wrong = trunkline("import", "tc", "a.tc", "--port", f"{'1' * 5000}=x")
+    assert (wrong.returncode, "--port takes NUMBER=FLOW" in wrong.stderr) == (2, True)
 
 
 def test_an_unknown_discipline_cannot_write_to_the_terminal(trunkline, tmp_path: Path) -> None:

@@ -88,6 +88,48 @@ def test_only_a_page_of_this_server_changes_something(server):
     until(lambda: to_json(server.watcher)["overrides"] == {"load": "0.9"})
 
 
+DEEP = b"[" * 60_000
+STUDY = {"parameter": "load", "values": ["0.5"], "runs": 1}
+
+
+# RFC 8259 section 9: a parser may set limits on the depth of nesting and the range of numbers.
+@pytest.mark.parametrize(
+    ("what", "content"),
+    [
+        ("turn", DEEP),
+        ("turn", b'{"a":' * 10_000),
+        ("stop", DEEP),
+        ("turn", b"null"),
+        ("stop", b"[]"),
+        ("turn", b"\xff"),
+        ("turn", b'{"overrides": {}, "settled": true, "runs": 1e999}'),
+        ("turn", b'{"overrides": {}, "settled": true, "runs": ' + b"1" * 5000 + b"}"),
+        ("turn", {**TURN, "runs": True}),
+        ("turn", {**TURN, "settled": 1}),
+        ("turn", {**TURN, "overrides": [["load", "0.9"]]}),
+        ("turn", {**TURN, "overrides": {"load": ["0.9"]}}),
+        ("study", b'{"parameter": "load", "values": ["0.5"], "runs": 1e999}'),
+        ("study", {**STUDY, "values": "05"}),
+        ("study", {**STUDY, "values": [0.5]}),
+        ("study", {**STUDY, "values": ["\ud800"]}),
+        ("study", {**STUDY, "parameter": "\ud800"}),
+        ("study", {**STUDY, "parameter": None}),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_every_post_is_answered(server, what, content):
+    assert send(server, what, content) == 400
+
+
+def test_a_post_of_absurd_length_is_refused(server):
+    assert send(server, "turn", b"{}", **{"Content-Length": "9" * 5000}) == 413
+
+
+def test_a_study_that_cannot_be_written_is_refused_with_its_file(server, file):
+    (file.parent / "queue-load-study.yaml").mkdir()
+    assert send(server, "study", STUDY) == 409
+
+
 def test_parameters_become_knobs_and_what_follows_from_others_does_not():
     found = {
         knob.name: knob for knob in knobs(QUEUE, {"size": "1 kB", "links.a-b.rate": "2 Mbit/s"})
@@ -98,6 +140,9 @@ def test_parameters_become_knobs_and_what_follows_from_others_does_not():
     size = found["size"]
     assert (size.number, size.unit, size.value, size.whole) == (500.0, "B", "1 kB", True)
     assert found["links.a-b.rate"].parameter is False
+    # A number of 5,000 digits is no place for a slider; in JSON it would be Infinity.
+    (absurd,) = knobs("parameters: {load: 1" + "0" * 5000 + "}", {})
+    assert absurd.number is None
 
 
 def test_a_save_runs_anew_and_an_error_keeps_the_last_run(server, file):

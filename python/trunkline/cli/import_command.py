@@ -176,10 +176,13 @@ def _nodes(given: tuple[str, ...]) -> dict[str, str]:
 
 
 def _flows(given: tuple[str, ...]) -> dict[int, str]:
+    from trunkline.scenario.units import parse_whole
+
     flows: dict[int, str] = {}
     for item in given:
-        number, sign, flow = item.partition("=")
-        if not sign or not flow.strip() or not number.strip().isdecimal():
+        written, sign, flow = item.partition("=")
+        number = parse_whole(written.strip()) if written.strip().isdecimal() else None
+        if not sign or not flow.strip() or number is None:
             raise click.UsageError(f"--port takes NUMBER=FLOW, not {item!r}.")
-        flows[int(number)] = flow.strip()
+        flows[number] = flow.strip()
     return flows

@@ -34,16 +34,15 @@ class Percent(click.ParamType):  # type: ignore[type-arg]
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         """Read it."""
+        from trunkline.scenario.units import parse_real
+
         if isinstance(value, float):
             return value
         text = str(value).strip()
-        try:
-            share = float(text.removesuffix("%")) / 100
-        except ValueError:
-            share = -1.0
-        if not text.endswith("%") or not 0 < share < 1:
+        percent = parse_real(text.removesuffix("%"))
+        if not text.endswith("%") or percent is None or not 0 < percent < 100:
             self.fail(f"{value!r} is no percentage above 0 and below 100, such as 2%.", param, ctx)
-        return share
+        return percent / 100
 
 
 METRIC_HELP = (

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trunkline.scenario import ScenarioError, text
+from trunkline.scenario.units import parse_real
 
 _NUMBER = re.compile(r"([0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?) *([^\W\d_][\w/]*|%)?")
 _WHOLE = {"", "packet", "packets", "B", "byte", "bytes", "bit", "bits"}
@@ -77,7 +78,7 @@ def _knob(name: str, written: str, override: str | None, parameter: bool) -> Kno
     value = written if override is None else override
     # The slider starts from what the file says, so that it does not move under the hand.
     found = _NUMBER.fullmatch(written) or _NUMBER.fullmatch(value)
-    number = float(found[1].replace("_", "")) if found else 0.0
+    number = (parse_real(found[1].replace("_", "")) if found else None) or 0.0
     unit = (found[2] or "") if found else ""
     whole = unit in _WHOLE and found is not None and "." not in found[1] and number >= 1
     return Knob(name, written, value, number or None, unit, whole, parameter)

@@ -13,7 +13,7 @@ from trunkline.compare.render import SHOWN_ROWS, cells
 from trunkline.live.attempt import Attempt
 from trunkline.live.watcher import Watcher
 from trunkline.report import page, verdict
-from trunkline.report.local import EVERY_S, FILE_POLICY, Handler, LocalServer
+from trunkline.report.local import EVERY_S, FILE_POLICY, Handler, LocalServer, posted
 
 SCRIPTS = (*page.SCRIPTS[:-1], "watch.js")
 HTML = "text/html; charset=utf-8"
@@ -87,19 +87,19 @@ class _Handler(Handler):
             return
         self.send(200, HTML, written.encode(), FILE_POLICY)
 
-    def _turn(self, said: Any) -> None:
-        overrides = dict(said["overrides"])
-        settled, runs = said["settled"] is True, int(said["runs"])
+    def _turn(self, content: dict[str, Any]) -> None:
+        overrides = posted(content, "overrides", dict)
+        settled, runs = posted(content, "settled", bool), posted(content, "runs", int)
         self.server.watcher.turn(overrides, settled=settled, runs=runs)
 
-    def _verify(self, _: Any) -> None:
+    def _verify(self, _: dict[str, Any]) -> None:
         self.server.watcher.verify()
 
-    def _study_over(self, said: Any) -> None:
-        values = [str(value) for value in said["values"]]
-        self.server.watcher.study(str(said["parameter"]), values, int(said["runs"]))
+    def _study_over(self, content: dict[str, Any]) -> None:
+        parameter, values = posted(content, "parameter", str), posted(content, "values", list)
+        self.server.watcher.study(parameter, values, posted(content, "runs", int))
 
-    def _stop(self, _: Any) -> None:
+    def _stop(self, _: dict[str, Any]) -> None:
         self.server.watcher.stop_errand()
 
     posts: ClassVar = {

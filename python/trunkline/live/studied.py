@@ -50,8 +50,8 @@ def write_study(wanted: Wanted, parameter: str, values: list[str], runs: int) ->
     known = {knob.name for knob in knobs(file_text(str(wanted.file)), {}) if knob.parameter}
     if parameter not in known:
         raise ValueError(f"{parameter} is no parameter of {wanted.file.name}")
-    if not 1 <= len(values) <= MOST_VALUES or not all(values):
-        raise ValueError(f"1 to {MOST_VALUES} values are wanted")
+    if not 1 <= len(values) <= MOST_VALUES or not all(x and isinstance(x, str) for x in values):
+        raise ValueError(f"1 to {MOST_VALUES} values are wanted, each as text")
     if not 1 <= runs <= 1000:
         raise ValueError("1 to 1000 runs of each value are wanted")
     scenario = load(wanted.file, overrides=dict(wanted.overrides))

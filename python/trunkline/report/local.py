@@ -12,8 +12,10 @@ import secrets
 import threading
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 from urllib.parse import urlsplit
+
+from trunkline.scenario.units import parse_whole
 
 HOST = "127.0.0.1"
 PORT = 8470
@@ -22,6 +24,9 @@ EVERY_S = 1.0
 SILENT_S = 15.0
 LARGEST_POST = 1 << 16
 """Bytes that a page may send."""
+
+Kind = TypeVar("Kind", dict, list, str, int, bool)  # type: ignore[type-arg]
+_KINDS = {dict: "an object", list: "a list", str: "text", int: "a whole number", bool: "a bool"}
 
 FILE_POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
@@ -79,6 +84,21 @@ class LocalServer(ThreadingHTTPServer):
             self.server_close()
 
 
+def posted(content: Mapping[str, Any], key: str, kind: type[Kind]) -> Kind:
+    """A value of a posted object.
+
+    Raises
+    ------
+    ValueError
+        It is not there, or of another kind.
+    """
+    value = content.get(key)
+    # A bool is an int to isinstance.
+    if type(value) is not kind:
+        raise ValueError(f"{key} must be {_KINDS[kind]}")
+    return value
+
+
 class Handler(BaseHTTPRequestHandler):
     """Answers those who may ask; what it answers is said by `get` and `post`."""
 
@@ -87,8 +107,8 @@ class Handler(BaseHTTPRequestHandler):
     server_version = "trunkline"
     sys_version = ""
     timeout = 60
-    posts: ClassVar[Mapping[str, Callable[[Any, Any], None]]] = {}
-    """What may be posted, by the rest of the address."""
+    posts: ClassVar[Mapping[str, Callable[[Any, dict[str, Any]], None]]] = {}
+    """What may be posted, by the rest of the address; ValueError is raised for what is refused."""
 
     def get(self, rest: str) -> None:
         """Answer a request for what the rest of the address names."""
@@ -129,8 +149,8 @@ class Handler(BaseHTTPRequestHandler):
         if self.headers.get("Origin") is None:
             self.refuse(403, "only a page of this server may change something")
             return
-        length = self.headers.get("Content-Length", "")
-        if not length.isdecimal() or int(length) > LARGEST_POST:
+        length = parse_whole(self.headers.get("Content-Length", ""))
+        if length is None or not 0 <= length <= LARGEST_POST:
             self.refuse(413, f"up to {LARGEST_POST} bytes are taken, their number said before")
             return
         if self.headers.get("Content-Type") != "application/json":
@@ -141,10 +161,20 @@ class Handler(BaseHTTPRequestHandler):
             self.refuse(404, "there is nothing here")
             return
         try:
-            said = json.loads(self.rfile.read(int(length)))
-            take(self, said)
-        except (ValueError, KeyError, TypeError) as error:
+            content = json.loads(self.rfile.read(length))
+        except (ValueError, RecursionError) as error:
+            self.refuse(400, f"no JSON that can be read: {error}")
+            return
+        if not isinstance(content, dict):
+            self.refuse(400, "a JSON object is taken")
+            return
+        try:
+            take(self, content)
+        except ValueError as error:
             self.refuse(400, f"{error}")
+            return
+        except OSError as error:
+            self.refuse(409, f"{error.filename or 'a file'}: {error.strerror or error}")
             return
         self.send(200, "application/json", b"{}", "default-src 'none'")
 
@@ -210,7 +240,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def refuse(self, status: int, why: str) -> None:
         """Say why a request is not answered."""
-        self.send(status, "text/plain; charset=utf-8", f"{why}\n".encode(), "default-src 'none'")
+        text = f"{why}\n".encode(errors="backslashreplace")
+        self.send(status, "text/plain; charset=utf-8", text, "default-src 'none'")
 
     def _common(self, policy: str) -> None:
         self.send_header("Content-Security-Policy", f"{policy}; frame-ancestors 'none'")

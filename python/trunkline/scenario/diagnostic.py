@@ -1,6 +1,7 @@
 """Diagnostics: what is wrong with a scenario, where, and what is allowed instead."""
 
 import difflib
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -72,6 +73,9 @@ class Place(NamedTuple):
     file: str = ""
 
 
+MAX_WORD_SHOWN = 200
+"""Characters of a word in a message; names have 64 at most, longer words are slips or paths."""
+_LONG_WORD = re.compile(rf"(\S{{{MAX_WORD_SHOWN}}})\S+")
 MOST_SHOWN = 50
 """Diagnostics that are written out as text; of more only the number is given."""
 
@@ -136,7 +140,7 @@ class Diagnostic:
         if self.line:
             where += f":{self.line}:{self.column}"
         head = f"{where}: " if where else ""
-        lines = [f"{head}{self.severity}[{self.code}]: {printable(self.message)}"]
+        lines = [f"{head}{self.severity}[{self.code}]: {printable(shortened(self.message))}"]
         places = sorted(
             [(Place(self.line, self.column, self.length), self._remark())]
             + [(place, text) for place, text in self.related if not place.file],
@@ -157,7 +161,7 @@ class Diagnostic:
     def _remark(self) -> str:
         given = f"given {self.given}" if self.given else ""
         allowed = f"allowed: {self.allowed}" if self.allowed else ""
-        return "; ".join(part for part in (given, allowed) if part)
+        return shortened("; ".join(part for part in (given, allowed) if part))
 
 
 def render(diagnostics: Sequence[Diagnostic], source: Sequence[str] = (), file: str = "") -> str:
@@ -215,6 +219,11 @@ def printable(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(each if each.isprintable() or each == " " else _escaped(each) for each in text)
+
+
+def shortened(text: str) -> str:
+    """Text with words of more than `MAX_WORD_SHOWN` characters cut: nobody reads 5,000 digits."""
+    return _LONG_WORD.sub(lambda found: f"{found[1]}...", text)
 
 
 def _escaped(character: str) -> str:

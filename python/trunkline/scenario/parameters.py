@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from trunkline.scenario import expression, text
+from trunkline.scenario import expression, text, units
 from trunkline.scenario.diagnostic import Path, Place, ScenarioError, nearest
 from trunkline.scenario.expression import ExpressionError
 from trunkline.scenario.problems import NAMED, Problems
@@ -93,10 +93,11 @@ def _find(document: Any, key: str) -> list[Any] | None:
             document, rest = document[step], rest[len(step) + 1 :]
         elif isinstance(document, list):
             index, _, rest = rest.partition(".")
-            if not index.isdecimal() or int(index) >= len(document):
+            number = units.parse_whole(index) if index.isdecimal() else None
+            if number is None or number >= len(document):
                 return None
-            path.append(int(index))
-            document = document[int(index)]
+            path.append(number)
+            document = document[number]
         else:
             return None
         if not rest:
@@ -205,14 +206,12 @@ def _with(parameters: Any, values: dict[str, Any]) -> Any:
 
 
 def _walk(value: Any, names: dict[str, Any], path: Path, problems: Problems) -> Any:
-    if isinstance(value, str):
-        return _scalar(value, names, path, problems) if value.startswith("$") else value
     if isinstance(value, dict):
         items: Any = value.items()
     elif isinstance(value, list):
         items = enumerate(value)
     else:
-        return value
+        return _scalar(value, names, path, problems)
     copy: Any = None
     for key, each in items:
         if path == () and key == "parameters":
@@ -225,6 +224,9 @@ def _walk(value: Any, names: dict[str, Any], path: Path, problems: Problems) -> 
 
 
 def _scalar(value: Any, names: dict[str, Any], path: Path, problems: Problems) -> Any:
+    if isinstance(value, int) and abs(value) >= 10**units.MAX_DIGITS:
+        problems.add("range", path, f"a number of more than {units.MAX_DIGITS} digits")
+        return _Unknown()
     if not isinstance(value, str) or not value.startswith("$"):
         return value
     reference = _REFERENCE.match(value)

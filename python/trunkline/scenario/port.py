@@ -11,11 +11,13 @@ from trunkline.scenario.fields import Name, RateOrShare, Whole
 from trunkline.scenario.match import Match
 from trunkline.scenario.queue import Queue
 from trunkline.scenario.scheduler import AnyClass, Scheduler, read_classes
+from trunkline.scenario.units import parse_whole
 
 
 def _number(key: Any) -> Any:
     """A key of a mapping is text."""
-    return int(key) if isinstance(key, str) and key.isascii() and key.isdigit() else key
+    number = parse_whole(key) if isinstance(key, str) and key.isdecimal() else None
+    return key if number is None else number
 
 
 _TcKey = Annotated[TrafficClass, BeforeValidator(_number)]

@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from trunkline.scenario import units
 from trunkline.scenario.diagnostic import Diagnostic, Place, ScenarioError, printable
 
 MAX_BYTES = 10_000_000
@@ -22,7 +23,7 @@ _WIDTH = 100
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-_INTEGER = re.compile(r"[-+]?\d{1,40}\Z", re.ASCII)
+_INTEGER = re.compile(rf"[-+]?\d{{1,{units.MAX_DIGITS}}}\Z", re.ASCII)
 _FLOAT = re.compile(r"[-+]?(\.\d+|\d+(\.\d*)?)([eE][-+]?\d{1,4})?\Z", re.ASCII)
 _WORDS: dict[str, Any] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),

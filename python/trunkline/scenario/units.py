@@ -48,12 +48,16 @@ __all__ = [
     "parse_quantity",
     "parse_rate",
     "parse_ratio",
+    "parse_real",
     "parse_time",
+    "parse_whole",
 ]
 
 NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _QUANTITY = re.compile(rf"\s*({NUMBER.pattern})\s*(\S.*?)?\s*\Z", re.ASCII | re.DOTALL)
 _MAX_TEXT = 64  # characters; longer numbers cannot mean anything and cost time
+MAX_DIGITS = 40
+"""Decimal digits of the largest whole number that a scenario may hold, whatever it stands for."""
 _MAX_EXPONENT = 400
 
 
@@ -95,6 +99,45 @@ def parse_number(text: str) -> Fraction | None:
     if exponent and abs(int(exponent[1])) > _MAX_EXPONENT:
         return None
     return Fraction(text)
+
+
+def parse_whole(text: str, base: int = 10) -> int | None:
+    """Reads a whole number; None if it is not one or is absurdly long.
+
+    Python refuses decimal numbers of more than 4,300 digits with an error of its own, in reading
+    and in writing, so text of others is read by this function and not by ``int``.
+
+    Parameters
+    ----------
+    base : int
+        2 to 36, or 0: by its prefix, as ``0x1f``.
+
+    Examples
+    --------
+    >>> parse_whole("0x1f", 0), parse_whole("1" * 5000)
+    (31, None)
+    """
+    if len(text) > _MAX_TEXT or not text.isascii() or "_" in text:
+        return None
+    try:
+        return int(text, base)
+    except ValueError:
+        return None
+
+
+def parse_real(text: str) -> float | None:
+    """Reads a finite number to the nearest float; None if it is not one or is absurdly long.
+
+    Examples
+    --------
+    >>> parse_real("-2.5e-1"), parse_real("1e999"), parse_real("nan")
+    (-0.25, None, None)
+    """
+    number = parse_number(text.strip())
+    try:
+        return None if number is None else float(number)
+    except OverflowError:
+        return None
 
 
 def parse_quantity(text: str, dimension: Dimension) -> Fraction:

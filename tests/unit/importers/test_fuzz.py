@@ -4,6 +4,7 @@ import re
 from importlib.resources import files
 from typing import Any
 
+import pytest
 from hypothesis import given, settings, strategies as st
 
 from trunkline.importers import Addresses, ImportFault, read_tc, read_tcng
@@ -66,3 +67,42 @@ def test_a_script_with_some_words_changed(name: str, edits: list[tuple[str, floa
         "run": {"duration": "1 s"},
     }
     assert load(block(scenario | made.to_dict())).ports.keys() == made.ports.keys()
+
+
+ABSURD = ["1" * 5000, "0x" + "f" * 5000, "0" + "7" * 5000, "1e999", "0." + "0" * 5000 + "1"]
+NUMBER = re.compile(r"(\S*?)\s*(?<![\w$.])(?:0x[0-9a-f]+|\d+(?:\.\d+)?)")
+
+
+def read_or_refused(text: str, *, tcng: bool) -> bool:
+    """Whether a script is read, or refused with its place in words that fit a screen."""
+    read = read_tcng if tcng else read_tc
+    try:
+        read(text, addresses=Addresses({"10.0.0.1": "A"}, {80: "web"})).to_dict()
+    except ImportFault as fault:
+        return min(fault.line, fault.column) >= 1 and max(map(len, str(fault).split())) < 300
+    return True
+
+
+# Python's int() refuses decimal numbers of more than 4,300 digits, and so does str().
+@pytest.mark.parametrize("name", sorted(SCRIPTS))
+def test_each_number_of_a_script_may_be_absurdly_long(name: str) -> None:
+    text = "".join(SCRIPTS[name])
+    found = {at[1]: at for at in NUMBER.finditer(text)}
+    assert len(found) > 5
+    for word, at in found.items():
+        for absurd in ABSURD:
+            # A unit behind the number stays.
+            changed = text[: at.start(1) + len(word)] + " " + absurd + text[at.end() :]
+            assert read_or_refused(changed, tcng=name.endswith("tcng")), (at[0], absurd[:4])
+
+
+def test_numbers_of_scripts_that_shells_work_out_may_be_absurdly_long() -> None:
+    for absurd in ABSURD:
+        for text in (
+            f"X={absurd}\ntc qdisc add dev eth0 root tbf rate $((X * 2)) burst 10k limit 10k",
+            f"iptables -t mangle -A POSTROUTING -p udp --dport {absurd} -j MARK --set-mark 1",
+            f"iptables -t mangle -A POSTROUTING -p udp -j MARK --set-mark {absurd}",
+            f"tc qdisc add dev eth0 root handle {absurd}: prio",
+            f"tc qdisc add dev eth0 parent 1:{absurd} handle 2: pfifo limit {absurd}",
+        ):
+            assert read_or_refused(text, tcng=False), text[:60]

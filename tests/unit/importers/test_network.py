@@ -371,7 +371,7 @@ def loads_or_is_a_fault(file: Path, text: str) -> bool:
 @pytest.mark.parametrize("text", TEXTS, ids=NAMES)
 def test_each_number_of_a_file_may_be_far_out(tmp_path: Path, text: str) -> None:
     for at in re.finditer(r"(?<![\w.])\d+(\.\d+)?", text):
-        for far in ("0", "-1", "1e-9", "1e15", "1e308", "99999999999999"):
+        for far in ("0", "-1", "1e-9", "1e15", "1e308", "1e999", "9" * 14, "9" * 5000):
             changed = text[: at.start()] + far + text[at.end() :]
             assert loads_or_is_a_fault(tmp_path / "net", changed), (at[0], far)
 

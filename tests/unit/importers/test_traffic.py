@@ -171,5 +171,10 @@ def test_records_become_rates() -> None:
         demands("from,to,bytes\na,b,1251\n", over="1 ns")
     with pytest.raises(RecordError, match="line 2: bytes is a whole number"):
         demands("from,to,bytes\na,b,many\n", over="1 s")
+    for absurd in ("1" * 5000, "1_000", "٣"):
+        with pytest.raises(RecordError, match="line 2: bytes is a whole number"):
+            demands(f"from,to,bytes\na,b,{absurd}\n", over="1 s")
+    with pytest.raises(RecordError, match="line 2: not CSV: field larger"):
+        demands(f"from,to,bytes\na,b,{'1' * 200_000}\n", over="1 s")
     with pytest.raises(RecordError, match="no column for to"):
         demands("from,bytes\na,1\n", over="1 s")

@@ -1,5 +1,6 @@
 """Whatever is loaded, the answer is a scenario or a ScenarioError."""
 
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,9 @@ from hypothesis import given, settings, strategies as st
 
 from trunkline.network import compile
 from trunkline.scenario import CODES, Scenario, ScenarioError, load
+from trunkline.scenario.diagnostic import Place
+from trunkline.scenario.parameters import replaced
+from trunkline.scenario.text import parse
 
 EXAMPLES = sorted(
     each.read_text(encoding="utf-8")
@@ -125,6 +129,37 @@ def test_any_document_from_python(document: dict[str, Any]) -> None:
         "run": {"duration": "1 s"},
     }
     outcome(sound | document)
+
+
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Paths of the scalars of a document."""
+    if isinstance(value, dict | list):
+        for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from leaves(each, (*path, key))
+    else:
+        yield path
+
+
+def test_whole_numbers_of_any_length_from_python() -> None:
+    """Python writes no decimal number of more than 4,300 digits, and no float holds 10^400."""
+    tried = set()
+    for text in EXAMPLES:
+        document, _ = parse(text, "")
+        for path in leaves(document):
+            *rest, last = path
+            kind = path[0], last if isinstance(last, str) else (len(path), rest[-1])
+            if kind in tried:
+                continue
+            tried.add(kind)
+            number = 10**400 if len(tried) % 2 else -(10**5000)
+            with pytest.raises(ScenarioError, match="a number of more than 40 digits"):
+                load(replaced(document, list(path), number, Place(1, 1)))
+    assert len(tried) > 200
+
+
+def test_an_override_may_have_an_index_of_any_length() -> None:
+    with pytest.raises(ScenarioError, match="neither a parameter nor a path"):
+        load(EXAMPLES[0], overrides={f"probes.{'1' * 5000}.every": "1 s"})
 
 
 @settings(max_examples=200)

@@ -6,6 +6,7 @@ the fields of the IP header are).
 
 from trunkline.importers.common.addresses import Addresses
 from trunkline.importers.common.fault import Word, fault, refuse
+from trunkline.importers.common.quantities import whole_number
 from trunkline.importers.common.tree import ALL_DSCPS, Condition
 from trunkline.scenario.dscp import DSCP_NAMES
 
@@ -68,10 +69,7 @@ def dscp_named(word: Word) -> int:
         return DSCP_NAMES[name]
     if name in ("BE", "DE"):
         return 0
-    try:
-        value = int(word.text, 0)
-    except ValueError:
-        refuse(word, f"{word.text} is no DSCP", "0 to 63, " + ", ".join(DSCP_NAMES))
+    value = whole_number(word, "DSCP", "0 to 63, " + ", ".join(DSCP_NAMES))
     if not 0 <= value <= 63:
         refuse(word, f"DSCP {value} is out of range", "0 to 63")
     return value

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NoReturn
 
+from trunkline.scenario.diagnostic import shortened
+
 
 @dataclass(frozen=True, slots=True)
 class Word:
@@ -65,8 +67,8 @@ class ImportFault(ValueError):
     def __init__(self, line: int, column: int, message: str, known: str = ""):
         self.line = line
         self.column = column
-        self.message = message
-        self.known = known
+        self.message = shortened(message)
+        self.known = shortened(known)
         self.file = ""
         self.others: tuple[ImportFault, ...] = ()
         super().__init__(self.render())

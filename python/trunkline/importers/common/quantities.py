@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from trunkline.importers.common.fault import Word, refuse
+from trunkline.scenario.units import parse_number, parse_real, parse_whole
 
 _KILO = ((1, ""), (10**3, "k"), (10**6, "m"), (10**9, "g"), (10**12, "t"))
 _KIBI = ((2**10, "ki"), (2**20, "mi"), (2**30, "gi"), (2**40, "ti"))
@@ -68,9 +69,49 @@ def quantity(word: Word, units: Mapping[str, Fraction], what: str) -> int:
         It is none.
     """
     found = _FORM.match(word.text)
-    if found is None or found[2].lower() not in units:
+    exact = None if found is None else parse_number(found[1])
+    if found is None or exact is None or found[2].lower() not in units:
         known = ", ".join(unit for unit in units if unit)
         refuse(word, f"{word.text} is no {what.removeprefix('a ')}", f"a number with {known}")
-    whole, _, decimals = found[1].partition(".")
-    exact = Fraction(int(whole + decimals or "0"), 10 ** len(decimals))
     return int(exact * units[found[2].lower()])
+
+
+def whole_number(
+    word: Word, what: str, known: str = "", *, part: str | None = None, base: int = 0
+) -> int:
+    """A whole number.
+
+    Parameters
+    ----------
+    what : str
+        ``mark``, ``class`` and so on, for the message.
+    known : str
+        What would have been read.
+    part : str, optional
+        The part of the word that is the number; all of it if left out.
+    base : int, default 0
+        2 to 36, or 0: by its prefix, as ``0x1f``.
+
+    Raises
+    ------
+    ImportFault
+        It is none.
+    """
+    value = parse_whole(word.text if part is None else part, base)
+    if value is None:
+        refuse(word, f"{word.text} is no {what}", known)
+    return value
+
+
+def probability(word: Word) -> float:
+    """A probability above 0, up to 1.
+
+    Raises
+    ------
+    ImportFault
+        It is none.
+    """
+    value = parse_real(word.text)
+    if value is None or not 0 < value <= 1:
+        refuse(word, f"{word.text} is no probability", "above 0, up to 1")
+    return value

@@ -1,11 +1,16 @@
 """Single fields of the files: numbers, rates, references to nodes."""
 
-import math
 from collections.abc import Iterable
 
 from trunkline.importers.common.fault import ImportFault
 from trunkline.scenario.diagnostic import nearest
-from trunkline.scenario.units import MAX_RATE_BIT_S, MAX_TIME_NS, format_rate
+from trunkline.scenario.units import (
+    MAX_RATE_BIT_S,
+    MAX_TIME_NS,
+    format_rate,
+    parse_real,
+    parse_whole,
+)
 
 MAX_METRIC = 2**32
 
@@ -18,11 +23,8 @@ def number(text: object, what: str, line: int) -> float:
     ImportFault
         It is none.
     """
-    try:
-        value = float(str(text))
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
+    value = parse_real(str(text))
+    if value is None:
         raise ImportFault(line, 1, f"{what} must be a number, not {str(text)[:40]!r}")
     return value
 
@@ -36,9 +38,10 @@ def count(text: object, what: str, line: int) -> int:
         It is none.
     """
     shown = str(text)
-    if not (shown.isascii() and shown.isdecimal() and len(shown) < 16):
+    value = parse_whole(shown) if shown.isdecimal() and len(shown) < 16 else None
+    if value is None:
         raise ImportFault(line, 1, f"{what} must be a whole number, not {shown[:40]!r}")
-    return int(shown)
+    return value
 
 
 def rate(value: float, unit: int, what: str, line: int) -> int | None:

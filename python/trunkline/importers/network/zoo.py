@@ -9,6 +9,8 @@ from trunkline.importers.network import xml
 from trunkline.importers.network.fields import number, rate
 from trunkline.importers.network.topology import Link, Node, Topology
 
+_LONG_NUMBER = re.compile(r"\d[\d.]{64,}")
+
 
 def read_gml(content: str, title: str) -> Topology:
     """Read a network in GML from its text; ``title`` is its name if the file has none.
@@ -20,6 +22,7 @@ def read_gml(content: str, title: str) -> Topology:
     """
     import networkx as nx
 
+    _refuse_long_numbers(content)
     try:
         try:
             graph = nx.parse_gml(content, label="id")
@@ -38,6 +41,15 @@ def read_gml(content: str, title: str) -> Topology:
     return _read(graph, title)
 
 
+def _refuse_long_numbers(content: str) -> None:
+    """Refuse what networkx would read as a number of absurd length."""
+    found = _LONG_NUMBER.search(content)
+    if found:
+        line = content.count("\n", 0, found.start()) + 1
+        column = found.start() - content.rfind("\n", 0, found.start())
+        raise ImportFault(line, column, f"a number of {len(found[0])} digits")
+
+
 def read_graphml(content: str, title: str) -> Topology:
     """Read a network in GraphML, likewise.
 
@@ -48,6 +60,7 @@ def read_graphml(content: str, title: str) -> Topology:
     """
     import networkx as nx
 
+    _refuse_long_numbers(content)
     if xml.parse(content).tag != "graphml":
         raise ImportFault(1, 1, "not GraphML: the outermost element is not <graphml>")
     try:

@@ -8,6 +8,8 @@ import ast
 import re
 from collections.abc import Callable, Mapping
 
+from trunkline.scenario.units import parse_whole
+
 _ALLOWED = re.compile(r"[\w\s$(){}<>*/%+-]*\Z", re.ASCII)
 _OPERAND = re.compile(r"\$?\{?\b(\w+)\}?", re.ASCII)
 _LARGEST = 2**63
@@ -56,10 +58,11 @@ def _decimal(found: re.Match[str], variables: Mapping[str, str]) -> str:
     """An operand in decimal; a zero in front means octal."""
     word = found[1]
     text = word if word[0].isdigit() else variables.get(word, "").strip()
-    if "_" in text:
-        raise ValueError
     is_octal = len(text) > 1 and text[0] == "0" and text.isdecimal()
-    return f"({int(text, 8 if is_octal else 0)})"
+    number = parse_whole(text, 8 if is_octal else 0)
+    if number is None:
+        raise ValueError
+    return f"({number})"
 
 
 def _value(tree: ast.expr) -> int:

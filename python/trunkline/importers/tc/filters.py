@@ -8,6 +8,7 @@ from dataclasses import replace
 from trunkline.importers.common import conditions
 from trunkline.importers.common.addresses import Addresses
 from trunkline.importers.common.fault import Note, Word, fault, refuse
+from trunkline.importers.common.quantities import whole_number
 from trunkline.importers.common.tree import Condition, Filter
 from trunkline.importers.tc.police import read_police
 from trunkline.importers.tc.reads import count, head, table, taken
@@ -260,16 +261,9 @@ def _pedit(at: Word, reader: Reader) -> int:
 
 
 def _number(word: Word) -> int:
-    try:
-        return int(word.text, 0)
-    except ValueError:
-        refuse(word, f"{word.text} is no number")
+    return whole_number(word, "number")
 
 
 def _mask(reader: Reader) -> int:
     """Hexadecimal, with or without 0x, as tc reads masks."""
-    word = reader.take("a mask")
-    try:
-        return int(word.text, 16)
-    except ValueError:
-        refuse(word, f"{word.text} is no mask", "hexadecimal: 0xff")
+    return whole_number(reader.take("a mask"), "mask", "hexadecimal: 0xff", base=16)

@@ -6,6 +6,7 @@ Source: iptables(8), iptables-extensions(8) (``MARK``, ``dscp``, ``tos``), ipcha
 from trunkline.importers.common import conditions
 from trunkline.importers.common.addresses import Addresses
 from trunkline.importers.common.fault import Note, Word, fault, refuse
+from trunkline.importers.common.quantities import whole_number
 from trunkline.importers.common.tree import Condition, Configuration
 from trunkline.importers.tc.words import Reader
 
@@ -102,10 +103,7 @@ def _condition(word: Word, reader: Reader, addresses: Addresses) -> Condition:
 
 def _mark(reader: Reader) -> int:
     word = reader.take("a mark")
-    try:
-        return int(word.text.partition("/")[0], 0)
-    except ValueError:
-        refuse(word, f"{word.text} is no mark", "a number")
+    return whole_number(word, "mark", "a number", part=word.text.partition("/")[0])
 
 
 def _one_of(reader: Reader, known: str) -> None:

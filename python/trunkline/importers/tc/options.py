@@ -6,6 +6,7 @@ iproute2's usage texts of gred and dsmark.
 
 from trunkline.importers.common.classify import whole
 from trunkline.importers.common.fault import Note, Word, refuse
+from trunkline.importers.common.quantities import whole_number
 from trunkline.importers.common.tree import Options, Qdisc, Virtual
 from trunkline.importers.tc import modern
 from trunkline.importers.tc.reads import Read, Table, count, table
@@ -31,10 +32,8 @@ _IGNORED = {
 
 def _hex(reader: Reader) -> int:
     word = reader.take("a class")
-    try:
-        return int(word.text.rpartition(":")[2], 16)
-    except ValueError:
-        refuse(word, f"{word.text} is no class", "its minor number, hexadecimal")
+    minor = word.text.rpartition(":")[2]
+    return whole_number(word, "class", "its minor number, hexadecimal", part=minor, base=16)
 
 
 def _weight(reader: Reader) -> int:
@@ -48,10 +47,8 @@ def _priomap(reader: Reader) -> list[int]:
 
 def _defmap(reader: Reader) -> int:
     word = reader.take("a map")
-    try:
-        return int(word.text.partition("/")[0], 16)
-    except ValueError:
-        refuse(word, f"{word.text} is no map", "16 bits, hexadecimal")
+    bits = word.text.partition("/")[0]
+    return whole_number(word, "map", "16 bits, hexadecimal", part=bits, base=16)
 
 
 _RANGES = {"DPs": count(1, 16), "vqs": count(1, 16), "DP": count(0, 15), "vq": count(0, 15)}

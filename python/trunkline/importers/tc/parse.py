@@ -11,6 +11,7 @@ from typing import Any
 from trunkline.importers.common.addresses import Addresses
 from trunkline.importers.common.fault import Absent, ImportFault, Note, Word, absent, refuse
 from trunkline.importers.common.foreign import refuse_discipline
+from trunkline.importers.common.quantities import whole_number
 from trunkline.importers.common.tree import Class, Configuration, Device, Filter, Qdisc
 from trunkline.importers.tc import firewall
 from trunkline.importers.tc.filters import read_filter
@@ -350,10 +351,8 @@ def _bands(made: Qdisc) -> None:
 def _major(reader: Reader) -> int:
     word = reader.take("a number")
     text = word.text.rstrip(":") if word.text.endswith(":") else word.text.partition(":")[0]
-    try:
-        return int(text, 16)
-    except ValueError:
-        refuse(word, f"{word.text} is no number of a discipline", "1:, ffff: (hexadecimal)")
+    known = "1:, ffff: (hexadecimal)"
+    return whole_number(word, "number of a discipline", known, part=text, base=16)
 
 
 def _id(pair: tuple[int, int]) -> str:

@@ -3,7 +3,14 @@
 from dataclasses import dataclass
 
 from trunkline.importers.common.fault import ImportFault, Word, refuse
-from trunkline.importers.common.quantities import TC_RATES, TC_SIZES, TC_TIMES, quantity
+from trunkline.importers.common.quantities import (
+    TC_RATES,
+    TC_SIZES,
+    TC_TIMES,
+    probability,
+    quantity,
+    whole_number,
+)
 
 
 @dataclass(slots=True)
@@ -58,35 +65,24 @@ class Reader:
     def number(self, low: int, high: int) -> int:
         """A whole number, decimal, 0x hexadecimal or 0 octal as strtoul reads it."""
         word = self.take("a number")
-        try:
-            text = word.text.lower()
-            octal = len(text) > 1 and text[0] == "0" and text.isdigit()
-            value = int(text, 8) if octal else int(text, 0)
-        except ValueError:
-            refuse(word, f"{word.text} is no whole number")
+        is_octal = len(word.text) > 1 and word.text[0] == "0" and word.text.isdigit()
+        value = whole_number(word, "whole number", base=8 if is_octal else 0)
         if not low <= value <= high:
             refuse(word, f"{word.text} is out of range", f"{low} to {high}")
         return value
 
     def probability(self) -> float:
         """A probability."""
-        word = self.take("a probability")
-        try:
-            value = float(word.text)
-        except ValueError:
-            refuse(word, f"{word.text} is no probability", "0 to 1")
-        if not 0 < value <= 1:
-            refuse(word, f"{word.text} is no probability", "above 0, up to 1")
-        return value
+        return probability(self.take("a probability"))
 
     def ids(self) -> tuple[int, int]:
         """Major and minor number, hexadecimal: ``1:10``, ``1:``, ``:10``."""
         word = self.take("an identifier")
         major, colon, minor = word.text.partition(":")
-        try:
-            value = (int(major or "0", 16), int(minor or "0", 16))
-        except ValueError:
-            refuse(word, f"{word.text} is no identifier", "MAJOR:MINOR, both hexadecimal")
-        if not colon or max(value) > 0xFFFF:
-            refuse(word, f"{word.text} is no identifier", "MAJOR:MINOR, both hexadecimal")
-        return value
+        what, known = "identifier", "MAJOR:MINOR, both hexadecimal"
+        one, other = (
+            whole_number(word, what, known, part=part or "0", base=16) for part in (major, minor)
+        )
+        if not colon or max(one, other) > 0xFFFF:
+            refuse(word, f"{word.text} is no {what}", known)
+        return one, other

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from trunkline.importers.common import conditions
 from trunkline.importers.common.addresses import Addresses
 from trunkline.importers.common.fault import Word, fault, refuse
+from trunkline.importers.common.quantities import whole_number
 from trunkline.importers.common.tree import ALL_DSCPS, Condition, Police
 from trunkline.importers.tcng.words import Cursor
 
@@ -217,8 +218,4 @@ def _joined(at: Word, left: Term, right: Term) -> list[Term]:
 def _number(word: Word, names: Mapping[str, int]) -> int:
     if word.text in names:
         return names[word.text]
-    try:
-        return int(word.text, 0)
-    except ValueError:
-        known = ", ".join(names)
-        refuse(word, f"{word.text} is no number", known)
+    return whole_number(word, "number", ", ".join(names))

@@ -10,7 +10,14 @@ from dataclasses import replace
 
 from trunkline.importers.common.classify import whole
 from trunkline.importers.common.fault import Note, Word, refuse
-from trunkline.importers.common.quantities import TCNG_RATES, TCNG_SIZES, TCNG_TIMES, quantity
+from trunkline.importers.common.quantities import (
+    TCNG_RATES,
+    TCNG_SIZES,
+    TCNG_TIMES,
+    probability,
+    quantity,
+    whole_number,
+)
 from trunkline.importers.common.tree import Options, Police, Qdisc
 from trunkline.importers.tc.police import DEFAULT_PEAK_BURST
 
@@ -38,10 +45,7 @@ def _time(word: Word) -> int:
 
 
 def _number(word: Word) -> int:
-    try:
-        return int(word.text, 0)
-    except ValueError:
-        refuse(word, f"{word.text} is no whole number")
+    return whole_number(word, "whole number")
 
 
 def _packets(word: Word) -> int:
@@ -52,16 +56,6 @@ def _packets(word: Word) -> int:
 
 def _flag(word: Word) -> bool:
     return True
-
-
-def _probability(word: Word) -> float:
-    try:
-        value = float(word.text)
-    except ValueError:
-        refuse(word, f"{word.text} is no probability", "above 0, up to 1")
-    if not 0 < value <= 1:
-        refuse(word, f"{word.text} is no probability", "above 0, up to 1")
-    return value
 
 
 Read = Callable[[Word], Value]
@@ -77,7 +71,7 @@ _USUAL = {
     **_all("weight ewma prio r2q default bands indices default_index mask value", _number),
     **_all("maxburst minburst", _packets),
     "latency": _time,
-    "probability": _probability,
+    "probability": probability,
 }
 """How a parameter is read wherever nothing else is said; all others are switches."""
 

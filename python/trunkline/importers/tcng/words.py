@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from trunkline.importers.common.fault import ImportFault, Word, refuse
+from trunkline.importers.common.quantities import whole_number
 
 Parameters = dict[str, list[Word]]
 """Values of ``(rate 2.8Mbps, bounded)`` by name; a name alone has itself for a value."""
@@ -51,10 +52,7 @@ class Cursor:
     def number(self, low: int, high: int) -> int:
         """A whole number."""
         word = self.take()
-        try:
-            value = int(word.text, 0)
-        except ValueError:
-            refuse(word, f"{word.text} is no whole number")
+        value = whole_number(word, "whole number")
         if not low <= value <= high:
             refuse(word, f"{word.text} is out of range", f"{low} to {high}")
         return value

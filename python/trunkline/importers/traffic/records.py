@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from trunkline.scenario import units
@@ -51,23 +51,26 @@ def demands(content: str, *, over: str, nodes: Mapping[str, str] | None = None) 
         span = units.parse_time(over, lowest=1)
     except UnitError as error:
         raise RecordError(f"--over: {error}") from None
-    rows = csv.reader(content.splitlines())
-    header = [each.strip().lower() for each in next(rows, [])]
+    rows = _rows(content)
+    _, first = next(rows, (1, []))
+    header = [each.strip().lower() for each in first]
     place = {ours: _column(header, names) for ours, names in _NAMES.items()}
     for ours in ("from", "to", "bytes"):
         if place[ours] is None:
             raise RecordError(f"line 1: no column for {ours}: one of {', '.join(_NAMES[ours])}")
     sums: dict[tuple[str, ...], int] = {}
     left_out = 0
-    for row in rows:
+    for line, row in rows:
         if not row:
             continue
         try:
             ends = [row[place[key] or 0].strip() for key in ("from", "to")]
-            size = int(row[place["bytes"] or 0])
+            size = units.parse_whole(row[place["bytes"] or 0].strip())
             more = [row[place["class"]].strip()] if place["class"] is not None else []
-        except (IndexError, ValueError):
-            raise RecordError(f"line {rows.line_num}: bytes is a whole number") from None
+        except IndexError:
+            size = None
+        if size is None:
+            raise RecordError(f"line {line}: bytes is a whole number")
         found = [nodes.get(each) if nodes is not None else each for each in ends]
         if None in found or found[0] == found[1] or size <= 0:
             left_out += 1
@@ -87,6 +90,16 @@ def demands(content: str, *, over: str, nodes: Mapping[str, str] | None = None) 
             raise RecordError(message)
         write([*key[:2], f"{rate} bit/s", *key[2:]])
     return table.getvalue(), left_out
+
+
+def _rows(content: str) -> Iterator[tuple[int, list[str]]]:
+    """Line and fields of each row."""
+    rows = csv.reader(content.splitlines())
+    try:
+        for row in rows:
+            yield rows.line_num, row
+    except csv.Error as error:
+        raise RecordError(f"line {rows.line_num}: not CSV: {error}") from None
 
 
 def _column(header: list[str], names: tuple[str, ...]) -> int | None:

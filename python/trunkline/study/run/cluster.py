@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trunkline.engine.sim import Decoder, Job, binary, stream, version
+from trunkline.scenario.units import parse_whole
 from trunkline.study.errors import Refused, Unable
 from trunkline.study.run.journal import Record
 from trunkline.study.run.plan import Point, Task
@@ -122,12 +123,13 @@ def _client(how: How) -> Iterator[Client]:
     }
     with dask.config.set(settings):
         if kind == "local":
-            if not count.isdigit() or not 1 <= int(count) <= 1024:
+            workers = parse_whole(count)
+            if workers is None or not 1 <= workers <= 1024:
                 raise Refused(f"cluster {how.cluster!r} is not like local:2")
             others = multiprocessing.active_children()
             with _deaf():
                 cluster = LocalCluster(
-                    n_workers=int(count),
+                    n_workers=workers,
                     threads_per_worker=1,
                     host="127.0.0.1",
                     # Its pages, which cannot be left out: to this machine alone, any port.
