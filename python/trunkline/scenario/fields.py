@@ -19,7 +19,7 @@ from trunkline.scenario.units import PACKETS, RATE, TIME, Dimension, UnitError
 Item = TypeVar("Item")
 _Info = core_schema.ValidationInfo
 
-_MAX_NAME = 64
+MAX_NAME_CHARACTERS = 64
 _NAME = re.compile(r"\w[\w.+-]*\Z")
 
 
@@ -298,8 +298,8 @@ Switch = Annotated[
 def _name(value: Any) -> str:
     if not isinstance(value, str):
         value = str(value)
-    if not 1 <= len(value) <= _MAX_NAME:
-        raise invalid("name", f"a name has 1 to {_MAX_NAME} characters", given=value)
+    if not 1 <= len(value) <= MAX_NAME_CHARACTERS:
+        raise invalid("name", f"a name has 1 to {MAX_NAME_CHARACTERS} characters", given=value)
     if not _NAME.match(value):
         raise invalid(
             "name",

@@ -64,14 +64,14 @@ def save(
     named = set(tables_of(prove(content, target, tables)))
     files = {target.parent / name: table for name, table in tables.items() if name in named}
     files[target] = content.encode()
-    new = {place: its for place, its in files.items() if not _holds(place, its)}
+    new = {place: bytes_ for place, bytes_ in files.items() if not _has_content(place, bytes_)}
     taken = [place for place in new if place.exists()]
     if taken and not overwrite:
         raise FileExistsError(f"{taken[0]} exists; choose another place or ask to overwrite it")
-    for place, its in new.items():
+    for place, bytes_ in new.items():
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(its)
+        place.write_bytes(bytes_)
 
 
-def _holds(place: Path, content: bytes) -> bool:
+def _has_content(place: Path, content: bytes) -> bool:
     return place.is_file() and place.read_bytes() == content

@@ -62,6 +62,23 @@ def test_what_the_planner_writes_loads(file: Path, way: str) -> None:
         assert not refused(text, file, scenario)
 
 
+def test_paths_of_a_matrix_between_long_names_have_names_of_the_language() -> None:
+    long = "L" * 62
+    text = f"""
+trunkline: 1
+nodes: [{long}1, {long}2, {long}3]
+defaults: {{link: {{rate: 10 Mbit/s}}}}
+links: {{a: {{between: [{long}1, {long}2]}}, b: {{between: [{long}2, {long}3]}}}}
+demands: {{m: {{lognormal: {{total: 6 Mbit/s}}}}}}
+trunks: {{mesh: {{demands: all, path: auto}}}}
+run: {{duration: 1 s}}
+"""
+    written = protected(load(text), "facility-bypass")
+    names = prove(written, "again", {}).paths
+    assert len(names) == 6
+    assert all(len(name) <= 64 for name in names)
+
+
 def test_a_trunk_may_name_a_way_back_that_is_not_placed() -> None:
     text = """
 trunkline: 1

@@ -13,6 +13,7 @@ import pytest
 from trunkline.scenario import ScenarioError
 from trunkline.study import Reproduction, Study, Subject, find, reproduce
 from trunkline.study.language.draws import drawn
+from trunkline.study.language.loading import scenario_of
 from trunkline.study.outcome.record import overviews
 from trunkline.study.run import runner
 
@@ -184,6 +185,27 @@ def test_claims_hold_with_their_unit(done: Reproduction) -> None:
     assert [claim.held for claim in done.claims] == [True]
     said = "[kbit/s]; published: 500 against 250 [kbit/s]"
     assert done.claims[0].detail.endswith(said)
+
+
+def test_a_script_of_tc_configures_a_scenario_that_names_tables(tmp_path: Path) -> None:
+    (tmp_path / "sizes.csv").write_text("size,share\n1 kB,0 %\n2 kB,100 %\n")
+    (tmp_path / "one.tc").write_text("tc qdisc add dev eth0 root pfifo limit 7\n")
+    (tmp_path / "s.yaml").write_text(
+        "trunkline: 1\nnodes: [a, b]\nlinks: {a-b: {rate: 1 Mbit/s, port: p}}\n"
+        "ports: {p: {queue: {limit: 90 packets}}}\n"
+        "flows: {f: {agent: tcp, from: a, to: b, transfers: "
+        "{every: 1 s, size: {cdf: sizes.csv}}}}\nrun: {duration: 2 s}\n"
+    )
+    (tmp_path / "study.yaml").write_text(
+        "study: 1\nname: s\ntitle: S\ncases: {c: {title: c, scenario: s.yaml}}\n"
+        "variants: [{name: tc, tc: {script: one.tc, ports: {p: eth0}}}]\n"
+        "columns: {sent: {where: {flow: f}, measure: packets_sent, unit: packets}}\n"
+    )
+    study = find(str(tmp_path))
+    (variant,) = (table for table in study.tables() if table.variant is not None)
+    port = scenario_of(study, variant, {}).ports["p"]
+    assert port.queue is not None
+    assert port.queue.limit.packets == 7
 
 
 def changed(folder: Path, old: str, new: str) -> Callable[[], Study]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from trunkline import te
 from trunkline.scenario.diagnostic import Path as Place
+from trunkline.scenario.fields import MAX_NAME_CHARACTERS
 from trunkline.scenario.path import AUTO, Path
 from trunkline.scenario.problems import Problems, plural
 from trunkline.scenario.recovery import LOCAL, Protection
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
 ONLY_AUTO = ("protect", "bandwidth", "constraints")
 """Keys that have a meaning with `backup: auto` alone."""
-LONGEST = 64
-"""Characters of a name."""
 
 
 def is_auto(scenario: Resolved, protection: Protection) -> bool:
@@ -130,8 +129,8 @@ def _name(scenario: Resolved, graph: "Topology", its: Protection, backup: Backup
     else:
         about = backup.paths[0]
     stem = f"{backup.protection}.{about}"
-    if len(stem) > LONGEST - 6:
-        stem = f"{backup.protection[: LONGEST - 16]}.{len(scenario.paths)}"
+    if len(stem) > MAX_NAME_CHARACTERS - 6:
+        stem = f"{backup.protection[: MAX_NAME_CHARACTERS - 16]}.{len(scenario.paths)}"
     name, number = stem, 1
     while name in scenario.paths or name in scenario.protections:
         number += 1

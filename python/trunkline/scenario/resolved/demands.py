@@ -8,6 +8,7 @@ from trunkline.scenario.beside import BesideError
 from trunkline.scenario.demands import Demand, Gravity
 from trunkline.scenario.diagnostic import Path
 from trunkline.scenario.dscp import DSCP_NAMES
+from trunkline.scenario.fields import MAX_NAME_CHARACTERS
 from trunkline.scenario.matrix import Row
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved.replicas import FLOW_MEMORY, MEMORY, TooLarge
@@ -82,6 +83,9 @@ def _free(scenario: Resolved, row: Row, demand: Demand) -> str:
     name = f"{row.source}-{row.target}"
     if row.class_ and row.class_ != demand.class_:
         name += f".{row.class_}"
+    if len(name) > MAX_NAME_CHARACTERS:
+        # Room for a number: a path or a trunk may be called so.
+        name = name[: MAX_NAME_CHARACTERS - 6]
     number, free = 1, name
     while free in scenario.demands:
         number += 1
