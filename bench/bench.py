@@ -17,42 +17,42 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-import counts
+import instruction_counts
 import ns2
 import ns3
-import ours
 import scaling
 import threads
-from child import spend
+import trunkline_engine
+from child_usage import measure_command
 from workloads import WORKLOADS, Workload
 
-TOLERANCE = 0.02
+MAX_WORK_DIFFERENCE = 0.02
 
 
 @dataclass(frozen=True)
-class Contender:
+class ContenderCommands:
     """An engine with a workload in its own form.
 
     Parameters
     ----------
     engine : str
         Its name.
-    timed, idle, counting : list of str
+    timed_command, idle_command, counting_command : list of str
         Commands: the whole run, a run of (nearly) no simulated time, a run that counts.
     parse : callable
-        From the output of ``counting`` to what was counted.
+        From the output of ``counting_command`` to what was counted.
     """
 
     engine: str
-    timed: list[str]
-    idle: list[str]
-    counting: list[str]
+    timed_command: list[str]
+    idle_command: list[str]
+    counting_command: list[str]
     parse: Callable[[str], dict[str, float]]
 
 
-def our_contender(
+def prepare_trunkline(
     workload: Workload, seconds: float, engine: str, folder: Path, variant: str = "new-reno"
-) -> Contender:
+) -> ContenderCommands:
     """Our engine with a workload, its files written.
 
     Parameters
@@ -70,75 +70,83 @@ def our_contender(
 
     Returns
     -------
-    Contender
+    ContenderCommands
     """
     full, idle = folder / f"{workload.name}.json", folder / f"{workload.name}-idle.json"
-    network = ours.compiled(workload, workload.seconds)
-    network = ours.lasting(ours.speaking(network, variant), round(seconds * 1e9))
+    network = trunkline_engine.compile_workload(workload, workload.seconds)
+    network = trunkline_engine.set_duration(
+        trunkline_engine.set_tcp_variant(network, variant), round(seconds * 1e9)
+    )
     full.write_text(network, "utf-8")
-    idle.write_text(ours.lasting(network, 1), "utf-8")
+    idle.write_text(trunkline_engine.set_duration(network, 1), "utf-8")
     run = [engine, str(full)]
-    return Contender(
+    return ContenderCommands(
         "trunkline",
         run,
         [engine, str(idle)],
         run,
-        lambda printed: ours.parse(printed, network, workload),
+        lambda printed: trunkline_engine.parse_counts(printed, network, workload),
     )
 
 
-def ns2_contender(workload: Workload, seconds: float, folder: Path) -> Contender:
+def prepare_ns2(workload: Workload, seconds: float, folder: Path) -> ContenderCommands:
     """ns-2 with a workload, its script written.
 
     Parameters
     ----------
     workload, seconds, folder
-        As in `our_contender`.
+        As in `prepare_trunkline`.
 
     Returns
     -------
-    Contender
+    ContenderCommands
     """
     driver = folder / f"{workload.name}.tcl"
-    driver.write_text(ns2.script(workload), "utf-8")
-    call = [ns2.PROGRAM, str(driver)]
-    return Contender(
+    driver.write_text(ns2.write_driver(workload), "utf-8")
+    call = [ns2.NS2_PROGRAM, str(driver)]
+    return ContenderCommands(
         "ns-2",
         [*call, repr(seconds), "time"],
         [*call, "0.000000001", "time"],
         [*call, repr(seconds), "count"],
-        ns2.parse,
+        ns2.parse_counts,
     )
 
 
-def ns3_contender(workload: Workload, seconds: float, folder: Path, programs: Path) -> Contender:
+def prepare_ns3(
+    workload: Workload, seconds: float, folder: Path, programs: Path
+) -> ContenderCommands:
     """ns-3 with a workload, its driver compiled.
 
     Parameters
     ----------
     workload, seconds, folder
-        As in `our_contender`.
+        As in `prepare_trunkline`.
     programs : Path
         Where the compiled driver is kept.
 
     Returns
     -------
-    Contender
+    ContenderCommands
     """
     file = folder / f"{workload.name}.ns3"
-    file.write_text(ns3.statements(workload), "utf-8")
-    call = [str(ns3.build(programs)), str(file)]
-    return Contender(
+    file.write_text(ns3.format_workload(workload), "utf-8")
+    call = [str(ns3.build_driver(programs)), str(file)]
+    return ContenderCommands(
         "ns-3",
         [*call, repr(seconds), "time"],
         [*call, "0.000000001", "time"],
         [*call, repr(seconds), "count"],
-        ns2.parse,
+        ns2.parse_counts,
     )
 
 
-def compare(
-    workload: Workload, seconds: float, rounds: int, found: list[Contender], tolerance: float
+def compare_engines(
+    workload: Workload,
+    seconds: float,
+    rounds: int,
+    contenders: list[ContenderCommands],
+    tolerance: float,
 ) -> list[dict[str, object]]:
     """Check that the engines do the same work, then time them in rotation.
 
@@ -150,7 +158,7 @@ def compare(
         Simulated time [s].
     rounds : int
         Timed runs of each engine.
-    found : list of Contender
+    contenders : list of ContenderCommands
         Ours first.
     tolerance : float
         How far packet-hops and the use of the bottleneck may lie apart.
@@ -161,35 +169,39 @@ def compare(
         One an engine.
     """
     counted = []
-    for contender in found:
-        done = subprocess.run(contender.counting, capture_output=True, text=True, check=True)
+    for contender in contenders:
+        done = subprocess.run(
+            contender.counting_command, capture_output=True, text=True, check=True
+        )
         counted.append(contender.parse(done.stdout))
-    spent: list[list[float]] = [[] for _ in found]
-    idle: list[list[float]] = [[] for _ in found]
+    spent: list[list[float]] = [[] for _ in contenders]
+    idle: list[list[float]] = [[] for _ in contenders]
     for _ in range(rounds):
-        for place, contender in enumerate(found):
-            spent[place].append(spend(contender.timed).cpu_s)
-            idle[place].append(spend(contender.idle).cpu_s)
+        for place, contender in enumerate(contenders):
+            spent[place].append(measure_command(contender.timed_command).cpu_s)
+            idle[place].append(measure_command(contender.idle_command).cpu_s)
     # The clock of the kernel has ticks; a run shorter than one has no rate.
     runs = [
-        [max(whole - median(before), 1e-6) for whole in times]
-        for times, before in zip(spent, idle, strict=True)
+        [max(cpu_s - median(idle_times), 1e-6) for cpu_s in times]
+        for times, idle_times in zip(spent, idle, strict=True)
     ]
-    uses = [8 * c["bottleneck_bytes"] / seconds / workload.bottleneck_bit_s for c in counted]
+    bottleneck_uses = [
+        8 * counts_["bottleneck_bytes"] / seconds / workload.bottleneck_bit_s for counts_ in counted
+    ]
     rows: list[dict[str, object]] = []
-    for place, contender in enumerate(found):
+    for place, contender in enumerate(contenders):
         hops = counted[place]["packet_hops"]
         same = all(
             abs(hops / other["packet_hops"] - 1) <= tolerance
-            and abs(uses[place] - use) <= tolerance
-            for other, use in zip(counted, uses, strict=True)
+            and abs(bottleneck_uses[place] - use) <= tolerance
+            for other, use in zip(counted, bottleneck_uses, strict=True)
         )
         set_up = median(idle[place])
         cpu = median(runs[place])
         # Of paired runs: what else the machine did then slowed both.
         ratio = median(
-            theirs / hops * counted[0]["packet_hops"] / mine
-            for mine, theirs in zip(runs[0], runs[place], strict=True)
+            their_time / hops * counted[0]["packet_hops"] / our_time
+            for our_time, their_time in zip(runs[0], runs[place], strict=True)
         )
         rows.append(
             {
@@ -198,12 +210,12 @@ def compare(
                 "packet_hops": int(hops),
                 "cpu_s": round(cpu, 6),
                 "hops_per_cpu_s": round(hops / cpu),
-                "same_work": same if len(found) > 1 else None,
+                "same_work": same if len(contenders) > 1 else None,
                 "trunkline_ratio": round(ratio, 3) if same else None,
                 "set_up_cpu_s": round(set_up, 6),
                 "simulated_s": seconds,
                 "rounds": rounds,
-                "bottleneck_use": round(uses[place], 4),
+                "bottleneck_use": round(bottleneck_uses[place], 4),
                 "drops": int(counted[place]["drops"]),
                 "bottleneck_drops": int(counted[place]["bottleneck_drops"]),
                 "tcp_goodput_bit_s": round(8 * counted[place]["tcp_bytes"] / seconds),
@@ -213,7 +225,7 @@ def compare(
     return rows
 
 
-def show(workload: Workload, rows: list[dict[str, object]]) -> None:
+def print_rows(workload: Workload, rows: list[dict[str, object]]) -> None:
     """Print the engines of a workload below each other.
 
     Parameters
@@ -221,7 +233,7 @@ def show(workload: Workload, rows: list[dict[str, object]]) -> None:
     workload : Workload
         What was simulated.
     rows : list of dict
-        What `compare` found.
+        What `compare_engines` found.
     """
     print(f"{workload.name}: {workload.about}")
     print(
@@ -231,18 +243,18 @@ def show(workload: Workload, rows: list[dict[str, object]]) -> None:
     for row in rows:
         speed = float(str(row["hops_per_cpu_s"])) / 1e6
         ratio = row["trunkline_ratio"]
-        faster = "" if row["engine"] == "trunkline" else f"{ratio} times as fast"
+        ratio_text = "" if row["engine"] == "trunkline" else f"{ratio} times as fast"
         if row["same_work"] is False:
-            faster = "NOT the same work"
+            ratio_text = "NOT the same work"
         print(
             f"  {row['engine']:<10}{row['simulated_s']:>8} s{row['packet_hops']:>12}"
             f"{row['bottleneck_use']:>7.3f}{row['drops']:>9}{row['cpu_s']:>7.3f} s"
-            f"{speed:9.2f}{row['set_up_cpu_s']:>7.3f} s  {faster}"
+            f"{speed:9.2f}{row['set_up_cpu_s']:>7.3f} s  {ratio_text}"
         )
     sys.stdout.flush()
 
 
-def race(options: argparse.Namespace) -> bool:
+def run_comparisons(options: argparse.Namespace) -> bool:
     """Compare on each workload with each engine that is on this machine.
 
     Parameters
@@ -255,39 +267,43 @@ def race(options: argparse.Namespace) -> bool:
     bool
         Whether all work was the same.
     """
-    absent = ns3.missing()
-    notes = [f"not compared with ns-3: {absent}"] if absent else []
-    if not ns2.found():
+    ns3_missing = ns3.describe_missing()
+    notes = [f"not compared with ns-3: {ns3_missing}"] if ns3_missing else []
+    if not ns2.is_installed():
         notes.append("not compared with ns-2: it is not here (apt-get install ns2)")
     notes.append("not compared with htsim: no package registry has it")
-    same = True
+    all_same_work = True
     for name in options.workloads or WORKLOADS:
         workload = WORKLOADS[name]()
         with tempfile.TemporaryDirectory(prefix="trunkline-bench-") as scratch:
             folder = Path(scratch)
             seconds = options.seconds or workload.seconds
-            found = [our_contender(workload, seconds, options.engine, folder)]
-            if ns2.found():
-                found.append(ns2_contender(workload, seconds, folder))
-            rows = compare(workload, seconds, options.rounds, found, TOLERANCE)
-            if not absent and name in ns3.SECONDS:
-                seconds = min(seconds, ns3.SECONDS[name])
+            contenders = [prepare_trunkline(workload, seconds, options.engine, folder)]
+            if ns2.is_installed():
+                contenders.append(prepare_ns2(workload, seconds, folder))
+            rows = compare_engines(
+                workload, seconds, options.rounds, contenders, MAX_WORK_DIFFERENCE
+            )
+            if not ns3_missing and name in ns3.MAX_SIMULATED_S:
+                seconds = min(seconds, ns3.MAX_SIMULATED_S[name])
                 programs = Path(options.engine).parent
-                found = [
-                    our_contender(workload, seconds, options.engine, folder, ns3.VARIANT),
-                    ns3_contender(workload, seconds, folder, programs),
+                contenders = [
+                    prepare_trunkline(workload, seconds, options.engine, folder, ns3.TCP_VARIANT),
+                    prepare_ns3(workload, seconds, folder, programs),
                 ]
-                rounds = min(options.rounds, ns3.ROUNDS)
-                rows += compare(workload, seconds, rounds, found, ns3.TOLERANCE)
-        same = same and all(row["same_work"] is not False for row in rows)
+                rounds = min(options.rounds, ns3.MAX_ROUNDS)
+                rows += compare_engines(
+                    workload, seconds, rounds, contenders, ns3.MAX_WORK_DIFFERENCE
+                )
+        all_same_work = all_same_work and all(row["same_work"] is not False for row in rows)
         if options.json:
             for row in rows:
                 print(json.dumps(row), flush=True)
         else:
-            show(workload, rows)
+            print_rows(workload, rows)
     if not options.json:
         print("\n".join(notes))
-    return same
+    return all_same_work
 
 
 def main() -> int:
@@ -322,13 +338,17 @@ def main() -> int:
         parser.error("--rounds is 1 or more, --seconds above 0 and at most 1e6")
     if options.counts:
         names = options.workloads or list(WORKLOADS)
-        return 0 if counts.check(options.engine, names, update=options.update) else 3
+        return (
+            0
+            if instruction_counts.check_counts(options.engine, names, update=options.update)
+            else 3
+        )
     if options.scaling:
         scaling.report(options.engine, as_json=options.json)
         return 0
     if options.threads:
         return 0 if threads.report(options.engine, as_json=options.json) else 3
-    return 0 if race(options) else 3
+    return 0 if run_comparisons(options) else 3
 
 
 if __name__ == "__main__":

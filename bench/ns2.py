@@ -9,22 +9,22 @@ from __future__ import annotations
 
 import shutil
 
-from workloads import Link, Workload, next_hops
+from workloads import Workload, WorkloadLink, compute_next_hops
 
-PROGRAM = "ns"
+NS2_PROGRAM = "ns"
 
 
-def found() -> bool:
+def is_installed() -> bool:
     """Whether ns-2 is on this machine.
 
     Returns
     -------
     bool
     """
-    return shutil.which(PROGRAM) is not None
+    return shutil.which(NS2_PROGRAM) is not None
 
 
-def seconds(span_ns: int) -> str:
+def format_seconds(span_ns: int) -> str:
     """Nanoseconds as Tcl seconds, exact.
 
     Parameters
@@ -39,7 +39,7 @@ def seconds(span_ns: int) -> str:
     return f"{span_ns // 10**9}.{span_ns % 10**9:09d}"
 
 
-def script(workload: Workload) -> str:
+def write_driver(workload: Workload) -> str:
     """The driver: ``ns FILE SECONDS time|count``.
 
     With ``count`` a monitor on every link counts packet-hops and drops; with ``time`` nothing is
@@ -101,28 +101,28 @@ def script(workload: Workload) -> str:
         "set tcps {}; set udps {}; set monitors {}",
     ]
     lines += [f"set node({name}) [$ns node]" for name in workload.nodes]
-    compared: list[int] = []
+    compared_links: list[int] = []
     count = 0
     for link in workload.links:
         for a, b, red in ((link.a, link.b, link.red), (link.b, link.a, None)):
             if workload.bottleneck in {None, (a, b)}:
-                compared.append(count)
+                compared_links.append(count)
             count += 1
-            lines += red_lines(link) if red else []
+            lines += format_red_lines(link) if red else []
             kind, limit = ("RED", link.red_limit_packets) if red else ("DropTail", 1)
             limit += 0 if red else link.limit_packets
-            delay = seconds(link.delay_ns)
+            delay = format_seconds(link.delay_ns)
             ends = f"$node({a}) $node({b})"
             lines.append(f"oneway {ends} {link.rate_bit_s}.0 {delay} {kind} {limit}")
-    for (node, destination), hop in next_hops(workload).items():
-        way = f"[[$ns link $node({node}) $node({hop})] head]"
-        lines.append(f"$node({node}) add-route [$node({destination}) id] {way}")
+    for (node, destination), hop in compute_next_hops(workload).items():
+        link_head = f"[[$ns link $node({node}) $node({hop})] head]"
+        lines.append(f"$node({node}) add-route [$node({destination}) id] {link_head}")
     for cbr in workload.cbr:
         ends = f"$node({cbr.source}) $node({cbr.destination})"
         lines.append(f"constant {ends} {cbr.packet_bytes} {cbr.rate_bit_s}.0")
     for tcp in workload.tcp:
         ends = f"$node({tcp.source}) $node({tcp.destination})"
-        start = seconds(tcp.start_ns)
+        start = format_seconds(tcp.start_ns)
         lines.append(f"transfer {ends} {tcp.mss_bytes} {start} {tcp.window_packets}")
     lines += [
         "proc finish {} {",
@@ -140,7 +140,7 @@ def script(workload: Workload) -> str:
         "            set drops [expr {$drops + [$m set pdrops_]}]",
         "        }",
         "        set bytes 0.0; set lost 0.0",
-        f"        foreach place {{{' '.join(map(str, compared))}}} {{",
+        f"        foreach place {{{' '.join(map(str, compared_links))}}} {{",
         "            set m [lindex $monitors $place]",
         "            set bytes [expr {$bytes + [$m set bdepartures_]}]",
         "            set lost [expr {$lost + [$m set pdrops_]}]",
@@ -158,12 +158,12 @@ def script(workload: Workload) -> str:
     return "\n".join(lines) + "\n"
 
 
-def red_lines(link: Link) -> list[str]:
+def format_red_lines(link: WorkloadLink) -> list[str]:
     """Settings of the next RED queue that is made.
 
     Parameters
     ----------
-    link : Link
+    link : WorkloadLink
         The link it serves.
 
     Returns
@@ -186,7 +186,7 @@ def red_lines(link: Link) -> list[str]:
     return [f"Queue/RED set {key} {value}" for key, value in values.items()]
 
 
-def parse(printed: str) -> dict[str, float]:
+def parse_counts(printed: str) -> dict[str, float]:
     """What the script counted.
 
     Parameters

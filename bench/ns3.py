@@ -12,18 +12,18 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from workloads import Workload, next_hops
+from workloads import Workload, compute_next_hops
 
-DRIVER = Path(__file__).with_name("ns3") / "driver.cc"
-MODULES = ("core", "network", "internet", "point-to-point", "applications", "traffic-control")
-TOLERANCE = 0.1
-VARIANT = "sack"
+DRIVER_SOURCE = Path(__file__).with_name("ns3") / "driver.cc"
+NS3_MODULES = ("core", "network", "internet", "point-to-point", "applications", "traffic-control")
+MAX_WORK_DIFFERENCE = 0.1
+TCP_VARIANT = "sack"
 # ns-3 needs minutes for what the others do in seconds.
-ROUNDS = 3
-SECONDS = {"W1": 60.0, "W2": 30.0, "W3": 0.1}
+MAX_ROUNDS = 3
+MAX_SIMULATED_S = {"W1": 60.0, "W2": 30.0, "W3": 0.1}
 
 
-def missing() -> str:
+def describe_missing() -> str:
     """Say what ns-3 needs and this machine lacks.
 
     Returns
@@ -34,12 +34,12 @@ def missing() -> str:
     compiler, config = shutil.which("g++"), shutil.which("pkg-config")
     if compiler is None or config is None:
         return "no g++ or no pkg-config (apt-get install g++ pkg-config)"
-    if subprocess.call([config, "--exists", *(f"ns3-{name}" for name in MODULES)]):
+    if subprocess.call([config, "--exists", *(f"ns3-{name}" for name in NS3_MODULES)]):
         return "no ns-3 (apt-get install libns3-dev)"
     return ""
 
 
-def build(folder: Path) -> Path:
+def build_driver(folder: Path) -> Path:
     """Compile the driver, unless it is there.
 
     Parameters
@@ -53,19 +53,19 @@ def build(folder: Path) -> Path:
         The program.
     """
     # What pkg-config says for Debian's packages names libraries that they do not need.
-    libraries = [f"-lns3-{name}" for name in MODULES]
-    mark = hashlib.sha256(DRIVER.read_bytes()).hexdigest()[:16]
+    libraries = [f"-lns3-{name}" for name in NS3_MODULES]
+    mark = hashlib.sha256(DRIVER_SOURCE.read_bytes()).hexdigest()[:16]
     program = folder / f"ns3-driver-{mark}"
     if not program.exists():
         folder.mkdir(parents=True, exist_ok=True)
         partial = program.with_suffix(".partial")
-        compile_it = ["g++", "-std=c++17", "-O3", "-o", str(partial), str(DRIVER)]
+        compile_it = ["g++", "-std=c++17", "-O3", "-o", str(partial), str(DRIVER_SOURCE)]
         subprocess.run([*compile_it, *libraries], check=True)
         partial.rename(program)
     return program
 
 
-def statements(workload: Workload) -> str:
+def format_workload(workload: Workload) -> str:
     """The workload in the words of the driver.
 
     Parameters
@@ -90,7 +90,7 @@ def statements(workload: Workload) -> str:
                 )
             if workload.bottleneck in {None, (a, b)}:
                 lines.append("compare")
-    for (node, destination), hop in next_hops(workload).items():
+    for (node, destination), hop in compute_next_hops(workload).items():
         lines.append(f"route {number[node]} {number[destination]} {number[hop]}")
     for cbr in workload.cbr:
         ends = f"{number[cbr.source]} {number[cbr.destination]}"

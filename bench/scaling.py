@@ -16,28 +16,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import counts
-import ours
-from child import spend
-from ring import probed, ring
-from workloads import MBIT, WORKLOADS
+import instruction_counts
+import trunkline_engine
+from child_usage import measure_command
+from ring_networks import add_probes, make_ring
+from workloads import MBIT_BIT_S, WORKLOADS
 
-ROUNDS = 3
-PICTURE = Path(__file__).parent.parent / "docs" / "reference" / "performance.svg"
-HOPS = 2_000_000
+TIMED_ROUNDS = 3
+PICTURE_FILE = Path(__file__).parent.parent / "docs" / "reference" / "performance.svg"
+SIMULATED_HOPS = 2_000_000
 """About how many packet-hops a point of a curve simulates."""
-LINKS = (10, 100, 1_000, 10_000)
-FLOWS = (10, 100, 1_000, 10_000, 100_000)
-RING = 50
+LINK_COUNTS = (10, 100, 1_000, 10_000)
+FLOW_COUNTS = (10, 100, 1_000, 10_000, 100_000)
+RING_ROUTERS = 50
 """Routers of the ring whose flows grow in number."""
-COUNTED = 300_000
+COUNTED_HOPS = 300_000
 """About how many packet-hops are counted by callgrind."""
-STEP_NS = 10_000_000
+PROBE_STEP_NS = 10_000_000
 """Step of recorded series [ns]."""
 
 
 @dataclass(frozen=True)
-class Cost:
+class RunCost:
     """What a run took.
 
     Parameters
@@ -69,7 +69,7 @@ class Cost:
         return self.cpu_s / self.hops * 1e9
 
 
-def cost(engine: str, network: str) -> Cost:
+def measure_cost(engine: str, network: str) -> RunCost:
     """Measure a network.
 
     Parameters
@@ -81,27 +81,27 @@ def cost(engine: str, network: str) -> Cost:
 
     Returns
     -------
-    Cost
+    RunCost
     """
     with tempfile.TemporaryDirectory(prefix="trunkline-scaling-") as folder:
         full, idle = Path(folder) / "full.json", Path(folder) / "idle.json"
         full.write_text(network, "utf-8")
-        idle.write_text(ours.lasting(network, 1), "utf-8")
-        started = [spend([engine, str(idle)]) for _ in range(ROUNDS)]
-        ended = [spend([engine, str(full)]) for _ in range(ROUNDS)]
-    start, whole = (min(run.cpu_s for run in runs) for runs in (started, ended))
+        idle.write_text(trunkline_engine.set_duration(network, 1), "utf-8")
+        started = [measure_command([engine, str(idle)]) for _ in range(TIMED_ROUNDS)]
+        ended = [measure_command([engine, str(full)]) for _ in range(TIMED_ROUNDS)]
+    start_cpu_s, run_cpu_s = (min(run.cpu_s for run in runs) for runs in (started, ended))
     summary = json.loads(ended[0].printed)["summary"]
-    return Cost(
+    return RunCost(
         hops=summary["packet_hops"][0],
-        cpu_s=max(whole - start, 1e-9),
-        start_cpu_s=start,
+        cpu_s=max(run_cpu_s - start_cpu_s, 1e-9),
+        start_cpu_s=start_cpu_s,
         peak_bytes=max(run.peak_bytes for run in ended),
         start_bytes=max(run.peak_bytes for run in started),
         packets=summary["packets_peak"][0],
     )
 
 
-def counted(engine: str, network: str) -> dict[str, float]:
+def count_instructions_and_misses(engine: str, network: str) -> dict[str, float]:
     """Instructions and misses of the last-level cache, which no other program moves.
 
     Parameters
@@ -118,24 +118,28 @@ def counted(engine: str, network: str) -> dict[str, float]:
     """
     if shutil.which("valgrind") is None:
         return {}
-    about = json.loads(network)
-    ends = 7_000 * len(about["flows"]) / 1e9
+    network_data = json.loads(network)
+    arrivals_per_ns = 7_000 * len(network_data["flows"]) / 1e9
     # Flows start within 10 ms.
-    short = min(max(round(COUNTED / ends), 30_000_000), about["run"]["duration_ns"])
-    found = []
+    short = min(
+        max(round(COUNTED_HOPS / arrivals_per_ns), 30_000_000), network_data["run"]["duration_ns"]
+    )
+    counts_by_duration = []
     with tempfile.TemporaryDirectory(prefix="trunkline-scaling-") as folder:
         for duration_ns in (1, short):
             file = Path(folder) / "network.json"
-            file.write_text(ours.lasting(network, duration_ns), "utf-8")
-            found.append(counts.events([engine, str(file)]))
-    hops = json.loads(found[1][2])["summary"]["packet_hops"][0]
+            file.write_text(trunkline_engine.set_duration(network, duration_ns), "utf-8")
+            counts_by_duration.append(instruction_counts.count_events([engine, str(file)]))
+    hops = json.loads(counts_by_duration[1][2])["summary"]["packet_hops"][0]
     return {
-        "instructions_per_hop": round((found[1][0] - found[0][0]) / hops, 1),
-        "misses_per_hop": round((found[1][1] - found[0][1]) / hops, 2),
+        "instructions_per_hop": round(
+            (counts_by_duration[1][0] - counts_by_duration[0][0]) / hops, 1
+        ),
+        "misses_per_hop": round((counts_by_duration[1][1] - counts_by_duration[0][1]) / hops, 2),
     }
 
 
-def by_links(links: int) -> str:
+def make_ring_of_links(links: int) -> str:
     """A ring with a flow a router; its work per link does not depend on its size.
 
     Parameters
@@ -149,11 +153,11 @@ def by_links(links: int) -> str:
     """
     nodes = links // 2
     # A window of 8 packets in some 13 ms over some 6 links: about 7,000 hops a flow and second.
-    seconds = max(HOPS / (7_000 * nodes), 0.2)
-    return ring(nodes, nodes, 100 * MBIT, 100, seconds)
+    seconds = max(SIMULATED_HOPS / (7_000 * nodes), 0.2)
+    return make_ring(nodes, nodes, 100 * MBIT_BIT_S, 100, seconds)
 
 
-def by_flows(flows: int) -> str:
+def make_ring_of_flows(flows: int) -> str:
     """A ring of 100 links whose capacity grows with its flows.
 
     Parameters
@@ -165,11 +169,13 @@ def by_flows(flows: int) -> str:
     -------
     str
     """
-    seconds = max(HOPS / (7_000 * flows), 0.05)
-    return ring(RING, flows, max(flows * MBIT, 10 * MBIT), 50 + flows // 10, seconds)
+    seconds = max(SIMULATED_HOPS / (7_000 * flows), 0.05)
+    return make_ring(
+        RING_ROUTERS, flows, max(flows * MBIT_BIT_S, 10 * MBIT_BIT_S), 50 + flows // 10, seconds
+    )
 
 
-def two_threads(network: str) -> dict[str, float]:
+def measure_two_threads(network: str) -> dict[str, float]:
     """Two replications one after the other and on two threads.
 
     Parameters
@@ -186,12 +192,12 @@ def two_threads(network: str) -> dict[str, float]:
 
     wall: list[list[float]] = [[], []]
     used: list[list[float]] = [[], []]
-    for _ in range(ROUNDS):
-        for place, threads in enumerate((1, 2)):
-            before, at = time.process_time(), time.perf_counter()
+    for _ in range(TIMED_ROUNDS):
+        for index, threads in enumerate((1, 2)):
+            cpu_before, started_at = time.process_time(), time.perf_counter()
             simulate(network, seeds=[1, 2], threads=threads)
-            wall[place].append(time.perf_counter() - at)
-            used[place].append(time.process_time() - before)
+            wall[index].append(time.perf_counter() - started_at)
+            used[index].append(time.process_time() - cpu_before)
     return {
         "speed_up": round(min(wall[0]) / min(wall[1]), 3),
         "cpu_ratio": round(min(used[1]) / min(used[0]), 3),
@@ -209,47 +215,57 @@ def report(engine: str, *, as_json: bool) -> None:
     as_json : bool
         One JSON object in place of text.
     """
-    found: dict[str, Any] = {}
+    measurements: dict[str, Any] = {}
     curves: dict[str, list[tuple[int, float]]] = {}
-    for kind, sizes, make in (("links", LINKS, by_links), ("flows", FLOWS, by_flows)):
-        costs = [cost(engine, make(size)) for size in sizes]
-        curves[kind] = [(n, c.ns_per_hop) for n, c in zip(sizes, costs, strict=True)]
-        found[kind] = [
+    for kind, sizes, make in (
+        ("links", LINK_COUNTS, make_ring_of_links),
+        ("flows", FLOW_COUNTS, make_ring_of_flows),
+    ):
+        costs = [measure_cost(engine, make(size)) for size in sizes]
+        curves[kind] = [
+            (size_, run_cost.ns_per_hop) for size_, run_cost in zip(sizes, costs, strict=True)
+        ]
+        measurements[kind] = [
             {
                 kind: size,
-                "packet_hops": c.hops,
-                "ns_per_hop": round(c.ns_per_hop, 1),
-                "start_cpu_s": round(c.start_cpu_s, 3),
-                "peak_mb": round(c.peak_bytes / 1e6, 1),
-                **counted(engine, make(size)),
+                "packet_hops": run_cost.hops,
+                "ns_per_hop": round(run_cost.ns_per_hop, 1),
+                "start_cpu_s": round(run_cost.start_cpu_s, 3),
+                "peak_mb": round(run_cost.peak_bytes / 1e6, 1),
+                **count_instructions_and_misses(engine, make(size)),
             }
-            for size, c in zip(sizes, costs, strict=True)
+            for size, run_cost in zip(sizes, costs, strict=True)
         ]
         if kind == "flows":
-            more = FLOWS[-1] - FLOWS[-2]
-            found["bytes_per_flow"] = round((costs[-1].start_bytes - costs[-2].start_bytes) / more)
+            added_flows = FLOW_COUNTS[-1] - FLOW_COUNTS[-2]
+            measurements["bytes_per_flow"] = round(
+                (costs[-1].start_bytes - costs[-2].start_bytes) / added_flows
+            )
     workload = WORKLOADS["W3"]()
-    backbone = ours.compiled(workload, workload.seconds)
-    plain, recorded = cost(engine, backbone), cost(engine, probed(backbone, STEP_NS))
-    found["w3"] = {
+    backbone = trunkline_engine.compile_workload(workload, workload.seconds)
+    plain, recorded = (
+        measure_cost(engine, backbone),
+        measure_cost(engine, add_probes(backbone, PROBE_STEP_NS)),
+    )
+    measurements["w3"] = {
         "ns_per_hop": round(plain.ns_per_hop, 1),
         "peak_mb": round(plain.peak_bytes / 1e6, 1),
         "packets_peak": plain.packets,
         "bytes_per_packet_in_flight": round((plain.peak_bytes - plain.start_bytes) / plain.packets),
         "series_overhead": round(recorded.cpu_s / plain.cpu_s - 1, 3),
     }
-    found["two_threads"] = two_threads(backbone)
-    draw(curves)
+    measurements["two_threads"] = measure_two_threads(backbone)
+    draw_curves(curves)
     if as_json:
-        print(json.dumps(found))
+        print(json.dumps(measurements))
         return
-    for key, value in found.items():
+    for key, value in measurements.items():
         for line in value if isinstance(value, list) else [value]:
             print(f"{key}: {line}")
-    print(f"drawn: {PICTURE.relative_to(PICTURE.parents[2])}")
+    print(f"drawn: {PICTURE_FILE.relative_to(PICTURE_FILE.parents[2])}")
 
 
-def draw(curves: dict[str, list[tuple[int, float]]]) -> None:
+def draw_curves(curves: dict[str, list[tuple[int, float]]]) -> None:
     """Draw the cost of a packet-hop over links and over flows.
 
     Parameters
@@ -272,5 +288,5 @@ def draw(curves: dict[str, list[tuple[int, float]]]) -> None:
         axis.set_ylim(bottom=0)
         axis.grid(visible=True, alpha=0.3)
     axes[0].set_ylabel("processor time per packet-hop [ns]")
-    figure.savefig(PICTURE, metadata={"Date": None})
+    figure.savefig(PICTURE_FILE, metadata={"Date": None})
     plt.close(figure)

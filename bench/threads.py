@@ -13,23 +13,23 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import ours
-from child import Spent, spend
-from ring import ring
-from workloads import MBIT, WORKLOADS
+import trunkline_engine
+from child_usage import ResourceUsage, measure_command
+from ring_networks import make_ring
+from workloads import MBIT_BIT_S, WORKLOADS
 
-ROUNDS = 5
-THREADS = (1, 2)
+TIMED_ROUNDS = 5
+THREAD_COUNTS = (1, 2)
 # Simulated time of W3 [s]: longer than in the race, so that the start is a small part.
-SECONDS = 2.0
+SIMULATED_S = 2.0
 # Failures of connections, and from one to the next [ns].
-FAILURES = 10
-STEP_NS = 150_000_000
+FAILURE_COUNT = 10
+FAILURE_STEP_NS = 150_000_000
 # Simulated time of a run whose every packet is kept, and printed [ns].
-TRACED_NS = 100_000_000
+TRACED_DURATION_NS = 100_000_000
 
 
-def networks() -> dict[str, str]:
+def make_networks() -> dict[str, str]:
     """The networks that are run.
 
     Returns
@@ -38,16 +38,20 @@ def networks() -> dict[str, str]:
         Compiled networks by name.
     """
     workload = WORKLOADS["W3"]()
-    backbone = ours.compiled(workload, workload.seconds)
+    backbone = trunkline_engine.compile_workload(workload, workload.seconds)
     return {
-        "W3": ours.lasting(backbone, round(SECONDS * 1e9)),
-        "W3 with failures": ours.lasting(failing(backbone), round(SECONDS * 1e9)),
-        "W3 with a trace": ours.lasting(traced(backbone), TRACED_NS),
-        "10,000 links": ring(5_000, 5_000, 100 * MBIT, 100, 0.5),
+        "W3": trunkline_engine.set_duration(backbone, round(SIMULATED_S * 1e9)),
+        "W3 with failures": trunkline_engine.set_duration(
+            add_failures(backbone), round(SIMULATED_S * 1e9)
+        ),
+        "W3 with a trace": trunkline_engine.set_duration(
+            enable_trace(backbone), TRACED_DURATION_NS
+        ),
+        "10,000 links": make_ring(5_000, 5_000, 100 * MBIT_BIT_S, 100, 0.5),
     }
 
 
-def failing(network: str) -> str:
+def add_failures(network: str) -> str:
     """Let one connection after the other fail and come back, with link-state routing around it.
 
     Parameters
@@ -70,11 +74,14 @@ def failing(network: str) -> str:
             "outages": {
                 "kind": "fixed",
                 "at": [
-                    {"failed_ns": (number + 1) * STEP_NS, "repaired_ns": (number + 3) * STEP_NS}
+                    {
+                        "failed_ns": (number + 1) * FAILURE_STEP_NS,
+                        "repaired_ns": (number + 3) * FAILURE_STEP_NS,
+                    }
                 ],
             },
         }
-        for number, ends in enumerate(forward[:: len(forward) // FAILURES][:FAILURES])
+        for number, ends in enumerate(forward[:: len(forward) // FAILURE_COUNT][:FAILURE_COUNT])
     ]
     rerouting = {
         "detection": {"kind": "bfd", "interval_ns": 10_000_000, "multiplier": 3},
@@ -85,7 +92,7 @@ def failing(network: str) -> str:
     return json.dumps(document)
 
 
-def traced(network: str) -> str:
+def enable_trace(network: str) -> str:
     """Keep every event of every packet.
 
     Parameters
@@ -117,25 +124,35 @@ def report(engine: str, *, as_json: bool) -> bool:
     bool
         Whether the number of threads changed nothing.
     """
-    found: dict[str, dict[str, Any]] = {}
+    measurements: dict[str, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory(prefix="trunkline-threads-") as folder:
-        for name, network in networks().items():
+        for name, network in make_networks().items():
             file = Path(folder) / "network.json"
             file.write_text(network, "utf-8")
-            runs: list[list[Spent]] = [[] for _ in THREADS]
-            for _ in range(ROUNDS):
-                for place, threads in enumerate(THREADS):
-                    runs[place].append(spend([engine, str(file), "1", str(threads)]))
+            runs: list[list[ResourceUsage]] = [[] for _ in THREAD_COUNTS]
+            for _ in range(TIMED_ROUNDS):
+                for index, threads in enumerate(THREAD_COUNTS):
+                    runs[index].append(measure_command([engine, str(file), "1", str(threads)]))
             pairs = list(zip(*runs, strict=True))
-            found[name] = {
-                "speed_up": round(median(a.wall_s / b.wall_s for a, b in pairs), 3),
-                "cpu_ratio": round(median(b.cpu_s / a.cpu_s for a, b in pairs), 3),
+            measurements[name] = {
+                "speed_up": round(
+                    median(
+                        one_thread.wall_s / two_threads.wall_s for one_thread, two_threads in pairs
+                    ),
+                    3,
+                ),
+                "cpu_ratio": round(
+                    median(
+                        two_threads.cpu_s / one_thread.cpu_s for one_thread, two_threads in pairs
+                    ),
+                    3,
+                ),
                 "same_results": len({run.printed for pair in pairs for run in pair}) == 1,
                 "load": round(os.getloadavg()[0], 1),
             }
     if as_json:
-        print(json.dumps(found))
+        print(json.dumps(measurements))
     else:
-        for name, line in found.items():
+        for name, line in measurements.items():
             print(f"{name}: {line}")
-    return all(line["same_results"] for line in found.values())
+    return all(line["same_results"] for line in measurements.values())

@@ -1,7 +1,8 @@
 """The benchmark's workloads, once, for every engine.
 
-A workload is written down here and nowhere else; `ours.py` and `ns2.py` turn it into a scenario
-and into a driver script. A queue limit counts the packets that wait, not the one in service.
+A workload is written down here and nowhere else; `trunkline_engine.py` and `ns2.py` turn it into a
+scenario and into a driver script. A queue limit counts the packets that wait, not the one in
+service.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from dataclasses import dataclass, field
 
 from trunkline.importers.network import topohub
 
-MBIT = 1_000_000
-MS = 1_000_000
+MBIT_BIT_S = 1_000_000
+MS_NS = 1_000_000
 """Nanoseconds."""
 
 
 @dataclass(frozen=True)
-class Red:
+class RedSettings:
     """Random early detection, not gentle, in packets.
 
     Parameters
@@ -40,7 +41,7 @@ class Red:
 
 
 @dataclass(frozen=True)
-class Link:
+class WorkloadLink:
     """A link in both directions; ``red`` holds for the direction from ``a`` to ``b``."""
 
     a: str
@@ -48,12 +49,12 @@ class Link:
     rate_bit_s: int
     delay_ns: int
     limit_packets: int
-    red: Red | None = None
+    red: RedSettings | None = None
     red_limit_packets: int = 0
 
 
 @dataclass(frozen=True)
-class Tcp:
+class TcpFlow:
     """An endless NewReno transfer, one acknowledgement a segment."""
 
     source: str
@@ -65,7 +66,7 @@ class Tcp:
 
 
 @dataclass(frozen=True)
-class Cbr:
+class CbrFlow:
     """A UDP source at a constant rate of IP bits."""
 
     source: str
@@ -102,9 +103,9 @@ class Workload:
     about: str
     seconds: float
     nodes: tuple[str, ...]
-    links: tuple[Link, ...]
-    tcp: tuple[Tcp, ...]
-    cbr: tuple[Cbr, ...] = ()
+    links: tuple[WorkloadLink, ...]
+    tcp: tuple[TcpFlow, ...]
+    cbr: tuple[CbrFlow, ...] = ()
     bottleneck: tuple[str, str] | None = None
     core: tuple[str, ...] = field(default=())
     mesh: bool = False
@@ -119,16 +120,16 @@ class Workload:
         return next(link.rate_bit_s for link in self.links if {link.a, link.b} == ends)
 
 
-def w1() -> Workload:
+def make_w1() -> Workload:
     """Two edges share a RED bottleneck: 24 TCP flows in four groups of six and two UDP."""
-    red = Red(min_th=10, max_th=40, max_p=0.05, w_q=0.002, mean_bytes=1000)
+    red = RedSettings(min_th=10, max_th=40, max_p=0.05, w_q=0.002, mean_bytes=1000)
     fast = [("C1", "E1"), ("C2", "E1"), ("C3", "E2"), ("C4", "E2")]
     fast += [("E1", "Core"), ("E2", "Core"), ("E3", "C5"), ("E3", "C6")]
-    links = [Link(a, b, 10 * MBIT, MS, 50) for a, b in fast]
-    links.append(Link("Core", "E3", 5 * MBIT, MS, 50, red, 70))
+    links = [WorkloadLink(a, b, 10 * MBIT_BIT_S, MS_NS, 50) for a, b in fast]
+    links.append(WorkloadLink("Core", "E3", 5 * MBIT_BIT_S, MS_NS, 50, red, 70))
     pairs = [("C1", "C5"), ("C2", "C5"), ("C3", "C6"), ("C4", "C6")]
     tcp = [
-        Tcp(source, destination, 1000, 10 * MS * (4 * turn + place))
+        TcpFlow(source, destination, 1000, 10 * MS_NS * (4 * turn + place))
         for turn in range(6)
         for place, (source, destination) in enumerate(pairs)
     ]
@@ -139,12 +140,12 @@ def w1() -> Workload:
         nodes=("C1", "C2", "C3", "C4", "C5", "C6", "E1", "E2", "E3", "Core"),
         links=tuple(links),
         tcp=tuple(tcp),
-        cbr=(Cbr("C1", "C5", 1000, MBIT), Cbr("C3", "C6", 1000, MBIT)),
+        cbr=(CbrFlow("C1", "C5", 1000, MBIT_BIT_S), CbrFlow("C3", "C6", 1000, MBIT_BIT_S)),
         bottleneck=("Core", "E3"),
     )
 
 
-def w2() -> Workload:
+def make_w2() -> Workload:
     """Two TCP flows and a UDP flow on a labelled path along the upper of two routes."""
     rates = [("S1", "R1", 100), ("S2", "R1", 100), ("S3", "R1", 100), ("R1", "R2", 100)]
     rates += [("R2", "R3", 15), ("R3", "R5", 15), ("R2", "R4", 45), ("R4", "R5", 45)]
@@ -154,20 +155,20 @@ def w2() -> Workload:
         about="trunks: 21 Mbit/s of UDP and two TCP flows on a labelled path of 45 Mbit/s links",
         seconds=300,
         nodes=("S1", "S2", "S3", "R1", "R2", "R3", "R4", "R5", "R6", "D1", "D2", "D3"),
-        links=tuple(Link(a, b, rate * MBIT, 5 * MS, 100) for a, b, rate in rates),
-        tcp=(Tcp("S2", "D2", 512, 0), Tcp("S3", "D3", 1024, 100 * MS)),
-        cbr=(Cbr("S1", "D1", 1000, 21 * MBIT),),
+        links=tuple(WorkloadLink(a, b, rate * MBIT_BIT_S, 5 * MS_NS, 100) for a, b, rate in rates),
+        tcp=(TcpFlow("S2", "D2", 512, 0), TcpFlow("S3", "D3", 1024, 100 * MS_NS)),
+        cbr=(CbrFlow("S1", "D1", 1000, 21 * MBIT_BIT_S),),
         bottleneck=("R2", "R4"),
         core=("R1", "R2", "R4", "R5", "R6"),
     )
 
 
-def w3() -> Workload:
+def make_w3() -> Workload:
     """A backbone: 100 nodes, 400 one-way links of 1 Gbit/s, 1000 TCP flows."""
     count = 100
     names = tuple(f"n{i}" for i in range(count))
     links = [
-        Link(names[i], names[(i + step) % count], 1000 * MBIT, 2 * MS, 250)
+        WorkloadLink(names[i], names[(i + step) % count], 1000 * MBIT_BIT_S, 2 * MS_NS, 250)
         for i in range(count)
         for step in (1, 7)
     ]
@@ -176,7 +177,7 @@ def w3() -> Workload:
         for i in range(count):
             to = (37 * i + 50 + 11 * turn) % count
             to = (to + 1) % count if to == i else to
-            tcp.append(Tcp(names[i], names[to], 1460, 100_000 * (count * turn + i)))
+            tcp.append(TcpFlow(names[i], names[to], 1460, 100_000 * (count * turn + i)))
     return Workload(
         name="W3",
         about="backbone: 100 nodes, 400 one-way links of 1 Gbit/s, 1000 TCP flows",
@@ -187,18 +188,20 @@ def w3() -> Workload:
     )
 
 
-def w4() -> Workload:
+def make_w4() -> Workload:
     """SNDlib's germany50: a path between each two nodes, four classes, TCP and UDP.
 
     Windows hold the transfers and no queue fills, so that one queue a port, which is what ns-2 has,
     carries the same packets as four.
     """
-    found = topohub.read("sndlib/germany50")
+    found = topohub.read_packaged_network("sndlib/germany50")
     names = tuple(f"g{key}" for key in found.nodes)
     links = []
     for link in found.links:
         delay_ns = round((link.length or 0.0) * 5_000)  # 5 us a kilometre of fibre
-        links.append(Link(f"g{link.source}", f"g{link.target}", 1000 * MBIT, delay_ns, 250))
+        links.append(
+            WorkloadLink(f"g{link.source}", f"g{link.target}", 1000 * MBIT_BIT_S, delay_ns, 250)
+        )
     pairs = [(a, b) for a in names for b in names if a != b]
     kinds = ("EF", "AF11", "AF21", "DF")
     tcp, cbr = [], []
@@ -206,9 +209,9 @@ def w4() -> Workload:
         dscp = kinds[number % len(kinds)]
         if number % 2:
             # Without a common beat of the starts.
-            tcp.append(Tcp(a, b, 1000, 7_919_177 * number % (10 * MS), 8, dscp))
+            tcp.append(TcpFlow(a, b, 1000, 7_919_177 * number % (10 * MS_NS), 8, dscp))
         else:
-            cbr.append(Cbr(a, b, 1000, MBIT, dscp))
+            cbr.append(CbrFlow(a, b, 1000, MBIT_BIT_S, dscp))
     return Workload(
         name="W4",
         about="germany50: 2450 labelled paths, four classes, 1225 TCP and 1225 UDP flows",
@@ -222,10 +225,15 @@ def w4() -> Workload:
     )
 
 
-WORKLOADS: dict[str, Callable[[], Workload]] = {"W1": w1, "W2": w2, "W3": w3, "W4": w4}
+WORKLOADS: dict[str, Callable[[], Workload]] = {
+    "W1": make_w1,
+    "W2": make_w2,
+    "W3": make_w3,
+    "W4": make_w4,
+}
 
 
-def next_hops(workload: Workload) -> dict[tuple[str, str], str]:
+def compute_next_hops(workload: Workload) -> dict[tuple[str, str], str]:
     """Shortest paths by hops; among equals the next hop that comes first in ``nodes``.
 
     Parameters
@@ -238,7 +246,7 @@ def next_hops(workload: Workload) -> dict[tuple[str, str], str]:
     dict of (str, str) to str
         (node, destination) to next hop.
     """
-    order = {name: place for place, name in enumerate(workload.nodes)}
+    order = {name: index for index, name in enumerate(workload.nodes)}
     neighbours: dict[str, list[str]] = {name: [] for name in workload.nodes}
     for link in workload.links:
         neighbours[link.a].append(link.b)
@@ -246,23 +254,27 @@ def next_hops(workload: Workload) -> dict[tuple[str, str], str]:
     hops: dict[tuple[str, str], str] = {}
     for destination in workload.nodes:
         distance = {destination: 0}
-        wave = [destination]
-        while wave:
-            further = []
-            for node in wave:
+        frontier = [destination]
+        while frontier:
+            next_frontier = []
+            for node in frontier:
                 for other in neighbours[node]:
                     if other not in distance:
                         distance[other] = distance[node] + 1
-                        further.append(other)
-            wave = further
+                        next_frontier.append(other)
+            frontier = next_frontier
         for node in workload.nodes:
             if node != destination:
-                closer = [n for n in neighbours[node] if distance[n] == distance[node] - 1]
-                hops[node, destination] = min(closer, key=order.__getitem__)
-    for way in (workload.core, workload.core[::-1]):
-        for place, node in enumerate(way[:-1]):
+                closer_neighbours = [
+                    n for n in neighbours[node] if distance[n] == distance[node] - 1
+                ]
+                hops[node, destination] = min(closer_neighbours, key=order.__getitem__)
+    for core_direction in (workload.core, workload.core[::-1]):
+        for index, node in enumerate(core_direction[:-1]):
             for destination in workload.nodes:
-                beyond = hops.get((way[-1], destination))
-                if destination in way[place + 1 :] or (beyond and beyond not in way):
-                    hops[node, destination] = way[place + 1]
+                hop_after_core = hops.get((core_direction[-1], destination))
+                if destination in core_direction[index + 1 :] or (
+                    hop_after_core and hop_after_core not in core_direction
+                ):
+                    hops[node, destination] = core_direction[index + 1]
     return hops

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 
-class Looker:
+class WatchedPage:
     """A browser page that notes what must not happen."""
 
     def __init__(self, page: Any) -> None:
@@ -19,34 +19,34 @@ class Looker:
         self.server = ""
         """Address of the page's own server, the only one that it may ask."""
         self.faults: list[str] = []
-        page.on("console", self._said)
+        page.on("console", self._note_console)
         page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
         page.on("dialog", lambda dialog: (self.faults.append("dialog"), dialog.dismiss()))
-        page.on("request", self._asked)
+        page.on("request", self._note_request)
 
-    def _said(self, message: Any) -> None:
+    def _note_console(self, message: Any) -> None:
         if message.type in ("error", "warning"):
             self.faults.append(f"{message.type}: {message.text}")
 
-    def _asked(self, request: Any) -> None:
-        own = self.server and request.url.startswith(self.server)
-        if not own and request.url.startswith(("http:", "https:", "ws:", "ftp:")):
+    def _note_request(self, request: Any) -> None:
+        is_own_server = self.server and request.url.startswith(self.server)
+        if not is_own_server and request.url.startswith(("http:", "https:", "ws:", "ftp:")):
             self.faults.append(f"asked for {request.url}")
 
-    def open(self, file: Path) -> float:
+    def open_file(self, file: Path) -> float:
         """Open a page from the disk; seconds until its charts can be drawn."""
         self.page.goto(file.as_uri())
-        self.until("document.documentElement.dataset.charts === 'ready'")
+        self.wait_until("document.documentElement.dataset.charts === 'ready'")
         return float(self.page.evaluate("performance.now() / 1000"))
 
-    def until(self, condition: str, longest_s: float = 60) -> None:
+    def wait_until(self, condition: str, longest_s: float = 60) -> None:
         """Wait for a condition; asked from here, as the page's policy forbids to ask in it."""
         end = time.monotonic() + longest_s
         while not self.page.evaluate(condition):
             assert time.monotonic() < end, condition
             self.page.wait_for_timeout(20)
 
-    def drawn(self) -> dict[str, int]:
+    def count_drawn_pixels(self) -> dict[str, int]:
         """Bring every chart into view; pixels that are not empty, by chart."""
         counted = {}
         for plot in self.page.locator(".plot").all():
@@ -83,13 +83,13 @@ def chromium() -> Iterator[Any]:
 
 
 @pytest.fixture
-def look(chromium: Any) -> Iterator[Callable[..., Looker]]:
+def look(chromium: Any) -> Iterator[Callable[..., WatchedPage]]:
     """Opens pages; at the end, that nothing went wrong in any is asserted."""
     lookers = []
 
-    def opened(**options: Any) -> Looker:
+    def opened(**options: Any) -> WatchedPage:
         context = chromium.new_context(**({"viewport": {"width": 1280, "height": 900}} | options))
-        looker = Looker(context.new_page())
+        looker = WatchedPage(context.new_page())
         lookers.append((looker, context))
         return looker
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-from prefork import STARTS_PYTHON, Prefork
+from prefork import PYTHON_VARIABLE_PREFIXES, PreforkServer
 
 pytest_plugins = ["browser"]
 
@@ -58,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 # Files that take longest, the longest first: a worker that began one of them last would work on it
 # alone while the others have nothing left to do.
-LONGEST = (
+LONGEST_FILES = (
     "report/test_studies.py",
     "faults/test_cluster.py",
     "faults/test_interruption.py",
@@ -68,7 +68,7 @@ LONGEST = (
     "linux/test_debts.py",
     "cli/test_kernel_commands.py",
     "pcap/test_tshark.py",
-    "evidence/te/test_optimum.py",
+    "evidence/te/test_optimal_routing.py",
     "report/test_page.py",
     "unit/study/test_develder2003.py",
     "linux/test_queues.py",
@@ -87,14 +87,14 @@ LONGEST = (
 )
 
 
-def _place(item: pytest.Item) -> tuple[int, str]:
+def _get_sort_key(item: pytest.Item) -> tuple[int, str]:
     file = item.path.relative_to(ROOT / "tests").as_posix()
-    return LONGEST.index(file) if file in LONGEST else len(LONGEST), file
+    return LONGEST_FILES.index(file) if file in LONGEST_FILES else len(LONGEST_FILES), file
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Long files first; skip the long tier, with its reason, unless it was asked for."""
-    items.sort(key=_place)
+    items.sort(key=_get_sort_key)
     if config.getoption("--linux"):
         return
     skip = pytest.mark.skip(reason="guests that take minutes: ./dev test --linux")
@@ -103,7 +103,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(skip)
 
 
-MD1 = """
+MD1_SCENARIO = """
 trunkline: 1
 parameters: {load: 0.5, size: 1250 B}
 nodes: [S, R]
@@ -116,7 +116,7 @@ run: {duration: 2 s}
 """
 """A queue whose mean wait is load / (2 * (1 - load)) * 1 ms: half of one at a load of 0.5."""
 
-Command = Callable[..., "subprocess.CompletedProcess[str]"]
+RunCommand = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
@@ -126,23 +126,23 @@ def root() -> Path:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prefork | None]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PreforkServer | None]:
     """The command line with its imports done; none where it cannot be had."""
     if not hasattr(os, "pidfd_open"):
         yield None
         return
-    with Prefork(str(tmp_path_factory.mktemp("prefork"))) as started:
+    with PreforkServer(str(tmp_path_factory.mktemp("prefork"))) as started:
         yield started
 
 
 @pytest.fixture(scope="session")
-def prefork(server: Prefork | None) -> list[str]:
+def prefork(server: PreforkServer | None) -> list[str]:
     """A program that is the command line, with its imports done."""
     return [server.program] if server else [sys.executable, "-m", "trunkline"]
 
 
 @pytest.fixture
-def trunkline(tmp_path: Path, server: Prefork | None) -> Command:
+def trunkline(tmp_path: Path, server: PreforkServer | None) -> RunCommand:
     """Runs the command line in a process of its own, in an empty folder.
 
     With variables that Python reads when it starts the process is a new one.
@@ -156,14 +156,24 @@ def trunkline(tmp_path: Path, server: Prefork | None) -> Command:
         env: Mapping[str, str | None] | None = None,
         input: str = "",
     ) -> subprocess.CompletedProcess[str]:
-        extra = env or {}
-        its = {k: v for k, v in {**environment, **extra}.items() if v is not None}
-        if server is not None and not any(name.startswith(STARTS_PYTHON) for name in extra):
-            return server.run(words, folder=str(cwd), environment=its, given=input, longest_s=120)
+        given_environment = env or {}
+        process_environment = {
+            k: v for k, v in {**environment, **given_environment}.items() if v is not None
+        }
+        if server is not None and not any(
+            name.startswith(PYTHON_VARIABLE_PREFIXES) for name in given_environment
+        ):
+            return server.run(
+                words,
+                folder=str(cwd),
+                environment=process_environment,
+                standard_input=input,
+                longest_s=120,
+            )
         return subprocess.run(
             [sys.executable, "-m", "trunkline", *words],
             cwd=cwd,
-            env=its,
+            env=process_environment,
             input=input,
             capture_output=True,
             text=True,

@@ -1,10 +1,11 @@
 """A command line that starts at once: each call is a fork of a process with all imports done.
 
-Most of the processor time of a short command goes into imports: 0.35 s of 0.4 s. ``Prefork`` starts
-a server and gives a program in place of ``trunkline``: it passes its arguments, folder, variables
-and standard streams to the server, which forks. So each call still is a process of its own, with
-its own memory, threads, streams and exit status. Only what Python itself reads when it starts
-(``STARTS_PYTHON``) is the server's. A Python program need not start another to ask: ``run``.
+Most of the processor time of a short command goes into imports: 0.35 s of 0.4 s. ``PreforkServer``
+starts a server and gives a program in place of ``trunkline``: it passes its arguments, folder,
+variables and standard streams to the server, which forks. So each call still is a process of its
+own, with its own memory, threads, streams and exit status. Only what Python itself reads when it
+starts (``PYTHON_VARIABLE_PREFIXES``) is the server's. A Python program need not start another to
+ask: ``run``.
 
 Source: prefork servers, as Python's own ``multiprocessing.forkserver``.
 """
@@ -27,19 +28,19 @@ if TYPE_CHECKING:
     Request = dict[str, object]
 
 STREAMS = (0, 1, 2)
-LONGEST = 1 << 20
-STARTS_PYTHON = ("PYTHON", "LC_", "LANG", "TZ")
+MAX_MESSAGE_BYTES = 1 << 20
+PYTHON_VARIABLE_PREFIXES = ("PYTHON", "LC_", "LANG", "TZ")
 """How variables begin that Python reads when it starts: they are the server's."""
-IMPORTED = (
+PRELOADED_MODULES = (
     *("jinja2", "matplotlib.pyplot", "networkx", "polars"),
     *("rich.console", "rich.table", "scipy.stats"),
 )
 """Modules of others that the command line imports where it needs them."""
-WAITING = ("polars-ooc", "jemalloc")
+ALLOWED_THREAD_PREFIXES = ("polars-ooc", "jemalloc")
 """How threads of polars begin that may be missing: they only clean up what runs leave behind."""
 
 
-class Prefork:
+class PreforkServer:
     """The server and its program; used in a ``with`` statement.
 
     Parameters
@@ -52,15 +53,15 @@ class Prefork:
         import subprocess
 
         self.program = os.path.join(folder, "trunkline")
-        place = self._place = os.path.join(folder, "socket")
+        socket_path = self._place = os.path.join(folder, "socket")
         with open(self.program, "w", encoding="utf-8") as stream:
-            words = f'"{sys.executable}" -ISE "{os.path.abspath(__file__)}" "{place}"'
+            words = f'"{sys.executable}" -ISE "{os.path.abspath(__file__)}" "{socket_path}"'
             stream.write(f'#!/bin/sh\nexec {words} "$@"\n')
         os.chmod(self.program, 0o755)
         # Threads do not survive a fork: numpy is to start none.
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
         self._server = subprocess.Popen(
-            [sys.executable, os.path.abspath(__file__), "--serve", place],
+            [sys.executable, os.path.abspath(__file__), "--serve", socket_path],
             env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -69,7 +70,7 @@ class Prefork:
         if self._server.stdout.readline() != b"ready\n":
             raise RuntimeError("the prefork server does not start")
 
-    def __enter__(self) -> Prefork:
+    def __enter__(self) -> PreforkServer:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -82,7 +83,7 @@ class Prefork:
         *,
         folder: str,
         environment: Mapping[str, str],
-        given: str = "",
+        standard_input: str = "",
         longest_s: float | None = None,
     ) -> subprocess.CompletedProcess[str]:
         """Run a command to its end, as ``subprocess.run`` does with ``capture_output``.
@@ -97,19 +98,19 @@ class Prefork:
 
         with contextlib.ExitStack() as stack:
             files = [stack.enter_context(tempfile.TemporaryFile()) for _ in STREAMS]
-            files[0].write(given.encode())
+            files[0].write(standard_input.encode())
             files[0].seek(0)
             request: Request = {"words": words, "folder": folder, "environment": dict(environment)}
             numbers = [each.fileno() for each in files]
-            status = ask(self._place, request, numbers, longest_s)
-            said = []
+            status = send_request(self._place, request, numbers, longest_s)
+            outputs = []
             for each in files[1:]:
                 each.seek(0)
-                said.append(each.read().decode())
-        return subprocess.CompletedProcess([self.program, *words], status, *said)
+                outputs.append(each.read().decode())
+        return subprocess.CompletedProcess([self.program, *words], status, *outputs)
 
 
-def ask(
+def send_request(
     place: str,
     request: Request,
     streams: Sequence[int] = STREAMS,
@@ -126,10 +127,10 @@ def ask(
     return int(answer) if answer else 255
 
 
-def pass_on(place: str, words: list[str]) -> int:
+def run_remotely(place: str, words: list[str]) -> int:
     """Let the server run a command as if this process were the command; its exit status."""
     request: Request = {"words": words, "folder": os.getcwd(), "environment": dict(os.environ)}
-    status = ask(place, request)
+    status = send_request(place, request)
     if status < 0:
         # Ended by a signal: so does this one.
         signal.signal(-status, signal.SIG_DFL)
@@ -137,7 +138,7 @@ def pass_on(place: str, words: list[str]) -> int:
     return status
 
 
-def serve(place: str) -> None:
+def serve_requests(place: str) -> None:
     """Import everything, then answer until standard input ends."""
     import gc
     import importlib
@@ -149,11 +150,13 @@ def serve(place: str) -> None:
     for module in pkgutil.walk_packages(trunkline.__path__, "trunkline."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
-    for name in IMPORTED:
+    for name in PRELOADED_MODULES:
         importlib.import_module(name)
-    others = [name for name in threads() if not name.startswith(WAITING)]
-    if others:
-        raise RuntimeError(f"threads cannot be forked: {', '.join(others)}")
+    other_threads = [
+        name for name in list_threads() if not name.startswith(ALLOWED_THREAD_PREFIXES)
+    ]
+    if other_threads:
+        raise RuntimeError(f"threads cannot be forked: {', '.join(other_threads)}")
     # What is imported stays: no child looks through it for what it may free, nor copies it so.
     gc.collect()
     gc.freeze()
@@ -161,22 +164,24 @@ def serve(place: str) -> None:
         server.bind(place)
         server.listen(64)
         print("ready", flush=True)
-        running: dict[int, Running] = {}
+        running: dict[int, RunningCommand] = {}
         while True:
-            ends = [number for each in running.values() for number in each.ends()]
-            ready = set(select.select([0, server.fileno(), *ends], [], [])[0])
+            descriptors = [
+                number for command in running.values() for number in command.get_descriptors()
+            ]
+            ready = set(select.select([0, server.fileno(), *descriptors], [], [])[0])
             if 0 in ready:
                 return
-            for number, each in list(running.items()):
-                if ready.intersection(each.ends()):
-                    each.end()
+            for number, command in list(running.items()):
+                if ready.intersection(command.get_descriptors()):
+                    command.finish()
                     del running[number]
             if server.fileno() in ready:
-                begun = begin(server)
-                running[begun.child] = begun
+                started = start_command(server)
+                running[started.child] = started
 
 
-def threads() -> list[str]:
+def list_threads() -> list[str]:
     """Names of the threads of this process but the one that runs it."""
     numbers = [each for each in os.listdir("/proc/self/task") if int(each) != os.getpid()]
     names = []
@@ -186,7 +191,7 @@ def threads() -> list[str]:
     return names
 
 
-class Running:
+class RunningCommand:
     """A command that runs for a client, which waits for its exit status.
 
     Parameters
@@ -202,11 +207,11 @@ class Running:
         self._client = client
         self._ended = os.pidfd_open(child)
 
-    def ends(self) -> tuple[int, int]:
+    def get_descriptors(self) -> tuple[int, int]:
         """What is ready to be read once the command has ended, or its client has gone."""
         return self._client.fileno(), self._ended
 
-    def end(self) -> None:
+    def finish(self) -> None:
         """Tell the client the exit status; a command whose client has gone is killed."""
         import select
 
@@ -219,13 +224,13 @@ class Running:
         os.close(self._ended)
 
 
-def begin(server: socket.socket) -> Running:
+def start_command(server: socket.socket) -> RunningCommand:
     """Take a request and run its command in a child."""
     client, _ = server.accept()
-    head, streams, _, _ = socket.recv_fds(client, 4, len(STREAMS))
-    size, text = int.from_bytes(head, "big"), b""
+    length_bytes, streams, _, _ = socket.recv_fds(client, 4, len(STREAMS))
+    size, text = int.from_bytes(length_bytes, "big"), b""
     while len(text) < size:
-        text += client.recv(LONGEST)
+        text += client.recv(MAX_MESSAGE_BYTES)
     with warnings.catch_warnings():
         # Python warns of every thread there is, from 3.12 on.
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -233,13 +238,13 @@ def begin(server: socket.socket) -> Running:
     if child == 0:
         client.close()
         server.close()
-        os._exit(perform(json.loads(text), streams))
+        os._exit(run_command(json.loads(text), streams))
     for number in streams:
         os.close(number)
-    return Running(child, client)
+    return RunningCommand(child, client)
 
 
-def perform(request: Request, streams: list[int]) -> int:
+def run_command(request: Request, streams: list[int]) -> int:
     """Run the command line in this process, as ``python -m trunkline`` does; its exit status.
 
     What ends in ``.py`` is run as Python does.
@@ -293,6 +298,6 @@ def perform(request: Request, streams: list[int]) -> int:
 
 if __name__ == "__main__":
     if sys.argv[1] == "--serve":
-        serve(sys.argv[2])
+        serve_requests(sys.argv[2])
     else:
-        sys.exit(pass_on(sys.argv[1], sys.argv[2:]))
+        sys.exit(run_remotely(sys.argv[1], sys.argv[2:]))

@@ -8,12 +8,14 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDER = ROOT / "requirements"
-HOW = "uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \\\n"
-HOW += "    --no-header --no-annotate requirements/NAME.in -o requirements/NAME.txt"
+REQUIREMENTS_FOLDER = ROOT / "requirements"
+COMPILE_COMMAND = (
+    "uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \\\n"
+)
+COMPILE_COMMAND += "    --no-header --no-annotate requirements/NAME.in -o requirements/NAME.txt"
 
 
-def named(file: Path) -> dict[str, str]:
+def read_wanted(file: Path) -> dict[str, str]:
     """Requirements of a file of wishes.
 
     Parameters
@@ -27,10 +29,10 @@ def named(file: Path) -> dict[str, str]:
         Package to its bound.
     """
     lines = (line.partition("#")[0].strip() for line in file.read_text("utf-8").splitlines())
-    return dict(split(line) for line in lines if line and not line.startswith("-"))
+    return dict(split_requirement(line) for line in lines if line and not line.startswith("-"))
 
 
-def split(requirement: str) -> tuple[str, str]:
+def split_requirement(requirement: str) -> tuple[str, str]:
     """Package and bound of a requirement.
 
     Parameters
@@ -47,7 +49,7 @@ def split(requirement: str) -> tuple[str, str]:
     return found[1].lower().replace("_", "-"), found[2]
 
 
-def pinned(file: Path) -> dict[str, list[str]]:
+def read_pins(file: Path) -> dict[str, list[str]]:
     """Pins of a compiled file with the number of their hashes.
 
     Parameters
@@ -80,39 +82,39 @@ def main() -> int:
     int
         1 if there is any.
     """
-    from trunkline.cli.doctor_command import NEEDED
+    from trunkline.cli.doctor_command import REQUIRED_PACKAGES
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    package = dict(split(item) for item in project["dependencies"])
+    package = dict(split_requirement(item) for item in project["dependencies"])
     faults = []
-    if package != named(FOLDER / "run.in"):
+    if package != read_wanted(REQUIREMENTS_FOLDER / "run.in"):
         faults.append("pyproject.toml and requirements/run.in name different dependencies")
-    if set(package) != set(NEEDED):
+    if set(package) != set(REQUIRED_PACKAGES):
         faults.append("pyproject.toml and trunkline doctor name different dependencies")
-    below: dict[str, list[str]] = {}
+    lower_level_pins: dict[str, list[str]] = {}
     for name in ("boot", "run", "test", "check", "docs"):
-        file = FOLDER / f"{name}.txt"
-        pins = pinned(file)
+        file = REQUIREMENTS_FOLDER / f"{name}.txt"
+        pins = read_pins(file)
         faults += [f"{file.name}: {pin} has no hash" for pin, lines in pins.items() if not lines]
         if "://" in file.read_text("utf-8"):
             faults.append(f"{file.name} holds an address")
         faults += [
             f"{file.name} does not pin {wish}"
-            for wish in named(FOLDER / f"{name}.in")
+            for wish in read_wanted(REQUIREMENTS_FOLDER / f"{name}.in")
             if wish not in pins
         ]
         faults += [
             f"{file.name} and the level below pin different versions of {pin}"
-            for pin, lines in below.items()
+            for pin, lines in lower_level_pins.items()
             if pins.get(pin) != lines
         ]
-        below = {} if name == "boot" else pins
-    if not all(pinned(FOLDER / "charts.txt").values()):
+        lower_level_pins = {} if name == "boot" else pins
+    if not all(read_pins(REQUIREMENTS_FOLDER / "charts.txt").values()):
         faults.append("charts.txt: a pin has no hash")
     for fault in faults:
         print(fault)
     if faults:
-        print(f"to compile a file again:\n  {HOW}")
+        print(f"to compile a file again:\n  {COMPILE_COMMAND}")
     return 1 if faults else 0
 
 

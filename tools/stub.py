@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parent.parent / "python" / "trunkline"
+PACKAGE_FOLDER = Path(__file__).resolve().parent.parent / "python" / "trunkline"
 
 
 def main() -> int:
@@ -24,7 +24,7 @@ def main() -> int:
     """
     with tempfile.TemporaryDirectory() as folder:
         for name in ("_core.pyi", "_core.abi3.so"):
-            Path(folder, name).symlink_to(PACKAGE / name)
+            Path(folder, name).symlink_to(PACKAGE_FOLDER / name)
         places = {"PYTHONPATH": folder, "MYPYPATH": folder}
         command = [sys.executable, "-m", "mypy.stubtest", "_core"]
         return subprocess.call(command, cwd=folder, env={**os.environ, **places})

@@ -3,14 +3,16 @@
 ``tests/evidence/studies/NAME.json`` is what a whole run of study NAME gave. In
 ``docs/studies/NAME.md`` what stands between ``<!-- run: KIND -->`` and ``<!-- end -->`` is of it:
 
-- ``sentences``: every sentence of the document, the claims that judge it, their outcome. What a row
+- ``sentences``: every sentence of the document, the claims that judge it, their outcome.
+What a row
   says after its outcome is written by hand; its figures have to be in the run.
 - ``errors``: how far each table is from the published one.
 - ``values ROW DIGITS``: a measure of every table, the published value in brackets.
 - ``overview N``: the N-th overview of the study.
 - ``table NAME``: a table of the study as measured, with half widths of 95 % intervals;
   ``column NAME: TABLE ...``: one of its measures in several tables.
-- ``kernel``: how many comparisons with a Linux kernel agree, by table, of ``NAME-kernel.json``;
+- ``kernel``: how many comparisons with a Linux kernel agree, by table, of
+``NAME-kernel.json``;
   ``kernel TABLE ...``: goodput of all TCP flows in each point of tables.
 
 ``python tools/study_pages.py --write`` brings the pages up to date; ``--run NAME ...`` runs
@@ -35,12 +37,17 @@ STUDIES = ROOT / "python" / "trunkline" / "studies"
 RUNS = ROOT / "tests" / "evidence" / "studies"
 VALIDATION = ROOT / "docs" / "validation.md"
 PINNED = ROOT / "tests" / "pinned-results.csv"
-BLOCK = re.compile(r"(<!-- run: ([^\n]*) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
-OUTCOMES = {"held": "held", "refuted": "**refuted**", "undecided": "undecided", None: "not judged"}
-FIGURE = re.compile(r"(?<![\w.])[-−]?\d+(?:\.\d+)?")
+GENERATED_BLOCK = re.compile(r"(<!-- run: ([^\n]*) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+OUTCOME_WORDS = {
+    "held": "held",
+    "refuted": "**refuted**",
+    "undecided": "undecided",
+    None: "not judged",
+}
+NUMBER = re.compile(r"(?<![\w.])[-−]?\d+(?:\.\d+)?")
 
 
-def digest(name: str) -> str:
+def hash_study(name: str) -> str:
     """What a stored run is of: the files of the study, and its pinned results."""
     found = hashlib.sha256()
     for file in sorted(STUDIES.joinpath(name).iterdir()):
@@ -52,81 +59,81 @@ def digest(name: str) -> str:
     return found.hexdigest()
 
 
-def slim(said: dict[str, Any], of: str) -> dict[str, Any]:
+def summarise_reproduction(document: dict[str, Any], study_hash: str) -> dict[str, Any]:
     """What pages need of the JSON object of a reproduction."""
     # A variant's table is called as that of its case, a comma, and its name.
-    cases = {cell["table"].partition(", ")[0] for cell in said["cells"]}
+    cases = {cell["table"].partition(", ")[0] for cell in document["cells"]}
     cells = [
         [
             *(cell[key] for key in ("table", "row", "column", "published")),
-            _short(cell["ours"]),
-            _short(_half(cell)),
+            _round_value(cell["ours"]),
+            _round_value(_get_half_width(cell)),
         ]
-        for cell in said["cells"]
+        for cell in document["cells"]
         if cell["table"] in cases
     ]
     return {
-        "study": said["study"],
-        "of": of,
-        "runs": said["runs"],
-        "hash": said["summary"]["hash"],
-        "claims": {each["name"]: [each["outcome"], each["detail"]] for each in said["claims"]},
-        "sentences": said["sentences"],
-        "overviews": said["overviews"],
-        "tables": said["summary"]["tables"],
-        "readings": said["summary"]["readings"],
-        "mean_absolute_error": said["summary"]["mean_absolute_error"],
+        "study": document["study"],
+        "of": study_hash,
+        "runs": document["runs"],
+        "hash": document["summary"]["hash"],
+        "claims": {each["name"]: [each["outcome"], each["detail"]] for each in document["claims"]},
+        "sentences": document["sentences"],
+        "overviews": document["overviews"],
+        "tables": document["summary"]["tables"],
+        "readings": document["summary"]["readings"],
+        "mean_absolute_error": document["summary"]["mean_absolute_error"],
         "cells": cells,
     }
 
 
-def _half(cell: dict[str, Any]) -> float | None:
+def _get_half_width(cell: dict[str, Any]) -> float | None:
     return None if cell["high"] is None else (cell["high"] - cell["low"]) / 2
 
 
-def _short(value: float | None) -> float | None:
+def _round_value(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.6g}")
 
 
-def table(heads: list[str], rows: list[list[str]]) -> str:
+def format_table(heads: list[str], rows: list[list[str]]) -> str:
     """A table of Markdown."""
     lines = [heads, ["---"] * len(heads), *rows]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines).replace("|  |", "| |")
 
 
-def sentences(stored: dict[str, Any], before: str) -> str:
+def format_sentences(stored: dict[str, Any], previous_table: str) -> str:
     """The table of sentences; what stands after an outcome is kept."""
-    kept = {}
-    for line in before.splitlines():
+    kept_remarks = {}
+    for line in previous_table.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split(" | ")]
         if len(cells) == 4:
-            kept[cells[0], cells[1]] = re.sub(r"^[*a-z ]*[a-z*]", "", cells[3])
+            kept_remarks[cells[0], cells[1]] = re.sub(r"^[*a-z ]*[a-z*]", "", cells[3])
     rows = []
     for each in stored["sentences"]:
-        judging = [f"`{name}`" for name in each["claims"]]
-        told = f": {each['because']}" if each["outcome"] is None else ""
-        told = told or kept.get((each["where"], each["says"]), "")
-        outcome = OUTCOMES[each["outcome"]] + told
-        rows.append([each["where"], each["says"], ", ".join(judging), outcome])
-    return table(["where", "sentence", "claims", "outcome"], rows)
+        claim_names = [f"`{name}`" for name in each["claims"]]
+        remark = f": {each['because']}" if each["outcome"] is None else ""
+        remark = remark or kept_remarks.get((each["where"], each["says"]), "")
+        outcome = OUTCOME_WORDS[each["outcome"]] + remark
+        rows.append([each["where"], each["says"], ", ".join(claim_names), outcome])
+    return format_table(["where", "sentence", "claims", "outcome"], rows)
 
 
-def errors(stored: dict[str, Any]) -> str:
+def format_errors(stored: dict[str, Any]) -> str:
     """How far tables are from the published ones."""
     first = next(iter(stored["tables"].values()))
     if "rows" in first:
         rows = [
-            [name, row, f"{its['mean_absolute']:.2g}", _inside(its)]
+            [name, row, f"{row_error['mean_absolute']:.2g}", _count_inside(row_error)]
             for name, error in stored["tables"].items()
-            for row, its in error["rows"].items()
+            for row, row_error in error["rows"].items()
         ]
-        return table(["table", "measure", "mean distance", "as expected"], rows)
+        return format_table(["table", "measure", "mean distance", "as expected"], rows)
     if first["mape_percent"] is None:
         rows = [
-            [name, f"{error['mean_absolute']:.3f}", _inside(error)]
+            [name, f"{error['mean_absolute']:.3f}", _count_inside(error)]
             for name, error in stored["tables"].items()
         ]
-        return table(["table", f"mean distance [{first['unit']}]", "as expected"], rows)
+        return format_table(["table", f"mean distance [{first['unit']}]", "as expected"], rows)
     heads = ["table", "judged cells", "mean absolute error", "mean abs(ln(ours / published))"]
     rows = [
         [
@@ -135,154 +142,167 @@ def errors(stored: dict[str, Any]) -> str:
             f"{error['mape_percent']:.1f} %",
             f"{error['mean_log_ratio']:.3f}",
             f"{error['mape_percent_all']:.1f} %",
-            _inside(error),
+            _count_inside(error),
         ]
         for name, error in stored["tables"].items()
     ]
-    return table([*heads, "error with the doubtful cells", "as expected"], rows)
+    return format_table([*heads, "error with the doubtful cells", "as expected"], rows)
 
 
-def _inside(error: dict[str, Any]) -> str:
+def _count_inside(error: dict[str, Any]) -> str:
     return f"{error['published_inside_prediction']} of {error['cells']}"
 
 
-def values(stored: dict[str, Any], row: str, digits: str) -> str:
+def format_values(stored: dict[str, Any], row: str, digits: str) -> str:
     """A measure of every table, ours and published."""
-    mine = [cell for cell in stored["cells"] if cell[1] == row and cell[3] is not None]
-    columns = list(dict.fromkeys(cell[2] for cell in mine))
-    of = {(cell[0], cell[2]): cell for cell in mine}
+    row_cells = [cell for cell in stored["cells"] if cell[1] == row and cell[3] is not None]
+    columns = list(dict.fromkeys(cell[2] for cell in row_cells))
+    cell_by_place = {(cell[0], cell[2]): cell for cell in row_cells}
     rows = [
-        [name] + [f"{of[name, c][4]:.{digits}f} ({of[name, c][3]:.{digits}f})" for c in columns]
-        for name in dict.fromkeys(cell[0] for cell in mine)
+        [name]
+        + [
+            f"{cell_by_place[name, c][4]:.{digits}f} ({cell_by_place[name, c][3]:.{digits}f})"
+            for c in columns
+        ]
+        for name in dict.fromkeys(cell[0] for cell in row_cells)
     ]
-    return table(["", *columns], rows)
+    return format_table(["", *columns], rows)
 
 
-def own_table(stored: dict[str, Any], name: str) -> str:
+def format_own_table(stored: dict[str, Any], name: str) -> str:
     """A table of the study as measured."""
-    own = dict.fromkeys(cell[2] for cell in stored["cells"] if cell[0] == name)
-    return measured(stored, [(name, each) for each in own])
+    columns = dict.fromkeys(cell[2] for cell in stored["cells"] if cell[0] == name)
+    return format_measured(stored, [(name, each) for each in columns])
 
 
-def column(stored: dict[str, Any], *words: str) -> str:
+def format_column(stored: dict[str, Any], *words: str) -> str:
     """A measure in several tables."""
     measure, _, tables = " ".join(words).partition(": ")
-    return measured(stored, [(each, measure) for each in tables.split()])
+    return format_measured(stored, [(each, measure) for each in tables.split()])
 
 
-def measured(stored: dict[str, Any], columns: list[tuple[str, str]]) -> str:
+def format_measured(stored: dict[str, Any], columns: list[tuple[str, str]]) -> str:
     """Measures of tables, a row each row of theirs: ``columns`` are (table, measure)."""
-    of = {(cell[0], cell[2], cell[1]): cell for cell in stored["cells"]}
+    cell_by_place = {(cell[0], cell[2], cell[1]): cell for cell in stored["cells"]}
     tables = {name for name, _ in columns}
     rows = dict.fromkeys(cell[1] for cell in stored["cells"] if cell[0] in tables)
     heads = [name if len(tables) > 1 else measure for name, measure in columns]
-    return table(
-        ["", *heads], [[row, *(_interval(*of[*each, row][4:]) for each in columns)] for row in rows]
+    return format_table(
+        ["", *heads],
+        [
+            [row, *(_format_interval(*cell_by_place[*each, row][4:]) for each in columns)]
+            for row in rows
+        ],
     )
 
 
-def _interval(mean: float, half: float) -> str:
+def _format_interval(mean: float, half: float) -> str:
     # Two digits of the half width say what is known; a narrower one is below what tables print.
     places = 2 if half < 1 else 1 if half < 10 else 0
     return f"{mean:.{places}f} ± {half:.{places}f}"
 
 
-def overview(stored: dict[str, Any], number: str) -> str:
+def format_overview(stored: dict[str, Any], number: str) -> str:
     """An overview as the study has it."""
-    its = stored["overviews"][int(number) - 1]
-    return table(its["heads"], its["rows"])
+    overview_ = stored["overviews"][int(number) - 1]
+    return format_table(overview_["heads"], overview_["rows"])
 
 
-def kernel(name: str, *words: str) -> str:
+def format_kernel_table(name: str, *words: str) -> str:
     """Comparisons with a Linux kernel by table, or the goodput of all TCP flows by point."""
     stored = json.loads((RUNS / f"{name}-kernel.json").read_text("utf-8"))
     if words:
         rows = [
-            [point, *(f"{each:.1f}" for each in its["tcp_mbit_s"])]
-            for point, its in stored["points"].items()
+            [point, *(f"{each:.1f}" for each in point_values["tcp_mbit_s"])]
+            for point, point_values in stored["points"].items()
             if point.partition(", ")[0] in words
         ]
-        return table(["TCP together [Mbit/s]", "simulator", "kernel"], rows)
-    found: dict[str, list[int]] = {}
-    for point, its in stored["points"].items():
-        sums = found.setdefault(point.partition(", ")[0], [0] * 4)
-        for place, each in enumerate([1, *its["comparisons"]]):
-            sums[place] += each
-    rows = [[one, *map(str, sums)] for one, sums in found.items()]
-    return table(["table", "points", "agree", "differ", "undecided"], rows)
+        return format_table(["TCP together [Mbit/s]", "simulator", "kernel"], rows)
+    sums_by_table: dict[str, list[int]] = {}
+    for point, point_values in stored["points"].items():
+        sums = sums_by_table.setdefault(point.partition(", ")[0], [0] * 4)
+        for index, each in enumerate([1, *point_values["comparisons"]]):
+            sums[index] += each
+    rows = [[table_name, *map(str, sums)] for table_name, sums in sums_by_table.items()]
+    return format_table(["table", "points", "agree", "differ", "undecided"], rows)
 
 
-def told(name: str, tables: dict[str, Any]) -> dict[str, Any]:
+def summarise_verdicts(name: str, tables: dict[str, Any]) -> dict[str, Any]:
     """What pages need of verdicts: counts of outcomes, and goodput in simulator and kernel."""
     found = {}
-    for one, its in tables.items():
-        rows = its["verdict"]["rows"]
+    for point_name, table_document in tables.items():
+        rows = table_document["verdict"]["rows"]
         outcomes = [row["outcome"] for row in rows]
         all_tcp = [row for row in rows if row["measure"] == "goodput" and " TCP " in row["subject"]]
-        found[one] = {
+        found[point_name] = {
             "comparisons": [outcomes.count(key) for key in ("agrees", "differs", "undecided")],
             "tcp_mbit_s": [
-                _short(row[key] / 1e6) for row in all_tcp for key in ("simulator", "reference")
+                _round_value(row[key] / 1e6)
+                for row in all_tcp
+                for key in ("simulator", "reference")
             ],
         }
     first = next(iter(tables.values()))["verdict"]
-    about = {"study": name, "reference": first["reference"], "seeds": first["seeds"]}
-    return {**about, "points": found}
+    head = {"study": name, "reference": first["reference"], "seeds": first["seeds"]}
+    return {**head, "points": found}
 
 
-def made(name: str, page: str) -> str:
+def update_page(name: str, page: str) -> str:
     """A page with its parts as the stored run has them."""
-    stored = json.loads((RUNS / f"{name}.json").read_text("utf-8"))
+    stored_run = json.loads((RUNS / f"{name}.json").read_text("utf-8"))
 
     def part(found: re.Match[str]) -> str:
         kind, *words = found[2].split()
         if kind == "sentences":
-            text = sentences(stored, found[3])
+            text = format_sentences(stored_run, found[3])
         elif kind == "kernel":
-            text = kernel(name, *words)
+            text = format_kernel_table(name, *words)
         else:
             make: dict[str, Callable[..., str]] = {
-                "errors": errors,
-                "values": values,
-                "overview": overview,
-                "table": own_table,
-                "column": column,
+                "errors": format_errors,
+                "values": format_values,
+                "overview": format_overview,
+                "table": format_own_table,
+                "column": format_column,
             }
-            text = make[kind](stored, *words)
+            text = make[kind](stored_run, *words)
         return f"{found[1]}{text}{found[4]}"
 
-    return BLOCK.sub(part, page)
+    return GENERATED_BLOCK.sub(part, page)
 
 
-def wrong(name: str, page: str) -> Iterator[str]:
+def find_page_faults(name: str, page: str) -> Iterator[str]:
     """What a page says otherwise than its stored run."""
     stored = json.loads((RUNS / f"{name}.json").read_text("utf-8"))
-    if stored["of"] != digest(name):
+    if stored["of"] != hash_study(name):
         yield "the stored run is of other files or results: --run"
-    if made(name, page) != page:
+    if update_page(name, page) != page:
         yield "tables are not those of the stored run: --write"
-    held = sum(outcome == "held" for outcome, _ in stored["claims"].values())
+    held_count = sum(outcome == "held" for outcome, _ in stored["claims"].values())
     row = rf"\| \[{name}\]\(studies/{name}\.md\).* (\d+) of (\d+) claims? \|"
-    said = re.findall(r"(\d+) of (\d+)\s+claims hold", page)
-    for one, of in said + re.findall(row, VALIDATION.read_text("utf-8")):
-        if (int(one), int(of)) != (held, len(stored["claims"])):
-            yield f"{one} of {of} claims: {held} of {len(stored['claims'])} hold"
+    stated_counts = re.findall(r"(\d+) of (\d+)\s+claims hold", page)
+    for stated_held, stated_total in stated_counts + re.findall(row, VALIDATION.read_text("utf-8")):
+        if (int(stated_held), int(stated_total)) != (held_count, len(stored["claims"])):
+            yield (
+                f"{stated_held} of {stated_total} claims: {held_count} of "
+                f"{len(stored['claims'])} hold"
+            )
     cells = [number for cell in stored["cells"] for number in cell[3:5] if number is not None]
     named = " ".join(f"{cell[0]} {cell[1]}" for cell in stored["cells"])
-    rows = [float(text) for text in FIGURE.findall(named)]
+    rows = [float(text) for text in NUMBER.findall(named)]
     for each in stored["sentences"]:
         line = next((line for line in page.splitlines() if f"| {each['says']} |" in line), "")
         remark = re.sub(r"^[*a-z ]*[a-z*]", "", line.rstrip("| ").rpartition(" | ")[2])
         if each["outcome"] is None or not line:
             continue
         details = " ".join(stored["claims"][claim][1] for claim in each["claims"])
-        known = [float(text) for text in FIGURE.findall(details)] + cells + rows
-        for text in FIGURE.findall(remark):
-            if not _known(text.replace("−", "-"), known):
+        known = [float(text) for text in NUMBER.findall(details)] + cells + rows
+        for text in NUMBER.findall(remark):
+            if not _is_known_number(text.replace("−", "-"), known):
                 yield f"{each['says']}: no {text} in the stored run"
 
 
-def _known(text: str, known: list[float]) -> bool:
+def _is_known_number(text: str, known: list[float]) -> bool:
     """Whether a figure is one of the run, rounded, perhaps as a percentage or without its sign."""
     places = len(text.partition(".")[2])
     wanted = abs(float(text))
@@ -293,32 +313,36 @@ def _known(text: str, known: list[float]) -> bool:
     )
 
 
-def run(names: list[str]) -> None:
+def run_studies(names: list[str]) -> None:
     """Run studies, and store what they give."""
     from trunkline.study import reproduce
 
     for name in names:
-        before = digest(name)
-        said = reproduce(name).to_json()
-        _store(RUNS / f"{name}.json", slim(said, before))
+        hash_before = hash_study(name)
+        document = reproduce(name).to_json()
+        _store(RUNS / f"{name}.json", summarise_reproduction(document, hash_before))
 
 
-def _store(path: Path, said: dict[str, Any]) -> None:
+def _store(path: Path, document: dict[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
 
-    def one(value: Any) -> str:
-        return json.dumps(value, ensure_ascii=False)
+    def dump_item(item: Any) -> str:
+        return json.dumps(item, ensure_ascii=False)
 
     def lines(value: Any) -> str:
         """A line each item, so that a difference is read line by line."""
         if isinstance(value, list) and value:
-            return "[\n  " + ",\n  ".join(map(one, value)) + "\n ]"
+            return "[\n  " + ",\n  ".join(map(dump_item, value)) + "\n ]"
         if isinstance(value, dict) and value:
-            items = (f"{one(key)}: {one(item)}" for key, item in value.items())
+            items = (f"{dump_item(key)}: {dump_item(item)}" for key, item in value.items())
             return "{\n  " + ",\n  ".join(items) + "\n }"
-        return one(value)
+        return dump_item(value)
 
-    text = "{\n " + ",\n ".join(f"{one(key)}: {lines(item)}" for key, item in said.items()) + "\n}"
+    text = (
+        "{\n "
+        + ",\n ".join(f"{dump_item(key)}: {lines(item)}" for key, item in document.items())
+        + "\n}"
+    )
     path.write_text(text + "\n", encoding="utf-8", newline="\n")
 
 
@@ -336,20 +360,20 @@ def main(arguments: list[str]) -> int:
         1 if a page says otherwise than its run.
     """
     if arguments[:1] == ["--run"]:
-        run(arguments[1:])
+        run_studies(arguments[1:])
     if arguments[:1] == ["--kernel"]:
         _, name, folder = arguments
         tables = json.loads((Path(folder) / "kernel.json").read_text("utf-8"))["tables"]
-        _store(RUNS / f"{name}-kernel.json", told(name, tables))
+        _store(RUNS / f"{name}-kernel.json", summarise_verdicts(name, tables))
     status = 0
     for path in sorted(PAGES.glob("*.md")):
         if not (RUNS / f"{path.stem}.json").exists():
             continue
         page = path.read_text("utf-8")
         if arguments:
-            page = made(path.stem, page)
+            page = update_page(path.stem, page)
             path.write_text(page, encoding="utf-8", newline="\n")
-        for each in wrong(path.stem, page):
+        for each in find_page_faults(path.stem, page):
             print(f"{path.name}: {each}")
             status = 1
     return status

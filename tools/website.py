@@ -19,7 +19,7 @@ DOCS = ROOT / "docs"
 SITE = ROOT / "build" / "site"
 
 # The menu: caption, then pages in order. A page of docs/ that is in none is an error.
-MENU: dict[str, list[str]] = {
+MENU_PATTERNS: dict[str, list[str]] = {
     "Start": ["tutorial/*", "howto/*"],
     "Background": ["background/*"],
     "Reference": ["reference/*"],
@@ -27,7 +27,7 @@ MENU: dict[str, list[str]] = {
     "Project": ["architecture", "changelog", "decisions/*"],
 }
 # In front of the others of their folder, in this order.
-FIRST = [
+FIRST_PAGES = [
     "reference/scenario-language",
     "reference/scenario-keys",
     "reference/results",
@@ -35,8 +35,8 @@ FIRST = [
     "reference/measures",
 ]
 # From outside docs/, where the site has them.
-OUTSIDE = {"ARCHITECTURE.md": "architecture.md", "CHANGELOG.md": "changelog.md"}
-SETTINGS: dict[str, object] = {
+PAGES_OUTSIDE_DOCS = {"ARCHITECTURE.md": "architecture.md", "CHANGELOG.md": "changelog.md"}
+SPHINX_SETTINGS: dict[str, object] = {
     "project": "Trunkline",
     "author": "the Trunkline authors",
     "copyright": "the Trunkline authors",
@@ -51,7 +51,7 @@ SETTINGS: dict[str, object] = {
     "napoleon_use_rtype": False,
 }
 LINK = re.compile(r"(?<=\]\()(?P<target>[^)\s#]+)(?P<anchor>#[^)\s]*)?(?=\))")
-PYTHON = """\
+PYTHON_PAGE = """\
 # Python
 
 What the package `trunkline` exports; this page is made from its documentation strings.
@@ -62,7 +62,7 @@ What the package `trunkline` exports; this page is made from its documentation s
 """
 
 
-def stage(folder: Path) -> None:
+def stage_pages(folder: Path) -> None:
     """Lay out the pages as the site has them.
 
     Parameters
@@ -72,25 +72,27 @@ def stage(folder: Path) -> None:
     """
     shutil.copytree(DOCS, folder, dirs_exist_ok=True)
     (folder / "README.md").rename(folder / "index.md")
-    for name, place in OUTSIDE.items():
+    for name, place in PAGES_OUTSIDE_DOCS.items():
         shutil.copy(ROOT / name, folder / place)
-    (folder / "reference" / "python.md").write_text(python_page(), encoding="utf-8")
+    (folder / "reference" / "python.md").write_text(make_python_page(), encoding="utf-8")
     for page in sorted(folder.rglob("*.md")):
-        inside = page.relative_to(folder)
-        home = ROOT if str(inside) in OUTSIDE.values() else (DOCS / inside).parent
+        staged_path = page.relative_to(folder)
+        source_folder = (
+            ROOT if str(staged_path) in PAGES_OUTSIDE_DOCS.values() else (DOCS / staged_path).parent
+        )
         text = page.read_text("utf-8")
-        text = LINK.sub(partial(moved, home=home, page=page, folder=folder), text)
+        text = LINK.sub(partial(rewrite_link, home=source_folder, page=page, folder=folder), text)
         page.write_text(text, encoding="utf-8")
     index = folder / "index.md"
-    index.write_text(index.read_text("utf-8") + menu(folder), encoding="utf-8")
+    index.write_text(index.read_text("utf-8") + format_menu(folder), encoding="utf-8")
 
 
-def moved(found: re.Match[str], home: Path, page: Path, folder: Path) -> str:
+def rewrite_link(found: re.Match[str], home: Path, page: Path, folder: Path) -> str:
     """A link of a page as the site needs it.
 
     Parameters
     ----------
-    found : re.Match
+    found : re.MatchConditions
         Target and anchor.
     home : Path
         Folder of the page in the repository.
@@ -107,22 +109,22 @@ def moved(found: re.Match[str], home: Path, page: Path, folder: Path) -> str:
     target, anchor = found["target"], found["anchor"] or ""
     if "://" in target or target.startswith("mailto:"):
         return found[0]
-    real = (home / target).resolve()
-    if real.is_relative_to(DOCS):
-        inside = folder / real.relative_to(DOCS)
-        inside = folder / "index.md" if real == DOCS / "README.md" else inside
+    real_path = (home / target).resolve()
+    if real_path.is_relative_to(DOCS):
+        staged_path = folder / real_path.relative_to(DOCS)
+        staged_path = folder / "index.md" if real_path == DOCS / "README.md" else staged_path
     else:
-        inside = folder / "sources" / real.relative_to(ROOT)
-        if str(real.relative_to(ROOT)) in OUTSIDE:
-            inside = folder / OUTSIDE[str(real.relative_to(ROOT))]
-        elif real.is_file():
-            inside.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(real, inside)
-    up = len(page.parent.relative_to(folder).parts)
-    return "../" * up + str(inside.relative_to(folder)) + anchor
+        staged_path = folder / "sources" / real_path.relative_to(ROOT)
+        if str(real_path.relative_to(ROOT)) in PAGES_OUTSIDE_DOCS:
+            staged_path = folder / PAGES_OUTSIDE_DOCS[str(real_path.relative_to(ROOT))]
+        elif real_path.is_file():
+            staged_path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(real_path, staged_path)
+    levels_up = len(page.parent.relative_to(folder).parts)
+    return "../" * levels_up + str(staged_path.relative_to(folder)) + anchor
 
 
-def menu(folder: Path) -> str:
+def format_menu(folder: Path) -> str:
     """The tables of contents that make the menu.
 
     Parameters
@@ -136,17 +138,19 @@ def menu(folder: Path) -> str:
         For the end of the first page, not shown there.
     """
     parts = []
-    for caption, patterns in MENU.items():
+    for caption, patterns in MENU_PATTERNS.items():
         pages: list[str] = []
         for pattern in patterns:
             found = sorted(folder.glob(f"{pattern}.md"))
             names = [str(each.relative_to(folder).with_suffix("")) for each in found]
-            pages += sorted(names, key=lambda name: FIRST.index(name) if name in FIRST else 99)
+            pages += sorted(
+                names, key=lambda name: FIRST_PAGES.index(name) if name in FIRST_PAGES else 99
+            )
         parts += ["```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```", ""]
     return "\n" + "\n".join(parts)
 
 
-def python_page() -> str:
+def make_python_page() -> str:
     """The page of the Python interface.
 
     Returns
@@ -163,7 +167,7 @@ def python_page() -> str:
         if not name.startswith("_"):
             members = "\n   :members:\n" if name in ("Results", "Table") else "\n"
             entries.append(f".. {kind}:: trunkline.{name}{members}")
-    return PYTHON.format(entries="\n".join(entries))
+    return PYTHON_PAGE.format(entries="\n".join(entries))
 
 
 def main() -> int:
@@ -178,19 +182,19 @@ def main() -> int:
 
     shutil.rmtree(SITE, ignore_errors=True)
     SITE.parent.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="trunkline-site-") as made:
-        folder = Path(made) / "pages"
-        stage(folder)
-        lines = [f"{key} = {value!r}" for key, value in SETTINGS.items()]
+    with tempfile.TemporaryDirectory(prefix="trunkline-site-") as scratch_folder:
+        folder = Path(scratch_folder) / "pages"
+        stage_pages(folder)
+        lines = [f"{key} = {value!r}" for key, value in SPHINX_SETTINGS.items()]
         lines += [f"release = version = {__version__!r}", ""]
         (folder / "conf.py").write_text("\n".join(lines), encoding="utf-8")
         command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
-        command += ["-d", str(Path(made) / "doctrees"), str(folder), str(SITE)]
-        done = subprocess.run(command, check=False)
-    if done.returncode == 0:
+        command += ["-d", str(Path(scratch_folder) / "doctrees"), str(folder), str(SITE)]
+        completed = subprocess.run(command, check=False)
+    if completed.returncode == 0:
         pages = len(list(SITE.rglob("*.html")))
         print(f"{pages} pages in {SITE.relative_to(ROOT)}; open {SITE / 'index.html'}")
-    return done.returncode
+    return completed.returncode
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from trunkline.lazy import attributes
+from trunkline.lazy_imports import make_lazy_getattr
 
 if TYPE_CHECKING:
     from trunkline.api import judge, run, run_many
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from trunkline.network import Network
     from trunkline.network.compile import compile
     from trunkline.notebook import graph, report_of
-    from trunkline.planning.place import place
-    from trunkline.planning.protect import protect
-    from trunkline.planning.solve import solve
-    from trunkline.planning.survive import survive
+    from trunkline.planning.failure_screening import survive
+    from trunkline.planning.placement import place
+    from trunkline.planning.protection import protect
+    from trunkline.planning.solver import solve
     from trunkline.results import Results, Table
     from trunkline.scenario import Diagnostic, Scenario, ScenarioError, load, loads, schema
     from trunkline.study import Reproduction, reproduce
@@ -74,7 +74,7 @@ __all__ = [
     "verify",
 ]
 
-_attribute = attributes(
+_attribute = make_lazy_getattr(
     __name__,
     {
         "trunkline.api": "judge run run_many",

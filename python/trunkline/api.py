@@ -39,14 +39,14 @@ def run(
     first = scenario.run.seed if seed is None else seed
     if engine == "fluid":
         from trunkline import fluid
-        from trunkline.fluid.unsupported import UnsupportedError
+        from trunkline.fluid.unsupported import FluidUnsupportedError
         from trunkline.network import compile
 
-        written = compile(scenario, seed=first).to_json()
+        network_json = compile(scenario, seed=first).to_json()
         try:
-            return fluid.simulate(written, scenario=scenario.text, seed=first)
-        except UnsupportedError as error:
-            raise error.placed(scenario) from None
+            return fluid.simulate(network_json, scenario=scenario.text, seed=first)
+        except FluidUnsupportedError as error:
+            raise error.locate_in_scenario(scenario) from None
     return run_many(scenario, seeds=[first])[0]
 
 
@@ -102,6 +102,6 @@ def judge(scenario: Scenario, runs: Results | Sequence[Results]) -> list[Level]:
         No runs, or runs of another scenario.
     """
     from trunkline.results import Results as One
-    from trunkline.stats import judge as held_to
+    from trunkline.stats import judge_bounds as held_to
 
-    return held_to(scenario.bounds(), [runs] if isinstance(runs, One) else runs)
+    return held_to(scenario.list_sla_bounds(), [runs] if isinstance(runs, One) else runs)

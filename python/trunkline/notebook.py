@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from trunkline.scenario import Scenario
     from trunkline.study import Reproduction, Runs
 
-HEIGHT = 720
+REPORT_HEIGHT = 720
 """Height of a report inside a notebook [pixels]."""
-MOST_LINES = 8
-MOST_ROWS = 30
-UNITS = {
+MAX_CHART_LINES = 8
+MAX_TABLE_ROWS = 30
+PROBE_UNITS = {
     "goodput": "bit/s",
     "throughput": "bit/s",
     "delay": "s",
@@ -67,7 +67,7 @@ class Report:
     def _repr_html_(self) -> str:
         # A frame of another origin: the page can neither read nor change the notebook.
         return (
-            f'<iframe sandbox="allow-scripts" width="100%" height="{HEIGHT}" '
+            f'<iframe sandbox="allow-scripts" width="100%" height="{REPORT_HEIGHT}" '
             f'style="border:1px solid #ccc" srcdoc="{html.escape(self.html)}"></iframe>'
         )
 
@@ -92,131 +92,152 @@ def report_of(runs: Results | Sequence[Results], scenario: Scenario) -> Report:
     """
     from trunkline.network import compile
     from trunkline.report import page
-    from trunkline.report.exhibit import Exhibit
+    from trunkline.report.reported_run import ReportedRun
     from trunkline.results import Results as One
 
     network = compile(scenario).data
     listed = [runs] if isinstance(runs, One) else list(runs)
-    return Report(page.of_runs(Exhibit(str(network["name"]), "", network, listed)))
+    return Report(page.render_runs_page(ReportedRun(str(network["name"]), "", network, listed)))
 
 
-def graph(thing: Scenario) -> str:
+def graph(scenario_object: Scenario) -> str:
     """Draw the network of a scenario as SVG, as ``trunkline graph`` does.
 
     Parameters
     ----------
-    thing : Scenario
+    scenario_object : Scenario
         Its nodes, links with capacity and delay, and paths.
     """
     from trunkline.network import compile
-    from trunkline.plot import graph
-    from trunkline.plot.sketch import Sketch
+    from trunkline.plot import network_graph
+    from trunkline.plot.network_sketch import NetworkSketch
 
-    places = {n: node.position for n, node in thing.nodes.items() if node.position is not None}
-    return graph.svg(Sketch.of(compile(thing).data), places)
+    places = {
+        n: node.position for n, node in scenario_object.nodes.items() if node.position is not None
+    }
+    return network_graph.render_svg(
+        NetworkSketch.from_network(compile(scenario_object).data), places
+    )
 
 
-def scenario(thing: Scenario) -> str:
+def scenario(scenario_object: Scenario) -> str:
     """The picture of the network, and what is in the scenario."""
-    heading = html.escape(thing.name or "scenario")
-    counts = ((len(thing.nodes), "nodes"), (len(thing.links), "links"), (len(thing.flows), "flows"))
-    said = ", ".join(f"{number} {name}" for number, name in counts)
+    heading = html.escape(scenario_object.name or "scenario")
+    counts = (
+        (len(scenario_object.nodes), "nodes"),
+        (len(scenario_object.links), "links"),
+        (len(scenario_object.flows), "flows"),
+    )
+    counts_text = ", ".join(f"{number} {name}" for number, name in counts)
     try:
-        picture = graph(thing)
+        picture = graph(scenario_object)
     except ValueError as error:
         picture = f"<pre>{html.escape(str(error))}</pre>"
-    return f"<p><strong>{heading}</strong>: {said}</p>{picture}"
+    return f"<p><strong>{heading}</strong>: {counts_text}</p>{picture}"
 
 
-def results(thing: Results) -> str:
+def results(run_results: Results) -> str:
     """What was lost, who waits and what is full; tables; series as charts over time."""
-    from trunkline.results.headline import headline
+    from trunkline.results.summary_lines import build_summary_lines
 
-    lines = "<br>".join(html.escape(line) for line in headline([thing]))
-    tables = "".join(_measured(table, names) for table, names in _shown(thing) if len(table))
-    return f"<p>{lines}</p>{_charts(thing)}{tables}"
+    lines = "<br>".join(html.escape(line) for line in build_summary_lines([run_results]))
+    tables = "".join(
+        _render_results_table(table, names)
+        for table, names in _select_tables(run_results)
+        if len(table)
+    )
+    return f"<p>{lines}</p>{_render_probe_charts(run_results)}{tables}"
 
 
-def comparison(thing: Comparison) -> str:
+def comparison(shown_comparison: Comparison) -> str:
     """The differences with their intervals, and the verdict."""
-    from trunkline.compare.render import SHOWN_ROWS, cells
+    from trunkline.compare.comparison_table import MAX_ROWS_SHOWN, format_difference_cells
 
     heads = ("metric", "of", "A", "B", "B − A", "", "p")
-    shown = thing.largest(SHOWN_ROWS)
-    body = _table(heads, (cells(each) for each in shown))
-    if len(shown) < len(thing.differences):
-        body += f"<p>the {len(shown)} largest of {len(thing.differences)} differences</p>"
-    notes = "".join(f"<p>note: {html.escape(note)}</p>" for note in thing.notes)
-    sides = html.escape(f"A: {thing.a}; B: {thing.b}")
-    return f"<p>{sides}</p>{body}{notes}<p><strong>{html.escape(thing.verdict())}</strong></p>"
+    largest = shown_comparison.list_largest(MAX_ROWS_SHOWN)
+    body = _render_table(heads, (format_difference_cells(each) for each in largest))
+    if len(largest) < len(shown_comparison.differences):
+        body += (
+            f"<p>the {len(largest)} largest of {len(shown_comparison.differences)} differences</p>"
+        )
+    notes = "".join(f"<p>note: {html.escape(note)}</p>" for note in shown_comparison.notes)
+    sides = html.escape(f"A: {shown_comparison.a}; B: {shown_comparison.b}")
+    return (
+        f"<p>{sides}</p>{body}{notes}<p><strong>"
+        f"{html.escape(shown_comparison.verdict())}</strong></p>"
+    )
 
 
-def study(thing: Runs) -> str:
+def study(study_runs: Runs) -> str:
     """The runs of a study, those that have ended, with what was measured."""
-    frame = thing.to_polars()
-    ended = "complete" if thing.complete else "not complete yet"
+    frame = study_runs.to_polars()
+    ended = "complete" if study_runs.complete else "not complete yet"
     return f"<p>{len(frame)} runs, {ended}</p>{frame._repr_html_()}"
 
 
-def reproduction(thing: Reproduction) -> str:
+def reproduction(shown_reproduction: Reproduction) -> str:
     """A study's tables and claims as the terminal shows them."""
-    return f"<pre>{html.escape(thing.render(width=110))}</pre>"
+    return f"<pre>{html.escape(shown_reproduction.render(width=110))}</pre>"
 
 
-def _shown(thing: Results) -> list[tuple[Table, str]]:
+def _select_tables(run_results: Results) -> list[tuple[Table, str]]:
     """Tables of a run with the columns that say most; all are in the tables themselves."""
     flows = "flow dscp goodput_bit_s throughput_bit_s loss_ratio delay_mean_s delay_p99_s jitter_s"
     ports = "link class utilisation packets_offered packets_dropped wait_mean_s queue_max_packets"
     drops = "flow direction link class cause packets"
-    return [(thing.flows, flows), (thing.ports, ports), (thing.drops, drops)]
+    return [(run_results.flows, flows), (run_results.ports, ports), (run_results.drops, drops)]
 
 
-def _measured(table: Table, names: str) -> str:
-    from trunkline.results.render import cell
-    from trunkline.results.tables import column
+def _render_results_table(table: Table, names: str) -> str:
+    from trunkline.results.schemas import find_field
+    from trunkline.results.terminal_tables import format_cell
 
-    fields = [column(table.name, name) for name in names.split()]
+    fields = [find_field(table.name, name) for name in names.split()]
     rows = [
         [
-            str(row[each.name] or "–") if each.kind == "str" else cell(row[each.name], each)
+            str(row[each.name] or "–") if each.kind == "str" else format_cell(row[each.name], each)
             for each in fields
         ]
         for row in table.rows()
     ]
     caption = f"<p><strong>{html.escape(table.name.capitalize())}</strong></p>"
-    more = len(rows) - MOST_ROWS
-    note = f"<p>and {more} more rows</p>" if more > 0 else ""
+    hidden_rows = len(rows) - MAX_TABLE_ROWS
+    note = f"<p>and {hidden_rows} more rows</p>" if hidden_rows > 0 else ""
     heads = [each.title or each.name for each in fields]
-    return caption + _table(heads, rows[:MOST_ROWS]) + note
+    return caption + _render_table(heads, rows[:MAX_TABLE_ROWS]) + note
 
 
-def _charts(thing: Results) -> str:
+def _render_probe_charts(run_results: Results) -> str:
     """The probes of a run over time, a chart for each measure, drawn as still pictures."""
-    from trunkline.report.charts import Chart, Line
-    from trunkline.report.still import draw
+    from trunkline.report.charts import Chart, ChartLine
+    from trunkline.report.static_charts import draw_static_chart
 
-    found: dict[str, dict[str, tuple[list[float | None], list[float | None]]]] = {}
-    for row in thing.series.rows():
+    series_by_measure: dict[str, dict[str, tuple[list[float | None], list[float | None]]]] = {}
+    for row in run_results.series.rows():
         # Classes of a port have series of their own.
         of_class = "" if row["class"] is None else f", class {row['class']}"
         measure, target = str(row["measure"]), f"{row['target']}{of_class}"
-        times, values = found.setdefault(measure, {}).setdefault(target, ([], []))
+        times, values = series_by_measure.setdefault(measure, {}).setdefault(target, ([], []))
         times.append(float(row["time_s"] or 0))
         values.append(None if row["value"] is None else float(row["value"]))
-    drawn = []
-    for measure, of in found.items():
+    figures = []
+    for measure, series_by_target in series_by_measure.items():
         lines = [
-            Line(name, values, x=times, colour=number)
-            for number, (name, (times, values)) in enumerate(list(of.items())[:MOST_LINES])
+            ChartLine(name, values, x=times, colour=number)
+            for number, (name, (times, values)) in enumerate(
+                list(series_by_target.items())[:MAX_CHART_LINES]
+            )
         ]
         alt = f"{measure} of {', '.join(line.name for line in lines)} over time"
-        chart = Chart(measure, measure, "", alt, "line", UNITS.get(measure, ""), [], lines)
+        chart = Chart(measure, measure, "", alt, "line", PROBE_UNITS.get(measure, ""), [], lines)
         heading = html.escape(measure)
-        drawn.append(f"<figure><figcaption>{heading}</figcaption>{draw(chart)}</figure>")
-    return f"<div class='trunkline'>{STYLE if drawn else ''}{''.join(drawn)}</div>"
+        figures.append(
+            f"<figure><figcaption>{heading}</figcaption>{draw_static_chart(chart)}</figure>"
+        )
+    return f"<div class='trunkline'>{STYLE if figures else ''}{''.join(figures)}</div>"
 
 
-def _table(heads: Iterable[str], rows: Iterable[Sequence[Any]]) -> str:
+def _render_table(heads: Iterable[str], rows: Iterable[Sequence[Any]]) -> str:
     head = "".join(f"<th>{html.escape(name)}</th>" for name in heads)
     body = "".join(
         "<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row) + "</tr>"

@@ -12,17 +12,17 @@ from trunkline.scenario import Scenario
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from trunkline.compare import Comparison, Divergence, Side
-    from trunkline.linux.judge.verify import Verdict
+    from trunkline.compare import Comparison, ComparisonOperand, Divergence
+    from trunkline.linux.judge.verification import EngineVerdict
     from trunkline.study import Runs
 
-What: TypeAlias = "Scenario | Results | Sequence[Results] | str | Path"
+Operand: TypeAlias = "Scenario | Results | Sequence[Results] | str | Path"
 """A scenario, runs of one, or a path: a scenario file, or a folder of results."""
 
 
 def compare_runs(
-    a: What,
-    b: What,
+    a: Operand,
+    b: Operand,
     *,
     metrics: Sequence[str] = (),
     runs: int = 10,
@@ -60,15 +60,17 @@ def compare_runs(
     ValueError
         A metric is none, or names a row that is on neither side.
     """
-    from trunkline.compare import USUAL, compare
-    from trunkline.stats.metric import parse
+    from trunkline.compare import DEFAULT_COMPARED_METRICS, compare_operands
+    from trunkline.stats.metric import parse_metric
 
-    wanted = [parse(text) for text in metrics] or USUAL
-    sides = _side(a, "A"), _side(b, "B")
-    return compare(*sides, wanted, runs=runs, seed=seed, within=within, threads=threads)
+    metric_list = [parse_metric(text) for text in metrics] or DEFAULT_COMPARED_METRICS
+    sides = _build_operand(a, "A"), _build_operand(b, "B")
+    return compare_operands(
+        *sides, metric_list, runs=runs, seed=seed, within=within, threads=threads
+    )
 
 
-def first_difference(a: What, b: What, *, seed: int | None = None) -> Divergence | None:
+def first_difference(a: Operand, b: Operand, *, seed: int | None = None) -> Divergence | None:
     """Find the first packet at which two runs differ, as ``trunkline diff`` does.
 
     Parameters
@@ -83,19 +85,21 @@ def first_difference(a: What, b: What, *, seed: int | None = None) -> Divergence
     Divergence or None
         When, where and why; None if they do not differ.
     """
-    from trunkline.compare import diverge
+    from trunkline.compare import find_divergence
 
-    sides = _side(a, "A"), _side(b, "B")
+    sides = _build_operand(a, "A"), _build_operand(b, "B")
     first = sides[0]
-    own = next(iter(first.runs), None)
-    if own is None and first.network is not None:
-        own = int(first.network["run"]["seed"])
-    return diverge(*sides, seed if seed is not None else own if own is not None else 1)
+    first_seed = next(iter(first.runs), None)
+    if first_seed is None and first.network is not None:
+        first_seed = int(first.network["run"]["seed"])
+    return find_divergence(
+        *sides, seed if seed is not None else first_seed if first_seed is not None else 1
+    )
 
 
 def verify(
     scenario: Scenario, *, seeds: Sequence[int] = (1,), runner: str | None = None
-) -> Verdict:
+) -> EngineVerdict:
     """Run a scenario in the simulator and in a Linux kernel with the same traffic, and compare.
 
     Parameters
@@ -109,32 +113,32 @@ def verify(
 
     Returns
     -------
-    Verdict
+    EngineVerdict
         Each measure on both sides, and whether they agree.
 
     Raises
     ------
-    Unready
+    RunnerNotReady
         No runner is ready on this machine.
     UnsupportedError
         The network has what the kernel lacks.
     """
-    from trunkline.linux.guest.readiness import choose
-    from trunkline.linux.judge import verify as judge
+    from trunkline.linux.guest.readiness import choose_runner
+    from trunkline.linux.judge import verification as judge
     from trunkline.network import compile
 
-    chosen = choose(runner)
-    return judge.verify(compile(scenario).to_json(), list(seeds), runner=chosen)
+    chosen = choose_runner(runner)
+    return judge.verify_kernel(compile(scenario).to_json(), list(seeds), runner=chosen)
 
 
-def draw(kind: str, *what: What, only: Sequence[str] = (), **chosen: Any) -> Figure:
+def draw(kind: str, *operands: Operand, only: Sequence[str] = (), **plot_options: Any) -> Figure:
     """Draw one of the named plots of ``trunkline plot``.
 
     Parameters
     ----------
     kind : str
         Such as ``cdf``, ``bars`` or ``throughput``.
-    *what : Scenario, Results, sequence of Results, str or Path
+    *operands : Scenario, Results, sequence of Results, str or Path
         What to draw, over each other.
     only : sequence of str
         Flows, links or classes; all if empty.
@@ -151,21 +155,21 @@ def draw(kind: str, *what: What, only: Sequence[str] = (), **chosen: Any) -> Fig
     ValueError
         There is no such plot, or the results lack what it needs.
     """
-    from trunkline.plot.kinds import KINDS, draw as drawn
-    from trunkline.plot.sources import Choice, Source
+    from trunkline.plot.kinds import PLOT_KINDS, draw as drawn
+    from trunkline.plot.plot_sources import PlotChoice, PlotSource
 
-    if kind not in KINDS:
-        raise ValueError(f"no kind of plot is called {kind!r}; there are {', '.join(KINDS)}")
+    if kind not in PLOT_KINDS:
+        raise ValueError(f"no kind of plot is called {kind!r}; there are {', '.join(PLOT_KINDS)}")
     sources = []
-    for number, each in enumerate(what):
-        side = _side(each, f"{number + 1}")
-        runs = list(side.runs.values()) or side.take([int(side.network["run"]["seed"])])
-        sources.append(Source(side.name, runs, network=side.network or {}))
-    return drawn(kind, sources, Choice(frozenset(only), **chosen))
+    for number, each in enumerate(operands):
+        side = _build_operand(each, f"{number + 1}")
+        runs = list(side.runs.values()) or side.get_runs([int(side.network["run"]["seed"])])
+        sources.append(PlotSource(side.name, runs, network=side.network or {}))
+    return drawn(kind, sources, PlotChoice(frozenset(only), **plot_options))
 
 
 def save(
-    runs: Results | Sequence[Results], scenario: Scenario, folder: str | Path, **how: Any
+    runs: Results | Sequence[Results], scenario: Scenario, folder: str | Path, **store_options: Any
 ) -> Path:
     """Write runs into a folder of Parquet tables, as ``run --out`` does.
 
@@ -186,12 +190,14 @@ def save(
         The folder.
     """
     from trunkline.network import compile
-    from trunkline.planning import plan_json
+    from trunkline.planning import dump_plan_json
     from trunkline.results import store
 
     listed = [runs] if isinstance(runs, Results) else list(runs)
     network = compile(scenario).to_json()
-    return store.write(listed, folder, network_json=network, plan_json=plan_json(scenario), **how)
+    return store.write_results(
+        listed, folder, network_json=network, plan_json=dump_plan_json(scenario), **store_options
+    )
 
 
 def read(folder: str | Path) -> list[Results]:
@@ -206,7 +212,7 @@ def read(folder: str | Path) -> list[Results]:
     """
     from trunkline.results import store
 
-    return store.read(folder)
+    return store.read_results(folder)
 
 
 def run_study(
@@ -243,26 +249,34 @@ def run_study(
     Refused
         The folder holds a study, or the study is wrong.
     """
-    from trunkline.study import Subject, performed, read as kept
-    from trunkline.study.run.progress import seen
+    from trunkline.study import StudySubject, perform_plan, read as kept
+    from trunkline.study.run.progress import choose_progress
 
-    plan = Subject(str(file), runs=runs).plan
-    place = Path(folder or f"{plan.name}-study")
-    shown = seen(plan.name) if progress else None
-    with performed(plan, out=place, progress=shown, overwrite=overwrite, resume=resume):
+    plan = StudySubject(str(file), runs=runs).plan
+    study_folder = Path(folder or f"{plan.name}-study")
+    shown_progress = choose_progress(plan.name) if progress else None
+    with perform_plan(
+        plan, out=study_folder, progress=shown_progress, overwrite=overwrite, resume=resume
+    ):
         pass
-    return kept(place)
+    return kept(study_folder)
 
 
-def _side(what: What, name: str) -> Side:
-    from trunkline.compare import Side
+def _build_operand(source: Operand, name: str) -> ComparisonOperand:
+    from trunkline.compare import ComparisonOperand
     from trunkline.scenario import load
 
-    if isinstance(what, Scenario):
-        return Side.of_scenario(what, what.name or name)
-    if isinstance(what, str | Path):
-        place = Path(what)
-        return Side.of_folder(place) if place.is_dir() else Side.of_scenario(load(place), str(what))
-    runs = [what] if isinstance(what, Results) else list(what)
-    written = runs[0].provenance.scenario
-    return Side(name, None, {run.seed: run for run in runs}, scenario=written, stored=True)
+    if isinstance(source, Scenario):
+        return ComparisonOperand.from_scenario(source, source.name or name)
+    if isinstance(source, str | Path):
+        source_path = Path(source)
+        return (
+            ComparisonOperand.read_folder(source_path)
+            if source_path.is_dir()
+            else ComparisonOperand.from_scenario(load(source_path), str(source))
+        )
+    runs = [source] if isinstance(source, Results) else list(source)
+    scenario_text = runs[0].provenance.scenario
+    return ComparisonOperand(
+        name, None, {run.seed: run for run in runs}, scenario=scenario_text, stored=True
+    )

@@ -13,17 +13,17 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
 import ns2
-import ours
+import trunkline_engine
 from trunkline import _core
 from trunkline.network import compile
 from trunkline.scenario import load
-from workloads import WORKLOADS, next_hops
+from workloads import WORKLOADS, compute_next_hops
 
 
 @cache
 def compiled(name: str) -> str:
     """A workload, compiled once."""
-    return ours.compiled(WORKLOADS[name](), 1.0)
+    return trunkline_engine.compile_workload(WORKLOADS[name](), 1.0)
 
 
 @pytest.mark.parametrize(
@@ -40,10 +40,10 @@ def test_sizes_are_as_described(name, links, tcp, cbr):
 def test_backbone_routes_given_to_ns2_are_those_of_the_engine():
     """Two programs of shortest paths, one rule for equal costs."""
     workload = WORKLOADS["W3"]()
-    written = ours.compiled(workload, 1.0)
+    written = trunkline_engine.compile_workload(workload, 1.0)
     network = json.loads(written)
     names = [node["name"] for node in network["nodes"]]
-    hops = next_hops(workload)
+    hops = compute_next_hops(workload)
     rows = _core.routes(written)
     assert len(rows) == 100 * 99
     for node, destination, link in rows:
@@ -57,7 +57,7 @@ def test_trunk_workload_is_labelled_on_the_upper_route():
     links = [network["links"][link]["name"] for link in network["paths"][0]["links"]]
     assert links == ["R1->R2", "R2->R4", "R4->R5", "R5->R6"]
     assert all(flow["fec"] for flow in network["flows"])
-    assert next_hops(workload)["R2", "D3"] == "R4"
+    assert compute_next_hops(workload)["R2", "D3"] == "R4"
 
 
 def test_mesh_workload_labels_each_flow_in_a_class_along_the_route_of_ns2():
@@ -66,7 +66,7 @@ def test_mesh_workload_labels_each_flow_in_a_class_along_the_route_of_ns2():
     assert len(network["nodes"]) == 50
     assert len(network["paths"]) == 50 * 49
     names = [node["name"] for node in network["nodes"]]
-    hops = next_hops(workload)
+    hops = compute_next_hops(workload)
     for path in network["paths"]:
         ends = [
             (names[network["links"][link]["from"]], names[network["links"][link]["to"]])
@@ -81,20 +81,20 @@ def test_mesh_workload_labels_each_flow_in_a_class_along_the_route_of_ns2():
 def test_scenario_of_the_benchmark_has_no_warning():
     for make in WORKLOADS.values():
         workload = make()
-        scenario = load(ours.scenario(workload, workload.seconds), strict=True)
+        scenario = load(trunkline_engine.format_scenario(workload, workload.seconds), strict=True)
         assert compile(scenario).to_json()
 
 
-@pytest.mark.skipif(not ns2.found(), reason="ns-2 is not on this machine")
+@pytest.mark.skipif(not ns2.is_installed(), reason="ns-2 is not on this machine")
 def test_af_workload_does_the_work_that_ns2_does(tmp_path):
     """60 s of W1: packet-hops, drops and goodput within 2, 5 and 2 % of ns-2's."""
     workload = WORKLOADS["W1"]()
     driver = tmp_path / "w1.tcl"
-    driver.write_text(ns2.script(workload), "utf-8")
-    command = [ns2.PROGRAM, str(driver), "60", "count"]
+    driver.write_text(ns2.write_driver(workload), "utf-8")
+    command = [ns2.NS2_PROGRAM, str(driver), "60", "count"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    theirs = ns2.parse(done.stdout)
-    written = ours.compiled(workload, 60.0)
+    theirs = ns2.parse_counts(done.stdout)
+    written = trunkline_engine.compile_workload(workload, 60.0)
     from trunkline.engine import simulate
 
     results = simulate(written, seeds=[1])[0]

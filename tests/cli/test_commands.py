@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.cli.examples_command import examples
-from trunkline.cli.inspect_command import SECTIONS
-from trunkline.cli.reproduce_command import STUDIES
-from trunkline.network.compile import FORMAT
+from trunkline.cli.examples_command import list_example_files
+from trunkline.cli.inspect_command import SECTION_NAMES
+from trunkline.cli.reproduce_command import STUDY_NAMES
+from trunkline.network.compile import NETWORK_FORMAT
 from trunkline.study.language import catalogue
 
 BROKEN = """\
@@ -40,7 +40,7 @@ def hello(trunkline, tmp_path) -> str:
     return "hello.yaml"
 
 
-@pytest.mark.parametrize("name", sorted(examples()))
+@pytest.mark.parametrize("name", sorted(list_example_files()))
 def test_every_example_has_a_title_and_runs(trunkline, name):
     listed = json.loads(trunkline("examples", "list", "--json").stdout)
     assert next(e for e in listed["examples"] if e["name"] == name)["title"]
@@ -217,7 +217,7 @@ def test_compile_prints_canonical_json(trunkline, hello):
     text = trunkline("compile", hello).stdout.rstrip("\n")
     about = json.loads(text)
     assert text == json.dumps(about, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    assert about["format"] == FORMAT
+    assert about["format"] == NETWORK_FORMAT
     assert json.loads(trunkline("compile", hello, "--pretty").stdout) == about
     assert json.loads(trunkline("compile", hello, "--seed", "9").stdout)["run"]["seed"] == 9
 
@@ -246,7 +246,7 @@ run: {duration: 1 s}
     }
 
 
-@pytest.mark.parametrize("section", SECTIONS)
+@pytest.mark.parametrize("section", SECTION_NAMES)
 def test_inspect_shows_one_section_when_asked(trunkline, section):
     assert trunkline("examples", "copy", "label-stack").returncode == 0
     done = trunkline("inspect", "label-stack.yaml", "--section", section)
@@ -256,7 +256,7 @@ def test_inspect_shows_one_section_when_asked(trunkline, section):
 
 def test_inspect_json_holds_network_and_named_routes(trunkline, hello):
     about = json.loads(trunkline("inspect", hello, "--json").stdout)
-    assert about["network"]["format"] == FORMAT
+    assert about["network"]["format"] == NETWORK_FORMAT
     assert {"node", "destination", "link"} == set(about["routes"][0])
 
 
@@ -363,7 +363,7 @@ def test_a_picture_for_a_paper_needs_a_folder(trunkline):
 
 
 def test_help_names_every_study():
-    assert list(STUDIES) == catalogue.names()
+    assert list(STUDY_NAMES) == catalogue.list_study_names()
 
 
 def test_output_does_not_depend_on_locale_hash_seed_or_time_zone(trunkline, hello):

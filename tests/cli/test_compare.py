@@ -10,17 +10,17 @@ import pytest
 
 from trunkline.results import store
 
-from ..conftest import MD1, Command
+from ..conftest import MD1_SCENARIO, RunCommand
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> str:
     """An M/D/1 queue."""
-    (tmp_path / "md1.yaml").write_text(MD1, "utf-8")
+    (tmp_path / "md1.yaml").write_text(MD1_SCENARIO, "utf-8")
     return "md1.yaml"
 
 
-def test_compare_judges_two_settings_of_one_file(trunkline: Command, file: str) -> None:
+def test_compare_judges_two_settings_of_one_file(trunkline: RunCommand, file: str) -> None:
     done = trunkline("compare", file, file, "--set-b", "load=0.45", "--judge", "--runs", "5")
     assert done.returncode == 3
     assert "B lower" in done.stdout
@@ -28,7 +28,7 @@ def test_compare_judges_two_settings_of_one_file(trunkline: Command, file: str) 
     assert "metrics differ (Holm" in done.stdout
 
 
-def test_compare_prints_one_json_object(trunkline: Command, file: str) -> None:
+def test_compare_prints_one_json_object(trunkline: RunCommand, file: str) -> None:
     words = ("compare", file, file, "--set-b", "load=0.499", "--json", "--within", "5%", "--judge")
     done = trunkline(*words, "--metric", "ports.wait_mean_s", "--set", "run.duration='4 s'")
     assert done.returncode == 0
@@ -39,7 +39,9 @@ def test_compare_prints_one_json_object(trunkline: Command, file: str) -> None:
     assert {"mean", "low", "high", "n"} <= set(about["differences"][0]["difference"])
 
 
-def test_compare_replicates_until_the_differences_are_sure(trunkline: Command, file: str) -> None:
+def test_compare_replicates_until_the_differences_are_sure(
+    trunkline: RunCommand, file: str
+) -> None:
     words = ("compare", file, file, "--set-b", "load=0.4", "--until-ci", "5%", "--json")
     done = trunkline(*words, "--metric", "ports.wait_mean_s")
     about = json.loads(done.stdout)
@@ -59,7 +61,7 @@ def test_compare_replicates_until_the_differences_are_sure(trunkline: Command, f
     ],
 )
 def test_compare_refuses_wrong_options(
-    trunkline: Command, file: str, words: list[str], message: str
+    trunkline: RunCommand, file: str, words: list[str], message: str
 ) -> None:
     done = trunkline("compare", file, file, *words)
     assert done.returncode == 2
@@ -67,7 +69,7 @@ def test_compare_refuses_wrong_options(
 
 
 def test_results_are_compared_and_damaged_ones_refused(
-    trunkline: Command, file: str, tmp_path: Path
+    trunkline: RunCommand, file: str, tmp_path: Path
 ) -> None:
     assert trunkline("run", file, "--runs", "3", "--out", "kept").returncode == 0
     done = trunkline("compare", "kept", file, "--judge")
@@ -88,7 +90,7 @@ def test_results_are_compared_and_damaged_ones_refused(
     assert "holds no results" in trunkline("compare", "empty", file).stderr
 
 
-def test_diff_says_identical_with_the_hash(trunkline: Command, file: str) -> None:
+def test_diff_says_identical_with_the_hash(trunkline: RunCommand, file: str) -> None:
     trunkline("run", file, "--runs", "2", "--out", "a")
     trunkline("run", file, "--runs", "2", "--out", "b")
     done = trunkline("diff", "a", "b", "--judge")
@@ -97,7 +99,7 @@ def test_diff_says_identical_with_the_hash(trunkline: Command, file: str) -> Non
     assert json.loads(trunkline("diff", "a", "b", "--json").stdout)["identical"]
 
 
-def test_diff_names_the_packet_the_place_and_the_cause(trunkline: Command, file: str) -> None:
+def test_diff_names_the_packet_the_place_and_the_cause(trunkline: RunCommand, file: str) -> None:
     trunkline("run", file, "--out", "a")
     trunkline("run", file, "--set", "links.S-R.delay='1 ms'", "--out", "b")
     done = trunkline("diff", "a", "b", "--judge")
@@ -114,15 +116,15 @@ def test_diff_names_the_packet_the_place_and_the_cause(trunkline: Command, file:
 
 
 def test_diff_compares_the_tables_alone_where_a_kernel_ran(
-    trunkline: Command, file: str, tmp_path: Path
+    trunkline: RunCommand, file: str, tmp_path: Path
 ) -> None:
     trunkline("run", file, "--out", "a")
     trunkline("run", file, "--set", "links.S-R.delay='1 ms'", "--out", "b")
-    runs = store.read(tmp_path / "b")
+    runs = store.read_results(tmp_path / "b")
     for run in runs:
         run.provenance = replace(run.provenance, version="0.1.0 linux 6.1.192 uml")
-    network = (tmp_path / "b" / store.NETWORK).read_text()
-    store.write(runs, tmp_path / "b", network_json=network, overwrite=True)
+    network = (tmp_path / "b" / store.NETWORK_FILE).read_text()
+    store.write_results(runs, tmp_path / "b", network_json=network, overwrite=True)
     done = trunkline("diff", "a", "b", "--judge")
     assert done.returncode == 3
     first, *tables = done.stdout.splitlines()
@@ -131,7 +133,7 @@ def test_diff_compares_the_tables_alone_where_a_kernel_ran(
     assert all(line.startswith("  tables: ") for line in tables)
 
 
-def test_diff_of_other_seeds_is_asked_for(trunkline: Command, file: str) -> None:
+def test_diff_of_other_seeds_is_asked_for(trunkline: RunCommand, file: str) -> None:
     trunkline("run", file, "--out", "a")
     trunkline("run", file, "--seed", "2", "--out", "b")
     assert "have no seed in common" in trunkline("diff", "a", "b").stderr
@@ -142,9 +144,9 @@ def test_diff_of_other_seeds_is_asked_for(trunkline: Command, file: str) -> None
 
 
 def test_a_name_that_would_steer_the_terminal_is_spelt_out(
-    trunkline: Command, tmp_path: Path
+    trunkline: RunCommand, tmp_path: Path
 ) -> None:
-    (tmp_path / "a\x1b[31m.yaml").write_text(MD1, "utf-8")
+    (tmp_path / "a\x1b[31m.yaml").write_text(MD1_SCENARIO, "utf-8")
     done = trunkline("compare", "a\x1b[31m.yaml", "a\x1b[31m.yaml", "--runs", "2")
     assert done.returncode == 0
     assert "\x1b" not in done.stdout

@@ -41,10 +41,10 @@ def test_start_imports_nothing_heavy(command):
 
 
 def test_help_names_every_command(trunkline):
-    from trunkline.cli import COMMANDS
+    from trunkline.cli import COMMAND_NAMES
 
     text = trunkline("--help").stdout
-    assert [c for c in COMMANDS if f"\n  {c} " not in text] == []
+    assert [c for c in COMMAND_NAMES if f"\n  {c} " not in text] == []
 
 
 def test_unknown_command_ends_with_2_and_names_the_nearest(trunkline):

@@ -10,10 +10,10 @@ from click.testing import CliRunner
 from trunkline.cli.reproduce_command import command as reproduce_command
 from trunkline.cli.verify_command import command as verify_command
 from trunkline.linux.guest import readiness
-from trunkline.linux.judge import verify
-from trunkline.linux.judge.compare import fixed
-from trunkline.linux.judge.verify import Verdict
-from trunkline.study import Subject
+from trunkline.linux.judge import verification
+from trunkline.linux.judge.comparisons import make_fixed_row
+from trunkline.linux.judge.verification import EngineVerdict
+from trunkline.study import StudySubject
 
 LACKING = (
     "wfq-shares.yaml:30:16: error[linux]: port shares: the Linux kernel has no wfq; nearest: drr"
@@ -95,11 +95,11 @@ def test_verify_without_a_file_compares_two_examples_and_ends_with_3_if_they_dif
 
     def compared(network, seeds, **_how):
         asked.append((json.loads(network)["name"], seeds))
-        row = fixed("tcp", "goodput", "bit/s", 100, kernel, kernel - 100, 1)
-        return Verdict((row,), ("a note",), tuple(seeds), False, "Linux")
+        row = make_fixed_row("tcp", "goodput", "bit/s", 100, kernel, kernel - 100, 1)
+        return EngineVerdict((row,), ("a note",), tuple(seeds), False, "Linux")
 
-    monkeypatch.setattr(verify, "verify", compared)
-    monkeypatch.setattr(readiness, "choose", lambda *_: "uml")
+    monkeypatch.setattr(verification, "verify_kernel", compared)
+    monkeypatch.setattr(readiness, "choose_runner", lambda *_: "uml")
     done = CliRunner().invoke(verify_command, ["--runs", "2", "--seed", "7"], standalone_mode=False)
     assert done.return_value == status
     assert asked == [("diffserv-over-mpls", [7, 8]), ("hello", [7, 8])]
@@ -118,11 +118,11 @@ def test_reproduce_runs_in_the_kernel_what_it_can_and_names_the_rest(monkeypatch
 
     def compared(runs, **_how):
         asked.append([seed for _, seed in runs])
-        row = fixed("DE", "mean delay", "s", 1, 2, 1, 0.5)
-        return Verdict((row,), (), tuple(asked[-1]), False, "Linux")
+        row = make_fixed_row("DE", "mean delay", "s", 1, 2, 1, 0.5)
+        return EngineVerdict((row,), (), tuple(asked[-1]), False, "Linux")
 
-    monkeypatch.setattr(verify, "verify_runs", compared)
-    monkeypatch.setattr(readiness, "choose", lambda *_: "uml")
+    monkeypatch.setattr(verification, "verify_runs", compared)
+    monkeypatch.setattr(readiness, "choose_runner", lambda *_: "uml")
     words = ["avallone2003", "--engine", "linux", "--runs", "2", *words]
     wide = {"COLUMNS": "160"}
     done = CliRunner(env=wide).invoke(reproduce_command, words, standalone_mode=False)
@@ -145,11 +145,11 @@ def test_reproduce_in_the_kernel_goes_on_where_it_was_cut(monkeypatch, tmp_path)
         asked.append(len(runs))
         if len(asked) == 3:
             raise KeyboardInterrupt
-        row = fixed("DE", "mean delay", "s", 1, 2, 1, 0.5)
-        return Verdict((row,), ("a note",), (1, 2), False, "Linux", ("jitter",))
+        row = make_fixed_row("DE", "mean delay", "s", 1, 2, 1, 0.5)
+        return EngineVerdict((row,), ("a note",), (1, 2), False, "Linux", ("jitter",))
 
-    monkeypatch.setattr(verify, "verify_runs", compared)
-    monkeypatch.setattr(readiness, "choose", lambda *_: "uml")
+    monkeypatch.setattr(verification, "verify_runs", compared)
+    monkeypatch.setattr(readiness, "choose_runner", lambda *_: "uml")
     folder = str(tmp_path / "kept")
     words = ["avallone2003", "--engine", "linux", "--runs", "2", "--out", folder]
 
@@ -188,7 +188,10 @@ def test_a_study_of_which_the_kernel_can_run_nothing_is_refused(trunkline):
 
 def test_a_study_takes_the_values_that_it_has_for_the_kernel():
     # Linux has no Tahoe: bhani1999 says which sender stands in its place, and nothing else changes.
-    plain, kernel = Subject("bhani1999", runs=1), Subject("bhani1999", runs=1, kernel=True)
+    plain, kernel = (
+        StudySubject("bhani1999", runs=1),
+        StudySubject("bhani1999", runs=1, kernel=True),
+    )
     for one, other in zip(plain.plan.points, kernel.plan.points, strict=True):
         agents = [
             [flow["agent"].get("variant") for flow in json.loads(each.network_json)["flows"]]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import MD1, Command
+from ..conftest import MD1_SCENARIO, RunCommand
 
 # A flow that starts late, over a long way.
 SLOW = """
@@ -25,11 +25,11 @@ run: {duration: 40 s}
 @pytest.fixture
 def file(tmp_path: Path) -> str:
     """A queue with a mean wait of 0.5 ms, for longer."""
-    (tmp_path / "md1.yaml").write_text(MD1.replace("2 s", "20 s"), "utf-8")
+    (tmp_path / "md1.yaml").write_text(MD1_SCENARIO.replace("2 s", "20 s"), "utf-8")
     return "md1.yaml"
 
 
-def test_until_ci_stops_at_the_precision_and_says_so(trunkline: Command, file: str) -> None:
+def test_until_ci_stops_at_the_precision_and_says_so(trunkline: RunCommand, file: str) -> None:
     done = trunkline("run", file, "--until-ci", "1%", "--metric", "ports.wait_mean_s", "--json")
     about = json.loads(done.stdout)
     reached = about["precision"]
@@ -44,17 +44,17 @@ def test_until_ci_stops_at_the_precision_and_says_so(trunkline: Command, file: s
     )
 
 
-def test_until_ci_keeps_its_cap_and_says_not_enough(trunkline: Command, file: str) -> None:
+def test_until_ci_keeps_its_cap_and_says_not_enough(trunkline: RunCommand, file: str) -> None:
     done = trunkline("run", file, "--until-ci", "0.01%", "--max-runs", "12")
     assert done.returncode == 0
     assert "NOT ENOUGH RUNS: 12 do not reach ± 0.01 %" in done.stderr
 
 
 def test_until_ci_of_what_never_arrives_is_said_to_have_no_value(
-    trunkline: Command, tmp_path: Path
+    trunkline: RunCommand, tmp_path: Path
 ) -> None:
     # Every packet is lost, so that there is no delay.
-    text = MD1.replace("port: endless}", "port: endless, loss: 100 %}")
+    text = MD1_SCENARIO.replace("port: endless}", "port: endless, loss: 100 %}")
     (tmp_path / "idle.yaml").write_text(text, "utf-8")
     words = ("run", "idle.yaml", "--until-ci", "5%", "--metric", "delay_mean_s", "--max-runs", "3")
     done = trunkline(*words, "--json")
@@ -63,7 +63,7 @@ def test_until_ci_of_what_never_arrives_is_said_to_have_no_value(
 
 
 def test_until_ci_makes_the_same_runs_on_any_number_of_threads(
-    trunkline: Command, file: str
+    trunkline: RunCommand, file: str
 ) -> None:
     words = ("run", file, "--until-ci", "1%", "--json", "--threads")
     assert trunkline(*words, "1").stdout == trunkline(*words, "2").stdout
@@ -85,20 +85,20 @@ def test_until_ci_makes_the_same_runs_on_any_number_of_threads(
     ],
 )
 def test_wrong_options_are_refused(
-    trunkline: Command, file: str, words: list[str], message: str
+    trunkline: RunCommand, file: str, words: list[str], message: str
 ) -> None:
     done = trunkline("run", file, *words)
     assert done.returncode == 2
     assert message in " ".join(done.stderr.replace("│", " ").split())
 
 
-def test_one_run_is_said_to_show_no_spread(trunkline: Command, file: str) -> None:
+def test_one_run_is_said_to_show_no_spread(trunkline: RunCommand, file: str) -> None:
     assert "one run shows no spread: --runs 10" in trunkline("run", file).stderr
     assert "one run" not in trunkline("run", file, "--runs", "2").stderr
 
 
 def test_several_runs_show_completions_of_transfers_with_intervals(
-    trunkline: Command, tmp_path: Path
+    trunkline: RunCommand, tmp_path: Path
 ) -> None:
     # One segment of 1040 B arrives after 20 ms and 83.2 us of transmission, whatever the seed.
     (tmp_path / "files.yaml").write_text(
@@ -117,7 +117,7 @@ run: {duration: 5 s}
     assert "20.08 ± 0 ms" in row
 
 
-def test_too_few_runs_are_said_to_be_too_few(trunkline: Command, file: str) -> None:
+def test_too_few_runs_are_said_to_be_too_few(trunkline: RunCommand, file: str) -> None:
     # Two runs of 0.2 s: t(0.975, 1) = 12.7 makes any interval far wider than a tenth.
     done = trunkline("run", file, "--runs", "2", "--set", "run.duration='200 ms'")
     assert "NOT ENOUGH RUNS:" in done.stdout
@@ -125,7 +125,7 @@ def test_too_few_runs_are_said_to_be_too_few(trunkline: Command, file: str) -> N
 
 
 def test_batches_give_intervals_within_one_run_and_change_nothing_else(
-    trunkline: Command, file: str
+    trunkline: RunCommand, file: str
 ) -> None:
     plain = json.loads(trunkline("run", file, "--json").stdout)
     about = json.loads(trunkline("run", file, "--batches", "--json").stdout)
@@ -137,7 +137,7 @@ def test_batches_give_intervals_within_one_run_and_change_nothing_else(
 
 
 def test_warm_up_by_mser_cuts_where_a_late_flow_has_settled(
-    trunkline: Command, tmp_path: Path
+    trunkline: RunCommand, tmp_path: Path
 ) -> None:
     # The flow starts at 5 s; its first packet arrives 154 ms later; batches are 200 ms.
     (tmp_path / "slow.yaml").write_text(SLOW, "utf-8")
@@ -149,7 +149,7 @@ def test_warm_up_by_mser_cuts_where_a_late_flow_has_settled(
     assert "by MSER-5 from 5 pilot runs" in done.stderr
 
 
-def test_warm_up_replaces_the_scenarios_own(trunkline: Command, tmp_path: Path) -> None:
+def test_warm_up_replaces_the_scenarios_own(trunkline: RunCommand, tmp_path: Path) -> None:
     # Its own warm-up of 30 s would end after this run does.
     (tmp_path / "slow.yaml").write_text(SLOW.replace("40 s}", "40 s, warm_up: 30 s}"), "utf-8")
     words = ("run", "slow.yaml", "--set", "run.duration='20 s'", "--json")
@@ -160,14 +160,14 @@ def test_warm_up_replaces_the_scenarios_own(trunkline: Command, tmp_path: Path) 
 
 
 def test_warm_up_says_when_half_of_the_run_is_not_enough(
-    trunkline: Command, tmp_path: Path
+    trunkline: RunCommand, tmp_path: Path
 ) -> None:
     (tmp_path / "late.yaml").write_text(SLOW.replace("start: 5 s", "start: 25 s"), "utf-8")
     done = trunkline("run", "late.yaml", "--warm-up", "auto")
     assert "NOT SETTLED within half of the run" in done.stderr
 
 
-def test_bca_intervals_are_asked_for_by_name(trunkline: Command, file: str) -> None:
+def test_bca_intervals_are_asked_for_by_name(trunkline: RunCommand, file: str) -> None:
     shown = trunkline("run", file, "--runs", "12", "--interval", "bca").stdout
     assert "over 12 runs (BCa bootstrap)" in shown
     assert "BCa of fewer than 20 runs is too narrow" in shown

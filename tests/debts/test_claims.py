@@ -10,13 +10,13 @@ import pytest
 from click.testing import CliRunner
 
 from trunkline.cli.reproduce_command import command
-from trunkline.report.verdict import of_study
-from trunkline.study.language.claims import Claim, Tables, Verdict
-from trunkline.study.outcome.cells import inside
+from trunkline.report.findings import list_claim_facts
+from trunkline.study.language.claims import Claim, ClaimVerdict, TableValues
+from trunkline.study.outcome.compared_cells import is_inside
 
 
-def judged(that: str, *values: float) -> Verdict:
-    tables = Tables({("1", "a"): np.array([values])}, {"1": ("row",)}, {"1": [1.0]}, "1")
+def judged(that: str, *values: float) -> ClaimVerdict:
+    tables = TableValues({("1", "a"): np.array([values])}, {"1": ("row",)}, {"1": [1.0]}, "1")
     verdict = Claim(name="c", says="c", that=that).judge(tables)
     assert verdict is not None
     return verdict
@@ -49,10 +49,10 @@ def test_an_interval_that_holds_anything_decides_nothing(
 
 def test_a_published_value_in_a_wide_interval_earns_no_credit() -> None:
     """E1: 156 on either side earned a green "inside"."""
-    assert not inside(50.1 - 156, 28.7, 50.1 + 156)
-    assert inside(27.0, 28.7, 30.0)
-    assert inside(0.0, 0.0, 0.0)
-    assert not inside(None, 28.7, None)
+    assert not is_inside(50.1 - 156, 28.7, 50.1 + 156)
+    assert is_inside(27.0, 28.7, 30.0)
+    assert is_inside(0.0, 0.0, 0.0)
+    assert not is_inside(None, 28.7, None)
 
 
 def test_the_page_tells_undecided_from_broken() -> None:
@@ -61,7 +61,7 @@ def test_the_page_tells_undecided_from_broken() -> None:
         {"name": each, "held": each == "held", "outcome": each, "detail": "a: b"}
         for each in ("held", "refuted", "undecided")
     ]
-    facts = of_study({"cells": [], "claims": claims, "runs": 5})
+    facts = list_claim_facts({"cells": [], "claims": claims, "runs": 5})
     assert [fact.sign for fact in facts] == ["held", "broken", "undecided"]
 
 
@@ -69,10 +69,10 @@ def test_a_single_seed_decides_nothing_but_published_values_stand() -> None:
     """Section 5: a claim of one seed was judged by its mean."""
     assert judged("a > 0", 50.0).outcome == "undecided"
     assert judged("a >= 40", 50.0).outcome == "undecided"
-    tables = Tables({("1", "a"): np.array([[50.0]])}, {"1": ("row",)}, {"1": [1.0]}, "1")
+    tables = TableValues({("1", "a"): np.array([[50.0]])}, {"1": ("row",)}, {"1": [1.0]}, "1")
     published = Claim(name="c", says="c", that="a > 0").judge(replace(tables, chance=False))
     assert published is not None
-    assert published.held
+    assert published.is_held
 
 
 STUDY = """

@@ -17,11 +17,11 @@ import pytest
 import trunkline as tl
 from trunkline.cli import main
 from trunkline.importers import ImportFault, read_tc
-from trunkline.report import serve
-from trunkline.report.exhibit import Exhibit
-from trunkline.report.verdict import of_run
+from trunkline.report import results_server
+from trunkline.report.findings import list_run_facts
+from trunkline.report.reported_run import ReportedRun
 from trunkline.results import store
-from trunkline.study.language.formula import FormulaError, parse
+from trunkline.study.language.formula import FormulaError, parse_formula
 
 CHAIN: dict[str, Any] = {
     "trunkline": 1,
@@ -80,7 +80,7 @@ def test_an_empty_limit_is_no_limit_by_mistake() -> None:
 def test_a_column_is_a_finite_number_not_a_comparison(formula: str) -> None:
     """D4."""
     with pytest.raises(FormulaError):
-        parse(formula, claim=False)
+        parse_formula(formula, claim=False)
 
 
 class TestDamagedResults:
@@ -90,14 +90,14 @@ class TestDamagedResults:
     def folder(self, tmp_path: Path) -> Path:
         scenario = tl.load(CHAIN)
         network = tl.compile(scenario).to_json()
-        return store.write([tl.run(scenario)], tmp_path / "results", network_json=network)
+        return store.write_results([tl.run(scenario)], tmp_path / "results", network_json=network)
 
     @pytest.mark.parametrize("table", ["flows.parquet", "ports.parquet"])
     def test_a_truncated_table(self, folder: Path, table: str) -> None:
         content = (folder / table).read_bytes()
         (folder / table).write_bytes(content[: len(content) // 2])
-        with pytest.raises(store.Unreadable, match=f"{table} is damaged"):
-            store.read(folder)
+        with pytest.raises(store.UnreadableResultsError, match=f"{table} is damaged"):
+            store.read_results(folder)
 
     def test_a_table_of_another_program(self, folder: Path) -> None:
         import polars as pl
@@ -105,16 +105,16 @@ class TestDamagedResults:
         frame = pl.read_parquet(folder / "flows.parquet")
         strange = frame.select(pl.all().cast(pl.String))
         strange.write_parquet(folder / "flows.parquet")
-        with pytest.raises(store.Unreadable, match="another program"):
-            store.read(folder)
+        with pytest.raises(store.UnreadableResultsError, match="another program"):
+            store.read_results(folder)
 
     @pytest.mark.parametrize("content", ["", "[]", "{}", "[" * 100_000])
     def test_a_network_that_is_none(
         self, folder: Path, content: str, capsys: pytest.CaptureFixture[str]
     ) -> None:
         (folder / "network.json").write_text(content, "utf-8")
-        with pytest.raises(store.Unreadable, match=r"network\.json is damaged"):
-            Exhibit.read(folder)
+        with pytest.raises(store.UnreadableResultsError, match=r"network\.json is damaged"):
+            ReportedRun.read_folder(folder)
         status, _, talk = command(capsys, "report", str(folder))
         assert (status, "Traceback" in talk) == (2, False)
         assert "network.json is damaged" in talk
@@ -122,8 +122,8 @@ class TestDamagedResults:
     @pytest.mark.parametrize("content", ["", "[]", "[" * 100_000])
     def test_a_record_that_is_none(self, folder: Path, content: str) -> None:
         (folder / "run.json").write_text(content, "utf-8")
-        with pytest.raises(store.Unreadable, match=r"run\.json is damaged"):
-            store.read(folder)
+        with pytest.raises(store.UnreadableResultsError, match=r"run\.json is damaged"):
+            store.read_results(folder)
 
     def test_a_manifest_nested_beyond_measure(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -152,7 +152,7 @@ class TestScriptsOfTc:
             "iptables -t mangle -A POSTROUTING -p udp -j MARK --set-mark 8\n"
         )
         assert [(each.line, each.text) for each in made.notes] == [(2, "handle 7 fw")]
-        assert "nothing in this file sets mark 7" in made.notes[0].why
+        assert "nothing in this file sets mark 7" in made.notes[0].reason
 
     def test_all_that_is_not_read_is_told_at_once(self) -> None:
         """What is missed because of a refused command is no fault of its own."""
@@ -230,10 +230,10 @@ class TestServer:
     """D10."""
 
     @pytest.fixture
-    def server(self, tmp_path: Path) -> Iterator[serve.Server]:
+    def server(self, tmp_path: Path) -> Iterator[results_server.ResultsServer]:
         (tmp_path / "large.csv").write_bytes(b"0123456789" * 300_000)
         (tmp_path / "page.html").write_text("<p>hello</p>", "utf-8")
-        made = serve.Server(tmp_path)
+        made = results_server.ResultsServer(tmp_path)
         thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
         yield made
@@ -243,7 +243,7 @@ class TestServer:
         made.server_close()
 
     def ask(
-        self, server: serve.Server, path: str, method: str = "GET"
+        self, server: results_server.ResultsServer, path: str, method: str = "GET"
     ) -> tuple[int, bytes, dict[str, str]]:
         connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
         connection.request(method, f"/{server.token}/{path}")
@@ -262,25 +262,29 @@ class TestServer:
         ],
     )
     def test_names_that_no_file_has_are_answered(
-        self, server: serve.Server, path: str, status: int
+        self, server: results_server.ResultsServer, path: str, status: int
     ) -> None:
         assert self.ask(server, path)[0] == status
 
     def test_files_come_piece_by_piece_and_whole(
-        self, server: serve.Server, monkeypatch: pytest.MonkeyPatch
+        self, server: results_server.ResultsServer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(Path, "read_bytes", lambda _: pytest.fail("read into memory"))
         status, content, headers = self.ask(server, "files/large.csv")
         assert (status, headers["Content-Length"]) == (200, "3000000")
         assert content == b"0123456789" * 300_000
 
-    def test_a_page_of_the_folder_fetches_nothing(self, server: serve.Server) -> None:
+    def test_a_page_of_the_folder_fetches_nothing(
+        self, server: results_server.ResultsServer
+    ) -> None:
         policy = self.ask(server, "files/page.html")[2]["Content-Security-Policy"]
         assert "default-src 'none'" in policy
         assert "sandbox" in policy
 
     @pytest.mark.parametrize("path", ["", "files/large.csv", "files/none.csv", "events"])
-    def test_head_is_get_without_content(self, server: serve.Server, path: str) -> None:
+    def test_head_is_get_without_content(
+        self, server: results_server.ResultsServer, path: str
+    ) -> None:
         """RFC 9110 section 9.3.2."""
         status, content, headers = self.ask(server, path, "HEAD")
         assert content == b""
@@ -335,7 +339,7 @@ class TestWaysThatAreDown:
 
         def said(scenario: tl.Scenario) -> list[str]:
             network = json.loads(tl.compile(scenario).to_json())
-            facts = of_run(Exhibit("", "", network, [tl.run(scenario)]))
+            facts = list_run_facts(ReportedRun("", "", network, [tl.run(scenario)]))
             return [f"{each.text}: {each.detail}" for each in facts if "protection" in each.text]
 
         assert said(scenario) == [

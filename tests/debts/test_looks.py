@@ -11,9 +11,9 @@ from click.testing import CliRunner
 
 import trunkline as tl
 from trunkline.cli.study_command import command as study_command
-from trunkline.report import write
-from trunkline.study.outcome.failing import headline, pairs
-from trunkline.study.run import frames
+from trunkline.report import write_report
+from trunkline.study.outcome.failure_verdicts import list_failure_verdicts, summarise_verdicts
+from trunkline.study.run import data_set
 
 DIAMOND = """
 trunkline: 1
@@ -62,7 +62,7 @@ def test_a_failure_study_says_which_class_breaks_under_which_failure(
     One a step of 10 ms from 500 to 590 ms; those of 495 ms and before are past A-B. Voice may lose
     5 %: 102 % beyond; data 50 %: 79.8 % left. Nobody uses C-T. The failures come worst first.
     """
-    found = pairs(frames.read(cuts[0]))
+    found = list_failure_verdicts(data_set.read(cuts[0]))
     assert [(each.failure, each.dscp, each.outcome) for each in found] == [
         ("A-B", "EF", "BROKEN"),
         ("A-B", "DF", "met"),
@@ -77,7 +77,7 @@ def test_a_failure_study_says_which_class_breaks_under_which_failure(
     assert found[2].bound is not None
     assert found[2].bound.measure == "delay_p99"
     says = "EF breaks under 1 of 2 failures; the worst, EF under A-B: loss 10.1 %"
-    assert headline(found).startswith(says)
+    assert summarise_verdicts(found).startswith(says)
 
 
 def test_the_terminal_answers_first(cuts: tuple[Path, str]) -> None:
@@ -90,7 +90,7 @@ def test_the_terminal_answers_first(cuts: tuple[Path, str]) -> None:
 
 def test_the_page_answers_first(cuts: tuple[Path, str]) -> None:
     """E2. "45 of 45 runs", and charts titled "Sla.voice [1]"."""
-    text = write(cuts[0]).read_text()
+    text = write_report(cuts[0]).read_text()
     body = text[text.index('<section id="verdict"') :]
     assert body.index("failures keep every agreement") < body.index("runs done")
     assert body.index("EF breaks under 1 of 2 failures") < body.index("The study is complete")

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 import yaml
-from altered import OTHER_COINS
+from alterations import EXTRA_LINK_EDIT
 from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import trunkline as tl
 from trunkline.cli.run_command import command
-from trunkline.linux.judge.verify import against, decide
+from trunkline.linux.judge.verification import make_simulator_runner, run_until_decided
 from trunkline.network import compile
 from trunkline.results import store
 
@@ -123,13 +123,15 @@ def test_a_random_scenario_runs_the_same_twice_and_adds_up(text: str) -> None:
 def test_a_random_scenario_never_differs_from_itself(text: str) -> None:
     """With the same coins it agrees; with others, and five seeds, nothing is said to differ."""
     ours = compile(tl.load(text)).to_json()
-    same = decide([(ours, 1)], against(ours, ours, "itself"))
+    same = run_until_decided([(ours, 1)], make_simulator_runner(ours, ours, "itself"))
     assert same.outcome != "differs"
     assert all(row.difference == 0 for row in same.rows)
-    coins = text.replace("links:\n", "links:\n" + OTHER_COINS[1].partition("\n")[2], 1)
+    coins = text.replace("links:\n", "links:\n" + EXTRA_LINK_EDIT[1].partition("\n")[2], 1)
     coins = coins.replace("nodes:\n", "nodes:\n- S\n- T\n", 1)
     theirs = compile(tl.load(coins)).to_json()
-    found = decide([(ours, seed) for seed in range(1, 6)], against(ours, theirs, "other coins"))
+    found = run_until_decided(
+        [(ours, seed) for seed in range(1, 6)], make_simulator_runner(ours, theirs, "other coins")
+    )
     assert [row for row in found.rows if row.outcome == "differs"] == []
 
 
@@ -146,5 +148,6 @@ def test_a_random_scenario_has_a_report(
     page = (out / "report.html").read_text()
     assert "Every packet is accounted for" in page
     assert (
-        json.loads((out / "run.json").read_text())["runs"][0]["hash"] == store.read(out)[0].hash()
+        json.loads((out / "run.json").read_text())["runs"][0]["hash"]
+        == store.read_results(out)[0].hash()
     )

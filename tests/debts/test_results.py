@@ -7,9 +7,9 @@ import math
 import pytest
 
 import trunkline as tl
-from trunkline.results.numbers import quantity
+from trunkline.results.number_format import format_quantity
 from trunkline.scenario import ScenarioError
-from trunkline.study.run.measure import measure, of_columns
+from trunkline.study.run.run_measures import build_measure, parse_measure
 
 TWO_CLASSES = """
 trunkline: 1
@@ -35,8 +35,8 @@ def test_an_average_queue_of_a_port_with_several_classes_needs_the_class() -> No
 
 def test_less_than_the_clock_can_count_is_nothing() -> None:
     """C5. The estimator of jitter decays without end; the clock counts whole nanoseconds."""
-    assert quantity(1.481e-69, "s") == "0 s"
-    assert quantity(2.128e-7, "s") == "212.8 ns"
+    assert format_quantity(1.481e-69, "s") == "0 s"
+    assert format_quantity(2.128e-7, "s") == "212.8 ns"
 
 
 CALLS = """
@@ -54,10 +54,10 @@ def test_a_delay_of_many_flows_is_taken_over_them_as_asked(over: str) -> None:
     """C6. Four calls with a p99 near 10 ms have no delay of 40 ms."""
     run = tl.run(tl.load(CALLS))
     column = {"table": "flows", "measure": "delay_p99_s", "where": {"flow": "call[*]"}}
-    said = of_columns({"d": {**column, "unit": "ms", "scale": 1e-3, "over": over}})
+    said = build_measure({"d": {**column, "unit": "ms", "scale": 1e-3, "over": over}})
     each = [1e3 * float(value or math.nan) for value in run.flows["delay_p99_s"]]
     assert len(each) == 4
-    value = measure(said)(run)["d"]
+    value = parse_measure(said)(run)["d"]
     assert isinstance(value, float)
     # The fourth of four is the value of rank ceil(0.95 * 4).
     wanted = {"mean": math.fsum(each) / 4, "min": min(each), "max": max(each), "p95": max(each)}

@@ -6,28 +6,35 @@ import json
 
 import numpy as np
 import pytest
-from altered import LINE, RED, network, verdict
+from alterations import DROP_TAIL_LINE, RED_LINE, compile_scenario, judge_alteration
 from click.testing import CliRunner
 
 from trunkline.cli.status import Status
 from trunkline.cli.verify_command import command
-from trunkline.linux.judge import margin
-from trunkline.linux.judge.compare import fixed
-from trunkline.linux.judge.observed import Datagrams, of_simulator
-from trunkline.linux.judge.packetwise import Allowance, packetwise
-from trunkline.linux.judge.pair import pair, way
-from trunkline.linux.judge.verify import Verdict, against, decide, judge, probed, stacks
-from trunkline.stats.equivalence import equivalence
+from trunkline.linux.judge import tolerance
+from trunkline.linux.judge.comparisons import make_fixed_row
+from trunkline.linux.judge.engine_run import FlowDatagrams, trace_simulator
+from trunkline.linux.judge.per_packet import PacketTolerance, compare_flow_packets
+from trunkline.linux.judge.seed_pair import choose_method, make_seed_pair
+from trunkline.linux.judge.verification import (
+    EngineVerdict,
+    judge_pairs,
+    list_stack_notes,
+    make_simulator_runner,
+    replace_probes,
+    run_until_decided,
+)
+from trunkline.stats.equivalence import judge_equivalence
 
 
-def outcomes(found: Verdict) -> dict[tuple[str, str], str]:
+def outcomes(found: EngineVerdict) -> dict[tuple[str, str], str]:
     return {(row.subject, row.measure): row.outcome for row in found.rows}
 
 
 @pytest.mark.parametrize("alteration", ["bottleneck 5 % slower", "no ECN", "thresholds halved"])
 def test_two_seeds_of_red_never_agree(alteration: str) -> None:
     """A1: 99 % of Student's t with one degree of freedom, 63.7, was added to the tolerance."""
-    found = verdict("tcp through red", alteration, seeds=2)
+    found = judge_alteration("tcp through red", alteration, seeds=2)
     assert found.outcome == "undecided"
     assert found.more is not None
     assert found.more >= 3
@@ -36,10 +43,10 @@ def test_two_seeds_of_red_never_agree(alteration: str) -> None:
 def test_a_margin_does_not_grow_with_the_spread_of_the_seeds() -> None:
     """A1: an interval wider than the margin on both sides is undecided, not inside."""
     wide = [-30.0, 30.0, -28.0, 31.0, -29.0]
-    assert equivalence(wide, 5.0).outcome == "undecided"
+    assert judge_equivalence(wide, 5.0).outcome == "undecided"
     # The same spread around a mean inside needs more pairs; around none, fewer alike ones do.
-    assert equivalence([0.1, -0.1, 0.2, -0.2, 0.0], 5.0).outcome == "agrees"
-    assert equivalence([9.9, 10.1, 10.2, 9.8, 10.0], 5.0).outcome == "differs"
+    assert judge_equivalence([0.1, -0.1, 0.2, -0.2, 0.0], 5.0).outcome == "agrees"
+    assert judge_equivalence([9.9, 10.1, 10.2, 9.8, 10.0], 5.0).outcome == "differs"
 
 
 # 40 kpps into a policer of 2 Mbit/s, so that packets come 25 us apart and every one is a tie.
@@ -63,32 +70,32 @@ run: {duration: 100 ms}
 
 def test_at_high_packet_rates_a_missing_policer_differs_in_what_is_lost() -> None:
     """A2: twice the loss was the tolerance of the loss from 25,000 packets a second on."""
-    with_policer = probed(network(FAST))
-    without = probed(network(FAST.replace("red: drop", "red: {dscp: DF}")))
-    seen = [of_simulator(each, 1) for each in (with_policer, without)]
-    pairs = [pair(with_policer, seen[0], seen[1], "virtual")]
-    how = way(pairs, exact=True)
-    assert how.ties > margin.MOST_TIES
-    found = judge(pairs, (), (1,), "without")
+    with_policer = replace_probes(compile_scenario(FAST))
+    without = replace_probes(compile_scenario(FAST.replace("red: drop", "red: {dscp: DF}")))
+    seen = [trace_simulator(each, 1) for each in (with_policer, without)]
+    pairs = [make_seed_pair(with_policer, seen[0], seen[1], "virtual")]
+    how = choose_method(pairs, exact=True)
+    assert how.ties > tolerance.MAX_TIE_SHARE
+    found = judge_pairs(pairs, (), (1,), "without")
     assert found.outcome == "differs"
     assert outcomes(found)["one", "packets lost"] == "differs"
     # What cannot be decided is not compared, and that is said.
     assert not any(measure.endswith("each packet") for _, measure in outcomes(found))
-    assert any(each.startswith("packets one by one: 48%") for each in found.unknown)
+    assert any(each.startswith("packets one by one: 48%") for each in found.not_compared)
 
 
 def test_a_backup_path_that_is_longer_differs_however_few_packets_take_it() -> None:
     """A3: 5 % of the packets might have any delay, and an outage of 0.1 s in 10 s is 1 %."""
-    found = outcomes(verdict("protection", "backup path 45 ms longer"))
+    found = outcomes(judge_alteration("protection", "backup path 45 ms longer"))
     assert found["cbr, before", "mean delay"] == "agrees"
     assert found["cbr, switched 3.028 s", "mean delay"] == "differs"
 
 
-def flow(delays_ns: list[int]) -> Datagrams:
+def flow(delays_ns: list[int]) -> FlowDatagrams:
     number = np.arange(len(delays_ns))
     none = np.zeros(len(delays_ns), dtype=np.int64)
     delays = np.array(delays_ns)
-    return Datagrams(number * 1000, none, number, delays, none, none, none, none[:0], 0)
+    return FlowDatagrams(number * 1000, none, number, delays, none, none, none, none[:0], 0)
 
 
 # A packet's time is 1 ms here, and 2 of 1000 packets were lost in one engine alone, which allows
@@ -110,8 +117,10 @@ def test_what_is_left_out_is_bounded_in_number_size_and_sequence(
     ours = flow([20_000_000] * 1000)
     theirs = flow([20_000_000 + late.get(number, 0) for number in range(1000)])
     lost = np.array([3]), np.array([4])
-    its = Allowance(10_000, 0.01, 1_000_000, others=True, chooses=False)
-    rows = [fixed("f", *each) for each in packetwise([(ours, theirs, *lost)], its)]
+    its = PacketTolerance(10_000, 0.01, 1_000_000, is_disturbed=True, has_choice=False)
+    rows = [
+        make_fixed_row("f", *each) for each in compare_flow_packets([(ours, theirs, *lost)], its)
+    ]
     assert [row.measure for row in rows if row.outcome == "differs"] == told
 
 
@@ -130,7 +139,7 @@ def test_marks_and_classes_and_single_flows_are_compared(
     name: str, alteration: str, measure: str
 ) -> None:
     """A4: DSCP, ECN, TTL and ports by class were not, TCP only in total."""
-    found = [row for row in verdict(name, alteration).rows if row.measure == measure]
+    found = [row for row in judge_alteration(name, alteration).rows if row.measure == measure]
     assert found
     if measure != "goodput, each of several":
         assert any(row.outcome == "differs" for row in found)
@@ -139,33 +148,41 @@ def test_marks_and_classes_and_single_flows_are_compared(
 def test_one_seed_of_a_chance_is_undecided_and_says_how_many_more() -> None:
     """A5: one seed of RED, GRED or many TCP flows was a false alarm."""
     for name in ("tcp through red", "gred"):
-        found = verdict(name, seeds=1)
+        found = judge_alteration(name, seeds=1)
         assert found.outcome == "undecided"
         assert found.more == 4
 
 
 def test_seeds_are_added_until_it_is_decided_or_there_are_enough() -> None:
     """A5: the number of seeds that would decide is found and run."""
-    ours = json.dumps(network(RED.replace("10 s, warm_up: 2 s", "3 s")))
-    slower = RED.replace("10 s, warm_up: 2 s", "3 s").replace(
+    ours = json.dumps(compile_scenario(RED_LINE.replace("10 s, warm_up: 2 s", "3 s")))
+    slower = RED_LINE.replace("10 s, warm_up: 2 s", "3 s").replace(
         "rate: 10 Mbit/s, port", "rate: 7 Mbit/s, port"
     )
-    found = decide([(ours, 1)], against(ours, json.dumps(network(slower)), "slower"), until=12)
+    found = run_until_decided(
+        [(ours, 1)],
+        make_simulator_runner(ours, json.dumps(compile_scenario(slower)), "slower"),
+        max_seeds=12,
+    )
     assert found.outcome == "differs"
     assert 5 <= len(found.seeds) <= 12
-    capped = decide([(ours, 1)], against(ours, json.dumps(network(slower)), "slower"), until=3)
+    capped = run_until_decided(
+        [(ours, 1)],
+        make_simulator_runner(ours, json.dumps(compile_scenario(slower)), "slower"),
+        max_seeds=3,
+    )
     assert capped.outcome == "undecided"
     assert len(capped.seeds) == 3
 
 
 def test_a_flow_that_lacks_the_preset_of_linux_is_named() -> None:
     """A6: scenarios with the RFCs' TCP differed without a hint."""
-    plain = RED.replace("variant: new-reno, preset: linux", "variant: new-reno")
-    (first, *others) = stacks(network(plain))
+    plain = RED_LINE.replace("variant: new-reno, preset: linux", "variant: new-reno")
+    (first, *others) = list_stack_notes(compile_scenario(plain))
     assert first.startswith("flow tcp[0] lacks preset: linux: ")
     assert "RACK" in first
     assert len(others) == 3
-    assert stacks(network(RED)) == ()
+    assert list_stack_notes(compile_scenario(RED_LINE)) == ()
 
 
 @pytest.mark.parametrize(
@@ -179,8 +196,10 @@ def test_the_command_says_what_was_compared_and_ends_with_the_outcome(
     tmp_path, change, status, said
 ) -> None:
     """A1: status 0 agrees, 3 differs, 6 undecided."""
-    (tmp_path / "line.yaml").write_text(LINE)
-    (tmp_path / "other.yaml").write_text(LINE.replace(*change) if change[0] else LINE)
+    (tmp_path / "line.yaml").write_text(DROP_TAIL_LINE)
+    (tmp_path / "other.yaml").write_text(
+        DROP_TAIL_LINE.replace(*change) if change[0] else DROP_TAIL_LINE
+    )
     words = [str(tmp_path / "line.yaml"), "--against", str(tmp_path / "other.yaml")]
     wide = {"COLUMNS": "160"}
     done = CliRunner(env=wide).invoke(command, words, standalone_mode=False)
@@ -191,7 +210,7 @@ def test_the_command_says_what_was_compared_and_ends_with_the_outcome(
 
 def test_undecided_has_a_status_of_its_own(tmp_path) -> None:
     """A1: neither 0, since nothing is shown, nor 3, since nothing is wrong."""
-    (tmp_path / "red.yaml").write_text(RED.replace("10 s, warm_up: 2 s", "1 s"))
+    (tmp_path / "red.yaml").write_text(RED_LINE.replace("10 s, warm_up: 2 s", "1 s"))
     words = [str(tmp_path / "red.yaml"), "--against", str(tmp_path / "red.yaml")]
     done = CliRunner().invoke(command, words, standalone_mode=False)
     assert done.return_value == Status.UNDECIDED
@@ -204,8 +223,8 @@ def test_undecided_has_a_status_of_its_own(tmp_path) -> None:
 
 def test_other_flows_cannot_be_compared(tmp_path) -> None:
     """A4: flow by flow, so that both sides need the same."""
-    (tmp_path / "line.yaml").write_text(LINE)
-    (tmp_path / "other.yaml").write_text(LINE.replace("noise:", "hum:"))
+    (tmp_path / "line.yaml").write_text(DROP_TAIL_LINE)
+    (tmp_path / "other.yaml").write_text(DROP_TAIL_LINE.replace("noise:", "hum:"))
     words = [str(tmp_path / "line.yaml"), "--against", str(tmp_path / "other.yaml")]
     done = CliRunner().invoke(command, words)
     assert done.exit_code == 2

@@ -6,15 +6,15 @@ from importlib import resources
 import numpy as np
 import pytest
 
-from trunkline.te.topology import Arc, both, topology
+from trunkline.te.topology import Arc, add_reverse_arcs, build_topology
 
 
-def network(name, capacity):
+def load_network(name, capacity):
     """Topology and traffic matrix; metrics 1. Skips where topohub is not installed."""
-    table = _table(name)
+    table = _load_table(name)
     nodes = [node["name"] for node in table["nodes"]]
     pairs = [(nodes[edge["source"]], nodes[edge["target"]]) for edge in table["edges"]]
-    graph = topology(nodes, both(Arc(a, b, capacity) for a, b in pairs))
+    graph = build_topology(nodes, add_reverse_arcs(Arc(a, b, capacity) for a, b in pairs))
     traffic = np.zeros((len(nodes), len(nodes)))
     for source, row in table["graph"]["demands"].items():
         for target, rate in row.items():
@@ -22,14 +22,14 @@ def network(name, capacity):
     return graph, traffic
 
 
-def shares(name):
+def load_ecmp_shares(name):
     """Topohub's own loads of each link in both directions under ECMP, per cent of the largest."""
     return [
         (edge["source"], edge["target"], edge["ecmp_fwd"]["org"], edge["ecmp_bwd"]["org"])
-        for edge in _table(name)["edges"]
+        for edge in _load_table(name)["edges"]
     ]
 
 
-def _table(name):
+def _load_table(name):
     package = pytest.importorskip("topohub")
     return json.loads((resources.files(package) / "data" / "sndlib" / f"{name}.json").read_text())

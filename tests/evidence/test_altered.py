@@ -11,20 +11,22 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import pytest
-from altered import SUBJECTS, telling, verdict
+from alterations import ALTERED_SCENARIOS, get_worst_row, judge_alteration
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "linux-verify.md"
-ALTERED = [(name, what) for name, subject in SUBJECTS.items() for what in subject.altered]
+ALTERED = [
+    (name, what) for name, subject in ALTERED_SCENARIOS.items() for what in subject.alterations
+]
 
 
 def row(name: str, what: str) -> str:
     """A row of the page's table: the alteration, the outcome, and which measure told it."""
-    outcome, measure = telling(verdict(name, what))
+    outcome, measure = get_worst_row(judge_alteration(name, what))
     return f"| {name} | {what} | {outcome} | {measure} |"
 
 
 def test_there_are_thirty_alterations_of_ten_scenarios() -> None:
-    assert len(SUBJECTS) >= 10
+    assert len(ALTERED_SCENARIOS) >= 10
     assert len(ALTERED) >= 30
 
 
@@ -35,10 +37,10 @@ def test_no_alteration_agrees_and_the_page_says_what_told_it(name: str, what: st
     assert made in PAGE.read_text()
 
 
-@pytest.mark.parametrize("name", SUBJECTS)
+@pytest.mark.parametrize("name", ALTERED_SCENARIOS)
 def test_nothing_unaltered_differs_over_twenty_seeds(name: str) -> None:
     # Where nothing is left to chance but the traffic, which both sides share, seeds tell little.
-    found = verdict(name, seeds=20 if SUBJECTS[name].chance else 3)
+    found = judge_alteration(name, seeds=20 if ALTERED_SCENARIOS[name].is_random else 3)
     assert [each for each in found.rows if each.outcome == "differs"] == []
     # A gate that said "undecided" of everything would pass too.
     assert found.outcome == "agrees"

@@ -8,7 +8,7 @@ from statistics import fmean
 
 import kernel_controls
 import pytest
-from kernel_controls import FOLDER, kernel, simulated
+from kernel_controls import FOLDER, read_kernel_record, run_simulator
 
 from trunkline.api import run_many
 from trunkline.scenario import load
@@ -23,11 +23,11 @@ FEW = 2.0
 @pytest.mark.parametrize("queue", kernel_controls.QUEUES)
 @pytest.mark.parametrize("control", kernel_controls.CONTROLS)
 def test_a_control_has_the_goodput_and_the_drops_of_the_kernel(control: str, queue: str) -> None:
-    runs = kernel()[control, queue]
+    runs = read_kernel_record()[control, queue]
     assert len(runs) >= 5
     for index, share, floor in ((0, GOODPUT, 0.0), (1, DROPS, FEW)):
         theirs = [both[index] for both in runs.values()]
-        ours = [both[index] for both in simulated(control, queue, tuple(runs))]
+        ours = [both[index] for both in run_simulator(control, queue, tuple(runs))]
         most = max(share * fmean(theirs), floor)
         assert abs(paired_difference(ours, theirs).mean) <= most
 

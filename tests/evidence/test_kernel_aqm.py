@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trunkline.engine.sim import simulate
+from trunkline.engine.packet_engine import simulate
 from trunkline.network import compile as compiled
 from trunkline.scenario import Scenario
 

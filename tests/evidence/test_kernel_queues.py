@@ -8,24 +8,24 @@ from statistics import fmean
 
 import kernel_queues
 import pytest
-from kernel_queues import MEASURES, PORTS, rows, simulated
+from kernel_queues import MEASURES, PORTS, read_recorded_rows, run_simulator
 
 UNDER = ("ip", "label")
 
 
-@pytest.mark.parametrize(("runner", "kind", "under"), kernel_queues.recorded())
+@pytest.mark.parametrize(("runner", "kind", "under"), kernel_queues.list_recorded())
 def test_means_over_seeds_are_the_kernels(runner: str, kind: str, under: str) -> None:
     """Goodput within 1 %, drops within 10 %, the mean delay of voice within 3 %."""
-    its = rows(runner, kind, under)
+    its = read_recorded_rows(runner, kind, under)
     for name, margin in zip(MEASURES, (0.01, 0.1, 0.03), strict=True):
         theirs = fmean(float(row[name]) for row in its)
-        ours = fmean(MEASURES[name](run) for run in simulated(kind, under, len(its)))
+        ours = fmean(MEASURES[name](run) for run in run_simulator(kind, under, len(its)))
         assert ours == pytest.approx(theirs, rel=margin), name
 
 
 def test_every_discipline_of_the_documentation_is_recorded() -> None:
     """On IP and under a label."""
-    found = set(kernel_queues.recorded())
+    found = set(kernel_queues.list_recorded())
     both = {"codel", "fq-codel", "pie", "fq-pie", "tbf", "sfq", "hfsc", "cake"}
     assert {("uml", kind, under) for kind in both for under in ("ip", "label")} <= found
 
@@ -36,15 +36,15 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "linux-verify.md"
 def test_the_documentation_has_each_recorded_verdict() -> None:
     """What `trunkline verify` said of a queue, row by row."""
     page = PAGE.read_text()
-    for row in kernel_queues.verdicts():
-        assert kernel_queues.verdict_line(row) in page
+    for row in kernel_queues.read_verdicts():
+        assert kernel_queues.format_verdict_row(row) in page
 
 
 def test_datagrams_through_every_discipline_agree_with_the_kernel() -> None:
     """`verify` of `overload.yaml`, on IP and under a label."""
     found = {
         (row["runner"], row["queue"], row["under"]): row["outcome"]
-        for row in kernel_queues.verdicts()
+        for row in kernel_queues.read_verdicts()
         if row["scenario"] == "overload"
     }
     kinds = {"uml": set(PORTS) - {"fq"}, "qemu": {"codel", "sfq", "tbf"}}

@@ -7,10 +7,10 @@ from statistics import fmean
 
 import kernel_tcp
 import pytest
-from kernel_tcp import FOLDER, rows
+from kernel_tcp import FOLDER, read_rows
 
 from trunkline.api import run_many
-from trunkline.linux.judge.margin import MEASURES
+from trunkline.linux.judge.tolerance import MEASURES
 from trunkline.results import Results
 from trunkline.scenario import load
 from trunkline.stats import paired_difference
@@ -48,7 +48,7 @@ def allowed(measure: str, kernel: float) -> float:
 
 @pytest.mark.parametrize(
     "row",
-    rows("kernel.csv"),
+    read_rows("kernel.csv"),
     ids=lambda row: f"{row['scenario']}-{row['subject']}-{row['measure']}",
 )
 def test_the_simulator_is_within_the_tolerance_of_the_kernel(row: dict[str, str]) -> None:
@@ -59,15 +59,15 @@ def test_the_simulator_is_within_the_tolerance_of_the_kernel(row: dict[str, str]
 
 
 def ours(name: str, column: str) -> list[float]:
-    return [kernel_tcp.MEASURES[column](run) for run in kernel_tcp.simulated(name)]
+    return [kernel_tcp.MEASURES[column](run) for run in kernel_tcp.run_simulator(name)]
 
 
-@pytest.mark.parametrize("name", kernel_tcp.NAMES)
+@pytest.mark.parametrize("name", kernel_tcp.SCENARIO_NAMES)
 @pytest.mark.parametrize(
     ("column", "share"), [("goodput_bit_s", GOODPUT), ("packets_dropped", DROPS)]
 )
 def test_tcp_is_that_of_the_kernel_over_many_runs(name: str, column: str, share: float) -> None:
-    kernel = kernel_tcp.kernel(name, column)
+    kernel = kernel_tcp.read_kernel_values(name, column)
     difference = paired_difference(ours(name, column), kernel)
     most = share * fmean(kernel)
     assert abs(difference.mean) <= most
@@ -75,9 +75,9 @@ def test_tcp_is_that_of_the_kernel_over_many_runs(name: str, column: str, share:
     assert difference.half_width <= most
 
 
-@pytest.mark.parametrize("name", kernel_tcp.NAMES[1:])
+@pytest.mark.parametrize("name", kernel_tcp.SCENARIO_NAMES[1:])
 def test_tcp_is_that_of_another_build_of_the_kernel(name: str) -> None:
-    (reference,) = [row for row in rows("reference.csv") if row["scenario"] == name]
+    (reference,) = [row for row in read_rows("reference.csv") if row["scenario"] == name]
     goodput = fmean(ours(name, "goodput_bit_s"))
     assert goodput == pytest.approx(float(reference["goodput_bit_s"]), rel=0.01)
     # One run of a build with ticks of 10 ms, smaller buffers and other phases.

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from trunkline.study.run.execute import Failed, How
-    from trunkline.study.run.plan import Plan
+    from trunkline.study.run.execution import RunFailure, RunOptions
+    from trunkline.study.run.run_plan import RunPlan
 
 SCENARIO = """
 trunkline: 1
@@ -82,23 +82,23 @@ def endless(slow: Path) -> Path:
 @pytest.fixture(scope="session")
 def clean(study: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """Files of the study, run without a fault."""
-    from trunkline.study.outcome.reproduction import Subject
-    from trunkline.study.run.perform import performed
+    from trunkline.study.outcome.reproduction import StudySubject
+    from trunkline.study.run.session import perform_plan
 
     out = tmp_path_factory.mktemp("clean") / "out"
-    with performed(Subject(str(study)).plan, out=out):
+    with perform_plan(StudySubject(str(study)).plan, out=out):
         return files(out)
 
 
-def perform(plan: Plan, out: Path, how: How) -> list[Failed]:
+def perform(plan: RunPlan, out: Path, how: RunOptions) -> list[RunFailure]:
     """Run or resume; what failed."""
-    from trunkline.study.run.execute import execute
+    from trunkline.study.run.execution import execute_study
     from trunkline.study.run.progress import Progress
-    from trunkline.study.run.store import Store
+    from trunkline.study.run.store import StudyStore
 
-    store = Store(out, plan, resume=True)
+    store = StudyStore(out, plan, resume=True)
     try:
-        return execute(store, how, Progress("small"))
+        return execute_study(store, how, Progress("small"))
     finally:
         store.close()
 

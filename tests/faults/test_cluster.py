@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from trunkline import _core
-from trunkline.study.errors import Refused, Unable
-from trunkline.study.outcome.reproduction import Subject
+from trunkline.study.errors import StudyError, SystemLimitError
+from trunkline.study.outcome.reproduction import StudySubject
 from trunkline.study.run import cluster
-from trunkline.study.run.execute import How
-from trunkline.study.run.perform import performed
-from trunkline.study.run.plan import Task
-from trunkline.study.run.store import JOURNAL, Store
+from trunkline.study.run.execution import RunOptions
+from trunkline.study.run.run_plan import RunTask
+from trunkline.study.run.session import perform_plan
+from trunkline.study.run.store import JOURNAL_FILE, StudyStore
 
 from .conftest import SCENARIO, Start, files, perform, until_done, write_study
 
@@ -38,26 +38,26 @@ def test_f10_a_worker_that_is_killed_costs_nothing(
     os.kill(workers(process.pid)[0], signal.SIGKILL)
     _, said = process.communicate(timeout=240)
     assert process.returncode == 0, said
-    with performed(Subject(str(slow)).plan, out=tmp_path / "clean"):
+    with perform_plan(StudySubject(str(slow)).plan, out=tmp_path / "clean"):
         assert files(tmp_path / "out") == files(tmp_path / "clean")
 
 
 def test_f10_a_run_that_kills_its_worker_twice_fails_and_takes_no_other_with_it(
     study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clean: dict[str, bytes]
 ) -> None:
-    plan, out, deaths = Subject(str(study)).plan, tmp_path / "out", tmp_path / "deaths"
+    plan, out, deaths = StudySubject(str(study)).plan, tmp_path / "out", tmp_path / "deaths"
     with monkeypatch.context() as patched:
-        patched.setattr(cluster, "work", killing(7, deaths, list(plan.tasks())))
-        failed = perform(plan, out, How(cluster="local:2"))
+        patched.setattr(cluster, "run_on_worker", killing(7, deaths, list(plan.iterate_tasks())))
+        failed = perform(plan, out, RunOptions(cluster="local:2"))
     assert [(each.task.number, each.kind) for each in failed] == [(7, "worker")]
     assert deaths.read_text().splitlines() == ["died"] * 2  # Tried, and tried again once.
     kept = json.loads((out / "failed" / "7" / "failure.json").read_text())
     assert (kept["seed"], "KilledWorker" in kept["text"]) == (4, True)
     assert (out / "failed" / "7" / "scenario.yaml").is_file()
-    again = Store(out, plan, resume=True)
-    assert [task.number for task in again.missing()] == [7]
+    again = StudyStore(out, plan, resume=True)
+    assert [task.number for task in again.list_missing()] == [7]
     again.close()
-    assert perform(plan, out, How()) == []
+    assert perform(plan, out, RunOptions()) == []
     assert files(out) == clean
 
 
@@ -68,14 +68,14 @@ def test_f22_when_the_coordinator_dies_the_workers_end_and_finished_runs_are_kep
         *("study", "run", str(slow), "--cluster", "local:2", "--out", "out", "--progress", "json"),
     )
     until_done(process, 1)
-    wait(lambda: (tmp_path / "out" / JOURNAL).stat().st_size > 0)
+    wait(lambda: (tmp_path / "out" / JOURNAL_FILE).stat().st_size > 0)
     mine = workers(process.pid)
     assert len(mine) == 2
     process.kill()
     process.wait()
     wait(lambda: not any(alive(pid) for pid in mine))
-    store = Store(tmp_path / "out", Subject(str(slow)).plan, resume=True)
-    assert 0 < len(store.missing()) < 20
+    store = StudyStore(tmp_path / "out", StudySubject(str(slow)).plan, resume=True)
+    assert 0 < len(store.list_missing()) < 20
     store.close()
 
 
@@ -175,7 +175,7 @@ def cluster_of(tmp_path: Path) -> Iterator[Callable[..., Cluster]]:
         each.end()
 
 
-def killing(number: int, deaths: Path, missing: list[Task]) -> Callable[..., object]:
+def killing(number: int, deaths: Path, missing: list[RunTask]) -> Callable[..., object]:
     """The work of a cluster, with a run that kills whoever takes it."""
     lethal = next(task for task in missing if task.number == number)
     its = (lethal.point.network_json, lethal.seed)
@@ -185,9 +185,11 @@ def killing(number: int, deaths: Path, missing: list[Task]) -> Callable[..., obj
             with deaths.open("a") as file:
                 file.write("died\n")
             os.kill(os.getpid(), signal.SIGKILL)
-        from trunkline.study.run.cluster import work  # The worker's, which nobody has replaced.
+        from trunkline.study.run.cluster import (
+            run_on_worker,  # The worker's, which nobody has replaced.
+        )
 
-        return work(network_json, seed, *more)  # type: ignore[arg-type]
+        return run_on_worker(network_json, seed, *more)  # type: ignore[arg-type]
 
     return working
 
@@ -204,7 +206,7 @@ def test_f10_a_killed_worker_of_a_cluster_of_ones_own_costs_nothing(
     os.kill(workers(first.pid)[0], signal.SIGKILL)
     _, said = process.communicate(timeout=240)
     assert process.returncode == 0, said
-    with performed(Subject(file).plan, out=tmp_path / "clean"):
+    with perform_plan(StudySubject(file).plan, out=tmp_path / "clean"):
         assert files(tmp_path / "out") == files(tmp_path / "clean")
 
 
@@ -217,17 +219,19 @@ def test_f10_a_run_that_kills_every_worker_of_ones_own_cluster_fails_alone(
 ) -> None:
     # This scheduler gives a run to one worker more when the first died with it, and then gives up.
     theirs = cluster_of(DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="1")
-    monkeypatch.setattr(cluster, "NO_WORKERS_S", 600)  # A busy machine takes long to start one.
+    monkeypatch.setattr(
+        cluster, "NO_WORKERS_TIMEOUT_S", 600
+    )  # A busy machine takes long to start one.
     theirs.work(2)
-    plan, out, deaths = Subject(str(study)).plan, tmp_path / "out", tmp_path / "deaths"
+    plan, out, deaths = StudySubject(str(study)).plan, tmp_path / "out", tmp_path / "deaths"
     with monkeypatch.context() as patched:
-        patched.setattr(cluster, "work", killing(7, deaths, list(plan.tasks())))
-        failed = perform(plan, out, How(cluster=theirs.address))
+        patched.setattr(cluster, "run_on_worker", killing(7, deaths, list(plan.iterate_tasks())))
+        failed = perform(plan, out, RunOptions(cluster=theirs.address))
     assert [(each.task.number, each.kind) for each in failed] == [(7, "worker")]
     assert deaths.read_text().splitlines() == ["died"] * 4  # Two workers, and alone two more.
     about = json.loads((out / "failed" / "7" / "failure.json").read_text())
     assert (about["labels"], about["seed"]) == ({"load": "0.3"}, 4)
-    assert perform(plan, out, How(cluster=theirs.address)) == []
+    assert perform(plan, out, RunOptions(cluster=theirs.address)) == []
     assert files(out) == clean
 
 
@@ -240,13 +244,17 @@ def test_f10_a_cluster_without_workers_is_given_up_and_what_had_ended_is_kept(
 ) -> None:
     theirs = cluster_of()
     theirs.work(1, "--no-nanny")  # Nobody starts it again.
-    plan, out = Subject(str(study)).plan, tmp_path / "out"
+    plan, out = StudySubject(str(study)).plan, tmp_path / "out"
     with monkeypatch.context() as patched:
-        patched.setattr(cluster, "work", killing(7, tmp_path / "deaths", list(plan.tasks())))
-        patched.setattr(cluster, "NO_WORKERS_S", 1)
-        with pytest.raises(Unable, match=r"no worker for 1 s; under way were runs (\d+, )*7\b"):
-            perform(plan, out, How(cluster=theirs.address))
-    assert perform(plan, out, How()) == []
+        patched.setattr(
+            cluster, "run_on_worker", killing(7, tmp_path / "deaths", list(plan.iterate_tasks()))
+        )
+        patched.setattr(cluster, "NO_WORKERS_TIMEOUT_S", 1)
+        with pytest.raises(
+            SystemLimitError, match=r"no worker for 1 s; under way were runs (\d+, )*7\b"
+        ):
+            perform(plan, out, RunOptions(cluster=theirs.address))
+    assert perform(plan, out, RunOptions()) == []
     assert files(out) == clean
 
 
@@ -263,8 +271,8 @@ def test_f22_a_scheduler_that_dies_is_said_and_what_had_ended_is_kept(
     assert process.returncode == 4
     assert said.splitlines()[-1] == "Error: the cluster was lost; resume with --resume --out out"
     assert "Traceback" not in said
-    store = Store(tmp_path / "out", Subject(str(slow)).plan, resume=True)
-    assert 0 < len(store.missing()) < 20
+    store = StudyStore(tmp_path / "out", StudySubject(str(slow)).plan, resume=True)
+    assert 0 < len(store.list_missing()) < 20
     store.close()
 
 
@@ -285,16 +293,20 @@ def foreign_cluster(tmp_path: Path, cluster_of: Callable[..., Cluster]) -> str:
 def test_f21_a_worker_of_another_build_is_refused_with_both(
     foreign_cluster: str, study: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(Refused, match=r"worker tcp://.* has Trunkline .* \(.*\), this is .* \("):
-        perform(Subject(str(study)).plan, tmp_path / "out", How(cluster=foreign_cluster))
+    with pytest.raises(StudyError, match=r"worker tcp://.* has Trunkline .* \(.*\), this is .* \("):
+        perform(
+            StudySubject(str(study)).plan, tmp_path / "out", RunOptions(cluster=foreign_cluster)
+        )
 
 
 def test_a_cluster_that_is_not_there_is_said(
     study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "CONNECT_S", 1)
-    with pytest.raises(Refused, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
-        perform(Subject(str(study)).plan, tmp_path / "out", How(cluster="tcp://127.0.0.1:9"))
+    monkeypatch.setattr(cluster, "CONNECT_TIMEOUT_S", 1)
+    with pytest.raises(StudyError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
+        perform(
+            StudySubject(str(study)).plan, tmp_path / "out", RunOptions(cluster="tcp://127.0.0.1:9")
+        )
 
 
 def test_a_cluster_of_two_workers_gives_the_same_bytes(

@@ -12,11 +12,11 @@ import pytest
 
 from trunkline import _core
 from trunkline.cli import main
-from trunkline.study.errors import OutOfMemory
-from trunkline.study.outcome.reproduction import Subject
-from trunkline.study.run.execute import How
-from trunkline.study.run.perform import Incomplete, performed
-from trunkline.study.run.store import Store
+from trunkline.study.errors import MemoryLimitExceeded
+from trunkline.study.outcome.reproduction import StudySubject
+from trunkline.study.run.execution import RunOptions
+from trunkline.study.run.session import IncompleteStudy, perform_plan
+from trunkline.study.run.store import StudyStore
 
 from .conftest import SCENARIO, STUDY, Start, files, perform, write_study
 
@@ -60,9 +60,11 @@ def test_f12_the_memory_limit_tells_what_took_the_memory_and_keeps_what_ended(
     queue = endless.with_name("queue.yaml")
     text = queue.read_text().replace('rate: "${load * 1 Mbit/s}"', "rate: 10 Gbit/s")
     queue.write_text(text.replace("1000 packets", "1000000000 packets"))
-    how = How(threads=1, limit_memory=held + 300_000_000)
-    with pytest.raises(OutOfMemory, match=r"more than \d+ MB: stopped at .* \d+ events, \d+ pack"):
-        perform(Subject(str(endless)).plan, tmp_path / "out", how)
+    how = RunOptions(threads=1, limit_memory=held + 300_000_000)
+    with pytest.raises(
+        MemoryLimitExceeded, match=r"more than \d+ MB: stopped at .* \d+ events, \d+ pack"
+    ):
+        perform(StudySubject(str(endless)).plan, tmp_path / "out", how)
 
 
 RUN_STREAM = _core.run_stream
@@ -85,18 +87,21 @@ def test_f13_a_panic_fails_its_run_only_and_the_resumed_study_is_whole(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    plan, out = Subject(str(study)).plan, tmp_path / "out"
+    plan, out = StudySubject(str(study)).plan, tmp_path / "out"
     with monkeypatch.context() as patched:
         patched.setattr(_core, "run_stream", broken)
-        failed = perform(plan, out, How(threads=2))
+        failed = perform(plan, out, RunOptions(threads=2))
         told = r"1 of 20 runs failed.*run 7, seed 4, load 0.3: panic: run 7 is to"
-        with pytest.raises(Incomplete, match=told), performed(plan, how=How(threads=2)):
+        with (
+            pytest.raises(IncompleteStudy, match=told),
+            perform_plan(plan, options=RunOptions(threads=2)),
+        ):
             pass
     assert [(each.task.number, each.kind) for each in failed] == [(7, "panic")]
-    again = Store(out, plan, resume=True)
-    assert [task.number for task in again.missing()] == [7]
+    again = StudyStore(out, plan, resume=True)
+    assert [task.number for task in again.list_missing()] == [7]
     again.close()
-    assert perform(plan, out, How()) == []
+    assert perform(plan, out, RunOptions()) == []
     assert files(out) == clean
 
 

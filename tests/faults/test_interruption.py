@@ -16,14 +16,14 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.study.errors import Refused
-from trunkline.study.outcome.reproduction import Subject
+from trunkline.study.errors import StudyError
+from trunkline.study.outcome.reproduction import StudySubject
 from trunkline.study.run import disk, store as stores
-from trunkline.study.run.execute import How, execute
-from trunkline.study.run.perform import performed
-from trunkline.study.run.plan import Plan
+from trunkline.study.run.execution import RunOptions, execute_study
 from trunkline.study.run.progress import Progress
-from trunkline.study.run.store import Store
+from trunkline.study.run.run_plan import RunPlan
+from trunkline.study.run.session import perform_plan
+from trunkline.study.run.store import StudyStore
 
 from .conftest import Start, files, until_done
 
@@ -34,7 +34,7 @@ KILLER = """
 import os, random, signal, sys, time
 from pathlib import Path
 import polars  # imported, not used: it has no threads yet
-from trunkline.study.run.execute import How, execute
+from trunkline.study.run.execution import How, execute
 from trunkline.study.run.progress import Progress
 from trunkline.study.outcome.reproduction import Subject
 from trunkline.study.run.store import Store
@@ -86,18 +86,18 @@ def test_f03_killed_at_50_moments_and_resumed_the_files_are_byte_equal(
 
 
 def test_f03_only_what_is_missing_runs_again(study: Path, tmp_path: Path) -> None:
-    plan, out = Subject(str(study)).plan, tmp_path / "out"
+    plan, out = StudySubject(str(study)).plan, tmp_path / "out"
     stopped = Counter(stop_after=7)
-    store = Store(out, plan)
+    store = StudyStore(out, plan)
     with pytest.raises(KeyboardInterrupt):
-        execute(store, How(threads=1), stopped)
+        execute_study(store, RunOptions(threads=1), stopped)
     store.close()
     again = Counter()
-    store = Store(out, plan, resume=True)
-    execute(store, How(threads=1), again)
+    store = StudyStore(out, plan, resume=True)
+    execute_study(store, RunOptions(threads=1), again)
     store.close()
     assert stopped.done == 7
-    assert (again.before, again.done) == (7, 13)
+    assert (again.done_before, again.done) == (7, 13)
 
 
 class Counter(Progress):
@@ -107,8 +107,8 @@ class Counter(Progress):
         super().__init__("small")
         self.stop_after = stop_after
 
-    def ended(self, events: int) -> None:
-        super().ended(events)
+    def count_ended(self, events: int) -> None:
+        super().count_ended(events)
         if self.done == self.stop_after:
             raise KeyboardInterrupt
 
@@ -118,8 +118,8 @@ def test_f04_f05_every_nth_call_that_fails_leaves_a_study_that_resumes(
     study: Path, clean: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
     """No space at the n-th write, flush or renaming, n = 1, 2, ..., until a run has none left."""
-    plan = Subject(str(study)).plan
-    monkeypatch.setattr("trunkline.study.run.execute.FLUSH_S", 0.0)
+    plan = StudySubject(str(study)).plan
+    monkeypatch.setattr("trunkline.study.run.execution.FLUSH_S", 0.0)
     failed = 0
     for nth in range(1, 200):
         out = tmp_path / str(nth)
@@ -141,9 +141,9 @@ LEAST = {"write": 3, "fsync": 8, "replace": 3, "ftruncate": 1}
 """Manifest, journal, data set, manifest again; each but the journal is two flushes, one rename."""
 
 
-def run(plan: Plan, out: Path) -> None:
+def run(plan: RunPlan, out: Path) -> None:
     """Run or resume a study on one thread."""
-    with performed(plan, out=out, how=How(threads=1), resume=True):
+    with perform_plan(plan, out=out, options=RunOptions(threads=1), resume=True):
         pass
 
 
@@ -163,10 +163,10 @@ def fail_nth(patched: pytest.MonkeyPatch, call: str, nth: int) -> list[int]:
 
 def whole_or_absent(out: Path) -> None:
     """No file under its own name is half written."""
-    if (out / stores.MANIFEST).exists():
-        said = stores.manifest(out)
+    if (out / stores.MANIFEST_FILE).exists():
+        said = stores.read_manifest(out)
         for name, digest in said.get("files", {}).items():
-            assert disk.digest_of(out / name) == digest
+            assert disk.compute_file_digest(out / name) == digest
 
 
 def test_f04_a_file_is_flushed_before_it_gets_its_name_and_the_folder_after(
@@ -234,7 +234,7 @@ def test_f02_what_had_ended_is_kept_and_the_rest_runs_on_resume(
     assert process.returncode == 0, talk
     said_first = next(each for each in map(json.loads, talk.splitlines()) if "done" in each)
     assert said_first["done"] == done
-    with performed(Subject(str(slow)).plan, out=tmp_path / "clean"):
+    with perform_plan(StudySubject(str(slow)).plan, out=tmp_path / "clean"):
         assert files(tmp_path / "out") == files(tmp_path / "clean")
 
 
@@ -281,15 +281,15 @@ def test_f05_a_file_that_must_not_grow_is_a_full_disk_too(
 def test_f07_an_existing_study_is_neither_replaced_nor_mixed_unasked(
     study: Path, clean: dict[str, bytes], tmp_path: Path
 ) -> None:
-    plan = Subject(str(study)).plan
-    with performed(plan, out=tmp_path / "out"):
+    plan = StudySubject(str(study)).plan
+    with perform_plan(plan, out=tmp_path / "out"):
         pass
-    with pytest.raises(Refused, match="--resume"):
-        Store(tmp_path / "out", plan)
-    with performed(plan, out=tmp_path / "out", overwrite=True):
+    with pytest.raises(StudyError, match="--resume"):
+        StudyStore(tmp_path / "out", plan)
+    with perform_plan(plan, out=tmp_path / "out", overwrite=True):
         assert files(tmp_path / "out") == clean
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "letter.txt").write_text("dear")
     for asked in ({}, {"resume": True}, {"overwrite": True}):
-        with pytest.raises(Refused, match="something else"):
-            Store(tmp_path / "other", plan, **asked)
+        with pytest.raises(StudyError, match="something else"):
+            StudyStore(tmp_path / "other", plan, **asked)

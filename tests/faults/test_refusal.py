@@ -13,22 +13,22 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.study.errors import Damaged, Refused
-from trunkline.study.outcome.reproduction import Subject
-from trunkline.study.run import frames, journal, lock, plan as plans, store as stores
-from trunkline.study.run.execute import How, execute, shard_of
-from trunkline.study.run.merge import merge
-from trunkline.study.run.perform import performed
-from trunkline.study.run.plan import Plan
+from trunkline.study.errors import DamagedStudyFile, StudyError
+from trunkline.study.outcome.reproduction import StudySubject
+from trunkline.study.run import data_set, folder_lock, journal, run_plan as plans, store as stores
+from trunkline.study.run.execution import RunOptions, execute_study, parse_shard
+from trunkline.study.run.merge import merge_shards
 from trunkline.study.run.progress import Progress
-from trunkline.study.run.store import Store
+from trunkline.study.run.run_plan import RunPlan
+from trunkline.study.run.session import perform_plan
+from trunkline.study.run.store import StudyStore
 
 from .conftest import STUDY, Start, files, write_study
 
 
 @pytest.fixture
-def plan(study: Path) -> Plan:
-    return Subject(str(study)).plan
+def plan(study: Path) -> RunPlan:
+    return StudySubject(str(study)).plan
 
 
 def test_f06_a_folder_that_cannot_be_is_found_before_the_first_run(
@@ -54,44 +54,44 @@ def test_f06_a_folder_that_cannot_be_is_found_before_the_first_run(
     ],
 )
 def test_f08_resuming_something_else_is_refused_with_the_difference(
-    plan: Plan, tmp_path: Path, old: str, new: str, expected: str
+    plan: RunPlan, tmp_path: Path, old: str, new: str, expected: str
 ) -> None:
     out = tmp_path / "out"
-    Store(out, plan).close()
+    StudyStore(out, plan).close()
     changed = write_study(tmp_path, said=STUDY.replace(old, new))
     queue = (tmp_path / "queue.yaml").read_text()
     (tmp_path / "other.yaml").write_text(queue.replace("1 Mbit/s, delay", "2 Mbit/s, delay"))
-    again = Subject(str(changed)).plan
+    again = StudySubject(str(changed)).plan
     if not expected:
-        Store(out, again, resume=True).close()
+        StudyStore(out, again, resume=True).close()
         return
-    with pytest.raises(Refused, match=f"begun with something else:(\n.*)*{expected}"):
-        Store(out, again, resume=True)
+    with pytest.raises(StudyError, match=f"begun with something else:(\n.*)*{expected}"):
+        StudyStore(out, again, resume=True)
 
 
 def test_f08_another_version_is_refused(
-    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    plan: RunPlan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as then:
-        then.setattr("trunkline.study.run.plan.version", lambda: "0.0.9")
-        Store(tmp_path / "out", plan).close()
-    with pytest.raises(Refused, match=r"version: 0\.0\.9 then, \d"):
-        Store(tmp_path / "out", plan, resume=True)
+        then.setattr("trunkline.study.run.run_plan.get_engine_version", lambda: "0.0.9")
+        StudyStore(tmp_path / "out", plan).close()
+    with pytest.raises(StudyError, match=r"version: 0\.0\.9 then, \d"):
+        StudyStore(tmp_path / "out", plan, resume=True)
 
 
 def test_f08_another_build_of_the_engine_with_the_same_version_is_refused(
-    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    plan: RunPlan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = tmp_path / "engine"
     other.write_bytes(b"another build")
-    plans._engine.cache_clear()
+    plans._compute_engine_digest.cache_clear()
     with monkeypatch.context() as then:
-        then.setattr(plans, "binary", lambda: other)
-        Store(tmp_path / "out", plan).close()
-    plans._engine.cache_clear()
+        then.setattr(plans, "get_engine_file", lambda: other)
+        StudyStore(tmp_path / "out", plan).close()
+    plans._compute_engine_digest.cache_clear()
     # printf 'another build' | sha256sum
-    with pytest.raises(Refused, match=r"engine: db45811d226b then, [0-9a-f]{12} now"):
-        Store(tmp_path / "out", plan, resume=True)
+    with pytest.raises(StudyError, match=r"engine: db45811d226b then, [0-9a-f]{12} now"):
+        StudyStore(tmp_path / "out", plan, resume=True)
 
 
 def test_f09_a_second_process_is_told_who_holds_the_folder(
@@ -104,64 +104,64 @@ def test_f09_a_second_process_is_told_who_holds_the_folder(
     _, said = second.communicate(timeout=240)
     assert second.returncode == 2
     assert f"out is in use by process {first.pid} on {os.uname().nodename} since 20" in said
-    assert str(first.pid) in lock.holder(tmp_path / "out")
+    assert str(first.pid) in folder_lock.find_lock_holder(tmp_path / "out")
     first.send_signal(signal.SIGKILL)
     first.communicate()
-    assert lock.holder(tmp_path / "out") == ""
-    stale = Store(tmp_path / "out", Subject(str(endless)).plan, resume=True)
+    assert folder_lock.find_lock_holder(tmp_path / "out") == ""
+    stale = StudyStore(tmp_path / "out", StudySubject(str(endless)).plan, resume=True)
     assert stale.warnings[0].startswith(f"process {first.pid} on ")
     stale.close()
 
 
 def test_f14_a_flipped_bit_of_the_data_set_is_found_and_made_good(
-    plan: Plan, clean: dict[str, bytes], tmp_path: Path
+    plan: RunPlan, clean: dict[str, bytes], tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    with performed(plan, out=out):
+    with perform_plan(plan, out=out):
         pass
     data = out / "data" / "00000.parquet"
     content = bytearray(data.read_bytes())
     content[len(content) // 2] ^= 4
     data.write_bytes(content)
-    with pytest.raises(Damaged, match=r"00000\.parquet is damaged"):
-        frames.read(out)
-    store = Store(out, plan, resume=True)
+    with pytest.raises(DamagedStudyFile, match=r"00000\.parquet is damaged"):
+        data_set.read(out)
+    store = StudyStore(out, plan, resume=True)
     assert "00000.parquet is damaged" in store.warnings[0]
-    assert len(store.missing()) == 20
-    execute(store, How(), Progress("small"))
+    assert len(store.list_missing()) == 20
+    execute_study(store, RunOptions(), Progress("small"))
     store.close()
     assert files(out) == clean
 
 
 def test_f14_a_damaged_line_of_the_journal_costs_one_run(
-    plan: Plan, clean: dict[str, bytes], tmp_path: Path
+    plan: RunPlan, clean: dict[str, bytes], tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    store = Store(out, plan)
-    with performed(plan, out=tmp_path / "whole") as runs:
-        ended = list(frames.records(runs.folder / "data" / "00000.parquet"))
-    store.append(ended[:9])
+    store = StudyStore(out, plan)
+    with perform_plan(plan, out=tmp_path / "whole") as runs:
+        ended = list(data_set.read_records(runs.folder / "data" / "00000.parquet"))
+    store.append_records(ended[:9])
     store.close()
-    path = out / stores.JOURNAL
+    path = out / stores.JOURNAL_FILE
     lines = path.read_bytes().splitlines(keepends=True)
     lines[4] = lines[4].replace(b"e", b"f", 1)
     path.write_bytes(b"".join(lines) + b'12345678 [9, "cut off')
-    assert journal.read(path)[1] == [5]
-    with pytest.raises(Damaged, match=r"journal\.jsonl is damaged in line 5"):
-        frames.read(out)
-    store = Store(out, plan, resume=True)
-    assert [task.number for task in store.missing()] == [4, *range(9, 20)]
-    execute(store, How(), Progress("small"))
+    assert journal.read_journal(path)[1] == [5]
+    with pytest.raises(DamagedStudyFile, match=r"journal\.jsonl is damaged in line 5"):
+        data_set.read(out)
+    store = StudyStore(out, plan, resume=True)
+    assert [task.number for task in store.list_missing()] == [4, *range(9, 20)]
+    execute_study(store, RunOptions(), Progress("small"))
     store.close()
     assert files(out) == clean
 
 
-def test_f14_a_damaged_manifest_is_named(plan: Plan, tmp_path: Path) -> None:
-    Store(tmp_path, plan).close()
-    path = tmp_path / stores.MANIFEST
+def test_f14_a_damaged_manifest_is_named(plan: RunPlan, tmp_path: Path) -> None:
+    StudyStore(tmp_path, plan).close()
+    path = tmp_path / stores.MANIFEST_FILE
     path.write_text(path.read_text().replace("0.3", "0.4", 1))
-    with pytest.raises(Damaged, match=r"manifest\.json is damaged"):
-        stores.manifest(tmp_path)
+    with pytest.raises(DamagedStudyFile, match=r"manifest\.json is damaged"):
+        stores.read_manifest(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -207,66 +207,68 @@ def test_f24_few_open_files_are_enough_and_too_few_are_said(start: Start, study:
 
 @pytest.mark.parametrize("threads", [1, 2, 8])
 def test_any_number_of_threads_gives_the_same_bytes(
-    plan: Plan, clean: dict[str, bytes], tmp_path: Path, threads: int
+    plan: RunPlan, clean: dict[str, bytes], tmp_path: Path, threads: int
 ) -> None:
-    with performed(plan, out=tmp_path / "out", how=How(threads=threads)):
+    with perform_plan(plan, out=tmp_path / "out", options=RunOptions(threads=threads)):
         assert files(tmp_path / "out") == clean
 
 
 def test_four_shards_merged_give_the_same_bytes(
-    plan: Plan, clean: dict[str, bytes], tmp_path: Path
+    plan: RunPlan, clean: dict[str, bytes], tmp_path: Path
 ) -> None:
     for number in (1, 2, 3, 4):
-        with pytest.raises(Refused, match="runs have not ended"):
-            merge(tmp_path / "out", sorted(tmp_path.glob("shard*")) or [_begun(plan, tmp_path)])
-        store = Store(tmp_path / f"shard{number}", plan, shard=(number, 4), resume=True)
-        execute(store, How(), Progress("small"))
+        with pytest.raises(StudyError, match="runs have not ended"):
+            merge_shards(
+                tmp_path / "out", sorted(tmp_path.glob("shard*")) or [_begun(plan, tmp_path)]
+            )
+        store = StudyStore(tmp_path / f"shard{number}", plan, shard=(number, 4), resume=True)
+        execute_study(store, RunOptions(), Progress("small"))
         store.close()
-    merge(tmp_path / "out", sorted(tmp_path.glob("shard*")))
+    merge_shards(tmp_path / "out", sorted(tmp_path.glob("shard*")))
     assert files(tmp_path / "out") == clean
 
 
-def _begun(plan: Plan, folder: Path) -> Path:
-    Store(folder / "shard1", plan, shard=(1, 4)).close()
+def _begun(plan: RunPlan, folder: Path) -> Path:
+    StudyStore(folder / "shard1", plan, shard=(1, 4)).close()
     return folder / "shard1"
 
 
 def test_shards_of_different_studies_are_not_merged(
-    plan: Plan, study: Path, tmp_path: Path
+    plan: RunPlan, study: Path, tmp_path: Path
 ) -> None:
-    Store(tmp_path / "1", plan, shard=(1, 2)).close()
-    Store(tmp_path / "2", Subject(str(study), runs=2).plan, shard=(2, 2)).close()
-    with pytest.raises(Refused, match="another study"):
-        merge(tmp_path / "out", [tmp_path / "1", tmp_path / "2"])
+    StudyStore(tmp_path / "1", plan, shard=(1, 2)).close()
+    StudyStore(tmp_path / "2", StudySubject(str(study), runs=2).plan, shard=(2, 2)).close()
+    with pytest.raises(StudyError, match="another study"):
+        merge_shards(tmp_path / "out", [tmp_path / "1", tmp_path / "2"])
 
 
 def test_a_shard_knows_its_place_in_array_jobs() -> None:
     # Slurm: sbatch --array=0-15 gives IDs from 0, --array=1-16 from 1, --array=10-40:10 by tens.
     slurm = {"SLURM_ARRAY_TASK_COUNT": "16", "SLURM_ARRAY_TASK_MIN": "0"}
-    assert shard_of("auto", slurm | {"SLURM_ARRAY_TASK_ID": "15"}) == (16, 16)
+    assert parse_shard("auto", slurm | {"SLURM_ARRAY_TASK_ID": "15"}) == (16, 16)
     slurm["SLURM_ARRAY_TASK_MIN"] = "1"
-    assert shard_of("auto", slurm | {"SLURM_ARRAY_TASK_ID": "1"}) == (1, 16)
+    assert parse_shard("auto", slurm | {"SLURM_ARRAY_TASK_ID": "1"}) == (1, 16)
     tens = {"SLURM_ARRAY_TASK_MIN": "10", "SLURM_ARRAY_TASK_STEP": "10"}
     tens |= {"SLURM_ARRAY_TASK_COUNT": "4", "SLURM_ARRAY_TASK_ID": "30"}
-    assert shard_of("auto", tens) == (3, 4)
+    assert parse_shard("auto", tens) == (3, 4)
     # Kubernetes counts completions from 0 and does not tell how many there are.
-    assert shard_of("auto/8", {"JOB_COMPLETION_INDEX": "7"}) == (8, 8)
-    assert shard_of("auto", {"JOB_COMPLETION_INDEX": "0", "JOB_COMPLETIONS": "5"}) == (1, 5)
-    assert shard_of("3/16", {}) == (3, 16)
+    assert parse_shard("auto/8", {"JOB_COMPLETION_INDEX": "7"}) == (8, 8)
+    assert parse_shard("auto", {"JOB_COMPLETION_INDEX": "0", "JOB_COMPLETIONS": "5"}) == (1, 5)
+    assert parse_shard("3/16", {}) == (3, 16)
     for wrong in ("0/4", "5/4", "1", "x/2", "auto"):
-        with pytest.raises(Refused):
-            shard_of(wrong, {})
+        with pytest.raises(StudyError):
+            parse_shard(wrong, {})
 
 
 def test_progress_json_counts_and_foresees(capsys: pytest.CaptureFixture[str]) -> None:
-    from trunkline.study.run.progress import Json
+    from trunkline.study.run.progress import JsonProgress
 
     clock = iter([0.0, 0.0, 0.0, 2.0, 2.0, 2.0])
-    watch = Json("small", out=sys.stderr, clock=lambda: next(clock))
+    watch = JsonProgress("small", out=sys.stderr, clock=lambda: next(clock))
     watch.begin(10, 2)
     for _ in range(4):
-        watch.ended(1000)
-    watch.tick()
+        watch.count_ended(1000)
+    watch.report_if_due()
     last = json.loads(capsys.readouterr().err.splitlines()[-1])
     # 4 of the 8 missing took 2 s.
     assert last["done"] == 6
@@ -277,26 +279,26 @@ def test_progress_json_counts_and_foresees(capsys: pytest.CaptureFixture[str]) -
 def test_a_bar_says_what_is_foreseen_before_it_is_there(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    from trunkline.study.run.progress import Bar
+    from trunkline.study.run.progress import TerminalProgressBar
 
-    watch = Bar("large", 2, out=sys.stderr)
-    watch.say("foreseen: ten minutes")
+    watch = TerminalProgressBar("large", 2, out=sys.stderr)
+    watch.print_message("foreseen: ten minutes")
     assert capsys.readouterr().err == "foreseen: ten minutes\n"
 
 
 def test_f09_a_look_at_who_holds_a_folder_keeps_nobody_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looking = os.open(tmp_path / lock.FILE, os.O_RDWR | os.O_CREAT)
+    looking = os.open(tmp_path / folder_lock.LOCK_FILE, os.O_RDWR | os.O_CREAT)
     fcntl.flock(looking, fcntl.LOCK_SH)
     monkeypatch.setattr(time, "sleep", lambda _: fcntl.flock(looking, fcntl.LOCK_UN))
-    mine = lock.Lock(tmp_path)
+    mine = folder_lock.FolderLock(tmp_path)
     mine.release()
     # A lock that says nothing of its holder is a lock.
     os.close(looking)
-    (tmp_path / lock.FILE).write_bytes(b"\xff{")
-    looking = os.open(tmp_path / lock.FILE, os.O_RDWR)
+    (tmp_path / folder_lock.LOCK_FILE).write_bytes(b"\xff{")
+    looking = os.open(tmp_path / folder_lock.LOCK_FILE, os.O_RDWR)
     fcntl.flock(looking, fcntl.LOCK_EX)
-    assert lock.holder(tmp_path) == "another process"
+    assert folder_lock.find_lock_holder(tmp_path) == "another process"
     os.close(looking)
-    assert lock.holder(tmp_path) == ""
+    assert folder_lock.find_lock_holder(tmp_path) == ""

@@ -2,12 +2,12 @@
 
 import pytest
 
-from trunkline.linux.guest.readiness import Unready, choose, examine
+from trunkline.linux.guest.readiness import RunnerNotReady, choose_runner, examine_runner
 
 
-def _ready(name: str) -> str:
-    state = examine(name)
-    if not state.ready:
+def _require_runner(name: str) -> str:
+    state = examine_runner(name)
+    if not state.is_ready:
         pytest.skip(f"the runner {name} is not ready: {state.reason}")
     return name
 
@@ -15,33 +15,33 @@ def _ready(name: str) -> str:
 @pytest.fixture(params=["uml", "qemu"])
 def guest(request: pytest.FixtureRequest) -> str:
     """Each runner in virtual time."""
-    return _ready(request.param)
+    return _require_runner(request.param)
 
 
 @pytest.fixture(params=["uml", pytest.param("qemu", marks=pytest.mark.guest_minutes)])
 def kernel(request: pytest.FixtureRequest) -> str:
     """Each runner in virtual time; the emulated machine, which starts slowly, in the long tier."""
-    return _ready(request.param)
+    return _require_runner(request.param)
 
 
 @pytest.fixture
 def uml() -> str:
     """The runner whose processor takes no time."""
-    return _ready("uml")
+    return _require_runner("uml")
 
 
 @pytest.fixture
 def emulated() -> str:
     """The runner with a distribution's kernel."""
-    return _ready("qemu")
+    return _require_runner("qemu")
 
 
 @pytest.fixture
 def quick() -> str:
     """The quickest runner in virtual time that is ready."""
-    states = [examine(name) for name in ("uml", "qemu")]
+    states = [examine_runner(name) for name in ("uml", "qemu")]
     for state in states:
-        if state.ready:
+        if state.is_ready:
             return state.runner
     pytest.skip("; ".join(f"{state.runner}: {state.reason}" for state in states))
 
@@ -50,6 +50,6 @@ def quick() -> str:
 def native() -> str:
     """The kernel that we run on, for plans that need no more than it has."""
     try:
-        return choose("native")
-    except Unready as unready:
+        return choose_runner("native")
+    except RunnerNotReady as unready:
         pytest.skip(str(unready))

@@ -14,15 +14,15 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from altered import SUBJECTS, network
+from alterations import ALTERED_SCENARIOS, compile_scenario
 
 from trunkline.linux import engine
-from trunkline.linux.judge.observed import of_kernel, of_simulator
-from trunkline.linux.judge.pair import Pair, pair
-from trunkline.linux.judge.verify import Verdict, decide, probed
+from trunkline.linux.judge.engine_run import read_kernel_run, trace_simulator
+from trunkline.linux.judge.seed_pair import SeedPair, make_seed_pair
+from trunkline.linux.judge.verification import EngineVerdict, replace_probes, run_until_decided
 
 if TYPE_CHECKING:
-    from trunkline.linux.judge.verify import Progress
+    from trunkline.linux.judge.verification import ProgressCallback
 
 HANDFUL = [
     ("drop-tail line", "queue one packet shorter"),
@@ -37,22 +37,29 @@ HANDFUL = [
 ]
 
 
-def against_kernel(name: str, alteration: str | None, runner: str, folder: Path) -> Verdict:
+def against_kernel(name: str, alteration: str | None, runner: str, folder: Path) -> EngineVerdict:
     """The scenario in the simulator, and as it is altered in the kernel."""
-    subject = SUBJECTS[name]
-    there, instead = subject.altered[alteration] if alteration else ("", "")
+    subject = ALTERED_SCENARIOS[name]
+    there, instead = subject.alterations[alteration] if alteration else ("", "")
     text = subject.text.replace(there, instead) if alteration else subject.text
     assert (text != subject.text) == (alteration is not None)
-    ours, theirs = probed(network(subject.text)), probed(network(text))
+    ours, theirs = (
+        replace_probes(compile_scenario(subject.text)),
+        replace_probes(compile_scenario(text)),
+    )
 
-    def one(_written: str, seed: int, show: Progress | None) -> tuple[Pair, str, tuple[str, ...]]:
+    def one(
+        _written: str, seed: int, show: ProgressCallback | None
+    ) -> tuple[SeedPair, str, tuple[str, ...]]:
         written = json.dumps(theirs, sort_keys=True, separators=(",", ":"))
-        done = engine.run(written, seed, folder, runner=runner, on_progress=show)
-        machine = "virtual" if runner == engine.UNHURRIED else "emulated"
-        found = pair(ours, of_simulator(ours, seed), of_kernel(done, folder), machine)
+        done = engine.run_in_guest(written, seed, folder, runner=runner, on_progress=show)
+        machine = "virtual" if runner == engine.VIRTUAL_TIME_RUNNER else "emulated"
+        found = make_seed_pair(
+            ours, trace_simulator(ours, seed), read_kernel_run(done, folder), machine
+        )
         return found, done.results.provenance.version, ()
 
-    return decide([(json.dumps(ours), 1)], one)
+    return run_until_decided([(json.dumps(ours), 1)], one)
 
 
 @pytest.mark.parametrize(("name", "alteration"), HANDFUL)

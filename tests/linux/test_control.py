@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from trunkline.linux import engine
-from trunkline.linux.guest.readiness import examine
-from trunkline.linux.judge.control import verify
+from trunkline.linux.guest.readiness import examine_runner
+from trunkline.linux.judge.control_plane import verify_control
 from trunkline.network import compile
-from trunkline.results.convergence import changes
+from trunkline.results.convergence import list_answered_changes
 from trunkline.scenario import load
 
 pytestmark = pytest.mark.guest_minutes
@@ -19,8 +19,8 @@ pytestmark = pytest.mark.guest_minutes
 @pytest.fixture
 def frr(uml: str) -> str:
     """The daemons, in the runner that they need."""
-    state = examine("frr")
-    if not state.ready:
+    state = examine_runner("frr")
+    if not state.is_ready:
         pytest.skip(f"FRR is not ready: {state.reason}")
     return "frr"
 
@@ -31,7 +31,7 @@ def square() -> str:
 
 
 def test_frr_8_4_ospfd_routes_around_a_cut_as_the_simulator_does(frr: str) -> None:
-    verdict = verify(square(), [1], daemons=frr)
+    verdict = verify_control(square(), [1], daemons=frr)
     assert [row for row in verdict.rows if not row.agrees] == []
     compared = {row.subject for row in verdict.rows if row.measure == "routes at the end"}
     assert compared == {"S", "A", "B", "T"}
@@ -45,7 +45,7 @@ def test_frr_8_4_ldpd_labels_the_routes_around_a_cut_as_the_simulator_does(frr: 
     """The same next hops, and there the label that the next hop told, or none one hop before."""
     text = files("trunkline").joinpath("examples/cut-with-ospf.yaml").read_text()
     text = text.replace("routing:\n", "routing:\n  ldp: {}\n")
-    verdict = verify(compile(load(text), seed=1).to_json(), [1], daemons=frr)
+    verdict = verify_control(compile(load(text), seed=1).to_json(), [1], daemons=frr)
     assert [row for row in verdict.rows if not row.agrees] == []
     compared = {row.subject: row for row in verdict.rows if row.measure == "labels at the end"}
     assert compared.keys() == {"S", "A", "B", "T"}
@@ -75,21 +75,21 @@ def test_rfc6720_after_a_repair_labels_wait_for_routes_over_the_link(
 ) -> None:
     """With it both lose what comes between the routes and TCP's next attempt, each at its time."""
     text = REPAIRED.replace("GTSM", gtsm)
-    verdict = verify(compile(load(text), seed=1).to_json(), [1], daemons=frr)
+    verdict = verify_control(compile(load(text), seed=1).to_json(), [1], daemons=frr)
     (flow,) = (row for row in verdict.rows if row.measure == "packets lost or inside")
     assert (flow.simulator, flow.reference) == lost
     assert [row for row in verdict.rows if not row.agrees] == ([] if gtsm == "off" else [flow])
 
 
 def test_two_runs_of_the_daemons_leave_the_same_bytes(frr: str, tmp_path: Path) -> None:
-    runs = [engine.run(square(), 1, tmp_path / name, control=frr) for name in "ab"]
+    runs = [engine.run_in_guest(square(), 1, tmp_path / name, control=frr) for name in "ab"]
     first, second = (
         {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in "ab"
     )
     assert first.keys() == second.keys()
     assert {name for name in first if first[name] != second[name]} <= {"cost.json"}
     assert json.loads(first["run.json"])["trustworthy"]
-    (cut,) = changes(runs[0].results)
+    (cut,) = list_answered_changes(runs[0].results)
     assert [step.name for step in cut.steps if step.ended_ns is not None] == ["T", "A", "S"]
     # Each computes 50 ms after its first news (`initial`), and A and T at their own LSA.
     ends = {step.name: (step.computed_ns or 0) - step.heard_ns for step in cut.steps}

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.engine.sim import simulate
+from trunkline.engine.packet_engine import simulate
 from trunkline.linux import engine
-from trunkline.linux.judge import verify
+from trunkline.linux.judge import verification
 from trunkline.network import compile
 from trunkline.results import Results
 from trunkline.scenario import load
@@ -37,7 +37,7 @@ def both(written: str, folder: Path, runner: str) -> tuple[Results, Results]:
     """What the simulator gives, and the kernel."""
     network = compile(load(written)).to_json()
     ours = simulate(network, seeds=[1])[0]
-    return ours, engine.run(network, 1, folder, runner=runner).results
+    return ours, engine.run_in_guest(network, 1, folder, runner=runner).results
 
 
 def test_five_controls_of_one_node_have_the_kernels_goodput_each(uml: str, tmp_path: Path) -> None:
@@ -74,5 +74,5 @@ def test_verify_finds_no_difference(control: str, queue: str, uml: str) -> None:
     }
     overrides = {f"parameters.{key}": value for key, value in said.items()}
     network = compile(load(CONTROLS, overrides=overrides)).to_json()
-    found = verify.verify(network, [1, 2, 3, 4, 5], runner=uml)
+    found = verification.verify_kernel(network, [1, 2, 3, 4, 5], runner=uml)
     assert [row for row in found.rows if row.outcome == "differs"] == []

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 import trunkline
-from trunkline.engine.sim import simulate
+from trunkline.engine.packet_engine import simulate
 from trunkline.linux import engine
-from trunkline.linux.judge import verify
-from trunkline.linux.outcome.arrivals import datagrams
-from trunkline.linux.plan.compile import compile as plan
+from trunkline.linux.judge import verification
+from trunkline.linux.outcome.records import read_arrivals
+from trunkline.linux.plan.compiled_plan import compile_plan as plan
 from trunkline.network import compile
 from trunkline.scenario import load
 
@@ -52,7 +52,7 @@ def test_b1_a_window_that_binds_is_goodput_times_round_trip(
     window: int, goodput: float, kernel: str, tmp_path: Path
 ) -> None:
     written = network(WINDOW, WINDOW=str(window))
-    its = engine.run(written, 1, tmp_path, runner=kernel).results
+    its = engine.run_in_guest(written, 1, tmp_path, runner=kernel).results
     (ours,) = simulate(written, seeds=[1])
     for results in (its, ours):
         assert results.flows["goodput_bit_s"] == [pytest.approx(goodput, rel=0.01)]
@@ -63,7 +63,7 @@ def test_b1_a_window_that_binds_is_goodput_times_round_trip(
 # Half a window of 48 segments is 24: every 25th segment is marked (PSH) and answered alone.
 @pytest.mark.parametrize("window", [10, 48, 100])
 def test_b1_windows_that_bind_agree_in_both_engines(window: int, uml: str) -> None:
-    found = verify.verify(network(WINDOW, WINDOW=str(window)), [1], runner=uml)
+    found = verification.verify_kernel(network(WINDOW, WINDOW=str(window)), [1], runner=uml)
     assert [row for row in found.rows if row.outcome == "differs"] == []
 
 
@@ -101,7 +101,7 @@ def test_b4_rfc1812_s5_3_1_what_routers_refuse_has_its_cause_in_both_engines(
     paths: str, quick: str, tmp_path: Path
 ) -> None:
     written = network(REFUSED + paths)
-    its = engine.run(written, 1, tmp_path, runner=quick).results
+    its = engine.run_in_guest(written, 1, tmp_path, runner=quick).results
     (ours,) = simulate(written, seeds=[1])
     for results in (its, ours):
         lost = {row["cause"]: (row["node"], row["packets"]) for row in results.drops.rows()}
@@ -119,10 +119,10 @@ def test_b4_rfc1812_s5_3_1_what_routers_refuse_has_its_cause_in_both_engines(
     ],
 )
 def test_b4_rfc3443_s3_a_router_takes_one_off_the_ttl(end: str, uml: str, tmp_path: Path) -> None:
-    engine.run(network(TTL, END=end), 1, tmp_path, runner=uml)
+    engine.run_in_guest(network(TTL, END=end), 1, tmp_path, runner=uml)
     # A pipe hides B and C, which take theirs off the label; A and D take one off the IP packet's.
     expected = 62 if "pipe" in end else 60
-    assert {each.ttl for each in datagrams(tmp_path, 0)} == {expected}
+    assert {each.ttl for each in read_arrivals(tmp_path, 0)} == {expected}
 
 
 # One sender with and one without ECN through RED: the first is marked, the second loses.
@@ -146,7 +146,7 @@ run: {duration: 10 s}
 
 def test_b9_ecn_is_a_flows_own(uml: str, tmp_path: Path) -> None:
     """RFC 3168: ``features ecn`` of both routes; tcp_ecn is a node's."""
-    its = engine.run(network(ECN), 1, tmp_path, runner=uml).results.flows
+    its = engine.run_in_guest(network(ECN), 1, tmp_path, runner=uml).results.flows
     again = dict(zip(its["flow"], its["retransmissions"], strict=True))
     assert again["capable"] < 10 < again["not"]
 
@@ -156,7 +156,7 @@ def test_b9_the_preset_of_linux_runs_on_the_kernel(uml: str) -> None:
     ring = Path(trunkline.__file__).parent / "examples" / "protected-ring.yaml"
     written = compile(load(ring, overrides={"ports.per-class.preset": "diffserv-linux"})).to_json()
     plan(written)
-    found = verify.verify(network(PRESET), [1, 2, 3, 4, 5], runner=uml)
+    found = verification.verify_kernel(network(PRESET), [1, 2, 3, 4, 5], runner=uml)
     assert [row for row in found.rows if row.outcome == "differs"] == []
     assert sum(row.reference for row in found.rows if row.measure == "packets lost") > 100
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.engine.sim import simulate
+from trunkline.engine.packet_engine import simulate
 from trunkline.linux import engine
 from trunkline.network import compile
 from trunkline.scenario import load
@@ -28,7 +28,7 @@ def dropped(aqm: str, ecn: str, folder: Path, runner: str) -> tuple[int, int]:
     """Packets dropped in the simulator and in the kernel."""
     written = compile(load(SCENARIO.replace("AQM", aqm).replace("ECN", ecn))).to_json()
     ours = simulate(written, seeds=[1])[0]
-    its = engine.run(written, 1, folder, runner=runner).results
+    its = engine.run_in_guest(written, 1, folder, runner=runner).results
     return sum(ours.flows["packets_dropped"]), sum(its.flows["packets_dropped"])
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.linux.guest.runner import execute
-from trunkline.linux.outcome import decode
-from trunkline.linux.plan.compile import Compiled, compile as plan_of
-from trunkline.linux.plan.export import scripts
-from trunkline.linux.plan.plan import Node
-from trunkline.linux.plan.script import UnsupportedError
+from trunkline.linux.guest.runner import execute_plan
+from trunkline.linux.outcome import run_results
+from trunkline.linux.plan.command_script import UnsupportedError
+from trunkline.linux.plan.compiled_plan import CompiledPlan, compile_plan as plan_of
+from trunkline.linux.plan.guest_plan import PlannedNode
+from trunkline.linux.plan.router_scripts import write_router_scripts
 from trunkline.network import compile
 from trunkline.results import Provenance, Results
 from trunkline.scenario import load
@@ -34,14 +34,14 @@ STAND_INS = {
 }
 
 
-def shortened(name: str, seconds: float) -> Compiled:
+def shortened(name: str, seconds: float) -> CompiledPlan:
     """The plan of an example that ends early."""
     data = json.loads(compile(load(EXAMPLES / f"{name}.yaml")).to_json())
     data["run"] |= {"duration_ns": int(seconds * 1e9), "warmup_ns": 0}
     return plan_of(json.dumps(data))
 
 
-def given_by_a_shell(name: str, script: str, folder: Path) -> Node:
+def given_by_a_shell(name: str, script: str, folder: Path) -> PlannedNode:
     """What a script of a test bed gives to each program."""
     programs, given = folder / "programs", folder / name
     programs.mkdir(exist_ok=True)
@@ -64,7 +64,7 @@ def given_by_a_shell(name: str, script: str, folder: Path) -> Node:
     }
     pairs = (line.partition("=")[::2] for line in lines["sysctl"])
     sysctls = tuple((key.replace(".", "/"), value) for key, value in pairs)
-    return Node(name, sysctls, *(tuple(lines[program]) for program in ("ip", "mpls", "tc")))
+    return PlannedNode(name, sysctls, *(tuple(lines[program]) for program in ("ip", "mpls", "tc")))
 
 
 def both(name: str, runner: str, folder: Path, seconds: float = 1.0) -> list[Results]:
@@ -72,14 +72,16 @@ def both(name: str, runner: str, folder: Path, seconds: float = 1.0) -> list[Res
     compiled = shortened(name, seconds)
     nodes = tuple(
         given_by_a_shell(node.name, text, folder)
-        for node, text in zip(compiled.plan.nodes, scripts(compiled).values(), strict=True)
+        for node, text in zip(
+            compiled.plan.nodes, write_router_scripts(compiled).values(), strict=True
+        )
     )
     tables = []
     for number, plan in enumerate((compiled.plan, replace(compiled.plan, nodes=nodes))):
         out = folder / str(number)
-        execute(plan, compiled.schedules, out, runner)
-        about = Provenance.of(scenario="", network_json="{}", version="", seed=1)
-        tables.append(decode.read(compiled, out, about))
+        execute_plan(plan, compiled.schedules, out, runner)
+        about = Provenance.for_network(scenario="", network_json="{}", version="", seed=1)
+        tables.append(run_results.read_results(compiled, out, about))
     return tables
 
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.engine.sim import simulate
+from trunkline.engine.packet_engine import simulate
 from trunkline.linux import engine
 from trunkline.linux.guest.process import GuestFailed
-from trunkline.linux.guest.readiness import examine
-from trunkline.linux.guest.runner import execute
-from trunkline.linux.judge import verify
-from trunkline.linux.plan.compile import compile as plan_of
-from trunkline.linux.plan.plan import Change
+from trunkline.linux.guest.readiness import examine_runner
+from trunkline.linux.guest.runner import execute_plan
+from trunkline.linux.judge import verification
+from trunkline.linux.plan.compiled_plan import compile_plan as plan_of
+from trunkline.linux.plan.guest_plan import TimedCommand
 from trunkline.network import compile
 from trunkline.results import Results
 from trunkline.scenario import load
@@ -84,8 +84,8 @@ QUICK = ("gap", "restoration")
 @pytest.fixture
 def uml() -> str:
     """The runner whose processor takes no time, so that packets can be compared one by one."""
-    state = examine("uml")
-    if not state.ready:
+    state = examine_runner("uml")
+    if not state.is_ready:
         pytest.skip(f"the runner uml is not ready: {state.reason}")
     return state.runner
 
@@ -100,12 +100,12 @@ def uml() -> str:
 def test_the_kernel_loses_the_same_packets_by_the_same_causes(
     case: str, uml: str, tmp_path: Path
 ) -> None:
-    run = engine.run(CASES[case], 1, tmp_path / "run", runner=uml)
+    run = engine.run_in_guest(CASES[case], 1, tmp_path / "run", runner=uml)
     (simulated,) = simulate(CASES[case], seeds=[1])
     assert causes(run.results) == causes(simulated)
     assert list(run.results.timeline.rows()) == list(simulated.timeline.rows())
-    verdict = verify.verify(CASES[case], [1], runner=uml)
-    assert verdict.exact
+    verdict = verification.verify_kernel(CASES[case], [1], runner=uml)
+    assert verdict.is_exact
     lost = [row for row in verdict.rows if row.measure == "lost, each packet"]
     assert [row.difference for row in lost] == [0, 0]
     assert [row for row in verdict.rows if not row.agrees] == []
@@ -143,7 +143,7 @@ run: {duration: 15 s}
 
 @pytest.mark.guest_minutes
 def test_tcp_and_voice_beside_it_come_through_a_local_repair_alike(uml: str) -> None:
-    verdict = verify.verify(compile(load(MIXED)).to_json(), range(1, 7), runner=uml)
+    verdict = verification.verify_kernel(compile(load(MIXED)).to_json(), range(1, 7), runner=uml)
     # Known, and documented beside the other differences: ACKs around the cut, and one phase of cbr.
     assert {(row.subject, row.measure) for row in verdict.rows if not row.agrees} == {
         *((f"{arc}, default", "sent by class") for arc in ("B->D", "D->C", "C->A")),
@@ -161,7 +161,7 @@ def test_a_line_that_the_kernel_refuses_during_the_run_is_named(
     kernel: str, tmp_path: Path
 ) -> None:
     compiled = plan_of(network(""))
-    wrong = Change(500_000_000, "n1", "ip", "route del 10.128.0.77/32")
+    wrong = TimedCommand(500_000_000, "n1", "ip", "route del 10.128.0.77/32")
     plan = replace(compiled.plan, changes=(*compiled.plan.changes[:6], wrong), duration_ns=10**9)
     with pytest.raises(GuestFailed, match=r"ip route del 10\.128\.0\.77/32: .*No such process"):
-        execute(plan, compiled.schedules, tmp_path, kernel)
+        execute_plan(plan, compiled.schedules, tmp_path, kernel)

@@ -12,14 +12,14 @@ from pathlib import Path
 from tempfile import gettempdir
 
 import pytest
-from host import host_network
-from line import SECOND, line, schedule, tcp, udp
+from host_state import read_host_network
+from line_plans import SECOND_NS, make_line_plan, make_schedule, make_tcp_flow, make_udp_flow
 
-from trunkline.linux.engine import _doubts
+from trunkline.linux.engine import _list_doubts
 from trunkline.linux.guest.process import GuestFailed
-from trunkline.linux.guest.readiness import Unready, choose
-from trunkline.linux.guest.runner import execute
-from trunkline.linux.guest.scratch import PREFIX, remove_leftovers
+from trunkline.linux.guest.readiness import RunnerNotReady, choose_runner
+from trunkline.linux.guest.runner import execute_plan
+from trunkline.linux.guest.scratch_folders import SCRATCH_PREFIX, remove_leftovers
 
 
 def processes_in(session):
@@ -56,20 +56,20 @@ SLOW = {"n1": ("qdisc add dev l1a root tbf rate 1mbit burst 5k limit 50k",)}
 
 
 def test_a_guest_that_is_killed_is_reported_and_leaves_nothing(guest, tmp_path):
-    before, sessions, others = host_network(), [], guests_of(os.getpid())
+    before, sessions, others = read_host_network(), [], guests_of(os.getpid())
 
     def kill(_part):
         if not sessions:
             sessions.extend(guests_of(os.getpid(), others))
             os.kill(sessions[0], signal.SIGKILL)
 
-    plan = line(3, tc=SLOW, tcp=(tcp(),), duration_ns=1000 * SECOND)
+    plan = make_line_plan(3, tc=SLOW, tcp=(make_tcp_flow(),), duration_ns=1000 * SECOND_NS)
     with pytest.raises(GuestFailed, match="before it was done") as failed:
-        execute(plan, {}, tmp_path / "out", guest, on_progress=kill)
+        execute_plan(plan, {}, tmp_path / "out", guest, on_progress=kill)
     assert "| trunkline: 5 %" in str(failed.value)
     assert gone(sessions[0])
     assert not (tmp_path / "out").exists()
-    assert host_network() == before
+    assert read_host_network() == before
 
 
 def test_a_run_that_hangs_is_ended_in_time_and_reported_with_its_last_lines(native, tmp_path):
@@ -80,10 +80,12 @@ def test_a_run_that_hangs_is_ended_in_time_and_reported_with_its_last_lines(nati
             sessions.extend(guests_of(os.getpid(), others))
             os.kill(sessions[0], signal.SIGSTOP)
 
-    plan = line(3, udp=(udp(),), duration_ns=20 * SECOND)
+    plan = make_line_plan(3, udp=(make_udp_flow(),), duration_ns=20 * SECOND_NS)
     started = time.monotonic()
     with pytest.raises(GuestFailed, match="said nothing for 3 s") as failed:
-        execute(plan, {"udp-0": schedule([0])}, tmp_path, native, on_progress=stop, patience_s=3)
+        execute_plan(
+            plan, {"udp-0": make_schedule([0])}, tmp_path, native, on_progress=stop, max_silence_s=3
+        )
     assert time.monotonic() - started < 60
     assert "| trunkline: time zero" in str(failed.value)
     assert gone(sessions[0])
@@ -93,7 +95,7 @@ RUN = """\
 import sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
-from line import SECOND, line, tcp
+from line_plans import SECOND, line_plans, tcp
 from trunkline.linux.guest.runner import execute
 slow = {"n1": ("qdisc add dev l1a root tbf rate 1mbit burst 5k limit 50k",)}
 if sys.argv[3] == "native":
@@ -105,7 +107,7 @@ execute(plan, {}, Path(sys.argv[2]), sys.argv[3], on_progress=lambda part: None)
 
 def kill_the_owner_of_a_guest(command, folder):
     """Start a program that runs a guest, kill it, and see that nothing of the guest is left."""
-    before = host_network()
+    before = read_host_network()
     output = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with subprocess.Popen([sys.executable, *command], cwd=folder, **output) as run:
         end = time.monotonic() + 120
@@ -119,9 +121,9 @@ def kill_the_owner_of_a_guest(command, folder):
         assert processes_in(guests[0])
         run.kill()
     assert gone(guests[0])
-    assert host_network() == before
+    assert read_host_network() == before
     remove_leftovers()
-    assert not list(Path(gettempdir()).glob(f"{PREFIX}{run.pid}-*"))
+    assert not list(Path(gettempdir()).glob(f"{SCRATCH_PREFIX}{run.pid}-*"))
 
 
 def library_run(runner, folder):
@@ -144,17 +146,17 @@ def test_f17_nothing_is_left_of_a_command_that_was_killed(words, quick, trunklin
 
 
 def test_a_run_on_this_kernel_touches_nothing_of_the_host(native, tmp_path):
-    before = host_network()
-    plan = line(3, udp=(udp(),), duration_ns=SECOND // 5)
+    before = read_host_network()
+    plan = make_line_plan(3, udp=(make_udp_flow(),), duration_ns=SECOND_NS // 5)
     during = []
-    record = execute(
+    record = execute_plan(
         plan,
-        {"udp-0": schedule([i * 10_000_000 for i in range(20)])},
+        {"udp-0": make_schedule([i * 10_000_000 for i in range(20)])},
         tmp_path,
         native,
-        on_progress=lambda part: during.append(host_network()[:3]),
+        on_progress=lambda part: during.append(read_host_network()[:3]),
     )
-    assert host_network() == before
+    assert read_host_network() == before
     assert during
     assert all(seen == before[:3] for seen in during)
     assert not record.comparable
@@ -202,21 +204,21 @@ def test_f19_a_run_on_a_busy_host_says_by_how_much_it_was_late(native, tmp_path)
             time.sleep(0.1)
             os.kill(stopped[0], signal.SIGCONT)
 
-    plan = line(3, udp=(udp(),), duration_ns=2 * SECOND)
-    given = {"udp-0": schedule([i * 10_000_000 for i in range(200)])}
-    record = execute(plan, given, tmp_path, native, on_progress=stall)
+    plan = make_line_plan(3, udp=(make_udp_flow(),), duration_ns=2 * SECOND_NS)
+    given = {"udp-0": make_schedule([i * 10_000_000 for i in range(200)])}
+    record = execute_plan(plan, given, tmp_path, native, on_progress=stall)
     assert record.late_ns > 80_000_000
     assert not record.trustworthy
-    said = list(_doubts(record))
+    said = list(_list_doubts(record))
     assert said[0] == "native runs in real time: its delays are not to be compared"
     assert re.match(r"not trustworthy: late by \d+\.\d ms with a packet", said[1])
-    assert list(_doubts(replace(record, late_ns=0, trustworthy=True))) == said[:1]
+    assert list(_list_doubts(replace(record, late_ns=0, trustworthy=True))) == said[:1]
 
 
 def test_where_no_runner_is_ready_the_reasons_and_remedies_are_said(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    with pytest.raises(Unready) as unready:
-        choose(None)
+    with pytest.raises(RunnerNotReady) as unready:
+        choose_runner(None)
     text = str(unready.value)
     assert "uml is not ready: kernel: trunkline linux setup --runner uml" in text
     assert "qemu is not ready: " in text
@@ -224,10 +226,10 @@ def test_where_no_runner_is_ready_the_reasons_and_remedies_are_said(tmp_path, mo
 
 
 def test_a_guest_without_memory_enough_is_reported_with_the_kernels_reason(quick, tmp_path):
-    plan = line(2, udp=(udp(2),))
-    many = schedule([0] * 3_000_000)
+    plan = make_line_plan(2, udp=(make_udp_flow(2),))
+    many = make_schedule([0] * 3_000_000)
     with pytest.raises(GuestFailed) as failed:
-        execute(plan, {"udp-0": many}, tmp_path, quick, memory_mb=64)
+        execute_plan(plan, {"udp-0": many}, tmp_path, quick, memory_mb=64)
     # The emulated machine's firmware finds no room for the first file system: nothing is said then.
     reason = "Out of memory" if quick == "uml" else "before it was done"
     assert reason in str(failed.value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from trunkline.linux.guest.kernel import configuration
+from trunkline.linux.guest.kernel_build import read_configuration
 from trunkline.linux.plan.modules import KERNEL_MODULES
 
 NOT_MODULES = {"net_cls", "net_cls_act", "net_sched"}
@@ -13,7 +13,7 @@ NOT_MODULES = {"net_cls", "net_cls_act", "net_sched"}
 def built_in() -> set[str]:
     """Modules that the configuration of user-mode Linux builds in, by their names elsewhere."""
     found = set()
-    for name in re.findall(r"^CONFIG_(\w+)=y$", configuration().decode(), re.M):
+    for name in re.findall(r"^CONFIG_(\w+)=y$", read_configuration().decode(), re.M):
         part = name.lower()
         kind = re.fullmatch(r"net_(sch|cls|act)_(\w+)|tcp_cong_(\w+)", part)
         if part in NOT_MODULES or part == "tcp_cong_advanced":
@@ -33,6 +33,6 @@ def test_b9_both_kernels_have_the_same_queues_filters_and_transports() -> None:
 
 def test_b9_user_mode_linux_has_multipath_ipv6_and_vrf() -> None:
     """B9: what networks of today are made of is in the kernel that is built here too."""
-    lines = configuration().decode().splitlines()
+    lines = read_configuration().decode().splitlines()
     for part in ("IP_ROUTE_MULTIPATH", "IPV6", "NET_VRF"):
         assert f"CONFIG_{part}=y" in lines

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.engine.sim import simulate
+from trunkline.engine.packet_engine import simulate
 from trunkline.linux import engine
-from trunkline.linux.judge import verify
-from trunkline.linux.outcome.arrivals import datagrams
+from trunkline.linux.judge import verification
+from trunkline.linux.outcome.records import read_arrivals
 from trunkline.network import compile
 from trunkline.scenario import load
 
@@ -40,9 +40,9 @@ def test_s3_every_packet_gets_the_colour_of_its_meter(
 ) -> None:
     text = SCENARIO.replace("METER", METERS[name]).replace("RED", "{dscp: AF13}")
     network = compile(load(text)).to_json()
-    engine.run(network, 1, tmp_path, runner=kernel)
+    engine.run_in_guest(network, 1, tmp_path, runner=kernel)
     (simulated,) = simulate(network, seeds=[1])
-    found = Counter(each.tos >> 2 for each in datagrams(tmp_path, 0))
+    found = Counter(each.tos >> 2 for each in read_arrivals(tmp_path, 0))
     wanted = {DSCPS[str(row["colour"])]: row["packets"] for row in simulated.colours.rows()}
     # The kernel's bucket counts time in steps of 64 ns, an emulated sender is 10 us late: of some
     # 700 packets, those that come so close to a full token fall on either side.
@@ -52,8 +52,8 @@ def test_s3_every_packet_gets_the_colour_of_its_meter(
 
 def test_s3_red_packets_are_dropped_one_by_one_as_the_simulator_drops_them(kernel: str) -> None:
     text = SCENARIO.replace("METER", METERS["rfc4115"]).replace("RED", "drop")
-    verdict = verify.verify(compile(load(text)).to_json(), [1], runner=kernel)
-    assert verdict.exact
+    verdict = verification.verify_kernel(compile(load(text)).to_json(), [1], runner=kernel)
+    assert verdict.is_exact
     assert [row for row in verdict.rows if not row.agrees] == []
     (lost,) = [row for row in verdict.rows if row.measure == "lost, each packet"]
     assert lost.reference > 100

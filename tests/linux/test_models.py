@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from trunkline.linux import engine
-from trunkline.linux.guest.readiness import examine
-from trunkline.linux.judge import verify
-from trunkline.linux.outcome.arrivals import datagrams
+from trunkline.linux.guest.readiness import examine_runner
+from trunkline.linux.judge import verification
+from trunkline.linux.outcome.records import read_arrivals
 from trunkline.network import compile
 from trunkline.scenario import load
 
@@ -78,8 +78,8 @@ def network(model: str, end: str) -> str:
 def test_s2_6_what_is_below_gets_the_phb_or_stays(
     model: str, end: str, dscp: int, kernel: str, tmp_path: Path
 ) -> None:
-    engine.run(network(model, end), 1, tmp_path, runner=kernel)
-    assert {each.tos >> 2 for each in datagrams(tmp_path, 0)} == {dscp}
+    engine.run_in_guest(network(model, end), 1, tmp_path, runner=kernel)
+    assert {each.tos >> 2 for each in read_arrivals(tmp_path, 0)} == {dscp}
 
 
 @pytest.mark.guest_minutes
@@ -88,16 +88,16 @@ def test_s2_6_what_is_below_gets_the_phb_or_stays(
 def test_s2_6_the_node_forwards_by_the_phb_of_its_model(
     model: str, end: str, tmp_path: Path
 ) -> None:
-    if not examine("uml").ready:
+    if not examine_runner("uml").is_ready:
         pytest.skip("the runner uml is not ready")
     if model == "pipe" and end == "php: true":
         pytest.skip("a pipe needs its label to the end")
-    engine.run(network(model, end), 1, tmp_path, runner="uml")
-    found = {each.tos >> 2 for each in datagrams(tmp_path, 0)}
+    engine.run_in_guest(network(model, end), 1, tmp_path, runner="uml")
+    found = {each.tos >> 2 for each in read_arrivals(tmp_path, 0)}
     assert found == {AF13 if model == "uniform" else AF11}
     # Which class it was in at C shows in its delays and losses, packet by packet.
-    verdict = verify.verify(network(model, end), [1], runner="uml")
-    assert verdict.exact
+    verdict = verification.verify_kernel(network(model, end), [1], runner="uml")
+    assert verdict.is_exact
     assert [row for row in verdict.rows if not row.agrees] == []
 
 
@@ -105,6 +105,6 @@ def test_s2_6_2_a_pipe_around_another_path_ends_by_its_own_map(kernel: str) -> N
     if kernel != "uml":
         pytest.skip("packets are compared one by one where the processor takes no time")
     written = compile(load(STACKED)).to_json()
-    verdict = verify.verify(written, [1], runner=kernel)
-    assert verdict.exact
+    verdict = verification.verify_kernel(written, [1], runner=kernel)
+    assert verdict.is_exact
     assert [row for row in verdict.rows if not row.agrees] == []

@@ -8,14 +8,14 @@ from pathlib import Path
 import kernel_queues
 import numpy as np
 import pytest
-from kernel_queues import CODEL, MEASURES, PATH, PORTS, recorded
+from kernel_queues import CODEL_AQM, LABELLED_PATH_TEXT, MEASURES, PORTS, list_recorded
 
-from trunkline.engine.sim import simulate
+from trunkline.engine.packet_engine import simulate
 from trunkline.linux import engine
-from trunkline.linux.judge.observed import Observed, of_kernel, of_simulator
-from trunkline.linux.plan.compile import compile as plan
-from trunkline.linux.plan.ground import Ground
-from trunkline.linux.plan.script import UnsupportedError
+from trunkline.linux.judge.engine_run import EngineRun, read_kernel_run, trace_simulator
+from trunkline.linux.plan.command_script import UnsupportedError
+from trunkline.linux.plan.command_target import CommandTarget
+from trunkline.linux.plan.compiled_plan import compile_plan as plan
 from trunkline.network import compile
 from trunkline.results import Results
 from trunkline.scenario import load
@@ -26,25 +26,27 @@ BY_FLOW = ("fq-codel", "fq-pie", "sfq", "fq", "cake")
 @pytest.mark.guest_minutes
 @pytest.mark.parametrize(
     "row",
-    [row for row in kernel_queues.verdicts() if int(row["seeds"]) <= 24],
+    [row for row in kernel_queues.read_verdicts() if int(row["seeds"]) <= 24],
     ids=lambda row: "-".join(row.values()),
 )
 def test_verify_says_what_is_recorded(row: dict[str, str], request: pytest.FixtureRequest) -> None:
     """`trunkline verify` again, with as many seeds."""
     request.getfixturevalue("uml" if row["runner"] == "uml" else "quick")
     its = [row[name] for name in ("runner", "scenario", "queue", "under", "seeds")]
-    assert {name: str(value) for name, value in kernel_queues.judged(*its).items()} == row
+    assert {
+        name: str(value) for name, value in kernel_queues.judge_with_verify(*its).items()
+    } == row
 
 
 # In the short tier: an overload without chance is the kernel's, packet by packet.
 @pytest.mark.parametrize("kind", ["codel", "fq-codel", "sfq", "hfsc"])
 def test_datagrams_through_a_discipline_agree_packet_by_packet(kind: str, uml: str) -> None:
-    its = kernel_queues.judged(uml, "overload", kind, "label", "1")
+    its = kernel_queues.judge_with_verify(uml, "overload", kind, "label", "1")
     assert (its["outcome"], its["one_by_one"]) == ("agrees", "true")
 
 
 def written(kind: str, *, path: bool = False, labelled: str = "label", seconds: int = 30) -> str:
-    text = kernel_queues.text(kind, label=path, seconds=seconds)
+    text = kernel_queues.make_scenario_text(kind, label=path, seconds=seconds)
     if kind in BY_FLOW:
         port = PORTS[kind]
         flows = (
@@ -59,20 +61,20 @@ def written(kind: str, *, path: bool = False, labelled: str = "label", seconds: 
 
 def both(network: str, runner: str, seeds: int) -> tuple[list[Results], list[Results]]:
     listed = list(range(1, seeds + 1))
-    its = [kernel_queues.of_kernel(network, runner, seed) for seed in listed]
+    its = [kernel_queues.run_kernel(network, runner, seed) for seed in listed]
     return simulate(network, seeds=listed), its
 
 
 @pytest.mark.guest_minutes
-@pytest.mark.parametrize(("runner", "kind", "under"), recorded())
+@pytest.mark.parametrize(("runner", "kind", "under"), list_recorded())
 def test_the_kernel_does_what_is_recorded(
     runner: str, kind: str, under: str, request: pytest.FixtureRequest
 ) -> None:
     """Its first two seeds again, bit by bit; the record is compared in `tests/evidence`."""
     request.getfixturevalue("uml" if runner == "uml" else "quick")
-    network = kernel_queues.network(kind, label=under == "label")
-    for row in kernel_queues.rows(runner, kind, under)[:2]:
-        run = kernel_queues.of_kernel(network, runner, int(row["seed"]))
+    network = kernel_queues.compile_network(kind, label=under == "label")
+    for row in kernel_queues.read_recorded_rows(runner, kind, under)[:2]:
+        run = kernel_queues.run_kernel(network, runner, int(row["seed"]))
         assert {name: f"{of(run):.6g}" for name, of in MEASURES.items()} == {
             name: row[name] for name in MEASURES
         }
@@ -92,7 +94,7 @@ def test_rfc8290_a_label_hides_the_flows_from_the_queue(uml: str) -> None:
 
 def refusal(network: str, *, keeps_hash: bool) -> str:
     with pytest.raises(UnsupportedError) as raised:
-        plan(network, ground=Ground(keeps_hash=keeps_hash))
+        plan(network, target=CommandTarget(keeps_hash=keeps_hash))
     return str(raised.value)
 
 
@@ -105,33 +107,33 @@ def test_what_a_kernel_would_tell_apart_otherwise_is_refused() -> None:
         ):
             network = written(kind, path=True, labelled=labelled)
             if kind == "sfq" and keeps_hash:
-                plan(network, ground=Ground(keeps_hash=True))
+                plan(network, target=CommandTarget(keeps_hash=True))
                 continue
             assert said in refusal(network, keeps_hash=keeps_hash), kind
             if kind != "sfq":
-                plan(network, ground=Ground(keeps_hash=not keeps_hash))
+                plan(network, target=CommandTarget(keeps_hash=not keeps_hash))
         for keeps_hash in (False, True):
-            plan(written(kind), ground=Ground(keeps_hash=keeps_hash))
+            plan(written(kind), target=CommandTarget(keeps_hash=keeps_hash))
 
 
 def test_fq_is_refused_for_labelled_packets_which_it_would_send_seconds_late() -> None:
     """`ip_forward` clears a packet's time stamp before `fq` reads it, `mpls_forward` does not."""
     assert "which MPLS does not clear" in refusal(written("fq", path=True), keeps_hash=False)
-    plan(written("fq"), ground=Ground(keeps_hash=False))
+    plan(written("fq"), target=CommandTarget(keeps_hash=False))
 
 
 @pytest.mark.parametrize("kind", ["codel", "fq-codel", "hfsc", "tbf", "cake"])
 def test_a_kernel_without_the_module_is_refused_by_its_name(kind: str) -> None:
     module = f"sch_{kind.replace('-', '_')}"
-    network = compile(load(kernel_queues.text(kind))).to_json()
+    network = compile(load(kernel_queues.make_scenario_text(kind))).to_json()
     with pytest.raises(UnsupportedError) as raised:
-        plan(network, ground=Ground(lacks=frozenset({module})))
+        plan(network, target=CommandTarget(missing_modules=frozenset({module})))
     assert f"kernel has no module {module}; nearest: --runner uml" in str(raised.value)
-    plan(network, ground=Ground(lacks=frozenset({"sch_sfq"})))
+    plan(network, target=CommandTarget(missing_modules=frozenset({"sch_sfq"})))
 
 
 def test_what_cake_cannot_see_behind_a_label_is_refused() -> None:
-    text = kernel_queues.text("cake", label=True).replace(
+    text = kernel_queues.make_scenario_text("cake", label=True).replace(
         PORTS["cake"],
         "{scheduler: cake, bandwidth: 9.5 Mbit/s, "
         "classes: {default: {queue: {flows: {kind: cake, labelled: 5-tuple}}}}}",
@@ -141,10 +143,10 @@ def test_what_cake_cannot_see_behind_a_label_is_refused() -> None:
 
 
 def test_two_label_stacks_are_one_flow_to_the_kernel_and_refused() -> None:
-    paths = PATH.replace("}}\ntr", "}, q: {route: [S, A, B, D]}}\ntr").replace(
+    paths = LABELLED_PATH_TEXT.replace("}}\ntr", "}, q: {route: [S, A, B, D]}}\ntr").replace(
         "flows: all}", "flows: [voice]}, rest: {path: q, flows: [load]}"
     )
-    text = kernel_queues.text("fq-codel").replace("\nflows:", f"\n{paths}", 1)
+    text = kernel_queues.make_scenario_text("fq-codel").replace("\nflows:", f"\n{paths}", 1)
     network = compile(load(text)).to_json()
     assert "takes all labelled packets for one flow" in refusal(network, keeps_hash=False)
 
@@ -152,7 +154,9 @@ def test_two_label_stacks_are_one_flow_to_the_kernel_and_refused() -> None:
 def test_pie_is_updated_in_whole_ticks_of_the_kernels_clock() -> None:
     """At 250 Hz a tick is 4 ms: 15 ms are 4, 16 ms; the timer is a tick late, so it gets 3."""
     for tupdate, said in (("15 ms", True), ("16 ms", False)):
-        text = kernel_queues.text("pie").replace("tupdate: 16 ms", f"tupdate: {tupdate}")
+        text = kernel_queues.make_scenario_text("pie").replace(
+            "tupdate: 16 ms", f"tupdate: {tupdate}"
+        )
         made = plan(compile(load(text)).to_json())
         assert any("tupdate 12000us" in line for node in made.plan.nodes for line in node.tc)
         notes = made.notes
@@ -176,7 +180,7 @@ run: {duration: 7 s}
 """
 
 
-def lost(observed: Observed) -> dict[str, list[int]]:
+def lost(observed: EngineRun) -> dict[str, list[int]]:
     """Numbers of the datagrams of each flow that did not arrive."""
     return {
         name: np.setdiff1d(np.arange(len(its.sent_ns)), its.number).tolist()
@@ -189,9 +193,11 @@ def test_rfc8289_each_drop_of_a_scripted_overload_is_the_kernels(
     queue: str, uml: str, tmp_path: Path
 ) -> None:
     """Of a thousand drops one may be of the next packet, where two came within a microsecond."""
-    network = compile(load(OVERLOAD.replace("QUEUE", f"{{{queue}, aqm: {CODEL}}}")))
-    ours = lost(of_simulator(network.data, 1))
-    its = lost(of_kernel(engine.run(network.to_json(), 1, tmp_path, runner=uml), tmp_path))
+    network = compile(load(OVERLOAD.replace("QUEUE", f"{{{queue}, aqm: {CODEL_AQM}}}")))
+    ours = lost(trace_simulator(network.data, 1))
+    its = lost(
+        read_kernel_run(engine.run_in_guest(network.to_json(), 1, tmp_path, runner=uml), tmp_path)
+    )
     assert sum(map(len, ours.values())) > 900
     assert list(map(len, ours.values())) == list(map(len, its.values()))
     assert sum(len(set(ours[name]) - set(its[name])) for name in ours) <= 1
@@ -218,16 +224,18 @@ run: {duration: 20 s}
 def test_rfc8290_s4_2_a_sparse_flow_waits_behind_bulk_flows_that_came_back_as_new(
     quantum: int, at_least: float, below: float, quick: str, tmp_path: Path
 ) -> None:
-    text = SPARSE.replace("CODEL", CODEL).replace("QUANTUM", f"{quantum} B")
+    text = SPARSE.replace("CODEL", CODEL_AQM).replace("QUANTUM", f"{quantum} B")
     network = compile(load(text))
-    kernel = of_kernel(engine.run(network.to_json(), 1, tmp_path, runner=quick), tmp_path)
-    for observed in (of_simulator(network.data, 1), kernel):
+    kernel = read_kernel_run(
+        engine.run_in_guest(network.to_json(), 1, tmp_path, runner=quick), tmp_path
+    )
+    for observed in (trace_simulator(network.data, 1), kernel):
         delays_ms = observed.flows["sparse"].delay_ns / 1e6
         assert at_least <= delays_ms.max() - 5.141 < below
 
 
 LINES = {
-    "codel": f"{{queue: {{limit: 500 packets, aqm: {CODEL}}}}}",
+    "codel": f"{{queue: {{limit: 500 packets, aqm: {CODEL_AQM}}}}}",
     "sfq": "{queue: {flows: sfq, limit: 30 packets}}",
     "tbf": "{scheduler: tbf, classes: {default: {rate: 800 kbit/s, burst: 5 kB, "
     "queue: {limit: 20 packets}}}}",
@@ -267,8 +275,10 @@ def test_an_emulated_machine_has_codel_sfq_and_tbf_on_ip_and_under_labels(
 ) -> None:
     """All of them in one guest: as many packets lost, and the same mean delay within 0.5 %."""
     network = compile(load(lines()))
-    its = of_kernel(engine.run(network.to_json(), 1, tmp_path, runner=emulated), tmp_path)
-    ours = of_simulator(network.data, 1)
+    its = read_kernel_run(
+        engine.run_in_guest(network.to_json(), 1, tmp_path, runner=emulated), tmp_path
+    )
+    ours = trace_simulator(network.data, 1)
     for name, flow in its.flows.items():
         sent = len(flow.sent_ns)
         drops = [sent - len(each.flows[name].number) for each in (ours, its)]

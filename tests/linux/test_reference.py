@@ -10,11 +10,11 @@ import json
 from dataclasses import replace
 
 import pytest
-from line import SECOND, line, tcp
+from line_plans import SECOND_NS, make_line_plan, make_tcp_flow
 
-from trunkline.linux.guest.readiness import examine
-from trunkline.linux.guest.runner import execute
-from trunkline.linux.plan.plan import SAMPLE
+from trunkline.linux.guest.readiness import examine_runner
+from trunkline.linux.guest.runner import execute_plan
+from trunkline.linux.plan.guest_plan import TCP_INFO_RECORD
 
 RUNNERS = ["uml", pytest.param("qemu", marks=pytest.mark.guest_minutes)]
 
@@ -22,15 +22,15 @@ RUNNERS = ["uml", pytest.param("qemu", marks=pytest.mark.guest_minutes)]
 @pytest.fixture(params=RUNNERS)
 def kernel(request):
     """User-mode Linux in the short tier, the emulated machine in the long one."""
-    state = examine(request.param)
-    if not state.ready:
+    state = examine_runner(request.param)
+    if not state.is_ready:
         pytest.skip(f"the runner {request.param} is not ready: {state.reason}")
     return request.param
 
 
 def dumbbell(flows, rate, queue, sack=0):
     """The recorded set-up."""
-    plan = line(
+    plan = make_line_plan(
         4,
         tc={
             "n1": (
@@ -45,7 +45,7 @@ def dumbbell(flows, rate, queue, sack=0):
             ),
         },
         tcp=flows,
-        duration_ns=60 * SECOND,
+        duration_ns=60 * SECOND_NS,
     )
     keys = (("tcp_sack", sack), ("tcp_dsack", sack), ("tcp_ecn", 0), ("tcp_no_metrics_save", 1))
     for node in plan.nodes:
@@ -56,7 +56,7 @@ def dumbbell(flows, rate, queue, sack=0):
 
 def outcome(plan, folder, runner):
     """Goodput of each flow [bit/s], drops of the queue, samples of the first flow."""
-    execute(plan, {}, folder, runner)
+    execute_plan(plan, {}, folder, runner)
     goodputs = []
     for flow in plan.tcp:
         totals = json.loads((folder / f"tcp-{flow.id}.json").read_text())
@@ -64,28 +64,28 @@ def outcome(plan, folder, runner):
     statistics = json.loads((folder / "stats.json").read_text())
     (queue,) = [q for q in statistics[0]["nodes"]["n1"]["qdiscs"] if q.get("parent") == "1:1"]
     first = plan.tcp[0].id
-    samples = list(SAMPLE.iter_unpack((folder / f"tcp-{first}.bin").read_bytes()))
+    samples = list(TCP_INFO_RECORD.iter_unpack((folder / f"tcp-{first}.bin").read_bytes()))
     return goodputs, queue["drops"], samples
 
 
 def test_newreno_through_drop_tail(kernel, tmp_path):
-    plan = dumbbell((tcp(4),), "10mbit", "pfifo limit 50")
+    plan = dumbbell((make_tcp_flow(4),), "10mbit", "pfifo limit 50")
     (goodput,), drops, samples = outcome(plan, tmp_path, kernel)
     assert goodput == pytest.approx(8.979e6, rel=0.005)
     assert 125 <= drops <= 145
     # After the two recoveries of the start: a saw-tooth between 42 and 80 to 84 segments.
-    windows = [sample[1] for sample in samples if sample[0] > 10 * SECOND]
+    windows = [sample[1] for sample in samples if sample[0] > 10 * SECOND_NS]
     assert max(windows) in range(79, 87)
     assert min(windows) in range(40, 44)
     # Slow start ended at 165 segments, at 0.31 s.
-    start = [sample for sample in samples if sample[0] < SECOND]
+    start = [sample for sample in samples if sample[0] < SECOND_NS]
     highest = max(start, key=lambda sample: sample[1])
     assert highest[1] in range(155, 176)
     assert highest[0] == pytest.approx(0.31e9, abs=0.03e9)
 
 
 def test_sack_through_drop_tail(kernel, tmp_path):
-    plan = dumbbell((tcp(4),), "10mbit", "pfifo limit 50", sack=1)
+    plan = dumbbell((make_tcp_flow(4),), "10mbit", "pfifo limit 50", sack=1)
     (goodput,), drops, _ = outcome(plan, tmp_path, kernel)
     assert goodput == pytest.approx(9.6235e6, rel=0.005)
     assert 105 <= drops <= 120
@@ -93,7 +93,9 @@ def test_sack_through_drop_tail(kernel, tmp_path):
 
 @pytest.mark.guest_minutes
 def test_eight_newreno_flows_through_red(kernel, tmp_path):
-    flows = tuple(tcp(4, number, start_ns=(number - 1) * SECOND // 10) for number in range(1, 9))
+    flows = tuple(
+        make_tcp_flow(4, number, start_ns=(number - 1) * SECOND_NS // 10) for number in range(1, 9)
+    )
     red = "red limit 225000 min 15140 max 45420 avpkt 1514 burst 17 bandwidth 10mbit "
     totals, losses = [], []
     for seed in (1, 2, 3):
@@ -113,8 +115,10 @@ def test_24_newreno_flows_through_half_the_rate(kernel, tmp_path):
     # from 2382 to 2925 and Jain's index from 0.908 to 0.991. Recorded were 2522 and 0.931.
     losses, fairness = [], []
     for gap in (10, 37, 100):
-        starts = [number * gap * SECOND // 1000 for number in range(24)]
-        flows = tuple(tcp(4, number + 1, start_ns=start) for number, start in enumerate(starts))
+        starts = [number * gap * SECOND_NS // 1000 for number in range(24)]
+        flows = tuple(
+            make_tcp_flow(4, number + 1, start_ns=start) for number, start in enumerate(starts)
+        )
         plan = dumbbell(flows, "5mbit", "pfifo limit 50")
         goodputs, drops, _ = outcome(plan, tmp_path / str(gap), kernel)
         losses.append(drops)

@@ -46,7 +46,7 @@ def exported(folder: Path, *options: str) -> Path:
 def in_namespaces(scripts: Path, source: str, target: str) -> dict[str, Any]:
     told = scripts.parent / "told.json"
     root = [] if os.geteuid() == 0 else ["--map-root-user"]
-    harness = str(Path(__file__).parent / "routers.py")
+    harness = str(Path(__file__).parent / "router_namespaces.py")
     words = ["unshare", "--net", "--mount", *root, sys.executable, harness]
     done = subprocess.run(
         [*words, str(scripts), str(told), source, target],

@@ -5,11 +5,16 @@ import json
 from dataclasses import replace
 
 import pytest
-from line import SECOND, line, schedule, tcp, udp
+from line_plans import SECOND_NS, make_line_plan, make_schedule, make_tcp_flow, make_udp_flow
 
 from trunkline.linux.guest.process import GuestFailed
-from trunkline.linux.guest.runner import execute
-from trunkline.linux.plan.plan import GOODPUT, RECEIVED, SAMPLE, Node
+from trunkline.linux.guest.runner import execute_plan
+from trunkline.linux.plan.guest_plan import (
+    ARRIVAL_RECORD,
+    GOODPUT_RECORD,
+    TCP_INFO_RECORD,
+    PlannedNode,
+)
 
 # A payload of 972 bytes is 1014 on an Ethernet link, which HTB counts: 811.2 us at 10 Mbit/s.
 SERVICE_NS = 1014 * 8 * 100
@@ -26,12 +31,12 @@ RED = (
 
 
 def received(folder, flow=0):
-    return list(RECEIVED.iter_unpack((folder / f"udp-{flow}.bin").read_bytes()))
+    return list(ARRIVAL_RECORD.iter_unpack((folder / f"udp-{flow}.bin").read_bytes()))
 
 
 def test_a_burst_loses_all_but_the_queue_and_what_is_left_leaves_in_service_times(guest, tmp_path):
-    plan = line(3, tc={"n1": BOTTLENECK}, udp=(udp(),))
-    execute(plan, {"udp-0": schedule([0] * 100)}, tmp_path, guest)
+    plan = make_line_plan(3, tc={"n1": BOTTLENECK}, udp=(make_udp_flow(),))
+    execute_plan(plan, {"udp-0": make_schedule([0] * 100)}, tmp_path, guest)
     assert (tmp_path / "udp-0.sent").read_text() == "100\n"
     packets = received(tmp_path)
     numbers = [packet[0] for packet in packets]
@@ -57,9 +62,9 @@ def test_a_burst_loses_all_but_the_queue_and_what_is_left_leaves_in_service_time
 
 
 def test_marks_and_times_come_back_with_every_packet(guest, tmp_path):
-    plan = line(4, udp=(udp(4, tos=184),))
+    plan = make_line_plan(4, udp=(make_udp_flow(4, tos=184),))
     times = [0, 7_000_001, 500_000_000]
-    execute(plan, {"udp-0": schedule(times)}, tmp_path, guest)
+    execute_plan(plan, {"udp-0": make_schedule(times)}, tmp_path, guest)
     packets = received(tmp_path)
     assert [packet[4] for packet in packets] == times
     # RFC 791 section 3.2: each router takes one from the time to live; there are two.
@@ -73,20 +78,20 @@ def test_a_transfer_is_complete_and_its_samples_agree_with_its_totals(guest, tmp
     size = 500 * 1460
     queue = BOTTLENECK[2].replace("50", "1000")
     delay = ("qdisc add dev l1b root netem delay 20ms limit 10000",)
-    plan = line(
+    plan = make_line_plan(
         3,
         tc={"n1": (*BOTTLENECK[:2], queue), "n2": delay},
-        tcp=(tcp(start_ns=50_000_000, bytes=size),),
-        duration_ns=2 * SECOND,
+        tcp=(make_tcp_flow(start_ns=50_000_000, bytes=size),),
+        duration_ns=2 * SECOND_NS,
     )
-    execute(plan, {}, tmp_path, guest)
+    execute_plan(plan, {}, tmp_path, guest)
     totals = json.loads((tmp_path / "tcp-1.json").read_text())
     assert (totals["received_bytes"], totals["acked_bytes"]) == (size, size)
     assert (totals["data_segments_sent"], totals["retransmitted_segments"]) == (500, 0)
     # The handshake takes one round trip; 500 frames of 1514 bytes take 605.6 ms at 10 Mbit/s.
     assert 70_000_000 <= totals["established_ns"] < 71_500_000
-    assert totals["established_ns"] + 605_600_000 <= totals["finished_ns"] < SECOND
-    samples = list(SAMPLE.iter_unpack((tmp_path / "tcp-1.bin").read_bytes()))
+    assert totals["established_ns"] + 605_600_000 <= totals["finished_ns"] < SECOND_NS
+    samples = list(TCP_INFO_RECORD.iter_unpack((tmp_path / "tcp-1.bin").read_bytes()))
     assert samples[0][0] == 50_000_000
     assert all(
         later[0] - earlier[0] == 10_000_000 for earlier, later in itertools.pairwise(samples)
@@ -94,13 +99,13 @@ def test_a_transfer_is_complete_and_its_samples_agree_with_its_totals(guest, tmp
     assert samples[-1][9:] == (size, 500)
     # RFC 6928 section 2: the initial window is ten segments.
     assert next(sample for sample in samples if sample[10] > 0)[1] >= 10
-    goodput = list(GOODPUT.iter_unpack((tmp_path / "tcp-1.goodput").read_bytes()))
+    goodput = list(GOODPUT_RECORD.iter_unpack((tmp_path / "tcp-1.goodput").read_bytes()))
     assert goodput[-1][1] == size
     assert [b for _, b in goodput] == sorted(b for _, b in goodput)
 
 
 def test_labels_are_pushed_swapped_and_popped(kernel, tmp_path):
-    plan = line(4, udp=(udp(4),))
+    plan = make_line_plan(4, udp=(make_udp_flow(4),))
     labels = (("net/mpls/platform_labels", "1000"),)
     n0, n1, n2, n3 = plan.nodes
     ingress = [route for route in n0.ip if not route.startswith("route add 10.0.2.0")]
@@ -120,18 +125,27 @@ def test_labels_are_pushed_swapped_and_popped(kernel, tmp_path):
         sysctls=(*n2.sysctls, *labels, ("net/mpls/conf/l1b/input", "1")),
         mpls=("route add 200 via inet 10.0.2.2 dev l2a",),
     )
-    execute(replace(plan, nodes=(n0, n1, n2, n3)), {"udp-0": schedule([0, 1000])}, tmp_path, kernel)
+    execute_plan(
+        replace(plan, nodes=(n0, n1, n2, n3)), {"udp-0": make_schedule([0, 1000])}, tmp_path, kernel
+    )
     # n1 has no route for 10.0.2.0/24 any more: what arrives went by its labels.
     assert len(received(tmp_path)) == 2
 
 
-COINS = line(3, tc={"n1": RED}, udp=(udp(),), tcp=(tcp(),), duration_ns=SECOND // 2, seed=11)
-GIVEN = {"udp-0": schedule([i * 600_000 for i in range(800)])}
+COINS = make_line_plan(
+    3,
+    tc={"n1": RED},
+    udp=(make_udp_flow(),),
+    tcp=(make_tcp_flow(),),
+    duration_ns=SECOND_NS // 2,
+    seed=11,
+)
+GIVEN = {"udp-0": make_schedule([i * 600_000 for i in range(800)])}
 
 
 def left(plan, folder, runner):
     """What a run leaves, by file."""
-    execute(plan, GIVEN, folder, runner)
+    execute_plan(plan, GIVEN, folder, runner)
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
@@ -154,21 +168,23 @@ def test_another_seed_throws_other_coins(kernel, tmp_path):
 
 def test_an_order_that_the_kernel_refuses_fails_the_run_with_its_line(native, tmp_path):
     refused = "qdisc replace dev l1a root handle 1: hfcs default 1"
-    plan = line(3, tc={"n1": ("qdisc add dev l1a root pfifo limit 5", refused)})
+    plan = make_line_plan(3, tc={"n1": ("qdisc add dev l1a root pfifo limit 5", refused)})
     with pytest.raises(GuestFailed) as failed:
-        execute(plan, {}, tmp_path, native)
-    assert failed.value.why.startswith(f"node n1: tc {refused}: ")
-    assert "hfcs" in failed.value.why.removeprefix(f"node n1: tc {refused}: ")
+        execute_plan(plan, {}, tmp_path, native)
+    assert failed.value.reason.startswith(f"node n1: tc {refused}: ")
+    assert "hfcs" in failed.value.reason.removeprefix(f"node n1: tc {refused}: ")
 
 
 def test_a_sysctl_that_is_not_there_fails_the_run(native, tmp_path):
-    plan = line(2)
+    plan = make_line_plan(2)
     nodes = (replace(plan.nodes[0], sysctls=(("net/ipv4/no_such_key", "1"),)), plan.nodes[1])
     with pytest.raises(GuestFailed, match=r"node n0: sysctl net/ipv4/no_such_key = 1"):
-        execute(replace(plan, nodes=nodes), {}, tmp_path, native)
+        execute_plan(replace(plan, nodes=nodes), {}, tmp_path, native)
 
 
 def test_a_line_feed_cannot_come_into_an_order(tmp_path):
-    plan = replace(line(2), nodes=(Node("n0", ip=("link set lo up\nnode n9",)),), links=())
+    plan = replace(
+        make_line_plan(2), nodes=(PlannedNode("n0", ip=("link set lo up\nnode n9",)),), links=()
+    )
     with pytest.raises(ValueError, match="printable"):
-        execute(plan, {}, tmp_path, "native")
+        execute_plan(plan, {}, tmp_path, "native")

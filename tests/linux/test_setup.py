@@ -117,12 +117,12 @@ def test_a_setup_that_is_interrupted_goes_on_where_it_stopped(
 
 def test_a_compiler_that_outlives_its_setup_is_waited_for(tmp_path):
     said = []
-    with setup._alone(tmp_path, said.append) as lock:
+    with setup._lock_cache(tmp_path, said.append) as lock:
         left = subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=[lock])
     # It lives until nobody holds the other end of its pipe.
     ends = threading.Timer(0.5, left.stdin.close)
     ends.start()
-    with left, setup._alone(tmp_path, said.append):
+    with left, setup._lock_cache(tmp_path, said.append):
         assert left.stdin.closed
         assert left.wait(60) == 0
     assert said == ["waiting for another setup, or for what is left of one"]

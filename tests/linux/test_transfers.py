@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.engine.sim import simulate
+from trunkline.engine.packet_engine import simulate
 from trunkline.linux import engine
-from trunkline.linux.judge import verify
+from trunkline.linux.judge import verification
 from trunkline.network import Network, compile
 from trunkline.scenario import load
 
@@ -49,7 +49,7 @@ def test_kernel_alone_each_transfer_takes_the_same_time_and_packets(
     written = line(tmp_path, schedule, "5 s").to_json()
     (tmp_path / "guest").mkdir()
     ours = simulate(written, seeds=[1])[0]
-    its = engine.run(written, 1, tmp_path / "guest", runner=quick).results
+    its = engine.run_in_guest(written, 1, tmp_path / "guest", runner=quick).results
     for column in ("packets_sent", "bytes_sent"):
         assert list(its.ports[column]) == list(ours.ports[column])
     times = list(zip(ours.transfers["fct_s"], its.transfers["fct_s"], strict=True))
@@ -68,7 +68,7 @@ def test_kernel_completion_times_at_a_load_agree(kernel: str, tmp_path: Path) ->
     On user-mode Linux 6.1.192: mean 141.5 and 139.6 ms, median 84.8 and 83.5, p95 397 and 397.
     """
     written = line(tmp_path, LAW, "30 s").to_json()
-    verdict = verify.verify(written, range(1, 9), runner=kernel)
+    verdict = verification.verify_kernel(written, range(1, 9), runner=kernel)
     rows = {row.measure: row for row in verdict.rows if "complet" in row.measure}
     assert len(rows) == 4
     assert "differs" not in {row.outcome for row in rows.values()}

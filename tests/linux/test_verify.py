@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from host import host_network
+from host_state import read_host_network
 
 from trunkline.linux import engine
-from trunkline.linux.guest.readiness import examine
-from trunkline.linux.judge import verify
-from trunkline.linux.judge.verify import Verdict
+from trunkline.linux.guest.readiness import examine_runner
+from trunkline.linux.judge import verification
+from trunkline.linux.judge.verification import EngineVerdict
 from trunkline.network import compile
 from trunkline.scenario import load
 
@@ -24,12 +24,14 @@ EVIDENCE = ROOT / "tests" / "evidence" / "linux"
 LINUX = {"defaults.tcp.preset": "linux"}
 
 
-def verdict(path: Path, runner: str, seeds: int = 1, overrides: Mapping[str, str] = {}) -> Verdict:
+def verdict(
+    path: Path, runner: str, seeds: int = 1, overrides: Mapping[str, str] = {}
+) -> EngineVerdict:
     network = compile(load(path, overrides=overrides))
-    return verify.verify(network.to_json(), list(range(1, seeds + 1)), runner=runner)
+    return verification.verify_kernel(network.to_json(), list(range(1, seeds + 1)), runner=runner)
 
 
-def differing(found: Verdict) -> list[str]:
+def differing(found: EngineVerdict) -> list[str]:
     return [f"{row.subject}: {row.measure}" for row in found.rows if row.outcome == "differs"]
 
 
@@ -37,7 +39,7 @@ def test_diffserv_over_mpls_agrees_packet_by_packet(uml: str) -> None:
     found = verdict(EXAMPLES / "diffserv-over-mpls.yaml", uml)
     assert differing(found) == []
     assert found.agrees
-    assert found.exact
+    assert found.is_exact
     # Something is lost, so that the agreement says something.
     assert sum(row.reference for row in found.rows if "lost" in row.measure) > 100
 
@@ -49,7 +51,7 @@ def test_tcp_through_drop_tail_agrees(uml: str) -> None:
 def test_the_command_ends_with_a_verdict_and_leaves_the_host_as_it_was(
     guest: str, trunkline: Command
 ) -> None:
-    before = host_network()
+    before = read_host_network()
     trunkline("examples", "copy", "diffserv-over-mpls")
     short = ("--set", "run.duration=2 s", "--set", "defaults.udp.stop=1.5 s")
     done = trunkline("verify", "diffserv-over-mpls.yaml", *short, "--runner", guest, "--json")
@@ -57,18 +59,18 @@ def test_the_command_ends_with_a_verdict_and_leaves_the_host_as_it_was(
     (found,) = json.loads(done.stdout)["verdicts"]
     assert found["packet_by_packet"]
     assert sum(row["reference"] for row in found["rows"] if "lost" in row["measure"]) > 100
-    assert host_network() == before
+    assert read_host_network() == before
 
 
 @pytest.mark.guest_minutes
 @pytest.mark.parametrize("example", ["diffserv-over-mpls", "hello"])
 def test_an_emulated_machine_agrees_packet_by_packet_and_tcp_in_the_mean(example: str) -> None:
-    state = examine("qemu")
-    if not state.ready:
+    state = examine_runner("qemu")
+    if not state.is_ready:
         pytest.skip(f"the runner qemu is not ready: {state.reason}")
     found = verdict(EXAMPLES / f"{example}.yaml", "qemu", overrides=LINUX)
     assert differing(found) == []
-    assert found.exact is (example != "hello")
+    assert found.is_exact is (example != "hello")
 
 
 def test_the_kernels_zeros_in_tc_are_seen(kernel: str) -> None:
@@ -97,8 +99,8 @@ def test_the_same_run_twice_gives_the_same_tables(uml: str) -> None:
 def test_the_test_bed_of_avallone2003_agrees(name: str, uml: str) -> None:
     found = verdict(EVIDENCE / f"avallone2003-{name}.yaml", uml, seeds=5)
     assert differing(found) == []
-    assert found.agrees or not found.exact
-    assert found.exact is (name in ("best-effort", "mpls"))
+    assert found.agrees or not found.is_exact
+    assert found.is_exact is (name in ("best-effort", "mpls"))
 
 
 @pytest.mark.guest_minutes

@@ -15,7 +15,7 @@ from trunkline.engine import simulate
 from trunkline.network import compile
 from trunkline.results import Results
 from trunkline.scenario import load
-from trunkline.trace import UnknownPlace, Untraced, write_capture
+from trunkline.trace import UnknownPlaceError, UntracedRunError, write_capture
 
 # Link A-B is down from 50 to 100 ms: packets wait for it, are on it, and come to it.
 CUT = """
@@ -194,10 +194,10 @@ def test_a_trace_changes_no_other_table() -> None:
 
 def test_without_a_trace_or_with_a_wrong_place_there_is_no_file(tmp_path: Path) -> None:
     results, network = run(CUT.replace("trace: on", "trace: off"))
-    with pytest.raises(Untraced):
+    with pytest.raises(UntracedRunError):
         write_capture(results, network, tmp_path / "x")
     results, network = run(CUT)
-    with pytest.raises(UnknownPlace, match="did you mean 'A->B'"):
+    with pytest.raises(UnknownPlaceError, match="did you mean 'A->B'"):
         write_capture(results, network, tmp_path / "x", at=("A-B",))
     assert not list(tmp_path.iterdir())
 

@@ -233,7 +233,7 @@ def code(name: str) -> str:
     """Number of a DSCP."""
     from trunkline.results import dscp
 
-    return next(str(value) for value in range(64) if dscp.name(value) == name)
+    return next(str(value) for value in range(64) if dscp.name_code_point(value) == name)
 
 
 def test_a_comment_tells_queue_wait_and_fate(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from trunkline.engine import simulate
 from trunkline.network import compile
-from trunkline.report import write
+from trunkline.report import write_report
 from trunkline.results import store
 from trunkline.scenario import load
 
@@ -31,7 +31,7 @@ def _run(
         written = written.replace(f'"name":{json.dumps(old)}', f'"name":{json.dumps(new)}')
         text = f"# {new}\n{text}"
     runs = simulate(written, seeds=list(seeds), scenario=text)
-    return store.write(runs, folder, network_json=written)
+    return store.write_results(runs, folder, network_json=written)
 
 
 @pytest.fixture(scope="session")
@@ -43,15 +43,15 @@ def protected(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def page_of_protected(protected: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of those two runs."""
-    return write(protected, tmp_path_factory.mktemp("page") / "page.html")
+    return write_report(protected, tmp_path_factory.mktemp("page") / "page.html")
 
 
 @pytest.fixture(autouse=True)
 def charts(request: pytest.FixtureRequest) -> None:
     """Pages are looked at with their charts."""
-    from trunkline.report.library import library
+    from trunkline.report.chart_library import load_chart_library
 
-    if "look" in request.fixturenames and library() is None:
+    if "look" in request.fixturenames and load_chart_library() is None:
         pytest.skip("the charts library was not fetched")
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import trunkline as tl
-from trunkline.importers.network import Rules, read_network
-from trunkline.report import write
+from trunkline.importers.network import ImportRules, read_network
+from trunkline.report import write_report
 
 LEAST_PIXELS = 1500
 
@@ -47,7 +47,7 @@ def test_words_beside_links_cover_neither_each_other_nor_nodes(
     short = {"run.duration": "2 s", "run.warm_up": "0 s"} if name != "does-50-ms-matter" else {}
     folder = run_example(tmp_path / "results", name, range(1, 2), **short)
     looker = look()
-    looker.open(write(folder, tmp_path / "page.html"))
+    looker.open(write_report(folder, tmp_path / "page.html"))
     drawn, covered = looker.page.evaluate(COVERED)
     assert drawn >= captions
     assert covered == []
@@ -70,14 +70,14 @@ HIDDEN = """() => {
 
 def test_fifty_cities_and_their_traffic_read_well_on_a_desk_and_on_a_phone(tmp_path, look):
     pytest.importorskip("topohub")
-    rules = Rules(250_000_000, 1_000_000)
+    rules = ImportRules(250_000_000, 1_000_000)
     made = read_network("topohub:sndlib/germany50", rules, matrix_file="demands.csv")
     (tmp_path / "demands.csv").write_text(made.matrix, "utf-8")
     (tmp_path / "germany.yaml").write_text(made.text, "utf-8")
     run = {"run.duration": "60 ms", "run.warm_up": "10 ms"}
     scenario = tl.load(tmp_path / "germany.yaml", overrides=run)
     folder = tl.save(tl.run(scenario), scenario, tmp_path / "results")
-    page = write(folder, tmp_path / "page.html")
+    page = write_report(folder, tmp_path / "page.html")
     for width in (1280, 390):
         looker = look(viewport={"width": width, "height": 844})
         looker.open(page)
@@ -268,7 +268,7 @@ def test_on_paper_the_charts_are_there_and_the_tools_are_not(page_of_protected, 
 def test_hostile_names_stay_text(tmp_path, look, run_example):
     results = run_example(tmp_path / "results", "does-50-ms-matter", range(1, 2), HOSTILE)
     looker = look()
-    looker.open(write(results, tmp_path / "page.html"))
+    looker.open(write_report(results, tmp_path / "page.html"))
     page: Path = looker.page
     looker.drawn()
     page.locator(".closely").check()

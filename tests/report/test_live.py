@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.live import Server, Watcher
-from trunkline.live.knobs import knobs
-from trunkline.live.server import to_json
-from trunkline.live.studied import write_study
+from trunkline.live import LiveServer, ScenarioWatcher
+from trunkline.live.parameter_controls import list_parameter_controls
+from trunkline.live.quick_study import write_quick_study
+from trunkline.live.server import build_live_state
 
 QUEUE = """\
 trunkline: 1
@@ -37,9 +37,9 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def server(file: Path) -> Iterator[Server]:
-    made = Server(Watcher(file))
-    thread = threading.Thread(target=made.run)
+def server(file: Path) -> Iterator[LiveServer]:
+    made = LiveServer(ScenarioWatcher(file))
+    thread = threading.Thread(target=made.serve_until_interrupted)
     thread.start()
     yield made
     made.shutdown()
@@ -53,7 +53,7 @@ def until(condition: Callable[[], object], longest_s: float = 30) -> None:
         time.sleep(0.02)
 
 
-def send(server: Server, what: str, said: object, **headers: str) -> int:
+def send(server: LiveServer, what: str, said: object, **headers: str) -> int:
     own = {"Origin": f"http://127.0.0.1:{server.server_port}", "Content-Type": "application/json"}
     connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
     body = said if isinstance(said, bytes) else json.dumps(said).encode()
@@ -83,13 +83,13 @@ def test_only_a_page_of_this_server_changes_something(server):
     assert connection.getresponse().status == 403
     connection.close()
     until(lambda: server.watcher.now)
-    assert to_json(server.watcher)["overrides"] == {}
+    assert build_live_state(server.watcher)["overrides"] == {}
     assert send(server, "turn", TURN) == 200
-    until(lambda: to_json(server.watcher)["overrides"] == {"load": "0.9"})
+    until(lambda: build_live_state(server.watcher)["overrides"] == {"load": "0.9"})
 
 
 DEEP = b"[" * 60_000
-STUDY = {"parameter": "load", "values": ["0.5"], "runs": 1}
+STUDY_JSON = {"parameter": "load", "values": ["0.5"], "runs": 1}
 
 
 # RFC 8259 section 9: a parser may set limits on the depth of nesting and the range of numbers.
@@ -109,11 +109,11 @@ STUDY = {"parameter": "load", "values": ["0.5"], "runs": 1}
         ("turn", {**TURN, "overrides": [["load", "0.9"]]}),
         ("turn", {**TURN, "overrides": {"load": ["0.9"]}}),
         ("study", b'{"parameter": "load", "values": ["0.5"], "runs": 1e999}'),
-        ("study", {**STUDY, "values": "05"}),
-        ("study", {**STUDY, "values": [0.5]}),
-        ("study", {**STUDY, "values": ["\ud800"]}),
-        ("study", {**STUDY, "parameter": "\ud800"}),
-        ("study", {**STUDY, "parameter": None}),
+        ("study", {**STUDY_JSON, "values": "05"}),
+        ("study", {**STUDY_JSON, "values": [0.5]}),
+        ("study", {**STUDY_JSON, "values": ["\ud800"]}),
+        ("study", {**STUDY_JSON, "parameter": "\ud800"}),
+        ("study", {**STUDY_JSON, "parameter": None}),
     ],
     ids=lambda value: str(value)[:40],
 )
@@ -127,12 +127,13 @@ def test_a_post_of_absurd_length_is_refused(server):
 
 def test_a_study_that_cannot_be_written_is_refused_with_its_file(server, file):
     (file.parent / "queue-load-study.yaml").mkdir()
-    assert send(server, "study", STUDY) == 409
+    assert send(server, "study", STUDY_JSON) == 409
 
 
 def test_parameters_become_knobs_and_what_follows_from_others_does_not():
     found = {
-        knob.name: knob for knob in knobs(QUEUE, {"size": "1 kB", "links.a-b.rate": "2 Mbit/s"})
+        knob.name: knob
+        for knob in list_parameter_controls(QUEUE, {"size": "1 kB", "links.a-b.rate": "2 Mbit/s"})
     }
     assert list(found) == ["load", "size", "buffer", "links.a-b.rate"]
     assert (found["load"].number, found["load"].whole) == (0.5, False)
@@ -141,7 +142,7 @@ def test_parameters_become_knobs_and_what_follows_from_others_does_not():
     assert (size.number, size.unit, size.value, size.whole) == (500.0, "B", "1 kB", True)
     assert found["links.a-b.rate"].parameter is False
     # A number of 5,000 digits is no place for a slider; in JSON it would be Infinity.
-    (absurd,) = knobs("parameters: {load: 1" + "0" * 5000 + "}", {})
+    (absurd,) = list_parameter_controls("parameters: {load: 1" + "0" * 5000 + "}", {})
     assert absurd.number is None
 
 
@@ -153,14 +154,14 @@ def test_a_save_runs_anew_and_an_error_keeps_the_last_run(server, file):
     assert first.exhibit is not None
     file.write_text(QUEUE.replace("load: 0.5", "load: 0,5"))
     until(lambda: watcher.now is not first)
-    state = to_json(watcher)
+    state = build_live_state(watcher)
     assert state["failed"]
     # The fault stands in line 3, whose parameter is no number.
     assert f"{file}:" in state["said"][0]
     assert watcher.shown is first
     file.write_text(QUEUE.replace("load: 0.5", "load: 0.8"))
     until(lambda: watcher.shown is not first)
-    changes = to_json(watcher)["changes"]
+    changes = build_live_state(watcher)["changes"]
     # 1 Mbit/s times 0.5, then 0.8: a rate in the network.
     assert changes["network"] == [
         "flows[f].agent.rate_bit_s: 500000 in A, 800000 in B",
@@ -184,13 +185,13 @@ def test_steps_of_a_slider_are_compared_with_what_was_before_it_moved(server):
 
 def test_a_run_that_takes_too_long_is_stopped_and_said(file):
     file.write_text(QUEUE.replace("duration: 5 s", "duration: 5000000 s"))
-    watcher = Watcher(file, limit_s=0.2)
-    thread = threading.Thread(target=watcher.follow)
+    watcher = ScenarioWatcher(file, limit_s=0.2)
+    thread = threading.Thread(target=watcher.follow_changes)
     thread.start()
-    until(lambda: watcher.now)
-    watcher.stop()
+    until(lambda: watcher.latest)
+    watcher.stop_watching()
     thread.join()
-    assert "takes longer than 0.2 s" in watcher.now.said[0]
+    assert "takes longer than 0.2 s" in watcher.latest.messages[0]
 
 
 def test_a_study_over_a_parameter_is_a_file_that_runs(server, file):
@@ -212,7 +213,7 @@ def test_a_study_over_a_parameter_is_a_file_that_runs(server, file):
     assert b"queue against load" in answer.read()
     connection.close()
     with pytest.raises(ValueError, match="no parameter"):
-        write_study(watcher.now.wanted, "../x", ["1"], 1)
+        write_quick_study(watcher.now.wanted, "../x", ["1"], 1)
 
 
 def opened(look, server, **how):
@@ -284,8 +285,8 @@ def test_the_state_says_what_is_set_before_it_has_run(server):
     until(lambda: watcher.now)
     with watcher.changed:  # nothing is attempted meanwhile
         watcher.turn({"load": "0.7"}, settled=True, runs=1)
-        assert to_json(watcher)["overrides"] == {"load": "0.7"}
-        assert "load" not in to_json(watcher)["command"]
+        assert build_live_state(watcher)["overrides"] == {"load": "0.7"}
+        assert "load" not in build_live_state(watcher)["command"]
 
 
 def test_in_a_browser_a_slide_that_has_not_rested_is_taken_back_for_good(server, look):

@@ -16,17 +16,17 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.report import local
-from trunkline.report.serve import Server, inside
+from trunkline.report import local_server
+from trunkline.report.results_server import ResultsServer, resolve_inside
 
 
 @pytest.fixture
-def server(protected: Path, tmp_path: Path) -> Iterator[Server]:
+def server(protected: Path, tmp_path: Path) -> Iterator[ResultsServer]:
     shutil.copytree(protected, tmp_path / "root" / "one")
     (tmp_path / "secret.json").write_text("{}")
     (tmp_path / "root" / "way-out").symlink_to(tmp_path)
     (tmp_path / "root" / ".hidden.json").write_text("{}")
-    made = Server(tmp_path / "root")
+    made = ResultsServer(tmp_path / "root")
     thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     yield made
@@ -36,7 +36,7 @@ def server(protected: Path, tmp_path: Path) -> Iterator[Server]:
     made.server_close()
 
 
-def ask(server: Server, path: str, **headers: str) -> tuple[int, bytes, dict[str, str]]:
+def ask(server: ResultsServer, path: str, **headers: str) -> tuple[int, bytes, dict[str, str]]:
     connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
     connection.request("GET", path, headers=headers)
     answer = connection.getresponse()
@@ -103,7 +103,7 @@ def test_a_report_is_made_when_it_is_asked_for(server):
     assert (server.root / "one" / "report.html").read_bytes() == content
 
 
-def events(server: Server) -> Iterator[list[dict[str, object]]]:
+def events(server: ResultsServer) -> Iterator[list[dict[str, object]]]:
     connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=30)
     connection.request("GET", f"/{server.token}/events")
     answer = connection.getresponse()
@@ -114,13 +114,13 @@ def events(server: Server) -> Iterator[list[dict[str, object]]]:
 
 
 def test_the_progress_of_a_running_study_is_seen(server):
-    from trunkline.study.run.lock import Lock
+    from trunkline.study.run.folder_lock import FolderLock
 
     seen = events(server)
     assert [entry["path"] for entry in next(seen)] == ["one"]
     study = server.root / "study"
     study.mkdir()
-    lock = Lock(study)
+    lock = FolderLock(study)
     (study / "journal.jsonl").write_bytes(b"one\ntwo\nthr")
     (study / "manifest.json.new").write_text(json.dumps({"format": 1, "name": "s", "runs": 7}))
     (study / "manifest.json.new").rename(study / "manifest.json")
@@ -137,9 +137,9 @@ def test_links_and_hidden_names_do_not_lead_out(tmp_path):
     root.mkdir()
     (root / "in.json").write_text("{}")
     (root / "out").symlink_to("/etc")
-    assert inside(root, "in.json") == root / "in.json"
+    assert resolve_inside(root, "in.json") == root / "in.json"
     for name in ("out/passwd", "../x", "/etc/passwd", "a/../../x", ".x", "a\0b", ".", ""):
-        assert inside(root, name) is None, name
+        assert resolve_inside(root, name) is None, name
 
 
 def test_a_taken_port_is_passed_over_and_a_port_that_is_asked_for_is_not(tmp_path, monkeypatch):
@@ -147,12 +147,12 @@ def test_a_taken_port_is_passed_over_and_a_port_that_is_asked_for_is_not(tmp_pat
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        monkeypatch.setattr(local, "PORT", port)
-        made = Server(tmp_path)
-        assert port < made.server_port < port + local.PORTS_TRIED
+        monkeypatch.setattr(local_server, "FIRST_PORT", port)
+        made = ResultsServer(tmp_path)
+        assert port < made.server_port < port + local_server.PORTS_TRIED
         made.server_close()
         with pytest.raises(OSError, match="in use"):
-            Server(tmp_path, port)
+            ResultsServer(tmp_path, port)
 
 
 def test_ctrl_c_ends_quietly(tmp_path):

@@ -15,16 +15,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browser import Looker
+from browser import WatchedPage
 
-from trunkline.plot.figure import save
-from trunkline.report import add_exhibits, write
-from trunkline.report.study import LARGEST_PICTURE
-from trunkline.study import Reproduction, names, reproduce
+from trunkline.plot.figure import save_figure
+from trunkline.report import add_featured_runs, write_report
+from trunkline.report.reproduced_study import MAX_VECTOR_PICTURE_BYTES
+from trunkline.study import Reproduction, list_study_names, reproduce
 from trunkline.study.language import formula
-from trunkline.study.language.claims import Claim, Tables
-from trunkline.study.language.pictures import pictures
-from trunkline.study.run.runner import derive
+from trunkline.study.language.claims import Claim, TableValues
+from trunkline.study.language.pictures import draw_pictures
+from trunkline.study.run.runner import compute_derived_values
 
 LARGEST = 3_000_000
 LEAST_PIXELS = 1500
@@ -32,7 +32,7 @@ TURNED = {ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt}
 TRIALS = 400
 
 
-@pytest.fixture(scope="module", params=names())
+@pytest.fixture(scope="module", params=list_study_names())
 def done(request: pytest.FixtureRequest) -> Reproduction:
     # How far one run may be from the next is known from two on.
     return reproduce(request.param, runs=2, progress=False)
@@ -46,24 +46,24 @@ def test_every_published_value_stands_beside_ours(done: Reproduction) -> None:
 def test_its_report_is_drawn_in_full(
     done: Reproduction,
     tmp_path: Path,
-    look: Callable[..., Looker],
+    look: Callable[..., WatchedPage],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     name = done.study.name
     (tmp_path / "study.json").write_text(json.dumps(done.to_json()))
     # Where a study has no pictures the page draws its tables itself.
-    for picture, figure in pictures(done).items():
-        vector = save(figure, tmp_path / f"{picture}.svg")
-        if vector.stat().st_size > LARGEST_PICTURE:
-            save(figure, vector.with_suffix(".png"))
+    for picture, figure in draw_pictures(done).items():
+        vector = save_figure(figure, tmp_path / f"{picture}.svg")
+        if vector.stat().st_size > MAX_VECTOR_PICTURE_BYTES:
+            save_figure(figure, vector.with_suffix(".png"))
     assert {path.stem for path in tmp_path.glob("*.svg")} == set(done.study.pictures or ())
-    add_exhibits(name, tmp_path)
-    page = write(tmp_path)
+    add_featured_runs(name, tmp_path)
+    page = write_report(tmp_path)
     size = page.stat().st_size
     looker = look()
     start = time.monotonic()
-    took = looker.open(page)
-    pixels = looker.drawn()
+    took = looker.open_file(page)
+    pixels = looker.count_drawn_pixels()
     drawn = time.monotonic() - start
     with capsys.disabled():
         print(
@@ -82,7 +82,7 @@ def test_its_report_is_drawn_in_full(
     assert "2 runs" in looker.page.locator("#verdict .verdict li.doubt").inner_text()
 
 
-def scope(done: Reproduction, factor: np.random.Generator | None = None) -> Tables:
+def scope(done: Reproduction, factor: np.random.Generator | None = None) -> TableValues:
     """The values of the run, or such as they are not."""
     columns = {key: values.copy() for key, values in done.measured.columns.items()}
     if factor is not None:
@@ -94,16 +94,16 @@ def scope(done: Reproduction, factor: np.random.Generator | None = None) -> Tabl
     for table in done.tables.values():
         for name in table.columns:
             for place, row in enumerate(table.rows):
-                if study.column(table, row, name).value is not None:
+                if study.find_column(table, row, name).value is not None:
                     columns[table.name, name][place] = np.nan
-        derive(study, table, columns)
-    return replace(done._speaks_of(columns), chance=False)
+        compute_derived_values(study, table, columns)
+    return replace(done._build_table_values(columns), chance=False)
 
 
 def negations(claim: Claim) -> list[Claim]:
     """Claims of which some must hold if this one does not."""
     found = []
-    for each in formula.comparisons(formula.parse(claim.that, claim=True)) or ():
+    for each in formula.list_comparisons(formula.parse_formula(claim.that, claim=True)) or ():
         turned = TURNED.get(type(each.ops[0]))
         if turned is not None:
             other = ast.Compare(each.left, [turned()], each.comparators)
@@ -115,11 +115,11 @@ def test_a_claim_and_its_negation_do_not_both_hold(done: Reproduction) -> None:
     here = scope(done)
     for claim in done.study.claims:
         verdict = claim.judge(here)
-        if verdict is not None and verdict.held:
+        if verdict is not None and verdict.is_held:
             for each in negations(claim):
                 told = each.judge(here)
                 assert told is not None
-                assert not told.held, each.that
+                assert not told.is_held, each.that
 
 
 def test_other_values_break_every_claim(done: Reproduction) -> None:
@@ -129,7 +129,7 @@ def test_other_values_break_every_claim(done: Reproduction) -> None:
         there = scope(done, random)
         for name, claim in list(left.items()):
             verdict = claim.judge(there)
-            if verdict is not None and not verdict.held:
+            if verdict is not None and not verdict.is_held:
                 del left[name]
         if not left:
             break

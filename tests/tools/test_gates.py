@@ -29,7 +29,7 @@ def tool(name: str) -> ModuleType:
 
 @pytest.fixture
 def arrows(monkeypatch, tmp_path) -> ModuleType:
-    module = tool("arrows")
+    module = tool("dependency_rules")
     monkeypatch.setattr(module, "ROOT", tmp_path)
     return module
 
@@ -49,13 +49,13 @@ def test_arrows_refuse_an_import_against_the_map(arrows, tmp_path, place, line):
     file = tmp_path / "python" / "trunkline" / place
     file.parent.mkdir(parents=True)
     file.write_text(line + "\n", "utf-8")
-    assert len(arrows.python_faults()) == 1
+    assert len(arrows.find_import_faults()) == 1
 
 
 @pytest.mark.parametrize(
     ("place", "line"),
     [
-        ("engine/sim.py", "from trunkline.results import Results"),
+        ("engine/packet_engine.py", "from trunkline.results import Results"),
         ("cli/run_command.py", "from trunkline.study import reproduce"),
         ("results/store.py", "from trunkline.results.table import Table\nfrom . import tables"),
     ],
@@ -64,7 +64,7 @@ def test_arrows_allow_an_import_along_the_map(arrows, tmp_path, place, line):
     file = tmp_path / "python" / "trunkline" / place
     file.parent.mkdir(parents=True)
     file.write_text(line + "\n", "utf-8")
-    assert arrows.python_faults() == []
+    assert arrows.find_import_faults() == []
 
 
 @pytest.mark.parametrize(
@@ -94,20 +94,20 @@ def test_arrows_refuse_circles_of_files_and_imports_that_hide_them(arrows, tmp_p
         file = tmp_path / "python" / "trunkline" / "scenario" / place
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text + "\n", "utf-8")
-    assert len(arrows.circle_faults()) == faults
+    assert len(arrows.find_circular_imports()) == faults
 
 
 def test_the_map_of_architecture_is_the_one_that_is_checked(arrows, tmp_path):
     page = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
     copy = tmp_path / "ARCHITECTURE.md"
     copy.write_text(page, "utf-8")
-    assert arrows.map_faults() == []
+    assert arrows.find_architecture_faults() == []
     row = next(line for line in page.splitlines() if line.startswith("| `python/trunkline/live`"))
     copy.write_text(page.replace(row + "\n", ""), "utf-8")
-    assert len(arrows.map_faults()) == 1
+    assert len(arrows.find_architecture_faults()) == 1
     other = row.replace("compare, report |", "compare |")
     copy.write_text(page.replace(row, other), "utf-8")
-    assert len(arrows.map_faults()) == 1
+    assert len(arrows.find_architecture_faults()) == 1
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_arrows_judge_crates(arrows, tmp_path, manifest, source, faults):
     (crate / "src").mkdir(parents=True)
     (crate / "Cargo.toml").write_text(f'[package]\nname = "trunkline-port"\n{manifest}\n', "utf-8")
     (crate / "src" / "lib.rs").write_text(source + "\n", "utf-8")
-    assert len(arrows.crate_faults()) == faults
+    assert len(arrows.find_crate_faults()) == faults
 
 
 # The words are put together here, so that the gate does not find them in this file.
@@ -145,10 +145,10 @@ def test_arrows_judge_crates(arrows, tmp_path, manifest, source, faults):
     ],
 )
 def test_words_finds_a_forbidden_word(monkeypatch, tmp_path, capsys, name, line):
-    words = tool("words")
+    words = tool("forbidden_text")
     monkeypatch.setattr(words, "ROOT", tmp_path)
     file = tmp_path / name
-    monkeypatch.setattr(words, "tracked", lambda: [file])
+    monkeypatch.setattr(words, "list_files", lambda: [file])
     file.write_text("fine\n", "utf-8")
     assert words.main() == 0
     file.write_text(f"fine\n{line}\n", "utf-8")
@@ -173,11 +173,11 @@ def test_words_finds_a_forbidden_word(monkeypatch, tmp_path, capsys, name, line)
     ],
 )  # fmt: skip
 def test_docs_runs_what_a_page_shows(monkeypatch, tmp_path, prefork, page, right):
-    docs = tool("docs")
+    docs = tool("doc_examples")
     monkeypatch.setattr(docs, "ROOT", tmp_path)
     # The tests' own server in place of another.
     monkeypatch.setattr(
-        docs, "Prefork", lambda folder: nullcontext(shutil.copy(prefork[0], folder))
+        docs, "PreforkServer", lambda folder: nullcontext(shutil.copy(prefork[0], folder))
     )
     (tmp_path / "page.md").write_text(page, "utf-8")
     assert docs.main([str(tmp_path / "page.md")]) == (0 if right else 1)
@@ -241,9 +241,9 @@ def test_the_ends_of_the_allowed_packages_are_tried_with_the_pinned_tests(monkey
     import resolutions
 
     pinned = (ROOT / "requirements" / "test.txt").read_text("utf-8")
-    found = resolutions.pins()
-    assert [each.partition("==")[0] for each in found] == list(resolutions.HARNESS)
+    found = resolutions.read_test_pins()
+    assert [each.partition("==")[0] for each in found] == list(resolutions.TEST_PACKAGES)
     assert all(f"\n{each} " in pinned for each in found)
     # What a user's environment holds is not the tests' to choose.
     named = (ROOT / "pyproject.toml").read_text("utf-8")
-    assert not any(f'"{name}' in named for name in resolutions.HARNESS)
+    assert not any(f'"{name}' in named for name in resolutions.TEST_PACKAGES)

@@ -15,16 +15,16 @@ from typing import Any
 
 import pytest
 import yaml
+from trunkline.engine.sim import Job, simulate_jobs
+from trunkline.scenario.text import block
 
 from trunkline import planning
-from trunkline.engine.sim import Job, simulate_all
 from trunkline.fluid import simulate as solve_means
 from trunkline.fluid.focus import focus
-from trunkline.fluid.unsupported import UnsupportedError
+from trunkline.fluid.unsupported import FluidUnsupportedError
 from trunkline.network import Network, compile
 from trunkline.scenario import Diagnostic, Scenario, ScenarioError, load
 from trunkline.scenario.save import prove
-from trunkline.scenario.text import block
 from trunkline.trace import write_capture
 
 # Links are so fast and long that a run is cut into regions where it may be.
@@ -185,7 +185,7 @@ def merged(one: Any, other: Any) -> Any:
     return dict(one) | own
 
 
-def text_of(*features: str) -> str:
+def dump_point_scenario(*features: str) -> str:
     document = yaml.safe_load(RING)
     for name in features:
         document = merged(document, yaml.safe_load(FEATURES[name]))
@@ -200,7 +200,7 @@ def is_placed(diagnostics: list[Diagnostic]) -> bool:
 
 def ran(network: Network, *, threads: int = 1) -> str:
     """Hash of what a run gives; packets of both flows must arrive."""
-    (results,) = simulate_all([Job(network.to_json(), 1)], threads=threads)
+    (results,) = simulate_jobs([Job(network.to_json(), 1)], threads=threads)
     arrived = {row["flow"]: row["packets_delivered"] for row in results.flows.rows()}
     assert arrived["udp"], arrived
     return results.hash()
@@ -216,9 +216,9 @@ def refusal(run: Callable[[], object], scenario: Scenario | None = None) -> Scen
         run()
     except ScenarioError as error:
         return error
-    except UnsupportedError as error:
+    except FluidUnsupportedError as error:
         assert scenario is not None
-        return error.placed(scenario)
+        return error.locate_in_scenario(scenario)
     return None
 
 
@@ -233,7 +233,7 @@ def is_as_expected(error: ScenarioError | None, expected: str | None) -> bool:
 def test_each_pair_runs_or_is_refused_at_its_place(first: str) -> None:
     names = list(FEATURES)
     for second in names[names.index(first) :]:
-        text = text_of(first, second)
+        text = dump_point_scenario(first, second)
         error = refusal(functools.partial(run_text, text))
         assert is_as_expected(error, REFUSED.get((first, second))), (first, second, str(error))
 
@@ -260,7 +260,7 @@ def reoptimised(scenario: Scenario, _folder: Path) -> None:
 
 
 def protected(scenario: Scenario, _folder: Path) -> None:
-    text = planning.explicit(planning.with_backups(scenario))
+    text = planning.explicit(planning.add_default_protection(scenario))
     ran(compile(prove(text, "protected", {})))
 
 
@@ -270,7 +270,7 @@ def survived(scenario: Scenario, _folder: Path) -> None:
 
 def captured(scenario: Scenario, folder: Path) -> None:
     network = compile(scenario.with_({"run.trace": True}))
-    (results,) = simulate_all([Job(network.to_json(), 1)], threads=1)
+    (results,) = simulate_jobs([Job(network.to_json(), 1)], threads=1)
     write_capture(results, json.loads(network.to_json()), str(folder / "run.pcapng"))
     assert (folder / "run.pcapng").stat().st_size > 1000
 
@@ -279,7 +279,7 @@ def written_back(scenario: Scenario, _folder: Path) -> None:
     assert compile(load(scenario.dump())).hash() == compile(scenario).hash()
 
 
-WAYS: dict[str, Callable[[Scenario, Path], None]] = {
+CAKE_SET_SIZE: dict[str, Callable[[Scenario, Path], None]] = {
     "threads": on_threads,
     "means": means,
     "focus": focused,
@@ -291,12 +291,12 @@ WAYS: dict[str, Callable[[Scenario, Path], None]] = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", CAKE_SET_SIZE)
 def test_each_way_to_run_takes_each_feature_or_refuses_it_at_its_place(
     way: str, tmp_path: Path
 ) -> None:
     for name in FEATURES:
-        scenario = load(text_of(name))
-        run = functools.partial(WAYS[way], scenario, tmp_path)
+        scenario = load(dump_point_scenario(name))
+        run = functools.partial(CAKE_SET_SIZE[way], scenario, tmp_path)
         error = refusal(run, scenario)
         assert is_as_expected(error, REFUSED_ALONE.get(way, {}).get(name)), (name, str(error))

@@ -19,8 +19,8 @@ import pytest
 import trunkline as tl
 from trunkline import network, study
 from trunkline.engine import simulate
-from trunkline.study.language.draws import drawn, written
-from trunkline.study.language.loading import scenario_of
+from trunkline.study.language.point_scenarios import load_point_scenario
+from trunkline.study.language.random_draws import apply_draws, serialise_draws
 
 PINNED = Path(__file__).resolve().parents[1] / "pinned-results.csv"
 EXAMPLES = sorted(Path(tl.__file__).parent.glob("examples/*.yaml"))
@@ -63,13 +63,15 @@ def _of_example(file: Path) -> Iterator[tuple[Run, str]]:
 
 def _of_study(name: str) -> Iterator[tuple[Run, str]]:
     """The last point of each table."""
-    its = study.find(name)
-    for table in its.tables():
+    its = study.find_study(name)
+    for table in its.list_tables():
         said = [one for one in its.draws if one.cases is None or table.base in one.cases]
-        draws = written(name, said)
+        draws = serialise_draws(name, said)
         label, values = list(table.points.items())[-1]
-        compiled = network.compile(scenario_of(its, table, values)).to_json()
-        compiled = _shortened(drawn(compiled, draws, 1) if draws else compiled, SHORT.get(name))
+        compiled = network.compile(load_point_scenario(its, table, values)).to_json()
+        compiled = _shortened(
+            apply_draws(compiled, draws, 1) if draws else compiled, SHORT.get(name)
+        )
         yield _run(name, f"{table.name}: {label}", compiled, 1)
 
 
@@ -116,7 +118,7 @@ def test_an_example_gives_its_pinned_results_on_any_number_of_threads(
     _hold(file.stem, found, request.config.getoption("--pin"))
 
 
-@pytest.mark.parametrize("name", study.names())
+@pytest.mark.parametrize("name", study.list_study_names())
 def test_the_last_point_of_each_table_of_a_study_gives_its_pinned_results(
     name: str, request: pytest.FixtureRequest
 ) -> None:
@@ -124,4 +126,7 @@ def test_the_last_point_of_each_table_of_a_study_gives_its_pinned_results(
 
 
 def test_nothing_is_pinned_that_is_no_longer_shipped() -> None:
-    assert {run.what for run in _pinned()} == {*(file.stem for file in EXAMPLES), *study.names()}
+    assert {run.what for run in _pinned()} == {
+        *(file.stem for file in EXAMPLES),
+        *study.list_study_names(),
+    }

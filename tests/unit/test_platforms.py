@@ -25,7 +25,7 @@ sys.platform = "win32"
 
 from pathlib import Path
 import trunkline as tl
-from trunkline.study.run.lock import Lock
+from trunkline.study.run.folder_lock import FolderLock
 
 Path("s.yaml").write_text('''trunkline: 1
 parameters: {load: 0.5}
@@ -43,10 +43,10 @@ grid: {load: [0.2, 0.4]}
 columns: {wait: {table: ports, where: {link: a->b}, measure: wait_mean_s, unit: ms}}
 ''')
 print(tl.run(tl.load("s.yaml")).summary["packets_sent"])
-from trunkline.cli import _guarded
-print(_guarded(["study", "run", "study.yaml", "--progress", "none"]))
-print(_guarded(["study", "show", "s-study"]))
-print(len(held) > 0, _guarded(["run", "s.yaml", "--dry-run"]))
+from trunkline.cli import _run_guarded
+print(_run_guarded(["study", "run", "study.yaml", "--progress", "none"]))
+print(_run_guarded(["study", "show", "s-study"]))
+print(len(held) > 0, _run_guarded(["run", "s.yaml", "--dry-run"]))
 """
 
 

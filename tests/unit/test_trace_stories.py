@@ -11,10 +11,10 @@ import pytest
 from trunkline.engine import simulate
 from trunkline.network import compile
 from trunkline.results import Results
-from trunkline.results.numbers import span
+from trunkline.results.number_format import format_duration
 from trunkline.scenario import load
-from trunkline.trace import Untraced, flow_story, packet_story, path_story
-from trunkline.trace.words import FATES, relabelled
+from trunkline.trace import UntracedRunError, flow_story, packet_story, path_story
+from trunkline.trace.phrases import DROP_CAUSE_PHRASES, describe_label_change
 
 # 8 Mbit/s and 1000 B: 1 ms each. Two datagrams at once every 10 ms: the second waits 1 ms. The
 # trunk takes both from A to C by a label that B, the last but one, pops.
@@ -87,7 +87,7 @@ def test_a_paths_story_has_its_label_operations(traced: tuple[Results, Any]) -> 
 def test_without_a_trace_the_flow_is_told_and_the_packet_is_not() -> None:
     untraced = run(TEXT.replace("TRACE", "off"))
     assert "run: {trace: on}" in flow_story(*untraced, "one")[-1]
-    with pytest.raises(Untraced, match="trace: on"):
+    with pytest.raises(UntracedRunError, match="trace: on"):
         packet_story(*untraced, 0)
 
 
@@ -102,7 +102,7 @@ def test_a_name_that_nothing_has_is_said(story: Any, name: Any, traced: tuple[An
 def test_every_cause_of_a_drop_has_its_words() -> None:
     from trunkline import _core
 
-    assert tuple(FATES) == _core.CAUSES
+    assert tuple(DROP_CAUSE_PHRASES) == _core.CAUSES
 
 
 @pytest.mark.parametrize(
@@ -119,11 +119,11 @@ def test_every_cause_of_a_drop_has_its_words() -> None:
     ],
 )  # fmt: skip
 def test_rfc3031_s3_10_operations_are_told(before: str, after: str, said: str) -> None:
-    assert relabelled(before, after) == said
+    assert describe_label_change(before, after) == said
 
 
 def test_spans_are_told_in_their_unit() -> None:
-    told = [span(value) for value in (0, 999, 1500, 2_000_000, 1.23456e9)]
+    told = [format_duration(value) for value in (0, 999, 1500, 2_000_000, 1.23456e9)]
     assert told == ["0 s", "999 ns", "1.5 µs", "2 ms", "1.235 s"]
 
 

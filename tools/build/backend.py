@@ -31,24 +31,24 @@ __all__ = [
 
 def build_wheel(*arguments: Any, **options: Any) -> str:
     """Build a wheel; see PEP 517."""
-    _charts()
+    _fetch_charts()
     return str(maturin.build_wheel(*arguments, **options))
 
 
 def build_sdist(*arguments: Any, **options: Any) -> str:
     """Build a source distribution; see PEP 517."""
-    _charts()
+    _fetch_charts()
     return str(maturin.build_sdist(*arguments, **options))
 
 
 def build_editable(*arguments: Any, **options: Any) -> str:
     """Build for use from the source tree; see PEP 660."""
-    _charts()
+    _fetch_charts()
     return str(maturin.build_editable(*arguments, **options))
 
 
-def _charts() -> None:
+def _fetch_charts() -> None:
     try:
-        charts.fetch(charts.with_pip())
-    except charts.Unavailable as error:
+        charts.fetch_library(charts.get_pip_command())
+    except charts.ChartsUnavailable as error:
         print(f"the charts of reports will be still pictures: {error}", file=sys.stderr)

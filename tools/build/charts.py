@@ -15,17 +15,17 @@ VERSION = "5.5.1"
 SHA256 = "e84270bd0cd5bdf60fefc26d00c2a391cb2e81f4d26a7a9ee16185a54773a3cf"
 """Of ``dist/echarts.min.js`` in the release of Apache ECharts of that version."""
 
-CARRIED_AS = os.path.join("vizly", "assets", "echarts.min.js")
+PATH_IN_WHEEL = os.path.join("vizly", "assets", "echarts.min.js")
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 REQUIREMENTS = os.path.join(ROOT, "requirements", "charts.txt")
 TARGET = os.path.join(ROOT, "python", "trunkline", "report", "vendor", "echarts.min.js")
 
 
-class Unavailable(Exception):
+class ChartsUnavailable(Exception):
     """The file could not be fetched."""
 
 
-def present() -> bool:
+def is_present() -> bool:
     """Whether the file is in its place and is the official one.
 
     Returns
@@ -39,7 +39,7 @@ def present() -> bool:
         return False
 
 
-def fetch(installer: list[str]) -> None:
+def fetch_library(installer: list[str]) -> None:
     """Put the file to its place, unless it is there.
 
     Parameters
@@ -49,10 +49,10 @@ def fetch(installer: list[str]) -> None:
 
     Raises
     ------
-    Unavailable
+    ChartsUnavailable
         The wheel could not be had, or does not hold the official file.
     """
-    if present():
+    if is_present():
         return
     folder = tempfile.mkdtemp(prefix="trunkline-charts-")
     try:
@@ -61,21 +61,21 @@ def fetch(installer: list[str]) -> None:
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False)
         except OSError as error:
-            raise Unavailable(str(error)) from error
+            raise ChartsUnavailable(str(error)) from error
         if done.returncode:
-            raise Unavailable(done.stderr.strip()[-2000:])
-        with open(os.path.join(folder, CARRIED_AS), "rb") as stream:
-            found = hashlib.sha256(stream.read()).hexdigest()
-        if found != SHA256:
-            raise Unavailable(f"the wheel holds another file: its SHA-256 is {found}")
+            raise ChartsUnavailable(done.stderr.strip()[-2000:])
+        with open(os.path.join(folder, PATH_IN_WHEEL), "rb") as stream:
+            found_hash = hashlib.sha256(stream.read()).hexdigest()
+        if found_hash != SHA256:
+            raise ChartsUnavailable(f"the wheel holds another file: its SHA-256 is {found_hash}")
         os.makedirs(os.path.dirname(TARGET), exist_ok=True)
-        shutil.copyfile(os.path.join(folder, CARRIED_AS), TARGET + ".partial")
+        shutil.copyfile(os.path.join(folder, PATH_IN_WHEEL), TARGET + ".partial")
         os.replace(TARGET + ".partial", TARGET)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def with_pip() -> list[str]:
+def get_pip_command() -> list[str]:
     """Give the installer of the Python that runs this.
 
     Returns

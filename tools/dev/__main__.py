@@ -8,7 +8,7 @@ import os
 import sys
 
 import setup_steps as steps
-from shell import Failed, say
+from shell import StepFailed, print_message
 
 USAGE = """\
 Usage: ./dev [--plain] COMMAND [ARGS...]
@@ -32,7 +32,7 @@ Usage: ./dev [--plain] COMMAND [ARGS...]
 """
 
 
-def python(*arguments: str) -> None:
+def exec_python(*arguments: str) -> None:
     """Replace this process by the environment's Python.
 
     Parameters
@@ -44,14 +44,14 @@ def python(*arguments: str) -> None:
     os.execv(steps.VENV_PYTHON, [steps.VENV_PYTHON, *arguments])
 
 
-def keep_byte_code() -> None:
+def set_bytecode_folder() -> None:
     """Let every Python keep its byte code in a folder of ours, whatever the surroundings say.
 
     Many containers forbid writing it; compiling a few hundred modules at every start then costs
     three times what a small run costs itself.
     """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    os.environ["PYTHONPYCACHEPREFIX"] = os.path.join(steps.STAMPS, "byte-code")
+    os.environ["PYTHONPYCACHEPREFIX"] = os.path.join(steps.STAMPS_FOLDER, "byte-code")
 
 
 def main(arguments: list[str]) -> int:
@@ -67,7 +67,7 @@ def main(arguments: list[str]) -> int:
     int
         Exit status: 0 done, 1 failed, 2 wrong usage, 4 a tool is missing.
     """
-    keep_byte_code()
+    set_bytecode_folder()
     if arguments and arguments[0] == "--plain":
         os.environ["TRUNKLINE_DEV_PLAIN"] = "1"
         arguments = arguments[1:]
@@ -76,28 +76,31 @@ def main(arguments: list[str]) -> int:
         return 0 if arguments else 2
     command, rest = arguments[0], arguments[1:]
     if command == "run":
-        steps.prepare("run")
-        python("-m", "trunkline", *rest)
+        steps.prepare_environment("run")
+        exec_python("-m", "trunkline", *rest)
     elif command == "python":
-        steps.prepare("run")
-        python(*rest)
+        steps.prepare_environment("run")
+        exec_python(*rest)
     elif command == "setup":
-        steps.prepare(rest[0] if rest else "run")
-        say(f"ready: ./dev run --help, or source {steps.relative(steps.VENV)}/bin/activate")
+        steps.prepare_environment(rest[0] if rest else "run")
+        print_message(
+            f"ready: ./dev run --help, or source "
+            f"{steps.make_relative(steps.VENV_FOLDER)}/bin/activate"
+        )
     elif command == "demo":
-        steps.prepare("run")
+        steps.prepare_environment("run")
         out = os.path.join("results", "demo")
         os.chdir(steps.ROOT)
-        python("-m", "trunkline", "reproduce", "bhani1999", "--out", out, "--overwrite", *rest)
+        exec_python("-m", "trunkline", "reproduce", "bhani1999", "--out", out, "--overwrite", *rest)
     elif command in {"test", "check", "bench", "docs", "package"}:
         import gates
 
         return gates.COMMANDS[command](rest)
     elif command == "clean":
-        steps.clean()
+        steps.remove_environment()
     else:
         print(USAGE, end="", file=sys.stderr)
-        say(f"there is no command {command!r}")
+        print_message(f"there is no command {command!r}")
         return 2
     return 0
 
@@ -105,9 +108,9 @@ def main(arguments: list[str]) -> int:
 if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
-    except Failed as failure:
-        say(str(failure))
+    except StepFailed as failure:
+        print_message(str(failure))
         sys.exit(failure.status)
     except KeyboardInterrupt:
-        say("interrupted")
+        print_message("interrupted")
         sys.exit(130)

@@ -12,13 +12,13 @@ import time
 import urllib.request
 from typing import Any
 
-from shell import Clock, Failed, say
+from shell import StepFailed, Stopwatch, print_message
 
-LONGEST_S = 120.0
-BEFORE, AFTER = "queue: 50 packets", "queue: 5 packets"
+MAX_WAIT_S = 120.0
+LINE_BEFORE, LINE_AFTER = "queue: 50 packets", "queue: 5 packets"
 
 
-def try_page(program: str, folder: str) -> None:
+def test_live_page(program: str, folder: str) -> None:
     """Call ``trunkline watch``, look at the page, change the example and look again.
 
     Parameters
@@ -30,10 +30,10 @@ def try_page(program: str, folder: str) -> None:
 
     Raises
     ------
-    Failed
+    StepFailed
         The page or a picture is missing, or the change is not shown.
     """
-    clock = Clock()
+    clock = Stopwatch()
     # What is started in the background of a shell ignores Ctrl-C, and so would the page.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -46,33 +46,35 @@ def try_page(program: str, folder: str) -> None:
     )
     try:
         assert page.stdout is not None
-        said = page.stdout.readline()
-        if not said:
-            raise Failed(f"trunkline watch ended with {page.wait()}")
-        address = json.loads(said)["address"]
-        with urllib.request.urlopen(address, timeout=LONGEST_S) as answer:
+        first_line = page.stdout.readline()
+        if not first_line:
+            raise StepFailed(f"trunkline watch ended with {page.wait()}")
+        address = json.loads(first_line)["address"]
+        with urllib.request.urlopen(address, timeout=MAX_WAIT_S) as answer:
             if b'id="library"' not in answer.read():
-                raise Failed("the live page has no charts library")
-        first = state_of(page, address, "")
-        say(f"trunkline watch shows the first example after {clock}")
-        clock = Clock()
+                raise StepFailed("the live page has no charts library")
+        first = wait_for_run(page, address, "")
+        print_message(f"trunkline watch shows the first example after {clock}")
+        clock = Stopwatch()
         file = os.path.join(folder, "hello.yaml")
         with open(file, encoding="utf-8") as stream:
             text = stream.read()
-        if BEFORE not in text:
-            raise Failed(f"the first example has no line {BEFORE!r}")
+        if LINE_BEFORE not in text:
+            raise StepFailed(f"the first example has no line {LINE_BEFORE!r}")
         with open(file, "w", encoding="utf-8") as stream:
-            stream.write(text.replace(BEFORE, AFTER))
-        second = state_of(page, address, first["run"])
+            stream.write(text.replace(LINE_BEFORE, LINE_AFTER))
+        second = wait_for_run(page, address, first["run"])
         if not second["changes"]["rows"]:
-            raise Failed("the live page does not say what the change did")
-        say(f"the changed file is shown after {clock}")
+            raise StepFailed("the live page does not say what the change did")
+        print_message(f"the changed file is shown after {clock}")
     finally:
         page.send_signal(signal.SIGINT)
-        page.wait(LONGEST_S)
+        page.wait(MAX_WAIT_S)
 
 
-def state_of(page: "subprocess.Popen[str]", address: str, before: object) -> dict[str, Any]:
+def wait_for_run(
+    page: "subprocess.Popen[str]", address: str, previous_run: object
+) -> dict[str, Any]:
     """Wait for a run with its picture.
 
     Parameters
@@ -81,7 +83,7 @@ def state_of(page: "subprocess.Popen[str]", address: str, before: object) -> dic
         The server.
     address : str
         Of the page.
-    before : object
+    previous_run : object
         The run that was shown before.
 
     Returns
@@ -89,15 +91,15 @@ def state_of(page: "subprocess.Popen[str]", address: str, before: object) -> dic
     dict
         What the page shows.
     """
-    end = time.monotonic() + LONGEST_S
+    end = time.monotonic() + MAX_WAIT_S
     while time.monotonic() < end and page.poll() is None:
-        with urllib.request.urlopen(address + "state", timeout=LONGEST_S) as answer:
+        with urllib.request.urlopen(address + "state", timeout=MAX_WAIT_S) as answer:
             state: dict[str, Any] = json.load(answer)
         if state.get("failed"):
-            raise Failed("\n".join(state["said"]))
-        if state["ready"] and not state["busy"] and state["run"] != before:
+            raise StepFailed("\n".join(state["said"]))
+        if state["ready"] and not state["busy"] and state["run"] != previous_run:
             if "<svg" not in state["html"]:
-                raise Failed("the live page has no picture of the network")
+                raise StepFailed("the live page has no picture of the network")
             return state
         time.sleep(0.05)
-    raise Failed("trunkline watch shows no run")
+    raise StepFailed("trunkline watch shows no run")

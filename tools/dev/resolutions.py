@@ -8,14 +8,14 @@ import os
 import re
 
 import setup_steps as steps
-from shell import Clock, run, say
+from shell import Stopwatch, print_message, run_program
 
 RESOLUTIONS = {"--oldest": "lowest-direct", "--newest": "highest"}
 # Of the tests themselves, in the pinned versions: they are no part of the promise.
-HARNESS = ("hypothesis", "playwright", "pytest", "pytest-xdist")
+TEST_PACKAGES = ("hypothesis", "playwright", "pytest", "pytest-xdist")
 
 
-def pins() -> list[str]:
+def read_test_pins() -> list[str]:
     """The tests' own packages as they are pinned.
 
     Returns
@@ -23,12 +23,12 @@ def pins() -> list[str]:
     list of str
         Such as ``pytest==9.0.2``.
     """
-    with open(steps.requirements("test"), encoding="utf-8") as stream:
+    with open(steps.get_requirements_path("test"), encoding="utf-8") as stream:
         found = dict(re.findall(r"^([a-z0-9-]+)(==[^ \\]+)", stream.read(), re.MULTILINE))
-    return [name + found[name] for name in HARNESS]
+    return [name + found[name] for name in TEST_PACKAGES]
 
 
-def make(choice: str) -> str:
+def make_environment(choice: str) -> str:
     """Make an environment of the oldest or of the newest packages.
 
     Parameters
@@ -41,16 +41,16 @@ def make(choice: str) -> str:
     str
         Its Python.
     """
-    clock = Clock()
-    program = steps.uv()
+    clock = Stopwatch()
+    program = steps.get_installer()
     folder = os.path.join(steps.ROOT, "build", choice.strip("-"))
-    log = steps.stamp_path(f"packages{choice}.log")
+    log = steps.get_stamp_path(f"packages{choice}.log")
     environment = {"UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1", "VIRTUAL_ENV": folder}
     empty = [program, "venv", "--quiet", "--clear", "--python", steps.VENV_PYTHON, folder]
-    run(empty, cwd=steps.ROOT, log=log, environment=environment)
-    wanted = ["-r", "pyproject.toml", "--all-extras", *pins()]
-    install = [program, "pip", "install", "--resolution", RESOLUTIONS[choice], *wanted]
-    run(install, cwd=steps.ROOT, log=log, environment=environment)
+    run_program(empty, cwd=steps.ROOT, log=log, environment=environment)
+    package_arguments = ["-r", "pyproject.toml", "--all-extras", *read_test_pins()]
+    install = [program, "pip", "install", "--resolution", RESOLUTIONS[choice], *package_arguments]
+    run_program(install, cwd=steps.ROOT, log=log, environment=environment)
     steps.link_sources(folder)
-    say(f"the {choice.strip('-')} packages are ready in {clock}; which they are: {log}")
+    print_message(f"the {choice.strip('-')} packages are ready in {clock}; which they are: {log}")
     return os.path.join(folder, "bin", "python")

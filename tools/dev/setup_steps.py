@@ -5,24 +5,24 @@ import os
 import shutil
 import sys
 
-from shell import Clock, Failed, run, say
+from shell import StepFailed, Stopwatch, print_message, run_program
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BOOT = os.path.join(ROOT, ".boot")
-VENV = os.path.join(ROOT, ".venv")
-STAMPS = os.path.join(ROOT, ".stamps")
-TARGET = os.environ.get("CARGO_TARGET_DIR") or os.path.join(ROOT, "target")
-VENV_PYTHON = os.path.join(VENV, "bin", "python")
-MODULE = os.path.join(ROOT, "python", "trunkline", "_core.abi3.so")
+BOOT_FOLDER = os.path.join(ROOT, ".boot")
+VENV_FOLDER = os.path.join(ROOT, ".venv")
+STAMPS_FOLDER = os.path.join(ROOT, ".stamps")
+TARGET_FOLDER = os.environ.get("CARGO_TARGET_DIR") or os.path.join(ROOT, "target")
+VENV_PYTHON = os.path.join(VENV_FOLDER, "bin", "python")
+ENGINE_MODULE = os.path.join(ROOT, "python", "trunkline", "_core.abi3.so")
 # Each level of the environment holds all that the ones before it hold.
-LEVELS = ["run", "test", "check", "docs"]
+PACKAGE_LEVELS = ["run", "test", "check", "docs"]
 # The same for every cargo call, so that none makes another rebuild; the first as maturin sets it.
 CARGO_ENVIRONMENT = {"PYO3_BUILD_EXTENSION_MODULE": "1", "PYO3_NO_PYTHON": "1"}
-QUICK = ["--config", os.path.join(ROOT, "tools", "dev", "quick.toml")]
-OLDEST_RUST = (1, 85)
+QUICK_BUILD_OPTIONS = ["--config", os.path.join(ROOT, "tools", "dev", "quick.toml")]
+MIN_RUST_VERSION = (1, 85)
 
 
-def relative(path: str) -> str:
+def make_relative(path: str) -> str:
     """A path as seen from where the user stands.
 
     Parameters
@@ -37,7 +37,7 @@ def relative(path: str) -> str:
     return os.path.relpath(path)
 
 
-def prepare(level: str) -> None:
+def prepare_environment(level: str) -> None:
     """Make the environment ready.
 
     Parameters
@@ -47,37 +47,41 @@ def prepare(level: str) -> None:
 
     Raises
     ------
-    Failed
+    StepFailed
         A tool is missing or a step failed.
     """
-    if level not in LEVELS:
-        raise Failed(f"no such level {level!r}; there are {', '.join(LEVELS)}", 2)
-    packages = packages_wanted(level)
-    engine = engine_wanted()
-    charts = charts_wanted()
+    if level not in PACKAGE_LEVELS:
+        raise StepFailed(f"no such level {level!r}; there are {', '.join(PACKAGE_LEVELS)}", 2)
+    packages = check_packages(level)
+    engine = check_engine()
+    charts = check_charts()
     if packages is None and engine is None and charts is None:
         return
     from concurrent.futures import ThreadPoolExecutor
 
-    clock = Clock()
+    clock = Stopwatch()
     with ThreadPoolExecutor(2) as pool:
         # Compiling keeps the processors busy while the wheels arrive.
         tasks = []
         if engine is not None:
             check_rust()
-            say("compiling the packet engine (about a minute the first time, less after edits)")
+            print_message(
+                "compiling the packet engine (about a minute the first time, less after edits)"
+            )
             tasks.append(pool.submit(build_engine, engine))
         if packages is not None:
-            say(f"fetching the Python packages to .venv, level {packages[0]} (about 15 s, once)")
+            print_message(
+                f"fetching the Python packages to .venv, level {packages[0]} (about 15 s, once)"
+            )
             tasks.append(pool.submit(sync_packages, *packages))
         if charts is not None:
             tasks.append(pool.submit(fetch_charts, charts))
         for task in tasks:
             task.result()
-    say(f"environment ready after {clock}")
+    print_message(f"environment ready after {clock}")
 
 
-def stamp_path(name: str) -> str:
+def get_stamp_path(name: str) -> str:
     """The file that says what a step was last done with.
 
     Parameters
@@ -89,7 +93,7 @@ def stamp_path(name: str) -> str:
     -------
     str
     """
-    return os.path.join(STAMPS, name)
+    return os.path.join(STAMPS_FOLDER, name)
 
 
 def read_stamp(name: str) -> str:
@@ -105,7 +109,7 @@ def read_stamp(name: str) -> str:
     str
     """
     try:
-        with open(stamp_path(name), encoding="utf-8") as stream:
+        with open(get_stamp_path(name), encoding="utf-8") as stream:
             return stream.read()
     except OSError:
         return ""
@@ -121,14 +125,14 @@ def write_stamp(name: str, text: str) -> None:
     text : str
         What it was done with.
     """
-    os.makedirs(STAMPS, exist_ok=True)
-    partial = stamp_path(name) + ".partial"
+    os.makedirs(STAMPS_FOLDER, exist_ok=True)
+    partial = get_stamp_path(name) + ".partial"
     with open(partial, "w", encoding="utf-8") as stream:
         stream.write(text)
-    os.replace(partial, stamp_path(name))
+    os.replace(partial, get_stamp_path(name))
 
 
-def digest(paths: list[str]) -> str:
+def hash_files(paths: list[str]) -> str:
     """Hash of files, names and contents.
 
     Parameters
@@ -150,7 +154,7 @@ def digest(paths: list[str]) -> str:
     return total.hexdigest()
 
 
-def requirements(level: str) -> str:
+def get_requirements_path(level: str) -> str:
     """The hashed requirements of a level.
 
     Parameters
@@ -166,7 +170,7 @@ def requirements(level: str) -> str:
     return os.path.join(ROOT, "requirements", f"{level}.txt")
 
 
-def packages_wanted(level: str) -> tuple[str, str] | None:
+def check_packages(level: str) -> tuple[str, str] | None:
     """Level to install and its stamp, or nothing when the environment has it already.
 
     Parameters
@@ -178,29 +182,33 @@ def packages_wanted(level: str) -> tuple[str, str] | None:
     -------
     (str, str) or None
     """
-    done = read_stamp("packages")
-    had = done.partition(" ")[0]
-    if had in LEVELS and LEVELS.index(had) > LEVELS.index(level):
-        level = had
-    stamp = f"{level} {digest([requirements(level)])} {sys.version} {ROOT}"
-    if done == stamp and os.path.exists(VENV_PYTHON):
+    last_stamp = read_stamp("packages")
+    installed_level = last_stamp.partition(" ")[0]
+    if installed_level in PACKAGE_LEVELS and PACKAGE_LEVELS.index(
+        installed_level
+    ) > PACKAGE_LEVELS.index(level):
+        level = installed_level
+    stamp = f"{level} {hash_files([get_requirements_path(level)])} {sys.version} {ROOT}"
+    if last_stamp == stamp and os.path.exists(VENV_PYTHON):
         return None
     return level, stamp
 
 
-def engine_wanted() -> str | None:
+def check_engine() -> str | None:
     """The engine's stamp, or nothing when it is built from the sources as they are.
 
     Returns
     -------
     str or None
     """
-    sources = [os.path.join(ROOT, name) for name in ("Cargo.toml", "Cargo.lock")] + QUICK[1:]
+    sources = [
+        os.path.join(ROOT, name) for name in ("Cargo.toml", "Cargo.lock")
+    ] + QUICK_BUILD_OPTIONS[1:]
     for folder, folders, names in os.walk(os.path.join(ROOT, "crates")):
         folders.sort()
         sources += [os.path.join(folder, n) for n in sorted(names) if n.endswith((".rs", ".toml"))]
-    stamp = digest(sources)
-    return None if read_stamp("engine") == stamp and os.path.exists(MODULE) else stamp
+    stamp = hash_files(sources)
+    return None if read_stamp("engine") == stamp and os.path.exists(ENGINE_MODULE) else stamp
 
 
 def check_rust() -> None:
@@ -208,24 +216,26 @@ def check_rust() -> None:
 
     Raises
     ------
-    Failed
+    StepFailed
         A tool is missing or too old; says how to get it.
     """
     import subprocess
 
     if not any(map(shutil.which, ("cc", "gcc", "clang"))):
-        raise Failed("a C linker is missing. On Debian or Ubuntu: apt-get install gcc libc6-dev", 4)
-    wanted = ".".join(map(str, OLDEST_RUST))
-    how = f"Rust {wanted} or newer comes with rustup: https://rustup.rs"
+        raise StepFailed(
+            "a C linker is missing. On Debian or Ubuntu: apt-get install gcc libc6-dev", 4
+        )
+    min_version = ".".join(map(str, MIN_RUST_VERSION))
+    hint = f"Rust {min_version} or newer comes with rustup: https://rustup.rs"
     if not shutil.which("cargo"):
-        raise Failed(f"cargo is missing. {how}", 4)
+        raise StepFailed(f"cargo is missing. {hint}", 4)
     text = subprocess.run(["cargo", "--version"], capture_output=True, text=True, cwd=ROOT).stdout
     try:
         version = tuple(int(part) for part in text.split()[1].split("-")[0].split(".")[:2])
     except (IndexError, ValueError):
-        raise Failed(f"cargo does not say its version: {text.strip()!r}. {how}", 4) from None
-    if version < OLDEST_RUST:
-        raise Failed(f"{text.strip()} is too old. {how}", 4)
+        raise StepFailed(f"cargo does not say its version: {text.strip()!r}. {hint}", 4) from None
+    if version < MIN_RUST_VERSION:
+        raise StepFailed(f"{text.strip()} is too old. {hint}", 4)
 
 
 def build_engine(stamp: str) -> None:
@@ -236,24 +246,24 @@ def build_engine(stamp: str) -> None:
     stamp : str
         What to record when it is done.
     """
-    clock = Clock()
-    run(
-        ["cargo", "build", "--release", "--locked", "-p", "trunkline-python", *QUICK],
+    clock = Stopwatch()
+    run_program(
+        ["cargo", "build", "--release", "--locked", "-p", "trunkline-python", *QUICK_BUILD_OPTIONS],
         cwd=ROOT,
-        log=stamp_path("engine.log"),
+        log=get_stamp_path("engine.log"),
         environment=CARGO_ENVIRONMENT,
     )
-    built = os.path.join(TARGET, "release", "lib_core.so")
+    built = os.path.join(TARGET_FOLDER, "release", "lib_core.so")
     if sys.platform == "darwin":
         built = built.removesuffix(".so") + ".dylib"
     # A process that has the old one loaded keeps it: the name moves, the file does not change.
-    shutil.copyfile(built, MODULE + ".partial")
-    os.replace(MODULE + ".partial", MODULE)
+    shutil.copyfile(built, ENGINE_MODULE + ".partial")
+    os.replace(ENGINE_MODULE + ".partial", ENGINE_MODULE)
     write_stamp("engine", stamp)
-    say(f"packet engine compiled in {clock}")
+    print_message(f"packet engine compiled in {clock}")
 
 
-def uv() -> str:
+def get_installer() -> str:
     """The package installer, fetched into .boot at the first call.
 
     Returns
@@ -261,9 +271,9 @@ def uv() -> str:
     str
         Its path.
     """
-    program = os.path.join(BOOT, "bin", "uv")
+    program = os.path.join(BOOT_FOLDER, "bin", "uv")
     file = os.path.join(ROOT, "requirements", "boot.txt")
-    stamp = digest([file])
+    stamp = hash_files([file])
     if read_stamp("boot") == stamp and os.path.exists(program):
         return program
     import subprocess
@@ -271,16 +281,18 @@ def uv() -> str:
     # A user's PYTHONPATH and site packages stay visible to pip, as everywhere else, and so does its
     # own byte code: to compile it again takes as long as all else here.
     plain = {k: v for k, v in os.environ.items() if k != "PYTHONPYCACHEPREFIX"}
-    known = "import importlib.util as it; raise SystemExit(it.find_spec('pip') is None)"
-    if subprocess.call([sys.executable, "-c", known], env=plain, stderr=subprocess.DEVNULL):
+    has_pip_code = "import importlib.util as it; raise SystemExit(it.find_spec('pip') is None)"
+    if subprocess.call([sys.executable, "-c", has_pip_code], env=plain, stderr=subprocess.DEVNULL):
         found = shutil.which("uv")
         if found:
             return found
-        raise Failed("pip is missing. On Debian or Ubuntu: apt-get install python3-pip", 4)
-    shutil.rmtree(BOOT, ignore_errors=True)
+        raise StepFailed("pip is missing. On Debian or Ubuntu: apt-get install python3-pip", 4)
+    shutil.rmtree(BOOT_FOLDER, ignore_errors=True)
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    pip += ["--no-deps", "--require-hashes", "--target", BOOT, "-r", file]
-    run(pip, cwd=ROOT, log=stamp_path("boot.log"), environment={"PYTHONPYCACHEPREFIX": ""})
+    pip += ["--no-deps", "--require-hashes", "--target", BOOT_FOLDER, "-r", file]
+    run_program(
+        pip, cwd=ROOT, log=get_stamp_path("boot.log"), environment={"PYTHONPYCACHEPREFIX": ""}
+    )
     write_stamp("boot", stamp)
     return program
 
@@ -295,29 +307,33 @@ def sync_packages(level: str, stamp: str) -> None:
     stamp : str
         What to record when it is done.
     """
-    clock = Clock()
-    program = uv()
+    clock = Stopwatch()
+    program = get_installer()
     # Nothing but the named files may decide, and no other Python is ever fetched.
-    environment = {"UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1", "VIRTUAL_ENV": VENV}
-    log = stamp_path("packages.log")
+    environment = {
+        "UV_PYTHON_DOWNLOADS": "never",
+        "UV_NO_PROGRESS": "1",
+        "VIRTUAL_ENV": VENV_FOLDER,
+    }
+    log = get_stamp_path("packages.log")
     if stamp.split(" ", 2)[2] != read_stamp("packages").split(" ", 2)[-1]:
-        make = [program, "venv", "--quiet", "--clear", "--python", sys.executable, VENV]
-        run(make, cwd=ROOT, log=log, environment=environment)
-    sync = [program, "pip", "sync", "--quiet", "--require-hashes", requirements(level)]
-    run(sync, cwd=ROOT, log=log, environment=environment)
+        make = [program, "venv", "--quiet", "--clear", "--python", sys.executable, VENV_FOLDER]
+        run_program(make, cwd=ROOT, log=log, environment=environment)
+    sync = [program, "pip", "sync", "--quiet", "--require-hashes", get_requirements_path(level)]
+    run_program(sync, cwd=ROOT, log=log, environment=environment)
     link_sources()
     write_stamp("packages", stamp)
-    say(f"Python packages ready in {clock}")
+    print_message(f"Python packages ready in {clock}")
 
 
-def charts_wanted() -> str | None:
+def check_charts() -> str | None:
     """The stamp of the charts library, or nothing when it was fetched, or tried in vain, before.
 
     Returns
     -------
     str or None
     """
-    stamp = digest([os.path.join(ROOT, "requirements", "charts.txt")])
+    stamp = hash_files([os.path.join(ROOT, "requirements", "charts.txt")])
     return None if read_stamp("charts") == stamp else stamp
 
 
@@ -333,13 +349,13 @@ def fetch_charts(stamp: str) -> None:
     import charts
 
     try:
-        charts.fetch(charts.with_pip())
-    except charts.Unavailable as error:
-        say(f"the charts of reports will be still pictures: {error}")
+        charts.fetch_library(charts.get_pip_command())
+    except charts.ChartsUnavailable as error:
+        print_message(f"the charts of reports will be still pictures: {error}")
     write_stamp("charts", stamp)
 
 
-def link_sources(venv: str = VENV) -> None:
+def link_sources(venv: str = VENV_FOLDER) -> None:
     """Make the source tree importable in an environment, with a ``trunkline`` program in its bin.
 
     Parameters
@@ -357,11 +373,11 @@ def link_sources(venv: str = VENV) -> None:
     os.chmod(program, 0o755)
 
 
-def clean() -> None:
+def remove_environment() -> None:
     """Remove what the steps made."""
     vendor = os.path.join(ROOT, "python", "trunkline", "report", "vendor")
-    made = [os.path.join(ROOT, name) for name in ("target", "build")]
-    for path in (BOOT, VENV, STAMPS, vendor, *made):
+    build_folders = [os.path.join(ROOT, name) for name in ("target", "build")]
+    for path in (BOOT_FOLDER, VENV_FOLDER, STAMPS_FOLDER, vendor, *build_folders):
         shutil.rmtree(path, ignore_errors=True)
-    if os.path.exists(MODULE):
-        os.remove(MODULE)
+    if os.path.exists(ENGINE_MODULE):
+        os.remove(ENGINE_MODULE)

@@ -6,7 +6,7 @@ import sys
 import time
 
 
-class Failed(Exception):
+class StepFailed(Exception):
     """A step that failed, with the exit status to end with."""
 
     def __init__(self, message: str, status: int = 1) -> None:
@@ -14,7 +14,7 @@ class Failed(Exception):
         self.status = status
 
 
-def say(text: str) -> None:
+def print_message(text: str) -> None:
     """Talk to the user, on standard error.
 
     Parameters
@@ -25,7 +25,7 @@ def say(text: str) -> None:
     print(f"dev: {text}", file=sys.stderr, flush=True)
 
 
-def plain() -> bool:
+def is_plain() -> bool:
     """Whether every command is to be shown.
 
     Returns
@@ -35,7 +35,7 @@ def plain() -> bool:
     return bool(os.environ.get("TRUNKLINE_DEV_PLAIN"))
 
 
-def run(
+def run_program(
     command: list[str],
     *,
     cwd: str,
@@ -57,35 +57,35 @@ def run(
 
     Raises
     ------
-    Failed
+    StepFailed
         It could not be started or did not end with 0; the end of the log is shown.
     """
-    if plain():
+    if is_plain():
         words = [f"{key}={value}" for key, value in (environment or {}).items()]
-        say("$ " + " ".join(words + command))
-    everything = {**os.environ, **(environment or {})}
+        print_message("$ " + " ".join(words + command))
+    full_environment = {**os.environ, **(environment or {})}
     name = os.path.basename(command[0])
     try:
-        if log is None or plain():
-            status = subprocess.call(command, cwd=cwd, env=everything)
+        if log is None or is_plain():
+            status = subprocess.call(command, cwd=cwd, env=full_environment)
         else:
             os.makedirs(os.path.dirname(log), exist_ok=True)
             with open(log, "wb") as stream:
                 status = subprocess.call(
-                    command, cwd=cwd, env=everything, stdout=stream, stderr=subprocess.STDOUT
+                    command, cwd=cwd, env=full_environment, stdout=stream, stderr=subprocess.STDOUT
                 )
     except OSError as error:
-        raise Failed(f"{name} cannot be started: {error.strerror}", 4) from error
+        raise StepFailed(f"{name} cannot be started: {error.strerror}", 4) from error
     if status == 0:
         return
-    if log is not None and not plain():
+    if log is not None and not is_plain():
         with open(log, encoding="utf-8", errors="replace") as stream:
             print("".join(stream.readlines()[-40:]), file=sys.stderr, end="")
-        raise Failed(f"{name} ended with {status}; all it said is in {log}")
-    raise Failed(f"{name} ended with {status}", 130 if status in {-2, 130} else 1)
+        raise StepFailed(f"{name} ended with {status}; all it said is in {log}")
+    raise StepFailed(f"{name} ended with {status}", 130 if status in {-2, 130} else 1)
 
 
-class Clock:
+class Stopwatch:
     """Wall seconds since it was made."""
 
     def __init__(self) -> None:

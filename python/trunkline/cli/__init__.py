@@ -12,7 +12,7 @@ from trunkline.cli.status import Status
 if TYPE_CHECKING:
     from types import TracebackType
 
-COMMANDS = (
+COMMAND_NAMES = (
     "run",
     "watch",
     "verify",
@@ -40,14 +40,14 @@ COMMANDS = (
 )
 
 
-class _Commands(click.Group):
+class _LazyCommandGroup(click.Group):
     """A group whose commands are imported by name."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return list(COMMAND_NAMES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        if cmd_name not in COMMAND_NAMES:
             return None
         import importlib
 
@@ -59,17 +59,17 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+        if args and args[0] not in COMMAND_NAMES and not args[0].startswith("-"):
             import difflib
 
-            near = difflib.get_close_matches(args[0], COMMANDS, 1)
+            near = difflib.get_close_matches(args[0], COMMAND_NAMES, 1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise click.UsageError(f"No such command {args[0]!r}.{hint}", ctx)
         return super().resolve_command(ctx, args)
 
 
-def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted and not ctx.resilient_parsing:
+def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
+    if is_wanted and not ctx.resilient_parsing:
         from trunkline.cli.version_command import command
 
         ctx.invoke(command, as_json=False)
@@ -77,7 +77,7 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 
 @click.group(
-    cls=_Commands,
+    cls=_LazyCommandGroup,
     context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "TRUNKLINE"},
     epilog=(
         "Data goes to standard output, messages to standard error. Exit status: 0 done, 1 a run "
@@ -91,7 +91,7 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     is_flag=True,
     is_eager=True,
     expose_value=False,
-    callback=_version,
+    callback=_print_version,
     help="Print the version and exit.",
 )
 def group() -> None:
@@ -111,17 +111,17 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     arguments : list of str, optional
         Words after the program's name; those of the process when left out.
     """
-    words = arguments
-    if words is None:
+    command_line = arguments
+    if command_line is None:
         import signal
 
-        from trunkline.cli.output import outlast_readers
+        from trunkline.cli.closed_readers import survive_closed_readers
 
-        words = sys.argv[1:]
-        outlast_readers()
+        command_line = sys.argv[1:]
+        survive_closed_readers()
         # SIGTERM does what Ctrl-C does: private folders are removed, guests end.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-    status = _guarded(words)
+    status = _run_guarded(command_line)
     if arguments is None:
         import gc
 
@@ -130,9 +130,9 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     sys.exit(status)
 
 
-def _guarded(words: list[str]) -> int:
+def _run_guarded(command_line: list[str]) -> int:
     try:
-        result = group.main(args=words, prog_name="trunkline", standalone_mode=False)
+        result = group.main(args=command_line, prog_name="trunkline", standalone_mode=False)
     except click.ClickException as error:
         error.show()
         return error.exit_code
@@ -140,27 +140,27 @@ def _guarded(words: list[str]) -> int:
         print("trunkline: interrupted", file=sys.stderr)
         return Status.INTERRUPTED
     except Exception as error:
-        return _explain(error, words)
+        return _print_error(error, command_line)
     except BaseException as error:
         # A panic of the engine is not an Exception, so that nobody catches it by accident.
         if type(error).__name__ != "PanicException":
             raise
-        return _bug(error, words)
+        return _print_bug(error, command_line)
     return result if isinstance(result, int) else Status.DONE
 
 
-def _explain(error: Exception, words: list[str]) -> int:
-    from trunkline.cli.faults import known
+def _print_error(error: Exception, command_line: list[str]) -> int:
+    from trunkline.cli.known_errors import describe_known_error
 
-    found = known(error)
-    if found is None:
-        return _bug(error, words)
-    text, status = found
+    known_error = describe_known_error(error)
+    if known_error is None:
+        return _print_bug(error, command_line)
+    text, status = known_error
     print(text, file=sys.stderr)
     return status
 
 
-def _bug(error: BaseException, words: list[str]) -> int:
+def _print_bug(error: BaseException, command_line: list[str]) -> int:
     import shlex
     import traceback
 
@@ -168,7 +168,7 @@ def _bug(error: BaseException, words: list[str]) -> int:
     traceback.print_exception(type(error), error, trace)
     print(
         "trunkline: internal error: this is a bug of trunkline, no result can be trusted.\n"
-        f"  replay: trunkline {shlex.join(words)}",
+        f"  replay: trunkline {shlex.join(command_line)}",
         file=sys.stderr,
     )
     return Status.FAILED

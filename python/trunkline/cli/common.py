@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from trunkline.cli.options import gathered, together
+from trunkline.cli.option_groups import combine_options, gather_options
 from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
-SEED = click.IntRange(0, 2**64 - 1)
+SEED_TYPE = click.IntRange(0, 2**64 - 1)
 
 
-override_options = together(
+override_options = combine_options(
     click.option(
         "--set",
         "overrides",
@@ -37,7 +37,7 @@ override_options = together(
 
 
 @dataclass(frozen=True)
-class Source:
+class ScenarioSource:
     """A scenario's file, and what the options change in it."""
 
     file: str
@@ -49,9 +49,9 @@ class Source:
         return load_scenario(self.file, self.overrides, self.strict)
 
 
-scenario_options = gathered(
+scenario_options = gather_options(
     "source",
-    Source,
+    ScenarioSource,
     click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, allow_dash=True)),
     override_options,
 )
@@ -76,27 +76,27 @@ def load_scenario(file: str, overrides: tuple[str, ...], strict: bool) -> Scenar
     """
     from pathlib import Path
 
-    values = set_values(overrides)
+    values = parse_overrides(overrides)
     from trunkline.scenario import load
 
-    source = standard_input() if file == "-" else Path(file)
+    source = read_standard_input() if file == "-" else Path(file)
     if file != "-" and not Path(file).exists():
-        _offer(Path(file))
+        _suggest_example(Path(file))
     scenario = load(source, overrides=values, strict=strict)
     if scenario.warnings:
         click.echo(scenario.render_warnings(), err=True)
     return scenario
 
 
-def _offer(file: Path) -> None:
+def _suggest_example(file: Path) -> None:
     """Say how to get a file that is not there, where it has the name of an example."""
-    from trunkline.cli.examples_command import examples
+    from trunkline.cli.examples_command import list_example_files
 
-    if file.stem in examples():
+    if file.stem in list_example_files():
         raise click.UsageError(f"There is no {file}: trunkline examples copy {file.stem} makes it.")
 
 
-def set_values(overrides: tuple[str, ...]) -> dict[str, str]:
+def parse_overrides(overrides: tuple[str, ...]) -> dict[str, str]:
     """What ``--set`` gives.
 
     Raises
@@ -116,10 +116,10 @@ def set_values(overrides: tuple[str, ...]) -> dict[str, str]:
 
 
 # As large as a scenario file may be.
-LARGEST_INPUT_BYTES = 10_000_000
+MAX_INPUT_BYTES = 10_000_000
 
 
-def standard_input() -> str:
+def read_standard_input() -> str:
     """The scenario on standard input.
 
     Returns
@@ -134,16 +134,16 @@ def standard_input() -> str:
     """
     import sys
 
-    data = sys.stdin.buffer.read(LARGEST_INPUT_BYTES + 1)
-    if len(data) > LARGEST_INPUT_BYTES:
-        raise click.UsageError(f"standard input is larger than {LARGEST_INPUT_BYTES} bytes.")
+    data = sys.stdin.buffer.read(MAX_INPUT_BYTES + 1)
+    if len(data) > MAX_INPUT_BYTES:
+        raise click.UsageError(f"standard input is larger than {MAX_INPUT_BYTES} bytes.")
     try:
         return data.decode("utf-8-sig") + "\n"
     except UnicodeDecodeError as error:
         raise click.UsageError(f"standard input is not UTF-8: {error.reason}.") from None
 
 
-def free(files: Iterable[str | Path | None], overwrite: bool) -> None:
+def refuse_existing_files(files: Iterable[str | Path | None], overwrite: bool) -> None:
     """Refuse to replace files unless told to.
 
     Raises
@@ -153,9 +153,9 @@ def free(files: Iterable[str | Path | None], overwrite: bool) -> None:
     """
     import os
 
-    for each in files:
-        if each is not None and os.path.exists(each) and not overwrite:
-            raise click.UsageError(f"{each} exists; --overwrite replaces it.")
+    for file in files:
+        if file is not None and os.path.exists(file) and not overwrite:
+            raise click.UsageError(f"{file} exists; --overwrite replaces it.")
 
 
 def echo_json(value: Any, *, pretty: bool = False) -> None:
@@ -183,13 +183,13 @@ def echo_tables(render: Callable[..., str]) -> None:
     import shutil
     import sys
 
-    wanted = sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
-    colour = wanted and not os.environ.get("NO_COLOR")
+    wants_colour = sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
+    colour = wants_colour and not os.environ.get("NO_COLOR")
     text = render(width=shutil.get_terminal_size((100, 24)).columns, colour=colour)
     click.echo(text, nl=False, color=colour)
 
 
-def progress_wanted() -> bool:
+def is_stderr_terminal() -> bool:
     """Whether somebody sees standard error."""
     import sys
 
@@ -197,7 +197,7 @@ def progress_wanted() -> bool:
 
 
 @contextmanager
-def part_shown(what: str, *, plain: bool = False) -> Iterator[Callable[[float], None]]:
+def show_progress(task: str, *, plain: bool = False) -> Iterator[Callable[[float], None]]:
     """Show how much of something is done, in per cent, where somebody looks on.
 
     Parameters
@@ -210,47 +210,47 @@ def part_shown(what: str, *, plain: bool = False) -> Iterator[Callable[[float], 
     callable
         Takes the part, 0 to 1; with 1, and at the end, the line is removed.
     """
-    watched = progress_wanted()
+    on_terminal = is_stderr_terminal()
     last = -1
 
-    def show(part: float) -> None:
+    def show(share: float) -> None:
         nonlocal last
-        step = int(part * (100 if watched else 10))
-        if step == last or not (watched or plain):
+        step = int(share * (100 if on_terminal else 10))
+        if step == last or not (on_terminal or plain):
             return
         last = step
-        text = f"{what}: {part:.0%}"
-        if not watched:
+        text = f"{task}: {share:.0%}"
+        if not on_terminal:
             click.echo(text, err=True)
         else:
-            click.echo(f"\r{' ' * len(text)}\r" if part >= 1 else f"\r{text}", err=True, nl=False)
+            click.echo(f"\r{' ' * len(text)}\r" if share >= 1 else f"\r{text}", err=True, nl=False)
 
     try:
         yield show
     finally:
-        if watched:
+        if on_terminal:
             show(1)
 
 
-class Refused(click.ClickException):
+class NetworkRefused(click.ClickException):
     """The engine refuses a network."""
 
     exit_code = Status.USAGE
 
 
-class Stopped(click.ClickException):
+class RunStopped(click.ClickException):
     """The engine stopped a run, such as an endless loop at one instant."""
 
     exit_code = Status.FAILED
 
 
 @contextmanager
-def engine_faults() -> Iterator[None]:
+def convert_engine_errors() -> Iterator[None]:
     """Turn what the engine says about a run into an exit status; our own errors pass.
 
     Raises
     ------
-    Refused, Stopped
+    NetworkRefused, RunStopped
     """
     try:
         yield
@@ -258,4 +258,4 @@ def engine_faults() -> Iterator[None]:
         if type(error).__module__.startswith("trunkline."):
             raise
         refused = isinstance(error, ValueError)
-        raise (Refused if refused else Stopped)(str(error)) from error
+        raise (NetworkRefused if refused else RunStopped)(str(error)) from error

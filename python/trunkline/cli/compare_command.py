@@ -6,13 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trunkline.cli.common import SEED, echo_json, echo_tables, engine_faults
-from trunkline.cli.engine_option import ENGINES, run_linux
-from trunkline.cli.replication import METRIC_HELP, MOST_RUNS, Percent, say_precision, until_options
+from trunkline.cli.common import SEED_TYPE, convert_engine_errors, echo_json, echo_tables
+from trunkline.cli.engine_options import ENGINE_NAMES, run_linux_engine
+from trunkline.cli.replication import (
+    MAX_RUNS_OPTION,
+    METRIC_HELP,
+    PercentType,
+    format_precision,
+    until_options,
+)
 from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
-    from trunkline.compare import Side
+    from trunkline.compare import ComparisonOperand
 
 
 @click.command("compare", short_help="Compare two scenarios or results by intervals.")
@@ -20,7 +26,7 @@ if TYPE_CHECKING:
 @click.argument("b", type=click.Path(exists=True))
 @click.option(
     "--runs",
-    type=click.IntRange(1, MOST_RUNS),
+    type=click.IntRange(1, MAX_RUNS_OPTION),
     default=10,
     show_default=True,
     help="Pairs of runs, where scenarios are run.",
@@ -30,7 +36,7 @@ if TYPE_CHECKING:
     "this share of the larger mean.",
     "pairs",
 )
-@click.option("--seed", type=SEED, help="Seed of the first pair; default: that of A.")
+@click.option("--seed", type=SEED_TYPE, help="Seed of the first pair; default: that of A.")
 @click.option(
     "--metric",
     "metrics",
@@ -43,21 +49,21 @@ if TYPE_CHECKING:
 @click.option("--set-b", "only_b", multiple=True, metavar="PATH=VALUE", help="Set a value in B.")
 @click.option(
     "--engine-a",
-    type=click.Choice(ENGINES),
+    type=click.Choice(ENGINE_NAMES),
     default="sim",
     show_default=True,
     help="What runs A: the packet simulator, or a Linux kernel in virtual time.",
 )
 @click.option(
     "--engine-b",
-    type=click.Choice(ENGINES),
+    type=click.Choice(ENGINE_NAMES),
     default="sim",
     show_default=True,
     help="What runs B.",
 )
 @click.option(
     "--within",
-    type=Percent(),
+    type=PercentType(),
     metavar="PERCENT",
     help="Margin of equivalence: the whole interval of the difference must be within this share "
     "of A's mean.",
@@ -68,7 +74,7 @@ if TYPE_CHECKING:
     help="End with 3 if the sides differ, or are not sure to be equal --within the margin.",
 )
 @click.option("--threads", type=click.IntRange(1, 4096), help="Runs at a time; default: all cores.")
-@click.option("--all", "whole", is_flag=True, help="Show all differences, not the largest 40.")
+@click.option("--all", "show_all", is_flag=True, help="Show all differences, not the largest 40.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def command(
     a: str,
@@ -86,7 +92,7 @@ def command(
     within: float | None,
     judge: bool,
     threads: int | None,
-    whole: bool,
+    show_all: bool,
     as_json: bool,
 ) -> int:
     """Compare A with B, each a scenario file or a folder of results.
@@ -97,48 +103,55 @@ def command(
     """
     from dataclasses import asdict
 
-    from trunkline.compare import USUAL, compare, compare_until
-    from trunkline.compare.render import render
-    from trunkline.stats.metric import parse
+    from trunkline.compare import DEFAULT_COMPARED_METRICS, compare_operands, compare_until_precise
+    from trunkline.compare.comparison_table import render_comparison
+    from trunkline.stats.metric import parse_metric
 
     try:
-        wanted = [parse(text) for text in metrics] or USUAL
+        parsed_metrics = [parse_metric(text) for text in metrics] or DEFAULT_COMPARED_METRICS
     except ValueError as error:
         raise click.UsageError(f"--metric: {error}.") from None
-    of_a, of_b = side(a, (*both, *only_a), engine_a), side(b, (*both, *only_b), engine_b)
-    if seed is not None and (of_a.stored or of_b.stored):
+    operand_a, operand_b = (
+        load_operand(a, (*both, *only_a), engine_a),
+        load_operand(b, (*both, *only_b), engine_b),
+    )
+    if seed is not None and (operand_a.is_stored or operand_b.is_stored):
         raise click.UsageError("--seed is for scenarios: results have their seeds.")
-    if until_ci is not None and (of_a.stored or of_b.stored):
+    if until_ci is not None and (operand_a.is_stored or operand_b.is_stored):
         raise click.UsageError("--until-ci is for scenarios: results have the runs they have.")
     how: dict[str, Any] = {"seed": seed, "within": within, "threads": threads}
-    reached = None
-    with engine_faults():
+    precision = None
+    with convert_engine_errors():
         try:
             if until_ci is None:
-                done = compare(of_a, of_b, wanted, runs=runs, **how)
+                comparison = compare_operands(
+                    operand_a, operand_b, parsed_metrics, runs=runs, **how
+                )
             else:
-                done, reached = compare_until(of_a, of_b, wanted, until_ci, most=max_runs, **how)
+                comparison, precision = compare_until_precise(
+                    operand_a, operand_b, parsed_metrics, until_ci, max_pairs=max_runs, **how
+                )
         except ValueError as error:
             if type(error) is not ValueError:
                 raise
             raise click.UsageError(f"{error}.") from None
-    about = done.to_json()
-    if reached is not None and until_ci is not None:
-        click.echo(say_precision(reached, until_ci), err=True)
-        about["precision"] = {"wanted": until_ci, **asdict(reached)}
+    document = comparison.to_json()
+    if precision is not None and until_ci is not None:
+        click.echo(format_precision(precision, until_ci), err=True)
+        document["precision"] = {"wanted": until_ci, **asdict(precision)}
     if as_json:
-        echo_json(about)
+        echo_json(document)
     else:
-        echo_tables(lambda **how: render(done, whole=whole, **how))
-    return Status.NOT_HELD if judge and not done.held else Status.DONE
+        echo_tables(lambda **how: render_comparison(comparison, show_all=show_all, **how))
+    return Status.NOT_HELD if judge and not comparison.held else Status.DONE
 
 
-def side(place: str, items: tuple[str, ...], engine: str = "sim") -> Side:
+def load_operand(source: str, overrides: tuple[str, ...], engine: str = "sim") -> ComparisonOperand:
     """One side of the comparison.
 
     Parameters
     ----------
-    items : tuple of str
+    overrides : tuple of str
         ``path=value`` each, to be set in the scenario.
     engine : {"sim", "linux"}
         What runs the scenario.
@@ -153,24 +166,24 @@ def side(place: str, items: tuple[str, ...], engine: str = "sim") -> Side:
     import os
 
     from trunkline.cli.common import load_scenario
-    from trunkline.compare import Side
+    from trunkline.compare import ComparisonOperand
 
-    if os.path.isdir(place):
-        if items:
-            raise click.UsageError(f"{place} holds results: nothing can be set in them.")
+    if os.path.isdir(source):
+        if overrides:
+            raise click.UsageError(f"{source} holds results: nothing can be set in them.")
         if engine != "sim":
-            raise click.UsageError(f"{place} holds results: they were made by their engine.")
-        if not os.path.exists(os.path.join(place, "run.json")):
-            raise click.UsageError(f"{place} holds no results (run.json).")
+            raise click.UsageError(f"{source} holds results: they were made by their engine.")
+        if not os.path.exists(os.path.join(source, "run.json")):
+            raise click.UsageError(f"{source} holds no results (run.json).")
         try:
-            return Side.of_folder(place)
+            return ComparisonOperand.read_folder(source)
         except (ValueError, KeyError) as error:
-            raise click.UsageError(f"{place} cannot be read: {error}.") from None
-    scenario = load_scenario(place, items, strict=False)
+            raise click.UsageError(f"{source} cannot be read: {error}.") from None
+    scenario = load_scenario(source, overrides, strict=False)
     if engine == "sim":
-        return Side.of_scenario(scenario, place)
-    return Side.of_scenario(
+        return ComparisonOperand.from_scenario(scenario, source)
+    return ComparisonOperand.from_scenario(
         scenario,
-        f"{place} on Linux",
-        run=lambda network, seeds, _: run_linux(network, seeds, None, scenario),
+        f"{source} on Linux",
+        run=lambda network, seeds, _: run_linux_engine(network, seeds, None, scenario),
     )

@@ -2,14 +2,14 @@
 
 import click
 
-from trunkline.cli.common import SEED, Source, echo_json, scenario_options
+from trunkline.cli.common import SEED_TYPE, ScenarioSource, echo_json, scenario_options
 
 
 @click.command("compile", short_help="Print the compiled network as JSON.")
 @scenario_options
-@click.option("--seed", type=SEED, help="Seed to write into it.")
+@click.option("--seed", type=SEED_TYPE, help="Seed to write into it.")
 @click.option("--pretty", is_flag=True, help="Indent it; the network's hash is of the other form.")
-def command(source: Source, seed: int | None, pretty: bool) -> None:
+def command(source: ScenarioSource, seed: int | None, pretty: bool) -> None:
     """Print the compiled network of FILE: canonical JSON, every default written out."""
     from trunkline.network import compile
 

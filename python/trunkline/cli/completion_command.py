@@ -2,7 +2,7 @@
 
 import click
 
-_HOW = {
+_INSTALL_LINES = {
     "bash": 'eval "$(trunkline completion bash)"   # in ~/.bashrc',
     "zsh": 'eval "$(trunkline completion zsh)"   # in ~/.zshrc',
     "fish": "trunkline completion fish | source   # in ~/.config/fish/config.fish",
@@ -12,17 +12,19 @@ _HOW = {
 @click.command(
     "completion",
     short_help="Print a shell completion script.",
-    epilog="For example: " + _HOW["bash"],
+    epilog="For example: " + _INSTALL_LINES["bash"],
 )
-@click.argument("shell", type=click.Choice(list(_HOW)))
+@click.argument("shell", type=click.Choice(list(_INSTALL_LINES)))
 @click.pass_context
 def command(context: click.Context, shell: str) -> None:
     """Print the script that makes SHELL complete commands, options and values."""
     from click.shell_completion import get_completion_class
 
-    kind = get_completion_class(shell)
-    assert kind is not None
-    completion = kind(context.find_root().command, {}, "trunkline", "_TRUNKLINE_COMPLETE")
+    completion_class = get_completion_class(shell)
+    assert completion_class is not None
+    completion = completion_class(
+        context.find_root().command, {}, "trunkline", "_TRUNKLINE_COMPLETE"
+    )
     # bash: click looks for the shell's version; a script can be printed without the shell at hand
     click.echo(completion.source_template % completion.source_vars())
-    click.echo(f"to install: {_HOW[shell]}", err=True)
+    click.echo(f"to install: {_INSTALL_LINES[shell]}", err=True)

@@ -11,12 +11,12 @@ from trunkline.cli.common import echo_json
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-ENDING = ".yaml"
+EXAMPLE_SUFFIX = ".yaml"
 # The name under which the examples' first lines look for the schema.
-SCHEMA = "scenario.schema.json"
+SCHEMA_FILE = "scenario.schema.json"
 
 
-def examples() -> dict[str, Traversable]:
+def list_example_files() -> dict[str, Traversable]:
     """The example scenarios by name.
 
     Returns
@@ -26,19 +26,23 @@ def examples() -> dict[str, Traversable]:
     """
     from importlib.resources import files
 
-    found = files("trunkline").joinpath("examples").iterdir()
-    return {f.name.removesuffix(ENDING): f for f in sorted(found, key=_name) if _is_example(f)}
+    files_found = files("trunkline").joinpath("examples").iterdir()
+    return {
+        f.name.removesuffix(EXAMPLE_SUFFIX): f
+        for f in sorted(files_found, key=_get_file_name)
+        if _is_example(f)
+    }
 
 
-def _name(file: Traversable) -> str:
+def _get_file_name(file: Traversable) -> str:
     return file.name
 
 
 def _is_example(file: Traversable) -> bool:
-    return file.is_file() and file.name.endswith(ENDING)
+    return file.is_file() and file.name.endswith(EXAMPLE_SUFFIX)
 
 
-def title(text: str) -> str:
+def get_title(text: str) -> str:
     """First line of a scenario's header comment, without the sign."""
     for line in text.splitlines():
         if not line.startswith("#"):
@@ -49,7 +53,7 @@ def title(text: str) -> str:
     return ""
 
 
-def find(name: str) -> Traversable:
+def find_example(name: str) -> Traversable:
     """An example by name.
 
     Parameters
@@ -64,12 +68,12 @@ def find(name: str) -> Traversable:
     """
     import difflib
 
-    have = examples()
-    wanted = name.removesuffix(ENDING)
-    if wanted in have:
-        return have[wanted]
-    near = difflib.get_close_matches(wanted, have, 1)
-    hint = f" Did you mean {near[0]!r}?" if near else f" There are {', '.join(have)}."
+    examples_by_name = list_example_files()
+    bare_name = name.removesuffix(EXAMPLE_SUFFIX)
+    if bare_name in examples_by_name:
+        return examples_by_name[bare_name]
+    near = difflib.get_close_matches(bare_name, examples_by_name, 1)
+    hint = f" Did you mean {near[0]!r}?" if near else f" There are {', '.join(examples_by_name)}."
     raise click.UsageError(f"No such example {name!r}.{hint}")
 
 
@@ -87,7 +91,9 @@ def command(context: click.Context) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 def list_examples(as_json: bool = False) -> None:
     """List the examples with a line about each."""
-    titles = {name: title(file.read_text("utf-8")) for name, file in examples().items()}
+    titles = {
+        name: get_title(file.read_text("utf-8")) for name, file in list_example_files().items()
+    }
     if as_json:
         echo_json({"schema": 1, "examples": [{"name": n, "title": t} for n, t in titles.items()]})
         return
@@ -100,7 +106,7 @@ def list_examples(as_json: bool = False) -> None:
 @click.argument("name")
 def show(name: str) -> None:
     """Print the example NAME."""
-    click.echo(find(name).read_text("utf-8"), nl=False)
+    click.echo(find_example(name).read_text("utf-8"), nl=False)
 
 
 @command.command("copy", short_help="Copy the example NAME into a folder.")
@@ -110,7 +116,7 @@ def copy(name: str, directory: str) -> None:
     """Copy the example NAME into DIRECTORY (default: here); an existing file is never replaced."""
     from pathlib import Path
 
-    source = find(name)
+    source = find_example(name)
     folder = Path(directory)
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / source.name
@@ -121,6 +127,6 @@ def copy(name: str, directory: str) -> None:
         raise click.UsageError(f"{target} exists; it is left as it is.") from None
     click.echo(str(target))
     click.echo(f"now: trunkline run {target}", err=True)
-    if not (folder / SCHEMA).exists():
-        hint = f"trunkline schema > {folder / SCHEMA}"
+    if not (folder / SCHEMA_FILE).exists():
+        hint = f"trunkline schema > {folder / SCHEMA_FILE}"
         click.echo(f"for an editor that completes and checks: {hint}", err=True)

@@ -2,8 +2,8 @@
 
 import click
 
-from trunkline.cli.common import Source, engine_faults, scenario_options
-from trunkline.cli.engine_option import placed
+from trunkline.cli.common import ScenarioSource, convert_engine_errors, scenario_options
+from trunkline.cli.engine_options import place_kernel_errors
 
 
 @click.command("export", short_help="Write a scenario as commands for real routers.")
@@ -35,7 +35,7 @@ from trunkline.cli.engine_option import placed
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: text by file name.")
 def command(
-    source: Source,
+    source: ScenarioSource,
     target: str,
     output: str | None,
     overwrite: bool,
@@ -58,30 +58,32 @@ def command(
     scenario = source.load()
 
     from trunkline.cli.common import echo_json
-    from trunkline.linux.plan.compile import compile as plan
-    from trunkline.linux.plan.export import scripts
-    from trunkline.linux.plan.ground import GUEST, Ground, read_ground
+    from trunkline.linux.plan.command_target import GUEST_TARGET, CommandTarget, read_command_target
+    from trunkline.linux.plan.compiled_plan import compile_plan as plan
+    from trunkline.linux.plan.router_scripts import write_router_scripts
     from trunkline.network import compile
-    from trunkline.results.render import printable
+    from trunkline.results.terminal_tables import escape_unprintable
 
-    with engine_faults(), placed(scenario):
+    with convert_engine_errors(), place_kernel_errors(scenario):
         network = compile(scenario).to_json()
-        ground = Ground(routers=True)
+        ground = CommandTarget(on_routers=True)
         if addresses is not None:
-            ground = read_ground(addresses, json.loads(network))
-        compiled = plan(network, ground=GUEST if test_bed else ground)
+            ground = read_command_target(addresses, json.loads(network))
+        compiled = plan(network, target=GUEST_TARGET if test_bed else ground)
     for note in compiled.notes:
-        click.echo(f"note: {printable(note)}", err=True)
-    made = scripts(compiled)
+        click.echo(f"note: {escape_unprintable(note)}", err=True)
+    script_texts = write_router_scripts(compiled)
     if output is not None:
         folder = Path(output)
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in made.items():
+        for name, text in script_texts.items():
             (folder / name).write_text(text, encoding="ascii", newline="\n")
             (folder / name).chmod(0o755)
-        click.echo(f"{len(made)} scripts written to {folder}", err=True)
+        click.echo(f"{len(script_texts)} scripts written to {folder}", err=True)
     if as_json:
-        echo_json({"schema": 1, "to": target, "scripts": made, "notes": list(compiled.notes)})
+        echo_json(
+            {"schema": 1, "to": target, "scripts": script_texts, "notes": list(compiled.notes)}
+        )
     elif output is None:
-        for text in made.values():
+        for text in script_texts.values():
             click.echo(text)

@@ -6,20 +6,30 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trunkline.cli.common import Source, scenario_options
+from trunkline.cli.common import ScenarioSource, scenario_options
 
 if TYPE_CHECKING:
-    from trunkline.plot.layout import Place
+    from trunkline.plot.layout import NodePosition
     from trunkline.scenario import Scenario
 
-KINDS = ("svg", "html", "dot", "mermaid")
-ENDINGS = {"svg": "svg", "html": "html", "htm": "html", "dot": "dot", "gv": "dot", "mmd": "mermaid"}
+GRAPH_FORMATS = ("svg", "html", "dot", "mermaid")
+FORMAT_BY_ENDING = {
+    "svg": "svg",
+    "html": "html",
+    "htm": "html",
+    "dot": "dot",
+    "gv": "dot",
+    "mmd": "mermaid",
+}
 
 
 @click.command("graph", short_help="Draw the topology without running it.")
 @scenario_options
 @click.option(
-    "--to", "kind", type=click.Choice(KINDS), help="Format; default: by the ending of -o, else svg."
+    "--to",
+    "kind",
+    type=click.Choice(GRAPH_FORMATS),
+    help="Format; default: by the ending of -o, else svg.",
 )
 @click.option(
     "-o",
@@ -28,7 +38,7 @@ ENDINGS = {"svg": "svg", "html": "html", "htm": "html", "dot": "dot", "gv": "dot
     type=click.Path(dir_okay=False, allow_dash=True),
     help="File to write; default: standard output.",
 )
-def command(source: Source, kind: str | None, output: str | None) -> None:
+def command(source: ScenarioSource, kind: str | None, output: str | None) -> None:
     """Draw nodes, links with capacity and delay, and paths of the scenario in FILE.
 
     Backups are dashed. Nodes stand where the scenario's `position` puts them, or where a layout
@@ -38,27 +48,29 @@ def command(source: Source, kind: str | None, output: str | None) -> None:
     from pathlib import Path
 
     from trunkline.network import compile
-    from trunkline.plot import graph, graph_text
-    from trunkline.plot.sketch import Sketch
+    from trunkline.plot import graph_languages, network_graph
+    from trunkline.plot.network_sketch import NetworkSketch
 
     scenario = source.load()
     network = json.loads(compile(scenario).to_json())
-    chosen = kind or chosen_by(output)
-    sketch = Sketch.of(network)
-    if chosen in ("svg", "html"):
-        draw = graph.svg if chosen == "svg" else graph.html
-        text = draw(sketch, positions(scenario))
+    graph_format = kind or choose_format(output)
+    sketch = NetworkSketch.from_network(network)
+    if graph_format in ("svg", "html"):
+        draw = network_graph.render_svg if graph_format == "svg" else network_graph.render_html
+        text = draw(sketch, get_positions(scenario))
     else:
-        write = graph_text.dot if chosen == "dot" else graph_text.mermaid
+        write = (
+            graph_languages.render_dot if graph_format == "dot" else graph_languages.render_mermaid
+        )
         text = write(sketch)
     if output is None or output == "-":
         click.echo(text, nl=False)
         return
     Path(output).write_text(text, encoding="utf-8", newline="\n")
-    click.echo(f"{chosen} written to {output}", err=True)
+    click.echo(f"{graph_format} written to {output}", err=True)
 
 
-def chosen_by(output: str | None) -> str:
+def choose_format(output: str | None) -> str:
     """The format that a file's ending asks for.
 
     Raises
@@ -69,13 +81,13 @@ def chosen_by(output: str | None) -> str:
     if output is None or output == "-":
         return "svg"
     ending = output.rpartition(".")[2].lower()
-    if "." not in output or ending not in ENDINGS:
-        known = ", ".join(f".{each}" for each in ENDINGS)
+    if "." not in output or ending not in FORMAT_BY_ENDING:
+        known = ", ".join(f".{each}" for each in FORMAT_BY_ENDING)
         raise click.UsageError(f"-o {output}: a graph ends in {known}; or name one with --to.")
-    return ENDINGS[ending]
+    return FORMAT_BY_ENDING[ending]
 
 
-def positions(scenario: Scenario) -> dict[str, Place]:
+def get_positions(scenario: Scenario) -> dict[str, NodePosition]:
     """Places that the scenario gives to nodes."""
     return {
         name: node.position for name, node in scenario.nodes.items() if node.position is not None

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trunkline.cli.import_network import network
-from trunkline.cli.import_traffic import records, traffic
-from trunkline.cli.options import together
+from trunkline.cli.import_network import import_network
+from trunkline.cli.import_traffic import import_records, import_traffic
+from trunkline.cli.option_groups import combine_options
 from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ def command() -> None:
     """Read published networks as scenarios, router configurations as ports, captures as flows."""
 
 
-command.add_command(network)
-command.add_command(records)
-command.add_command(traffic)
+command.add_command(import_network)
+command.add_command(import_records)
+command.add_command(import_traffic)
 
 
-_options = together(
+_options = combine_options(
     click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, allow_dash=True)),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
     click.option(
@@ -66,7 +66,7 @@ _options = together(
 @click.option(
     "--partial", is_flag=True, help="Leave out commands that cannot be translated, and say which."
 )
-def tc(partial: bool, **asked: Any) -> None:
+def tc(partial: bool, **options: Any) -> None:
     """Print the `ports` and `conditioners` that do what the tc commands in FILE do.
 
     Read are cbq, htb, drr, prio, dsmark, gred, red, tbf, cake, codel, fq_codel, pie, fq_pie, sfq,
@@ -75,12 +75,12 @@ def tc(partial: bool, **asked: Any) -> None:
     """
     from trunkline.importers import read_tc
 
-    _print(functools.partial(read_tc, partial=partial), **asked)
+    _print_imported(functools.partial(read_tc, partial=partial), **options)
 
 
 @command.command("tcng", short_help="Read a tcng configuration.")
 @_options
-def tcng(**asked: Any) -> None:
+def tcng(**options: Any) -> None:
     """Print the `ports` and `conditioners` that do what the tcng configuration in FILE does.
 
     Read are cbq, htb, prio, dsmark, gred, red, tbf and fifo, classes with `if` or chosen through
@@ -88,10 +88,10 @@ def tcng(**asked: Any) -> None:
     """
     from trunkline.importers import read_tcng
 
-    _print(read_tcng, **asked)
+    _print_imported(read_tcng, **options)
 
 
-def _print(
+def _print_imported(
     read: Callable[..., Imported],
     *,
     file: str,
@@ -103,68 +103,78 @@ def _print(
 ) -> None:
     from trunkline.importers import Addresses, ImportFault
 
-    addresses = Addresses(_nodes(nodes), _flows(ports))
-    text = _text(file)
+    addresses = Addresses(_parse_nodes(nodes), _parse_flows(ports))
+    text = _read_text(file)
     try:
-        made = read(text, addresses=addresses, age=age)
+        imported = read(text, addresses=addresses, age=age)
     except ImportFault as fault:
-        raise Refused(fault.render("<stdin>" if file == "-" else file)) from None
-    if not made.to_dict():
+        raise ImportRefused(fault.render("<stdin>" if file == "-" else file)) from None
+    if not imported.to_dict():
         click.echo(f"import: nothing in {file} queues or polices packets", err=True)
     if as_json:
         from trunkline.cli.common import echo_json
 
-        notes = [{"line": n.line, "text": n.text, "why": n.why} for n in made.notes]
-        said = {"schema": JSON_SCHEMA, "ports": made.ports, "conditioners": made.conditioners}
-        echo_json(said | {"words": made.words, "left_out": notes})
+        notes = [
+            {"line": note.line, "text": note.text, "why": note.reason} for note in imported.notes
+        ]
+        document = {
+            "schema": JSON_SCHEMA,
+            "ports": imported.ports,
+            "conditioners": imported.conditioners,
+        }
+        echo_json(document | {"words": imported.sentences, "left_out": notes})
         return
-    notes_said = [f"left out, line {n.line}: {n.text}: {n.why}" for n in made.notes]
-    from trunkline.scenario.diagnostic import printable
+    note_lines = [
+        f"left out, line {note.line}: {note.text}: {note.reason}" for note in imported.notes
+    ]
+    from trunkline.scenario.diagnostic import escape_unprintable
 
-    front = "" if explain else "# "
-    for line in [*made.words, *notes_said]:
-        click.echo(front + printable(line))
-    if made.to_dict() and not explain:
-        from trunkline.scenario.text import block
+    line_prefix = "" if explain else "# "
+    for line in [*imported.sentences, *note_lines]:
+        click.echo(line_prefix + escape_unprintable(line))
+    if imported.to_dict() and not explain:
+        from trunkline.scenario.yaml_text import block
 
-        click.echo(block(made.to_dict()), nl=False)
+        click.echo(block(imported.to_dict()), nl=False)
 
 
-class Refused(click.ClickException):
+class ImportRefused(click.ClickException):
     """A configuration that is not translated."""
 
     exit_code = Status.USAGE
 
     def show(self, file: Any = None) -> None:
         """Print it as the errors of scenarios are."""
-        from trunkline.scenario.diagnostic import printable
+        from trunkline.scenario.diagnostic import escape_unprintable
 
         for line in self.message.splitlines():
             place, _, message = line.partition(": ")
-            click.echo(printable(f"{place}: error[import]: {message}"), file=file, err=True)
+            click.echo(
+                escape_unprintable(f"{place}: error[import]: {message}"), file=file, err=True
+            )
 
 
-def _text(file: str) -> str:
+def _read_text(file: str) -> str:
     from pathlib import Path
 
-    from trunkline.cli.common import LARGEST_INPUT_BYTES, standard_input
+    from trunkline.cli.common import MAX_INPUT_BYTES, read_standard_input
 
     if file == "-":
-        return standard_input()
+        return read_standard_input()
     path = Path(file)
-    if path.stat().st_size > LARGEST_INPUT_BYTES:
-        raise click.UsageError(f"{file} is larger than {LARGEST_INPUT_BYTES} bytes.")
+    if path.stat().st_size > MAX_INPUT_BYTES:
+        raise click.UsageError(f"{file} is larger than {MAX_INPUT_BYTES} bytes.")
     try:
         return path.read_text("utf-8-sig")
     except UnicodeDecodeError as error:
         raise click.UsageError(f"{file} is not UTF-8: {error.reason}.") from None
 
 
-def _nodes(given: tuple[str, ...]) -> dict[str, str]:
+def _parse_nodes(assignments: tuple[str, ...]) -> dict[str, str]:
     import ipaddress
 
     nodes: dict[str, str] = {}
-    for item in given:
+    for item in assignments:
         address, sign, node = item.partition("=")
         try:
             nodes[str(ipaddress.IPv4Address(address.strip()))] = node.strip()
@@ -175,13 +185,13 @@ def _nodes(given: tuple[str, ...]) -> dict[str, str]:
     return nodes
 
 
-def _flows(given: tuple[str, ...]) -> dict[int, str]:
-    from trunkline.scenario.units import parse_whole
+def _parse_flows(assignments: tuple[str, ...]) -> dict[int, str]:
+    from trunkline.scenario.units import parse_integer
 
     flows: dict[int, str] = {}
-    for item in given:
+    for item in assignments:
         written, sign, flow = item.partition("=")
-        number = parse_whole(written.strip()) if written.strip().isdecimal() else None
+        number = parse_integer(written.strip()) if written.strip().isdecimal() else None
         if not sign or not flow.strip() or number is None:
             raise click.UsageError(f"--port takes NUMBER=FLOW, not {item!r}.")
         flows[number] = flow.strip()

@@ -2,7 +2,7 @@
 
 import click
 
-from trunkline.cli.common import echo_json, free
+from trunkline.cli.common import echo_json, refuse_existing_files
 
 
 @click.command("network", short_help="Read a published network and its demands.")
@@ -31,7 +31,7 @@ from trunkline.cli.common import echo_json, free
 )
 @click.option("--overwrite", is_flag=True, help="Replace earlier files.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def network(
+def import_network(
     source: str,
     capacity: str | None,
     unit: str | None,
@@ -52,49 +52,59 @@ def network(
     """
     from pathlib import Path
 
-    from trunkline.cli.import_command import Refused
+    from trunkline.cli.import_command import ImportRefused
     from trunkline.importers import ImportFault
-    from trunkline.importers.network import Rules, read_network
-    from trunkline.importers.network.topohub import Absent
+    from trunkline.importers.network import ImportRules, read_network
+    from trunkline.importers.network.topohub import TopohubNotInstalled
     from trunkline.scenario.units import parse_time
 
-    rules = Rules(
-        capacity if capacity == "module" else _quantity("--capacity", capacity),
-        _quantity("--unit", f"1 {unit}" if unit and not unit[0].isdigit() else unit),
-        _quantity("--delay", delay, parse_time),
+    rules = ImportRules(
+        capacity if capacity == "module" else _parse_quantity("--capacity", capacity),
+        _parse_quantity("--unit", f"1 {unit}" if unit and not unit[0].isdigit() else unit),
+        _parse_quantity("--delay", delay, parse_time),
         both_ways,
         internal,
         largest_part,
     )
     target = None if out is None else Path(out)
     table = None if target is None else target.with_suffix(".demands.csv")
-    free((target, table), overwrite)
+    refuse_existing_files((target, table), overwrite)
     try:
-        made = read_network(
+        imported = read_network(
             source, rules, demands=matrix, matrix_file="" if table is None else table.name
         )
     except ImportFault as fault:
-        raise Refused(fault.render(fault.file or source)) from None
-    except Absent as absent:
-        raise Refused(f"{source}: {absent}") from None
+        raise ImportRefused(fault.render(fault.file or source)) from None
+    except TopohubNotInstalled as absent:
+        raise ImportRefused(f"{source}: {absent}") from None
     except OSError as error:
         raise click.UsageError(f"{error.filename or source}: {error.strerror}.") from None
     if target is not None and table is not None:
-        target.write_text(made.text, encoding="utf-8", newline="\n")
-        if made.matrix:
-            table.write_text(made.matrix, encoding="utf-8", newline="\n")
-        sizes = f"{made.nodes} nodes, {made.links} links, {made.demands} demands"
-        beside = f" and {table}" if made.matrix else ""
-        click.echo(f"{sizes} written to {target}{beside}", err=True)
+        target.write_text(imported.text, encoding="utf-8", newline="\n")
+        if imported.matrix:
+            table.write_text(imported.matrix, encoding="utf-8", newline="\n")
+        sizes = f"{imported.nodes} nodes, {imported.links} links, {imported.demands} demands"
+        matrix_text = f" and {table}" if imported.matrix else ""
+        click.echo(f"{sizes} written to {target}{matrix_text}", err=True)
     if as_json:
-        notes = [{"line": n.line, "text": n.text, "why": n.why} for n in made.notes]
-        said = {"schema": 1, "nodes": made.nodes, "links": made.links, "demands": made.demands}
-        echo_json(said | {"scenario": made.text, "matrix": made.matrix or None, "notes": notes})
+        notes = [
+            {"line": note.line, "text": note.text, "why": note.reason} for note in imported.notes
+        ]
+        document = {
+            "schema": 1,
+            "nodes": imported.nodes,
+            "links": imported.links,
+            "demands": imported.demands,
+        }
+        echo_json(
+            document
+            | {"scenario": imported.text, "matrix": imported.matrix or None, "notes": notes}
+        )
     elif target is None:
-        click.echo(made.text, nl=False)
+        click.echo(imported.text, nl=False)
 
 
-def _quantity(option: str, text: str | None, parse: object = None) -> int | None:
+def _parse_quantity(option: str, text: str | None, parse: object = None) -> int | None:
     """The value of an option that is a quantity."""
     from trunkline.scenario.units import UnitError, parse_rate
 

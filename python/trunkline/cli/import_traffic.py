@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trunkline.cli.common import free
+from trunkline.cli.common import refuse_existing_files
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-NODES = click.option(
+node_option = click.option(
     "--node",
     "nodes",
     multiple=True,
@@ -22,7 +22,7 @@ NODES = click.option(
 
 @click.command("traffic", short_help="Read a packet capture as flows.")
 @click.argument("capture", metavar="FILE", type=click.Path(exists=True, dir_okay=False))
-@NODES
+@node_option
 @click.option(
     "--think",
     default="200 ms",
@@ -38,7 +38,9 @@ NODES = click.option(
     help="Folder for a schedule a flow and flows.yaml.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace earlier files there.")
-def traffic(capture: str, nodes: tuple[str, ...], think: str, out: str, overwrite: bool) -> None:
+def import_traffic(
+    capture: str, nodes: tuple[str, ...], think: str, out: str, overwrite: bool
+) -> None:
     """Write the UDP and TCP flows of a capture (pcap, pcapng) as schedules for a scenario.
 
     Each 5-tuple is a flow. UDP is replayed datagram by datagram; of TCP, what one side wrote until
@@ -46,74 +48,82 @@ def traffic(capture: str, nodes: tuple[str, ...], think: str, out: str, overwrit
     """
     from pathlib import Path
 
-    from trunkline.cli.import_command import Refused, _nodes
+    from trunkline.cli.import_command import ImportRefused, _parse_nodes
     from trunkline.importers import ImportFault
-    from trunkline.importers.traffic import CaptureError, packets, prove_flows, replay
-    from trunkline.scenario.text import block
+    from trunkline.importers.traffic import CaptureError, collect_flows, prove_flows, read_packets
     from trunkline.scenario.units import UnitError, parse_time
+    from trunkline.scenario.yaml_text import block
 
     try:
         pause = parse_time(think, lowest=1)
     except UnitError as error:
         raise click.UsageError(f"--think: {error}") from None
     try:
-        made = replay(
-            packets(Path(capture).read_bytes()), nodes=_nodes(nodes) or None, think_ns=pause
+        collected = collect_flows(
+            read_packets(Path(capture).read_bytes()),
+            nodes=_parse_nodes(nodes) or None,
+            think_ns=pause,
         )
     except CaptureError as error:
-        raise Refused(f"{capture}: {error}") from None
-    if not made:
-        raise Refused(f"{capture}: no UDP or TCP over IPv4 between two nodes")
+        raise ImportRefused(f"{capture}: {error}") from None
+    if not collected:
+        raise ImportRefused(f"{capture}: no UDP or TCP over IPv4 between two nodes")
     folder = Path(out)
-    files = {f"{its.name}.csv": its.to_csv() for its in made}
+    files = {f"{flow.name}.csv": flow.to_csv() for flow in collected}
     try:
-        prove_flows(made)
+        prove_flows(collected)
     except ImportFault as fault:
-        raise Refused(fault.render(capture)) from None
-    flows = block({"flows": {its.name: its.to_dict() for its in made}})
-    about = [f"# {its.name}: {_about(its.key)}, {len(its.rows)} rows\n" for its in made]
-    _write(folder, files | {"flows.yaml": "".join(about) + flows}, overwrite=overwrite)
-    click.echo(f"{len(made)} flows written to {folder / 'flows.yaml'}", err=True)
+        raise ImportRefused(fault.render(capture)) from None
+    flows = block({"flows": {flow.name: flow.to_dict() for flow in collected}})
+    comments = [
+        f"# {flow.name}: {_describe_flow(flow.key)}, {len(flow.rows)} rows\n" for flow in collected
+    ]
+    _write_files(folder, files | {"flows.yaml": "".join(comments) + flows}, overwrite=overwrite)
+    click.echo(f"{len(collected)} flows written to {folder / 'flows.yaml'}", err=True)
 
 
 @click.command("records", short_help="Read records of flows as demands.")
 @click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, allow_dash=True))
-@NODES
+@node_option
 @click.option("--over", required=True, metavar="TIME", help="Time that the records cover: 5 min.")
 @click.option("-o", "--out", type=click.Path(dir_okay=False), help="New file; else the output.")
 @click.option("--overwrite", is_flag=True, help="Replace an earlier file.")
-def records(file: str, nodes: tuple[str, ...], over: str, out: str | None, overwrite: bool) -> None:
+def import_records(
+    file: str, nodes: tuple[str, ...], over: str, out: str | None, overwrite: bool
+) -> None:
     """Write records of flows (CSV of NetFlow, IPFIX or sFlow) as a table of demands.
 
     Columns: from, to, bytes, and class if wanted; those of nfdump (sa, da, ibyt) do as well.
     """
     from pathlib import Path
 
-    from trunkline.cli.import_command import Refused, _nodes, _text
-    from trunkline.importers.traffic import RecordError, demands
+    from trunkline.cli.import_command import ImportRefused, _parse_nodes, _read_text
+    from trunkline.importers.traffic import RecordError, build_demand_table
 
     try:
-        table, left_out = demands(_text(file), over=over, nodes=_nodes(nodes) or None)
+        table, left_out = build_demand_table(
+            _read_text(file), covered_time=over, nodes=_parse_nodes(nodes) or None
+        )
     except RecordError as error:
-        raise Refused(f"{file}: {error}") from None
+        raise ImportRefused(f"{file}: {error}") from None
     if left_out:
         click.echo(f"{left_out} records between no two nodes left out", err=True)
     if out is None:
         click.echo(table, nl=False)
         return
     target = Path(out)
-    _write(target.parent, {target.name: table}, overwrite=overwrite)
+    _write_files(target.parent, {target.name: table}, overwrite=overwrite)
     click.echo(f"{table.count(chr(10)) - 1} demands written to {out}", err=True)
 
 
-def _about(key: tuple[str, str, int, int, int]) -> str:
+def _describe_flow(key: tuple[str, str, int, int, int]) -> str:
     source, target, protocol, from_port, to_port = key
     name = "TCP" if protocol == 6 else "UDP"
     return f"{name} {source}:{from_port} to {target}:{to_port}"
 
 
-def _write(folder: Path, files: dict[str, str], *, overwrite: bool) -> None:
+def _write_files(folder: Path, files: dict[str, str], *, overwrite: bool) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    free((folder / name for name in files), overwrite)
+    refuse_existing_files((folder / name for name in files), overwrite)
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8", newline="")

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trunkline.cli.common import SEED, echo_json, load_scenario, override_options
+from trunkline.cli.common import SEED_TYPE, echo_json, load_scenario, override_options
 
 if TYPE_CHECKING:
     from trunkline.cli import inspect_tables as tables
 
-SECTIONS = (
+SECTION_NAMES = (
     "run",
     "links",
     "ports",
@@ -31,14 +31,16 @@ SECTIONS = (
 @click.option(
     "--section",
     "sections",
-    type=click.Choice(SECTIONS),
+    type=click.Choice(SECTION_NAMES),
     multiple=True,
     help="Show only this; repeatable.",
 )
 @click.option("--packet", type=click.IntRange(0), help="Of RESULTS: the story of this packet.")
 @click.option("--flow", metavar="NAME", help="Of RESULTS: the story of this flow.")
 @click.option("--path", metavar="NAME", help="Of RESULTS: the story of this path.")
-@click.option("--seed", type=SEED, help="Of RESULTS: the run with this seed; default: the first.")
+@click.option(
+    "--seed", type=SEED_TYPE, help="Of RESULTS: the run with this seed; default: the first."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: network and routes, or lines.")
 def command(
     file: str,
@@ -59,28 +61,28 @@ def command(
     from pathlib import Path
 
     stories = {"packet": packet, "flow": flow, "path": path}
-    asked = {kind: what for kind, what in stories.items() if what is not None}
-    if len(asked) > 1:
+    asked_stories = {kind: value for kind, value in stories.items() if value is not None}
+    if len(asked_stories) > 1:
         raise click.UsageError("one of --packet, --flow and --path at a time.")
     if file != "-" and Path(file).is_dir():
         if overrides or strict:
             raise click.UsageError("--set and --strict are for scenarios, not for results.")
-        if asked:
-            tell(file, seed, *asked.popitem(), as_json=as_json)
+        if asked_stories:
+            print_story(file, seed, *asked_stories.popitem(), as_json=as_json)
             return
-        written = stored_network(file)
+        network_json = read_stored_network(file)
     else:
-        if asked or seed is not None:
+        if asked_stories or seed is not None:
             raise click.UsageError(
                 "--packet, --flow, --path and --seed need a folder of results: run --out makes one."
             )
         from trunkline.network import compile
 
-        written = compile(load_scenario(file, overrides, strict)).to_json()
-    show(written, sections, as_json=as_json)
+        network_json = compile(load_scenario(file, overrides, strict)).to_json()
+    print_network(network_json, sections, as_json=as_json)
 
 
-def stored_network(folder: str) -> str:
+def read_stored_network(folder: str) -> str:
     """The compiled network beside stored results.
 
     Parameters
@@ -97,13 +99,15 @@ def stored_network(folder: str) -> str:
 
     from trunkline.results import store
 
-    place = Path(folder) / store.NETWORK
+    place = Path(folder) / store.NETWORK_FILE
     if not place.is_file():
-        raise click.UsageError(f"{folder} holds no results of a run ({store.NETWORK} is missing).")
+        raise click.UsageError(
+            f"{folder} holds no results of a run ({store.NETWORK_FILE} is missing)."
+        )
     return place.read_text(encoding="utf-8").strip()
 
 
-def tell(folder: str, seed: int | None, kind: str, what: Any, *, as_json: bool) -> None:
+def print_story(folder: str, seed: int | None, kind: str, value: Any, *, as_json: bool) -> None:
     """Print a story from stored results.
 
     Parameters
@@ -124,25 +128,25 @@ def tell(folder: str, seed: int | None, kind: str, what: Any, *, as_json: bool) 
 
     from trunkline import trace
     from trunkline.results import store
-    from trunkline.results.render import printable
+    from trunkline.results.terminal_tables import escape_unprintable
 
-    network = json.loads(stored_network(folder))
-    runs = store.read(folder)
-    chosen = [run for run in runs if seed is None or run.seed == seed]
-    if not chosen:
+    network = json.loads(read_stored_network(folder))
+    runs = store.read_results(folder)
+    chosen_runs = [run for run in runs if seed is None or run.seed == seed]
+    if not chosen_runs:
         seeds = ", ".join(str(run.seed) for run in runs)
         raise click.UsageError(f"no run has seed {seed}; there are {seeds}.")
     try:
-        lines = getattr(trace, f"{kind}_story")(chosen[0], network, what)
-    except (LookupError, trace.Untraced) as error:
+        lines = getattr(trace, f"{kind}_story")(chosen_runs[0], network, value)
+    except (LookupError, trace.UntracedRunError) as error:
         raise click.UsageError(f"{error.args[0]}.") from error
     if as_json:
-        echo_json({"schema": 1, "seed": chosen[0].seed, kind: what, "lines": lines})
+        echo_json({"schema": 1, "seed": chosen_runs[0].seed, kind: value, "lines": lines})
     else:
-        click.echo("\n".join(printable(line) for line in lines))
+        click.echo("\n".join(escape_unprintable(line) for line in lines))
 
 
-def show(written: str, sections: tuple[str, ...], *, as_json: bool) -> None:
+def print_network(network_json: str, sections: tuple[str, ...], *, as_json: bool) -> None:
     """Print a compiled network.
 
     Parameters
@@ -156,15 +160,19 @@ def show(written: str, sections: tuple[str, ...], *, as_json: bool) -> None:
 
     from trunkline.cli import inspect_tables as tables
 
-    network = json.loads(written)
+    network = json.loads(network_json)
     if as_json:
-        echo_json({"schema": 1, "network": network, "routes": tables.named_routes(network)})
+        echo_json({"schema": 1, "network": network, "routes": tables.list_named_routes(network)})
         return
-    shown = [getattr(tables, name)(network) for name in SECTIONS if name in (sections or SECTIONS)]
-    click.echo("\n\n".join(drawn(*table) for table in shown if table[2]))
+    section_tables = [
+        getattr(tables, name)(network)
+        for name in SECTION_NAMES
+        if name in (sections or SECTION_NAMES)
+    ]
+    click.echo("\n\n".join(format_table(*table) for table in section_tables if table[2]))
 
 
-def drawn(title: str, heads: list[str], rows: tables.Rows) -> str:
+def format_table(title: str, heads: list[str], rows: tables.TableRows) -> str:
     """A table as aligned text that greps well: no lines, two spaces between columns."""
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
     lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in [heads, *rows]]

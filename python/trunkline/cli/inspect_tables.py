@@ -10,21 +10,21 @@ from trunkline import _core
 from trunkline.scenario.units import format_rate, format_time
 
 if TYPE_CHECKING:
-    from trunkline.network.types import Ftn, Network
+    from trunkline.network.types import Ftn, NetworkData
 
-Rows = list[list[str]]
+TableRows = list[list[str]]
 # Title, heads, rows.
-Table = tuple[str, list[str], Rows]
+InspectTable = tuple[str, list[str], TableRows]
 
 
-def settings(value: Mapping[str, Any], skip: tuple[str, ...] = ()) -> str:
+def format_settings(value: Mapping[str, Any], skipped_keys: tuple[str, ...] = ()) -> str:
     """Keys and values on a line, absent ones as none."""
     words = []
     for key, item in value.items():
-        if key in skip:
+        if key in skipped_keys:
             continue
         if isinstance(item, dict):
-            item = f"({settings(item)})"
+            item = f"({format_settings(item)})"
         elif key.endswith("_ns") and isinstance(item, int):
             key, item = key.removesuffix("_ns"), format_time(item).replace(" ", "")
         elif key.endswith("_bit_s") and isinstance(item, int):
@@ -39,13 +39,13 @@ def settings(value: Mapping[str, Any], skip: tuple[str, ...] = ()) -> str:
     return " ".join(words)
 
 
-def run(network: Network) -> Table:
+def run(network: NetworkData) -> InspectTable:
     """Length, seed and the like."""
-    rows = [settings({key: value}).split("=", 1) for key, value in network["run"].items()]
+    rows = [format_settings({key: value}).split("=", 1) for key, value in network["run"].items()]
     return f"Run of {network['name']}", ["key", "value"], rows
 
 
-def links(network: Network) -> Table:
+def links(network: NetworkData) -> InspectTable:
     """One-way links with every default."""
     heads = ["link", "rate", "delay", "header", "mtu", "metric", "loss", "port"]
     rows = [
@@ -64,35 +64,37 @@ def links(network: Network) -> Table:
     return "Links, one-way", heads, rows
 
 
-def ports(network: Network) -> Table:
+def ports(network: NetworkData) -> InspectTable:
     """Classes of each port configuration with queue, policy and share."""
     heads = ["port", "scheduler", "class", "limit", "in service", "aqm", "share"]
     rows = []
     for port in network["ports"]:
         scheduler = port["scheduler"]
         shares = scheduler["shares"]
-        for place, (each, share) in enumerate(zip(port["classes"], shares, strict=True)):
-            queue = each["queue"]
-            held = ((queue["limit_packets"], "packets"), (queue["limit_bytes"], "B"))
-            limits = [f"{most} {unit}" for most, unit in held if most is not None]
-            aqm = f"{queue['aqm']['kind']} {settings(queue['aqm'], skip=('kind',))}".rstrip()
+        for index, (class_, share) in enumerate(zip(port["classes"], shares, strict=True)):
+            queue = class_["queue"]
+            limit_units = ((queue["limit_packets"], "packets"), (queue["limit_bytes"], "B"))
+            limits = [f"{limit} {unit}" for limit, unit in limit_units if limit is not None]
+            aqm = (
+                f"{queue['aqm']['kind']} {format_settings(queue['aqm'], skipped_keys=('kind',))}"
+            ).rstrip()
             if by_flow := queue.get("flows"):
-                aqm += f" flows=({settings(by_flow)})"
+                aqm += f" flows=({format_settings(by_flow)})"
             rows.append(
                 [
-                    "" if place else port["name"],
-                    "" if place else scheduler["kind"],
-                    each["name"],
+                    "" if index else port["name"],
+                    "" if index else scheduler["kind"],
+                    class_["name"],
                     " and ".join(limits) or "none",
                     "counts" if queue["counts_in_service"] else "does not",
                     aqm,
-                    settings(share),
+                    format_settings(share),
                 ]
             )
     return "Ports", heads, rows
 
 
-def flows(network: Network) -> Table:
+def flows(network: NetworkData) -> InspectTable:
     """Flows with every default of their agents."""
     heads = ["flow", "agent", "from", "to", "dscp", "ttl", "start", "stop", "settings"]
     nodes = network["nodes"]
@@ -110,74 +112,74 @@ def flows(network: Network) -> Table:
                 str(flow["ttl"]),
                 format_time(flow["start_ns"]),
                 "end" if stop is None else format_time(stop),
-                settings(agent, skip=("protocol",)),
+                format_settings(agent, skipped_keys=("protocol",)),
             ]
         )
     return "Flows", heads, rows
 
 
-def routes(network: Network) -> Table:
+def routes(network: NetworkData) -> InspectTable:
     """Next hops towards every end of a flow."""
     rows = [
         [str(row["node"]), str(row["destination"]), row["link"] or "no route"]
-        for row in named_routes(network)
+        for row in list_named_routes(network)
     ]
     among = "all share" if network.get("routing", {}).get("ecmp") else "the one listed first"
     title = f"Routes, shortest paths by metric; among equal next hops {among}"
     return title, ["at", "to", "link"], rows
 
 
-def named_routes(network: Network) -> list[dict[str, str | None]]:
+def list_named_routes(network: NetworkData) -> list[dict[str, str | None]]:
     """Routes with names instead of indices."""
-    nodes, ways = network["nodes"], network["links"]
+    nodes, links = network["nodes"], network["links"]
     return [
         {
             "node": nodes[node]["name"],
             "destination": nodes[destination]["name"],
-            "link": ways[link]["name"] if link >= 0 else None,
+            "link": links[link]["name"] if link >= 0 else None,
         }
         for node, destination, link in _core.routes(json.dumps(network))
     ]
 
 
-def labels(network: Network) -> Table:
+def labels(network: NetworkData) -> InspectTable:
     """FTN and ILM with what their NHLFE does (RFC 3031 sections 3.10, 3.11)."""
     heads = ["at", "comes with", "operation", "goes to", "ttl", "path"]
     nodes = network["nodes"]
     rows = []
     entries = [
-        *((each, f"class of flows {each['fec']}{_dscps(each)}") for each in network["ftn"]),
+        *((each, f"class of flows {each['fec']}{_format_dscps(each)}") for each in network["ftn"]),
         *((each, f"label {each['label']}") for each in network["ilm"]),
     ]
     for entry, comes_with in entries:
-        does = network["nhlfe"][entry["nhlfe"]]
-        link = does["link"]
+        nhlfe = network["nhlfe"][entry["nhlfe"]]
+        link = nhlfe["link"]
         rows.append(
             [
                 nodes[entry["node"]]["name"],
                 comes_with,
-                operation(does["pop"], does["push"]),
+                describe_operation(nhlfe["pop"], nhlfe["push"]),
                 "looks again here" if link is None else network["links"][link]["name"],
-                does["ttl"],
-                network["paths"][does["path"]]["name"],
+                nhlfe["ttl"],
+                network["paths"][nhlfe["path"]]["name"],
             ]
         )
     return "Label tables", heads, rows
 
 
-def _dscps(entry: Ftn) -> str:
+def _format_dscps(entry: Ftn) -> str:
     """Which DSCPs of a class an FTN entry is for; nothing where it is for all."""
     dscps = entry.get("dscps", [])
     if not dscps:
         return ""
     if len(dscps) > 32:
         return ", other DSCPs"
-    from trunkline.results.dscp import name
+    from trunkline.results.dscp import name_code_point
 
-    return ", " + " ".join(name(each) for each in dscps)
+    return ", " + " ".join(name_code_point(each) for each in dscps)
 
 
-def operation(pop: bool, push: list[int]) -> str:
+def describe_operation(pop: bool, push: list[int]) -> str:
     """What an entry does to the label stack, in the words of RFC 3031 section 3.10.
 
     Parameters
@@ -192,7 +194,7 @@ def operation(pop: bool, push: list[int]) -> str:
     return ", ".join(words) or "forward"
 
 
-def probes(network: Network) -> Table:
+def probes(network: NetworkData) -> InspectTable:
     """What is recorded in steps of time."""
     rows = []
     for probe in network["probes"]:
@@ -208,55 +210,61 @@ def probes(network: Network) -> Table:
     return "Probes", ["measure", "of", "class", "every"], rows
 
 
-def conditioners(network: Network) -> Table:
+def conditioners(network: NetworkData) -> InspectTable:
     """Profiles of each conditioner: the meter, and what is done with each colour."""
     heads = ["conditioner", "profile", "meter", "green", "yellow", "red"]
     rows = []
     for conditioner in network.get("conditioners", []):
-        for place, profile in enumerate(conditioner["profiles"]):
-            name = "" if place else conditioner["name"]
-            meter = settings(profile["meter"], skip=("kind",))
+        for index, profile in enumerate(conditioner["profiles"]):
+            name = "" if index else conditioner["name"]
+            meter = format_settings(profile["meter"], skipped_keys=("kind",))
             actions = [
-                "drop" if a["drop"] else "as it is" if a["dscp"] is None else f"dscp {a['dscp']}"
-                for a in profile["actions"]
+                "drop"
+                if action["drop"]
+                else "as it is"
+                if action["dscp"] is None
+                else f"dscp {action['dscp']}"
+                for action in profile["actions"]
             ]
             kind = profile["meter"].get("kind", "meter")
             rows.append([name, profile["name"], f"{kind} {meter}".rstrip(), *actions])
     return "Conditioners", heads, rows
 
 
-def failures(network: Network) -> Table:
+def failures(network: NetworkData) -> InspectTable:
     """What fails, and when."""
     rows = []
     for failure in network.get("recovery", {}).get("failures", []):
-        down = ", ".join(network["links"][link]["name"] for link in failure["links"])
+        link_names = ", ".join(network["links"][link]["name"] for link in failure["links"])
         outages = failure["outages"]
-        when = settings(outages, skip=("kind", "at"))
-        for each in outages["at"] if outages["kind"] == "fixed" else ():
-            end = each["repaired_ns"]
-            until = "the end" if end is None else format_time(end)
-            when += f" {format_time(each['failed_ns'])} to {until}"
+        outage_text = format_settings(outages, skipped_keys=("kind", "at"))
+        for outage in outages["at"] if outages["kind"] == "fixed" else ():
+            end = outage["repaired_ns"]
+            end_text = "the end" if end is None else format_time(end)
+            outage_text += f" {format_time(outage['failed_ns'])} to {end_text}"
         kind = "node" if failure["node"] else "links"
-        rows.append([failure["name"], kind, when.strip(), down])
+        rows.append([failure["name"], kind, outage_text.strip(), link_names])
     return "Failures", ["failure", "of", "when", "links"], rows
 
 
-def protections(network: Network) -> Table:
+def protections(network: NetworkData) -> InspectTable:
     """What takes over from which path, where, and after which times."""
     heads = ["protection", "kind", "path", "switches at", "detection", "times"]
     rows = []
-    for each in network.get("recovery", {}).get("protections", []):
-        detection = each["detection"]
-        how = f"{detection['kind']} {settings(detection, skip=('kind',))}".rstrip()
-        shown = ("name", "kind", "path", "node", "watches", "switches", "bridge", "detection")
+    for protection in network.get("recovery", {}).get("protections", []):
+        detection = protection["detection"]
+        detection_text = (
+            f"{detection['kind']} {format_settings(detection, skipped_keys=('kind',))}".rstrip()
+        )
+        shown_keys = ("name", "kind", "path", "node", "watches", "switches", "bridge", "detection")
         rows.append(
             [
-                each["name"],
-                each["kind"],
-                network["paths"][each["path"]]["name"],
-                network["nodes"][each["node"]]["name"],
-                how,
-                settings(each, skip=shown),
+                protection["name"],
+                protection["kind"],
+                network["paths"][protection["path"]]["name"],
+                network["nodes"][protection["node"]]["name"],
+                detection_text,
+                format_settings(protection, skipped_keys=shown_keys),
             ]
         )
     return "Protections", heads, rows

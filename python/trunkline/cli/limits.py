@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from trunkline.cli.common import Refused, echo_json, engine_faults
+from trunkline.cli.common import NetworkRefused, convert_engine_errors, echo_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from trunkline.engine.forecast import Forecast
-    from trunkline.engine.sim import Compiled
+    from trunkline.engine.packet_engine import CompiledNetwork
 
-F = TypeVar("F", bound="Callable[..., Any]")
+DecoratedFunction = TypeVar("DecoratedFunction", bound="Callable[..., Any]")
 
 
-class Size(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.4
+class SizeType(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.4
     """Bytes written with a unit, ``4 GB``."""
 
     name = "size"
@@ -35,21 +35,21 @@ class Size(click.ParamType):  # type: ignore[type-arg]  # not generic before cli
             self.fail(f"{value!r} is no size: {error}.", param, ctx)
 
 
-def limit_options(function: F) -> F:
+def limit_options(function: DecoratedFunction) -> DecoratedFunction:
     """Add ``--limit-time`` and ``--limit-memory``; they hold for all that the command runs."""
 
     @functools.wraps(function)
     def limited(
-        *arguments: Any, limit_time: float | None, limit_memory: int | None, **named: Any
+        *arguments: Any, limit_time: float | None, limit_memory: int | None, **options: Any
     ) -> Any:
         if limit_time is not None or limit_memory is not None:
-            from trunkline.engine.sim import LIMITS, Limits
-            from trunkline.scenario.resolved.replicas import MEMORY
+            from trunkline.engine.packet_engine import RUN_LIMITS, RunLimits
+            from trunkline.scenario.resolved.replicas import MEMORY_LIMIT
 
-            LIMITS.set(Limits(limit_time, limit_memory))
+            RUN_LIMITS.set(RunLimits(limit_time, limit_memory))
             if limit_memory is not None:
-                MEMORY.set(limit_memory)
-        return function(*arguments, **named)
+                MEMORY_LIMIT.set(limit_memory)
+        return function(*arguments, **options)
 
     options = (
         click.option(
@@ -60,7 +60,7 @@ def limit_options(function: F) -> F:
         ),
         click.option(
             "--limit-memory",
-            type=Size(),
+            type=SizeType(),
             help="Maximum memory of the process, e.g. '4 GB'; a scenario that needs more is "
             "refused, and what has ended of a study is kept.",
         ),
@@ -76,17 +76,17 @@ dry_run_option = click.option(
     help="Estimate events, time and memory, then exit.",
 )
 
-TOLD_S = 60.0
+MIN_ANNOUNCED_CORE_S = 60.0
 """Longer runs are announced before they begin [s of a core]."""
 
 
-def look_ahead(
-    networks: Sequence[Compiled | str],
+def check_forecast(
+    networks: Sequence[CompiledNetwork | str],
     runs: int,
     *,
     dry_run: bool,
     as_json: bool,
-    say: Callable[[Forecast], None],
+    announce: Callable[[Forecast], None],
     seed: int = 1,
 ) -> None:
     """Tell what large runs will take, and refuse those that are a slip of the pen.
@@ -95,36 +95,45 @@ def look_ahead(
 
     Parameters
     ----------
-    networks : sequence of Network or str
+    networks : sequence of NetworkData or str
         Compiled networks, or their JSON, that stand for all that will be run.
     dry_run : bool
         Tell it however small they are, and end the command.
-    say : callable
+    announce : callable
         Called with runs that take long.
 
     Raises
     ------
-    Refused
+    NetworkRefused
         They would take a month of a core, or more memory than there may be.
     """
-    from trunkline.engine.forecast import MOST_S, SMALL_HOPS, forecast, most_hops
-    from trunkline.engine.sim import LIMITS
-    from trunkline.scenario.resolved.replicas import MEMORY
+    from trunkline.engine.forecast import (
+        MAX_PLAUSIBLE_CORE_S,
+        MAX_UNOBSERVED_HOPS,
+        estimate_packet_hops,
+        forecast_runs,
+    )
+    from trunkline.engine.packet_engine import RUN_LIMITS
+    from trunkline.scenario.resolved.replicas import MEMORY_LIMIT
 
-    small = not dry_run and max(map(most_hops, networks)) * runs < SMALL_HOPS
-    if small or (not dry_run and LIMITS.get().time_s is not None):
+    is_small = not dry_run and max(map(estimate_packet_hops, networks)) * runs < MAX_UNOBSERVED_HOPS
+    if is_small or (not dry_run and RUN_LIMITS.get().time_s is not None):
         return
-    with engine_faults():
-        written = [each if isinstance(each, str) else each.to_json() for each in networks]
-        seen = forecast(written, runs, seed=seed)
+    with convert_engine_errors():
+        network_jsons = [
+            network if isinstance(network, str) else network.to_json() for network in networks
+        ]
+        estimate = forecast_runs(network_jsons, runs, seed=seed)
     if dry_run:
-        echo_json(seen.to_json()) if as_json else click.echo(seen)
+        echo_json(estimate.to_json()) if as_json else click.echo(estimate)
         click.get_current_context().exit()
     hint = "look at duration, rates and what is recorded"
-    if seen.core_s > MOST_S:
-        raise Refused(f"{seen}: {hint}, or run it all the same with --limit-time SECONDS")
-    if seen.memory > MEMORY.get():
-        limit = MEMORY.get() / 1e9
-        raise Refused(f"{seen}: {hint}; the limit is {limit:.3g} GB (--limit-memory)")
-    if seen.core_s > TOLD_S:
-        say(seen)
+    if estimate.core_s > MAX_PLAUSIBLE_CORE_S:
+        raise NetworkRefused(
+            f"{estimate}: {hint}, or run it all the same with --limit-time SECONDS"
+        )
+    if estimate.memory > MEMORY_LIMIT.get():
+        limit = MEMORY_LIMIT.get() / 1e9
+        raise NetworkRefused(f"{estimate}: {hint}; the limit is {limit:.3g} GB (--limit-memory)")
+    if estimate.core_s > MIN_ANNOUNCED_CORE_S:
+        announce(estimate)

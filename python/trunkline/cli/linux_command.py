@@ -2,11 +2,11 @@
 
 import click
 
-from trunkline.cli.common import echo_json, part_shown
+from trunkline.cli.common import echo_json, show_progress
 from trunkline.cli.status import Status
 
-PREPARED = click.Choice(("qemu", "uml"))
-CONTROL = click.Choice(("frr",))
+PREPARED_RUNNERS = click.Choice(("qemu", "uml"))
+CONTROL_TYPE = click.Choice(("frr",))
 
 
 @click.group("linux", short_help="Prepare the Linux engine.")
@@ -15,9 +15,11 @@ def command() -> None:
 
 
 @command.command("setup", short_help="Prepare a runner.")
-@click.option("--runner", type=PREPARED, default="qemu", show_default=True, help="Which one.")
 @click.option(
-    "--control", type=CONTROL, help="In place of a runner, routing daemons to run in one."
+    "--runner", type=PREPARED_RUNNERS, default="qemu", show_default=True, help="Which one."
+)
+@click.option(
+    "--control", type=CONTROL_TYPE, help="In place of a runner, routing daemons to run in one."
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be fetched, and do nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object at the end.")
@@ -29,27 +31,29 @@ def setup_command(runner: str, control: str | None, dry_run: bool, as_json: bool
     """
     import time
 
-    from trunkline.linux.guest.readiness import examine
-    from trunkline.linux.guest.setup import SetupFailed, perform, plan_setup
+    from trunkline.linux.guest.readiness import examine_runner
+    from trunkline.linux.guest.setup import SetupFailed, perform_setup, plan_setup
 
-    def say(text: str) -> None:
+    def print_step(text: str) -> None:
         click.echo(f"linux: {text}", err=True)
 
     started = time.monotonic()
     option = "--runner" if control is None else "--control"
     runner = control or runner
-    state = examine(runner)
-    if state.ready:
-        say(f"{runner} is ready; trunkline linux clean {option} {runner} removes it")
+    state = examine_runner(runner)
+    if state.is_ready:
+        print_step(f"{runner} is ready; trunkline linux clean {option} {runner} removes it")
         if as_json:
-            echo_json({"schema": 1, **state.as_dict(), "fetched_bytes": 0, "seconds": 0.0})
+            echo_json({"schema": 1, **state.to_dict(), "fetched_bytes": 0, "seconds": 0.0})
         return Status.DONE
     try:
         setup = plan_setup(runner)
-        say(
-            f"{runner} takes {len(setup.packages)} packages, {setup.download / 1e6:.0f} MB to "
-            f"fetch, {setup.room / 1e6:.0f} MB of space while it is made and "
-            f"{setup.stays / 1e6:.0f} MB after; about {setup.minutes} on two idle processors"
+        print_step(
+            f"{runner} takes {len(setup.packages)} packages, "
+            f"{setup.download_bytes / 1e6:.0f} MB to "
+            f"fetch, {setup.space_needed / 1e6:.0f} MB of space while it is made and "
+            f"{setup.space_kept / 1e6:.0f} MB after; about {setup.duration_text} "
+            f"on two idle processors"
         )
         if dry_run:
             packages = [
@@ -61,53 +65,53 @@ def setup_command(runner: str, control: str | None, dry_run: bool, as_json: bool
                 for package in packages:
                     click.echo(f"{package['name']} {package['version']} {package['bytes']}")
             return Status.DONE
-        with part_shown("linux: compiling", plain=True) as show:
-            state = perform(setup, say, show)
+        with show_progress("linux: compiling", plain=True) as show:
+            state = perform_setup(setup, print_step, show)
     except SetupFailed as error:
         click.echo(f"error[linux]: {error}", err=True)
         return Status.UNABLE
     seconds = time.monotonic() - started
-    say(f"{runner} is ready after {seconds:.0f} s")
+    print_step(f"{runner} is ready after {seconds:.0f} s")
     if as_json:
-        about = {"fetched_bytes": setup.download, "seconds": round(seconds, 1)}
-        echo_json({"schema": 1, **state.as_dict(), **about})
-    return Status.DONE if state.ready else Status.UNABLE
+        fetch_facts = {"fetched_bytes": setup.download_bytes, "seconds": round(seconds, 1)}
+        echo_json({"schema": 1, **state.to_dict(), **fetch_facts})
+    return Status.DONE if state.is_ready else Status.UNABLE
 
 
 @command.command("status", short_help="Say which runners are ready.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 def status_command(as_json: bool) -> int:
     """Say for each runner what it needs, what is there and what to do about the rest."""
-    from trunkline.linux.guest.cache import cache_folder, size_of
-    from trunkline.linux.guest.readiness import RUNNERS, examine
+    from trunkline.linux.guest.cache import get_cache_folder, measure_folder
+    from trunkline.linux.guest.readiness import RUNNERS, examine_runner
 
-    states = [examine(name) for name in (*RUNNERS, "frr")]
-    folder = cache_folder()
-    size = size_of(folder) if folder.exists() else 0
+    states = [examine_runner(name) for name in (*RUNNERS, "frr")]
+    folder = get_cache_folder()
+    size = measure_folder(folder) if folder.exists() else 0
     if as_json:
-        found = [state.as_dict() for state in states]
-        runners, control = found[: len(RUNNERS)], found[len(RUNNERS) :]
-        about = {"runners": runners, "control": control}
-        echo_json({"schema": 1, "cache": str(folder), "cache_bytes": size, **about})
+        state_dicts = [state.to_dict() for state in states]
+        runners, control = state_dicts[: len(RUNNERS)], state_dicts[len(RUNNERS) :]
+        runner_states = {"runners": runners, "control": control}
+        echo_json({"schema": 1, "cache": str(folder), "cache_bytes": size, **runner_states})
     else:
         for state in states:
-            click.echo(f"{state.runner}: {'ready' if state.ready else 'not ready'}")
-            for part in state.parts:
+            click.echo(f"{state.runner}: {'ready' if state.is_ready else 'not ready'}")
+            for part in state.requirements:
                 mark = "ok     " if part.found else "MISSING"
                 click.echo(f"  {mark} {part.name:<10} {part.detail}")
         click.echo(f"cache: {folder}, {size / 1e6:.0f} MB")
-    return Status.DONE if any(state.ready for state in states[:2]) else Status.UNABLE
+    return Status.DONE if any(state.is_ready for state in states[:2]) else Status.UNABLE
 
 
 @command.command("clean", short_help="Remove what was prepared.")
-@click.option("--runner", type=PREPARED, help="Whose; everything when left out.")
-@click.option("--control", type=CONTROL, help="The daemons.")
+@click.option("--runner", type=PREPARED_RUNNERS, help="Whose; everything when left out.")
+@click.option("--control", type=CONTROL_TYPE, help="The daemons.")
 def clean_command(runner: str | None, control: str | None) -> int:
     """Remove what setup has prepared."""
-    from trunkline.linux.guest.setup import SetupFailed, clean
+    from trunkline.linux.guest.setup import SetupFailed, remove_prepared
 
     try:
-        freed = clean(control or runner)
+        freed = remove_prepared(control or runner)
     except SetupFailed as error:
         click.echo(f"error[linux]: {error}", err=True)
         return Status.UNABLE

@@ -12,7 +12,7 @@ from trunkline.cli.common import echo_json
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from trunkline.report.local import LocalServer
+    from trunkline.report.local_server import LocalServer
 
 
 port_option = click.option(
@@ -22,8 +22,13 @@ port_option = click.option(
 )
 
 
-def answer(
-    make: Callable[[], LocalServer], port: int | None, said: str, *, opened: bool, as_json: bool
+def serve_until_interrupted(
+    make: Callable[[], LocalServer],
+    port: int | None,
+    notice: str,
+    *,
+    open_browser: bool,
+    as_json: bool,
 ) -> None:
     """Make a server, show its address and serve until interrupted.
 
@@ -40,22 +45,22 @@ def answer(
     try:
         server = make()
     except OSError as error:
-        where = "any port" if port is None else f"port {port}"
+        port_text = "any port" if port is None else f"port {port}"
         raise click.UsageError(
-            f"cannot listen on {where} of 127.0.0.1: {error.strerror}."
+            f"cannot listen on {port_text} of 127.0.0.1: {error.strerror}."
         ) from None
     try:
         if as_json:
             echo_json({"schema": 1, "address": server.address})
         else:
             click.echo(server.address)
-            click.echo(said, err=True)
+            click.echo(notice, err=True)
         sys.stdout.flush()
-        if opened:
+        if open_browser:
             import webbrowser
 
             if not webbrowser.open(server.address):
                 click.echo("no browser was found; open the address yourself", err=True)
-        server.run()
+        server.serve_until_interrupted()
     except KeyboardInterrupt:
         click.echo("ended", err=True)

@@ -11,10 +11,10 @@ from trunkline.cli.status import Status
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from trunkline.plot.sources import Source
+    from trunkline.plot.plot_sources import PlotSource
 
 # What `--help` lists without importing the plots; a test holds it against them.
-KINDS = {
+PLOT_KINDS = {
     "time-sequence": "bytes sent, sent again, acknowledged and lost over time; needs a trace",
     "cwnd": "congestion window and threshold over time; needs a probe of cwnd",
     "queue": "packets in a port over time; needs a probe of queue-packets",
@@ -35,19 +35,19 @@ KINDS = {
     "red-curves": "drop probability against average queue of RED ports; a scenario file will do",
     "published": "published values against ours; needs a reproduction",
 }
-OF_SCENARIOS = ("red-curves",)
+SCENARIO_KINDS = ("red-curves",)
 """Kinds that draw what a scenario says."""
-FITS = ("best", "exponential", "normal", "gamma", "lognormal", "none")
-LISTED = "\b\nKinds:\n" + "\n".join(f"  {name:<14}{about}" for name, about in KINDS.items())
+FIT_NAMES = ("best", "exponential", "normal", "gamma", "lognormal", "none")
+KIND_LIST = "\b\nKinds:\n" + "\n".join(f"  {name:<14}{about}" for name, about in PLOT_KINDS.items())
 
 
-class Undrawn(click.ClickException):
+class PlotRefused(click.ClickException):
     """The results lack what the plot needs."""
 
     exit_code = Status.USAGE
 
 
-@click.command("plot", short_help="Draw a named plot of results.", epilog=LISTED)
+@click.command("plot", short_help="Draw a named plot of results.", epilog=KIND_LIST)
 @click.argument("results", nargs=-1, required=True, type=click.Path(exists=True))
 @click.argument("kind", metavar="KIND")
 @click.option(
@@ -68,7 +68,11 @@ class Undrawn(click.ClickException):
     help="bars: its table; default: the first that has it; published: a table of the study.",
 )
 @click.option(
-    "--fit", type=click.Choice(FITS), default="best", show_default=True, help="histogram: the fit."
+    "--fit",
+    type=click.Choice(FIT_NAMES),
+    default="best",
+    show_default=True,
+    help="histogram: the fit.",
 )
 @click.option(
     "--from",
@@ -105,45 +109,50 @@ def command(
     import math
     from pathlib import Path
 
-    if kind not in KINDS:
+    if kind not in PLOT_KINDS:
         import difflib
 
-        near = difflib.get_close_matches(kind, KINDS, 1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(KINDS)}"
+        near = difflib.get_close_matches(kind, PLOT_KINDS, 1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(PLOT_KINDS)}"
         raise click.UsageError(f"no kind of plot is called {kind!r}; {hint}")
     target = Path(output or f"{kind}.png")
     ending = target.suffix.removeprefix(".")
     if ending not in ("png", "svg", "pdf"):
         raise click.UsageError(f"-o {target}: a picture ends in .png, .svg or .pdf.")
 
-    from trunkline.plot import save
+    from trunkline.plot import save_figure
     from trunkline.plot.kinds import draw
-    from trunkline.plot.sources import Choice, Lacking
-    from trunkline.results.render import printable
+    from trunkline.plot.plot_sources import MissingData, PlotChoice
+    from trunkline.results.terminal_tables import escape_unprintable
 
-    sources = [loaded(Path(folder), label, kind) for folder, label in labelled(results)]
+    sources = [load_source(Path(folder), label, kind) for folder, label in label_folders(results)]
     end = math.inf if until is None else until
-    choice = Choice(frozenset(only), measure, table, fit, title, since, end)
+    choice = PlotChoice(frozenset(only), measure, table, fit, title, since, end)
     try:
         figure = draw(kind, sources, choice)
-    except Lacking as error:
-        raise Undrawn("\n".join(map(printable, str(error).splitlines()))) from error
-    save(figure, target)
+    except MissingData as error:
+        raise PlotRefused("\n".join(map(escape_unprintable, str(error).splitlines()))) from error
+    save_figure(figure, target)
     click.echo(f"{kind} written to {target}", err=True)
 
 
-def labelled(folders: tuple[str, ...]) -> list[tuple[str, str]]:
+def label_folders(folders: tuple[str, ...]) -> list[tuple[str, str]]:
     """Folders with labels that tell them apart: names, or as much of the paths as it takes."""
     from pathlib import Path
 
     parts = [Path(folder).resolve().parts for folder in folders]
-    taken = 1
-    while taken < max(map(len, parts)) and len({each[-taken:] for each in parts}) < len(set(parts)):
-        taken += 1
-    return [(folder, "/".join(each[-taken:])) for folder, each in zip(folders, parts, strict=True)]
+    part_count = 1
+    while part_count < max(map(len, parts)) and len(
+        {folder_parts[-part_count:] for folder_parts in parts}
+    ) < len(set(parts)):
+        part_count += 1
+    return [
+        (folder, "/".join(folder_parts[-part_count:]))
+        for folder, folder_parts in zip(folders, parts, strict=True)
+    ]
 
 
-def loaded(folder: Path, label: str, kind: str) -> Source:
+def load_source(folder: Path, label: str, kind: str) -> PlotSource:
     """Read results, a reproduction, or a scenario where a picture needs no more.
 
     Parameters
@@ -160,19 +169,19 @@ def loaded(folder: Path, label: str, kind: str) -> Source:
     """
     import json
 
-    from trunkline.plot.sources import Source
+    from trunkline.plot.plot_sources import PlotSource
     from trunkline.results import store
 
-    if folder.is_file() and kind in OF_SCENARIOS:
+    if folder.is_file() and kind in SCENARIO_KINDS:
         from trunkline import network as networks, scenario as scenarios
 
         compiled = networks.compile(scenarios.load(folder)).to_json()
-        return Source(label.removesuffix(folder.suffix), network=json.loads(compiled))
+        return PlotSource(label.removesuffix(folder.suffix), network=json.loads(compiled))
     if (folder / "study.json").is_file():
         record = json.loads((folder / "study.json").read_text(encoding="utf-8"))
-        return Source(label, (), record)
-    if (folder / store.RUN).is_file():
-        network = folder / store.NETWORK
-        kept = json.loads(network.read_text(encoding="utf-8")) if network.is_file() else {}
-        return Source(label, store.read(folder), network=kept)
+        return PlotSource(label, (), record)
+    if (folder / store.RUN_FILE).is_file():
+        network = folder / store.NETWORK_FILE
+        network_data = json.loads(network.read_text(encoding="utf-8")) if network.is_file() else {}
+        return PlotSource(label, store.read_results(folder), network=network_data)
     raise click.UsageError(f"{folder} holds neither results of a run nor of a reproduction.")

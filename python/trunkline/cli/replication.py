@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from trunkline.cli.common import engine_faults
-from trunkline.cli.options import together
+from trunkline.cli.common import convert_engine_errors
+from trunkline.cli.option_groups import combine_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from trunkline.scenario import Scenario
     from trunkline.stats import Precision
     from trunkline.stats.metric import Metric
-    from trunkline.study.outcome.pilot import WarmUp
+    from trunkline.study.outcome.steady_state import WarmUp
 
-F = TypeVar("F", bound="Callable[..., Any]")
+DecoratedFunction = TypeVar("DecoratedFunction", bound="Callable[..., Any]")
 
 # 256 runs of a small scenario take seconds, and nobody means more than a million.
-MOST_RUNS = 1_000_000
-MAX_RUNS = 1000
+MAX_RUNS_OPTION = 1_000_000
+DEFAULT_MAX_RUNS = 1000
 
 
-class Percent(click.ParamType):  # type: ignore[type-arg]
+class PercentType(click.ParamType):  # type: ignore[type-arg]
     """A share written in per cent, ``2%``: a bare number could be either."""
 
     name = "percent"
@@ -50,21 +50,23 @@ METRIC_HELP = (
 )
 
 
-def until_options(said: str, counted: str) -> Callable[[F], F]:
+def until_options(
+    help_text: str, counted_thing: str
+) -> Callable[[DecoratedFunction], DecoratedFunction]:
     """Add ``--until-ci``, with what it says, and ``--max-runs``, of what is counted."""
-    return together(
-        click.option("--until-ci", type=Percent(), metavar="PERCENT", help=said),
+    return combine_options(
+        click.option("--until-ci", type=PercentType(), metavar="PERCENT", help=help_text),
         click.option(
             "--max-runs",
-            type=click.IntRange(2, MOST_RUNS),
-            default=MAX_RUNS,
+            type=click.IntRange(2, MAX_RUNS_OPTION),
+            default=DEFAULT_MAX_RUNS,
             show_default=True,
-            help=f"Maximum number of {counted} with --until-ci.",
+            help=f"Maximum number of {counted_thing} with --until-ci.",
         ),
     )
 
 
-precision_options = together(
+precision_options = combine_options(
     until_options(
         "Replicate until half of the 95 % interval of every metric is within this share of its "
         "mean, e.g. 2%.",
@@ -80,7 +82,7 @@ precision_options = together(
 )
 
 
-def chosen(metrics: tuple[str, ...]) -> list[Metric]:
+def parse_metrics(metrics: tuple[str, ...]) -> list[Metric]:
     """The metrics that were asked for, or the usual ones.
 
     Raises
@@ -88,10 +90,10 @@ def chosen(metrics: tuple[str, ...]) -> list[Metric]:
     click.UsageError
         There is no such metric.
     """
-    from trunkline.stats.metric import DEFAULT, parse
+    from trunkline.stats.metric import DEFAULT_METRICS, parse_metric
 
     try:
-        return [parse(text) for text in metrics or DEFAULT]
+        return [parse_metric(text) for text in metrics or DEFAULT_METRICS]
     except ValueError as error:
         raise click.UsageError(f"--metric: {error}.") from None
 
@@ -110,41 +112,48 @@ def replicate_until(
         Half width over the mean.
     """
     from trunkline.stats import until
-    from trunkline.stats.metric import values
+    from trunkline.stats.metric import collect_values
 
     results: list[Results] = []
 
-    def more(begin: int, end: int) -> dict[str, list[float]]:
-        results.extend(run(list(seeds[begin:end])))
-        found = values(results, metrics)
-        known = {key: [v for v in its if v is not None] for key, its in found.items()}
+    def more(start: int, end: int) -> dict[str, list[float]]:
+        results.extend(run(list(seeds[start:end])))
+        values_by_metric = collect_values(results, metrics)
+        known_values = {
+            key: [value for value in metric_values if value is not None]
+            for key, metric_values in values_by_metric.items()
+        }
         # A flow that never had a packet delivered has no delay: nothing to be sure of.
-        return {" of ".join(key): its for key, its in known.items() if its}
+        return {
+            " of ".join(key): metric_values
+            for key, metric_values in known_values.items()
+            if metric_values
+        }
 
     try:
-        reached = until(more, target, most=len(seeds))
+        precision = until(more, target, max_runs=len(seeds))
     except ValueError as error:
         if type(error).__module__.startswith("trunkline."):
             raise
         raise click.UsageError(f"--metric: {error}.") from None
-    return results, reached
+    return results, precision
 
 
-def say_precision(reached: Precision, target: float) -> str:
+def format_precision(precision: Precision, target: float) -> str:
     """One line on how sure the runs are."""
-    if not reached.widest:
+    if not precision.widest:
         return "NOT ENOUGH: no metric has a value in these runs"
-    widest = f"the widest interval is that of {reached.widest}: "
-    if reached.relative is None:
-        widest = f"{reached.widest} has no interval"
+    widest = f"the widest interval is that of {precision.widest}: "
+    if precision.relative is None:
+        widest = f"{precision.widest} has no interval"
     else:
-        widest += f"± {100 * reached.relative:.2g} % of its mean"
-    if reached.reached:
-        return f"{reached.runs} runs reach ± {100 * target:g} %; {widest}"
-    return f"NOT ENOUGH RUNS: {reached.runs} do not reach ± {100 * target:g} %; {widest}"
+        widest += f"± {100 * precision.relative:.2g} % of its mean"
+    if precision.reached:
+        return f"{precision.runs} runs reach ± {100 * target:g} %; {widest}"
+    return f"NOT ENOUGH RUNS: {precision.runs} do not reach ± {100 * target:g} %; {widest}"
 
 
-class WarmUpOption(click.ParamType):  # type: ignore[type-arg]
+class WarmUpType(click.ParamType):  # type: ignore[type-arg]
     """``auto`` or a time."""
 
     name = "auto|time"
@@ -163,58 +172,68 @@ class WarmUpOption(click.ParamType):  # type: ignore[type-arg]
 
 warm_up_option = click.option(
     "--warm-up",
-    type=WarmUpOption(),
+    type=WarmUpType(),
     metavar="auto|TIME",
     help="Counters start here; auto finds the end of the warm-up by MSER-5 from 5 pilot runs.",
 )
 
 
-def warm_up_overrides(given: tuple[str, ...], wanted: str | None) -> tuple[str, ...]:
+def add_warm_up_override(
+    overrides: tuple[str, ...], warm_up_option_value: str | None
+) -> tuple[str, ...]:
     """Add the warm-up to the values that the user sets; none yet if it is to be found.
 
     Parameters
     ----------
-    given : tuple of str
+    overrides : tuple of str
         ``PATH=VALUE`` each.
-    wanted : str or None
+    warm_up_option_value : str or None
         ``auto``, a time, or None to leave the scenario's own.
     """
-    if wanted is None:
-        return given
-    return (*given, f"run.warm_up={'0 s' if wanted == 'auto' else wanted}")
+    if warm_up_option_value is None:
+        return overrides
+    return (
+        *overrides,
+        f"run.warm_up={'0 s' if warm_up_option_value == 'auto' else warm_up_option_value}",
+    )
 
 
-def with_warm_up(
-    scenario: Scenario, wanted: str | None, seed: int, threads: int | None
+def find_warm_up(
+    scenario: Scenario, warm_up_option_value: str | None, seed: int, threads: int | None
 ) -> tuple[Scenario, WarmUp | None]:
     """Find the warm-up of a scenario and set it, if that is wanted.
 
     Parameters
     ----------
-    wanted : str or None
-        ``auto``; anything else is set already, by :func:`warm_up_overrides`.
+    warm_up_option_value : str or None
+        ``auto``; anything else is set already, by :func:`add_warm_up_override`.
 
     Returns
     -------
     Scenario, WarmUp or None
         What the pilot runs showed, if there were any.
     """
-    if wanted != "auto":
+    if warm_up_option_value != "auto":
         return scenario, None
     from trunkline.network import compile
     from trunkline.scenario.units import format_time
-    from trunkline.study.outcome.pilot import PILOT_RUNS, warm_up
+    from trunkline.study.outcome.steady_state import PILOT_RUNS, find_warm_up
 
     last = min(seed + PILOT_RUNS, 2**64)
-    with engine_faults():
-        found = warm_up(compile(scenario), range(last - PILOT_RUNS, last), threads=threads)
-    return scenario.with_({"run.warm_up": format_time(found.ns)}), found
+    with convert_engine_errors():
+        pilot_result = find_warm_up(
+            compile(scenario), range(last - PILOT_RUNS, last), threads=threads
+        )
+    return scenario.with_({"run.warm_up": format_time(pilot_result.ns)}), pilot_result
 
 
-def say_warm_up(found: WarmUp) -> str:
+def format_warm_up(pilot_result: WarmUp) -> str:
     """One line on the warm-up that the pilot runs showed."""
-    shown = ", ".join(f"{name} {ns / 1e9:g} s" for name, ns in found.cuts.items())
-    line = f"warm-up {found.ns / 1e9:g} s by MSER-5 from {found.runs} pilot runs ({shown})"
-    if found.found:
+    cut_texts = ", ".join(f"{name} {ns / 1e9:g} s" for name, ns in pilot_result.cuts.items())
+    line = (
+        f"warm-up {pilot_result.ns / 1e9:g} s by MSER-5 from {pilot_result.runs} pilot "
+        f"runs ({cut_texts})"
+    )
+    if pilot_result.found:
         return line
     return f"{line}; NOT SETTLED within half of the run: make it longer"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trunkline.cli.common import echo_json, engine_faults
+from trunkline.cli.common import convert_engine_errors, echo_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,10 +21,10 @@ report_option = click.option(
 
 def write_report(folder: str | Path) -> None:
     """Write the page of results that a command has just written, and say where."""
-    from trunkline.report import write
+    from trunkline.report import write_report
 
-    with engine_faults():
-        page = write(folder)
+    with convert_engine_errors():
+        page = write_report(folder)
     click.echo(f"report written to {page} ({page.stat().st_size / 1e6:.1f} MB)", err=True)
 
 
@@ -45,12 +45,12 @@ def command(results: str, output: str | None, opened: bool, as_json: bool) -> No
     RESULTS is a folder that `run --out`, `reproduce --out` or `study run` wrote. The page needs no
     network and no other file: it can be mailed, read offline and printed.
     """
-    from trunkline.cli.study_command import study_faults
-    from trunkline.report import write
+    from trunkline.cli.study_command import convert_study_errors
+    from trunkline.report import write_report
 
     try:
-        with engine_faults(), study_faults():
-            page = write(results, output)
+        with convert_engine_errors(), convert_study_errors():
+            page = write_report(results, output)
     except FileNotFoundError as error:
         raise click.UsageError(str(error)) from None
     size = page.stat().st_size

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trunkline.cli.common import echo_json, echo_tables, engine_faults
-from trunkline.cli.engine_option import check_engine, engine_options
-from trunkline.cli.output import reader_left
+from trunkline.cli.closed_readers import has_reader_left
+from trunkline.cli.common import convert_engine_errors, echo_json, echo_tables
+from trunkline.cli.engine_options import check_engine_options, engine_options
 from trunkline.cli.report_command import report_option, write_report
 from trunkline.cli.status import Status
-from trunkline.cli.study_command import Execution, execution_options, study_faults
+from trunkline.cli.study_command import ExecutionOptions, convert_study_errors, execution_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from trunkline.study import Reproduction, Runs
-    from trunkline.study.run.journal import Record
+    from trunkline.study.run.journal import RunRecord
 
 # What `--help` lists without importing the studies; a test holds it against them.
-STUDIES = (
+STUDY_NAMES = (
     "andreozzi2001",
     "avallone2003",
     "bhani1999",
@@ -36,7 +36,7 @@ STUDIES = (
 @click.command(
     "reproduce",
     short_help="Reproduce a published study.",
-    epilog=f"Studies: {', '.join(STUDIES)}.",
+    epilog=f"Studies: {', '.join(STUDY_NAMES)}.",
 )
 @click.argument("name")
 @click.option(
@@ -63,7 +63,7 @@ def command(
     report: bool,
     engine: str,
     runner: str | None,
-    execution: Execution,
+    execution: ExecutionOptions,
     as_json: bool,
     judge: bool,
 ) -> int:
@@ -76,64 +76,70 @@ def command(
     it is known, and --resume goes on.
     """
     threads, cluster = execution.threads, execution.cluster
-    check_engine(engine, runner, threads=threads is not None, cluster=cluster is not None)
+    check_engine_options(engine, runner, threads=threads is not None, cluster=cluster is not None)
     if engine == "fluid":
         raise click.UsageError("--engine fluid is no reproduction: publications count packets.")
-    from trunkline.study.outcome.arriving import Arriving
-    from trunkline.study.outcome.render import render, render_tables
-    from trunkline.study.outcome.reproduction import Subject
+    from trunkline.study.outcome.completed_tables import CompletedTables
+    from trunkline.study.outcome.reproduction import StudySubject
+    from trunkline.study.outcome.reproduction_tables import render_reproduction, render_tables
 
     if execution.resume and out is None:
         raise click.UsageError("--resume needs --out: the folder to go on with.")
     if pdf and (out is None or engine == "linux"):
         raise click.UsageError("--pdf needs --out, and the packet simulator.")
-    with study_faults(out):
-        subject = Subject(name, runs=runs, kernel=engine == "linux")
+    with convert_study_errors(out):
+        subject = StudySubject(name, runs=runs, kernel=engine == "linux")
         if engine == "linux":
-            from trunkline.cli.kernel_tables import Kept, run_in_both
+            from trunkline.cli.kernel_reproduction import StoredVerdicts, run_in_both_engines
 
-            kept = Kept(out, **execution.kept)
-            return run_in_both(subject, runner, kept, as_json=as_json, judge=judge)
+            stored_verdicts = StoredVerdicts(out, **execution.folder_options)
+            return run_in_both_engines(
+                subject, runner, stored_verdicts, as_json=as_json, judge=judge
+            )
 
-        arriving = Arriving(subject)
+        completed_tables = CompletedTables(subject)
 
-        def listen(records: Mapping[int, Record]) -> None:
-            done = arriving.take(records)
-            if done is None:
+        def listen(records: Mapping[int, RunRecord]) -> None:
+            reproduction = completed_tables.collect_new(records)
+            if reproduction is None:
                 return
-            with watch.aside():
-                echo_tables(functools.partial(render_tables, done))
-            if reader_left() and out is None and not judge:
+            with watch.pause():
+                echo_tables(functools.partial(render_tables, reproduction))
+            if has_reader_left() and out is None and not judge:
                 # Nobody wants to know. No exception that could be taken for a fault of the engine.
                 sys.exit(Status.DONE)
 
         def compared(runs: Runs) -> Reproduction:
-            done = subject.outcome(runs)
+            reproduction = subject.build_reproduction(runs)
             # Before the pictures, which take seconds.
             if not as_json:
-                echo_tables(functools.partial(render, done, without=arriving.names))
+                echo_tables(
+                    functools.partial(
+                        render_reproduction, reproduction, without=completed_tables.names
+                    )
+                )
             if out is not None:
-                done.add_to(out, pdf=pdf)
-            return done
+                reproduction.add_to(out, pdf=pdf)
+            return reproduction
 
-        watch = execution.watch(subject.plan)
+        watch = execution.make_progress(subject.plan)
         if not as_json:
             watch.listener = listen
-        done = execution.perform(subject.plan, out, compared, watch=watch)
-    if isinstance(done, Status):
-        return done
+        reproduction = execution.run_plan(subject.plan, out, compared, progress=watch)
+    if isinstance(reproduction, Status):
+        return reproduction
     if as_json:
-        echo_json(done.to_json())
+        echo_json(reproduction.to_json())
     if out is not None:
         click.echo(f"runs, tables and pictures written to {out}", err=True)
         if report:
-            from trunkline.report import add_exhibits
+            from trunkline.report import add_featured_runs
 
-            with engine_faults():
-                add_exhibits(name, out, threads=threads)
+            with convert_engine_errors():
+                add_featured_runs(name, out, threads=threads)
             write_report(out)
-    written = done.to_json()
-    outcomes = {claim["outcome"] for claim in written["claims"]}
+    document = reproduction.to_json()
+    outcomes = {claim["outcome"] for claim in document["claims"]}
     if not judge:
         return Status.DONE
     if "refuted" in outcomes:

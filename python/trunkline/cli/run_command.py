@@ -7,38 +7,38 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trunkline.cli.capture import Capture, capture_options
+from trunkline.cli.capture_options import CaptureOptions, capture_options
 from trunkline.cli.common import (
-    SEED,
-    Source,
+    SEED_TYPE,
+    ScenarioSource,
+    convert_engine_errors,
     echo_json,
-    engine_faults,
     load_scenario,
     scenario_options,
 )
-from trunkline.cli.engine_option import (
-    check_control,
-    check_engine,
+from trunkline.cli.engine_options import (
+    check_control_option,
+    check_engine_options,
     control_option,
     engine_options,
     placed_means,
-    run_fluid,
-    run_linux,
+    run_fluid_engine,
+    run_linux_engine,
 )
-from trunkline.cli.limits import dry_run_option, limit_options, look_ahead
+from trunkline.cli.limits import check_forecast, dry_run_option, limit_options
 from trunkline.cli.replication import (
-    MOST_RUNS,
-    chosen,
+    MAX_RUNS_OPTION,
+    add_warm_up_override,
+    find_warm_up,
+    format_precision,
+    format_warm_up,
+    parse_metrics,
     precision_options,
     replicate_until,
-    say_precision,
-    say_warm_up,
     warm_up_option,
-    warm_up_overrides,
-    with_warm_up,
 )
 from trunkline.cli.report_command import report_option, write_report
-from trunkline.cli.run_output import check_folder, show, to_json
+from trunkline.cli.run_output import check_output_folder, make_document, print_results
 from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
@@ -46,19 +46,19 @@ if TYPE_CHECKING:
     from trunkline.results import Results
     from trunkline.scenario import Scenario
     from trunkline.stats import Level
-    from trunkline.study.outcome.pilot import Course
+    from trunkline.study.outcome.steady_state import FlowBatchMeans
 
 
 @click.command("run", short_help="Run a scenario and show the results.")
 @scenario_options
 @click.option(
     "--seed",
-    type=SEED,
+    type=SEED_TYPE,
     help="Seed of the first run, 0 to 2^64 - 1; the scenario's own (default 1) if not given.",
 )
 @click.option(
     "--runs",
-    type=click.IntRange(1, MOST_RUNS),
+    type=click.IntRange(1, MAX_RUNS_OPTION),
     default=1,
     show_default=True,
     help="Replications, with seeds SEED, SEED + 1, ...",
@@ -100,7 +100,7 @@ if TYPE_CHECKING:
 @report_option
 @click.option("--overwrite", is_flag=True, help="Replace earlier results in --out.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
-@click.option("--all", "whole", is_flag=True, help="Show all tables with all their rows.")
+@click.option("--all", "show_all", is_flag=True, help="Show all tables with all their rows.")
 @click.option(
     "--judge", is_flag=True, help="Exit with status 3 if a service level agreement is broken."
 )
@@ -108,7 +108,7 @@ if TYPE_CHECKING:
 @limit_options
 @capture_options
 def command(
-    source: Source,
+    source: ScenarioSource,
     seed: int | None,
     runs: int,
     engine: str,
@@ -126,173 +126,180 @@ def command(
     report: bool,
     overwrite: bool,
     as_json: bool,
-    whole: bool,
+    show_all: bool,
     judge: bool,
     dry_run: bool,
-    capture: Capture,
+    capture: CaptureOptions,
 ) -> None:
     """Run the scenario in FILE (- is standard input)."""
-    check_control(control, engine, runner)
-    check_engine(
+    check_control_option(control, engine, runner)
+    check_engine_options(
         engine, runner, pcap=capture.pcap is not None, batches=batches, warm_up=warm_up is not None
     )
-    capture.possible(runs=max_runs if until_ci else runs)
-    several = runs > 1 or until_ci is not None
+    capture.check_combination(runs=max_runs if until_ci else runs)
+    is_replicated = runs > 1 or until_ci is not None
     if runs > 1 and until_ci is not None:
         raise click.UsageError("--runs and --until-ci: say how many runs, or how sure, not both.")
-    if engine == "fluid" and several:
+    if engine == "fluid" and is_replicated:
         raise click.UsageError("--engine fluid: nothing is random, so one run is all there is.")
     if judge and (engine == "fluid" or focused):
         raise click.UsageError("--judge: service levels are judged by the packets of all flows.")
-    if batches and several:
+    if batches and is_replicated:
         raise click.UsageError("--batches is for one run; several have intervals of their own.")
     if metrics and until_ci is None:
         raise click.UsageError("--metric says what --until-ci looks at; without it, all is shown.")
-    wanted = chosen(metrics) if until_ci is not None else []
+    parsed_metrics = parse_metrics(metrics) if until_ci is not None else []
     scenario = load_scenario(
         source.file,
-        warm_up_overrides(capture.overrides(source.overrides), warm_up),
+        add_warm_up_override(capture.add_trace_override(source.overrides), warm_up),
         source.strict,
     )
     if judge and not scenario.slas:
         raise click.UsageError("--judge: the scenario has no slas to hold the run to.")
     if out is not None:
-        check_folder(out, overwrite=overwrite)
+        check_output_folder(out, overwrite=overwrite)
 
     from trunkline.engine import simulate
     from trunkline.network import compile
 
-    first = scenario.run.seed if seed is None else seed
-    most = max_runs if until_ci is not None else runs
-    if first + most > 2**64:
-        raise click.UsageError(f"--seed {first} with {most} runs goes beyond 2^64 - 1.")
-    scenario, pilot = with_warm_up(scenario, warm_up, first, threads)
+    first_seed = scenario.run.seed if seed is None else seed
+    max_run_count = max_runs if until_ci is not None else runs
+    if first_seed + max_run_count > 2**64:
+        raise click.UsageError(
+            f"--seed {first_seed} with {max_run_count} runs goes beyond 2^64 - 1."
+        )
+    scenario, pilot = find_warm_up(scenario, warm_up, first_seed, threads)
     if pilot is not None:
-        click.echo(say_warm_up(pilot), err=True)
-    network = compile(scenario, seed=first)
+        click.echo(format_warm_up(pilot), err=True)
+    network = compile(scenario, seed=first_seed)
     if focused:
-        from trunkline.fluid.focus import of_trunks
+        from trunkline.fluid.focus import expand_trunk_names
 
         with placed_means(scenario):
-            network = _narrowed(network, of_trunks(scenario, focused), engine, first)
-    capture.check(network)
+            network = _focus_network(
+                network, expand_trunk_names(scenario, focused), engine, first_seed
+            )
+    capture.check_places(network)
     if engine == "sim":
-        least = 1 if until_ci else runs
-        look_ahead(
+        min_run_count = 1 if until_ci else runs
+        check_forecast(
             [network],
-            least,
+            min_run_count,
             dry_run=dry_run,
             as_json=as_json,
-            say=lambda seen: click.echo(f"foreseen: {seen}", err=True),
-            seed=first,
+            announce=lambda estimate: click.echo(f"foreseen: {estimate}", err=True),
+            seed=first_seed,
         )
     elif dry_run:
         raise click.UsageError("--dry-run looks ahead in the packet simulator alone.")
 
     def run(seeds: list[int]) -> list[Results]:
-        with engine_faults():
+        with convert_engine_errors():
             if engine == "linux":
-                return run_linux(network, seeds, runner, scenario, control)
+                return run_linux_engine(network, seeds, runner, scenario, control)
             if engine == "fluid":
-                return run_fluid(network, seeds, scenario)
+                return run_fluid_engine(network, seeds, scenario)
             return simulate(network, seeds=seeds, threads=threads, scenario=scenario.text)
 
-    reached, courses = None, None
+    precision, courses = None, None
     if until_ci is not None:
-        results, reached = replicate_until(run, range(first, first + most), wanted, until_ci)
+        results, precision = replicate_until(
+            run, range(first_seed, first_seed + max_run_count), parsed_metrics, until_ci
+        )
     elif batches:
-        results, courses = _with_batches(network, first, threads, scenario.text)
+        results, courses = _run_with_batches(network, first_seed, threads, scenario.text)
     else:
-        results = run(list(range(first, first + runs)))
+        results = run(list(range(first_seed, first_seed + runs)))
     if len(results) > 1 and len({result.hash() for result in results}) == 1:
         click.echo(
             f"all {len(results)} runs are alike: nothing in this scenario is random", err=True
         )
     if out is not None:
-        from trunkline.planning import plan_json
+        from trunkline.planning import dump_plan_json
         from trunkline.results import store
 
-        folder = store.write(
+        folder = store.write_results(
             results,
             out,
             network_json=network.to_json(),
-            plan_json=plan_json(scenario),
+            plan_json=dump_plan_json(scenario),
             overwrite=overwrite,
         )
         click.echo(f"results written to {folder}", err=True)
     if scenario.scale != 1:
-        from trunkline.cli.te_common import scaling
+        from trunkline.cli.te_common import describe_scaling
 
-        click.echo(scaling(scenario.scale), err=True)
-    capture.write(results[0], network)
+        click.echo(describe_scaling(scenario.scale), err=True)
+    capture.write_file(results[0], network)
     # Agreements are about all flows of a class.
-    levels = _levels(scenario, results) if engine != "fluid" and not focused else []
+    levels = _judge_levels(scenario, results) if engine != "fluid" and not focused else []
     if as_json:
-        about = to_json(results, interval=interval)
-        about["slas"] = [level.to_json() for level in levels]
+        document = make_document(results, interval=interval)
+        document["slas"] = [level.to_json() for level in levels]
         if scenario.scale != 1:
-            about["scale"] = scenario.scale
-        if reached is not None:
-            about["precision"] = {"wanted": until_ci, **asdict(reached)}
+            document["scale"] = scenario.scale
+        if precision is not None:
+            document["precision"] = {"wanted": until_ci, **asdict(precision)}
         if pilot is not None:
-            about["warm_up"] = asdict(pilot)
+            document["warm_up"] = asdict(pilot)
         if courses is not None:
-            about["batches"] = [asdict(course) for course in courses]
-        echo_json(about)
+            document["batches"] = [asdict(course) for course in courses]
+        echo_json(document)
     else:
-        show(results, levels=levels, interval=interval, courses=courses, whole=whole)
-    if reached is not None and until_ci is not None:
-        click.echo(say_precision(reached, until_ci), err=True)
+        print_results(results, levels=levels, interval=interval, courses=courses, show_all=show_all)
+    if precision is not None and until_ci is not None:
+        click.echo(format_precision(precision, until_ci), err=True)
     if out is not None and report:
         write_report(folder)
     if judge and not all(level.met for level in levels):
         click.get_current_context().exit(Status.NOT_HELD)
 
 
-def _narrowed(network: Network, focused: tuple[str, ...], engine: str, seed: int) -> Network:
+def _focus_network(network: Network, focused: tuple[str, ...], engine: str, seed: int) -> Network:
     """The network with some flows alone, and background."""
-    from trunkline.fluid.focus import BACKGROUND, focus
-    from trunkline.fluid.unsupported import UnsupportedError
+    from trunkline.fluid.focus import BACKGROUND, focus_network
+    from trunkline.fluid.unsupported import FluidUnsupportedError
     from trunkline.network import Network as Compiled
 
     if engine != "sim":
         raise click.UsageError(f"--focus is for the simulator, not for --engine {engine}.")
     try:
-        narrow = Compiled(focus(network.data, focused, seed).network)  # type: ignore[arg-type]
-    except UnsupportedError:
+        focused_network = Compiled(focus_network(network.data, focused, seed).network)  # type: ignore[arg-type]
+    except FluidUnsupportedError:
         raise
     except ValueError as error:
         raise click.UsageError(f"--focus: {error}.") from None
-    added = sum(flow["name"].startswith(BACKGROUND) for flow in narrow.flows)
-    kept = len(narrow.flows) - added
+    background_count = sum(flow["name"].startswith(BACKGROUND) for flow in focused_network.flows)
+    packet_flow_count = len(focused_network.flows) - background_count
     click.echo(
-        f"focus: {kept} of {len(network.flows)} flows as packets; {added} background sources stand "
+        f"focus: {packet_flow_count} of {len(network.flows)} flows as packets; "
+        f"{background_count} background sources stand "
         "for the others (verify --engine fluid --focus measures the error)",
         err=True,
     )
-    return narrow
+    return focused_network
 
 
-def _levels(scenario: Scenario, results: list[Results]) -> list[Level]:
+def _judge_levels(scenario: Scenario, results: list[Results]) -> list[Level]:
     """How the scenario's agreements came out; none without agreements."""
     if not scenario.slas:
         return []
-    from trunkline.stats import judge
+    from trunkline.stats import judge_bounds
 
-    return judge(scenario.bounds(), results)
+    return judge_bounds(scenario.list_sla_bounds(), results)
 
 
-def _with_batches(
+def _run_with_batches(
     network: Network, seed: int, threads: int | None, text: str
-) -> tuple[list[Results], list[Course]]:
+) -> tuple[list[Results], list[FlowBatchMeans]]:
     """A run, and beside it the same run with the probes that batch means need."""
-    from trunkline.engine.sim import Job, simulate_all
-    from trunkline.study.outcome.pilot import batches, probed_for_batches
+    from trunkline.engine.packet_engine import Job, simulate_jobs
+    from trunkline.study.outcome.steady_state import add_batch_probes, compute_batch_means
 
-    with engine_faults():
+    with convert_engine_errors():
         jobs = [
             Job(network.to_json(), seed, text, network.data),
-            Job(probed_for_batches(network), seed, text),
+            Job(add_batch_probes(network), seed, text),
         ]
-        plain, probed = simulate_all(jobs, threads=threads)
-        return [plain], batches(network, probed)
+        plain, probed = simulate_jobs(jobs, threads=threads)
+        return [plain], compute_batch_means(network, probed)

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from trunkline.results import Results
     from trunkline.stats import Level
-    from trunkline.study.outcome.pilot import Course
+    from trunkline.study.outcome.steady_state import FlowBatchMeans
 
 
-def check_folder(out: str, *, overwrite: bool) -> None:
+def check_output_folder(out: str, *, overwrite: bool) -> None:
     """Find out before the run whether its results can be written.
 
     Parameters
@@ -48,7 +48,7 @@ def check_folder(out: str, *, overwrite: bool) -> None:
         raise click.UsageError(f"--out {out}: {parent} is not writable.")
 
 
-def to_json(results: list[Results], *, interval: str = "t") -> dict[str, Any]:
+def make_document(results: list[Results], *, interval: str = "t") -> dict[str, Any]:
     """The object of ``--json``: that of the run, or of all runs with their seeds and intervals.
 
     Parameters
@@ -64,22 +64,22 @@ def to_json(results: list[Results], *, interval: str = "t") -> dict[str, Any]:
     """
     if len(results) == 1:
         return results[0].to_json()
-    from trunkline.stats.render import intervals
+    from trunkline.stats.run_tables import build_interval_json
 
     return {
         "schema": 1,
         "runs": [{"seed": r.seed, **r.to_json()} for r in results],
-        "intervals": intervals(results, interval=interval),
+        "intervals": build_interval_json(results, interval=interval),
     }
 
 
-def show(
+def print_results(
     results: list[Results],
     *,
     levels: Sequence[Level] = (),
     interval: str = "t",
-    courses: list[Course] | None = None,
-    whole: bool = False,
+    courses: list[FlowBatchMeans] | None = None,
+    show_all: bool = False,
 ) -> None:
     """Print the tables of one run, or means with intervals over several.
 
@@ -91,23 +91,23 @@ def show(
         How the scenario's agreements came out.
     interval : {"t", "bca"}
         Kind of the intervals over several runs.
-    courses : list of Course, optional
+    courses : list of FlowBatchMeans, optional
         Batch means of the one run.
-    whole : bool, default False
+    show_all : bool, default False
         Whether all tables are shown, with all their rows.
     """
-    before: list[RichTable] = []
+    level_tables: list[RichTable] = []
     if levels:
-        from trunkline.stats.sla import levels_table
+        from trunkline.stats.service_levels import build_levels_table
 
-        before = [levels_table(levels)]
+        level_tables = [build_levels_table(levels)]
     if len(results) > 1:
-        from trunkline.stats.render import render_many
+        from trunkline.stats.run_tables import render_run_averages
 
-        shown = partial(render_many, results, interval=interval)
-        echo_tables(partial(shown, before=before, whole=whole))
+        render_runs = partial(render_run_averages, results, interval=interval)
+        echo_tables(partial(render_runs, leading_tables=level_tables, show_all=show_all))
         return
-    echo_tables(partial(results[0].render, before=before, whole=whole))
+    echo_tables(partial(results[0].render, leading_tables=level_tables, show_all=show_all))
     if results[0].provenance.engine == "fluid":
         return
     if courses is None:
@@ -116,6 +116,6 @@ def show(
             err=True,
         )
         return
-    from trunkline.study.outcome.pilot import render_courses
+    from trunkline.study.outcome.steady_state import render_batch_means
 
-    echo_tables(lambda **how: render_courses(courses, **how))
+    echo_tables(lambda **how: render_batch_means(courses, **how))

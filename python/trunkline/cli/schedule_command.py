@@ -2,36 +2,44 @@
 
 import click
 
-from trunkline.cli.common import SEED, Source, engine_faults, free, scenario_options
+from trunkline.cli.common import (
+    SEED_TYPE,
+    ScenarioSource,
+    convert_engine_errors,
+    refuse_existing_files,
+    scenario_options,
+)
 
 
 @click.command("schedule", short_help="Save the packet schedule of a UDP flow as CSV.")
 @scenario_options
 @click.option("--flow", metavar="NAME", required=True, help="UDP flow whose datagrams are listed.")
-@click.option("--seed", type=SEED, help="Seed; the scenario's own if not given.")
+@click.option("--seed", type=SEED_TYPE, help="Seed; the scenario's own if not given.")
 @click.option(
     "--out", type=click.Path(dir_okay=False), help="New file; standard output if not given."
 )
 @click.option("--overwrite", is_flag=True, help="Replace an earlier file in --out.")
-def command(source: Source, flow: str, seed: int | None, out: str | None, overwrite: bool) -> None:
+def command(
+    source: ScenarioSource, flow: str, seed: int | None, out: str | None, overwrite: bool
+) -> None:
     """Print when each datagram of a UDP flow of FILE leaves, and how large it is.
 
     A flow with `arrivals: schedule` and `schedule: FILE.csv` replays it.
     """
-    free((out,), overwrite)
+    refuse_existing_files((out,), overwrite)
     scenario = source.load()
 
-    from trunkline.engine.schedule import schedule, to_csv
+    from trunkline.engine.schedule import format_schedule_csv, record_schedule
 
     try:
-        with engine_faults():
-            listed = schedule(scenario, flow, seed=seed)
+        with convert_engine_errors():
+            packet_schedule = record_schedule(scenario, flow, seed=seed)
     except LookupError as error:
         raise click.UsageError(str(error.args[0])) from None
-    written = to_csv(listed)
+    schedule_csv = format_schedule_csv(packet_schedule)
     if out is None:
-        click.echo(written, nl=False)
+        click.echo(schedule_csv, nl=False)
         return
     with open(out, "w", encoding="utf-8", newline="") as target:
-        target.write(written)
-    click.echo(f"{len(listed.times_ns)} datagrams written to {out}", err=True)
+        target.write(schedule_csv)
+    click.echo(f"{len(packet_schedule.times_ns)} datagrams written to {out}", err=True)

@@ -10,8 +10,8 @@ from trunkline.cli.common import echo_json
 def command(of: str) -> None:
     """Print the JSON Schema of scenario or study files: editors complete and check them by it."""
     if of == "study":
-        from trunkline.study.language.json_schema import schema
+        from trunkline.study.language.json_schema import build_study_schema as build_schema
     else:
-        from trunkline.scenario import schema
+        from trunkline.scenario.json_schema import schema as build_schema
 
-    echo_json(schema(), pretty=True)
+    echo_json(build_schema(), pretty=True)

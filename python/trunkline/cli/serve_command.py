@@ -2,7 +2,7 @@
 
 import click
 
-from trunkline.cli.local_page import answer, port_option
+from trunkline.cli.local_page import port_option, serve_until_interrupted
 from trunkline.cli.status import Status
 
 
@@ -19,13 +19,13 @@ def command(directory: str, port: int | None, opened: bool, as_json: bool) -> in
     """
     from pathlib import Path
 
-    from trunkline.report.serve import Server
+    from trunkline.report.results_server import ResultsServer
 
-    answer(
-        lambda: Server(Path(directory), port),
+    serve_until_interrupted(
+        lambda: ResultsServer(Path(directory), port),
         port,
         "anyone on this machine with this address can read the folder",
-        opened=opened,
+        open_browser=opened,
         as_json=as_json,
     )
     return Status.DONE

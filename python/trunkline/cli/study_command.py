@@ -9,21 +9,26 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from trunkline.cli.common import echo_json, echo_tables, engine_faults, free
-from trunkline.cli.limits import dry_run_option, limit_options, look_ahead
-from trunkline.cli.options import gathered
+from trunkline.cli.common import (
+    convert_engine_errors,
+    echo_json,
+    echo_tables,
+    refuse_existing_files,
+)
+from trunkline.cli.limits import check_forecast, dry_run_option, limit_options
+from trunkline.cli.option_groups import gather_options
 from trunkline.cli.replication import until_options
 from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from trunkline.study.run.execute import How
-    from trunkline.study.run.frames import Runs
-    from trunkline.study.run.plan import Plan
+    from trunkline.study.run.data_set import Runs
+    from trunkline.study.run.execution import RunOptions
     from trunkline.study.run.progress import Progress
+    from trunkline.study.run.run_plan import RunPlan
 
-Outcome = TypeVar("Outcome")
+UseResult = TypeVar("UseResult")
 
 
 @click.group("study", short_help="Run studies: many points, many seeds, one data set.")
@@ -34,14 +39,14 @@ def command() -> None:
     """
 
 
-class Resources(click.ClickException):
+class MissingResources(click.ClickException):
     """The machine does not have what the study needs."""
 
     exit_code = Status.UNABLE
 
 
 @dataclass(frozen=True)
-class Execution:
+class ExecutionOptions:
     """Where and within what limits a study runs, and how its progress is shown."""
 
     resume: bool
@@ -51,11 +56,11 @@ class Execution:
     progress: str | None
 
     @property
-    def kept(self) -> dict[str, bool]:
+    def folder_options(self) -> dict[str, bool]:
         """What is done with an earlier study in the folder."""
         return {"resume": self.resume, "overwrite": self.overwrite}
 
-    def how(self) -> How:
+    def make_run_options(self) -> RunOptions:
         """As a study takes it.
 
         Raises
@@ -63,49 +68,55 @@ class Execution:
         click.UsageError
             They contradict each other.
         """
-        from trunkline.engine.sim import LIMITS
-        from trunkline.study.run.execute import How
+        from trunkline.engine.packet_engine import RUN_LIMITS
+        from trunkline.study.run.execution import RunOptions
 
         if self.cluster is not None and self.threads is not None:
             raise click.UsageError("--threads is of this machine, --cluster of others: give one.")
-        limits = LIMITS.get()
-        return How(self.threads, self.cluster, limits.time_s, limits.memory)
+        limits = RUN_LIMITS.get()
+        return RunOptions(self.threads, self.cluster, limits.time_s, limits.memory)
 
-    def watch(self, plan: Plan) -> Progress:
+    def make_progress(self, plan: RunPlan) -> Progress:
         """What shows the progress of a plan."""
-        from trunkline.engine.sim import cores
-        from trunkline.study.run.progress import progress
+        from trunkline.engine.packet_engine import count_cores
+        from trunkline.study.run.progress import create_progress
 
-        return progress(self.progress, plan.name, running=self.threads or cores())
+        return create_progress(self.progress, plan.name, thread_count=self.threads or count_cores())
 
-    def perform(
+    def run_plan(
         self,
-        plan: Plan,
+        plan: RunPlan,
         out: str | None,
-        use: Callable[[Runs], Outcome],
+        use_runs: Callable[[Runs], UseResult],
         *,
-        watch: Progress | None = None,
-    ) -> Outcome | Status:
-        """Run a plan to its end; what `use` makes of the runs, or how it ended before."""
-        from trunkline.study.run.perform import Incomplete, performed
+        progress: Progress | None = None,
+    ) -> UseResult | Status:
+        """Run a plan to its end; what `use_runs` makes of the runs, or how it ended before."""
+        from trunkline.study.run.session import IncompleteStudy, perform_plan
 
-        how, watch = self.how(), watch or self.watch(plan)
+        run_options, progress = self.make_run_options(), progress or self.make_progress(plan)
         try:
-            with performed(plan, out=out, how=how, progress=watch, **self.kept) as runs:
-                return use(runs)
-        except Incomplete as error:
+            with perform_plan(
+                plan, out=out, options=run_options, progress=progress, **self.folder_options
+            ) as runs:
+                return use_runs(runs)
+        except IncompleteStudy as error:
             click.echo(f"error: {error}", err=True)
             return Status.PARTIAL
         except KeyboardInterrupt:
-            ended = watch.before + watch.done
-            said = interrupted(ended, watch.total, out) if out else "interrupted; nothing was kept"
-            click.echo(said, err=True)
+            done_count = progress.done_before + progress.done
+            message = (
+                format_interrupted(done_count, progress.total, out)
+                if out
+                else "interrupted; nothing was kept"
+            )
+            click.echo(message, err=True)
             return Status.INTERRUPTED
 
 
-execution_options = gathered(
+execution_options = gather_options(
     "execution",
-    Execution,
+    ExecutionOptions,
     limit_options,
     click.option("--resume", is_flag=True, help="Go on with the study in the folder."),
     click.option("--overwrite", is_flag=True, help="Replace an earlier study in the folder."),
@@ -131,29 +142,29 @@ execution_options = gathered(
 
 
 @contextmanager
-def study_faults(folder: str | None = None) -> Iterator[None]:
+def convert_study_errors(folder: str | None = None) -> Iterator[None]:
     """Turn what a study refuses into an exit status.
 
     Raises
     ------
-    click.UsageError, Resources
+    click.UsageError, MissingResources
     """
-    from trunkline.study.errors import OutOfMemory, Refused, Unable
+    from trunkline.study.errors import MemoryLimitExceeded, StudyError, SystemLimitError
 
     hint = f"; resume with --resume --out {folder}" if folder else ""
     try:
-        with engine_faults():
+        with convert_engine_errors():
             yield
     except (KeyError, IndexError):
         raise  # a bug, not an unknown name
     except LookupError as error:
         raise click.UsageError(str(error.args[0] if error.args else error)) from None
-    except Refused as error:
+    except StudyError as error:
         raise click.UsageError(str(error)) from None
-    except Unable as error:
-        raise Resources(f"{error}{hint}") from None
-    except OutOfMemory as error:
-        raise Resources(f"memory: {error}{hint}") from None
+    except SystemLimitError as error:
+        raise MissingResources(f"{error}{hint}") from None
+    except MemoryLimitExceeded as error:
+        raise MissingResources(f"memory: {error}{hint}") from None
 
 
 @command.command("run", short_help="Run a study, or what is missing of it.")
@@ -191,7 +202,7 @@ def run(
     max_runs: int,
     shard: str | None,
     dry_run: bool,
-    execution: Execution,
+    execution: ExecutionOptions,
     judge: bool,
     as_json: bool,
 ) -> int:
@@ -203,105 +214,113 @@ def run(
     """
     import os
 
-    from trunkline.study.outcome.reproduction import Subject
-    from trunkline.study.outcome.show import judged
-    from trunkline.study.run.execute import shard_of
-    from trunkline.study.run.merge import shard_folder
-    from trunkline.study.run.perform import working
-    from trunkline.study.run.store import Store
+    from trunkline.study.outcome.reproduction import StudySubject
+    from trunkline.study.outcome.study_tables import list_judged_agreements
+    from trunkline.study.run.execution import parse_shard
+    from trunkline.study.run.merge import build_shard_folder
+    from trunkline.study.run.session import hold_and_execute
+    from trunkline.study.run.store import StudyStore
 
-    how = execution.how()
-    with study_faults():
-        which = None if shard is None else shard_of(shard, dict(os.environ))
-        plan = Subject(name, runs=runs).plan
+    run_options = execution.make_run_options()
+    with convert_study_errors():
+        shard_position = None if shard is None else parse_shard(shard, dict(os.environ))
+        plan = StudySubject(name, runs=runs).plan
         if judge:
-            judged(plan.measures)
+            list_judged_agreements(plan.measures)
     samples = {0, len(plan.points) // 2, len(plan.points) - 1}
     sampled = [plan.points[place].network_json for place in sorted(samples)]
-    say = execution.watch(plan).foresee
-    look_ahead(sampled, len(plan), dry_run=dry_run, as_json=as_json, say=say)
+    announce = execution.make_progress(plan).announce_forecast
+    check_forecast(sampled, len(plan), dry_run=dry_run, as_json=as_json, announce=announce)
     if until_ci is not None:
         if runs is not None:
             raise click.UsageError("--until-ci finds the number of runs: no --runs.")
-        with study_faults():
-            part = plan if which is None else plan.part(*which)
-        return _run_until(
+        with convert_study_errors():
+            part = plan if shard_position is None else plan.select_shard(*shard_position)
+        return _run_until_precise(
             part,
-            shard_folder(Path(out or f"{plan.name}-study"), which),
+            build_shard_folder(Path(out or f"{plan.name}-study"), shard_position),
             until_ci,
-            most=max_runs,
-            how=how,
-            progress=lambda: execution.watch(plan),
+            max_runs=max_runs,
+            options=run_options,
+            progress=lambda: execution.make_progress(plan),
             judge=judge,
             as_json=as_json,
-            **execution.kept,
+            **execution.folder_options,
         )
-    with study_faults():
-        folder = shard_folder(Path(out or f"{plan.name}-study"), which)
-        store = Store(folder, plan, shard=which, **execution.kept)
+    with convert_study_errors():
+        folder = build_shard_folder(Path(out or f"{plan.name}-study"), shard_position)
+        store = StudyStore(folder, plan, shard=shard_position, **execution.folder_options)
     try:
         with (
-            study_faults(str(out or folder)),
-            working(store, how, execution.watch(plan)) as failed,
+            convert_study_errors(str(out or folder)),
+            hold_and_execute(store, run_options, execution.make_progress(plan)) as failed,
         ):
             pass
     except KeyboardInterrupt:
-        click.echo(interrupted(len(store.records), len(store.mine), str(folder)), err=True)
+        click.echo(
+            format_interrupted(len(store.records), len(store.own_tasks), str(folder)), err=True
+        )
         return Status.INTERRUPTED
-    for each in failed:
-        click.echo(f"failed: {shown(each.said)}; kept in {each.folder}", err=True)
-    if which is not None:
-        said = {"folder": str(folder), "done": len(store.records), "of": len(store.mine)}
+    for failure in failed:
+        click.echo(
+            f"failed: {make_printable(failure.description)}; kept in {failure.folder}", err=True
+        )
+    if shard_position is not None:
+        document = {"folder": str(folder), "done": len(store.records), "of": len(store.own_tasks)}
         if as_json:
-            echo_json(said)
+            echo_json(document)
         return Status.PARTIAL if failed else Status.DONE
-    held = _show(folder, (), judge=judge, as_json=as_json)
-    return Status.PARTIAL if failed else held
+    status = _show_results(folder, (), judge=judge, as_json=as_json)
+    return Status.PARTIAL if failed else status
 
 
-def _run_until(
-    plan: Plan, folder: Path, target: float, *, judge: bool, as_json: bool, **how: Any
+def _run_until_precise(
+    plan: RunPlan, folder: Path, target: float, *, judge: bool, as_json: bool, **how: Any
 ) -> int:
     """Replicate until every point is sure, then show the study."""
-    from trunkline.study.run.until import until
+    from trunkline.study.run.replication import replicate_until_precise
 
     try:
-        with study_faults(str(folder)):
-            reached, failed = until(plan, folder, target, **how)
+        with convert_study_errors(str(folder)):
+            reached, failed = replicate_until_precise(plan, folder, target, **how)
     except KeyboardInterrupt:
-        click.echo(f"stopped; resume with --resume --out {shown(str(folder))}", err=True)
+        click.echo(f"stopped; resume with --resume --out {make_printable(str(folder))}", err=True)
         return Status.INTERRUPTED
-    for each in failed:
-        click.echo(f"failed: {shown(each.said)}; kept in {each.folder}", err=True)
+    for point_result in failed:
+        click.echo(
+            f"failed: {make_printable(point_result.description)}; kept in {point_result.folder}",
+            err=True,
+        )
     if failed:
         return Status.PARTIAL
-    held = _show(folder, (), judge=judge, as_json=as_json)
-    few = [each for each in reached if not each.precision.reached]
+    status = _show_results(folder, (), judge=judge, as_json=as_json)
+    imprecise = [point_result for point_result in reached if not point_result.precision.reached]
     share = f"± {100 * target:g} %"
-    if not few:
+    if not imprecise:
         click.echo(f"all {len(reached)} points reach {share}", err=True)
-        return held
-    worst = max(few, key=lambda each: each.precision.relative or 0)
+        return status
+    worst = max(imprecise, key=lambda point_result: point_result.precision.relative or 0)
     labels = ", ".join(worst.point.labels.values()) or "the point"
     click.echo(
-        f"NOT ENOUGH RUNS: {len(few)} of {len(reached)} points do not reach {share}; the worst: "
-        f"{shown(labels)}, {shown(worst.precision.widest)} is sure to "
+        f"NOT ENOUGH RUNS: {len(imprecise)} of {len(reached)} points "
+        f"do not reach {share}; the worst: "
+        f"{make_printable(labels)}, {make_printable(worst.precision.widest)} is sure to "
         f"± {100 * (worst.precision.relative or 0):.2g} %",
         err=True,
     )
-    return held
+    return status
 
 
-def interrupted(done: int, total: int, folder: str) -> str:
+def format_interrupted(done: int, total: int, folder: str) -> str:
     """What to say to somebody who wants no more."""
-    return f"{done} of {total} done; resume with --resume --out {shown(folder)}"
+    return f"{done} of {total} done; resume with --resume --out {make_printable(folder)}"
 
 
-def shown(text: str) -> str:
+def make_printable(text: str) -> str:
     """Text without characters that steer a terminal."""
-    from trunkline.scenario.diagnostic import printable
+    from trunkline.scenario.diagnostic import escape_unprintable
 
-    return printable(text)
+    return escape_unprintable(text)
 
 
 @command.command("merge", short_help="Put the shards of a study together.")
@@ -309,11 +328,11 @@ def shown(text: str) -> str:
 @click.argument("shards", nargs=-1, type=click.Path(exists=True, file_okay=False))
 def merge(folder: str, shards: tuple[str, ...]) -> None:
     """Make the study in FOLDER of its shards, or of the SHARDS that are named."""
-    from trunkline.study.run.merge import merge as merged
+    from trunkline.study.run.merge import merge_shards as merged
 
-    with study_faults():
+    with convert_study_errors():
         merged(folder, shards)
-    click.echo(f"merged into {shown(folder)}", err=True)
+    click.echo(f"merged into {make_printable(folder)}", err=True)
 
 
 @command.command("status", short_help="How far a study is, and who works on it.")
@@ -321,24 +340,33 @@ def merge(folder: str, shards: tuple[str, ...]) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 def status(folder: str, as_json: bool) -> None:
     """Say how far the study in FOLDER is, what failed, and who works on it."""
-    from trunkline.study.outcome.show import status as status_of
-    from trunkline.study.run.store import told
+    from trunkline.study.outcome.study_tables import read_study_status as status_of
+    from trunkline.study.run.store import format_failure
 
-    with study_faults():
-        said = status_of(Path(folder))
+    with convert_study_errors():
+        document = status_of(Path(folder))
     if as_json:
-        echo_json(said)
+        echo_json(document)
         return
-    state = "complete" if said["complete"] else "under way" if said["held_by"] else "not complete"
-    click.echo(f"{shown(said['study'])}: {said['done']} of {said['of']} runs done, {state}")
-    if said["held_by"]:
-        click.echo(f"in use by {shown(said['held_by'])}")
-    for shard in said["shards"]:
+    state = (
+        "complete"
+        if document["complete"]
+        else "under way"
+        if document["held_by"]
+        else "not complete"
+    )
+    click.echo(
+        f"{make_printable(document['study'])}: {document['done']} of {document['of']} runs "
+        f"done, {state}"
+    )
+    if document["held_by"]:
+        click.echo(f"in use by {make_printable(document['held_by'])}")
+    for shard in document["shards"]:
         click.echo(f"shard {shard['folder']}: {shard['done']} of {shard['of']} done")
-    for each in said["failed"]:
-        click.echo(f"failed: {shown(told(each))}")
-    if said["hash"]:
-        click.echo(f"hash {said['hash']}")
+    for failure in document["failed"]:
+        click.echo(f"failed: {make_printable(format_failure(failure))}")
+    if document["hash"]:
+        click.echo(f"hash {document['hash']}")
 
 
 @command.command("show", short_help="Means with intervals, point by point.")
@@ -353,20 +381,24 @@ def show(folder: str, values: tuple[str, ...], judge: bool, as_json: bool) -> in
 
     Of service level agreements it is shown at which points every run keeps them.
     """
-    with study_faults():
-        return _show(Path(folder), values, judge=judge, as_json=as_json)
+    with convert_study_errors():
+        return _show_results(Path(folder), values, judge=judge, as_json=as_json)
 
 
-def _show(folder: Path, values: tuple[str, ...], *, judge: bool, as_json: bool) -> int:
-    from trunkline.study.outcome.show import broken, render, to_json
-    from trunkline.study.run.frames import read
+def _show_results(folder: Path, values: tuple[str, ...], *, judge: bool, as_json: bool) -> int:
+    from trunkline.study.outcome.study_tables import (
+        build_study_json,
+        has_broken_agreement,
+        render_study,
+    )
+    from trunkline.study.run.data_set import read
 
     runs = read(folder)
-    status = Status.NOT_HELD if judge and broken(runs) else Status.DONE
+    status = Status.NOT_HELD if judge and has_broken_agreement(runs) else Status.DONE
     if as_json:
-        echo_json(to_json(runs, values))
+        echo_json(build_study_json(runs, values))
     else:
-        echo_tables(lambda **how: render(runs, values, **how))
+        echo_tables(lambda **how: render_study(runs, values, **how))
     return status
 
 
@@ -383,13 +415,13 @@ def _show(folder: Path, values: tuple[str, ...], *, judge: bool, as_json: bool) 
 @click.option("--overwrite", is_flag=True, help="Replace an earlier picture.")
 def plot(folder: str, value: str | None, against: str | None, out: str, overwrite: bool) -> None:
     """Draw means with 95 % intervals from the study in FOLDER."""
-    from trunkline.plot.figure import FORMATS, save
-    from trunkline.study.outcome.picture import picture
-    from trunkline.study.run.frames import read
+    from trunkline.plot.figure import PICTURE_FORMATS, save_figure
+    from trunkline.study.outcome.parameter_plot import draw_parameter_plot
+    from trunkline.study.run.data_set import read
 
-    if Path(out).suffix.removeprefix(".") not in FORMATS:
-        raise click.UsageError(f"--out {out} must end in .{', .'.join(FORMATS)}.")
-    free((out,), overwrite)
-    with study_faults():
-        save(picture(read(folder), value=value, against=against), out)
+    if Path(out).suffix.removeprefix(".") not in PICTURE_FORMATS:
+        raise click.UsageError(f"--out {out} must end in .{', .'.join(PICTURE_FORMATS)}.")
+    refuse_existing_files((out,), overwrite)
+    with convert_study_errors():
+        save_figure(draw_parameter_plot(read(folder), value=value, x_parameter=against), out)
     click.echo(f"picture written to {out}", err=True)

@@ -2,8 +2,8 @@
 
 import click
 
-from trunkline.cli.common import Source, scenario_options
-from trunkline.cli.te_common import Outputs, leniently, outputs
+from trunkline.cli.common import ScenarioSource, scenario_options
+from trunkline.cli.te_common import OutputOptions, load_leniently, output_options
 from trunkline.cli.te_solve import solve
 from trunkline.cli.te_survive import survive
 
@@ -23,31 +23,33 @@ command.add_command(solve)
     is_flag=True,
     help="Then move computed paths off the busiest link, within their constraints.",
 )
-@outputs(
+@output_options(
     "New scenario with every route written out; placing it again gives the same.",
     "Utilisation map, as .svg.",
 )
-def place(source: Source, reoptimise: bool, outputs: Outputs) -> None:
+def place(source: ScenarioSource, reoptimise: bool, outputs: OutputOptions) -> None:
     """Say where the paths of FILE go, what is refused by which constraint, and what is displaced.
 
     Paths with `route: auto` are computed: constrained shortest path first, in the order that the
     scenario's `te` says. Rates are those of the network itself, whatever its `scale`.
     """
-    from trunkline.planning import explicit, pictures, place as planned
-    from trunkline.planning.sheets import of_plan
+    from trunkline.planning import place as make_plan, plan_page, write_explicit_scenario
+    from trunkline.planning.text_tables import tabulate_plan
 
-    outputs.free()
-    scenario = leniently(source)
-    plan = planned(scenario, reoptimise=reoptimise)
+    outputs.refuse_existing()
+    scenario = load_leniently(source)
+    plan = make_plan(scenario, reoptimise=reoptimise)
     if outputs.out is not None:
         remarks = [f"Routes of {source.file} written out by `trunkline te place`."]
-        refused = [each for each in plan.paths if not each.placed]
-        remarks += [f"Not placed: {each.path}: {each.why}." for each in refused]
-        routes = {each.path: each.route for each in plan.paths if each.placed}
-        outputs.write(scenario, explicit(scenario, remarks=remarks, routes=routes))
-    outputs.draw(pictures, scenario, plan)
-    placed = sum(each.placed for each in plan.paths)
-    outputs.show(plan, lambda: of_plan(plan), f"{placed} of {len(plan.paths)} paths placed")
+        unplaced = [path for path in plan.paths if not path.placed]
+        remarks += [f"Not placed: {path.path}: {path.why}." for path in unplaced]
+        routes = {path.path: path.route for path in plan.paths if path.placed}
+        outputs.write(scenario, write_explicit_scenario(scenario, remarks=remarks, routes=routes))
+    outputs.write_pictures(plan_page, scenario, plan)
+    placed = sum(path.placed for path in plan.paths)
+    outputs.print_plan(
+        plan, lambda: tabulate_plan(plan), f"{placed} of {len(plan.paths)} paths placed"
+    )
 
 
 @command.command("protect", short_help="Compute backups for the paths of a scenario.")
@@ -66,21 +68,32 @@ def place(source: Source, reoptimise: bool, outputs: Outputs) -> None:
 @click.option(
     "--bandwidth", metavar="SHARE", help="Bandwidth that its backups must find, as 100 %."
 )
-@outputs("New scenario with every backup written out.", "Map at the worst single failure, as .svg.")
+@output_options(
+    "New scenario with every backup written out.", "Map at the worst single failure, as .svg."
+)
 def protect(
-    source: Source, kind: str | None, around: str | None, bandwidth: str | None, outputs: Outputs
+    source: ScenarioSource,
+    kind: str | None,
+    around: str | None,
+    bandwidth: str | None,
+    outputs: OutputOptions,
 ) -> None:
     """Say which backups protect the paths of FILE, what bandwidth they share, and what has none.
 
     Protections with `backup: auto` say what is wanted; where FILE has none, all paths of its trunks
     are protected as the options say.
     """
-    from trunkline.planning import explicit, protect as protected, protected_page, with_backups
-    from trunkline.planning.sheets import of_protection
+    from trunkline.planning import (
+        add_default_protection,
+        protect as make_backups,
+        protection_page,
+        write_explicit_scenario,
+    )
+    from trunkline.planning.text_tables import tabulate_backups
     from trunkline.scenario.resolved.placement import unplaced_paths_allowed
 
-    outputs.free()
-    scenario = leniently(source)
+    outputs.refuse_existing()
+    scenario = load_leniently(source)
     if any(each.backup == "auto" for each in scenario.protections.values()):
         if kind or around or bandwidth:
             raise click.UsageError(
@@ -89,21 +102,23 @@ def protect(
             )
     else:
         with unplaced_paths_allowed():
-            scenario = with_backups(
+            scenario = add_default_protection(
                 scenario, kind=kind or "facility-bypass", around=around or "link", share=bandwidth
             )
-    plan = protected(scenario)
+    plan = make_backups(scenario)
     if outputs.out is not None:
-        bare = [each for each in plan.unprotected if not each.by_link]
+        without_backup = [each for each in plan.unprotected if not each.by_link]
         remarks = [f"Backups of {source.file} written out by `trunkline te protect`."]
-        remarks += [f"Unprotected: {each.path} at {each.around}: {each.why}." for each in bare]
-        outputs.write(scenario, explicit(scenario, remarks=remarks))
-    outputs.draw(protected_page, scenario, plan)
-    open_ = sum(not each.by_link for each in plan.unprotected)
-    last = f"{plan.places - open_} of {plan.places} places have a backup"
+        remarks += [
+            f"Unprotected: {each.path} at {each.around}: {each.why}." for each in without_backup
+        ]
+        outputs.write(scenario, write_explicit_scenario(scenario, remarks=remarks))
+    outputs.write_pictures(protection_page, scenario, plan)
+    unprotected_count = sum(not each.by_link for each in plan.unprotected)
+    closing_line = f"{plan.places - unprotected_count} of {plan.places} places have a backup"
     if not plan.places:
-        last = "no trunk rides a path: there is nothing to protect"
-    outputs.show(plan, lambda: of_protection(plan), last)
+        closing_line = "no trunk rides a path: there is nothing to protect"
+    outputs.print_plan(plan, lambda: tabulate_backups(plan), closing_line)
 
 
 command.add_command(survive)

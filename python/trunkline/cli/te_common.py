@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from trunkline.cli.common import Source, echo_json, echo_tables, free
-from trunkline.cli.options import gathered
+from trunkline.cli.common import ScenarioSource, echo_json, echo_tables, refuse_existing_files
+from trunkline.cli.option_groups import gather_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import ModuleType
 
-    from trunkline.planning.sheets import Sheet
+    from trunkline.planning.text_tables import TextTable
     from trunkline.scenario import Scenario
 
-F = TypeVar("F", bound="Callable[..., Any]")
+DecoratedFunction = TypeVar("DecoratedFunction", bound="Callable[..., Any]")
 
 JSON_SCHEMA = 1
-SHOWN = 20
+MAX_RANKED_ROWS = 20
 
 
 @dataclass(frozen=True)
-class Outputs:
+class OutputOptions:
     """What a command writes."""
 
     out: str | None
@@ -33,44 +33,44 @@ class Outputs:
     overwrite: bool
     as_json: bool
 
-    def free(self) -> None:
+    def refuse_existing(self) -> None:
         """Refuse to replace earlier files unless told to."""
-        free((self.out, self.picture, self.report), self.overwrite)
+        refuse_existing_files((self.out, self.picture, self.report), self.overwrite)
 
     def write(self, scenario: Scenario, text: str) -> None:
         """Write a scenario made of another, with the tables that it names."""
         from trunkline.scenario import ScenarioError
-        from trunkline.scenario.save import save, tables_beside
+        from trunkline.scenario.save import read_scenario_tables, save
 
         assert self.out is not None
         try:
-            save(text, self.out, tables_beside(scenario), overwrite=self.overwrite)
+            save(text, self.out, read_scenario_tables(scenario), overwrite=self.overwrite)
         except ScenarioError:
             click.echo(f"{self.out} is not written, since it would not load:", err=True)
             raise
         click.echo(f"scenario written to {self.out}", err=True)
 
-    def draw(self, pages: ModuleType, scenario: Scenario, plan: Any) -> None:
+    def write_pictures(self, pages: ModuleType, scenario: Scenario, plan: Any) -> None:
         """Write the picture and the page that were asked for."""
-        drawn(
+        write_pages(
             (self.picture, lambda: pages.svg(scenario, plan)),
             (self.report, lambda: pages.html(scenario, plan)),
         )
 
-    def show(self, plan: Any, sheets: Callable[[], Sequence[Sheet]], last: str) -> None:
+    def print_plan(self, plan: Any, sheets: Callable[[], Sequence[TextTable]], last: str) -> None:
         """Print a plan, as JSON or as tables with a closing line."""
         if self.as_json:
             echo_json({"schema": JSON_SCHEMA} | plan.to_dict())
         else:
-            print_sheets(sheets(), last, plan.scale)
+            print_tables(sheets(), last, plan.scale)
 
 
-def outputs(scenario: str, picture: str) -> Callable[[F], F]:
+def output_options(scenario: str, picture: str) -> Callable[[DecoratedFunction], DecoratedFunction]:
     """Options for what a command writes, with what they say of the scenario and the picture."""
     file = click.Path(dir_okay=False)
-    return gathered(
+    return gather_options(
         "outputs",
-        Outputs,
+        OutputOptions,
         click.option("-o", "--out", type=file, help=scenario),
         click.option("--picture", type=file, help=picture),
         click.option("--report", type=file, help="Page with map and tables, .html."),
@@ -79,7 +79,7 @@ def outputs(scenario: str, picture: str) -> Callable[[F], F]:
     )
 
 
-def leniently(source: Source) -> Scenario:
+def load_leniently(source: ScenarioSource) -> Scenario:
     """Load a scenario; a path that cannot be placed is listed later, not an error."""
     from trunkline.scenario.resolved.placement import unplaced_paths_allowed
 
@@ -87,32 +87,32 @@ def leniently(source: Source) -> Scenario:
         return source.load()
 
 
-def drawn(*wanted: tuple[str | None, Callable[[], str]]) -> None:
+def write_pages(*pages: tuple[str | None, Callable[[], str]]) -> None:
     """Write pictures and pages into the files that were named, and say so."""
     from pathlib import Path
 
-    for target, make in wanted:
+    for target, make in pages:
         if target is not None:
             Path(target).write_text(make(), encoding="utf-8", newline="\n")
             click.echo(f"{target} written", err=True)
 
 
-def print_sheets(sheets: Sequence[Sheet], last: str, scale: float) -> None:
+def print_tables(sheets: Sequence[TextTable], closing_line: str, scale: float) -> None:
     """Print tables for people, each cut to what matters most, and a closing line."""
-    from trunkline.results.render import add, draw, frame
+    from trunkline.results.terminal_tables import add_text_row, begin_table, render_to_text
 
     tables = []
-    for each in sheets:
-        table = frame(each.title, each.heads, names=each.names)
-        for row in each.rows[: SHOWN if each.ranked else None]:
-            add(table, row)
+    for sheet in sheets:
+        table = begin_table(sheet.title, sheet.heads, names=sheet.name_columns)
+        for row in sheet.rows[: MAX_RANKED_ROWS if sheet.is_ranked else None]:
+            add_text_row(table, row)
         tables.append(table)
     if scale != 1:
-        last += f"; {scaling(scale)}"
-    echo_tables(lambda **kind: draw(tables, last, **kind))
+        closing_line += f"; {describe_scaling(scale)}"
+    echo_tables(lambda **kind: render_to_text(tables, closing_line, **kind))
 
 
-def scaling(scale: float) -> str:
+def describe_scaling(scale: float) -> str:
     """What running at a scale does."""
     from trunkline.scenario.units import format_ratio
 

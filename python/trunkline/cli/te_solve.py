@@ -3,7 +3,7 @@
 import click
 
 from trunkline.cli import te_common as common
-from trunkline.cli.common import Source, scenario_options
+from trunkline.cli.common import ScenarioSource, scenario_options
 
 
 @click.command("solve", short_help="Compare routings with the optimum.")
@@ -27,9 +27,13 @@ from trunkline.cli.common import Source, scenario_options
     show_default=True,
     help="Weight vectors that the search for IGP weights looks at.",
 )
-@common.outputs("New scenario with these paths or metrics.", "Utilisation map, as .svg.")
+@common.output_options("New scenario with these paths or metrics.", "Utilisation map, as .svg.")
 def solve(
-    source: Source, method: str, form: str | None, evaluations: int, outputs: common.Outputs
+    source: ScenarioSource,
+    method: str,
+    form: str | None,
+    evaluations: int,
+    outputs: common.OutputOptions,
 ) -> None:
     """Route the demands of FILE as well as can be, and say how far each way is from the bound.
 
@@ -37,22 +41,22 @@ def solve(
     `igp-weights` sets metrics for equal-cost multipath; both are heuristics, their gap says how
     good they are. Paths of FILE and their constraints are not looked at.
     """
-    from trunkline.planning import pictures, solve as optimise, solved
-    from trunkline.planning.sheets import of_plan
+    from trunkline.planning import plan_page, solve as optimise, write_solution
+    from trunkline.planning.text_tables import tabulate_plan
 
-    outputs.free()
-    scenario, file = common.leniently(source), source.file
+    outputs.refuse_existing()
+    scenario, file = common.load_leniently(source), source.file
     try:
-        found = optimise(scenario, method=method, form=form, evaluations=evaluations)  # type: ignore[arg-type]
+        solution = optimise(scenario, method=method, form=form, evaluations=evaluations)  # type: ignore[arg-type]
         remarks = [f"Demands of {file} by the method {method} of `trunkline te solve`."]
         if method == "igp-weights":
             remarks.append("Made for equal-cost multipath; a run takes one of equal next hops.")
-        text = None if outputs.out is None else solved(scenario, found, remarks=remarks)
+        text = None if outputs.out is None else write_solution(scenario, solution, remarks=remarks)
     except ValueError as error:
         raise click.UsageError(f"{file}: {error}.") from error
     if outputs.out is not None and text is not None:
         outputs.write(scenario, text)
-    outputs.draw(pictures, scenario, found)
-    count = len(scenario.resolved().demands)
-    last = f"{count} demand{'s' * (count != 1)}; optimum by the form {found.form}"
-    outputs.show(found, lambda: of_plan(found)[:2], last)
+    outputs.write_pictures(plan_page, scenario, solution)
+    count = len(scenario.resolve().demands)
+    closing_line = f"{count} demand{'s' * (count != 1)}; optimum by the form {solution.form}"
+    outputs.print_plan(solution, lambda: tabulate_plan(solution)[:2], closing_line)

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trunkline.cli.common import Source, echo_json, scenario_options
-from trunkline.cli.limits import look_ahead
+from trunkline.cli.common import ScenarioSource, echo_json, scenario_options
+from trunkline.cli.limits import check_forecast
 from trunkline.cli.status import Status
-from trunkline.cli.study_command import Execution, execution_options, study_faults
+from trunkline.cli.study_command import ExecutionOptions, convert_study_errors, execution_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from trunkline.planning.mend import Mend
-    from trunkline.planning.survive import Failed, Survival
-    from trunkline.planning.trial import Gap, Kept
+    from trunkline.planning.capacity_upgrade import CapacityUpgrade
+    from trunkline.planning.failure_screening import FailureImpact, Survival
+    from trunkline.planning.packet_trial import ScreenDeviation, SlaOutcome
     from trunkline.scenario import Scenario
     from trunkline.study import Runs
 
@@ -64,14 +64,14 @@ JSON_SCHEMA = 1
 @click.option("--judge", is_flag=True, help="End with 3 if an agreement is broken.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def survive(
-    source: Source,
+    source: ScenarioSource,
     kinds: str,
     ecmp: bool,
     packets: int,
     runs: int,
     at: str | None,
     out: str | None,
-    execution: Execution,
+    execution: ExecutionOptions,
     picture: str | None,
     report: str | None,
     replays: str | None,
@@ -84,89 +84,93 @@ def survive(
     Screening is at flow level, with the protections of FILE and, with `rerouting`, its routing. The
     failures of FILE do not happen at their times; those of several elements are screened as risks.
     """
-    from trunkline.cli.common import free
-    from trunkline.cli.te_common import drawn, leniently
-    from trunkline.planning import survived_page as pages
-    from trunkline.planning.failures import KINDS
-    from trunkline.planning.mend import mend
-    from trunkline.planning.survive import survive as screened
+    from trunkline.cli.common import refuse_existing_files
+    from trunkline.cli.te_common import load_leniently, write_pages
+    from trunkline.planning import survival_page as pages
+    from trunkline.planning.capacity_upgrade import find_least_upgrade
+    from trunkline.planning.failure_screening import survive as screened
+    from trunkline.planning.failures import FAILURE_KINDS
 
-    wanted = [word for word in kinds.split(",") if word]
-    if not wanted or set(wanted) - set(KINDS):
-        raise click.UsageError(f"--each has {', '.join(KINDS)}, not {kinds!r}.")
+    failure_kinds = [word for word in kinds.split(",") if word]
+    if not failure_kinds or set(failure_kinds) - set(FAILURE_KINDS):
+        raise click.UsageError(f"--each has {', '.join(FAILURE_KINDS)}, not {kinds!r}.")
     if ecmp and packets:
         raise click.UsageError("--ecmp is no routing of the packet engine: no --packets with it.")
     if judge and not packets:
         raise click.UsageError("--judge needs --packets: agreements are judged in packets.")
     if replays is not None and not packets:
         raise click.UsageError("--replays needs --packets: they replay what ran in packets.")
-    free((picture, report, replays), execution.overwrite)
-    scenario = leniently(source)
+    refuse_existing_files((picture, report, replays), execution.overwrite)
+    scenario = load_leniently(source)
     if execution.resume and out is None:
         raise click.UsageError("--resume needs --out: the folder to go on with.")
-    if packets and not scenario.bounds():
+    if packets and not scenario.list_sla_bounds():
         raise click.UsageError(f"{source.file} has no `slas` to judge packets by.")
-    found = screened(scenario, kinds=wanted, ecmp=ecmp)
-    slas: tuple[Kept, ...] = ()
-    gaps: tuple[Gap, ...] = ()
+    survival = screened(scenario, kinds=failure_kinds, ecmp=ecmp)
+    slas: tuple[SlaOutcome, ...] = ()
+    gaps: tuple[ScreenDeviation, ...] = ()
     status = Status.DONE
     if packets:
-        tried = _tried(scenario, found.failures[:packets], runs, at, out, execution)
-        if isinstance(tried, Status):
-            return tried
-        slas, gaps = tried
+        trial = _run_worst_failures(scenario, survival.failures[:packets], runs, at, out, execution)
+        if isinstance(trial, Status):
+            return trial
+        slas, gaps = trial
         if judge and any(each.outcome == "refuted" for each in slas):
             status = Status.NOT_HELD
-    more = pages.More(
-        mend(scenario, found) if mended else None,
-        _replays(scenario, found.failures[:packets], at, replays, report),
+    page_extras = pages.PageExtras(
+        find_least_upgrade(scenario, survival) if mended else None,
+        _write_replays(scenario, survival.failures[:packets], at, replays, report),
     )
-    drawn(
-        (picture, lambda: pages.svg(scenario, found)),
-        (report, lambda: pages.html(scenario, found, slas, gaps, more)),
+    write_pages(
+        (picture, lambda: pages.svg(scenario, survival)),
+        (report, lambda: pages.html(scenario, survival, slas, gaps, page_extras)),
     )
     if as_json:
-        told = [each.to_dict() for each in slas]
-        beside = [each.to_dict() for each in gaps]
+        sla_documents = [each.to_dict() for each in slas]
+        gap_documents = [each.to_dict() for each in gaps]
         engines = {"failures": "fluid", "links": "fluid", "slas": "sim"}
-        about = {"schema": JSON_SCHEMA, "engines": engines} | found.to_dict()
-        least = None if more.mend is None else asdict(more.mend)
-        echo_json(about | {"slas": told, "gaps": beside, "mend": least})
+        document = {"schema": JSON_SCHEMA, "engines": engines} | survival.to_dict()
+        mend_document = None if page_extras.mend is None else asdict(page_extras.mend)
+        echo_json(document | {"slas": sla_documents, "gaps": gap_documents, "mend": mend_document})
     else:
-        show(found, slas, gaps, more.mend)
+        print_survival(survival, slas, gaps, page_extras.mend)
     return status
 
 
-def _tried(
+def _run_worst_failures(
     scenario: Scenario,
-    worst: Sequence[Failed],
+    worst: Sequence[FailureImpact],
     runs: int,
     at: str | None,
     out: str | None,
-    execution: Execution,
-) -> tuple[tuple[Kept, ...], tuple[Gap, ...]] | Status:
+    execution: ExecutionOptions,
+) -> tuple[tuple[SlaOutcome, ...], tuple[ScreenDeviation, ...]] | Status:
     """Run the worst failures in packets."""
-    from trunkline.planning.trial import gaps, kept, plan_of
+    from trunkline.planning.packet_trial import judge_slas, measure_deviations, plan_failure_runs
     from trunkline.scenario.units import parse_time
 
     try:
-        begins = None if at is None else parse_time(at)
-        plan = plan_of(scenario, worst, at=begins, runs=runs)
+        begin_ns = None if at is None else parse_time(at)
+        plan = plan_failure_runs(scenario, worst, at_ns=begin_ns, runs=runs)
     except ValueError as error:
         raise click.UsageError(f"--at {at}: {error}.") from None
-    say = execution.watch(plan).foresee
-    look_ahead([plan.points[0].network_json], len(plan), dry_run=False, as_json=False, say=say)
+    announce = execution.make_progress(plan).announce_forecast
+    check_forecast(
+        [plan.points[0].network_json], len(plan), dry_run=False, as_json=False, announce=announce
+    )
 
-    def judged(runs: Runs) -> tuple[tuple[Kept, ...], tuple[Gap, ...]]:
-        return kept(scenario.bounds(), runs), gaps(scenario, worst, runs, at=begins)
+    def judge_runs(runs: Runs) -> tuple[tuple[SlaOutcome, ...], tuple[ScreenDeviation, ...]]:
+        return judge_slas(scenario.list_sla_bounds(), runs), measure_deviations(
+            scenario, worst, runs, at_ns=begin_ns
+        )
 
-    with study_faults(out):
-        return execution.perform(plan, out, judged)
+    with convert_study_errors(out):
+        return execution.run_plan(plan, out, judge_runs)
 
 
-def _replays(
+def _write_replays(
     scenario: Scenario,
-    worst: Sequence[Failed],
+    worst: Sequence[FailureImpact],
     at: str | None,
     folder: str | None,
     page: str | None,
@@ -177,45 +181,63 @@ def _replays(
     import os
     from pathlib import Path
 
-    from trunkline.engine.sim import Job, simulate_all
-    from trunkline.planning.trial import plan_of
-    from trunkline.report import write
+    from trunkline.engine.packet_engine import Job, simulate_jobs
+    from trunkline.planning.packet_trial import plan_failure_runs
+    from trunkline.report import write_report
     from trunkline.results import store
     from trunkline.scenario.units import parse_time
 
-    found = {}
-    plan = plan_of(scenario, worst, at=None if at is None else parse_time(at), runs=1)
-    for number, (point, each) in enumerate(zip(plan.points, worst, strict=True), 1):
-        its = Path(folder) / str(number)
-        (run,) = simulate_all([Job(point.network_json, 1, scenario.text)])
-        store.write([run], its, network_json=point.network_json, overwrite=True)
+    replay_pages = {}
+    plan = plan_failure_runs(scenario, worst, at_ns=None if at is None else parse_time(at), runs=1)
+    for number, (point, failure) in enumerate(zip(plan.points, worst, strict=True), 1):
+        replay_folder = Path(folder) / str(number)
+        (run,) = simulate_jobs([Job(point.network_json, 1, scenario.text)])
+        store.write_results([run], replay_folder, network_json=point.network_json, overwrite=True)
         start = Path(page).parent if page is not None else Path.cwd()
-        found[each.failure] = Path(os.path.relpath(write(its), start)).as_posix()
-    click.echo(f"{len(found)} replays written to {folder}", err=True)
-    return found
+        replay_pages[failure.failure] = Path(
+            os.path.relpath(write_report(replay_folder), start)
+        ).as_posix()
+    click.echo(f"{len(replay_pages)} replays written to {folder}", err=True)
+    return replay_pages
 
 
-def show(found: Survival, slas: Sequence[Kept], gaps: Sequence[Gap], mended: Mend | None) -> None:
+def print_survival(
+    survival: Survival,
+    slas: Sequence[SlaOutcome],
+    gaps: Sequence[ScreenDeviation],
+    mended: CapacityUpgrade | None,
+) -> None:
     """Print what failures do for people."""
-    from trunkline.cli.te_common import print_sheets
-    from trunkline.planning.sheets import of_failures, of_gaps, of_levels, of_mend
-    from trunkline.results.numbers import percent, quantity
+    from trunkline.cli.te_common import print_tables
+    from trunkline.planning.text_tables import (
+        tabulate_deviations,
+        tabulate_failures,
+        tabulate_slas,
+        tabulate_upgrade,
+    )
+    from trunkline.results.number_format import format_percent, format_quantity
 
-    sheets = of_failures(found)
+    sheets = tabulate_failures(survival)
     if slas:
-        sheets.append(of_levels(slas))
+        sheets.append(tabulate_slas(slas))
     if gaps:
-        sheets.append(of_gaps(gaps))
+        sheets.append(tabulate_deviations(gaps))
     if mended is not None:
-        sheets.append(of_mend(mended))
-    last = f"{percent(found.mlu)} without a failure"
+        sheets.append(tabulate_upgrade(mended))
+    closing_line = f"{format_percent(survival.mlu)} without a failure"
     broken = sum(each.outcome == "refuted" for each in slas)
     if slas:
-        last += f"; {broken} of {len(slas)} bounds broken in packets"
-    if found.left_out is not None:
-        lost, most = quantity(found.left_out.lost_bit_s, "bit/s"), percent(found.left_out.mlu)
-        last += (
-            f"; {found.left_out.pairs:,} pairs left out: each loses {lost} and uses {most} of a "
+        closing_line += f"; {broken} of {len(slas)} bounds broken in packets"
+    if survival.left_out is not None:
+        lost, max_utilisation = (
+            format_quantity(survival.left_out.lost_bit_s, "bit/s"),
+            format_percent(survival.left_out.mlu),
         )
-        last += f"link at most, and {found.left_out.certain:,} of those screened are worse"
-    print_sheets(sheets, last, found.scale)
+        closing_line += (
+            f"; {survival.left_out.pairs:,} pairs left out: each loses {lost} "
+            f"and uses {max_utilisation} of a "
+        )
+        closing_line += (
+            f"link at most, and {survival.left_out.certain:,} of those screened are worse"
+        )
+    print_tables(sheets, closing_line, survival.scale)

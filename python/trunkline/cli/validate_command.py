@@ -4,14 +4,14 @@ from typing import Any
 
 import click
 
-from trunkline.cli.common import Source, echo_json, scenario_options
+from trunkline.cli.common import ScenarioSource, echo_json, scenario_options
 from trunkline.cli.status import Status
 
 
 @click.command("validate", short_help="Check a scenario without running it.")
 @scenario_options
 @click.option("--json", "as_json", is_flag=True, help="Print the diagnostics as JSON.")
-def command(source: Source, as_json: bool) -> int:
+def command(source: ScenarioSource, as_json: bool) -> int:
     """Check the scenario in FILE; all errors are listed at once."""
     from trunkline.network import compile
     from trunkline.scenario import ScenarioError
@@ -22,16 +22,28 @@ def command(source: Source, as_json: bool) -> int:
     except ScenarioError as error:
         if not as_json:
             raise
-        echo_json({"schema": 1, "valid": False, "diagnostics": as_data(error.diagnostics)})
+        echo_json(
+            {
+                "schema": 1,
+                "valid": False,
+                "diagnostics": make_diagnostic_documents(error.diagnostics),
+            }
+        )
         return Status.USAGE
     if as_json:
-        echo_json({"schema": 1, "valid": True, "diagnostics": as_data(scenario.warnings)})
+        echo_json(
+            {
+                "schema": 1,
+                "valid": True,
+                "diagnostics": make_diagnostic_documents(scenario.warnings),
+            }
+        )
         return Status.DONE
     import json
 
-    about: dict[str, Any] = json.loads(network.to_json())
+    network_data: dict[str, Any] = json.loads(network.to_json())
     parts = ", ".join(
-        f"{len(about[key])} {word if len(about[key]) != 1 else word[:-1]}"
+        f"{len(network_data[key])} {word if len(network_data[key]) != 1 else word[:-1]}"
         for key, word in (
             ("nodes", "nodes"),
             ("links", "one-way links"),
@@ -43,7 +55,9 @@ def command(source: Source, as_json: bool) -> int:
     return Status.DONE
 
 
-def as_data(diagnostics: Any) -> list[dict[str, Any]]:
+def make_diagnostic_documents(diagnostics: Any) -> list[dict[str, Any]]:
     """Diagnostics as JSON values."""
     keys = ("file", "line", "column", "severity", "code", "message", "path", "given", "allowed")
-    return [{key: getattr(d, key) for key in (*keys, "hint")} for d in diagnostics]
+    return [
+        {key: getattr(diagnostic, key) for key in (*keys, "hint")} for diagnostic in diagnostics
+    ]

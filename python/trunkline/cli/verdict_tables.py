@@ -10,19 +10,19 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from trunkline.linux.judge.compare import Row
-    from trunkline.linux.judge.verify import Verdict
+    from trunkline.linux.judge.comparisons import ComparisonRow
+    from trunkline.linux.judge.verification import EngineVerdict
 
-WORDS: Final = {"agrees": "agrees", "differs": "DIFFERS", "undecided": "undecided"}
-MOST_ROWS: Final = 24
+OUTCOME_WORDS: Final = {"agrees": "agrees", "differs": "DIFFERS", "undecided": "undecided"}
+MAX_ROWS_SHOWN: Final = 24
 """Comparisons that are printed in full; the first say what is wrong."""
-MEASURE_WIDTH: Final = 15
+MIN_MEASURE_WIDTH: Final = 15
 """Columns that the name of a measure has at least, in a narrow terminal too."""
 
 
 def render(
     name: str,
-    verdict: Verdict,
+    verdict: EngineVerdict,
     published: Sequence[float | None] = (),
     *,
     every: bool = False,
@@ -40,107 +40,123 @@ def render(
     colour : bool, default False
         Whether to use the escape codes of a terminal.
     """
-    from trunkline.results.render import add, draw, frame, printable
-
-    said = dict(zip(map(id, verdict.rows), published, strict=True)) if published else {}
-    wrong = sorted(
-        (row for row in verdict.rows if not row.agrees),
-        key=lambda row: (row.outcome != "differs", -_share(row)),
+    from trunkline.results.terminal_tables import (
+        add_text_row,
+        begin_table,
+        escape_unprintable,
+        render_to_text,
     )
-    shown = list(verdict.rows) if every else wrong[:MOST_ROWS]
-    shown += [row for row in verdict.rows if said.get(id(row)) is not None and row not in shown]
+
+    published_by_row = dict(zip(map(id, verdict.rows), published, strict=True)) if published else {}
+    disagreeing = sorted(
+        (row for row in verdict.rows if not row.agrees),
+        key=lambda row: (row.outcome != "differs", -_get_margin_share(row)),
+    )
+    shown_rows = list(verdict.rows) if every else disagreeing[:MAX_ROWS_SHOWN]
+    shown_rows += [
+        row
+        for row in verdict.rows
+        if published_by_row.get(id(row)) is not None and row not in shown_rows
+    ]
     parts = []
-    title = f"{printable(name)}: simulator against {_short(verdict)}"
-    if shown:
-        parts.append(_rows(title, shown, said))
-    parts.append(_summary(title if not shown else "What was compared", verdict))
+    title = f"{escape_unprintable(name)}: simulator against {_get_reference_name(verdict)}"
+    if shown_rows:
+        parts.append(_make_row_table(title, shown_rows, published_by_row))
+    parts.append(_make_summary_table(title if not shown_rows else "What was compared", verdict))
     for heading, column, lines in (
-        ("What could not be compared", "what one side does not tell", verdict.unknown),
+        ("What could not be compared", "what one side does not tell", verdict.not_compared),
         ("Known differences", "what the reference does otherwise", verdict.notes),
     ):
         if lines:
-            listed = frame(heading, [column])
+            listed = begin_table(heading, [column])
             for line in lines:
-                add(listed, [line])
+                add_text_row(listed, [line])
             parts.append(listed)
-    return draw(parts, _last(verdict, len(wrong), len(shown)), width=width, colour=colour)
+    return render_to_text(
+        parts,
+        _format_closing_line(verdict, len(disagreeing), len(shown_rows)),
+        width=width,
+        colour=colour,
+    )
 
 
-def _short(verdict: Verdict) -> str:
+def _get_reference_name(verdict: EngineVerdict) -> str:
     named = verdict.reference.startswith(("simulator", "fluid"))
     return verdict.reference if named else "kernel"
 
 
-def _share(row: Row) -> float:
+def _get_margin_share(row: ComparisonRow) -> float:
     """How much of its margin a difference takes."""
     if row.margin:
         return abs(row.difference) / row.margin
     return math.inf if row.difference else 0.0
 
 
-def _rows(title: str, rows: Sequence[Row], said: dict[int, float | None]) -> Table:
-    from trunkline.results.render import add, frame
+def _make_row_table(
+    title: str, rows: Sequence[ComparisonRow], published_by_row: dict[int, float | None]
+) -> Table:
+    from trunkline.results.terminal_tables import add_text_row, begin_table
 
-    published = any(value is not None for value in said.values())
+    published = any(value is not None for value in published_by_row.values())
     intervals = any(row.low is not None for row in rows)
     heads = ["published"] * published + ["simulator", "reference", "difference"]
     heads += ["95 % interval"] * intervals + ["margin", "verdict"]
-    drawn = frame(title, ["", "measure", *heads], names=2)
-    drawn.columns[1].min_width = MEASURE_WIDTH
+    table = begin_table(title, ["", "measure", *heads], names=2)
+    table.columns[1].min_width = MIN_MEASURE_WIDTH
     for row in rows:
-        between = "" if row.low is None else f"{row.low:.4g} to {row.high:.4g}"
+        interval_text = "" if row.low is None else f"{row.low:.4g} to {row.high:.4g}"
         numbers = [f"{each:.5g}" for each in (row.simulator, row.reference, row.difference)]
         more = "" if row.more is None else f", {row.more} more"
-        cells = [*numbers, *([between] if intervals else [])]
-        cells += [f"{row.margin:.3g}", f"{WORDS[row.outcome]}{more}"]
+        cells = [*numbers, *([interval_text] if intervals else [])]
+        cells += [f"{row.margin:.3g}", f"{OUTCOME_WORDS[row.outcome]}{more}"]
         if published:
-            value = said.get(id(row))
+            value = published_by_row.get(id(row))
             cells.insert(0, "" if value is None else f"{value:g}")
-        add(
-            drawn, [row.subject, f"{row.measure} [{row.unit}]" if row.unit else row.measure, *cells]
+        add_text_row(
+            table, [row.subject, f"{row.measure} [{row.unit}]" if row.unit else row.measure, *cells]
         )
-    return drawn
+    return table
 
 
-def _summary(title: str, verdict: Verdict) -> Table:
+def _make_summary_table(title: str, verdict: EngineVerdict) -> Table:
     """A line a measure: how many agree, and the one that comes nearest to its margin or beyond."""
-    from trunkline.results.render import add, frame
+    from trunkline.results.terminal_tables import add_text_row, begin_table
 
-    by_measure: dict[str, list[Row]] = {}
+    by_measure: dict[str, list[ComparisonRow]] = {}
     for row in verdict.rows:
         by_measure.setdefault(row.measure.partition(":")[0], []).append(row)
     heads = ["agree", "differ", "undecided", "difference", "margin"]
-    drawn = frame(title, ["measure", "nearest to its margin", *heads], names=2)
-    drawn.columns[0].min_width = MEASURE_WIDTH
+    table = begin_table(title, ["measure", "nearest to its margin", *heads], names=2)
+    table.columns[0].min_width = MIN_MEASURE_WIDTH
     for measure, rows in by_measure.items():
-        worst = max(rows, key=_share)
+        worst = max(rows, key=_get_margin_share)
         counts = [
             str(sum(row.outcome == outcome for row in rows))
             for outcome in ("agrees", "differs", "undecided")
         ]
         unit = f" [{worst.unit}]" if worst.unit else ""
         differs = [f"{worst.difference:.4g}", f"{worst.margin:.3g}"]
-        add(drawn, [f"{measure}{unit}", worst.subject, *counts, *differs])
-    return drawn
+        add_text_row(table, [f"{measure}{unit}", worst.subject, *counts, *differs])
+    return table
 
 
-def _last(verdict: Verdict, wrong: int, shown: int) -> str:
-    whole = {
+def _format_closing_line(verdict: EngineVerdict, disagreeing_count: int, shown: int) -> str:
+    sentence = {
         "agrees": f"all {len(verdict.rows)} comparisons agree",
         "differs": f"{sum(row.outcome == 'differs' for row in verdict.rows)} of "
         f"{len(verdict.rows)} comparisons differ",
-        "undecided": f"undecided: {wrong} of {len(verdict.rows)} comparisons",
+        "undecided": f"undecided: {disagreeing_count} of {len(verdict.rows)} comparisons",
     }[verdict.outcome]
     if verdict.outcome == "undecided":
-        whole += (
+        sentence += (
             ", and no number of seeds is known to decide them"
             if verdict.more is None
             else f", which {verdict.more} more seeds would probably decide (--until-decided)"
         )
-    if shown < wrong:
-        whole += f" ({shown} shown, --all shows the rest)"
-    how = "packet by packet" if verdict.exact else "by means over the seeds"
+    if shown < disagreeing_count:
+        sentence += f" ({shown} shown, --all shows the rest)"
+    comparison_method = "packet by packet" if verdict.is_exact else "by means over the seeds"
     seeds = f"seeds {verdict.seeds[0]} to {verdict.seeds[-1]}"
     if len(verdict.seeds) == 1:
         seeds = f"seed {verdict.seeds[0]}"
-    return f"{whole}; {how}, {seeds}; {verdict.reference}"
+    return f"{sentence}; {comparison_method}, {seeds}; {verdict.reference}"

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from trunkline.cli.common import (
-    SEED,
+    SEED_TYPE,
+    convert_engine_errors,
     echo_json,
     echo_tables,
-    engine_faults,
     load_scenario,
     override_options,
-    part_shown,
+    show_progress,
 )
-from trunkline.cli.engine_option import (
-    RUNNERS,
-    check_control,
+from trunkline.cli.engine_options import (
+    RUNNER_NAMES,
+    check_control_option,
     control_option,
-    placed,
+    place_kernel_errors,
     placed_means,
 )
 from trunkline.cli.status import Status
@@ -29,19 +29,19 @@ from trunkline.cli.verdict_tables import render
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from trunkline.linux.judge.verify import Verdict
+    from trunkline.linux.judge.verification import EngineVerdict
     from trunkline.scenario import Scenario
-    from trunkline.stats.equivalence import Outcome
+    from trunkline.stats.equivalence import EquivalenceOutcome
 
-MOST_RUNS = 1000
-SHIPPED: Final[dict[str, tuple[str, ...]]] = {
+MAX_RUNS = 1000
+DEFAULT_EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "diffserv-over-mpls": (),
     # Without it the simulator's sender is that of the RFCs, which the kernel's is not.
     "hello": ("flows.tcp.preset=linux",),
 }
 """Examples that are compared where no file is given, and what is set in them."""
 """The examples that are compared when no FILE is given: DiffServ over MPLS, and TCP."""
-STATUS: dict[Outcome, Status] = {
+STATUS_BY_OUTCOME: dict[EquivalenceOutcome, Status] = {
     "agrees": Status.DONE,
     "differs": Status.NOT_HELD,
     "undecided": Status.UNDECIDED,
@@ -53,10 +53,10 @@ STATUS: dict[Outcome, Status] = {
     "files", metavar="[FILE]...", nargs=-1, type=click.Path(dir_okay=False, allow_dash=True)
 )
 @override_options
-@click.option("--seed", type=SEED, help="First seed; the scenario's own if not given.")
+@click.option("--seed", type=SEED_TYPE, help="First seed; the scenario's own if not given.")
 @click.option(
     "--runs",
-    type=click.IntRange(1, MOST_RUNS),
+    type=click.IntRange(1, MAX_RUNS),
     default=1,
     show_default=True,
     help="Runs in each engine, with seeds SEED, SEED + 1, ...",
@@ -68,14 +68,14 @@ STATUS: dict[Outcome, Status] = {
 )
 @click.option(
     "--max-runs",
-    type=click.IntRange(1, MOST_RUNS),
+    type=click.IntRange(1, MAX_RUNS),
     default=100,
     show_default=True,
     help="With --until-decided, the maximum number of runs.",
 )
 @click.option(
     "--runner",
-    type=click.Choice(RUNNERS),
+    type=click.Choice(RUNNER_NAMES),
     help="What runs the kernel; the first that is ready if not given (never native).",
 )
 @click.option(
@@ -133,148 +133,162 @@ def command(
         raise click.UsageError("--against takes one FILE, and no --runner: it needs no kernel.")
     if engine == "fluid" and (runner is not None or against is not None):
         raise click.UsageError("--engine fluid takes no --runner and no --against.")
-    check_control(control, engine, runner)
+    check_control_option(control, engine, runner)
     if control is not None and (against is not None or not files or until_decided):
         raise click.UsageError("--control takes FILES, and neither --against nor --until-decided.")
     if focused and engine != "fluid":
         raise click.UsageError("--focus is for --engine fluid.")
-    most = max(max_runs, runs) if until_decided else None
-    scenarios = _scenarios(files, overrides, strict)
+    max_seed_count = max(max_runs, runs) if until_decided else None
+    scenarios = _load_scenarios(files, overrides, strict)
     first = [scenario.run.seed if seed is None else seed for scenario in scenarios]
-    for each in first:
-        if each + (most or runs) > 2**64:
+    for first_seed in first:
+        if first_seed + (max_seed_count or runs) > 2**64:
             raise click.UsageError(
-                f"--seed {each} with --runs {most or runs} goes beyond 2^64 - 1."
+                f"--seed {first_seed} with --runs {max_seed_count or runs} goes beyond 2^64 - 1."
             )
-    from trunkline.linux.judge.verify import overall
+    from trunkline.linux.judge.verification import combine_outcomes
 
     verdicts = []
-    found = (
-        _by_formulas(scenarios, first, runs, most, focused)
+    named_verdicts = (
+        _verify_against_fluid(scenarios, first, runs, max_seed_count, focused)
         if engine == "fluid"
-        else _verdicts(scenarios, first, runs, most, runner, against, strict, control, as_json)
+        else _verify_scenarios(
+            scenarios, first, runs, max_seed_count, runner, against, strict, control, as_json
+        )
     )
-    for name, verdict in found:
+    for name, verdict in named_verdicts:
         verdicts.append((name, verdict))
         if not as_json:
             echo_tables(partial(render, name, verdict, every=every))
-    outcome = overall(verdict.outcome for _, verdict in verdicts)
+    outcome = combine_outcomes(verdict.outcome for _, verdict in verdicts)
     if as_json:
         listed = [{"scenario": name, **verdict.to_json()} for name, verdict in verdicts]
         agrees = outcome == "agrees"
         echo_json({"schema": 1, "outcome": outcome, "agrees": agrees, "verdicts": listed})
-    return STATUS[outcome]
+    return STATUS_BY_OUTCOME[outcome]
 
 
-def _scenarios(files: tuple[str, ...], overrides: tuple[str, ...], strict: bool) -> list[Scenario]:
+def _load_scenarios(
+    files: tuple[str, ...], overrides: tuple[str, ...], strict: bool
+) -> list[Scenario]:
     """The scenarios of the files; of two of the examples if there are none."""
     from importlib.resources import as_file, files as package
 
     if files:
         return [load_scenario(file, overrides, strict) for file in files]
-    said = [" with ".join((name, *set_)) for name, set_ in SHIPPED.items()]
-    click.echo(f"verify: the examples {' and '.join(said)}", err=True)
+    example_texts = [
+        " with ".join((name, *settings)) for name, settings in DEFAULT_EXAMPLES.items()
+    ]
+    click.echo(f"verify: the examples {' and '.join(example_texts)}", err=True)
     with as_file(package("trunkline").joinpath("examples")) as folder:
         return [
-            load_scenario(str(folder / f"{name}.yaml"), (*set_, *overrides), strict)
-            for name, set_ in SHIPPED.items()
+            load_scenario(str(folder / f"{name}.yaml"), (*settings, *overrides), strict)
+            for name, settings in DEFAULT_EXAMPLES.items()
         ]
 
 
-def _verdicts(
+def _verify_scenarios(
     scenarios: Sequence[Scenario],
     first: Sequence[int],
     runs: int,
-    most: int | None,
+    max_seed_count: int | None,
     runner: str | None,
     against: str | None,
     strict: bool,
     control: str | None,
     as_json: bool,
-) -> Iterator[tuple[str, Verdict]]:
+) -> Iterator[tuple[str, EngineVerdict]]:
     """The verdict of each scenario as it is known."""
-    from trunkline.linux.guest.readiness import Unready, choose
-    from trunkline.linux.judge import control as routing, verify
+    from trunkline.linux.guest.readiness import RunnerNotReady, choose_runner
+    from trunkline.linux.judge import control_plane as routing, verification
     from trunkline.network import compile
 
     networks = [
-        compile(scenario, seed=each).to_json()
-        for scenario, each in zip(scenarios, first, strict=True)
+        compile(scenario, seed=first_seed).to_json()
+        for scenario, first_seed in zip(scenarios, first, strict=True)
     ]
-    other = None
+    other_network = None
     if against is not None:
-        other = compile(load_scenario(against, (), strict), seed=first[0]).to_json()
-    with engine_faults():
-        if other is None:
+        other_network = compile(load_scenario(against, (), strict), seed=first[0]).to_json()
+    with convert_engine_errors():
+        if other_network is None:
             # What the kernel cannot do is said before anything runs.
             for scenario, network in zip(scenarios, networks, strict=True):
-                with placed(scenario):
-                    verify.check(network, runner, control)
+                with place_kernel_errors(scenario):
+                    verification.check_support(network, runner, control)
             try:
-                runner = choose(runner, control)
-            except Unready:
+                runner = choose_runner(runner, control)
+            except RunnerNotReady:
                 if control is not None:
-                    _in_simulator(scenarios, networks, first, as_json)
+                    _show_simulator_only(scenarios, networks, first, as_json)
                 raise
-        for scenario, network, each in zip(scenarios, networks, first, strict=True):
+        for scenario, network, first_seed in zip(scenarios, networks, first, strict=True):
             name = scenario.name or "scenario"
-            listed = list(range(each, each + runs))
-            with part_shown(f"verify: {name}, {against or f'kernel of {runner}'}") as show:
+            listed = list(range(first_seed, first_seed + runs))
+            with show_progress(f"verify: {name}, {against or f'kernel of {runner}'}") as show:
                 if control is not None:
-                    verdict = routing.verify(
+                    verdict = routing.verify_control(
                         network, listed, daemons=control, runner=runner, on_progress=show
                     )
-                elif other is None:
-                    verdict = verify.verify(
-                        network, listed, runner=runner, on_progress=show, until=most
+                elif other_network is None:
+                    verdict = verification.verify_kernel(
+                        network, listed, runner=runner, on_progress=show, max_seeds=max_seed_count
                     )
                 else:
-                    verdict = _simulated(network, other, str(against), listed, show, most)
+                    verdict = _verify_against_scenario(
+                        network, other_network, str(against), listed, show, max_seed_count
+                    )
             yield name, verdict
 
 
-def _in_simulator(
+def _show_simulator_only(
     scenarios: Sequence[Scenario], networks: Sequence[str], first: Sequence[int], as_json: bool
 ) -> None:
     """Show what the simulator gives where there are no daemons to compare it with."""
-    from trunkline.engine.sim import simulate
+    from trunkline.engine.packet_engine import simulate
 
-    found = []
+    documents = []
     for scenario, network, seed in zip(scenarios, networks, first, strict=True):
-        (done,) = simulate(network, seeds=[seed])
+        (results,) = simulate(network, seeds=[seed])
         name = scenario.name or "scenario"
         if as_json:
-            found.append({"scenario": name} | done.to_json())
+            documents.append({"scenario": name} | results.to_json())
         else:
             click.echo(f"{name}: the simulator alone\n")
-            echo_tables(partial(done.render, whole=True))
+            echo_tables(partial(results.render, show_all=True))
     if as_json:
-        nothing = {"outcome": "undecided", "agrees": False, "verdicts": []}
-        echo_json({"schema": 1} | nothing | {"simulator": found})
+        undecided_document = {"outcome": "undecided", "agrees": False, "verdicts": []}
+        echo_json({"schema": 1} | undecided_document | {"simulator": documents})
 
 
-def _by_formulas(
+def _verify_against_fluid(
     scenarios: Sequence[Scenario],
     first: Sequence[int],
     runs: int,
-    most: int | None,
+    max_seed_count: int | None,
     focused: Sequence[str],
-) -> Iterator[tuple[str, Verdict]]:
+) -> Iterator[tuple[str, EngineVerdict]]:
     """The verdict of each scenario with the fluid engine as the reference."""
-    from trunkline.fluid.focus import of_trunks
-    from trunkline.fluid.judge import verify
+    from trunkline.fluid.focus import expand_trunk_names
+    from trunkline.fluid.verification import verify_fluid
     from trunkline.network import compile
     from trunkline.scenario import ScenarioError
 
-    with engine_faults():
-        for scenario, each in zip(scenarios, first, strict=True):
+    with convert_engine_errors():
+        for scenario, first_seed in zip(scenarios, first, strict=True):
             name = scenario.name or "scenario"
-            network = compile(scenario, seed=each).to_json()
-            seeds = range(each, each + runs)
+            network = compile(scenario, seed=first_seed).to_json()
+            seeds = range(first_seed, first_seed + runs)
             try:
-                with placed_means(scenario), part_shown(f"verify: {name}, fluid engine") as show:
-                    about = of_trunks(scenario, focused)
-                    verdict = verify(network, seeds, until=most, on_progress=show, focused=about)
+                with placed_means(scenario), show_progress(f"verify: {name}, fluid engine") as show:
+                    focused_names = expand_trunk_names(scenario, focused)
+                    verdict = verify_fluid(
+                        network,
+                        seeds,
+                        max_seeds=max_seed_count,
+                        on_progress=show,
+                        focus_names=focused_names,
+                    )
             except ScenarioError:
                 raise
             except ValueError as error:
@@ -283,20 +297,22 @@ def _by_formulas(
             yield name, verdict
 
 
-def _simulated(
+def _verify_against_scenario(
     network: str,
-    other: str,
+    other_network: str,
     name: str,
     seeds: list[int],
     show: Callable[[float], None],
-    most: int | None,
-) -> Verdict:
+    max_seed_count: int | None,
+) -> EngineVerdict:
     """The verdict with another scenario in the simulator as the reference."""
-    from trunkline.linux.judge import verify
+    from trunkline.linux.judge import verification
 
     try:
-        one = verify.against(network, other, name)
+        comparison = verification.make_simulator_runner(network, other_network, name)
     except ValueError as error:
         raise click.UsageError(f"--against {name}: {error}.") from None
     runs = [(network, seed) for seed in seeds]
-    return verify.decide(runs, one, on_progress=show, until=most)
+    return verification.run_until_decided(
+        runs, comparison, on_progress=show, max_seeds=max_seed_count
+    )

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import click
 
-from trunkline.cli.common import SEED
-from trunkline.cli.local_page import answer, port_option
+from trunkline.cli.common import SEED_TYPE
+from trunkline.cli.local_page import port_option, serve_until_interrupted
 from trunkline.cli.status import Status
 
-FIRST = "hello.yaml"
+STARTING_EXAMPLE = "hello.yaml"
 """What is written to start from, where no file is named."""
 
 
@@ -21,7 +21,9 @@ FIRST = "hello.yaml"
     metavar="PATH=VALUE",
     help="Set a parameter or any value at the start; the page can change it. Repeatable.",
 )
-@click.option("--seed", type=SEED, help="Seed of the first run; the scenario's own if not given.")
+@click.option(
+    "--seed", type=SEED_TYPE, help="Seed of the first run; the scenario's own if not given."
+)
 @click.option(
     "--runs",
     type=click.IntRange(1, 100),
@@ -63,35 +65,35 @@ def command(
     """
     import sys
 
-    from trunkline.cli.common import set_values
-    from trunkline.live import Server, Watcher
+    from trunkline.cli.common import parse_overrides
+    from trunkline.live import LiveServer, ScenarioWatcher
 
-    values = set_values(overrides)
-    watcher = Watcher(
-        Path(file) if file is not None else _first(),
+    values = parse_overrides(overrides)
+    watcher = ScenarioWatcher(
+        Path(file) if file is not None else _make_starting_file(),
         values,
         seed=seed,
         runs=runs,
         limit_s=limit_time,
     )
-    answer(
-        lambda: Server(watcher, port),
+    serve_until_interrupted(
+        lambda: LiveServer(watcher, port),
         port,
         "save the file to see it run; Ctrl-C ends",
-        opened=sys.stdout.isatty() if opened is None else opened,
+        open_browser=sys.stdout.isatty() if opened is None else opened,
         as_json=as_json,
     )
     return Status.DONE
 
 
-def _first() -> Path:
+def _make_starting_file() -> Path:
     """The scenario to start from: that in this folder, or a new copy of the first example."""
-    from trunkline.cli.examples_command import find
+    from trunkline.cli.examples_command import find_example
 
-    file = Path(FIRST)
+    file = Path(STARTING_EXAMPLE)
     try:
         with file.open("x", encoding="utf-8", newline="\n") as stream:
-            stream.write(find(FIRST).read_text("utf-8"))
+            stream.write(find_example(STARTING_EXAMPLE).read_text("utf-8"))
         click.echo(f"{file} written, the first example; edit it", err=True)
     except FileExistsError:
         click.echo(f"{file} is there already, and shown as it is", err=True)

@@ -1,16 +1,22 @@
 """Two results beside each other: statistics over runs, and the first packet that differs."""
 
-from trunkline.compare.difference import USUAL, Comparison, Difference, compare, compare_until
-from trunkline.compare.divergence import Divergence, diverge
-from trunkline.compare.side import Side
+from trunkline.compare.difference import (
+    DEFAULT_COMPARED_METRICS,
+    Comparison,
+    MetricDifference,
+    compare_operands,
+    compare_until_precise,
+)
+from trunkline.compare.divergence import Divergence, find_divergence
+from trunkline.compare.operand import ComparisonOperand
 
 __all__ = [
-    "USUAL",
+    "DEFAULT_COMPARED_METRICS",
     "Comparison",
-    "Difference",
+    "ComparisonOperand",
     "Divergence",
-    "Side",
-    "compare",
-    "compare_until",
-    "diverge",
+    "MetricDifference",
+    "compare_operands",
+    "compare_until_precise",
+    "find_divergence",
 ]

@@ -5,31 +5,31 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from trunkline import rich_form
-from trunkline.compare.side import Side
+from trunkline import notebook_form
+from trunkline.compare.operand import ComparisonOperand
 from trunkline.results import Results
 from trunkline.stats import (
     Interval,
     Precision,
+    compute_paired_p,
+    compute_unpaired_p,
     holm,
     mean_interval,
     paired_difference,
-    paired_p,
-    runs_wanted,
+    plan_runs,
     unpaired_difference,
-    unpaired_p,
 )
-from trunkline.stats.metric import Metric, values
+from trunkline.stats.metric import Metric, collect_values
 
-LEVEL = 0.05
-USUAL = tuple(
+SIGNIFICANCE_LEVEL = 0.05
+DEFAULT_COMPARED_METRICS = tuple(
     Metric("flows", name) for name in ("goodput_bit_s", "delay_mean_s", "delay_p99_s", "loss_ratio")
 )
 """What is compared where nothing else is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class MetricDifference:
     """One metric on both sides.
 
     Parameters
@@ -65,7 +65,7 @@ class Difference:
     verdict: str
 
     @property
-    def relative(self) -> float | None:
+    def relative_difference(self) -> float | None:
         """Difference over the mean of A; None where that is zero."""
         return self.difference.mean / abs(self.a.mean) if self.a.mean else None
 
@@ -82,7 +82,7 @@ class Comparison:
         Seeds of A and of B.
     paired : bool
         Whether they are the same, so that differences are those of pairs.
-    differences : list of Difference
+    differences : list of MetricDifference
         In the order of metrics and rows.
     only_a, only_b : list of str
         Metrics that one side alone has.
@@ -99,7 +99,7 @@ class Comparison:
     seeds: list[int]
     seeds_b: list[int]
     paired: bool
-    differences: list[Difference]
+    differences: list[MetricDifference]
     only_a: list[str]
     only_b: list[str]
     identical: bool
@@ -125,42 +125,47 @@ class Comparison:
         if self.identical:
             runs = "both runs" if len(self.seeds) == 1 else f"all {len(self.seeds)} runs"
             return f"identical: {runs} have the same results hash"
-        shown = sum(each.verdict in ("B higher", "B lower") for each in self.differences)
+        shown_count = sum(each.verdict in ("B higher", "B lower") for each in self.differences)
         if any(each.verdict == "one run" for each in self.differences):
             return "NOT ENOUGH RUNS: one run shows no spread, so nothing can be said of chance"
         if self.within is not None:
             inside = sum(each.verdict in ("within", "alike") for each in self.differences)
             margin = f"± {100 * self.within:g} %"
-            return f"{inside} of {count} metrics are within {margin}, {shown} differ beyond it"
-        if shown:
-            return f"{shown} of {count} metrics differ (Holm: at most 5 % chance of one false find)"
+            return (
+                f"{inside} of {count} metrics are within {margin}, {shown_count} differ beyond it"
+            )
+        if shown_count:
+            return (
+                f"{shown_count} of {count} metrics differ (Holm: at most 5 % chance of "
+                f"one false find)"
+            )
         runs = f"{len(self.seeds)} pairs"
         if not self.paired:
             runs = f"{len(self.seeds)} and {len(self.seeds_b)} runs"
         return f"no difference shown in {count} metrics over {runs}"
 
-    def largest(self, most: int) -> list[Difference]:
-        """The differences as they are if there are no more than `most`, else the largest.
+    def list_largest(self, max_count: int) -> list[MetricDifference]:
+        """The differences as they are if there are no more than `max_count`, else the largest.
 
         Those that are shown not to be chance come first, each by how much of A's mean it is.
         """
-        if len(self.differences) <= most:
+        if len(self.differences) <= max_count:
             return self.differences
 
-        def size(each: Difference) -> tuple[bool, float]:
+        def size(each: MetricDifference) -> tuple[bool, float]:
             none = math.inf if each.difference.mean else 0.0
-            share = none if each.relative is None else abs(each.relative)
+            share = none if each.relative_difference is None else abs(each.relative_difference)
             return each.verdict in ("B higher", "B lower"), share
 
-        return sorted(self.differences, key=size, reverse=True)[:most]
+        return sorted(self.differences, key=size, reverse=True)[:max_count]
 
     def _repr_html_(self) -> str:
-        return rich_form.html("comparison", self)
+        return notebook_form.render_html("comparison", self)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        return rich_form.bundle("comparison", self)
+        return notebook_form.build_mime_bundle("comparison", self)
 
-    def precision(self, target: float) -> Precision:
+    def assess_precision(self, target: float) -> Precision:
         """How sure the differences are.
 
         Parameters
@@ -168,28 +173,28 @@ class Comparison:
         target : float
             Half of the 95 % interval of a difference over the larger of the two means.
         """
-        widest, most = "", -1.0
+        widest, widest_share = "", -1.0
         for each in self.differences:
-            half = each.difference.half_width
+            half_width = each.difference.half_width
             size = max(abs(each.a.mean), abs(each.b.mean))
-            share = math.inf if half is None else half / size if size else 0.0
-            if share > most:
-                widest, most = f"{each.metric} of {each.row}", share
-        known = None if not widest or math.isinf(most) else most
-        return Precision(len(self.seeds), bool(widest) and most <= target, widest, known)
+            share = math.inf if half_width is None else half_width / size if size else 0.0
+            if share > widest_share:
+                widest, widest_share = f"{each.metric} of {each.row}", share
+        known = None if not widest or math.isinf(widest_share) else widest_share
+        return Precision(len(self.seeds), bool(widest) and widest_share <= target, widest, known)
 
     def to_json(self) -> dict[str, Any]:
         """As ``trunkline compare --json`` prints it."""
         about = asdict(self)
         about["differences"] = [
-            {**asdict(each), "relative": each.relative} for each in self.differences
+            {**asdict(each), "relative": each.relative_difference} for each in self.differences
         ]
         return {"schema": 1, **about, "held": self.held, "verdict": self.verdict()}
 
 
-def compare(
-    a: Side,
-    b: Side,
+def compare_operands(
+    a: ComparisonOperand,
+    b: ComparisonOperand,
     metrics: Sequence[Metric],
     *,
     runs: int = 10,
@@ -216,51 +221,56 @@ def compare(
     ValueError
         A metric names a row that is on neither side.
     """
-    seeds, seeds_b = _seeds_of(a, b, runs, seed)
+    seeds, seeds_b = _choose_seeds(a, b, runs, seed)
     paired = seeds == seeds_b
-    of_a, of_b = a.take(seeds, threads=threads), b.take(seeds_b, threads=threads)
-    in_a, in_b = _known(of_a, metrics), _known(of_b, metrics)
+    runs_a, runs_b = a.get_runs(seeds, threads=threads), b.get_runs(seeds_b, threads=threads)
+    values_by_key_a, values_by_key_b = (
+        _collect_known_values(runs_a, metrics),
+        _collect_known_values(runs_b, metrics),
+    )
     for metric in metrics:
-        if metric.row and not any(key[1] == metric.row for key in (*in_a, *in_b)):
+        if metric.row and not any(
+            key[1] == metric.row for key in (*values_by_key_a, *values_by_key_b)
+        ):
             msg = f"{metric.table} has no row {metric.row!r} on either side"
             raise ValueError(msg)
-    found: list[Difference] = []
-    for key in in_a:
-        if key not in in_b:
+    metric_differences: list[MetricDifference] = []
+    for key in values_by_key_a:
+        if key not in values_by_key_b:
             continue
-        first, second = in_a[key], in_b[key]
+        first, second = values_by_key_a[key], values_by_key_b[key]
         if paired:
-            both = [
+            pairs = [
                 (x, y)
                 for x, y in zip(first, second, strict=True)
                 if x is not None and y is not None
             ]
-            first, second = [x for x, _ in both], [y for _, y in both]
-        ours, theirs = ([v for v in side if v is not None] for side in (first, second))
-        if ours and theirs:
-            found.append(_difference(key, ours, theirs, paired=paired))
+            first, second = [x for x, _ in pairs], [y for _, y in pairs]
+        values_a, values_b = ([v for v in side if v is not None] for side in (first, second))
+        if values_a and values_b:
+            metric_differences.append(_build_difference(key, values_a, values_b, paired=paired))
     return Comparison(
         a.name,
         b.name,
         seeds,
         seeds_b,
         paired,
-        _judged(found, within),
-        [" of ".join(key) for key in in_a if key not in in_b],
-        [" of ".join(key) for key in in_b if key not in in_a],
-        paired and all(x.hash() == y.hash() for x, y in zip(of_a, of_b, strict=True)),
+        _judge_differences(metric_differences, within),
+        [" of ".join(key) for key in values_by_key_a if key not in values_by_key_b],
+        [" of ".join(key) for key in values_by_key_b if key not in values_by_key_a],
+        paired and all(x.hash() == y.hash() for x, y in zip(runs_a, runs_b, strict=True)),
         within,
-        _notes(a, b, of_a, of_b),
+        _list_notes(a, b, runs_a, runs_b),
     )
 
 
-def compare_until(
-    a: Side,
-    b: Side,
+def compare_until_precise(
+    a: ComparisonOperand,
+    b: ComparisonOperand,
     metrics: Sequence[Metric],
     target: float,
     *,
-    most: int,
+    max_pairs: int,
     seed: int | None = None,
     within: float | None = None,
     threads: int | None = None,
@@ -271,17 +281,23 @@ def compare_until(
     ----------
     target : float
         Half of the 95 % interval of a difference over the larger of the two means.
-    most : int
+    max_pairs : int
         Never more pairs than this.
     """
-    now = Precision(0, False, "", None)
-    while (wanted := runs_wanted(now, target, most=most)) > now.runs:
-        done = compare(a, b, metrics, runs=wanted, seed=seed, within=within, threads=threads)
-        now = done.precision(target)
-    return done, now
+    reached_precision = Precision(0, False, "", None)
+    while (
+        planned_pairs := plan_runs(reached_precision, target, max_runs=max_pairs)
+    ) > reached_precision.runs:
+        comparison = compare_operands(
+            a, b, metrics, runs=planned_pairs, seed=seed, within=within, threads=threads
+        )
+        reached_precision = comparison.assess_precision(target)
+    return comparison, reached_precision
 
 
-def common_seeds(a: Side, b: Side, runs: int, seed: int | None) -> list[int]:
+def list_common_seeds(
+    a: ComparisonOperand, b: ComparisonOperand, runs: int, seed: int | None
+) -> list[int]:
     """Seeds that both sides have or can have; none if two sides on disk share none.
 
     Raises
@@ -289,8 +305,8 @@ def common_seeds(a: Side, b: Side, runs: int, seed: int | None) -> list[int]:
     ValueError
         They go beyond 2^64 - 1.
     """
-    if a.stored or b.stored:
-        chosen = [each for each in (a, b) if each.stored]
+    if a.is_stored or b.is_stored:
+        chosen = [each for each in (a, b) if each.is_stored]
         return [each for each in chosen[0].runs if all(each in side.runs for side in chosen)]
     assert a.network is not None
     first = int(a.network["run"]["seed"]) if seed is None else seed
@@ -300,83 +316,98 @@ def common_seeds(a: Side, b: Side, runs: int, seed: int | None) -> list[int]:
     return list(range(first, first + runs))
 
 
-def _seeds_of(a: Side, b: Side, runs: int, seed: int | None) -> tuple[list[int], list[int]]:
+def _choose_seeds(
+    a: ComparisonOperand, b: ComparisonOperand, runs: int, seed: int | None
+) -> tuple[list[int], list[int]]:
     """Seeds of A and of B: the same if they can be paired, else all that each has."""
-    common = common_seeds(a, b, runs, seed)
+    common = list_common_seeds(a, b, runs, seed)
     # One pair of many runs would throw away what the others say.
-    apart = a.stored and b.stored and len(common) < min(2, len(a.runs), len(b.runs))
-    return (list(a.runs), list(b.runs)) if apart else (common, common)
+    is_unpaired = a.is_stored and b.is_stored and len(common) < min(2, len(a.runs), len(b.runs))
+    return (list(a.runs), list(b.runs)) if is_unpaired else (common, common)
 
 
-def _known(runs: Sequence[Results], metrics: Sequence[Metric]) -> dict[Any, list[float | None]]:
+def _collect_known_values(
+    runs: Sequence[Results], metrics: Sequence[Metric]
+) -> dict[Any, list[float | None]]:
     every = [Metric(metric.table, metric.column) for metric in metrics]
-    named = {(f"{m.table}.{m.column}", m.row) for m in metrics if m.row}
-    whole = {f"{m.table}.{m.column}" for m in metrics if not m.row}
+    named_rows = {(f"{m.table}.{m.column}", m.row) for m in metrics if m.row}
+    whole_columns = {f"{m.table}.{m.column}" for m in metrics if not m.row}
     return {
-        key: its
-        for key, its in values(runs, dict.fromkeys(every)).items()
-        if (key in named or key[0] in whole) and any(value is not None for value in its)
+        key: run_values
+        for key, run_values in collect_values(runs, dict.fromkeys(every)).items()
+        if (key in named_rows or key[0] in whole_columns)
+        and any(value is not None for value in run_values)
     }
 
 
-def _difference(
+def _build_difference(
     key: tuple[str, str], first: list[float], second: list[float], *, paired: bool
-) -> Difference:
+) -> MetricDifference:
     a, b = mean_interval(first), mean_interval(second)
-    apart = unpaired_difference(second, first)
+    separate_difference = unpaired_difference(second, first)
     if not paired:
-        p = unpaired_p(second, first)
-        return Difference(*key, a, b, apart, apart.half_width, None, p, None, "")
+        p = compute_unpaired_p(second, first)
+        return MetricDifference(
+            *key, a, b, separate_difference, separate_difference.half_width, None, p, None, ""
+        )
     correlation = None
     spread_a = math.fsum((x - a.mean) ** 2 for x in first)
     spread_b = math.fsum((y - b.mean) ** 2 for y in second)
     if spread_a > 0 and spread_b > 0:
         pairs = zip(first, second, strict=True)
-        both = math.fsum((x - a.mean) * (y - b.mean) for x, y in pairs)
-        correlation = both / math.sqrt(spread_a * spread_b)
-    difference, p = paired_difference(second, first), paired_p(second, first)
-    return Difference(*key, a, b, difference, apart.half_width, correlation, p, None, "")
+        covariance = math.fsum((x - a.mean) * (y - b.mean) for x, y in pairs)
+        correlation = covariance / math.sqrt(spread_a * spread_b)
+    difference, p = paired_difference(second, first), compute_paired_p(second, first)
+    return MetricDifference(
+        *key, a, b, difference, separate_difference.half_width, correlation, p, None, ""
+    )
 
 
-def _judged(found: list[Difference], within: float | None) -> list[Difference]:
-    adjusted = iter(holm([each.p for each in found if each.p is not None]))
+def _judge_differences(
+    metric_differences: list[MetricDifference], within: float | None
+) -> list[MetricDifference]:
+    adjusted = iter(holm([each.p for each in metric_differences if each.p is not None]))
     judged = []
-    for each in found:
+    for each in metric_differences:
         p_holm = None if each.p is None else next(adjusted)
-        verdict = _verdict(each, p_holm, within)
+        verdict = _judge_difference(each, p_holm, within)
         judged.append(replace(each, p_holm=p_holm, verdict=verdict))
     return judged
 
 
-def _verdict(each: Difference, p_holm: float | None, within: float | None) -> str:
-    low, high = each.difference.low, each.difference.high
+def _judge_difference(
+    metric_difference: MetricDifference, p_holm: float | None, within: float | None
+) -> str:
+    low, high = metric_difference.difference.low, metric_difference.difference.high
     if low is None or high is None or p_holm is None:
-        return "alike" if each.difference.mean == 0 else "one run"
+        return "alike" if metric_difference.difference.mean == 0 else "one run"
     if low == high == 0:
         return "alike"
-    margin = None if within is None else within * abs(each.a.mean)
+    margin = None if within is None else within * abs(metric_difference.a.mean)
     if margin is not None and -margin <= low <= high <= margin:
         return "within"
-    if p_holm < LEVEL:
-        return "B higher" if each.difference.mean > 0 else "B lower"
+    if p_holm < SIGNIFICANCE_LEVEL:
+        return "B higher" if metric_difference.difference.mean > 0 else "B lower"
     return "no difference shown"
 
 
-def _notes(a: Side, b: Side, of_a: Sequence[Results], of_b: Sequence[Results]) -> list[str]:
+def _list_notes(
+    a: ComparisonOperand, b: ComparisonOperand, runs_a: Sequence[Results], runs_b: Sequence[Results]
+) -> list[str]:
     notes = []
-    versions = [of_a[0].provenance.version, of_b[0].provenance.version]
+    versions = [runs_a[0].provenance.version, runs_b[0].provenance.version]
     if versions[0] != versions[1]:
         notes.append(f"made by versions {versions[0]} (A) and {versions[1]} (B)")
-    if len(of_a) > 1 and all(len({run.hash() for run in runs}) == 1 for runs in (of_a, of_b)):
+    if len(runs_a) > 1 and all(len({run.hash() for run in runs}) == 1 for runs in (runs_a, runs_b)):
         notes.append("nothing in either side is random: one pair tells all, and p says nothing")
-    if not {run.seed for run in of_a} & {run.seed for run in of_b}:
+    if not {run.seed for run in runs_a} & {run.seed for run in runs_b}:
         notes.append("no seed is on both sides: separate means, Welch's interval, wider than pairs")
-    elif [run.seed for run in of_a] != [run.seed for run in of_b]:
+    elif [run.seed for run in runs_a] != [run.seed for run in runs_b]:
         notes.append("one seed alone is on both sides: separate means, Welch's interval")
-    spare = [len(side.runs) - len(of_a) for side in (a, b)]
-    if [run.seed for run in of_a] == [run.seed for run in of_b] and any(spare):
+    spare = [len(side.runs) - len(runs_a) for side in (a, b)]
+    if [run.seed for run in runs_a] == [run.seed for run in runs_b] and any(spare):
         notes.append(f"seeds on one side alone are left out: {spare[0]} of A, {spare[1]} of B")
-    measured = [of_a[0].summary["measured_s"], of_b[0].summary["measured_s"]]
+    measured = [runs_a[0].summary["measured_s"], runs_b[0].summary["measured_s"]]
     if measured[0] != measured[1]:
         notes.append(f"measured times differ: {measured[0]:g} s (A) and {measured[1]:g} s (B)")
     return notes

@@ -11,22 +11,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from trunkline.compare.raw import first_rows, traced
-from trunkline.compare.side import Side
-from trunkline.compare.why import differences, relevant
+from trunkline.compare.network_difference import list_network_differences, select_relevant
+from trunkline.compare.operand import ComparisonOperand
+from trunkline.compare.raw_trace import find_differing_rows, run_traced
 
 if TYPE_CHECKING:
     import polars as pl
 
-PARTS = 64
+FIRST_PART = 64
 """The first look is at one part in so many of the run."""
 
 # What follows from other columns or from the engine's own numbering.
-_LEFT_OUT = ("time_s", "packet", "wait_ns", "wait_s")
+_IGNORED_COLUMNS = ("time_s", "packet", "wait_ns", "wait_s")
 # Order of the events of one packet at one instant.
-_ORDER = {"sent": 0, "copied": 1, "arrived": 2, "queued": 3, "dropped": 4, "delivered": 5}
-_PACKET = ("flow", "direction", "seq", "ack", "retransmission")
-Row = dict[str, Any]
+_EVENT_ORDER = {"sent": 0, "copied": 1, "arrived": 2, "queued": 3, "dropped": 4, "delivered": 5}
+_PACKET_COLUMNS = ("flow", "direction", "seq", "ack", "retransmission")
+PacketRow = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,11 @@ class Divergence:
     seed_b: int
     time_ns: int
     side: str
-    event: Row
+    event: PacketRow
     place: str
     packet: str
     other: str
-    before: Row | None
+    before: PacketRow | None
     why: list[str]
     compared: int
 
@@ -72,12 +72,14 @@ class Divergence:
         return asdict(self)
 
 
-def diverge(a: Side, b: Side, seed_a: int, seed_b: int | None = None) -> Divergence | None:
+def find_divergence(
+    a: ComparisonOperand, b: ComparisonOperand, seed_a: int, seed_b: int | None = None
+) -> Divergence | None:
     """Find the first packet at which a run of each side differs.
 
     Parameters
     ----------
-    a, b : Side
+    a, b : ComparisonOperand
         Both with their networks, or with traces of the runs.
     seed_b : int, optional
         Seed of B's run; the same if left out.
@@ -93,52 +95,58 @@ def diverge(a: Side, b: Side, seed_a: int, seed_b: int | None = None) -> Diverge
         A side has neither a trace nor a network to run again.
     """
     seed_b = seed_a if seed_b is None else seed_b
-    kept = [side.runs.get(seed) for side, seed in ((a, seed_a), (b, seed_b))]
-    if all(run is not None and len(run.packets) for run in kept):
-        ordered = [_ordered(run.packets.to_polars()) for run in kept if run is not None]
-        index = _index(*ordered)
-        return None if index is None else _told(a, b, (seed_a, seed_b), ordered, index, index)
+    stored_runs = [side.runs.get(seed) for side, seed in ((a, seed_a), (b, seed_b))]
+    if all(run is not None and len(run.packets) for run in stored_runs):
+        ordered = [_order_events(run.packets.to_polars()) for run in stored_runs if run is not None]
+        index = _count_equal_rows(*ordered)
+        return (
+            None
+            if index is None
+            else _build_divergence(a, b, (seed_a, seed_b), ordered, index, index)
+        )
     for side in (a, b):
         if side.network is None:
             msg = f"{side.name} holds neither a trace nor the network to run it again"
             raise ValueError(msg)
     assert a.network is not None
     assert b.network is not None
-    if seed_a == seed_b and not differences(a.network, b.network):
+    if seed_a == seed_b and not list_network_differences(a.network, b.network):
         return None  # One network, one seed, one engine: the runs would be the same.
     durations = [int(network["run"]["duration_ns"]) for network in (a.network, b.network)]
-    alike, part = -1, PARTS
-    while part:
-        until = [min(max(1, max(durations) // part), its) for its in durations]
+    equal_until_ns, part_count = -1, FIRST_PART
+    while part_count:
+        until = [min(max(1, max(durations) // part_count), duration) for duration in durations]
         traces = (
-            traced(a.network, seed_a, until[0]),
-            traced(b.network, seed_b, until[1]),
+            run_traced(a.network, seed_a, until[0]),
+            run_traced(b.network, seed_b, until[1]),
         )
-        found = first_rows(*traces, alike)
+        found = find_differing_rows(*traces, equal_until_ns)
         if found is not None:
             pairs = zip(traces, found[1:], strict=True)
-            ordered = [_ordered(trace.decoded(rows)) for trace, rows in pairs]
-            index = _index(*ordered)
+            ordered = [_order_events(trace.decode_rows(rows)) for trace, rows in pairs]
+            index = _count_equal_rows(*ordered)
             if index is not None:
-                return _told(a, b, (seed_a, seed_b), ordered, index, found[0])
+                return _build_divergence(a, b, (seed_a, seed_b), ordered, index, found[0])
         # At its very end a run may be cut between the events of an instant.
-        alike, part = min(until) - 1, part // 2
+        equal_until_ns, part_count = min(until) - 1, part_count // 2
     return None
 
 
-def _ordered(frame: pl.DataFrame) -> pl.DataFrame:
+def _order_events(frame: pl.DataFrame) -> pl.DataFrame:
     """Rows in one order, whichever of two events at an instant an engine took up first."""
     import polars as pl
 
-    frame = frame.drop(_LEFT_OUT, strict=False)
-    names = ["time_ns", *_PACKET]
+    frame = frame.drop(_IGNORED_COLUMNS, strict=False)
+    names = ["time_ns", *_PACKET_COLUMNS]
     others = [name for name in frame.columns if name not in names]
-    rank = pl.col("event").replace_strict(_ORDER, default=len(_ORDER), return_dtype=pl.Int64)
+    rank = pl.col("event").replace_strict(
+        _EVENT_ORDER, default=len(_EVENT_ORDER), return_dtype=pl.Int64
+    )
     keys = [*(pl.col(name) for name in names), rank, *(pl.col(name) for name in others)]
     return frame.sort(keys, nulls_last=False).select(*names, *others)
 
 
-def _index(a: pl.DataFrame, b: pl.DataFrame) -> int | None:
+def _count_equal_rows(a: pl.DataFrame, b: pl.DataFrame) -> int | None:
     """Number of rows that are the same at the beginning; None if all are."""
     import polars as pl
 
@@ -153,26 +161,26 @@ def _index(a: pl.DataFrame, b: pl.DataFrame) -> int | None:
     return shorter if len(a) != len(b) else None
 
 
-def _told(
-    a: Side,
-    b: Side,
+def _build_divergence(
+    a: ComparisonOperand,
+    b: ComparisonOperand,
     seeds: tuple[int, int],
     ordered: Sequence[pl.DataFrame],
     index: int,
     compared: int,
 ) -> Divergence:
     rows = [frame.row(index, named=True) if index < len(frame) else None for frame in ordered]
-    side = _earlier(rows)
+    side = _find_earlier(rows)
     event = rows[side]
     assert event is not None
     other = ordered[1 - side]
-    before = _before(ordered[side], index, event)
-    named = [it.network for it in (a, b)]
+    before = _find_previous_event(ordered[side], index, event)
+    networks = [operand.network for operand in (a, b)]
     why = []
     if seeds[0] != seeds[1]:
         why.append(f"the seeds differ, {seeds[0]} and {seeds[1]}: so does all that is random")
-    if named[0] is not None and named[1] is not None:
-        why += relevant(differences(named[0], named[1]), event, before)
+    if networks[0] is not None and networks[1] is not None:
+        why += select_relevant(list_network_differences(networks[0], networks[1]), event, before)
     if not why:
         why.append("the networks and seeds are the same: the two were made by different engines")
     return Divergence(
@@ -180,74 +188,78 @@ def _told(
         int(event["time_ns"]),
         "AB"[side],
         event,
-        _place(event),
-        _packet(event),
-        _fate(other, index, event),
+        _describe_place(event),
+        _describe_packet(event),
+        _describe_other_run(other, index, event),
         before,
         why,
         compared,
     )
 
 
-def _earlier(rows: Sequence[Row | None]) -> int:
+def _find_earlier(rows: Sequence[PacketRow | None]) -> int:
     """Which of two rows comes first in the order of both."""
     first, second = rows
     if first is None or second is None:
         return 0 if second is None else 1
 
     def key(row: Mapping[str, Any]) -> list[tuple[bool, Any]]:
-        keys = [row["time_ns"], *(row[name] for name in _PACKET), _ORDER.get(row["event"], 9)]
+        keys = [
+            row["time_ns"],
+            *(row[name] for name in _PACKET_COLUMNS),
+            _EVENT_ORDER.get(row["event"], 9),
+        ]
         return [(value is not None, value) for value in keys]
 
     return 0 if key(first) <= key(second) else 1
 
 
-def _before(frame: pl.DataFrame, index: int, event: Row) -> Row | None:
+def _find_previous_event(frame: pl.DataFrame, index: int, event: PacketRow) -> PacketRow | None:
     """Last event of the same packet before this row."""
-    rows = _same_packet(frame.head(index), event)
+    rows = _filter_same_packet(frame.head(index), event)
     return rows.row(len(rows) - 1, named=True) if len(rows) else None
 
 
-def _same_packet(frame: pl.DataFrame, event: Row) -> pl.DataFrame:
+def _filter_same_packet(frame: pl.DataFrame, event: PacketRow) -> pl.DataFrame:
     import polars as pl
 
     return frame.filter(
-        pl.all_horizontal(pl.col(name).eq_missing(pl.lit(event[name])) for name in _PACKET)
+        pl.all_horizontal(pl.col(name).eq_missing(pl.lit(event[name])) for name in _PACKET_COLUMNS)
     )
 
 
-def _fate(frame: pl.DataFrame, index: int, event: Row) -> str:
+def _describe_other_run(frame: pl.DataFrame, index: int, event: PacketRow) -> str:
     """What the other run does with the packet from there on."""
-    rest = _same_packet(frame.slice(index), event)
-    if not len(rest):
+    later_rows = _filter_same_packet(frame.slice(index), event)
+    if not len(later_rows):
         return "never has this packet again" if index else "never has this packet"
-    for row in rest.iter_rows(named=True):
+    for row in later_rows.iter_rows(named=True):
         if all(row[name] == event[name] for name in ("event", "link", "node")):
             late = (row["time_ns"] - event["time_ns"]) / 1e3
             if late:
                 return f"does so {late:g} us later"
             changed = [
-                f"{name} {_shown(row[name])} instead of {_shown(event[name])}"
+                f"{name} {_format_value(row[name])} instead of {_format_value(event[name])}"
                 for name in row
                 if row[name] != event[name]
             ]
             return f"does so with {', '.join(changed)}"
-    return f"has it {describe(rest.row(0, named=True))} instead"
+    return f"has it {describe_event(later_rows.row(0, named=True))} instead"
 
 
-def describe(event: Row) -> str:
+def describe_event(event: PacketRow) -> str:
     """An event in words: what, where, when."""
     cause = f" ({event['cause']})" if event.get("cause") else ""
-    return f"{event['event']}{cause} at {_place(event)} at {event['time_ns'] / 1e9:.9f} s"
+    return f"{event['event']}{cause} at {_describe_place(event)} at {event['time_ns'] / 1e9:.9f} s"
 
 
-def _place(event: Row) -> str:
+def _describe_place(event: PacketRow) -> str:
     if event["link"] is not None:
         return f"link {event['link']}"
     return f"node {event['node']}"
 
 
-def _packet(event: Row) -> str:
+def _describe_packet(event: PacketRow) -> str:
     again = ", sent again" if event["retransmission"] else ""
     number = f"number {event['seq']}"
     if event["direction"] == "reverse":
@@ -255,5 +267,5 @@ def _packet(event: Row) -> str:
     return f"{event['flow']}, {event['direction']}, {number}{again}"
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     return "none" if value is None else str(value)

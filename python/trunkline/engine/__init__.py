@@ -1,5 +1,5 @@
 """Engines: run a compiled network and return results."""
 
-from trunkline.engine.sim import simulate
+from trunkline.engine.packet_engine import simulate
 
 __all__ = ["simulate"]

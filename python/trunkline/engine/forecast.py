@@ -16,19 +16,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trunkline.engine.sim import Compiled, Decoder, Job, error_of, stream
+from trunkline.engine.packet_engine import (
+    CompiledNetwork,
+    Job,
+    ResultsDecoder,
+    make_exception,
+    stream_runs,
+)
 
 if TYPE_CHECKING:
     from trunkline.network.types.flows import Agent
 
-LOOK_S = 1.0
+OBSERVATION_S = 1.0
 """How long a run is looked at [s of the clock]."""
-SMALL_HOPS = 2e9
+MAX_UNOBSERVED_HOPS = 2e9
 """Packet-hops of runs that are begun without a look: minutes."""
-MOST_S = 30 * 86_400.0
+MAX_PLAUSIBLE_CORE_S = 30 * 86_400.0
 """Time of a core from which runs are taken for a slip of the pen [s]."""
-_HELD = re.compile(r"VmHWM:\s+(\d+) kB")
-_STOPPED = re.compile(r"stopped at (\S+) s of the run: (\d+) events")
+_PEAK_MEMORY_LINE = re.compile(r"VmHWM:\s+(\d+) kB")
+_STOPPED_MESSAGE = re.compile(r"stopped at (\S+) s of the run: (\d+) events")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,41 +59,41 @@ class Forecast:
     def __str__(self) -> str:
         runs = "" if self.runs == 1 else f"{self.runs} runs: "
         return (
-            f"{runs}about {self.events:.2g} events, {_time(self.core_s)} of one core, "
+            f"{runs}about {self.events:.2g} events, {_format_duration(self.core_s)} of one core, "
             f"{self.memory / 1e6:.0f} MB"
         )
 
     def to_json(self) -> dict[str, Any]:
         """As ``--dry-run --json`` prints it; null where nothing moves on and no end is in sight."""
-        known = math.isfinite(self.core_s)
+        is_finite = math.isfinite(self.core_s)
         return {
             "schema": 1,
             "runs": self.runs,
-            "events": self.events if known else None,
-            "core_s": self.core_s if known else None,
+            "events": self.events if is_finite else None,
+            "core_s": self.core_s if is_finite else None,
             "memory_bytes": self.memory if math.isfinite(self.memory) else None,
         }
 
 
-def most_hops(network: Compiled | str) -> float:
+def estimate_packet_hops(network: CompiledNetwork | str) -> float:
     """About how many packets senders can offer and all links send in a run.
 
     A sender that offers more than its link carries costs as much as if none were dropped.
 
     Parameters
     ----------
-    network : Network or str
+    network : NetworkData or str
         A compiled network, or its JSON.
     """
     data: Any = json.loads(network) if isinstance(network, str) else network.data
-    sizes = [_size(flow["agent"]) for flow in data["flows"]]
+    sizes = [_estimate_packet_bytes(flow["agent"]) for flow in data["flows"]]
     offered = math.fsum(float(flow["agent"].get("rate_bit_s") or 0) for flow in data["flows"])
     capacity = offered + math.fsum(float(link["rate_bit_s"]) for link in data["links"])
     seconds = float(data["run"]["duration_ns"]) / 1e9
     return capacity * seconds / (8 * min(sizes, default=1500.0))
 
 
-def forecast(networks: Sequence[str], runs: int, *, seed: int = 1) -> Forecast:
+def forecast_runs(networks: Sequence[str], runs: int, *, seed: int = 1) -> Forecast:
     """Begin a run of each of some networks, and carry on what it does.
 
     Parameters
@@ -104,46 +110,50 @@ def forecast(networks: Sequence[str], runs: int, *, seed: int = 1) -> Forecast:
     ValueError, RuntimeError, OSError
         As :func:`trunkline.engine.simulate`.
     """
-    each = [_begun(network, seed, LOOK_S / len(networks)) for network in networks]
+    samples = [_observe_run(network, seed, OBSERVATION_S / len(networks)) for network in networks]
     return Forecast(
         runs,
-        runs * math.fsum(one.events for one in each) / len(each),
-        runs * math.fsum(one.core_s for one in each) / len(each),
-        max(one.memory for one in each),
+        runs * math.fsum(sample.events for sample in samples) / len(samples),
+        runs * math.fsum(sample.core_s for sample in samples) / len(samples),
+        max(sample.memory for sample in samples),
     )
 
 
-def _begun(network_json: str, seed: int, look_s: float) -> Forecast:
+def _observe_run(network_json: str, seed: int, limit_s: float) -> Forecast:
     import time
 
-    came: list[tuple[str | None, Any]] = []
-    _forget_peak()
-    before, at = _peak(), time.perf_counter()
-    stream(
+    ended: list[tuple[str | None, Any]] = []
+    _reset_peak_memory()
+    memory_before, started_s = _read_peak_memory(), time.perf_counter()
+    stream_runs(
         [(network_json, seed)],
-        lambda _, failure, outcome: came.append((failure, outcome)),
+        lambda _, failure, outcome: ended.append((failure, outcome)),
         threads=1,
-        limit_time_s=look_s,
+        limit_time_s=limit_s,
     )
-    took, peak = time.perf_counter() - at, _peak()
-    failure, outcome = came[0]
+    elapsed_s, peak_memory = time.perf_counter() - started_s, _read_peak_memory()
+    failure, outcome = ended[0]
     if failure is None:
-        summary = Decoder().results(Job(network_json, seed), outcome).summary
-        return Forecast(1, float(summary["events"] or 0), took, peak)
-    stopped = _STOPPED.match(outcome) if failure == "time" else None
-    if stopped is None:
-        raise error_of(failure, outcome)
+        summary = ResultsDecoder().decode_results(Job(network_json, seed), outcome).summary
+        return Forecast(1, float(summary["events"] or 0), elapsed_s, peak_memory)
+    stop_match = _STOPPED_MESSAGE.match(outcome) if failure == "time" else None
+    if stop_match is None:
+        raise make_exception(failure, outcome)
     network = json.loads(network_json)
-    share = float(stopped[1]) * 1e9 / float(network["run"]["duration_ns"])
-    if share == 0:
-        return Forecast(1, math.inf, math.inf, peak)
+    simulated_share = float(stop_match[1]) * 1e9 / float(network["run"]["duration_ns"])
+    if simulated_share == 0:
+        return Forecast(1, math.inf, math.inf, peak_memory)
     # Memory that grows with time is that of what is recorded; queues fill and are full.
-    recorded = network["run"]["trace"] or network["probes"]
-    memory = before + (peak - before) / share if recorded else peak
-    return Forecast(1, int(stopped[2]) / share, took / share, memory)
+    is_recording = network["run"]["trace"] or network["probes"]
+    memory = (
+        memory_before + (peak_memory - memory_before) / simulated_share
+        if is_recording
+        else peak_memory
+    )
+    return Forecast(1, int(stop_match[2]) / simulated_share, elapsed_s / simulated_share, memory)
 
 
-def _size(agent: Agent) -> float:
+def _estimate_packet_bytes(agent: Agent) -> float:
     """Mean IP packet of a sender [B]."""
     if agent["protocol"] == "tcp":
         return float(agent["mss_bytes"] + agent["header_bytes"])
@@ -159,29 +169,29 @@ def _size(agent: Agent) -> float:
     return float(min(size["choice"]["bytes"]))
 
 
-def _forget_peak() -> None:
+def _reset_peak_memory() -> None:
     """Let the peak be what is held now, where Linux allows it (proc(5), clear_refs)."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
 
-def _peak() -> float:
+def _read_peak_memory() -> float:
     """Maximum memory that this process has held [B]."""
     import sys
 
     with contextlib.suppress(OSError):
-        found = _HELD.search(Path("/proc/self/status").read_text())
-        if found is not None:
-            return float(found[1]) * 1024
+        match = _PEAK_MEMORY_LINE.search(Path("/proc/self/status").read_text())
+        if match is not None:
+            return float(match[1]) * 1024
     try:
         import resource
     except ImportError:  # not on every platform
         return math.inf
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return float(most if sys.platform == "darwin" else most * 1024)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return float(peak if sys.platform == "darwin" else peak * 1024)
 
 
-def _time(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     for name, unit in (("days", 86_400.0), ("h", 3600.0), ("min", 60.0)):
         if seconds >= 2 * unit:
             return f"{seconds / unit:.3g} {name}"

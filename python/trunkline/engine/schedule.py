@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from trunkline.engine.sim import simulate
+from trunkline.engine.packet_engine import simulate
 from trunkline.network import compile
 from trunkline.scenario import Scenario
-from trunkline.scenario.schedule import Schedule
+from trunkline.scenario.schedule import PacketSchedule
 
 if TYPE_CHECKING:
-    from trunkline.network.types import Network
+    from trunkline.network.types import NetworkData
 
 
-def schedule(scenario: Scenario, flow: str, *, seed: int | None = None) -> Schedule:
+def record_schedule(scenario: Scenario, flow: str, *, seed: int | None = None) -> PacketSchedule:
     """When each datagram of a UDP flow leaves, from a run of that flow alone.
 
     No other flow changes what a UDP source draws, so the schedule is that of the whole scenario.
@@ -26,7 +26,7 @@ def schedule(scenario: Scenario, flow: str, *, seed: int | None = None) -> Sched
 
     Returns
     -------
-    Schedule
+    PacketSchedule
         Times since the flow's start [ns] and IP bytes.
 
     Raises
@@ -34,21 +34,21 @@ def schedule(scenario: Scenario, flow: str, *, seed: int | None = None) -> Sched
     LookupError
         There is no such flow, it is no UDP flow, or it sends nothing.
     """
-    data: Network = json.loads(compile(scenario, seed=seed).to_json())
+    data: NetworkData = json.loads(compile(scenario, seed=seed).to_json())
     flows = data["flows"]
-    its = next((each for each in flows if each["name"] == flow), None)
-    if its is None:
+    udp_flow = next((each for each in flows if each["name"] == flow), None)
+    if udp_flow is None:
         msg = f"there is no flow {flow!r}; flows: {', '.join(each['name'] for each in flows[:20])}"
         raise LookupError(msg)
-    if its["agent"]["protocol"] != "udp":
+    if udp_flow["agent"]["protocol"] != "udp":
         msg = f"flow {flow} is a TCP flow: what it sends depends on what arrives"
         raise LookupError(msg)
     for other in flows:
-        if other is not its:
+        if other is not udp_flow:
             other["start_ns"] = data["run"]["duration_ns"]
     data["run"] |= {"trace": True, "warmup_ns": 0}
     (run,) = simulate(json.dumps(data), seeds=[data["run"]["seed"]])
-    start = its["start_ns"]
+    start = udp_flow["start_ns"]
     times: list[int] = []
     sizes: list[int] = []
     for row in run.packets.rows():
@@ -58,11 +58,11 @@ def schedule(scenario: Scenario, flow: str, *, seed: int | None = None) -> Sched
     if not times:
         msg = f"flow {flow} sends nothing"
         raise LookupError(msg)
-    return Schedule(tuple(times), tuple(sizes))
+    return PacketSchedule(tuple(times), tuple(sizes))
 
 
-def to_csv(listed: Schedule) -> str:
-    """A schedule as the CSV that `schedule` of a flow reads.
+def format_schedule_csv(recorded: PacketSchedule) -> str:
+    """A schedule as the CSV that `record_schedule` of a flow reads.
 
     Returns
     -------
@@ -70,6 +70,6 @@ def to_csv(listed: Schedule) -> str:
         A header and a line for each datagram, values with their units.
     """
     lines = ["time,size"]
-    pairs = zip(listed.times_ns, listed.sizes_bytes, strict=True)
+    pairs = zip(recorded.times_ns, recorded.sizes_bytes, strict=True)
     lines += [f"{time} ns,{size} B" for time, size in pairs]
     return "\n".join(lines) + "\n"

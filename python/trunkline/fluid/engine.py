@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trunkline import _core
-from trunkline.fluid.phases import phases
-from trunkline.fluid.queues import Queues, queues
-from trunkline.fluid.rates import rates
-from trunkline.fluid.roads import roads
-from trunkline.fluid.sources import Sources, sources
-from trunkline.fluid.tables import Fluid, tables
-from trunkline.fluid.unsupported import UnsupportedError
-from trunkline.fluid.waits import waits
-from trunkline.fluid.ways import Ways, ways
+from trunkline.fluid.failure_phases import split_into_phases
+from trunkline.fluid.flow_sources import FlowSources, read_flow_sources
+from trunkline.fluid.hop_loads import compute_hop_loads
+from trunkline.fluid.port_queues import PortQueues, read_port_queues
+from trunkline.fluid.rates import compute_rates
+from trunkline.fluid.stream_paths import StreamPaths, trace_streams
+from trunkline.fluid.tables import FluidState, build_tables
+from trunkline.fluid.unsupported import FluidUnsupportedError
+from trunkline.fluid.waits import compute_mean_waits
 from trunkline.results import Provenance, Results
 
 
@@ -36,16 +36,18 @@ def simulate(network_json: str, *, scenario: str = "", seed: int = 1) -> Results
 
     Raises
     ------
-    UnsupportedError
+    FluidUnsupportedError
         It has what formulas for means cannot stand for.
     ValueError
         The network is wrong.
     """
-    found = tables(solved(json.loads(network_json), seed))
+    result_tables = build_tables(solve_phases(json.loads(network_json), seed))
     version = f"{_core.version()} fluid"
     return Results(
-        found,
-        Provenance.of(scenario=scenario, network_json=network_json, version=version, seed=seed),
+        result_tables,
+        Provenance.for_network(
+            scenario=scenario, network_json=network_json, version=version, seed=seed
+        ),
     )
 
 
@@ -53,47 +55,58 @@ def _refuse_signalling(network: Mapping[str, Any]) -> None:
     messages = network.get("signalling") or {}
     if messages.get("rsvp"):
         msg = "the fluid engine sets no paths up: leave `signalling` out, or run the packet engine"
-        raise UnsupportedError(msg, ("signalling",))
+        raise FluidUnsupportedError(msg, ("signalling",))
     if messages:
         key = "ldp" if messages.get("ldp") else "ospf"
         msg = f"the fluid engine sends no messages: leave `{key}` out, or run the packet engine"
-        raise UnsupportedError(msg, ("routing", key))
+        raise FluidUnsupportedError(msg, ("routing", key))
 
 
-def solve(network: Mapping[str, Any]) -> Fluid:
+def solve_without_failures(network: Mapping[str, Any]) -> FluidState:
     """Rates and waits of a compiled network without its failures."""
-    ports, offered, sizes = _given(network)
-    return _solved(network, ways(network, sizes), ports, offered)
+    ports, offered, sizes = _read_inputs(network)
+    return _solve_paths(network, trace_streams(network, sizes), ports, offered)
 
 
-def solved(network: Mapping[str, Any], seed: int) -> list[tuple[float, Fluid]]:
+def solve_phases(network: Mapping[str, Any], seed: int) -> list[tuple[float, FluidState]]:
     """Rates and waits of a compiled network, before, during and after its failures.
 
     Returns
     -------
-    list of (float, Fluid)
+    list of (float, FluidState)
         Seconds of the measured time, and what holds in them.
     """
-    ports, offered, sizes = _given(network)
-    its = phases(network, ways(network, sizes), sizes, seed)
-    return [(each.seconds, _solved(network, each.ways, ports, offered)) for each in its]
+    ports, offered, sizes = _read_inputs(network)
+    failure_phases = split_into_phases(network, trace_streams(network, sizes), sizes, seed)
+    return [
+        (each.seconds, _solve_paths(network, each.paths, ports, offered)) for each in failure_phases
+    ]
 
 
-def _given(network: Mapping[str, Any]) -> tuple[Queues, Sources, NDArray[np.int64]]:
+def _read_inputs(network: Mapping[str, Any]) -> tuple[PortQueues, FlowSources, NDArray[np.int64]]:
     _refuse_signalling(network)
-    offered = sources(network["flows"], network["run"])
+    offered = read_flow_sources(network["flows"], network["run"])
     sizes = np.maximum(1, np.rint(offered.size)).astype(np.int64)
-    return queues(network), offered, sizes
+    return read_port_queues(network), offered, sizes
 
 
-def _solved(network: Mapping[str, Any], found: Ways, ports: Queues, offered: Sources) -> Fluid:
+def _solve_paths(
+    network: Mapping[str, Any], paths: StreamPaths, ports: PortQueues, offered: FlowSources
+) -> FluidState:
     delay = np.array([link["delay_ns"] for link in network["links"]], dtype=np.float64) / 1e9
-    its = roads(found, ports, offered, delay)
-    flow = rates(its, ports, offered)
-    return Fluid(network, its, ports, offered, flow, waits(its, ports, offered, flow))
+    loads = compute_hop_loads(paths, ports, offered, delay)
+    stream_rates = compute_rates(loads, ports, offered)
+    return FluidState(
+        network,
+        loads,
+        ports,
+        offered,
+        stream_rates,
+        compute_mean_waits(loads, ports, offered, stream_rates),
+    )
 
 
-def notes(network: Mapping[str, Any]) -> tuple[str, ...]:
+def list_omissions(network: Mapping[str, Any]) -> tuple[str, ...]:
     """What the fluid engine leaves out of a network, a sentence each.
 
     Parameters
@@ -101,20 +114,20 @@ def notes(network: Mapping[str, Any]) -> tuple[str, ...]:
     network : mapping
         A compiled network, parsed from its JSON.
     """
-    said = []
+    sentences = []
     if (network.get("recovery") or {}).get("failures"):
-        said.append(
+        sentences.append(
             "between two moments of a failure rates are as if long so: TCP follows at once, "
             "and what waits or is under way at a moment is not lost"
         )
     if (network.get("routing") or {}).get("ecmp"):
-        said.append("equal-cost paths are not shared: the next hop listed first takes all")
+        sentences.append("equal-cost paths are not shared: the next hop listed first takes all")
     conditioners = network.get("conditioners", ())
     profiles = [profile for each in conditioners for profile in each["profiles"]]
     if any(action["drop"] for profile in profiles for action in profile["actions"]):
-        said.append("conditioners drop nothing: all packets count as within their profiles")
+        sentences.append("conditioners drop nothing: all packets count as within their profiles")
     if any(node.get("processing") for node in network["nodes"]):
-        said.append("what nodes take to forward a packet is left out of delays")
+        sentences.append("what nodes take to forward a packet is left out of delays")
     if any(link["loss"] or link.get("scripted") for link in network["links"]):
-        said.append("losses on the wire are left out")
-    return tuple(said)
+        sentences.append("losses on the wire are left out")
+    return tuple(sentences)

@@ -15,22 +15,22 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from trunkline.fluid.engine import solved
-from trunkline.fluid.tables import Fluid
-from trunkline.fluid.unsupported import UnsupportedError
-from trunkline.fluid.ways import Ways
+from trunkline.fluid.engine import solve_phases
+from trunkline.fluid.stream_paths import StreamPaths
+from trunkline.fluid.tables import FluidState
+from trunkline.fluid.unsupported import FluidUnsupportedError
 from trunkline.scenario import Scenario
 
 BACKGROUND: Final = "background"
 """What the names of background flows begin with."""
-LEAST_BIT_S: Final = 1.0
-CLOSE: Final = 1e-6
+MIN_BACKGROUND_BIT_S: Final = 1.0
+RATE_TOLERANCE: Final = 1e-6
 
-Parts = Sequence[tuple[float, Fluid]]
+PhaseStates = Sequence[tuple[float, FluidState]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Focus:
+class FocusedNetwork:
     """A network in which only some flows are packets of their own.
 
     Parameters
@@ -46,7 +46,9 @@ class Focus:
     links: tuple[str, ...]
 
 
-def focus(network: Mapping[str, Any], names: Sequence[str], seed: int = 1) -> Focus:
+def focus_network(
+    network: Mapping[str, Any], names: Sequence[str], seed: int = 1
+) -> FocusedNetwork:
     """Keep the packets of some flows.
 
     Parameters
@@ -59,36 +61,36 @@ def focus(network: Mapping[str, Any], names: Sequence[str], seed: int = 1) -> Fo
 
     Raises
     ------
-    UnsupportedError
+    FluidUnsupportedError
         The network has what background cannot stand for.
     ValueError
         No such name, or no flow there.
     """
     for each in network.get("conditioners", ()):
         msg = "conditioners know single flows: no background passes them"
-        raise UnsupportedError(msg, ("conditioners", each["name"]))
-    chosen = [(name, _kind(network, name)) for name in names]
-    parts = solved(network, seed)
-    unknown = np.flatnonzero(np.isnan(parts[0][1].sources.rate))
+        raise FluidUnsupportedError(msg, ("conditioners", each["name"]))
+    chosen = [(name, _find_kind(network, name)) for name in names]
+    states = solve_phases(network, seed)
+    unknown = np.flatnonzero(np.isnan(states[0][1].sources.rate))
     if len(unknown):
         msg = "the rate of pages and films is unknown: they can be no background"
-        raise UnsupportedError(msg, ("flows", network["flows"][unknown[0]]["name"]))
-    every = [part.roads.ways for _, part in parts]
-    kept: set[int] = set()
-    about: set[int] = set()
+        raise FluidUnsupportedError(msg, ("flows", network["flows"][unknown[0]]["name"]))
+    phase_paths = [part.hop_loads.paths for _, part in states]
+    kept_flows: set[int] = set()
+    focus_links: set[int] = set()
     for name, kind in chosen:
-        flows, its = _CHOICES[kind](network, name, every)
+        flows, crossed = _SELECTORS[kind](network, name, phase_paths)
         if not flows:
-            raise ValueError(f"no flow {_MEETS[kind]} {name}")
-        kept |= flows
-        about |= its
-    mine = np.array(sorted(kept), dtype=np.int64)
-    made = [*_background(network, parts, mine)]
-    links = tuple(network["links"][link]["name"] for link in sorted(about))
-    return Focus(_with(network, mine.tolist(), made), links)
+            raise ValueError(f"no flow {_RELATIONS[kind]} {name}")
+        kept_flows |= flows
+        focus_links |= crossed
+    kept_numbers = np.array(sorted(kept_flows), dtype=np.int64)
+    background = [*_make_background(network, states, kept_numbers)]
+    links = tuple(network["links"][link]["name"] for link in sorted(focus_links))
+    return FocusedNetwork(_assemble_network(network, kept_numbers.tolist(), background), links)
 
 
-def of_trunks(scenario: Scenario, names: Sequence[str]) -> tuple[str, ...]:
+def expand_trunk_names(scenario: Scenario, names: Sequence[str]) -> tuple[str, ...]:
     """Names of links, paths and failures, with the paths of a trunk for its name.
 
     Parameters
@@ -96,22 +98,22 @@ def of_trunks(scenario: Scenario, names: Sequence[str]) -> tuple[str, ...]:
     names : sequence of str
         Of links, paths, failures or trunks. One that a path has too is the path.
     """
-    its = scenario.resolved()
+    resolved = scenario.resolve()
     paths: list[str] = []
     for name in names:
-        made = [
+        trunk_paths = [
             trunk.path
-            for each, trunk in its.trunks.items()
-            if name in (each, its.origins.get(("trunks", each), ("", each))[-1])
+            for each, trunk in resolved.trunks.items()
+            if name in (each, resolved.origins.get(("trunks", each), ("", each))[-1])
         ]
-        paths += [name] if name in its.paths or not made else made
+        paths += [name] if name in resolved.paths or not trunk_paths else trunk_paths
     return tuple(dict.fromkeys(paths))
 
 
-_MEETS: Final = {"link": "crosses", "path": "is on", "failure": "is met by"}
+_RELATIONS: Final = {"link": "crosses", "path": "is on", "failure": "is met by"}
 
 
-def _kind(network: Mapping[str, Any], name: str) -> str:
+def _find_kind(network: Mapping[str, Any], name: str) -> str:
     known = {
         "link": [each["name"] for each in network["links"]],
         "path": [each["name"] for each in network["paths"]],
@@ -125,106 +127,129 @@ def _kind(network: Mapping[str, Any], name: str) -> str:
     return kinds[0]
 
 
-def _over(ways: Ways, links: NDArray[np.int64], *, acks: bool) -> set[int]:
+def _list_flows_over(paths: StreamPaths, links: NDArray[np.int64], *, acks: bool) -> set[int]:
     """Flows that cross one of some links."""
-    hit = np.isin(ways.link, links)
+    crosses = np.isin(paths.link, links)
     if not acks:
-        hit &= ~ways.reverse[ways.stream]
-    return set(ways.flow[ways.stream[hit]].tolist())
+        crosses &= ~paths.reverse[paths.stream]
+    return set(paths.flow[paths.stream[crosses]].tolist())
 
 
-def _of_link(
-    network: Mapping[str, Any], name: str, every: Sequence[Ways]
+def _select_by_link(
+    network: Mapping[str, Any], name: str, phase_paths: Sequence[StreamPaths]
 ) -> tuple[set[int], set[int]]:
     number = next(i for i, link in enumerate(network["links"]) if link["name"] == name)
-    flows = [_over(ways, np.array([number]), acks=False) for ways in every]
+    flows = [_list_flows_over(paths, np.array([number]), acks=False) for paths in phase_paths]
     return set().union(*flows), {number}
 
 
-def _of_path(
-    network: Mapping[str, Any], name: str, every: Sequence[Ways]
+def _select_by_path(
+    network: Mapping[str, Any], name: str, phase_paths: Sequence[StreamPaths]
 ) -> tuple[set[int], set[int]]:
     number = next(i for i, path in enumerate(network["paths"]) if path["name"] == name)
-    first = {
+    entry_fecs = {
         entry["fec"]
         for entry in network["ftn"]
         if network["nhlfe"][entry["nhlfe"]]["path"] == number
     }
     flows = {
-        i for i, flow in enumerate(network["flows"]) if first & {flow["fec"], flow["fec_reverse"]}
+        i
+        for i, flow in enumerate(network["flows"])
+        if entry_fecs & {flow["fec"], flow["fec_reverse"]}
     }
     return flows, set(network["paths"][number]["links"])
 
 
-def _of_failure(
-    network: Mapping[str, Any], name: str, every: Sequence[Ways]
+def _select_by_failure(
+    network: Mapping[str, Any], name: str, phase_paths: Sequence[StreamPaths]
 ) -> tuple[set[int], set[int]]:
     failed = next(each for each in network["recovery"]["failures"] if each["name"] == name)
-    flows = _over(every[0], np.array(failed["links"]), acks=True)
-    listed = np.array(sorted(flows), dtype=np.int64)
+    flows = _list_flows_over(phase_paths[0], np.array(failed["links"]), acks=True)
+    flow_numbers = np.array(sorted(flows), dtype=np.int64)
     return flows, {
         int(link)
-        for ways in every
-        for link in np.unique(ways.link[np.isin(ways.flow[ways.stream], listed)])
+        for paths in phase_paths
+        for link in np.unique(paths.link[np.isin(paths.flow[paths.stream], flow_numbers)])
     }
 
 
-_CHOICES: Final = {"link": _of_link, "path": _of_path, "failure": _of_failure}
+_SELECTORS: Final = {
+    "link": _select_by_link,
+    "path": _select_by_path,
+    "failure": _select_by_failure,
+}
 
 
-def _background(
-    network: Mapping[str, Any], parts: Parts, kept: NDArray[np.int64]
+def _make_background(
+    network: Mapping[str, Any], states: PhaseStates, kept_flows: NDArray[np.int64]
 ) -> Iterator[tuple[int, int, dict[str, Any]]]:
     """Link, row of its classifier, and flow of each background source."""
-    own = np.array([link["header_bytes"] for link in network["links"]], dtype=np.int64)
+    link_headers = np.array([link["header_bytes"] for link in network["links"]], dtype=np.int64)
     crossed = np.unique(
         np.concatenate(
             [
-                part.roads.ways.link[np.isin(part.roads.ways.flow[part.roads.ways.stream], kept)]
-                for _, part in parts
+                part.hop_loads.paths.link[
+                    np.isin(part.hop_loads.paths.flow[part.hop_loads.paths.stream], kept_flows)
+                ]
+                for _, part in states
             ]
         )
     )
     by_queue: dict[int, list[dict[int, float]]] = {}
-    for at, (_, its) in enumerate(parts):
-        ways = its.roads.ways
+    for phase, (_, state) in enumerate(states):
+        stream_paths = state.hop_loads.paths
         # Other classes of a link matter too: they share its rate.
-        others = np.isin(ways.link, crossed) & (its.rates.hop > 0)
-        others &= ~np.isin(ways.flow[ways.stream], kept)
+        is_other = np.isin(stream_paths.link, crossed) & (state.rates.hop_rate > 0)
+        is_other &= ~np.isin(stream_paths.flow[stream_paths.stream], kept_flows)
         # Labels count as part of the packet: a background packet has none.
-        size = np.rint(its.roads.size[ways.stream]).astype(np.int64) + ways.header - own[ways.link]
-        packets = its.rates.hop / its.roads.size[ways.stream] / 8
-        for queue in np.unique(its.roads.queue[others]).tolist():
-            here = others & (its.roads.queue == queue)
-            sizes, which = np.unique(size[here], return_inverse=True)
-            rates = np.bincount(which, packets[here])
-            found = by_queue.setdefault(queue, [{} for _ in parts])
-            found[at] = dict(zip(sizes.tolist(), rates.tolist(), strict=True))
+        size = (
+            np.rint(state.hop_loads.packet_bytes[stream_paths.stream]).astype(np.int64)
+            + stream_paths.header
+            - link_headers[stream_paths.link]
+        )
+        packets = state.rates.hop_rate / state.hop_loads.packet_bytes[stream_paths.stream] / 8
+        for queue in np.unique(state.hop_loads.queue[is_other]).tolist():
+            in_queue = is_other & (state.hop_loads.queue == queue)
+            sizes, size_index = np.unique(size[in_queue], return_inverse=True)
+            rates = np.bincount(size_index, packets[in_queue])
+            by_phase = by_queue.setdefault(queue, [{} for _ in states])
+            by_phase[phase] = dict(zip(sizes.tolist(), rates.tolist(), strict=True))
     begin = network["run"]["warmup_ns"]
-    ends = begin + np.rint(np.cumsum([seconds for seconds, _ in parts]) * 1e9).astype(np.int64)
+    ends = begin + np.rint(np.cumsum([seconds for seconds, _ in states]) * 1e9).astype(np.int64)
     starts = [0, *ends[:-1].tolist()]
-    queues = parts[0][1].queues
-    for queue, by_part in sorted(by_queue.items()):
+    queues = states[0][1].queues
+    for queue, queue_phases in sorted(by_queue.items()):
         link = int(queues.link[queue])
         class_ = queue - int(queues.first[link])
-        row, dscp = _seen_as(network["ports"][network["links"][link]["port"]], class_)
-        changes = [at for at in range(len(parts)) if not at or not _same(by_part, at)]
-        for at, until in zip(changes, [*changes[1:], None], strict=True):
-            if sum(8 * size * rate for size, rate in by_part[at].items()) < LEAST_BIT_S:
+        row, dscp = _find_marking(network["ports"][network["links"][link]["port"]], class_)
+        changes = [
+            phase
+            for phase in range(len(states))
+            if not phase or not _is_unchanged(queue_phases, phase)
+        ]
+        for phase, next_change in zip(changes, [*changes[1:], None], strict=True):
+            if (
+                sum(8 * size * rate for size, rate in queue_phases[phase].items())
+                < MIN_BACKGROUND_BIT_S
+            ):
                 continue
-            times = (starts[at], None if until is None else starts[until])
-            yield link, row, _source(network, link, class_, dscp, by_part[at], times)
+            times = (starts[phase], None if next_change is None else starts[next_change])
+            yield (
+                link,
+                row,
+                _make_background_flow(network, link, class_, dscp, queue_phases[phase], times),
+            )
 
 
-def _same(by_part: Sequence[Mapping[int, float]], at: int) -> bool:
+def _is_unchanged(by_phase: Sequence[Mapping[int, float]], phase: int) -> bool:
     """Whether a part has the background of the one before it."""
-    now, before = by_part[at], by_part[at - 1]
-    return now.keys() == before.keys() and all(
-        abs(now[size] - before[size]) <= CLOSE * before[size] for size in now
+    current, previous = by_phase[phase], by_phase[phase - 1]
+    return current.keys() == previous.keys() and all(
+        abs(current[size] - previous[size]) <= RATE_TOLERANCE * previous[size] for size in current
     )
 
 
-def _source(
+def _make_background_flow(
     network: Mapping[str, Any],
     link: int,
     class_: int,
@@ -232,16 +257,16 @@ def _source(
     packets: Mapping[int, float],
     times: tuple[int, int | None],
 ) -> dict[str, Any]:
-    its = network["links"][link]
-    named = network["ports"][its["port"]]["classes"][class_]["name"]
+    network_link = network["links"][link]
+    class_name = network["ports"][network_link["port"]]["classes"][class_]["name"]
     since = f" from {times[0] / 1e9:g} s" if times[0] else ""
     sizes = list(packets)
     rate = sum(8 * size * each for size, each in packets.items())
-    law = {"choice": {"bytes": sizes, "weights": list(packets.values())}}
+    size_law = {"choice": {"bytes": sizes, "weights": list(packets.values())}}
     return {
-        "name": f"{BACKGROUND} {its['name']} {named}{since}",
-        "src": its["from"],
-        "dst": its["to"],
+        "name": f"{BACKGROUND} {network_link['name']} {class_name}{since}",
+        "src": network_link["from"],
+        "dst": network_link["to"],
         "start_ns": times[0],
         "stop_ns": times[1],
         "start_jitter_ns": 0,
@@ -253,13 +278,13 @@ def _source(
             "protocol": "udp",
             "arrivals": "poisson",
             "rate_bit_s": max(1, round(rate)),
-            "size": {"fixed": {"bytes": sizes[0]}} if len(sizes) == 1 else law,
+            "size": {"fixed": {"bytes": sizes[0]}} if len(sizes) == 1 else size_law,
             "header_bytes": 0,
         },
     }
 
 
-def _seen_as(port: Mapping[str, Any], class_: int) -> tuple[int, int]:
+def _find_marking(port: Mapping[str, Any], class_: int) -> tuple[int, int]:
     """Row and DSCP that a classifier puts into a class, of the least drop precedence."""
     cells = port["classifier"]["rows"]
     if not cells:
@@ -268,22 +293,22 @@ def _seen_as(port: Mapping[str, Any], class_: int) -> tuple[int, int]:
     rows, dscps = np.nonzero(table[:, :, 0] == class_)
     if not len(rows):
         msg = f"no DSCP leads into class {port['classes'][class_]['name']}"
-        raise UnsupportedError(msg, ("ports", port["name"]))
+        raise FluidUnsupportedError(msg, ("ports", port["name"]))
     best = int(table[rows, dscps, 1].argmin())
     return int(rows[best]), int(dscps[best])
 
 
-def _with(
+def _assemble_network(
     network: Mapping[str, Any],
-    kept: list[int],
-    made: Sequence[tuple[int, int, dict[str, Any]]],
+    kept_flows: list[int],
+    background: Sequence[tuple[int, int, dict[str, Any]]],
 ) -> dict[str, Any]:
     """The network with these flows alone, each background source bound to its link."""
-    flows = [dict(network["flows"][index]) for index in kept]
+    flows = [dict(network["flows"][index]) for index in kept_flows]
     paths, ftn, nhlfe = ([*network[key]] for key in ("paths", "ftn", "nhlfe"))
     fec = max((entry["fec"] for entry in ftn), default=0)
     by_port: dict[int, dict[int, int]] = {}
-    for number, (link, row, flow) in enumerate(made, len(kept)):
+    for number, (link, row, flow) in enumerate(background, len(kept_flows)):
         fec += 1
         by_port.setdefault(network["links"][link]["port"], {})[number] = row
         flows.append(flow | {"fec": fec})
@@ -293,12 +318,18 @@ def _with(
         paths.append({"name": flow["name"], "links": [link]})
     ports = []
     for number, port in enumerate(network["ports"]):
-        old, rows = port["classifier"]["flow_rows"], by_port.get(number, {})
-        new = [row for index in kept for row in (old[2 * index : 2 * index + 2] or [0, 0])]
-        new += [row for index in range(len(kept), len(flows)) for row in (rows.get(index, 0), 0)]
-        its = port["classifier"] | {"flow_rows": new if old or any(rows.values()) else []}
-        ports.append(port | {"classifier": its})
-    parts = {"flows": flows, "ports": ports, "paths": paths, "ftn": ftn, "nhlfe": nhlfe}
+        old_rows, rows = port["classifier"]["flow_rows"], by_port.get(number, {})
+        new_rows = [
+            row for index in kept_flows for row in (old_rows[2 * index : 2 * index + 2] or [0, 0])
+        ]
+        new_rows += [
+            row for index in range(len(kept_flows), len(flows)) for row in (rows.get(index, 0), 0)
+        ]
+        classifier = port["classifier"] | {
+            "flow_rows": new_rows if old_rows or any(rows.values()) else []
+        }
+        ports.append(port | {"classifier": classifier})
+    replaced = {"flows": flows, "ports": ports, "paths": paths, "ftn": ftn, "nhlfe": nhlfe}
     links = [{key: v for key, v in link.items() if key != "scripted"} for link in network["links"]]
-    whole: dict[str, Any] = json.loads(json.dumps(dict(network) | parts | {"links": links}))
-    return whole | {"probes": []}
+    assembled: dict[str, Any] = json.loads(json.dumps(dict(network) | replaced | {"links": links}))
+    return assembled | {"probes": []}

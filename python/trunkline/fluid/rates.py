@@ -18,29 +18,29 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from trunkline.fluid.queues import Queues, serve, summed
-from trunkline.fluid.roads import Roads
-from trunkline.fluid.shares import shares
-from trunkline.fluid.sources import Sources
+from trunkline.fluid.flow_sources import FlowSources
+from trunkline.fluid.hop_loads import HopLoads
+from trunkline.fluid.max_min_shares import divide_max_min
+from trunkline.fluid.port_queues import PortQueues, divide_link_rates, sum_by_index
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-ROUNDS: Final = 100
-CLOSE: Final = 1e-6
+MAX_ROUNDS: Final = 100
+RELATIVE_TOLERANCE: Final = 1e-6
 """Relative change at which a fixed point is reached."""
-LEAST_TRIP_S: Final = 1e-9
+MIN_ROUND_TRIP_S: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rates:
+class StreamRates:
     """What flows where: S streams, H hops, Q classes of ports.
 
     Parameters
     ----------
     sent, arrived : array of float64, shape (S,)
         IP bits per second of each stream.
-    hop : array of float64, shape (H,)
+    hop_rate : array of float64, shape (H,)
         IP bits per second of each hop, before its queue.
     offered, served : array of float64, shape (Q,)
         Bits per second on the wire.
@@ -48,7 +48,7 @@ class Rates:
         Classes that lose what does not fit.
     filled : array of bool, shape (Q,)
         Classes that TCP keeps full.
-    queue : array of float64, shape (Q,)
+    kept_delay : array of float64, shape (Q,)
         Delay of the queue that is kept in such a class [s].
     unknown : array of bool, shape (Q,)
         Classes that a flow of unknown rate crosses.
@@ -56,133 +56,164 @@ class Rates:
 
     sent: Floats
     arrived: Floats
-    hop: Floats
+    hop_rate: Floats
     offered: Floats
     served: Floats
     overloaded: Bools
     filled: Bools
-    queue: Floats
+    kept_delay: Floats
     unknown: Bools
 
 
-def rates(its: Roads, queues: Queues, sources: Sources) -> Rates:
+def compute_rates(loads: HopLoads, queues: PortQueues, sources: FlowSources) -> StreamRates:
     """Find the rates of all streams."""
-    ways = its.ways
-    offer = sources.rate[ways.flow]
-    unknown = np.bincount(its.queue[np.isnan(offer)[ways.stream]], minlength=len(queues.level)) > 0
-    offer = np.where(np.isnan(offer), 0.0, offer)
-    of_tcp = sources.tcp[ways.flow]
-    elastic = of_tcp & ~ways.reverse & ~ways.lost & (offer > 0)
-    open_ = np.where(of_tcp | ways.reverse, 0.0, offer)
-    got = np.zeros(len(offer))
-    back = np.where(ways.reverse, sources.ack[ways.flow], 0.0)
+    paths = loads.paths
+    offered = sources.rate[paths.flow]
+    unknown = (
+        np.bincount(loads.queue[np.isnan(offered)[paths.stream]], minlength=len(queues.level)) > 0
+    )
+    offered = np.where(np.isnan(offered), 0.0, offered)
+    is_tcp = sources.is_tcp[paths.flow]
+    elastic = is_tcp & ~paths.reverse & ~paths.lost & (offered > 0)
+    open_rate = np.where(is_tcp | paths.reverse, 0.0, offered)
+    tcp_rate = np.zeros(len(offered))
+    ack_ratio = np.where(paths.reverse, sources.ack_ratio[paths.flow], 0.0)
     # The first streams are the data of the flows.
-    acks = open_[ways.flow] * back
+    ack_rate = open_rate[paths.flow] * ack_ratio
     filled = np.zeros(len(unknown), dtype=bool)
-    kept = np.zeros(len(unknown))
-    for turn in range(ROUNDS):
-        hop, through = _open(its, queues, open_ + acks, filled)
-        served = its.load(hop * through[its.queue])
+    kept_delay = np.zeros(len(unknown))
+    for round_number in range(MAX_ROUNDS):
+        hop_rate, passed_share = _compute_open_rates(loads, queues, open_rate + ack_rate, filled)
+        served = loads.compute_class_load(hop_rate * passed_share[loads.queue])
         if not elastic.any():
             break
-        room = _room(its, queues, served, its.load(got[ways.stream]), filled)
-        trip = _trips(its, kept)
-        cap = np.minimum(offer, sources.window[ways.flow] * 8 / trip)
-        found, filled = shares(its, elastic, its.size / trip, cap, room)
+        room = _compute_tcp_room(
+            loads, queues, served, loads.compute_class_load(tcp_rate[paths.stream]), filled
+        )
+        round_trip = _compute_round_trips(loads, kept_delay)
+        ceiling = np.minimum(offered, sources.window[paths.flow] * 8 / round_trip)
+        new_rate, filled = divide_max_min(
+            loads, elastic, loads.packet_bytes / round_trip, ceiling, room
+        )
         # Half way, since the queue sets the round trip and the round trip the queue.
-        before, got = got, (got + found) / 2 if turn else found
-        queue, now = kept, _kept(its, queues, sources, filled & (room > 0), room + served)
-        kept = (queue + now) / 2
-        acks = (open_ + got)[ways.flow] * back
-        still = np.abs(now - queue).max() <= CLOSE * now.max()
-        if turn and still and np.abs(got - before).max() <= CLOSE * max(got.max(), 1.0):
+        old_rate, tcp_rate = tcp_rate, (tcp_rate + new_rate) / 2 if round_number else new_rate
+        old_delay, new_delay = (
+            kept_delay,
+            _compute_kept_delay(loads, queues, sources, filled & (room > 0), room + served),
+        )
+        kept_delay = (old_delay + new_delay) / 2
+        ack_rate = (open_rate + tcp_rate)[paths.flow] * ack_ratio
+        is_settled = np.abs(new_delay - old_delay).max() <= RELATIVE_TOLERANCE * new_delay.max()
+        if (
+            round_number
+            and is_settled
+            and np.abs(tcp_rate - old_rate).max() <= RELATIVE_TOLERANCE * max(tcp_rate.max(), 1.0)
+        ):
             break
-    end = hop * through[its.queue]
-    arrived = np.where(ways.lost, 0.0, _last(its, open_ + acks, end))
-    carried = its.load(got[ways.stream])
-    return Rates(
-        sent=open_ + acks + got,
-        arrived=np.where(elastic, got, arrived),
-        hop=hop + got[ways.stream],
-        offered=its.load(hop) + carried,
-        served=served + carried,
-        overloaded=through < 1 - CLOSE,
+    last_rate = hop_rate * passed_share[loads.queue]
+    arrived = np.where(paths.lost, 0.0, _select_last_rate(loads, open_rate + ack_rate, last_rate))
+    tcp_load = loads.compute_class_load(tcp_rate[paths.stream])
+    return StreamRates(
+        sent=open_rate + ack_rate + tcp_rate,
+        arrived=np.where(elastic, tcp_rate, arrived),
+        hop_rate=hop_rate + tcp_rate[paths.stream],
+        offered=loads.compute_class_load(hop_rate) + tcp_load,
+        served=served + tcp_load,
+        overloaded=passed_share < 1 - RELATIVE_TOLERANCE,
         filled=filled,
-        queue=kept,
+        kept_delay=kept_delay,
         unknown=unknown,
     )
 
 
-def _open(its: Roads, queues: Queues, sent: Floats, filled: Bools) -> tuple[Floats, Floats]:
+def _compute_open_rates(
+    loads: HopLoads, queues: PortQueues, sent: Floats, filled: Bools
+) -> tuple[Floats, Floats]:
     """Rates of open flows at every hop, and the part that each class lets through."""
-    through = np.ones(len(filled))
-    for turn in range(ROUNDS):
-        hop = sent[its.ways.stream]
-        if (through < 1).any():
-            passing = sent[its.owner]
-            for hops in its.by_step:
-                hop[hops] = passing[its.ways.leg[hops]]
-                passing[its.ways.leg[hops]] *= through[its.queue[hops]]
-        load = its.load(hop)
-        given = serve(queues, np.where(filled, np.inf, load), its.weight)
-        new = np.where(load > given, given / np.where(load > 0, load, 1.0), 1.0)
-        apart = np.abs(new - through).max(initial=0.0)
+    passed_share = np.ones(len(filled))
+    for round_number in range(MAX_ROUNDS):
+        hop_rate = sent[loads.paths.stream]
+        if (passed_share < 1).any():
+            leg_rate = sent[loads.leg_stream]
+            for hops in loads.hops_by_step:
+                hop_rate[hops] = leg_rate[loads.paths.leg[hops]]
+                leg_rate[loads.paths.leg[hops]] *= passed_share[loads.queue[hops]]
+        load = loads.compute_class_load(hop_rate)
+        granted = divide_link_rates(queues, np.where(filled, np.inf, load), loads.weight)
+        new_share = np.where(load > granted, granted / np.where(load > 0, load, 1.0), 1.0)
+        difference = np.abs(new_share - passed_share).max(initial=0.0)
         # Overload that feeds itself in a circle may swing: then half way.
-        through = new if turn < ROUNDS // 4 else (new + through) / 2
-        if apart <= CLOSE:
+        passed_share = (
+            new_share if round_number < MAX_ROUNDS // 4 else (new_share + passed_share) / 2
+        )
+        if difference <= RELATIVE_TOLERANCE:
             break
-    return hop, through
+    return hop_rate, passed_share
 
 
-def _last(its: Roads, sent: Floats, end: Floats) -> Floats:
+def _select_last_rate(loads: HopLoads, sent: Floats, hop_rate: Floats) -> Floats:
     """What leaves the last queue of each stream; of two legs the one that loses less."""
-    found = np.zeros(len(sent))
-    last = np.r_[np.diff(its.ways.leg) > 0, True][: len(end)]
-    np.maximum.at(found, its.ways.stream[last], end[last])
-    there = np.bincount(its.ways.stream, minlength=len(sent)) > 0
-    return np.where(there, found, sent)
+    stream_rate = np.zeros(len(sent))
+    is_last_hop = np.r_[np.diff(loads.paths.leg) > 0, True][: len(hop_rate)]
+    np.maximum.at(stream_rate, loads.paths.stream[is_last_hop], hop_rate[is_last_hop])
+    has_hops = np.bincount(loads.paths.stream, minlength=len(sent)) > 0
+    return np.where(has_hops, stream_rate, sent)
 
 
-def _room(its: Roads, queues: Queues, served: Floats, carried: Floats, filled: Bools) -> Floats:
+def _compute_tcp_room(
+    loads: HopLoads, queues: PortQueues, served: Floats, carried: Floats, filled: Bools
+) -> Floats:
     """What TCP may take of each class: asked of all classes of the same number at once."""
-    number = np.arange(len(served)) - queues.first[queues.link]
-    asked = np.where(filled, np.inf, served + carried)
+    class_numbers = np.arange(len(served)) - queues.first[queues.link]
+    demand = np.where(filled, np.inf, served + carried)
     room = np.zeros(len(served))
-    for each in range(int(number.max(initial=-1)) + 1):
-        mine = number == each
-        given = serve(queues, np.where(mine, np.inf, asked), its.weight)
-        room[mine] = given[mine]
+    for class_number in range(int(class_numbers.max(initial=-1)) + 1):
+        same_number = class_numbers == class_number
+        granted = divide_link_rates(queues, np.where(same_number, np.inf, demand), loads.weight)
+        room[same_number] = granted[same_number]
     return np.maximum(room - served, 0.0)
 
 
-def _trips(its: Roads, kept: Floats) -> Floats:
+def _compute_round_trips(loads: HopLoads, kept_delay: Floats) -> Floats:
     """Round-trip time of each stream [s]."""
-    one_way = its.fixed + its.along(kept)
-    flows = int(its.ways.flow.max(initial=-1)) + 1
-    both = summed(its.ways.flow, one_way, flows)
-    return np.maximum(both, LEAST_TRIP_S)[its.ways.flow]
+    one_way = loads.fixed + loads.sum_along(kept_delay)
+    flows = int(loads.paths.flow.max(initial=-1)) + 1
+    flow_delay = sum_by_index(loads.paths.flow, one_way, flows)
+    return np.maximum(flow_delay, MIN_ROUND_TRIP_S)[loads.paths.flow]
 
 
-def _kept(its: Roads, queues: Queues, sources: Sources, filled: Bools, rate: Floats) -> Floats:
+def _compute_kept_delay(
+    loads: HopLoads, queues: PortQueues, sources: FlowSources, filled: Bools, rate: Floats
+) -> Floats:
     """Delay of the queue that TCP keeps in each class it fills [s].
 
     Between full and what is left of it after all windows are halved for drop-tail, half way between
     the thresholds of RED, the target of PIE; never more than the windows hold.
     """
     count = len(rate)
-    of = its.ways.stream
-    mine = sources.tcp[its.ways.flow[of]] & ~its.ways.reverse[of]
-    number = np.bincount(its.queue[mine], minlength=count)
-    windows = summed(its.queue[mine], sources.window[its.ways.flow[of[mine]]], count)
-    trips = summed(its.queue[mine], _trips(its, rate * 0)[of[mine]], count)
-    pipe = rate / 8 * trips / np.maximum(number, 1)
-    buffer = np.minimum(queues.full[:, 0], queues.full[:, 1] * its.packet)
-    most = np.maximum(np.minimum(buffer, windows - pipe), 0.0)
-    tail = (most + np.maximum((most - pipe) / 2, 0.0)) / 2
+    stream = loads.paths.stream
+    is_tcp_data = sources.is_tcp[loads.paths.flow[stream]] & ~loads.paths.reverse[stream]
+    tcp_streams = np.bincount(loads.queue[is_tcp_data], minlength=count)
+    windows = sum_by_index(
+        loads.queue[is_tcp_data], sources.window[loads.paths.flow[stream[is_tcp_data]]], count
+    )
+    round_trips = sum_by_index(
+        loads.queue[is_tcp_data], _compute_round_trips(loads, rate * 0)[stream[is_tcp_data]], count
+    )
+    bytes_in_flight = rate / 8 * round_trips / np.maximum(tcp_streams, 1)
+    buffer = np.minimum(queues.limits[:, 0], queues.limits[:, 1] * loads.class_packet_bytes)
+    max_queue = np.maximum(np.minimum(buffer, windows - bytes_in_flight), 0.0)
+    drop_tail_queue = (max_queue + np.maximum((max_queue - bytes_in_flight) / 2, 0.0)) / 2
     # RED's thresholds are packets, or bytes if negative.
-    middle = (queues.least + queues.most) / 2
-    red = np.where(middle < 0, -middle, middle * its.packet)
-    octets = np.where(np.isfinite(middle), np.minimum(red, most), tail)
-    safe = np.where(rate > 0, rate, 1.0)
-    found = np.where(np.isnan(queues.delay), octets * 8 / safe, queues.delay)
-    return np.where(filled, found, 0.0)
+    mean_threshold = (queues.tcp_min + queues.tcp_max) / 2
+    red_queue = np.where(
+        mean_threshold < 0, -mean_threshold, mean_threshold * loads.class_packet_bytes
+    )
+    queue_bytes = np.where(
+        np.isfinite(mean_threshold), np.minimum(red_queue, max_queue), drop_tail_queue
+    )
+    divisor = np.where(rate > 0, rate, 1.0)
+    kept_delay = np.where(
+        np.isnan(queues.target_delay), queue_bytes * 8 / divisor, queues.target_delay
+    )
+    return np.where(filled, kept_delay, 0.0)

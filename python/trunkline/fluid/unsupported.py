@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from trunkline.scenario import Scenario, ScenarioError
-    from trunkline.scenario.diagnostic import Path
+    from trunkline.scenario.diagnostic import DocumentPath
 
 
-class UnsupportedError(ValueError):
+class FluidUnsupportedError(ValueError):
     """The scenario asks for what the fluid engine, or a focus, does not have.
 
     Parameters
@@ -20,13 +20,13 @@ class UnsupportedError(ValueError):
         Where the scenario asks for it, by the names of the compiled network.
     """
 
-    def __init__(self, text: str, path: Path) -> None:
+    def __init__(self, text: str, path: DocumentPath) -> None:
         self.text = text
         self.path = path
         super().__init__(text)
 
-    def placed(self, scenario: Scenario) -> ScenarioError:
+    def locate_in_scenario(self, scenario: Scenario) -> ScenarioError:
         """The same, with file, line and column."""
-        from trunkline.scenario.lacking import lacking
+        from trunkline.scenario.unsupported import make_unsupported_error
 
-        return lacking("fluid", scenario, [(self.text, self.path)])
+        return make_unsupported_error("fluid", scenario, [(self.text, self.path)])

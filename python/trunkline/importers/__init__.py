@@ -1,12 +1,12 @@
 """Importers: networks as scenarios, configurations of routers as ports and conditioners."""
 
 from trunkline.importers.common.addresses import Addresses
-from trunkline.importers.common.fault import ImportFault, Note
-from trunkline.importers.common.translate import Imported, translate
+from trunkline.importers.common.fault import ImportFault, OmittedPart
+from trunkline.importers.common.translation import Imported, translate
 
-__all__ = ["Addresses", "ImportFault", "Imported", "Note", "read_tc", "read_tcng"]
+__all__ = ["Addresses", "ImportFault", "Imported", "OmittedPart", "read_tc", "read_tcng"]
 
-_OLD = ("cbq", "dsmark")
+_DISCIPLINES_OF_OLD_KERNELS = ("cbq", "dsmark")
 
 
 def read_tc(
@@ -33,16 +33,18 @@ def read_tc(
     ImportFault
         Something that cannot be translated, with its place.
     """
-    from trunkline.importers.tc.parse import parse
+    from trunkline.importers.tc.parser import parse_script
 
-    made = parse(content, addresses or Addresses(), partial=partial)
+    configuration = parse_script(content, addresses or Addresses(), partial=partial)
     kinds = {
         qdisc.kind
-        for device in made.devices.values()
+        for device in configuration.devices.values()
         for qdisc in (device.root, device.root.inner if device.root else None)
         if qdisc is not None
     }
-    return translate(made, age or ("plog" if kinds & set(_OLD) else "max-p"))
+    return translate(
+        configuration, age or ("plog" if kinds & set(_DISCIPLINES_OF_OLD_KERNELS) else "max-p")
+    )
 
 
 def read_tcng(
@@ -55,6 +57,6 @@ def read_tcng(
     ImportFault
         Something that cannot be translated, with its place.
     """
-    from trunkline.importers.tcng.parse import parse
+    from trunkline.importers.tcng.parser import parse_configuration
 
-    return translate(parse(content, addresses or Addresses()), age or "plog")
+    return translate(parse_configuration(content, addresses or Addresses()), age or "plog")

@@ -8,23 +8,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from trunkline.linux.outcome import decode
-from trunkline.linux.outcome.statistics import netstat
-from trunkline.linux.plan.compile import Compiled, compile
-from trunkline.linux.plan.ground import GUEST, Ground
+from trunkline.linux.outcome import run_results
+from trunkline.linux.outcome.kernel_counters import get_tcp_counters
+from trunkline.linux.plan.command_target import GUEST_TARGET, CommandTarget
+from trunkline.linux.plan.compiled_plan import CompiledPlan, compile_plan
 from trunkline.results import Provenance, Results
 
 if TYPE_CHECKING:
-    from trunkline.linux.guest.runner import RunRecord
+    from trunkline.linux.guest.runner import GuestRunRecord
 
 
 @dataclass(frozen=True)
-class Run:
+class KernelRun:
     """One run in the kernel.
 
     Parameters
     ----------
-    compiled : Compiled
+    compiled : CompiledPlan
         The plan, what is behind it, and notes on what the kernel does differently.
     folder : Path
         What the guest left.
@@ -33,12 +33,12 @@ class Run:
     """
 
     results: Results
-    compiled: Compiled
+    compiled: CompiledPlan
     folder: Path
     runner: str
 
 
-def run(
+def run_in_guest(
     network_json: str,
     seed: int,
     folder: Path,
@@ -47,7 +47,7 @@ def run(
     control: str | None = None,
     scenario: str = "",
     on_progress: Callable[[float], None] | None = None,
-) -> Run:
+) -> KernelRun:
     """Run a network once in a guest.
 
     Parameters
@@ -67,34 +67,43 @@ def run(
         The network has what the kernel lacks.
     """
     from trunkline import _core
-    from trunkline.linux.guest.runner import execute
+    from trunkline.linux.guest.runner import execute_plan
 
-    compiled = compile(network_json, seed=seed, ground=ground_of(runner, control))
-    record = execute(compiled.plan, compiled.schedules, folder, runner, on_progress=on_progress)
-    doubts = (*_doubts(record), *_shortage(folder))
-    compiled = replace(compiled, notes=(*compiled.notes, *doubts))
-    provenance = Provenance.of(
+    compiled = compile_plan(network_json, seed=seed, target=make_target(runner, control))
+    record = execute_plan(
+        compiled.plan, compiled.schedules, folder, runner, on_progress=on_progress
+    )
+    doubt_notes = (*_list_doubts(record), *_list_shortages(folder))
+    compiled = replace(compiled, notes=(*compiled.notes, *doubt_notes))
+    provenance = Provenance.for_network(
         scenario=scenario,
         network_json=network_json,
         version=f"{_core.version()} linux {record.kernel} {record.runner}",
         seed=seed,
     )
-    return Run(decode.read(compiled, folder, provenance), compiled, folder, record.runner)
+    return KernelRun(
+        run_results.read_results(compiled, folder, provenance), compiled, folder, record.runner
+    )
 
 
-def ground_of(runner: str | None, control: str | None = None) -> Ground:
+def make_target(runner: str | None, control: str | None = None) -> CommandTarget:
     """Where plans for a runner are to run."""
-    from trunkline.linux.guest.readiness import Unready, choose, lacks
+    from trunkline.linux.guest.readiness import RunnerNotReady, choose_runner, list_missing_modules
 
     try:
-        chosen = choose(runner)
-        keeps = chosen != UNHURRIED
-        return replace(GUEST, keeps_hash=keeps, lacks=lacks(chosen), control=control)
-    except Unready:
-        return replace(GUEST, control=control)
+        chosen = choose_runner(runner)
+        keeps_hash = chosen != VIRTUAL_TIME_RUNNER
+        return replace(
+            GUEST_TARGET,
+            keeps_hash=keeps_hash,
+            missing_modules=list_missing_modules(chosen),
+            control=control,
+        )
+    except RunnerNotReady:
+        return replace(GUEST_TARGET, control=control)
 
 
-def _doubts(record: RunRecord) -> Iterator[str]:
+def _list_doubts(record: GuestRunRecord) -> Iterator[str]:
     """What speaks against a run in real time."""
     if not record.comparable:
         yield f"{record.runner} runs in real time: its delays are not to be compared"
@@ -103,10 +112,10 @@ def _doubts(record: RunRecord) -> Iterator[str]:
         yield f"not trustworthy: {late} with a packet or a sample, as the host was too busy"
 
 
-def _shortage(folder: Path) -> Iterator[str]:
+def _list_shortages(folder: Path) -> Iterator[str]:
     """What speaks against a run with very many TCP flows."""
     last = json.loads((folder / "stats.json").read_text())[-1]
-    if any(netstat(last, node).get("TCPMemoryPressures") for node in last["nodes"]):
+    if any(get_tcp_counters(last, node).get("TCPMemoryPressures") for node in last["nodes"]):
         yield "the guest ran short of memory for TCP: its windows opened less than they would"
 
 
@@ -117,7 +126,7 @@ def simulate(
     runner: str | None = None,
     control: str | None = None,
     scenario: str = "",
-    noted: Callable[[str], object] | None = None,
+    on_note: Callable[[str], object] | None = None,
     on_progress: Callable[[float], None] | None = None,
 ) -> list[Results]:
     """Run a network in a guest once for each seed.
@@ -126,7 +135,7 @@ def simulate(
     ----------
     seeds : sequence of int
         Seeds, each 0 to 2**64 - 1.
-    noted : callable, optional
+    on_note : callable, optional
         Told once what the kernel does differently, a sentence at a time.
     on_progress : callable, optional
         Gets the part of all runs that is done, 0 to 1.
@@ -136,31 +145,31 @@ def simulate(
     list of Results
         In the order of the seeds.
     """
-    from trunkline.linux.guest.scratch import scratch
+    from trunkline.linux.guest.scratch_folders import make_scratch_folder
 
-    made: list[Results] = []
-    told: set[str] = set()
+    results: list[Results] = []
+    noted_before: set[str] = set()
     for seed in seeds:
-        with scratch() as folder:
-            done = run(
+        with make_scratch_folder() as folder:
+            kernel_run = run_in_guest(
                 network_json,
                 seed,
                 Path(folder),
                 runner=runner,
                 control=control,
                 scenario=scenario,
-                on_progress=part_of(on_progress, len(made), len(seeds)),
+                on_progress=scale_progress(on_progress, len(results), len(seeds)),
             )
-        for note in done.compiled.notes:
-            if noted is not None and note not in told:
-                noted(note)
-            told.add(note)
-        made.append(done.results)
-    return made
+        for note in kernel_run.compiled.notes:
+            if on_note is not None and note not in noted_before:
+                on_note(note)
+            noted_before.add(note)
+        results.append(kernel_run.results)
+    return results
 
 
-def part_of(
-    on_progress: Callable[[float], None] | None, before: int, total: int
+def scale_progress(
+    on_progress: Callable[[float], None] | None, runs_done: int, total: int
 ) -> Callable[[float], None] | None:
     """Progress of one of several runs as that of all.
 
@@ -171,10 +180,10 @@ def part_of(
     """
     if on_progress is None:
         return None
-    return lambda part: on_progress((before + part) / total)
+    return lambda part: on_progress((runs_done + part) / total)
 
 
-UNHURRIED: Final = "uml"
+VIRTUAL_TIME_RUNNER: Final = "uml"
 """The runner whose processor takes no time."""
-REAL: Final = "native"
+REAL_TIME_RUNNER: Final = "native"
 """The runner in real time."""

@@ -6,21 +6,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from trunkline.compare import USUAL, Comparison, Side, compare
-from trunkline.compare.why import MOST, differences, grouped
+from trunkline.compare import (
+    DEFAULT_COMPARED_METRICS,
+    Comparison,
+    ComparisonOperand,
+    compare_operands,
+)
+from trunkline.compare.network_difference import (
+    MAX_DIFFERENCES_SHOWN,
+    group_differences,
+    list_network_differences,
+)
 from trunkline.engine import simulate
-from trunkline.engine.sim import LIMITS, Limits
-from trunkline.live.knobs import Knob, knobs
+from trunkline.engine.packet_engine import RUN_LIMITS, RunLimits
+from trunkline.live.parameter_controls import ParameterControl, list_parameter_controls
 from trunkline.network import compile
 from trunkline.report import page
 from trunkline.report.charts import Chart
-from trunkline.report.exhibit import Exhibit
+from trunkline.report.reported_run import ReportedRun
 from trunkline.scenario import Diagnostic, ScenarioError, load
-from trunkline.scenario.diagnostic import MOST_SHOWN
+from trunkline.scenario.diagnostic import MAX_DIAGNOSTICS_SHOWN
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RunRequest:
     """What to attempt.
 
     Parameters
@@ -43,115 +52,131 @@ class Wanted:
     limit_s: float
 
     @property
-    def words(self) -> list[str]:
+    def cli_arguments(self) -> list[str]:
         """Arguments of ``trunkline`` commands that mean the same scenario."""
         sets = [word for k, value in self.overrides.items() for word in ("--set", f"{k}={value}")]
         return [str(self.file), *sets]
 
     @property
-    def command(self) -> str:
+    def command_line(self) -> str:
         """The command that runs the same in a terminal."""
-        more = [] if self.seed is None else ["--seed", str(self.seed)]
-        more += [] if self.runs == 1 else ["--runs", str(self.runs)]
-        return shlex.join(["trunkline", "run", *self.words, *more])
+        options = [] if self.seed is None else ["--seed", str(self.seed)]
+        options += [] if self.runs == 1 else ["--runs", str(self.runs)]
+        return shlex.join(["trunkline", "run", *self.cli_arguments, *options])
 
 
 @dataclass(slots=True)
-class Attempt:
+class RunAttempt:
     """What became of it.
 
     Parameters
     ----------
-    knobs : list of Knob
+    controls : list of ParameterControl
         What can be turned.
-    said : list of str
+    messages : list of str
         Errors and warnings as the terminal shows them, each with its line of the file.
-    exhibit : Exhibit or None
+    reported_run : ReportedRun or None
         The runs; None with errors.
-    view : page.View or None
+    view : page.RunView or None
         The runs as a report shows them.
     changes : Comparison or None
         This against the run before; None without one.
-    network : list of str
+    network_differences : list of str
         What differs between the networks of the two.
-    earlier : list of Chart
+    earlier_charts : list of Chart
         The charts over time of the run before.
-    took_s : float
+    duration_s : float
         From the file to the picture [s].
-    settled : bool
+    is_settled : bool
         Whether it is no step of a slider that still moves.
     """
 
-    wanted: Wanted
-    knobs: list[Knob]
-    said: list[str] = field(default_factory=list)
-    exhibit: Exhibit | None = None
-    view: page.View | None = None
+    request: RunRequest
+    controls: list[ParameterControl]
+    messages: list[str] = field(default_factory=list)
+    reported_run: ReportedRun | None = None
+    view: page.RunView | None = None
     changes: Comparison | None = None
-    network: list[str] = field(default_factory=list)
-    earlier: list[Chart] = field(default_factory=list)
-    took_s: float = 0.0
-    settled: bool = True
+    network_differences: list[str] = field(default_factory=list)
+    earlier_charts: list[Chart] = field(default_factory=list)
+    duration_s: float = 0.0
+    is_settled: bool = True
 
-    def side(self, name: str) -> Side:
+    def build_operand(self, name: str) -> ComparisonOperand:
         """Its runs, to be compared with others."""
-        assert self.exhibit is not None
-        runs = {run.seed: run for run in self.exhibit.runs}
-        return Side(name, dict(self.exhibit.network), runs, stored=True)
+        assert self.reported_run is not None
+        runs = {run.seed: run for run in self.reported_run.runs}
+        return ComparisonOperand(name, dict(self.reported_run.network), runs, stored=True)
 
 
-def attempt(wanted: Wanted, before: Attempt | None) -> Attempt:
+def attempt_run(request: RunRequest, previous: RunAttempt | None) -> RunAttempt:
     """Load, check, run and draw a scenario, and compare it with an earlier run.
 
     Parameters
     ----------
-    before : Attempt or None
+    previous : RunAttempt or None
         An earlier run; None if there is none.
     """
-    began = time.monotonic()
-    made = Attempt(wanted, knobs(wanted.content, wanted.overrides))
+    started_at = time.monotonic()
+    run_attempt = RunAttempt(request, list_parameter_controls(request.content, request.overrides))
     try:
-        _run(made)
+        _run_scenario(run_attempt)
     except ScenarioError as error:
-        made.said = _said(error.diagnostics, wanted)
+        run_attempt.messages = _format_problems(error.diagnostics, request)
     except TimeoutError:
-        made.said = [
-            f"error[time]: a run takes longer than {wanted.limit_s:g} s and was stopped; make it "
+        run_attempt.messages = [
+            f"error[time]: a run takes longer than {request.limit_s:g} s and was stopped; make it "
             "shorter (run.duration), or start trunkline watch with a higher --limit-time"
         ]
     except (ValueError, RuntimeError, MemoryError, OSError) as error:
-        made.said = [f"error: {error}"]
-    if made.exhibit is not None and before is not None and before.exhibit is not None:
-        made.changes = compare(before.side("the last run"), made.side("this run"), USUAL)
-        found = grouped(differences(before.exhibit.network, made.exhibit.network))
-        if before.view is not None:
-            made.earlier = [chart for chart in before.view.charts if chart.kind == "line"]
-        more = len(found) - MOST
-        made.network = found[:MOST] + ([f"and {more} more"] if more > 0 else [])
-    made.took_s = time.monotonic() - began
-    return made
+        run_attempt.messages = [f"error: {error}"]
+    if (
+        run_attempt.reported_run is not None
+        and previous is not None
+        and previous.reported_run is not None
+    ):
+        run_attempt.changes = compare_operands(
+            previous.build_operand("the last run"),
+            run_attempt.build_operand("this run"),
+            DEFAULT_COMPARED_METRICS,
+        )
+        network_changes = group_differences(
+            list_network_differences(
+                previous.reported_run.network, run_attempt.reported_run.network
+            )
+        )
+        if previous.view is not None:
+            run_attempt.earlier_charts = [
+                chart for chart in previous.view.charts if chart.kind == "line"
+            ]
+        hidden_count = len(network_changes) - MAX_DIFFERENCES_SHOWN
+        run_attempt.network_differences = network_changes[:MAX_DIFFERENCES_SHOWN] + (
+            [f"and {hidden_count} more"] if hidden_count > 0 else []
+        )
+    run_attempt.duration_s = time.monotonic() - started_at
+    return run_attempt
 
 
-def _run(made: Attempt) -> None:
-    wanted = made.wanted
-    scenario = load(wanted.file, overrides=dict(wanted.overrides))
-    made.said = _said(scenario.warnings, wanted)
+def _run_scenario(run_attempt: RunAttempt) -> None:
+    request = run_attempt.request
+    scenario = load(request.file, overrides=dict(request.overrides))
+    run_attempt.messages = _format_problems(scenario.warnings, request)
     network = compile(scenario)
-    seed = scenario.run.seed if wanted.seed is None else wanted.seed
-    token = LIMITS.set(Limits(time_s=wanted.limit_s))
+    seed = scenario.run.seed if request.seed is None else request.seed
+    token = RUN_LIMITS.set(RunLimits(time_s=request.limit_s))
     try:
-        seeds = range(seed, seed + wanted.runs)
+        seeds = range(seed, seed + request.runs)
         runs = simulate(network, seeds=list(seeds), scenario=scenario.text)
-        exhibit = Exhibit(str(network.data["name"]), "", network.data, runs)
-        made.view = page.view(exhibit, "x0")
+        exhibit = ReportedRun(str(network.data["name"]), "", network.data, runs)
+        run_attempt.view = page.build_run_view(exhibit, "x0")
     finally:
-        LIMITS.reset(token)
-    made.exhibit = exhibit
+        RUN_LIMITS.reset(token)
+    run_attempt.reported_run = exhibit
 
 
-def _said(problems: Sequence[Diagnostic], wanted: Wanted) -> list[str]:
-    lines = wanted.content.split("\n")
+def _format_problems(problems: Sequence[Diagnostic], request: RunRequest) -> list[str]:
+    lines = request.content.split("\n")
     return [
-        each.render(lines if each.file in ("", str(wanted.file)) else ())
-        for each in problems[:MOST_SHOWN]
+        each.render(lines if each.file in ("", str(request.file)) else ())
+        for each in problems[:MAX_DIAGNOSTICS_SHOWN]
     ]

@@ -1,7 +1,7 @@
 """The live page of a scenario, for a browser on this machine.
 
-Who is answered is said by :mod:`trunkline.report.local`. The page shows one scenario; what it may
-ask for is in `_Handler.posts`, and no file but the scenario's own is named by it.
+Who is answered is said by :mod:`trunkline.report.local_server`. The page shows one scenario; what
+it may ask for is in `_LiveHandler.posts`, and no file but the scenario's own is named by it.
 """
 
 import json
@@ -9,17 +9,23 @@ import threading
 from dataclasses import asdict
 from typing import Any, ClassVar
 
-from trunkline.compare.render import SHOWN_ROWS, cells
-from trunkline.live.attempt import Attempt
-from trunkline.live.watcher import Watcher
-from trunkline.report import page, verdict
-from trunkline.report.local import EVERY_S, FILE_POLICY, Handler, LocalServer, posted
+from trunkline.compare.comparison_table import MAX_ROWS_SHOWN, format_difference_cells
+from trunkline.live.attempt import RunAttempt
+from trunkline.live.watcher import ScenarioWatcher
+from trunkline.report import findings, page
+from trunkline.report.local_server import (
+    EVENT_INTERVAL_S,
+    FILE_POLICY,
+    LocalHandler,
+    LocalServer,
+    posted,
+)
 
-SCRIPTS = (*page.SCRIPTS[:-1], "watch.js")
-HTML = "text/html; charset=utf-8"
+LIVE_SCRIPTS = (*page.PAGE_SCRIPTS[:-1], "watch.js")
+HTML_TYPE = "text/html; charset=utf-8"
 
 
-class Server(LocalServer):
+class LiveServer(LocalServer):
     """The server of one scenario.
 
     Parameters
@@ -33,134 +39,146 @@ class Server(LocalServer):
         The port, or every one that was tried, is taken.
     """
 
-    def __init__(self, watcher: Watcher, port: int | None = None) -> None:
+    def __init__(self, watcher: ScenarioWatcher, port: int | None = None) -> None:
         self.watcher = watcher
-        super().__init__(_Handler, port)
+        super().__init__(_LiveHandler, port)
 
-    def run(self) -> None:
+    def serve_until_interrupted(self) -> None:
         """Follow the scenario and serve its page until the process is interrupted."""
-        thread = threading.Thread(target=self.watcher.follow, daemon=True)
+        thread = threading.Thread(target=self.watcher.follow_changes, daemon=True)
         thread.start()
         try:
-            super().run()
+            super().serve_until_interrupted()
         finally:
-            self.watcher.stop()
-            thread.join(EVERY_S)
+            self.watcher.stop_watching()
+            thread.join(EVENT_INTERVAL_S)
 
 
-class _Handler(Handler):
-    server: Server
+class _LiveHandler(LocalHandler):
+    server: LiveServer
 
-    def get(self, rest: str) -> None:
+    def answer_get(self, rest: str) -> None:
         """The page, its events, the state, or a report."""
         watcher = self.server.watcher
         if rest == "":
-            self.send(200, HTML, *page.served("watch.html.j2", SCRIPTS, name=watcher.name))
+            self.send_content(
+                200,
+                HTML_TYPE,
+                *page.render_served_page("watch.html.j2", LIVE_SCRIPTS, name=watcher.file_name),
+            )
         elif rest == "events":
-            self.events(lambda: _sign(watcher), watcher.wait)
+            self.send_events(lambda: _build_version_json(watcher), watcher.wait_for_change)
         elif rest == "state":
-            state = json.dumps(to_json(watcher)).encode()
-            self.send(200, "application/json", state, "default-src 'none'")
+            state = json.dumps(build_live_state(watcher)).encode()
+            self.send_content(200, "application/json", state, "default-src 'none'")
         elif rest == "report.html":
-            self._report(watcher)
+            self._send_report(watcher)
         elif rest == "study.html":
-            self._study(watcher)
+            self._send_study(watcher)
         else:
-            self.refuse(404, "there is nothing here")
+            self.send_refusal(404, "there is nothing here")
 
-    def _report(self, watcher: Watcher) -> None:
-        made = watcher.shown
-        if made is None or made.exhibit is None:
-            self.refuse(404, "nothing has run yet")
+    def _send_report(self, watcher: ScenarioWatcher) -> None:
+        run_attempt = watcher.shown_attempt
+        if run_attempt is None or run_attempt.reported_run is None:
+            self.send_refusal(404, "nothing has run yet")
             return
-        self.send(200, HTML, page.of_runs(made.exhibit).encode(), FILE_POLICY)
+        self.send_content(
+            200, HTML_TYPE, page.render_runs_page(run_attempt.reported_run).encode(), FILE_POLICY
+        )
 
-    def _study(self, watcher: Watcher) -> None:
-        errand = watcher.errand
-        if errand is None or errand.result is None or not errand.result.is_dir():
-            self.refuse(404, "no study has been run yet")
+    def _send_study(self, watcher: ScenarioWatcher) -> None:
+        command = watcher.command
+        if command is None or command.result_folder is None or not command.result_folder.is_dir():
+            self.send_refusal(404, "no study has been run yet")
             return
         try:
-            written = page.of_sweep(errand.result)
+            page_html = page.render_sweep_page(command.result_folder)
         except (ValueError, OSError) as error:
-            self.refuse(404, f"no report can be made: {error}")
+            self.send_refusal(404, f"no report can be made: {error}")
             return
-        self.send(200, HTML, written.encode(), FILE_POLICY)
+        self.send_content(200, HTML_TYPE, page_html.encode(), FILE_POLICY)
 
-    def _turn(self, content: dict[str, Any]) -> None:
+    def _set_parameters(self, content: dict[str, Any]) -> None:
         overrides = posted(content, "overrides", dict)
-        settled, runs = posted(content, "settled", bool), posted(content, "runs", int)
-        self.server.watcher.turn(overrides, settled=settled, runs=runs)
+        is_settled, runs = posted(content, "settled", bool), posted(content, "runs", int)
+        self.server.watcher.set_parameters(overrides, is_settled=is_settled, runs=runs)
 
-    def _verify(self, _: dict[str, Any]) -> None:
-        self.server.watcher.verify()
+    def _start_verification(self, _: dict[str, Any]) -> None:
+        self.server.watcher.start_verification()
 
-    def _study_over(self, content: dict[str, Any]) -> None:
+    def _start_study(self, content: dict[str, Any]) -> None:
         parameter, values = posted(content, "parameter", str), posted(content, "values", list)
-        self.server.watcher.study(parameter, values, posted(content, "runs", int))
+        self.server.watcher.start_study(parameter, values, posted(content, "runs", int))
 
-    def _stop(self, _: dict[str, Any]) -> None:
-        self.server.watcher.stop_errand()
+    def _stop_command(self, _: dict[str, Any]) -> None:
+        self.server.watcher.stop_command()
 
-    posts: ClassVar = {
-        "turn": _turn,
-        "verify": _verify,
-        "study": _study_over,
-        "stop": _stop,
+    post_handlers: ClassVar = {
+        "turn": _set_parameters,
+        "verify": _start_verification,
+        "study": _start_study,
+        "stop": _stop_command,
     }
 
 
-def to_json(watcher: Watcher) -> dict[str, Any]:
+def build_live_state(watcher: ScenarioWatcher) -> dict[str, Any]:
     """All that the page shows."""
-    with watcher.changed:
-        now, drawn, errand = watcher.now, watcher.shown, watcher.errand
+    with watcher.change_condition:
+        latest, shown_attempt, command = watcher.latest, watcher.shown_attempt, watcher.command
         # What is set by now, which may not have been attempted yet.
         overrides = watcher.overrides
         state = {
             "version": watcher.version,
-            "busy": watcher.busy,
-            "errand": None if errand is None else errand.to_json(),
+            "busy": watcher.is_busy,
+            "errand": None if command is None else command.to_json(),
         }
-    if now is None:
+    if latest is None:
         return {**state, "ready": False}
     return {
         **state,
         "ready": True,
-        "failed": now.exhibit is None,
-        "said": [page.visible(text) for text in now.said],
-        "command": now.wanted.command,
-        "runs": now.wanted.runs,
-        "took": round(now.took_s, 3),
-        "knobs": [asdict(knob) for knob in now.knobs],
+        "failed": latest.reported_run is None,
+        "said": [page.spell_invisible(text) for text in latest.messages],
+        "command": latest.request.command_line,
+        "runs": latest.request.runs,
+        "took": round(latest.duration_s, 3),
+        "knobs": [asdict(knob) for knob in latest.controls],
         "overrides": overrides,
-        **(_picture(drawn) if drawn is not None else {}),
+        **(_build_run_state(shown_attempt) if shown_attempt is not None else {}),
     }
 
 
-def _picture(made: Attempt) -> dict[str, Any]:
+def _build_run_state(run_attempt: RunAttempt) -> dict[str, Any]:
     """The run as the report's own template writes it, its data, and what changed."""
-    assert made.view is not None
-    assert made.exhibit is not None
-    found = page.environment().get_template("live.html.j2")
-    changes = made.changes
-    rows = [] if changes is None else [cells(each) for each in changes.largest(SHOWN_ROWS)]
+    assert run_attempt.view is not None
+    assert run_attempt.reported_run is not None
+    template = page.create_environment().get_template("live.html.j2")
+    changes = run_attempt.changes
+    rows = (
+        []
+        if changes is None
+        else [format_difference_cells(each) for each in changes.list_largest(MAX_ROWS_SHOWN)]
+    )
     return {
-        "run": id(made),
-        "title": page.visible(verdict.title(made.exhibit.first.provenance.scenario, "")),
-        "html": found.render(one=made.view, study=None, number=1, library=True),
-        "data": made.view.data,
-        "earlier": page.embedded([chart.to_json() for chart in made.earlier]),
+        "run": id(run_attempt),
+        "title": page.spell_invisible(
+            findings.find_title(run_attempt.reported_run.first_run.provenance.scenario, "")
+        ),
+        "html": template.render(one=run_attempt.view, study=None, number=1, library=True),
+        "data": run_attempt.view.data,
+        "earlier": page.encode_json([chart.to_json() for chart in run_attempt.earlier_charts]),
         "changes": None
         if changes is None
         else {
             "of": len(changes.differences),
-            "rows": [[page.visible(cell) for cell in row] for row in rows],
+            "rows": [[page.spell_invisible(cell) for cell in row] for row in rows],
             "verdict": changes.verdict(),
             "notes": changes.notes,
-            "network": [page.visible(said) for said in made.network],
+            "network": [page.spell_invisible(text) for text in run_attempt.network_differences],
         },
     }
 
 
-def _sign(watcher: Watcher) -> str:
-    return json.dumps({"version": watcher.version, "busy": watcher.busy})
+def _build_version_json(watcher: ScenarioWatcher) -> str:
+    return json.dumps({"version": watcher.version, "busy": watcher.is_busy})

@@ -6,21 +6,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from trunkline.live.attempt import Attempt, Wanted, attempt
-from trunkline.live.errand import Errand
-from trunkline.live.studied import write_study
+from trunkline.live.attempt import RunAttempt, RunRequest, attempt_run
+from trunkline.live.background_command import BackgroundCommand
+from trunkline.live.quick_study import write_quick_study
 from trunkline.scenario import ScenarioError
-from trunkline.scenario.loader import file_text
+from trunkline.scenario.loader import read_file_text
 
-LOOK_S = 0.1
+POLL_INTERVAL_S = 0.1
 """How often the file is looked at [s]."""
-MOST_BESIDE = 1000
+MAX_SIBLING_FILES = 1000
 """Files beside the scenario that are looked at too, as it may name them."""
-MOST_OVERRIDES = 200
+MAX_OVERRIDES = 200
 """Values that may be set at once."""
 
 
-class Watcher:
+class ScenarioWatcher:
     """What there is to know of a scenario that is being written.
 
     Parameters
@@ -42,36 +42,36 @@ class Watcher:
         runs: int = 1,
         limit_s: float = 20.0,
     ) -> None:
-        self.changed = threading.Condition()
+        self.change_condition = threading.Condition()
         # The last attempt; the last that ran, which stays on the page beside errors; and the last
         # that ran and was no step of a slider that still moves, with which a new one is compared.
-        self.now: Attempt | None = None
-        self.shown: Attempt | None = None
-        self._reference: Attempt | None = None
+        self.latest: RunAttempt | None = None
+        self.shown_attempt: RunAttempt | None = None
+        self._reference: RunAttempt | None = None
         self.version = 0
-        self.busy = False
-        self.errand: Errand | None = None
-        self._wanted = Wanted(file, "", dict(overrides or {}), seed, runs, limit_s)
-        self._settled = True
-        self._done: tuple[object, ...] = ()
-        self._stopping = False
+        self.is_busy = False
+        self.command: BackgroundCommand | None = None
+        self._request = RunRequest(file, "", dict(overrides or {}), seed, runs, limit_s)
+        self._is_settled = True
+        self._attempted_signature: tuple[object, ...] = ()
+        self._is_stopping = False
 
     @property
-    def name(self) -> str:
+    def file_name(self) -> str:
         """The file without its folder."""
-        return self._wanted.file.name
+        return self._request.file.name
 
     @property
     def overrides(self) -> dict[str, str]:
         """What is set over the scenario by now."""
-        return dict(self._wanted.overrides)
+        return dict(self._request.overrides)
 
-    def turn(self, overrides: Mapping[str, str], *, settled: bool, runs: int) -> None:
+    def set_parameters(self, overrides: Mapping[str, str], *, is_settled: bool, runs: int) -> None:
         """Set values over the scenario.
 
         Parameters
         ----------
-        settled : bool
+        is_settled : bool
             Whether this is no step of a slider that still moves.
         runs : int
             Replications, 1 to 100.
@@ -83,19 +83,19 @@ class Watcher:
         """
         if not all(isinstance(x, str) for pair in overrides.items() for x in pair):
             raise ValueError("values are set as text")
-        if len(overrides) > MOST_OVERRIDES or not 1 <= runs <= 100:
+        if len(overrides) > MAX_OVERRIDES or not 1 <= runs <= 100:
             raise ValueError("too many values or runs")
-        with self.changed:
-            self._wanted = replace(self._wanted, overrides=dict(overrides), runs=runs)
-            self._settled = settled
-            self.changed.notify_all()
+        with self.change_condition:
+            self._request = replace(self._request, overrides=dict(overrides), runs=runs)
+            self._is_settled = is_settled
+            self.change_condition.notify_all()
 
-    def verify(self) -> None:
+    def start_verification(self) -> None:
         """Run the scenario on a Linux kernel too, and compare."""
-        words = ["verify", *self._wanted.words]
-        self._begin(Errand("verify", words, Path.cwd(), self._news))
+        words = ["verify", *self._request.cli_arguments]
+        self._start_command(BackgroundCommand("verify", words, Path.cwd(), self._announce_change))
 
-    def study(self, parameter: str, values: list[str], runs: int) -> None:
+    def start_study(self, parameter: str, values: list[str], runs: int) -> None:
         """Write a study over a parameter beside the scenario, and run it.
 
         Raises
@@ -103,98 +103,105 @@ class Watcher:
         ValueError
             There is no such parameter, or there are no values.
         """
-        file = write_study(self._wanted, parameter, values, runs)
+        file = write_quick_study(self._request, parameter, values, runs)
         folder = file.with_suffix("")
         words = ["study", "run", str(file), "--out", str(folder), "--overwrite"]
-        self._begin(
-            Errand("study", [*words, "--progress", "plain"], Path.cwd(), self._news, folder)
+        self._start_command(
+            BackgroundCommand(
+                "study", [*words, "--progress", "plain"], Path.cwd(), self._announce_change, folder
+            )
         )
 
-    def stop_errand(self) -> None:
+    def stop_command(self) -> None:
         """End the command that was started last."""
-        if self.errand is not None:
-            self.errand.stop()
+        if self.command is not None:
+            self.command.stop()
 
-    def follow(self) -> None:
+    def follow_changes(self) -> None:
         """Attempt whatever changes, until stopped; to be run in a thread."""
-        while not self._stopping:
-            wanted, settled = self._wanted, self._settled
-            sign = _sign(wanted)
-            with self.changed:
-                if sign == self._done:
-                    self._settle(wanted, settled)
-                    self.changed.wait(LOOK_S)
+        while not self._is_stopping:
+            request, is_settled = self._request, self._is_settled
+            signature = _compute_signature(request)
+            with self.change_condition:
+                if signature == self._attempted_signature:
+                    self._settle_reference(request, is_settled)
+                    self.change_condition.wait(POLL_INTERVAL_S)
                     continue
-                self._done = sign
-                self.busy = True
-                self.changed.notify_all()
-            made = attempt(_read(wanted), self._reference)
-            made.settled = settled
-            with self.changed:
-                self._take(made)
+                self._attempted_signature = signature
+                self.is_busy = True
+                self.change_condition.notify_all()
+            run_attempt = attempt_run(_read_content(request), self._reference)
+            run_attempt.is_settled = is_settled
+            with self.change_condition:
+                self._accept_attempt(run_attempt)
 
-    def stop(self) -> None:
+    def stop_watching(self) -> None:
         """End the following, and what was started."""
-        self._stopping = True
-        self.stop_errand()
-        with self.changed:
-            self.changed.notify_all()
+        self._is_stopping = True
+        self.stop_command()
+        with self.change_condition:
+            self.change_condition.notify_all()
 
-    def wait(self, seconds: float) -> None:
+    def wait_for_change(self, seconds: float) -> None:
         """Wait for news, up to so long."""
-        with self.changed:
-            self.changed.wait(seconds)
+        with self.change_condition:
+            self.change_condition.wait(seconds)
 
-    def _take(self, made: Attempt) -> None:
-        self.now = made
-        self.busy = False
-        if made.exhibit is not None:
-            self.shown = made
-            if made.settled:
-                self._reference = made
-        self._tell()
+    def _accept_attempt(self, run_attempt: RunAttempt) -> None:
+        self.latest = run_attempt
+        self.is_busy = False
+        if run_attempt.reported_run is not None:
+            self.shown_attempt = run_attempt
+            if run_attempt.is_settled:
+                self._reference = run_attempt
+        self._bump_version()
 
-    def _settle(self, wanted: Wanted, settled: bool) -> None:
+    def _settle_reference(self, request: RunRequest, is_settled: bool) -> None:
         """The slider rests where it was run already."""
-        now = self.now
-        if settled and now is not None and now.exhibit is not None and wanted is self._wanted:
-            now.settled = True
-            self._reference = now
+        latest = self.latest
+        if (
+            is_settled
+            and latest is not None
+            and latest.reported_run is not None
+            and request is self._request
+        ):
+            latest.is_settled = True
+            self._reference = latest
 
-    def _begin(self, errand: Errand) -> None:
-        if self.errand is not None and self.errand.status is None:
-            raise ValueError(f"{self.errand.kind} is still going on")
-        errand.start()
-        self.errand = errand
-        self._news()
+    def _start_command(self, command: BackgroundCommand) -> None:
+        if self.command is not None and self.command.status is None:
+            raise ValueError(f"{self.command.kind} is still going on")
+        command.start()
+        self.command = command
+        self._announce_change()
 
-    def _news(self) -> None:
-        with self.changed:
-            self._tell()
+    def _announce_change(self) -> None:
+        with self.change_condition:
+            self._bump_version()
 
-    def _tell(self) -> None:
+    def _bump_version(self) -> None:
         self.version += 1
-        self.changed.notify_all()
+        self.change_condition.notify_all()
 
 
-def _sign(wanted: Wanted) -> tuple[object, ...]:
+def _compute_signature(request: RunRequest) -> tuple[object, ...]:
     """What changes with the file, the files that may be named in it, and what is set."""
-    found: list[tuple[str, int, int]] = []
+    signatures: list[tuple[str, int, int]] = []
     try:
-        with os.scandir(wanted.file.parent) as entries:
-            for entry, _ in zip(entries, range(MOST_BESIDE), strict=False):
-                beside = entry.name.endswith((".csv", ".txt", ".cdf", ".tsv"))
-                if (beside or entry.name == wanted.file.name) and entry.is_file():
+        with os.scandir(request.file.parent) as entries:
+            for entry, _ in zip(entries, range(MAX_SIBLING_FILES), strict=False):
+                is_sibling = entry.name.endswith((".csv", ".txt", ".cdf", ".tsv"))
+                if (is_sibling or entry.name == request.file.name) and entry.is_file():
                     state = entry.stat()
-                    found.append((entry.name, state.st_mtime_ns, state.st_size))
+                    signatures.append((entry.name, state.st_mtime_ns, state.st_size))
     except OSError:
         pass
-    return (*sorted(found), tuple(wanted.overrides.items()), wanted.runs)
+    return (*sorted(signatures), tuple(request.overrides.items()), request.runs)
 
 
-def _read(wanted: Wanted) -> Wanted:
+def _read_content(request: RunRequest) -> RunRequest:
     try:
-        return replace(wanted, content=file_text(str(wanted.file)))
+        return replace(request, content=read_file_text(str(request.file)))
     except ScenarioError:
         # Loading says what is wrong with the file.
-        return replace(wanted, content="")
+        return replace(request, content="")

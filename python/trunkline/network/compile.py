@@ -2,20 +2,30 @@
 
 from typing import Any
 
-from trunkline.network import conditioners, fec, flows, ldp, mpls, ospf, ports, recovery, signalling
+from trunkline.network import (
+    conditioners,
+    fecs,
+    flows,
+    label_tables,
+    ldp,
+    ospf,
+    ports,
+    recovery,
+    signalling,
+)
 from trunkline.network.network import Network
 from trunkline.scenario import Scenario
-from trunkline.scenario.collection import no_collection
-from trunkline.scenario.fields import Whole
+from trunkline.scenario.fields import PlainInteger
+from trunkline.scenario.garbage_collection import pause_garbage_collection
 from trunkline.scenario.model import LinkOptions, Node
 from trunkline.scenario.probe import Probe
-from trunkline.scenario.resolved import Resolved
+from trunkline.scenario.resolved import ResolvedScenario
 
-FORMAT = 2
-_SEED = Whole("a seed", 0, 2**64 - 1)
+NETWORK_FORMAT = 2
+_SEED_RANGE = PlainInteger("a seed", 0, 2**64 - 1)
 
 
-@no_collection()
+@pause_garbage_collection()
 def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
     """Compiles a scenario.
 
@@ -36,24 +46,28 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
     ScenarioError
         The scenario was built in Python and has faults.
     """
-    its = scenario.resolved()
-    nodes = {name: index for index, name in enumerate(its.nodes)}
-    links = {name: index for index, name in enumerate(its.arc)}
-    built = ports.compile(its)
-    conditioned = conditioners.compile(its)
-    tables = mpls.compile(its, nodes, links, built)
-    saved = recovery.compile(its, tables, (nodes, links))
-    listed = flows.compile(its, nodes, fec.of_flows(its))
-    messages = signalling.flow(its)
-    signalled = signalling.compile(its, tables, (nodes, links), len(listed))
-    messages += ospf.flow(its)
-    routed = ospf.compile(its, len(listed) + len(messages) - 1)
-    messages += ldp.flow(its)
-    labelled = ldp.compile(its, len(listed) + len(messages) - 1, fec.first_of_ldp(its))
+    resolved = scenario.resolve()
+    nodes = {name: index for index, name in enumerate(resolved.nodes)}
+    links = {name: index for index, name in enumerate(resolved.arc_by_name)}
+    compiled_ports = ports.compile_ports(resolved)
+    compiled_conditioners = conditioners.compile_conditioners(resolved)
+    compiled_labels = label_tables.compile_label_tables(resolved, nodes, links, compiled_ports)
+    compiled_recovery = recovery.compile_recovery(resolved, compiled_labels, (nodes, links))
+    compiled_flows = flows.compile_flows(resolved, nodes, fecs.number_fecs_of_flows(resolved))
+    message_flows = signalling.make_message_flows(resolved)
+    compiled_signalling = signalling.compile_signalling(
+        resolved, compiled_labels, (nodes, links), len(compiled_flows)
+    )
+    message_flows += ospf.make_message_flows(resolved)
+    compiled_ospf = ospf.compile_ospf(resolved, len(compiled_flows) + len(message_flows) - 1)
+    message_flows += ldp.make_message_flows(resolved)
+    compiled_ldp = ldp.compile_ldp(
+        resolved, len(compiled_flows) + len(message_flows) - 1, fecs.find_first_ldp_fec(resolved)
+    )
     data: Any = {
-        "format": FORMAT,
+        "format": NETWORK_FORMAT,
         "name": scenario.name or "scenario",
-        "nodes": [_node(name, node) for name, node in its.nodes.items()],
+        "nodes": [_compile_node(name, node) for name, node in resolved.nodes.items()],
         "links": [
             {
                 "name": arc.name,
@@ -65,74 +79,86 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
                 "mtu_bytes": arc.options.mtu,
                 "metric": arc.options.metric,
                 "loss": arc.options.loss,
-                "port": built.of_link[arc.name],
+                "port": compiled_ports.port_of_link[arc.name],
             }
-            | conditioned.of_link(arc.options)
-            | _scripted(its, arc.options)
-            for arc in its.arcs
+            | compiled_conditioners.make_link_keys(arc.options)
+            | _compile_scripted_losses(resolved, arc.options)
+            for arc in resolved.arcs
         ],
-        "ports": built.ports,
-        "flows": listed + messages,
+        "ports": compiled_ports.ports,
+        "flows": compiled_flows + message_flows,
         "paths": [
-            {"name": name, "links": [links[each.arc.name] for each in its.routes[name].crossings]}
+            {
+                "name": name,
+                "links": [links[each.arc.name] for each in resolved.routes[name].crossings],
+            }
             | ({"account": True} if path.account else {})
-            for name, path in its.paths.items()
+            for name, path in resolved.paths.items()
         ],
-        "ftn": tables.ftn,
-        "ilm": tables.ilm,
-        "nhlfe": tables.nhlfe,
-        "probes": _probes(its, built),
+        "ftn": compiled_labels.ftn,
+        "ilm": compiled_labels.ilm,
+        "nhlfe": compiled_labels.nhlfe,
+        "probes": _compile_probes(resolved, compiled_ports),
         "run": {
-            "duration_ns": its.run.duration,
-            "warmup_ns": its.run.warm_up,
-            "seed": its.run.seed if seed is None else _SEED.validate(seed),
-            "trace": its.run.trace,
-            "events_per_instant": its.run.events_per_instant,
+            "duration_ns": resolved.run.duration,
+            "warmup_ns": resolved.run.warm_up,
+            "seed": resolved.run.seed if seed is None else _SEED_RANGE.validate(seed),
+            "trace": resolved.run.trace,
+            "events_per_instant": resolved.run.events_per_instant,
         },
     }
-    if conditioned.conditioners:
-        data["conditioners"] = conditioned.conditioners
-    if tables.diffserv:
-        data["diffserv"] = tables.diffserv
-    if told := its.phb_of_tc():
-        data["ecn_in_mpls"] = sorted([tc, said] for said, tc in told.items())
-    if saved is not None:
-        data["recovery"] = saved
-    protocols = [each for each in (labelled, routed, signalled) if each is not None]
+    if compiled_conditioners.conditioners:
+        data["conditioners"] = compiled_conditioners.conditioners
+    if compiled_labels.diffserv:
+        data["diffserv"] = compiled_labels.diffserv
+    if phb_tcs := resolved.map_ce_tcs():
+        data["ecn_in_mpls"] = sorted([tc, ce_tc] for ce_tc, tc in phb_tcs.items())
+    if compiled_recovery is not None:
+        data["recovery"] = compiled_recovery
+    protocols = [
+        each for each in (compiled_ldp, compiled_ospf, compiled_signalling) if each is not None
+    ]
     if protocols:
         data["signalling"] = {key: value for each in protocols for key, value in each.items()}
-    routing = {"ecmp": its.routing.ecmp, "segments": tables.followers}
+    routing = {"ecmp": resolved.routing.ecmp, "segments": compiled_labels.node_segments}
     if any(routing.values()):
         data["routing"] = {key: value for key, value in routing.items() if value}
     return Network(data)
 
 
-def _node(name: str, node: Node) -> dict[str, Any]:
-    if not node.takes_time:
+def _compile_node(name: str, node: Node) -> dict[str, Any]:
+    if not node.has_delay:
         return {"name": name}
-    its = node.processing
+    processing = node.processing
     times = {
-        "fixed_ns": its.fixed,
-        "ip_lookup_ns": its.ip_lookup,
-        "label_lookup_ns": its.label_lookup,
+        "fixed_ns": processing.fixed,
+        "ip_lookup_ns": processing.ip_lookup,
+        "label_lookup_ns": processing.label_lookup,
     }
     return {"name": name, "processing": times}
 
 
-def _scripted(scenario: Resolved, options: LinkOptions) -> dict[str, Any]:
+def _compile_scripted_losses(scenario: ResolvedScenario, options: LinkOptions) -> dict[str, Any]:
     """What a link loses by script, if anything."""
-    index = {name: at for at, (name, _) in enumerate(scenario.names)} if options.lose else {}
-    lost = [
-        {"flow": index[its.flow], "seq": its.segment, "times": its.times} for its in options.lose
+    index = (
+        {name: number for number, (name, _) in enumerate(scenario.flow_names)}
+        if options.lose
+        else {}
+    )
+    losses = [
+        {"flow": index[loss.flow], "seq": loss.segment, "times": loss.times}
+        for loss in options.lose
     ]
-    return {"scripted": lost} if lost else {}
+    return {"scripted": losses} if losses else {}
 
 
-def _probes(scenario: Resolved, built: ports.Ports) -> list[dict[str, Any]]:
+def _compile_probes(
+    scenario: ResolvedScenario, compiled_ports: ports.CompiledPorts
+) -> list[dict[str, Any]]:
     result = []
     for probe in scenario.probes:
         for measure in probe.measure:
-            for target, class_ in _targets(scenario, probe, built):
+            for target, class_ in _list_probe_targets(scenario, probe, compiled_ports):
                 for precedence in probe.precedence or (None,):
                     result.append(
                         {
@@ -146,22 +172,27 @@ def _probes(scenario: Resolved, built: ports.Ports) -> list[dict[str, Any]]:
     return result
 
 
-def _targets(scenario: Resolved, probe: Probe, built: ports.Ports) -> list[tuple[int, int | None]]:
+def _list_probe_targets(
+    scenario: ResolvedScenario, probe: Probe, compiled_ports: ports.CompiledPorts
+) -> list[tuple[int, int | None]]:
     if probe.flow is not None:
-        wanted = set(probe.flow)
+        flow_names = set(probe.flow)
         return [
             (index, None)
-            for index, (name, base) in enumerate(scenario.names)
-            if "all" in wanted or name in wanted or base in wanted
+            for index, (name, base) in enumerate(scenario.flow_names)
+            if "all" in flow_names or name in flow_names or base in flow_names
         ]
     result: list[tuple[int, int | None]] = []
     names = probe.link or ()
-    for index, name in enumerate(scenario.arc):
+    for index, name in enumerate(scenario.arc_by_name):
         if name not in names and "all" not in names:
             continue
         if probe.class_ is None:
             result.append((index, None))
             continue
-        classes = [its["name"] for its in built.ports[built.of_link[name]]["classes"]]
+        classes = [
+            port_class["name"]
+            for port_class in compiled_ports.ports[compiled_ports.port_of_link[name]]["classes"]
+        ]
         result += [(index, classes.index(each)) for each in probe.class_ if each in classes]
     return result

@@ -2,14 +2,25 @@
 
 from typing import Any
 
-from trunkline.network.rows import NO_PATH, Cell, Rows, asks_flows, asks_paths
-from trunkline.scenario.conditioner import Action, Conditioner, ConditionerRule, Profile
-from trunkline.scenario.match import Match
+from trunkline.network.classifier_rows import (
+    NO_PATH,
+    ClassifierCell,
+    ClassifierRows,
+    has_flow_rules,
+    has_path_rules,
+)
+from trunkline.scenario.conditioner import (
+    ColourAction,
+    Conditioner,
+    ConditionerRule,
+    TrafficProfile,
+)
+from trunkline.scenario.match import MatchConditions
 from trunkline.scenario.model import LinkOptions
-from trunkline.scenario.resolved import Resolved
+from trunkline.scenario.resolved import ResolvedScenario
 from trunkline.scenario.units import MAX_RATE_BIT_S
 
-_UNLIMITED = {
+_UNLIMITED_METER = {
     "kind": "token-bucket",
     "rate_bit_s": MAX_RATE_BIT_S,
     "burst_bytes": 2_000_000_000,
@@ -20,7 +31,7 @@ _UNLIMITED = {
 """A meter that colours all green: no link is as fast."""
 
 
-class Conditioners:
+class CompiledConditioners:
     """Compiled conditioners.
 
     Attributes
@@ -35,66 +46,68 @@ class Conditioners:
         self.conditioners: list[dict[str, Any]] = []
         self.index: dict[str, int] = {}
 
-    def of_link(self, options: LinkOptions) -> dict[str, Any]:
+    def make_link_keys(self, options: LinkOptions) -> dict[str, Any]:
         """What a link says of its conditioners; nothing where it has none."""
-        said: dict[str, Any] = {}
+        keys: dict[str, Any] = {}
         for key in ("conditioner", "ingress"):
             name = getattr(options, key)
             if name is not None:
-                said[key] = self.index[name]
+                keys[key] = self.index[name]
         if options.account:
-            said["account"] = True
-        return said
+            keys["account"] = True
+        return keys
 
 
-def compile(scenario: Resolved) -> Conditioners:
+def compile_conditioners(scenario: ResolvedScenario) -> CompiledConditioners:
     """All conditioners that links use, in the order of the scenario."""
     used = {
         name for arc in scenario.arcs for name in (arc.options.conditioner, arc.options.ingress)
     }
-    built = Conditioners()
+    compiled = CompiledConditioners()
     for name, conditioner in scenario.conditioners.items():
         if name in used:
-            built.index[name] = len(built.conditioners)
-            built.conditioners.append(_compiled(scenario, name, conditioner))
-    return built
+            compiled.index[name] = len(compiled.conditioners)
+            compiled.conditioners.append(_compile_conditioner(scenario, name, conditioner))
+    return compiled
 
 
-def _compiled(scenario: Resolved, name: str, conditioner: Conditioner) -> dict[str, Any]:
-    flows = [*(own for own, _ in scenario.names), *scenario.message_flows]
+def _compile_conditioner(
+    scenario: ResolvedScenario, name: str, conditioner: Conditioner
+) -> dict[str, Any]:
+    flows = [*(own for own, _ in scenario.flow_names), *scenario.message_flows]
     profiles: list[dict[str, Any]] = []
     numbers: dict[tuple[str, int], int] = {}
 
-    def decide(rule: Match | None, flow: int) -> Cell:
+    def decide_cell(rule: MatchConditions | None, flow: int) -> ClassifierCell:
         if not isinstance(rule, ConditionerRule) or rule.profile is None:
             return [0, 0]
         profile = conditioner.profiles[rule.profile]
         per_flow = profile.per == "flow"
         key = (rule.profile, flow if per_flow else 0)
         if key not in numbers:
-            shown = f"{rule.profile}/{flows[flow]}" if per_flow else rule.profile
-            profiles.append(_profile(shown, profile))
+            profile_name = f"{rule.profile}/{flows[flow]}" if per_flow else rule.profile
+            profiles.append(_compile_profile(profile_name, profile))
             numbers[key] = len(profiles)
         return [numbers[key], 0]
 
     rules = conditioner.rules
     per_flow = any(profile.per == "flow" for profile in conditioner.profiles.values())
-    table = Rows(scenario, rules, per_flow=per_flow, decide=decide)
-    if per_flow or asks_flows(rules) or asks_paths(rules):
+    rows = ClassifierRows(scenario, rules, per_flow=per_flow, decide=decide_cell)
+    if per_flow or has_flow_rules(rules) or has_path_rules(rules):
         # A conditioner knows a packet by its flow, whatever label it bears.
-        table.fill_flows({path: frozenset([path]) for path in scenario.paths})
-    if not table.rows:
-        table.row(None, NO_PATH)
-    return {"name": name, "classifier": table.classifier(), "profiles": profiles}
+        rows.fill_by_flow({path: frozenset([path]) for path in scenario.paths})
+    if not rows.rows:
+        rows.add_row(None, NO_PATH)
+    return {"name": name, "classifier": rows.to_classifier(), "profiles": profiles}
 
 
-def _profile(name: str, profile: Profile) -> dict[str, Any]:
+def _compile_profile(name: str, profile: TrafficProfile) -> dict[str, Any]:
     return {
         "name": name,
-        "meter": _UNLIMITED if profile.meter is None else profile.meter.compiled(),
-        "actions": [_action(each) for each in (profile.green, profile.yellow, profile.red)],
+        "meter": _UNLIMITED_METER if profile.meter is None else profile.meter.compile_keys(),
+        "actions": [_compile_action(each) for each in (profile.green, profile.yellow, profile.red)],
     }
 
 
-def _action(action: Action) -> dict[str, Any]:
+def _compile_action(action: ColourAction) -> dict[str, Any]:
     return {"drop": action.drop, "dscp": action.dscp}

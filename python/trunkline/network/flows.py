@@ -6,14 +6,14 @@ from trunkline.network import transfers
 from trunkline.scenario.call import CODECS, Call
 from trunkline.scenario.flow import Echo, Tcp, Udp
 from trunkline.scenario.game import GAMES
-from trunkline.scenario.resolved import Resolved
+from trunkline.scenario.resolved import ResolvedScenario
 
-DELAYED_ACK_EVERY = 2
+SEGMENTS_PER_DELAYED_ACK = 2
 """Segments that are acknowledged at once (RFC 5681 section 4.2)."""
 
 
-def compile(
-    scenario: Resolved,
+def compile_flows(
+    scenario: ResolvedScenario,
     nodes: dict[str, int],
     fecs: dict[str, tuple[int, int]],
 ) -> list[dict[str, Any]]:
@@ -21,7 +21,7 @@ def compile(
 
     Parameters
     ----------
-    scenario : Resolved
+    scenario : ResolvedScenario
         The scenario.
     nodes : dict
         Index of each node.
@@ -35,18 +35,20 @@ def compile(
     """
     agents: dict[Any, dict[str, Any]] = {}
     result = []
-    index = {name: at for at, (name, _) in enumerate(scenario.names)}
-    for name, base in scenario.names:
+    index = {name: number for number, (name, _) in enumerate(scenario.flow_names)}
+    for name, base in scenario.flow_names:
         flow = scenario.flows[base]
         # Replicas have one agent; so have demands of a class that offer as much.
         offered = scenario.demands.get(base)
-        alike = base if offered is None else (offered.class_, getattr(flow, "rate", None))
-        agent = agents.get(alike)
+        agent_key = base if offered is None else (offered.class_, getattr(flow, "rate", None))
+        agent = agents.get(agent_key)
         if agent is None:
-            agent = agents[alike] = _tcp(flow) if isinstance(flow, Tcp) else _udp(scenario, flow)
+            agent = agents[agent_key] = (
+                _compile_tcp(flow) if isinstance(flow, Tcp) else _compile_udp(scenario, flow)
+            )
         forward, reverse = fecs.get(name) or fecs.get(base) or (0, 0)
         # In the order in which they are written down, which spares sorting many.
-        its = {
+        compiled = {
             "agent": agent,
             "dscp": flow.dscp,
             "dst": nodes[flow.to],
@@ -59,39 +61,43 @@ def compile(
             "stop_ns": flow.stop,
             "ttl": flow.ttl,
         }
-        many = transfers.compile(scenario, name, flow, index) if isinstance(flow, Tcp) else None
-        if many is not None:
-            its["transfers"] = many
+        compiled_transfers = (
+            transfers.compile_transfers(scenario, name, flow, index)
+            if isinstance(flow, Tcp)
+            else None
+        )
+        if compiled_transfers is not None:
+            compiled["transfers"] = compiled_transfers
         if isinstance(flow, Udp) and flow.call is not None:
-            its["call"] = _call(flow.call)
+            compiled["call"] = _compile_call(flow.call)
         if base in scenario.echoes:
-            its |= _echo(scenario.echoes[base], agent)
-        result.append(its)
+            compiled |= _compile_echo(scenario.echoes[base], agent)
+        result.append(compiled)
     return result
 
 
-def _tcp(flow: Tcp) -> dict[str, Any]:
+def _compile_tcp(flow: Tcp) -> dict[str, Any]:
     delayed = None
     if flow.delayed_ack is not None:
-        delayed = {"timeout_ns": flow.delayed_ack, "every": DELAYED_ACK_EVERY}
+        delayed = {"timeout_ns": flow.delayed_ack, "every": SEGMENTS_PER_DELAYED_ACK}
         if flow.quick_acks:
             delayed["quick"] = flow.quick_acks
     ssthresh = flow.initial_ssthresh
     switches = {
         "count_segments": flow.count_segments,
         "linux": flow.stack == "linux",
-        "pacing": flow.paced,
+        "pacing": flow.is_paced,
         "connect": flow.connect,
     }
-    opening = flow.initial_receive_window
-    extra: dict[str, Any] = {key: True for key, on in switches.items() if on}
-    if opening is not None:
-        extra["initial_receive_window"] = opening
+    initial_receive_window = flow.initial_receive_window
+    optional_keys: dict[str, Any] = {key: True for key, is_on in switches.items() if is_on}
+    if initial_receive_window is not None:
+        optional_keys["initial_receive_window"] = initial_receive_window
     if flow.congestion != "reno":
-        extra["congestion"] = _congestion(flow)
+        optional_keys["congestion"] = _compile_congestion_control(flow)
     if flow.partial_ack == "reset":
-        extra["partial_ack_resets"] = True
-    return extra | {
+        optional_keys["partial_ack_resets"] = True
+    return optional_keys | {
         "protocol": "tcp",
         "variant": flow.variant,
         "new_reno_impatient": flow.impatient,
@@ -115,30 +121,30 @@ def _tcp(flow: Tcp) -> dict[str, Any]:
     }
 
 
-def _congestion(flow: Tcp) -> dict[str, Any]:
+def _compile_congestion_control(flow: Tcp) -> dict[str, Any]:
     if flow.congestion != "cubic":
         return {"kind": flow.congestion}
-    usual = "hystart" if flow.stack == "linux" else "standard"
-    return {"kind": "cubic", "slow_start": flow.slow_start or usual}
+    default_slow_start = "hystart" if flow.stack == "linux" else "standard"
+    return {"kind": "cubic", "slow_start": flow.slow_start or default_slow_start}
 
 
-def _udp(scenario: Resolved, flow: Udp) -> dict[str, Any]:
+def _compile_udp(scenario: ResolvedScenario, flow: Udp) -> dict[str, Any]:
     tick = {"tick_ns": flow.tick} if flow.tick else {}
     return {
-        "arrivals": _arrivals(scenario, flow),
+        "arrivals": _compile_arrivals(scenario, flow),
         "header_bytes": flow.header,
         "protocol": "udp",
         # A schedule says when each datagram leaves: it has no rate of its own.
         "rate_bit_s": 1 if flow.rate is None else flow.rate,
-        "size": _size(flow),
+        "size": _compile_datagram_size(flow),
     } | tick
 
 
-def _echo(echo: Echo, agent: Any) -> dict[str, Any]:
-    law = {"gap_ns": echo.interval}
+def _compile_echo(echo: Echo, agent: Any) -> dict[str, Any]:
+    fixed_gap = {"gap_ns": echo.interval}
     gaps = {"exponential": {"mean_ns": echo.interval}} if echo.spacing == "poisson" else None
     return {
-        "agent": agent | {"arrivals": {"gaps": gaps or {"fixed": law}}},
+        "agent": agent | {"arrivals": {"gaps": gaps or {"fixed": fixed_gap}}},
         "echo": {
             "over": echo.protocol,
             "reply_bytes": echo.size if echo.reply is None else echo.reply,
@@ -147,7 +153,7 @@ def _echo(echo: Echo, agent: Any) -> dict[str, Any]:
     }
 
 
-def _call(call: Call) -> dict[str, Any]:
+def _compile_call(call: Call) -> dict[str, Any]:
     codec = CODECS[call.codec]
     return {
         "codec": call.codec,
@@ -160,7 +166,7 @@ def _call(call: Call) -> dict[str, Any]:
     }
 
 
-def _arrivals(scenario: Resolved, flow: Udp) -> Any:
+def _compile_arrivals(scenario: ResolvedScenario, flow: Udp) -> Any:
     if flow.game is not None:
         gap, scale = (each * 1e6 for each in GAMES[flow.game.model].gap_ms)
         if scale:
@@ -184,7 +190,7 @@ def _arrivals(scenario: Resolved, flow: Udp) -> Any:
     return flow.arrivals
 
 
-def _size(flow: Udp) -> dict[str, Any]:
+def _compile_datagram_size(flow: Udp) -> dict[str, Any]:
     if flow.game is not None:
         location, scale = GAMES[flow.game.model].bytes
         return {

@@ -1,41 +1,41 @@
 """Labels of explicit paths: each node hands out its lowest free ones, in the order of paths."""
 
-from trunkline.network import segments
+from trunkline.network import segment_labels
 from trunkline.scenario.path import FIRST_LABEL
-from trunkline.scenario.resolved import Resolved
+from trunkline.scenario.resolved import ResolvedScenario
 
 EXPLICIT_NULL = 0
 
 
-def labels(scenario: Resolved) -> dict[str, list[int | None]]:
+def assign_labels(scenario: ResolvedScenario) -> dict[str, list[int | None]]:
     """Incoming label of each path at each node of its route.
 
     None at the first node, and at the last after penultimate-hop popping.
     """
-    taken: dict[str, set[int]] = {}
+    labels_in_use: dict[str, set[int]] = {}
     for name, path in scenario.paths.items():
         for node, label in zip(scenario.routes[name].nodes[1:], path.labels or (), strict=False):
-            taken.setdefault(node, set()).add(label)
-    following: dict[str, int] = {}
+            labels_in_use.setdefault(node, set()).add(label)
+    next_label: dict[str, int] = {}
     result: dict[str, list[int | None]] = {}
     for name, path in scenario.paths.items():
         nodes = scenario.routes[name].nodes
-        own: list[int | None] = [None]
-        if name in scenario.segmented:
-            behind = segments.stacks(scenario, name)
-            result[name] = own + [stack[-1] if stack else None for stack in behind]
+        path_labels: list[int | None] = [None]
+        if name in scenario.policies:
+            stacks = segment_labels.compute_label_stacks(scenario, name)
+            result[name] = path_labels + [stack[-1] if stack else None for stack in stacks]
             continue
-        needed = path.label_count(len(nodes))
+        needed = path.count_labels(len(nodes))
         if path.labels is not None:
-            own += path.labels
+            path_labels += path.labels
         else:
             for node in nodes[1 : needed + 1]:
-                label = following.get(node, FIRST_LABEL)
-                while label in taken.get(node, ()):
+                label = next_label.get(node, FIRST_LABEL)
+                while label in labels_in_use.get(node, ()):
                     label += 1
-                following[node] = label + 1
-                own.append(label)
-        if len(own) < len(nodes):
-            own.append(EXPLICIT_NULL if path.explicit_null else None)
-        result[name] = own
+                next_label[node] = label + 1
+                path_labels.append(label)
+        if len(path_labels) < len(nodes):
+            path_labels.append(EXPLICIT_NULL if path.explicit_null else None)
+        result[name] = path_labels
     return result

@@ -1,38 +1,44 @@
 """LDP as the engine reads it, the flow that its messages are, and the classes it labels."""
 
 from trunkline.network import messages
-from trunkline.scenario.base import Compiled
-from trunkline.scenario.resolved import Resolved
+from trunkline.scenario.base import CompiledKeys
+from trunkline.scenario.resolved import ResolvedScenario
 
-CS6 = 48
+CS6_DSCP = 48
 
 
-def flow(scenario: Resolved) -> list[Compiled]:
+def make_message_flows(scenario: ResolvedScenario) -> list[CompiledKeys]:
     """The flow that messages are counted under, if there are any."""
-    return [] if scenario.routing.ldp is None else [messages.flow("ldp", dscp=CS6, ttl=255)]
+    return (
+        []
+        if scenario.routing.ldp is None
+        else [messages.make_message_flow("ldp", dscp=CS6_DSCP, ttl=255)]
+    )
 
 
-def compile(scenario: Resolved, flow: int, first_fec: int) -> Compiled | None:
+def compile_ldp(
+    scenario: ResolvedScenario, message_flow_index: int, first_fec: int
+) -> CompiledKeys | None:
     """LDP in the signalling part of a network; None without it.
 
     Parameters
     ----------
-    scenario : Resolved
+    scenario : ResolvedScenario
         The scenario.
-    flow : int
+    message_flow_index : int
         Index of the flow of its messages.
     first_fec : int
         Class of packets to the first node.
     """
-    its = scenario.routing.ldp
-    if its is None:
+    ldp_options = scenario.routing.ldp
+    if ldp_options is None:
         return None
     return {
-        "detection": scenario.routing.detection.compiled(),
+        "detection": scenario.routing.detection.compile_keys(),
         "ldp": {
-            **its.compiled("control", "detection", "igp_sync"),
-            "flow": flow,
-            "ordered": its.control == "ordered",
+            **ldp_options.compile_keys("control", "detection", "igp_sync"),
+            "flow": message_flow_index,
+            "ordered": ldp_options.control == "ordered",
             "first_fec": first_fec,
         },
     }

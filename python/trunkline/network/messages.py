@@ -2,10 +2,10 @@
 
 from typing import Any
 
-IP_HEADER = 20
+IP_HEADER_BYTES = 20
 
 
-def flow(name: str, *, dscp: int, ttl: int) -> dict[str, Any]:
+def make_message_flow(name: str, *, dscp: int, ttl: int) -> dict[str, Any]:
     """A flow of messages."""
     return {
         "name": name,
@@ -18,5 +18,5 @@ def flow(name: str, *, dscp: int, ttl: int) -> dict[str, Any]:
         "ttl": ttl,
         "fec": 0,
         "fec_reverse": 0,
-        "agent": {"protocol": "control", "header_bytes": IP_HEADER},
+        "agent": {"protocol": "control", "header_bytes": IP_HEADER_BYTES},
     }

@@ -15,10 +15,10 @@ class Network:
     Attributes
     ----------
     data : types.Network
-        All of it, as `to_json` writes it.
+        All of it, as `make_document` writes it.
     """
 
-    data: types.Network
+    data: types.NetworkData
 
     @property
     def name(self) -> str:

@@ -1,69 +1,79 @@
 """OSPF as the engine reads it, and the flow that its messages are."""
 
 from trunkline.network import messages
-from trunkline.scenario.base import Compiled
-from trunkline.scenario.resolved import Resolved
-from trunkline.scenario.resolved.resolved import Arc
+from trunkline.scenario.base import CompiledKeys
+from trunkline.scenario.resolved import ResolvedScenario
+from trunkline.scenario.resolved.resolved import ResolvedArc
 
-CS6 = 48
-LARGEST_TE_METRIC = 2**32 - 1
+CS6_DSCP = 48
+MAX_TE_METRIC = 2**32 - 1
 
 
-def by_lsas(scenario: Resolved) -> bool:
+def has_te_lsas(scenario: ResolvedScenario) -> bool:
     """Whether heads of signalled paths learn of links by LSAs of OSPF."""
-    its = scenario.signalling
-    return scenario.routing.ospf is not None and its.kind == "rsvp-te" and its.flooding is None
+    signalling = scenario.signalling
+    return (
+        scenario.routing.ospf is not None
+        and signalling.kind == "rsvp-te"
+        and signalling.flooding is None
+    )
 
 
-def reservable(arc: Arc) -> int:
+def compute_reservable(arc: ResolvedArc) -> int:
     """Maximum reservable bandwidth of a direction of a link [bit/s]."""
     return round((arc.options.rate or 0) * arc.options.te.reservable)
 
 
-def _offers(scenario: Resolved) -> list[Compiled]:
+def _compile_te_links(scenario: ResolvedScenario) -> list[CompiledKeys]:
     """What nodes say of their links: each colour is a bit, in the order of names."""
     colours = sorted({name for arc in scenario.arcs for name in arc.options.te.colours})
     return [
         {
-            "metric": min(arc.options.te.metric or arc.options.metric, LARGEST_TE_METRIC),
-            "reservable_bit_s": reservable(arc),
+            "metric": min(arc.options.te.metric or arc.options.metric, MAX_TE_METRIC),
+            "reservable_bit_s": compute_reservable(arc),
             "colours": sum(1 << colours.index(name) for name in set(arc.options.te.colours)),
         }
         for arc in scenario.arcs
     ]
 
 
-def flow(scenario: Resolved) -> list[Compiled]:
+def make_message_flows(scenario: ResolvedScenario) -> list[CompiledKeys]:
     """The flow that messages are counted under, if there are any."""
-    return [] if scenario.routing.ospf is None else [messages.flow("ospf", dscp=CS6, ttl=1)]
+    return (
+        []
+        if scenario.routing.ospf is None
+        else [messages.make_message_flow("ospf", dscp=CS6_DSCP, ttl=1)]
+    )
 
 
-def compile(scenario: Resolved, flow: int) -> Compiled | None:
+def compile_ospf(scenario: ResolvedScenario, message_flow_index: int) -> CompiledKeys | None:
     """The signalling part of a network with OSPF alone; None without it.
 
     Parameters
     ----------
-    scenario : Resolved
+    scenario : ResolvedScenario
         The scenario.
-    flow : int
+    message_flow_index : int
         Index of the flow of its messages.
     """
-    its = scenario.routing.ospf
-    if its is None:
+    ospf_options = scenario.routing.ospf
+    if ospf_options is None:
         return None
     ospf = {
-        **its.compiled("detection", "fib_updates"),
-        "lsa_arrival_ns": its.arrival,
-        "flow": flow,
-        "hello_ns": its.hello or None,
-        "dead_ns": its.silence,
-        "fib_update_ns": [its.fib_updates.get(node, its.fib_update) for node in scenario.nodes],
+        **ospf_options.compile_keys("detection", "fib_updates"),
+        "lsa_arrival_ns": ospf_options.min_lsa_arrival,
+        "flow": message_flow_index,
+        "hello_ns": ospf_options.hello or None,
+        "dead_ns": ospf_options.dead_interval,
+        "fib_update_ns": [
+            ospf_options.fib_updates.get(node, ospf_options.fib_update) for node in scenario.nodes
+        ],
         "multipath": scenario.routing.ecmp is not None,
     }
     if scenario.routing.ldp is not None and scenario.routing.ldp.igp_sync:
         ospf["ldp_sync"] = True
-    if its.local_delay:
-        ospf["local_delay_ns"] = its.local_delay
-    if by_lsas(scenario):
-        ospf["te"] = _offers(scenario)
-    return {"detection": its.detection.compiled(), "ospf": ospf}
+    if ospf_options.local_delay:
+        ospf["local_delay_ns"] = ospf_options.local_delay
+    if has_te_lsas(scenario):
+        ospf["te"] = _compile_te_links(scenario)
+    return {"detection": ospf_options.detection.compile_keys(), "ospf": ospf}

@@ -2,21 +2,21 @@
 
 from typing import Any
 
-from trunkline.scenario import published
+from trunkline.scenario import published_sizes
 from trunkline.scenario.flow import Tcp
-from trunkline.scenario.resolved import Resolved
-from trunkline.scenario.size_law import lognormal, mean, mean_segments
-from trunkline.scenario.workload import Pages, Transfers, TransferSize, Video
+from trunkline.scenario.resolved import ResolvedScenario
+from trunkline.scenario.size_law import compute_mean, compute_mean_segments, make_lognormal_law
+from trunkline.scenario.workload import PageWorkload, TransferSize, TransferWorkload, VideoWorkload
 
 
-def compile(
-    scenario: Resolved, name: str, flow: Tcp, index: dict[str, int]
+def compile_transfers(
+    scenario: ResolvedScenario, name: str, flow: Tcp, index: dict[str, int]
 ) -> dict[str, Any] | None:
     """What opens the transfers of a flow, as the engine reads it.
 
     Parameters
     ----------
-    scenario : Resolved
+    scenario : ResolvedScenario
         The scenario.
     name : str
         Own name of the flow, that of a replica included.
@@ -30,120 +30,160 @@ def compile(
     dict or None
         None for a flow that is one connection.
     """
-    base = scenario.declared(name)
-    if base in scenario.requests:
-        return _kept(_asked(scenario, scenario.requests[base]), "requests")
+    base = scenario.get_declared_name(name)
+    if base in scenario.page_of_request_flow:
+        return _make_transfers(
+            _find_workload_of_requests(scenario, scenario.page_of_request_flow[base]), "requests"
+        )
     if flow.pages is not None:
-        users = _pages(scenario, flow.pages, _requests(scenario, name, base, index))
-        return _kept(flow.pages, {"pages": users})
+        users = _compile_pages(
+            scenario, flow.pages, _find_request_flow(scenario, name, base, index)
+        )
+        return _make_transfers(flow.pages, {"pages": users})
     if flow.video is not None:
-        players = _video(flow.video, _requests(scenario, name, base, index))
-        return _kept(flow.video, {"video": players})
+        players = _compile_video(flow.video, _find_request_flow(scenario, name, base, index))
+        return _make_transfers(flow.video, {"video": players})
     if flow.transfers is not None:
-        return _kept(flow.transfers, {"arrivals": _arrivals(scenario, flow, flow.transfers)})
+        return _make_transfers(
+            flow.transfers, {"arrivals": _compile_arrivals(scenario, flow, flow.transfers)}
+        )
     return None
 
 
-def _asked(scenario: Resolved, name: str) -> Pages | Video:
+def _find_workload_of_requests(
+    scenario: ResolvedScenario, name: str
+) -> PageWorkload | VideoWorkload:
     """What the requests of a flow are for."""
     flow = scenario.flows[name]
-    its = (flow.pages or flow.video) if isinstance(flow, Tcp) else None
-    if its is None:
+    workload = (flow.pages or flow.video) if isinstance(flow, Tcp) else None
+    if workload is None:
         msg = f"{name} was given requests, so it has pages or films"
         raise AssertionError(msg)
-    return its
+    return workload
 
 
-def _requests(scenario: Resolved, name: str, base: str, index: dict[str, int]) -> int:
+def _find_request_flow(
+    scenario: ResolvedScenario, name: str, base: str, index: dict[str, int]
+) -> int:
     """Index of the flow that carries the requests of a flow, replica for replica."""
-    requests = next(of for of, its in scenario.requests.items() if its == base)
+    requests = next(
+        request_flow
+        for request_flow, requester in scenario.page_of_request_flow.items()
+        if requester == base
+    )
     return index[requests + name.removeprefix(base)]
 
 
-def _video(its: Video, requests: int) -> dict[str, Any]:
+def _compile_video(video: VideoWorkload, requests: int) -> dict[str, Any]:
     rule: Any = "rate"
-    if its.rule == "buffer":
-        reservoir = its.buffer // 4 if its.reservoir is None else its.reservoir
-        rule = {"buffer": {"reservoir_ns": reservoir, "cushion_ns": its.cushion or its.buffer // 2}}
+    if video.rule == "buffer":
+        reservoir = video.buffer // 4 if video.reservoir is None else video.reservoir
+        rule = {
+            "buffer": {"reservoir_ns": reservoir, "cushion_ns": video.cushion or video.buffer // 2}
+        }
     players = {
-        "players": its.players,
-        "chunk_ns": its.chunk,
-        "ladder_bit_s": list(its.ladder),
-        "buffer_ns": its.buffer,
-        "start_ns": its.start or its.chunk,
+        "players": video.players,
+        "chunk_ns": video.chunk,
+        "ladder_bit_s": list(video.ladder),
+        "buffer_ns": video.buffer,
+        "start_ns": video.start or video.chunk,
         "rule": rule,
-        "spread_ns": its.spread,
+        "spread_ns": video.spread,
     }
-    return {"players": players, "requests": requests, "request_bytes": its.request}
+    return {"players": players, "requests": requests, "request_bytes": video.request}
 
 
-def _kept(its: Transfers | Pages | Video, opened: Any) -> dict[str, Any]:
-    return {"opened": _plain(opened), "bins_bytes": list(its.bins), "record": its.record}
+def _make_transfers(
+    workload: TransferWorkload | PageWorkload | VideoWorkload, opened: Any
+) -> dict[str, Any]:
+    return {
+        "opened": _round_floats(opened),
+        "bins_bytes": list(workload.bins),
+        "record": workload.record,
+    }
 
 
-def _plain(value: Any) -> Any:
+def _round_floats(value: Any) -> Any:
     """A value whose numbers have 12 digits, which every reader of JSON reads alike."""
     if isinstance(value, float):
         return float(f"{value:.12g}")
     if isinstance(value, dict):
-        return {key: _plain(its) for key, its in value.items()}
-    return [_plain(its) for its in value] if isinstance(value, list) else value
+        return {key: _round_floats(item) for key, item in value.items()}
+    return [_round_floats(item) for item in value] if isinstance(value, list) else value
 
 
-def _pages(scenario: Resolved, its: Pages, requests: int) -> dict[str, Any]:
-    objects = published.OBJECTS if its.objects is None else {"fixed": {"bytes": its.objects}}
+def _compile_pages(
+    scenario: ResolvedScenario, pages: PageWorkload, requests: int
+) -> dict[str, Any]:
+    objects = (
+        published_sizes.PAGE_OBJECTS_LAW
+        if pages.objects is None
+        else {"fixed": {"bytes": pages.objects}}
+    )
     users = {
-        "users": its.users,
-        "parallel": its.parallel,
-        "main": _law(scenario, its.main),
-        "embedded": _law(scenario, its.embedded),
+        "users": pages.users,
+        "parallel": pages.parallel,
+        "main": _compile_size_law(scenario, pages.main),
+        "embedded": _compile_size_law(scenario, pages.embedded),
         "objects": objects,
-        "reading": {"exponential": float(its.reading)},
-        "parsing": {"exponential": float(its.parsing)},
+        "reading": {"exponential": float(pages.reading)},
+        "parsing": {"exponential": float(pages.parsing)},
     }
-    return {"users": users, "requests": requests, "request_bytes": its.request}
+    return {"users": users, "requests": requests, "request_bytes": pages.request}
 
 
-def _arrivals(scenario: Resolved, flow: Tcp, its: Transfers) -> dict[str, Any]:
-    if its.arrivals == "schedule":
-        listed = scenario.transfers[str(its.schedule)]
+def _compile_arrivals(
+    scenario: ResolvedScenario, flow: Tcp, transfers: TransferWorkload
+) -> dict[str, Any]:
+    if transfers.arrivals == "schedule":
+        listed = scenario.transfers[str(transfers.schedule)]
         times, sizes = list(listed.times_ns), list(listed.sizes_bytes)
         gaps: dict[str, Any] = {"schedule": {"times_ns": times, "sizes_bytes": sizes}}
         return {"gaps": gaps, "sizes": {"fixed": {"bytes": 1}}}
-    if its.size is None:
+    if transfers.size is None:
         msg = "checked before: a size is given"
         raise AssertionError(msg)
-    law = _law(scenario, its.size)
-    gap = float(its.every) if its.every is not None else _gap(scenario, flow, its, law)
-    if its.arrivals == "poisson":
+    law = _compile_size_law(scenario, transfers.size)
+    gap = (
+        float(transfers.every)
+        if transfers.every is not None
+        else _compute_mean_gap(scenario, flow, transfers, law)
+    )
+    if transfers.arrivals == "poisson":
         return {"gaps": {"poisson": {"mean_ns": gap}}, "sizes": law}
-    on, off = float(its.mean_on or 0), float(its.mean_off or 0)
-    gaps = {"mean_ns": gap * on / (on + off), "mean_on_ns": on, "mean_off_ns": off}
+    mean_on, mean_off = float(transfers.mean_on or 0), float(transfers.mean_off or 0)
+    gaps = {
+        "mean_ns": gap * mean_on / (mean_on + mean_off),
+        "mean_on_ns": mean_on,
+        "mean_off_ns": mean_off,
+    }
     return {"gaps": {"on-off": gaps}, "sizes": law}
 
 
-def _gap(scenario: Resolved, flow: Tcp, its: Transfers, law: dict[str, Any]) -> float:
+def _compute_mean_gap(
+    scenario: ResolvedScenario, flow: Tcp, transfers: TransferWorkload, law: dict[str, Any]
+) -> float:
     """Mean time from one transfer to the next that makes the load [ns]."""
-    header, rate = flow.header, float(its.load or 0)
-    if isinstance(its.load, float):
-        link = scenario.arc[str(its.of)].options
-        header, rate = header + link.header, its.load * float(link.rate or 0)
-    each = mean(law) + header * mean_segments(law, flow.mss)
-    return each * 8e9 / rate
+    header, rate = flow.header, float(transfers.load or 0)
+    if isinstance(transfers.load, float):
+        link = scenario.arc_by_name[str(transfers.of)].options
+        header, rate = header + link.header, transfers.load * float(link.rate or 0)
+    wire_bytes = compute_mean(law) + header * compute_mean_segments(law, flow.mss)
+    return wire_bytes * 8e9 / rate
 
 
-def _law(scenario: Resolved, size: TransferSize) -> dict[str, Any]:
+def _compile_size_law(scenario: ResolvedScenario, size: TransferSize) -> dict[str, Any]:
     if size.published is not None:
-        return published.law(size.published)
+        return published_sizes.get_published_law(size.published)
     if size.exponential is not None:
         return {"exponential": {"mean_bytes": float(size.exponential)}}
     if size.pareto is not None:
-        its = size.pareto
-        bounds = {"least_bytes": float(its.min), "most_bytes": float(its.max)}
-        return {"pareto": {"shape": its.shape, **bounds}}
+        pareto = size.pareto
+        bounds = {"least_bytes": float(pareto.min), "most_bytes": float(pareto.max)}
+        return {"pareto": {"shape": pareto.shape, **bounds}}
     if size.lognormal is not None:
         law = size.lognormal
-        return lognormal(law.mean, law.sd, law.min, law.max)
+        return make_lognormal_law(law.mean, law.sd, law.min, law.max)
     if size.weibull is not None:
         return {"weibull": {"shape": size.weibull.shape, "scale_bytes": float(size.weibull.scale)}}
     if size.cdf is not None:

@@ -1,26 +1,26 @@
 """Traffic engineering of scenarios: what goes where, how good that is, and what protects it."""
 
-from trunkline.planning.explicit import explicit
-from trunkline.planning.methods import Method
-from trunkline.planning.place import LinkLoad, PlacedPath, Plan, place, plan_json
-from trunkline.planning.protect import Protected, protect, with_backups
-from trunkline.planning.solve import Solution, solve, solved
-from trunkline.planning.survive import Survival, survive
+from trunkline.planning.explicit_scenario import write_explicit_scenario
+from trunkline.planning.failure_screening import Survival, survive
+from trunkline.planning.placement import LinkLoad, PlacedPath, RoutingPlan, dump_plan_json, place
+from trunkline.planning.protection import BackupPlan, add_default_protection, protect
+from trunkline.planning.routing_methods import RoutingMethod
+from trunkline.planning.solver import Solution, solve, write_solution
 
 __all__ = [
+    "BackupPlan",
     "LinkLoad",
-    "Method",
     "PlacedPath",
-    "Plan",
-    "Protected",
+    "RoutingMethod",
+    "RoutingPlan",
     "Solution",
     "Survival",
-    "explicit",
+    "add_default_protection",
+    "dump_plan_json",
     "place",
-    "plan_json",
     "protect",
     "solve",
-    "solved",
     "survive",
-    "with_backups",
+    "write_explicit_scenario",
+    "write_solution",
 ]

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trunkline.scenario.resolved.resolved import breaks
+from trunkline.scenario.resolved.resolved import fails_arc
 
 if TYPE_CHECKING:
-    from trunkline.scenario.resolved import Resolved
+    from trunkline.scenario.resolved import ResolvedScenario
     from trunkline.te.topology import Bools, Floats, Topology
 
-KINDS = ("link", "node", "risk", "named", "pair")
-MOST = 20_000
+FAILURE_KINDS = ("link", "node", "risk", "named", "pair")
+MAX_SCREENED_PAIRS = 20_000
 """Pairs that are screened at most."""
-KEPT = 100
+CERTAIN_WORST_PAIRS = 100
 """Pairs that are certainly the worst, before the others are left out."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Event:
+class FailureEvent:
     """A failure.
 
     Parameters
@@ -31,22 +31,22 @@ class Event:
         Link, node, risk group or named failure; ``A-B + B-C`` of a pair.
     kind : {"link", "node", "risk", "named", "pair"}
         What fails; a failure of the scenario that names several elements is a risk too.
-    said : dict
+    scenario_keys : dict
         Its keys in the section `failures` of a scenario.
-    dead : array of bool, shape (E,)
+    dead_arcs : array of bool, shape (E,)
         Arcs that it takes down.
-    nodes : tuple of int
+    dead_nodes : tuple of int
         Nodes that it takes down.
     """
 
     name: str
     kind: str
-    said: dict[str, Any]
-    dead: Bools
-    nodes: tuple[int, ...] = ()
+    scenario_keys: dict[str, Any]
+    dead_arcs: Bools
+    dead_nodes: tuple[int, ...] = ()
 
 
-class Pairs:
+class LinkPairs:
     """All pairs of links, those first that can be worst.
 
     No more can move or be lost than what both links carry.
@@ -60,39 +60,55 @@ class Pairs:
 
     Attributes
     ----------
-    carried : array of float64, shape (P,)
+    pair_loads : array of float64, shape (P,)
         What both links of each pair carry [bit/s].
-    avoidable, mlu : array of float64, shape (P,)
+    avoidable_loads, max_utilisations : array of float64, shape (P,)
         Bounds of what is lost that could be carried [bit/s], and of the utilisation [1].
     """
 
-    def __init__(self, graph: Topology, loads: Floats, fixed: Floats):
+    def __init__(self, graph: Topology, loads: Floats, unrestored_loads: Floats):
         self.graph = graph
-        ones, others = np.triu_indices(len(graph.links), 1)
-        carried, risked = (np.bincount(graph.link, its, len(graph.links)) for its in (loads, fixed))
-        both, at_risk = carried[ones] + carried[others], risked[ones] + risked[others]
+        first_links, second_links = np.triu_indices(len(graph.links), 1)
+        link_loads, unrestored = (
+            np.bincount(graph.link, arc_loads, len(graph.links))
+            for arc_loads in (loads, unrestored_loads)
+        )
+        pair_loads, at_risk = (
+            link_loads[first_links] + link_loads[second_links],
+            unrestored[first_links] + unrestored[second_links],
+        )
         # Of all links only those can be used most that are, at their load, the smallest.
-        edge = _edge(loads, graph.capacity.astype(np.float64))
-        most = np.max([(loads[e] + both) / graph.capacity[e] for e in edge], axis=0, initial=0.0)
-        order = np.lexsort((-most, -at_risk))
-        self._ones, self._others = ones[order], others[order]
-        self.carried, self.avoidable, self.mlu = both[order], at_risk[order], most[order]
+        dominant_arcs = _find_dominant_arcs(loads, graph.capacity.astype(np.float64))
+        max_utilisation = np.max(
+            [(loads[e] + pair_loads) / graph.capacity[e] for e in dominant_arcs],
+            axis=0,
+            initial=0.0,
+        )
+        order = np.lexsort((-max_utilisation, -at_risk))
+        self._first_links, self._second_links = first_links[order], second_links[order]
+        self.pair_loads, self.avoidable_loads, self.max_utilisations = (
+            pair_loads[order],
+            at_risk[order],
+            max_utilisation[order],
+        )
 
     def __len__(self) -> int:
-        return len(self.carried)
+        return len(self.pair_loads)
 
-    def event(self, place: int) -> Event:
+    def make_event(self, rank: int) -> FailureEvent:
         """The pair at a place."""
-        return _pair(self.graph, int(self._ones[place]), int(self._others[place]))
+        return _make_pair_failure(
+            self.graph, int(self._first_links[rank]), int(self._second_links[rank])
+        )
 
-    def bound(self, place: int) -> tuple[float, float]:
+    def bound_severity(self, rank: int) -> tuple[float, float]:
         """No pair from this place on is worse, as `Failed.badness` counts."""
         # Half a bit per second is rounding.
-        at_risk = float(self.avoidable[place])
-        return (at_risk + 0.5 if at_risk else 0.0), float(self.mlu[place:].max())
+        at_risk = float(self.avoidable_loads[rank])
+        return (at_risk + 0.5 if at_risk else 0.0), float(self.max_utilisations[rank:].max())
 
 
-def _edge(loads: Floats, capacity: Floats) -> list[int]:
+def _find_dominant_arcs(loads: Floats, capacity: Floats) -> list[int]:
     """Arcs that no other one of at least their load and at most their capacity stands above."""
     found: list[int] = []
     for arc in np.lexsort((-loads, capacity)).tolist():
@@ -101,7 +117,9 @@ def _edge(loads: Floats, capacity: Floats) -> list[int]:
     return found
 
 
-def events(scenario: Resolved, graph: Topology, kinds: Sequence[str]) -> list[Event]:
+def list_failure_events(
+    scenario: ResolvedScenario, graph: Topology, kinds: Sequence[str]
+) -> list[FailureEvent]:
     """All failures of some kinds but pairs.
 
     Parameters
@@ -113,48 +131,61 @@ def events(scenario: Resolved, graph: Topology, kinds: Sequence[str]) -> list[Ev
 
     Returns
     -------
-    list of Event
+    list of FailureEvent
         By kind, then in the order of the scenario.
     """
-    makers = {"link": _links, "node": _nodes, "risk": _risks, "named": _named}
-    return [event for kind in kinds if kind != "pair" for event in makers[kind](scenario, graph)]
+    listers = {
+        "link": _list_link_failures,
+        "node": _list_node_failures,
+        "risk": _list_risk_failures,
+        "named": _list_named_failures,
+    }
+    return [event for kind in kinds if kind != "pair" for event in listers[kind](scenario, graph)]
 
 
-def _links(scenario: Resolved, graph: Topology) -> Iterator[Event]:
+def _list_link_failures(scenario: ResolvedScenario, graph: Topology) -> Iterator[FailureEvent]:
     for number, link in enumerate(graph.links):
-        yield Event(link, "link", {"link": [link]}, graph.link == number)
+        yield FailureEvent(link, "link", {"link": [link]}, graph.link == number)
 
 
-def _nodes(scenario: Resolved, graph: Topology) -> Iterator[Event]:
+def _list_node_failures(scenario: ResolvedScenario, graph: Topology) -> Iterator[FailureEvent]:
     for number, node in enumerate(graph.nodes):
         dead = (graph.tail == number) | (graph.head == number)
-        yield Event(node, "node", {"node": [node]}, dead, (number,))
+        yield FailureEvent(node, "node", {"node": [node]}, dead, (number,))
 
 
-def _risks(scenario: Resolved, graph: Topology) -> Iterator[Event]:
-    for risk, arcs in graph.risk_groups().items():
+def _list_risk_failures(scenario: ResolvedScenario, graph: Topology) -> Iterator[FailureEvent]:
+    for risk, arcs in graph.group_arcs_by_risk().items():
         links = list(dict.fromkeys(graph.arcs[arc].name for arc in arcs))
         dead = np.isin(graph.link, graph.link[list(arcs)])
-        yield Event(risk, "risk", {"link": links}, dead)
-    several = (name for name, its in scenario.failures.items() if len(its.link) + len(its.node) > 1)
-    for name in several:
-        yield _of_scenario(scenario, graph, name, "risk")
+        yield FailureEvent(risk, "risk", {"link": links}, dead)
+    multi_element = (
+        name
+        for name, failure in scenario.failures.items()
+        if len(failure.link) + len(failure.node) > 1
+    )
+    for name in multi_element:
+        yield _make_scenario_failure(scenario, graph, name, "risk")
 
 
-def _named(scenario: Resolved, graph: Topology) -> Iterator[Event]:
+def _list_named_failures(scenario: ResolvedScenario, graph: Topology) -> Iterator[FailureEvent]:
     for name in scenario.failures:
-        yield _of_scenario(scenario, graph, name, "named")
+        yield _make_scenario_failure(scenario, graph, name, "named")
 
 
-def _of_scenario(scenario: Resolved, graph: Topology, name: str, kind: str) -> Event:
+def _make_scenario_failure(
+    scenario: ResolvedScenario, graph: Topology, name: str, kind: str
+) -> FailureEvent:
     failure = scenario.failures[name]
-    dead = np.array([breaks(failure, arc) for arc in scenario.arcs])
-    said = {"link": list(failure.link), "node": list(failure.node)}
-    nodes = tuple(graph.node[node] for node in failure.node)
-    return Event(name, kind, {key: value for key, value in said.items() if value}, dead, nodes)
+    dead = np.array([fails_arc(failure, arc) for arc in scenario.arcs])
+    elements = {"link": list(failure.link), "node": list(failure.node)}
+    nodes = tuple(graph.node_number[node] for node in failure.node)
+    return FailureEvent(
+        name, kind, {key: value for key, value in elements.items() if value}, dead, nodes
+    )
 
 
-def _pair(graph: Topology, one: int, other: int) -> Event:
-    names = [graph.links[one], graph.links[other]]
-    dead = (graph.link == one) | (graph.link == other)
-    return Event(" + ".join(names), "pair", {"link": names}, dead)
+def _make_pair_failure(graph: Topology, first_link: int, second_link: int) -> FailureEvent:
+    names = [graph.links[first_link], graph.links[second_link]]
+    dead = (graph.link == first_link) | (graph.link == second_link)
+    return FailureEvent(" + ".join(names), "pair", {"link": names}, dead)

@@ -11,11 +11,11 @@ from trunkline import te
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from trunkline.scenario.resolved import Resolved
+    from trunkline.scenario.resolved import ResolvedScenario
     from trunkline.te.topology import Floats, Topology
 
 
-def on_igp(scenario: Resolved) -> list[str]:
+def list_igp_demands(scenario: ResolvedScenario) -> list[str]:
     """Demands that no trunk takes onto a path.
 
     Returns
@@ -23,11 +23,11 @@ def on_igp(scenario: Resolved) -> list[str]:
     list of str
         Names, in order.
     """
-    taken = {flow for trunk in scenario.trunks.values() for flow in trunk.flows}
-    return [name for name in scenario.demands if name not in taken]
+    on_trunks = {flow for trunk in scenario.trunks.values() for flow in trunk.flows}
+    return [name for name in scenario.demands if name not in on_trunks]
 
 
-def carried(scenario: Resolved) -> dict[str, int]:
+def sum_path_loads(scenario: ResolvedScenario) -> dict[str, int]:
     """Load of each path: the demands of its trunks.
 
     Returns
@@ -43,7 +43,9 @@ def carried(scenario: Resolved) -> dict[str, int]:
     return loads
 
 
-def matrix(scenario: Resolved, graph: Topology, names: Iterable[str]) -> Floats:
+def build_demand_matrix(
+    scenario: ResolvedScenario, graph: Topology, names: Iterable[str]
+) -> Floats:
     """Demands as a matrix.
 
     Returns
@@ -51,14 +53,14 @@ def matrix(scenario: Resolved, graph: Topology, names: Iterable[str]) -> Floats:
     array of float64, shape (N, N)
         Bit/s from the row's node to the column's.
     """
-    table = np.zeros((len(graph.nodes), len(graph.nodes)))
+    traffic = np.zeros((len(graph.nodes), len(graph.nodes)))
     for name in names:
-        each = scenario.demands[name]
-        table[graph.node[each.source], graph.node[each.target]] += each.rate
-    return table
+        demand = scenario.demands[name]
+        traffic[graph.node_number[demand.source], graph.node_number[demand.target]] += demand.rate
+    return traffic
 
 
-def by_igp(scenario: Resolved, graph: Topology, names: Iterable[str]) -> Floats:
+def compute_igp_loads(scenario: ResolvedScenario, graph: Topology, names: Iterable[str]) -> Floats:
     """Load of demands that follow IP routing as the packet engine does it.
 
     Among next hops of equal cost the one listed first in `nodes` is taken, then the link listed
@@ -69,5 +71,7 @@ def by_igp(scenario: Resolved, graph: Topology, names: Iterable[str]) -> Floats:
     array of float64, shape (E,)
         Bit/s.
     """
-    traffic = matrix(scenario, graph, names)
-    return te.survive.Routing(graph, graph.igp, traffic, single=True).loads
+    traffic = build_demand_matrix(scenario, graph, names)
+    return te.post_failure_routing.ShortestPathRouting(
+        graph, graph.igp, traffic, single_path=True
+    ).loads

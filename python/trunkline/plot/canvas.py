@@ -7,34 +7,36 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from trunkline.plot.figure import COLOURS
-from trunkline.results.render import printable
+from trunkline.results.terminal_tables import escape_unprintable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-DASHES = ("-", "--", "-.", ":")
+LINE_STYLES = ("-", "--", "-.", ":")
 
 
-def canvas(title: str, x_label: str, y_label: str, *, wide: float = 7.4) -> tuple[Figure, Any]:
+def create_canvas(
+    title: str, x_label: str, y_label: str, *, width_in: float = 7.4
+) -> tuple[Figure, Any]:
     """An empty figure; call it within the house style.
 
     Parameters
     ----------
-    wide : float
+    width_in : float
         Width [inches].
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(wide, 4.2), layout="constrained")
+    figure = Figure(figsize=(width_in, 4.2), layout="constrained")
     axes = figure.add_subplot()
-    axes.set_title(plain(title))
+    axes.set_title(escape_plot_text(title))
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
     axes.margins(x=0.01)
     return figure, axes
 
 
-def legend(axes: Any) -> None:
+def add_legend(axes: Any) -> None:
     """Name the lines: at the right, where they hide nothing; one line needs no name."""
     handles, labels = axes.get_legend_handles_labels()
     if len(labels) > 1 or (labels and not labels[0].startswith("_")):
@@ -42,7 +44,7 @@ def legend(axes: Any) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class PlotBar:
     """Where a bar ends, and between what its value may lie (None: not known)."""
 
     value: float
@@ -50,10 +52,10 @@ class Bar:
     high: float | None = None
 
 
-def bars_beside(
+def draw_grouped_bars(
     axes: Any,
     names: Sequence[str],
-    found: Sequence[tuple[str, Mapping[str, Bar]]],
+    labelled_bars: Sequence[tuple[str, Mapping[str, PlotBar]]],
     *,
     bottom: float = 0.0,
 ) -> None:
@@ -63,46 +65,55 @@ def bars_beside(
     ----------
     names : sequence of str
         From left to right.
-    found : sequence of (str, mapping of str to Bar)
+    labelled_bars : sequence of (str, mapping of str to PlotBar)
         The label of each source, which one alone does without, and its bars by name.
     bottom : float
         Where bars begin.
     """
-    width = 0.8 / len(found)
-    for number, (label, its) in enumerate(found):
-        offset = (number - (len(found) - 1) / 2) * width
-        places = [place + offset for place, name in enumerate(names) if name in its]
-        kept = [its[name] for name in names if name in its]
+    width = 0.8 / len(labelled_bars)
+    for number, (label, bars_by_name) in enumerate(labelled_bars):
+        offset = (number - (len(labelled_bars) - 1) / 2) * width
+        places = [place + offset for place, name in enumerate(names) if name in bars_by_name]
+        source_bars = [bars_by_name[name] for name in names if name in bars_by_name]
         axes.bar(
             places,
-            [each.value - bottom for each in kept],
+            [each.value - bottom for each in source_bars],
             0.9 * width,
             bottom=bottom,
-            color=look(number)["color"],
+            color=choose_line_style(number)["color"],
             alpha=0.65,
-            label=plain(label) if len(found) > 1 else None,
+            label=escape_plot_text(label) if len(labelled_bars) > 1 else None,
         )
         ends = [
             (place, each.value, each.value - each.low, each.high - each.value)
-            for place, each in zip(places, kept, strict=True)
+            for place, each in zip(places, source_bars, strict=True)
             if each.low is not None and each.high is not None
         ]
         if ends:
-            at, values, *lengths = zip(*ends, strict=True)
+            positions, values, *lengths = zip(*ends, strict=True)
             axes.errorbar(
-                at, values, yerr=lengths, fmt="none", color="#222222", capsize=3, linewidth=1.2
+                positions,
+                values,
+                yerr=lengths,
+                fmt="none",
+                color="#222222",
+                capsize=3,
+                linewidth=1.2,
             )
     axes.grid(visible=False, axis="x")
 
 
-def look(number: int) -> dict[str, Any]:
+def choose_line_style(number: int) -> dict[str, Any]:
     """Colour and dashes of a line, told apart by people with any colour vision."""
-    rounds = number // len(COLOURS)
-    return {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[rounds % len(DASHES)]}
+    palette_round = number // len(COLOURS)
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "linestyle": LINE_STYLES[palette_round % len(LINE_STYLES)],
+    }
 
 
-def plain(text: str) -> str:
+def escape_plot_text(text: str) -> str:
     """A name as text, of which the drawing program interprets nothing."""
     # A pair of dollar signs would begin a formula, a leading underscore hides a name.
-    shown = printable(text).replace("$", r"\$")
-    return f" {shown}" if shown.startswith("_") else shown
+    escaped = escape_unprintable(text).replace("$", r"\$")
+    return f" {escaped}" if escaped.startswith("_") else escaped

@@ -8,83 +8,95 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from trunkline.plot.canvas import canvas, legend, look, plain
-from trunkline.plot.figure import style
-from trunkline.plot.sources import Choice, Lacking, Source, named
-from trunkline.stats.histogram import Histogram, delays_by
+from trunkline.plot.canvas import add_legend, choose_line_style, create_canvas, escape_plot_text
+from trunkline.plot.figure import apply_house_style
+from trunkline.plot.plot_sources import MissingData, PlotChoice, PlotSource, name_line
+from trunkline.stats.histogram import Histogram, read_delay_histograms
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MILLI = 1e-6
+MS_PER_NS = 1e-6
 """Milliseconds in a nanosecond."""
-BARS = 50
-ATOM = 4
+MAX_DENSITY_BARS = 50
+ATOM_RATIO = 4
 """So many times the packets of the next bucket in the first say that these did not wait."""
-FITS = ("exponential", "normal", "gamma", "lognormal")
+FIT_KINDS = ("exponential", "normal", "gamma", "lognormal")
 
 
-def cdf(sources: Sequence[Source], choice: Choice) -> Figure:
+def cdf(sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
     """Draw the share of packets whose one-way delay is at most so much.
 
     Parameters
     ----------
-    sources : sequence of Source
+    sources : sequence of PlotSource
         Results; all runs of each together.
 
     Raises
     ------
-    Lacking
+    MissingData
         No packet arrived.
     """
-    with style():
-        figure, axes = canvas(
+    with apply_house_style():
+        figure, axes = create_canvas(
             choice.title or "Distribution of one-way delays", "delay [ms]", "share of packets"
         )
-        for number, (name, histogram) in enumerate(_histograms(sources, choice)):
-            at, shares = cumulative(histogram, MILLI, histogram.n)
-            axes.plot(at, shares, label=plain(name), drawstyle="steps-post", **look(number))
+        for number, (name, histogram) in enumerate(_collect_histograms(sources, choice)):
+            times_ms, shares = compute_cumulative(histogram, MS_PER_NS, histogram.total)
+            axes.plot(
+                times_ms,
+                shares,
+                label=escape_plot_text(name),
+                drawstyle="steps-post",
+                **choose_line_style(number),
+            )
         axes.set_ylim(0, 1.01)
-        legend(axes)
+        add_legend(axes)
     return figure
 
 
-def cumulative(counted: Histogram, unit: float, of: int) -> tuple[list[float], list[float]]:
-    """Steps of a distribution: upper ends of buckets times `unit`, and shares of `of` up to them.
+def compute_cumulative(
+    delay_counts: Histogram, unit: float, total: int
+) -> tuple[list[float], list[float]]:
+    """Make the steps of a distribution: upper ends of buckets times `unit`, shares of `total`.
 
     They begin at the lower end of the first bucket, below which nothing is.
     """
-    ends = [end * unit for end in counted.counts]
-    shares = [seen / of for seen in accumulate(counted.counts.values())]
+    ends = [end * unit for end in delay_counts.counts]
+    shares = [
+        cumulative_count / total for cumulative_count in accumulate(delay_counts.counts.values())
+    ]
     return [ends[0] * 63 / 64, *ends], [0.0, *shares]
 
 
-def histogram(sources: Sequence[Source], choice: Choice) -> Figure:
+def histogram(sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
     """Draw the density of one-way delays, and a distribution fitted to its first two moments.
 
     Parameters
     ----------
-    sources : sequence of Source
+    sources : sequence of PlotSource
         Results; all runs of each together.
-    choice : Choice
+    choice : PlotChoice
         Flows to draw, and the distribution: one of ``FITS``, ``best`` for the likeliest of them, or
         ``none``.
 
     Raises
     ------
-    Lacking
+    MissingData
         No packet arrived.
     """
-    with style():
-        figure, axes = canvas(
+    with apply_house_style():
+        figure, axes = create_canvas(
             choice.title or "Density of one-way delays", "delay [ms]", "density [1/ms]"
         )
-        for number, (name, found) in enumerate(_histograms(sources, choice)):
-            colour = look(number)["color"]
-            edges, density = densities(found)
-            axes.stairs(density, edges, fill=True, alpha=0.35, color=colour, label=plain(name))
+        for number, (name, found) in enumerate(_collect_histograms(sources, choice)):
+            colour = choose_line_style(number)["color"]
+            edges, density = compute_densities(found)
+            axes.stairs(
+                density, edges, fill=True, alpha=0.35, color=colour, label=escape_plot_text(name)
+            )
             if choice.fit != "none":
-                fit = fitted(found, choice.fit)
+                fit = fit_distribution(found, choice.fit)
                 if fit is not None:
                     grid = [
                         edges[0] + (edges[-1] - edges[0]) * step / 400 for step in range(1, 401)
@@ -102,12 +114,12 @@ def histogram(sources: Sequence[Source], choice: Choice) -> Figure:
     return figure
 
 
-def densities(found: Histogram) -> tuple[list[float], list[float]]:
+def compute_densities(delay_counts: Histogram) -> tuple[list[float], list[float]]:
     """A histogram in bars of equal width up to the 99.9th percentile.
 
     Parameters
     ----------
-    found : Histogram
+    delay_counts : Histogram
         Of delays [ns].
 
     Returns
@@ -115,16 +127,16 @@ def densities(found: Histogram) -> tuple[list[float], list[float]]:
     (list of float, list of float)
         Edges [ms], one more than bars, and densities [1/ms].
     """
-    ends = list(found.counts)
-    low = ends[0] * 63 / 64 * MILLI
-    high = max((found.quantile(0.999) or ends[-1]) * MILLI, low * 1.001 + 1e-9)
+    ends = list(delay_counts.counts)
+    low = ends[0] * 63 / 64 * MS_PER_NS
+    high = max((delay_counts.find_quantile(0.999) or ends[-1]) * MS_PER_NS, low * 1.001 + 1e-9)
     # Bars narrower than the buckets would show these.
-    bars = max(5, min(BARS, math.floor((high - low) / (high / 64)), len(ends)))
+    bars = max(5, min(MAX_DENSITY_BARS, math.floor((high - low) / (high / 64)), len(ends)))
     width = (high - low) / bars
     sums = [0.0] * bars
-    for end, count in found.counts.items():
+    for end, count in delay_counts.counts.items():
         # Spread over the bucket, which begins at 63/64 of its end at the least.
-        left, right = max(end * 63 / 64 * MILLI, low), end * MILLI
+        left, right = max(end * 63 / 64 * MS_PER_NS, low), end * MS_PER_NS
         span = max(right - left, 1e-12)
         for bar in range(bars):
             a, b = low + bar * width, low + (bar + 1) * width
@@ -132,11 +144,11 @@ def densities(found: Histogram) -> tuple[list[float], list[float]]:
             if overlap > 0:
                 sums[bar] += count * overlap / span
     edges = [low + bar * width for bar in range(bars + 1)]
-    return edges, [each / (found.n * width) for each in sums]
+    return edges, [each / (delay_counts.total * width) for each in sums]
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class FittedDistribution:
     """A distribution with the mean and the variance of a histogram.
 
     Parameters
@@ -155,7 +167,7 @@ class Fit:
     likelihood: float
 
 
-def fitted(found: Histogram, kind: str) -> Fit | None:
+def fit_distribution(delay_counts: Histogram, kind: str) -> FittedDistribution | None:
     """Fit by moments, counting from the least delay.
 
     Where many packets have the least delay, as where a queue is often empty, these are told apart
@@ -163,91 +175,108 @@ def fitted(found: Histogram, kind: str) -> Fit | None:
 
     Parameters
     ----------
-    found : Histogram
+    delay_counts : Histogram
         Of delays [ns].
     kind : str
         One of ``FITS``, or ``best``.
 
     Returns
     -------
-    Fit or None
+    FittedDistribution or None
         None where all delays are alike.
     """
-    pairs = [(end * MILLI, count) for end, count in found.counts.items()]
-    least = pairs[0][0] * 63 / 64
-    at_least = pairs[0][1] if len(pairs) > 2 and pairs[0][1] > ATOM * pairs[1][1] else 0
-    if at_least:
-        least = pairs[0][0]
+    pairs = [(end * MS_PER_NS, count) for end, count in delay_counts.counts.items()]
+    least_delay = pairs[0][0] * 63 / 64
+    least_count = pairs[0][1] if len(pairs) > 2 and pairs[0][1] > ATOM_RATIO * pairs[1][1] else 0
+    if least_count:
+        least_delay = pairs[0][0]
         pairs = pairs[1:]
-    rest = found.n - at_least
+    rest = delay_counts.total - least_count
     mean = math.fsum(x * n for x, n in pairs) / rest
     variance = math.fsum((x - mean) ** 2 * n for x, n in pairs) / rest
-    if variance <= 0 or mean <= least:
+    if variance <= 0 or mean <= least_delay:
         return None
-    kinds = FITS if kind == "best" else (kind,)
-    fits = [_fit(each, least, mean, variance, pairs, at_least / found.n) for each in kinds]
+    kinds = FIT_KINDS if kind == "best" else (kind,)
+    fits = [
+        _fit_kind(each, least_delay, mean, variance, pairs, least_count / delay_counts.total)
+        for each in kinds
+    ]
     return max(fits, key=lambda fit: fit.likelihood)
 
 
-def _fit(
+def _fit_kind(
     kind: str,
-    least: float,
+    least_delay: float,
     mean: float,
     variance: float,
     pairs: Sequence[tuple[float, int]],
     atom: float,
-) -> Fit:
+) -> FittedDistribution:
     from scipy import stats
 
-    above = mean - least
-    law: Any
+    mean_above_least = mean - least_delay
+    fitted_law: Any
     if kind == "exponential":
-        law, about = stats.expon(loc=least, scale=above), f"mean {above:.3g} ms"
+        fitted_law, about = (
+            stats.expon(loc=least_delay, scale=mean_above_least),
+            f"mean {mean_above_least:.3g} ms",
+        )
     elif kind == "normal":
-        law = stats.norm(loc=mean, scale=math.sqrt(variance))
+        fitted_law = stats.norm(loc=mean, scale=math.sqrt(variance))
         about = f"mean {mean:.3g} ms, sd {math.sqrt(variance):.3g} ms"
     elif kind == "gamma":
-        shape, scale = above**2 / variance, variance / above
-        law = stats.gamma(shape, loc=least, scale=scale)
+        shape, scale = mean_above_least**2 / variance, variance / mean_above_least
+        fitted_law = stats.gamma(shape, loc=least_delay, scale=scale)
         about = f"shape {shape:.3g}, scale {scale:.3g} ms"
     elif kind == "lognormal":
-        sigma2 = math.log1p(variance / above**2)
-        law = stats.lognorm(math.sqrt(sigma2), loc=least, scale=above / math.exp(sigma2 / 2))
-        about = f"sigma {math.sqrt(sigma2):.3g}, median {above / math.exp(sigma2 / 2):.3g} ms"
+        sigma2 = math.log1p(variance / mean_above_least**2)
+        fitted_law = stats.lognorm(
+            math.sqrt(sigma2), loc=least_delay, scale=mean_above_least / math.exp(sigma2 / 2)
+        )
+        about = (
+            f"sigma {math.sqrt(sigma2):.3g}, median "
+            f"{mean_above_least / math.exp(sigma2 / 2):.3g} ms"
+        )
     else:
-        msg = f"{kind!r} is no distribution to fit; choose from {', '.join(FITS)}"
+        msg = f"{kind!r} is no distribution to fit; choose from {', '.join(FIT_KINDS)}"
         raise ValueError(msg)
     total = sum(count for _, count in pairs)
-    seen, distance, likelihood = 0, 0.0, 0.0
+    cumulative_count, distance, likelihood = 0, 0.0, 0.0
     # What a law puts below the least delay is lost to it.
-    before = float(law.cdf(least))
+    before = float(fitted_law.cdf(least_delay))
     for end, count in pairs:
-        seen += count
-        below = float(law.cdf(end))
-        distance = max(distance, (1 - atom) * abs(seen / total - below))
+        cumulative_count += count
+        below = float(fitted_law.cdf(end))
+        distance = max(distance, (1 - atom) * abs(cumulative_count / total - below))
         likelihood += count * math.log(max(below - before, 1e-300))
         before = below
     if kind != "normal":
-        about = f"{about} above {least:.3g} ms"
-    said = f"{kind}, {about}"
+        about = f"{about} above {least_delay:.3g} ms"
+    description = f"{kind}, {about}"
     if atom:
-        said = f"{atom:.0%} at the least; {said}"
-    return Fit(said, lambda x: (1 - atom) * float(law.pdf(x)), distance, likelihood / total)
+        description = f"{atom:.0%} at the least; {description}"
+    return FittedDistribution(
+        description, lambda x: (1 - atom) * float(fitted_law.pdf(x)), distance, likelihood / total
+    )
 
 
-def _histograms(sources: Sequence[Source], choice: Choice) -> list[tuple[str, Histogram]]:
+def _collect_histograms(
+    sources: Sequence[PlotSource], choice: PlotChoice
+) -> list[tuple[str, Histogram]]:
     """Name of each line and its delays, the runs of a source together."""
-    found = []
+    labelled_histograms = []
     for source in sources:
         by_flow: dict[str, list[Histogram]] = {}
         for run in source.runs:
-            for flow, each in delays_by(run).items():
+            for flow, each in read_delay_histograms(run).items():
                 by_flow.setdefault(flow, []).append(each)
         if not by_flow:
             msg = f"{source.label} has no delays: no packet arrived after the warm-up"
-            raise Lacking(msg)
-        choice.checked(list(by_flow))
+            raise MissingData(msg)
+        choice.check_names(list(by_flow))
         for flow, parts in by_flow.items():
-            if choice.wants(flow):
-                found.append((named(source, flow, sources), Histogram.merged(parts)))
-    return found
+            if choice.is_chosen(flow):
+                labelled_histograms.append(
+                    (name_line(source, flow, sources), Histogram.merge(parts))
+                )
+    return labelled_histograms

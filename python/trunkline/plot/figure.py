@@ -34,10 +34,10 @@ _STYLE: dict[Any, Any] = {
     "pdf.fonttype": 42,
 }
 
-FORMATS = ("png", "svg", "pdf")
+PICTURE_FORMATS = ("png", "svg", "pdf")
 
 
-def colour_of(number: int) -> str:
+def choose_colour(number: int) -> str:
     """A colour for each of many: those of the palette first, then other hues, no two alike."""
     if number < len(COLOURS) - 1:
         return COLOURS[number]
@@ -48,7 +48,7 @@ def colour_of(number: int) -> str:
 
 
 @contextmanager
-def style() -> Iterator[None]:
+def apply_house_style() -> Iterator[None]:
     """Draw in the house style; the settings of a notebook are left alone."""
     from matplotlib import rc_context
 
@@ -56,7 +56,7 @@ def style() -> Iterator[None]:
         yield
 
 
-def save(figure: Figure, path: str | Path) -> Path:
+def save_figure(figure: Figure, path: str | Path) -> Path:
     """Write a picture; its format is the ending of the name.
 
     Parameters
@@ -66,14 +66,14 @@ def save(figure: Figure, path: str | Path) -> Path:
     """
     target = Path(path)
     kind = target.suffix.removeprefix(".")
-    if kind not in FORMATS:
-        msg = f"{target.name}: a picture ends in .{', .'.join(FORMATS)}"
+    if kind not in PICTURE_FORMATS:
+        msg = f"{target.name}: a picture ends in .{', .'.join(PICTURE_FORMATS)}"
         raise ValueError(msg)
     stamps: dict[str, dict[str, str | None]] = {
         "png": {"Software": None},
         "svg": {"Date": None},
         "pdf": {"CreationDate": None},
     }
-    with style():
+    with apply_house_style():
         figure.savefig(target, format=kind, metadata=stamps[kind])
     return target

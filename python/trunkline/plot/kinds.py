@@ -6,12 +6,12 @@ import importlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from trunkline.plot.sources import Choice, Source
+from trunkline.plot.plot_sources import PlotChoice, PlotSource
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-OVER_TIME = (
+OVER_TIME_KINDS = (
     "cwnd",
     "queue",
     "queue-bytes",
@@ -27,7 +27,7 @@ OVER_TIME = (
 
 _MODULES = {
     "time-sequence": "sequence",
-    **dict.fromkeys(OVER_TIME, "over_time"),
+    **dict.fromkeys(OVER_TIME_KINDS, "over_time"),
     "cdf": "distribution",
     "histogram": "distribution",
     "completions": "completions",
@@ -39,11 +39,11 @@ _MODULES = {
 }
 """Modules of the named plots; each has a function of the plot's name."""
 
-KINDS = tuple(_MODULES)
+PLOT_KINDS = tuple(_MODULES)
 """Every named plot."""
 
 
-def draw(kind: str, sources: Sequence[Source], choice: Choice) -> Figure:
+def draw(kind: str, sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
     """Draw a named plot.
 
     Parameters
@@ -53,10 +53,10 @@ def draw(kind: str, sources: Sequence[Source], choice: Choice) -> Figure:
 
     Raises
     ------
-    Lacking
+    MissingData
         The results do not hold what the plot needs.
     """
     module: Any = importlib.import_module(f"trunkline.plot.{_MODULES[kind]}")
-    if kind in OVER_TIME:
+    if kind in OVER_TIME_KINDS:
         return cast("Figure", module.over_time(kind, sources, choice))
     return cast("Figure", getattr(module, kind.replace("-", "_"))(sources, choice))

@@ -4,25 +4,25 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-Place = tuple[float, float]
+NodePosition = tuple[float, float]
 
-SEED = 1
-MOST_EXACT = 80
+LAYOUT_SEED = 1
+MAX_EXACT_NODES = 80
 """Nodes up to which places follow the distances between nodes; beyond, springs are faster."""
 
 
-GAP = 0.6
+PART_GAP = 0.6
 """Room between parts that are not joined, in lengths of a part of two nodes."""
 
-FLAT = 0.03
+FLAT_RATIO = 0.03
 """Height over width below which what is nearly a line is drawn as one."""
 
 
-def layout(
+def place_nodes(
     nodes: Sequence[str],
     edges: Iterable[tuple[str, str]],
-    given: Mapping[str, Place] | None = None,
-) -> dict[str, Place]:
+    given: Mapping[str, NodePosition] | None = None,
+) -> dict[str, NodePosition]:
     """Place nodes, x to the right and y upward.
 
     Parameters
@@ -40,7 +40,7 @@ def layout(
     if not nodes:
         return {}
     if len(known) == len(nodes):
-        return _scaled({name: known[name] for name in nodes})
+        return _scale_to_unit({name: known[name] for name in nodes})
     # Only for a search: with what it asks for, it is 550 modules.
     import networkx as nx
 
@@ -48,44 +48,46 @@ def layout(
     graph.add_nodes_from(nodes)
     graph.add_edges_from((a, b) for a, b in edges if a != b)
     if known:
-        start = _around(nodes, known)
-        found = nx.spring_layout(graph, pos=start, fixed=sorted(known), seed=SEED, iterations=200)
-        return _scaled({name: _pair(found[name]) for name in nodes})
+        start = _start_around(nodes, known)
+        found = nx.spring_layout(
+            graph, pos=start, fixed=sorted(known), seed=LAYOUT_SEED, iterations=200
+        )
+        return _scale_to_unit({name: _to_position(found[name]) for name in nodes})
     parts = [sorted(part, key=nodes.index) for part in nx.connected_components(graph)]
     parts.sort(key=lambda part: (-len(part), nodes.index(part[0])))
-    placed = _beside([_part(graph.subgraph(part), part) for part in parts])
-    return _scaled({name: placed[name] for name in nodes})
+    placed = _arrange_parts([_place_part(graph.subgraph(part), part) for part in parts])
+    return _scale_to_unit({name: placed[name] for name in nodes})
 
 
-def _beside(parts: Sequence[Mapping[str, Place]]) -> dict[str, Place]:
+def _arrange_parts(parts: Sequence[Mapping[str, NodePosition]]) -> dict[str, NodePosition]:
     """Place parts beside each other; more than three in rows, the whole wider than tall."""
-    wides = [max(x for x, _ in part.values()) + GAP for part in parts]
-    talls = [max(y for _, y in part.values()) + GAP for part in parts]
-    most = sum(wides)
+    widths = [max(x for x, _ in part.values()) + PART_GAP for part in parts]
+    heights = [max(y for _, y in part.values()) + PART_GAP for part in parts]
+    max_row_width = sum(widths)
     if len(parts) > 3:
-        area = sum(wide * tall for wide, tall in zip(wides, talls, strict=True))
-        most = max(*wides, math.sqrt(4 * area))
-    placed: dict[str, Place] = {}
+        area = sum(width * height for width, height in zip(widths, heights, strict=True))
+        max_row_width = max(*widths, math.sqrt(4 * area))
+    placed: dict[str, NodePosition] = {}
     left = top = row = 0.0
-    for part, wide, tall in zip(parts, wides, talls, strict=True):
-        if left and left + wide > most + GAP:
+    for part, width, height in zip(parts, widths, heights, strict=True):
+        if left and left + width > max_row_width + PART_GAP:
             left, top, row = 0.0, top - row, 0.0
-        placed |= {name: (left + x, top - tall + y) for name, (x, y) in part.items()}
-        left, row = left + wide, max(row, tall)
+        placed |= {name: (left + x, top - height + y) for name, (x, y) in part.items()}
+        left, row = left + width, max(row, height)
     return placed
 
 
-def _part(graph: Any, names: list[str]) -> dict[str, Place]:
+def _place_part(graph: Any, names: list[str]) -> dict[str, NodePosition]:
     """Places of one connected part, its longest direction lying, the first node at the left."""
     import networkx as nx
 
     if len(names) == 1:
         return {names[0]: (0.0, 0.0)}
-    if len(names) <= MOST_EXACT:
+    if len(names) <= MAX_EXACT_NODES:
         found = nx.kamada_kawai_layout(graph, pos=nx.circular_layout(names))
     else:
-        found = nx.spring_layout(graph, seed=SEED, iterations=100)
-    points = {name: _pair(found[name]) for name in names}
+        found = nx.spring_layout(graph, seed=LAYOUT_SEED, iterations=100)
+    points = {name: _to_position(found[name]) for name in names}
     centre = [sum(p[axis] for p in points.values()) / len(points) for axis in (0, 1)]
     moved = {name: (p[0] - centre[0], p[1] - centre[1]) for name, p in points.items()}
     xx, yy = (sum(p[axis] ** 2 for p in moved.values()) for axis in (0, 1))
@@ -96,10 +98,12 @@ def _part(graph: Any, names: list[str]) -> dict[str, Place]:
     if lying[names[0]][0] > 0:
         lying = {name: (-x, -y) for name, (x, y) in lying.items()}
     # As many units as the part is wide in links, so that parts beside each other look alike.
-    return _shifted(lying, max(1.0, math.sqrt(len(names))))
+    return _shift_and_scale(lying, max(1.0, math.sqrt(len(names))))
 
 
-def _around(nodes: Sequence[str], known: Mapping[str, Place]) -> dict[str, Place]:
+def _start_around(
+    nodes: Sequence[str], known: Mapping[str, NodePosition]
+) -> dict[str, NodePosition]:
     """Start each node without a place on a circle around those that have one."""
     xs, ys = ([place[axis] for place in known.values()] for axis in (0, 1))
     middle = (sum(xs) / len(xs), sum(ys) / len(ys))
@@ -115,20 +119,22 @@ def _around(nodes: Sequence[str], known: Mapping[str, Place]) -> dict[str, Place
     return start
 
 
-def _pair(point: Any) -> Place:
+def _to_position(point: Any) -> NodePosition:
     return float(point[0]), float(point[1])
 
 
-def _shifted(places: Mapping[str, Place], longest: float) -> dict[str, Place]:
+def _shift_and_scale(places: Mapping[str, NodePosition], longest: float) -> dict[str, NodePosition]:
     xs, ys = ([place[axis] for place in places.values()] for axis in (0, 1))
     size = max(max(xs) - min(xs), max(ys) - min(ys)) or 1.0
     scale = longest / size
     return {name: ((x - min(xs)) * scale, (y - min(ys)) * scale) for name, (x, y) in places.items()}
 
 
-def _scaled(places: Mapping[str, Place]) -> dict[str, Place]:
+def _scale_to_unit(places: Mapping[str, NodePosition]) -> dict[str, NodePosition]:
     tall = max(y for _, y in places.values()) - min(y for _, y in places.values())
     wide = max(x for x, _ in places.values()) - min(x for x, _ in places.values())
-    if tall < FLAT * wide:
+    if tall < FLAT_RATIO * wide:
         places = {name: (x, 0.0) for name, (x, _) in places.items()}
-    return {name: (round(x, 6), round(y, 6)) for name, (x, y) in _shifted(places, 1.0).items()}
+    return {
+        name: (round(x, 6), round(y, 6)) for name, (x, y) in _shift_and_scale(places, 1.0).items()
+    }

@@ -3,13 +3,20 @@
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from trunkline.plot.graph import LEGEND_ROW, MARGIN_X, Canvas, canvas_of, document, node
-from trunkline.plot.layout import Place
-from trunkline.plot.sketch import Sketch
-from trunkline.results.numbers import percent
-from trunkline.results.render import printable
+from trunkline.plot.layout import NodePosition
+from trunkline.plot.network_graph import (
+    LEGEND_ROW_HEIGHT,
+    MARGIN_X,
+    GraphCanvas,
+    create_graph_canvas,
+    draw_node,
+    wrap_svg,
+)
+from trunkline.plot.network_sketch import NetworkSketch
+from trunkline.results.number_format import format_percent
+from trunkline.results.terminal_tables import escape_unprintable
 
-LEVELS: tuple[tuple[float, str], ...] = (
+UTILISATION_COLOURS: tuple[tuple[float, str], ...] = (
     (0.25, "#9ecae1"),
     (0.5, "#4292c6"),
     (0.75, "#fec44f"),
@@ -17,12 +24,15 @@ LEVELS: tuple[tuple[float, str], ...] = (
     (float("inf"), "#b30000"),
 )
 """Utilisation below which a direction has a colour: blue to red, told apart in grey as well."""
-IDLE = "#d9d9d9"
-WIDE = 4.0
+IDLE_COLOUR = "#d9d9d9"
+LINK_WIDTH = 4.0
 
 
-def draw(
-    sketch: Sketch, places: Mapping[str, Place] | None, use: Sequence[float], said: Sequence[str]
+def draw_load_map(
+    sketch: NetworkSketch,
+    places: Mapping[str, NodePosition] | None,
+    utilisations: Sequence[float],
+    link_captions: Sequence[str],
 ) -> str:
     """Draw a network by the load of its links.
 
@@ -30,7 +40,7 @@ def draw(
     ----------
     places : mapping of str to (float, float), optional
         Places of nodes that the scenario gives, y upward.
-    use : sequence of float
+    utilisations : sequence of float
         Utilisation of each one-way link [1].
 
     Returns
@@ -38,48 +48,53 @@ def draw(
     str
         An SVG document; the same input gives the same text.
     """
-    canvas, height = canvas_of(sketch, places)
-    for line in sketch.lines:
+    canvas, height = create_graph_canvas(sketch, places)
+    for line in sketch.links:
         for index in line.links:
             # The first link of a line leads from its first end.
             ends = line.ends if index == line.links[0] else line.ends[::-1]
-            _way(canvas, ends, use[index], said[index])
+            _draw_direction(canvas, ends, utilisations[index], link_captions[index])
     for name in sketch.nodes:
-        node(canvas, name, host=False)
-    busiest = sorted(range(len(use)), key=lambda index: -use[index])[:3]
-    about = "Utilisation of links. Busiest: " + "; ".join(said[index] for index in busiest)
-    _legend(canvas, height)
-    return document(sketch.name, about, "\n".join(canvas.parts), height + LEGEND_ROW)
+        draw_node(canvas, name, host=False)
+    busiest = sorted(range(len(utilisations)), key=lambda index: -utilisations[index])[:3]
+    about = "Utilisation of links. Busiest: " + "; ".join(link_captions[index] for index in busiest)
+    _draw_legend(canvas, height)
+    return wrap_svg(sketch.name, about, "\n".join(canvas.parts), height + LEGEND_ROW_HEIGHT)
 
 
-def colour(use: float) -> str:
+def choose_load_colour(utilisation: float) -> str:
     """Colour of a utilisation; grey for none."""
-    if use <= 0:
-        return IDLE
-    return next(shade for limit, shade in LEVELS if use <= limit)
+    if utilisation <= 0:
+        return IDLE_COLOUR
+    return next(shade for limit, shade in UTILISATION_COLOURS if utilisation <= limit)
 
 
-def _way(canvas: Canvas, ends: tuple[str, str], use: float, said: str) -> None:
-    slot = canvas.taken.get(ends, 0)
-    canvas.taken[ends] = slot + 1
-    (x1, y1), (x2, y2) = canvas.segment(ends, (slot + 0.55) * (WIDE + 0.6))
+def _draw_direction(
+    canvas: GraphCanvas, ends: tuple[str, str], utilisation: float, caption: str
+) -> None:
+    slot = canvas.slots_used.get(ends, 0)
+    canvas.slots_used[ends] = slot + 1
+    (x1, y1), (x2, y2) = canvas.compute_segment(ends, (slot + 0.55) * (LINK_WIDTH + 0.6))
     canvas.parts.append(
-        f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour(use)}" '
-        f'stroke-width="{WIDE:g}"><title>{escape(printable(said))}</title></line>'
+        f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
+        f'stroke="{choose_load_colour(utilisation)}" '
+        f'stroke-width="{LINK_WIDTH:g}"><title>{escape(escape_unprintable(caption))}</title></line>'
     )
 
 
-def _legend(canvas: Canvas, height: float) -> None:
+def _draw_legend(canvas: GraphCanvas, height: float) -> None:
     low = 0.0
     x = MARGIN_X / 2
-    shades = [("idle", IDLE)]
-    for limit, shade in LEVELS:
-        shades.append((f"above {percent(low)}" if limit > 1 else f"to {percent(limit)}", shade))
+    shades = [("idle", IDLE_COLOUR)]
+    for limit, shade in UTILISATION_COLOURS:
+        shades.append(
+            (f"above {format_percent(low)}" if limit > 1 else f"to {format_percent(limit)}", shade)
+        )
         low = limit
     for words, shade in shades:
         canvas.parts.append(
             f'<line x1="{x:.0f}" y1="{height:.0f}" x2="{x + 28:.0f}" y2="{height:.0f}" '
-            f'stroke="{shade}" stroke-width="{WIDE:g}"/>'
+            f'stroke="{shade}" stroke-width="{LINK_WIDTH:g}"/>'
             f'<text class="about" x="{x + 34:.0f}" y="{height + 4:.0f}">{words}</text>'
         )
         x += 130

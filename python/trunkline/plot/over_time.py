@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from trunkline.plot.canvas import canvas, legend, look, plain
-from trunkline.plot.figure import style
-from trunkline.plot.sources import Choice, Lacking, Source, named
+from trunkline.plot.canvas import add_legend, choose_line_style, create_canvas, escape_plot_text
+from trunkline.plot.figure import apply_house_style
+from trunkline.plot.plot_sources import MissingData, PlotChoice, PlotSource, name_line
 from trunkline.stats import mean_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Key = tuple[str, str, int, str]
+ProbeKey = tuple[str, str, int, str]
 """Target, class, precedence and measure of a probe."""
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class ProbePlot:
     """What a plot over time shows.
 
     Parameters
@@ -31,7 +31,7 @@ class Series:
         Heading, and name of the vertical axis with its unit.
     scale : float
         What a value is multiplied by for that unit.
-    of : str
+    target_kind : str
         ``flow`` or ``link``: what such a probe watches.
     """
 
@@ -39,33 +39,33 @@ class Series:
     title: str
     y_label: str
     scale: float
-    of: str
+    target_kind: str
 
 
-SERIES = {
-    "cwnd": Series(("cwnd", "ssthresh"), "Congestion window", "window [segments]", 1.0, "flow"),
-    "queue": Series(
+PROBE_PLOTS = {
+    "cwnd": ProbePlot(("cwnd", "ssthresh"), "Congestion window", "window [segments]", 1.0, "flow"),
+    "queue": ProbePlot(
         ("queue-packets", "queue-average"), "Queue length", "packets in the port", 1.0, "link"
     ),
-    "queue-bytes": Series(("queue-bytes",), "Queue length", "in the port [kB]", 1e-3, "link"),
-    "throughput": Series(("throughput",), "Throughput", "throughput [Mbit/s]", 1e-6, "flow"),
-    "goodput": Series(("goodput",), "Goodput", "goodput [Mbit/s]", 1e-6, "flow"),
-    "delay": Series(("delay", "delay-max"), "One-way delay", "delay [ms]", 1e3, "flow"),
-    "srtt": Series(("srtt",), "Smoothed round-trip time", "srtt [ms]", 1e3, "flow"),
-    "rtt": Series(("rtt",), "Round-trip time, sample by sample", "RTT [ms]", 1e3, "flow"),
-    "rto": Series(("rto",), "Retransmission timeout", "RTO [ms]", 1e3, "flow"),
-    "utilisation": Series(("utilisation",), "Utilisation", "share of the capacity", 1.0, "link"),
+    "queue-bytes": ProbePlot(("queue-bytes",), "Queue length", "in the port [kB]", 1e-3, "link"),
+    "throughput": ProbePlot(("throughput",), "Throughput", "throughput [Mbit/s]", 1e-6, "flow"),
+    "goodput": ProbePlot(("goodput",), "Goodput", "goodput [Mbit/s]", 1e-6, "flow"),
+    "delay": ProbePlot(("delay", "delay-max"), "One-way delay", "delay [ms]", 1e3, "flow"),
+    "srtt": ProbePlot(("srtt",), "Smoothed round-trip time", "srtt [ms]", 1e3, "flow"),
+    "rtt": ProbePlot(("rtt",), "Round-trip time, sample by sample", "RTT [ms]", 1e3, "flow"),
+    "rto": ProbePlot(("rto",), "Retransmission timeout", "RTO [ms]", 1e3, "flow"),
+    "utilisation": ProbePlot(("utilisation",), "Utilisation", "share of the capacity", 1.0, "link"),
 }
 
 
-def over_time(kind: str, sources: Sequence[Source], choice: Choice) -> Figure:
+def over_time(kind: str, sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
     """Draw a measure of probes over time.
 
     Parameters
     ----------
     kind : str
         One of ``SERIES``.
-    sources : sequence of Source
+    sources : sequence of PlotSource
         Results; their lines lie over each other.
 
     Returns
@@ -75,89 +75,100 @@ def over_time(kind: str, sources: Sequence[Source], choice: Choice) -> Figure:
 
     Raises
     ------
-    Lacking
+    MissingData
         No probe recorded the measure.
     """
-    about = SERIES[kind]
+    probe_plot = PROBE_PLOTS[kind]
     lines = [
         (source, key, points)
         for source in sources
-        for key, points in _lines(source, about, choice).items()
+        for key, points in _collect_lines(source, probe_plot, choice).items()
     ]
-    with style():
-        figure, axes = canvas(
-            choice.title or about.title, f"time [s]{_band(sources)}", about.y_label
+    with apply_house_style():
+        figure, axes = create_canvas(
+            choice.title or probe_plot.title,
+            f"time [s]{_describe_band(sources)}",
+            probe_plot.y_label,
         )
         targets: dict[tuple[str, tuple[str, str, int]], int] = {}
         for source, key, points in lines:
-            target, of_class, precedence, measure = key
+            target, class_name, precedence, measure = key
             number = targets.setdefault((source.label, key[:3]), len(targets))
-            name = target if not of_class else f"{target} {of_class}"
+            name = target if not class_name else f"{target} {class_name}"
             name += f" precedence {precedence}" if precedence >= 0 else ""
-            name += f", {measure}" if measure != about.measures[0] else ""
-            drawn = look(number)
-            if measure != about.measures[0]:
-                drawn |= {"linestyle": "--", "alpha": 0.65, "linewidth": 1.1}
+            name += f", {measure}" if measure != probe_plot.measures[0] else ""
+            line_style = choose_line_style(number)
+            if measure != probe_plot.measures[0]:
+                line_style |= {"linestyle": "--", "alpha": 0.65, "linewidth": 1.1}
             times = sorted(at for at in points if choice.since <= at / 1e9 <= choice.until)
             means = [mean_interval(points[at]) if points[at] else None for at in times]
-            middle = [math.nan if each is None else each.mean * about.scale for each in means]
+            middle = [math.nan if each is None else each.mean * probe_plot.scale for each in means]
             at_s = [at / 1e9 for at in times]
-            axes.plot(at_s, middle, label=plain(named(source, name, sources)), **drawn)
+            axes.plot(
+                at_s, middle, label=escape_plot_text(name_line(source, name, sources)), **line_style
+            )
             if len(source.runs) > 1:
                 ends = [
                     [
                         math.nan
                         if each is None or each.low is None or each.high is None
-                        else (each.low, each.high)[end] * about.scale
+                        else (each.low, each.high)[end] * probe_plot.scale
                         for each in means
                     ]
                     for end in (0, 1)
                 ]
-                axes.fill_between(at_s, *ends, color=drawn["color"], alpha=0.18, linewidth=0)
+                axes.fill_between(at_s, *ends, color=line_style["color"], alpha=0.18, linewidth=0)
         # An interval by Student's distribution does not know that no link is more than busy.
         axes.set_ylim(bottom=0, top=1.02 if kind == "utilisation" else None)
-        legend(axes)
+        add_legend(axes)
     return figure
 
 
-def _band(sources: Sequence[Source]) -> str:
+def _describe_band(sources: Sequence[PlotSource]) -> str:
     """What line and band are, where there are several runs."""
     runs = sorted({len(source.runs) for source in sources} - {1})
-    of = " or ".join(map(str, runs))
-    return f"\nline: mean of {of} runs; band: its 95 % interval" if runs else ""
+    run_counts = " or ".join(map(str, runs))
+    return f"\nline: mean of {run_counts} runs; band: its 95 % interval" if runs else ""
 
 
-def _lines(source: Source, about: Series, choice: Choice) -> dict[Key, dict[int, list[float]]]:
+def _collect_lines(
+    source: PlotSource, probe_plot: ProbePlot, choice: PlotChoice
+) -> dict[ProbeKey, dict[int, list[float]]]:
     """Values of all runs by time, of each probe."""
-    found: dict[Key, dict[int, list[float]]] = {}
+    values_by_probe: dict[ProbeKey, dict[int, list[float]]] = {}
     names: dict[str, None] = {}
     for run in source.runs:
         table = run.series
         columns = ("target", "class", "precedence", "measure", "time_ns", "value")
-        for target, of_class, precedence, measure, at, value in zip(
+        for target, class_name, precedence, measure, at, value in zip(
             *(table[name] for name in columns), strict=True
         ):
-            if measure not in about.measures:
+            if measure not in probe_plot.measures:
                 continue
-            names |= dict.fromkeys(str(each) for each in (target, of_class) if each is not None)
-            key = (str(target), str(of_class or ""), int(precedence or 0), str(measure))
-            if choice.wants(key[0]) or (key[1] and choice.wants(key[1])):
-                values = found.setdefault(key, {}).setdefault(int(at or 0), [])
+            names |= dict.fromkeys(str(each) for each in (target, class_name) if each is not None)
+            key = (str(target), str(class_name or ""), int(precedence or 0), str(measure))
+            if choice.is_chosen(key[0]) or (key[1] and choice.is_chosen(key[1])):
+                values = values_by_probe.setdefault(key, {}).setdefault(int(at or 0), [])
                 if value is not None and not math.isnan(float(value)):
                     values.append(float(value))
     if not names:
-        raise Lacking(_advice(source, about))
-    if not found:
-        choice.checked(list(names))
-    if not any(key[3] == about.measures[0] for key in found):
-        raise Lacking(_advice(source, about))
-    return found
+        raise MissingData(_describe_missing_probe(source, probe_plot))
+    if not values_by_probe:
+        choice.check_names(list(names))
+    if not any(key[3] == probe_plot.measures[0] for key in values_by_probe):
+        raise MissingData(_describe_missing_probe(source, probe_plot))
+    return values_by_probe
 
 
-def _advice(source: Source, about: Series) -> str:
-    known = source.runs[0].flows["flow"] if about.of == "flow" else source.runs[0].ports["link"]
-    target = known[0] if known else about.of
+def _describe_missing_probe(source: PlotSource, probe_plot: ProbePlot) -> str:
+    known = (
+        source.runs[0].flows["flow"]
+        if probe_plot.target_kind == "flow"
+        else source.runs[0].ports["link"]
+    )
+    target = known[0] if known else probe_plot.target_kind
     return (
-        f"{source.label} has no series of {about.measures[0]}; add to the scenario\n"
-        f"  probes:\n    - {{{about.of}: {target}, measure: {about.measures[0]}, every: 100 ms}}"
+        f"{source.label} has no series of {probe_plot.measures[0]}; add to the scenario\n"
+        f"  probes:\n    - {{{probe_plot.target_kind}: {target}, measure: "
+        f"{probe_plot.measures[0]}, every: 100 ms}}"
     )

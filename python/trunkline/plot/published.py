@@ -5,55 +5,57 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from trunkline.plot.canvas import canvas, legend, plain
-from trunkline.plot.figure import COLOURS, MARKERS, style
-from trunkline.plot.sources import Choice, Lacking, Source
+from trunkline.plot.canvas import add_legend, create_canvas, escape_plot_text
+from trunkline.plot.figure import COLOURS, MARKERS, apply_house_style
+from trunkline.plot.plot_sources import MissingData, PlotChoice, PlotSource
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-WIDE = 50.0
+LOGARITHMIC_RATIO = 50.0
 """Ratio of the greatest value to the least from which the axes are logarithmic."""
 
 
-def published(sources: Sequence[Source], choice: Choice) -> Figure:
+def published(sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
     """Draw our means with their intervals over the published values.
 
     Parameters
     ----------
-    sources : sequence of Source
+    sources : sequence of PlotSource
         Reproductions; a marker each.
-    choice : Choice
+    choice : PlotChoice
         ``table`` for one table, ``only`` for some columns.
 
     Raises
     ------
-    Lacking
+    MissingData
         No cell has a published value, or cells of different units are wanted in one picture.
     """
-    cells = [(number, cell) for number, source in enumerate(sources) for cell in _cells(source)]
+    cells = [
+        (number, cell) for number, source in enumerate(sources) for cell in _read_cells(source)
+    ]
     known = {str(cell["table"]) for _, cell in cells}
     if choice.table is not None and choice.table not in known:
         msg = f"no table is called {choice.table!r}; there are {', '.join(sorted(known))}"
-        raise Lacking(msg)
-    choice.checked(list(dict.fromkeys(str(cell["column"]) for _, cell in cells)))
-    kept = [
+        raise MissingData(msg)
+    choice.check_names(list(dict.fromkeys(str(cell["column"]) for _, cell in cells)))
+    chosen_cells = [
         (number, cell)
         for number, cell in cells
-        if choice.table in (None, str(cell["table"])) and choice.wants(str(cell["column"]))
+        if choice.table in (None, str(cell["table"])) and choice.is_chosen(str(cell["column"]))
     ]
-    units = sorted({str(cell["unit"]) for _, cell in kept})
+    units = sorted({str(cell["unit"]) for _, cell in chosen_cells})
     if len(units) > 1:
-        tables = sorted({f"{cell['table']} [{cell['unit']}]" for _, cell in kept})
+        tables = sorted({f"{cell['table']} [{cell['unit']}]" for _, cell in chosen_cells})
         msg = f"tables with different units: choose one with --table from {', '.join(tables)}"
-        raise Lacking(msg)
-    return _draw(kept, units[0], sources, choice)
+        raise MissingData(msg)
+    return _draw_cells(chosen_cells, units[0], sources, choice)
 
 
-def _cells(source: Source) -> list[dict[str, Any]]:
+def _read_cells(source: PlotSource) -> list[dict[str, Any]]:
     if not source.record:
         msg = f"{source.label} is no reproduction: trunkline reproduce STUDY --out makes one"
-        raise Lacking(msg)
+        raise MissingData(msg)
     cells = [
         cell
         for cell in source.record.get("cells", [])
@@ -61,33 +63,36 @@ def _cells(source: Source) -> list[dict[str, Any]]:
     ]
     if not cells:
         msg = f"{source.label} has no published values"
-        raise Lacking(msg)
+        raise MissingData(msg)
     return cells
 
 
-def _draw(
-    kept: list[tuple[int, dict[str, Any]]], unit: str, sources: Sequence[Source], choice: Choice
+def _draw_cells(
+    chosen_cells: list[tuple[int, dict[str, Any]]],
+    unit: str,
+    sources: Sequence[PlotSource],
+    choice: PlotChoice,
 ) -> Figure:
-    tables = list(dict.fromkeys(str(cell["table"]) for _, cell in kept))
+    tables = list(dict.fromkeys(str(cell["table"]) for _, cell in chosen_cells))
     by_column = len(tables) == 1
     key = "column" if by_column else "table"
     places = {
         name: number
-        for number, name in enumerate(dict.fromkeys(str(cell[key]) for _, cell in kept))
+        for number, name in enumerate(dict.fromkeys(str(cell[key]) for _, cell in chosen_cells))
     }
     title = choice.title or f"Published against ours: {', '.join(each.label for each in sources)}"
-    with style():
-        figure, axes = canvas(title, f"published [{unit}]", f"ours [{unit}]", wide=6.4)
-        values = [float(cell[name]) for _, cell in kept for name in ("published", "ours")]
-        above = [value for value in values if value > 0]
-        logarithmic = len(above) == len(values) and max(values) > WIDE * min(values)
+    with apply_house_style():
+        figure, axes = create_canvas(title, f"published [{unit}]", f"ours [{unit}]", width_in=6.4)
+        values = [float(cell[name]) for _, cell in chosen_cells for name in ("published", "ours")]
+        positive = [value for value in values if value > 0]
+        logarithmic = len(positive) == len(values) and max(values) > LOGARITHMIC_RATIO * min(values)
         if logarithmic:
             axes.set_xscale("log")
             axes.set_yscale("log")
         low, high = (min(values), max(values)) if logarithmic else (min(0.0, *values), max(values))
         axes.plot([low, high], [low, high], color="#888888", linewidth=1.0, label="equal")
-        told: set[str] = set()
-        for number, cell in kept:
+        labels_used: set[str] = set()
+        for number, cell in chosen_cells:
             name = str(cell[key])
             label = name if by_column else f"table {name}"
             label += f", {sources[number].label}" if len(sources) > 1 else ""
@@ -106,12 +111,12 @@ def _draw(
                 markersize=5.5,
                 color=colour,
                 markerfacecolor="white" if hollow else colour,
-                label=None if label in told else plain(label),
+                label=None if label in labels_used else escape_plot_text(label),
                 zorder=3,
             )
-            told.add(label)
-        if any(cell.get("note") for _, cell in kept):
+            labels_used.add(label)
+        if any(cell.get("note") for _, cell in chosen_cells):
             axes.plot([], [], "o", color="#888888", markerfacecolor="white", label="doubtful")
         axes.margins(x=0.04)
-        legend(axes)
+        add_legend(axes)
     return figure

@@ -12,19 +12,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from trunkline.plot.canvas import DASHES, canvas, legend, look, plain
-from trunkline.plot.figure import style
-from trunkline.plot.sources import Choice, Lacking, Source, named
+from trunkline.plot.canvas import (
+    LINE_STYLES,
+    add_legend,
+    choose_line_style,
+    create_canvas,
+    escape_plot_text,
+)
+from trunkline.plot.figure import apply_house_style
+from trunkline.plot.plot_sources import MissingData, PlotChoice, PlotSource, name_line
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Aqm = Mapping[str, Any]
+AqmParameters = Mapping[str, Any]
 """An AQM as the engine reads it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class DropCurve:
     """One drop curve.
 
     Parameters
@@ -43,62 +49,66 @@ class Curve:
     corners: Sequence[tuple[float, float]]
 
 
-def red_curves(sources: Sequence[Source], choice: Choice) -> Figure:
+def red_curves(sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
     """Draw the drop curves of every port that has a RED.
 
     Parameters
     ----------
-    sources : sequence of Source
+    sources : sequence of PlotSource
         Results or scenarios; curves that are alike are drawn for each.
-    choice : Choice
+    choice : PlotChoice
         ``only`` names ports; a heading.
 
     Raises
     ------
-    Lacking
+    MissingData
         No port has a RED, or ports count in different units.
     """
-    found = [(source, curve) for source in sources for curve in curves(source.network)]
+    found = [(source, curve) for source in sources for curve in iterate_drop_curves(source.network)]
     if not found:
         msg = "no port has an aqm of the RED family: red, wred, rio-c, rio-d, red-linux or gred"
-        raise Lacking(msg)
-    choice.checked(list(dict.fromkeys(curve.port for _, curve in found)))
-    drawn = [(source, curve) for source, curve in found if choice.wants(curve.port)]
+        raise MissingData(msg)
+    choice.check_names(list(dict.fromkeys(curve.port for _, curve in found)))
+    drawn = [(source, curve) for source, curve in found if choice.is_chosen(curve.port)]
     units = list(dict.fromkeys(curve.unit for _, curve in drawn))
     if len(units) > 1:
         msg = "some ports count packets, others bytes; choose with --only PORT"
-        raise Lacking(msg)
-    with style():
-        figure, axes = canvas(choice.title or "Drop curves", "", "")
-        panel(axes, [(named(source, curve.name, sources), curve) for source, curve in drawn])
-        legend(axes)
+        raise MissingData(msg)
+    with apply_house_style():
+        figure, axes = create_canvas(choice.title or "Drop curves", "", "")
+        draw_curves(
+            axes, [(name_line(source, curve.name, sources), curve) for source, curve in drawn]
+        )
+        add_legend(axes)
     return figure
 
 
-def panel(axes: Any, drawn: Sequence[tuple[str, Curve]]) -> None:
+def draw_curves(axes: Any, named_curves: Sequence[tuple[str, DropCurve]]) -> None:
     """Draw curves into axes.
 
     Parameters
     ----------
-    drawn : sequence of (str, Curve)
+    named_curves : sequence of (str, DropCurve)
         Curves of one unit, with what they are called.
     """
-    end = 1.1 * max(curve.corners[-1][0] for _, curve in drawn)
-    for number, (name, curve) in enumerate(drawn):
+    end = 1.1 * max(curve.corners[-1][0] for _, curve in named_curves)
+    for number, (name, curve) in enumerate(named_curves):
         points = [(0.0, 0.0), *curve.corners, (end, 1.0)]
         # Curves may lie on each other: dashes show what is below.
-        drawing = look(number) | {"linestyle": DASHES[number % len(DASHES)]}
-        axes.plot(*zip(*points, strict=True), label=plain(name), linewidth=1.6, **drawing)
+        drawing = choose_line_style(number) | {"linestyle": LINE_STYLES[number % len(LINE_STYLES)]}
+        axes.plot(
+            *zip(*points, strict=True), label=escape_plot_text(name), linewidth=1.6, **drawing
+        )
     # From below 1 % to 1 in one picture: linear to 1 %, then by decades.
     axes.set_yscale("symlog", linthresh=0.01)
     axes.set_yticks([0, 0.01, 0.1, 1], labels=["0", "1 %", "10 %", "100 %"])
     axes.set_ylim(0, 1.1)
     axes.set_xlim(0, end)
-    axes.set_xlabel(f"average queue [{drawn[0][1].unit}]")
+    axes.set_xlabel(f"average queue [{named_curves[0][1].unit}]")
     axes.set_ylabel("probability of a drop or mark")
 
 
-def curves(network: Mapping[str, Any]) -> Iterator[Curve]:
+def iterate_drop_curves(network: Mapping[str, Any]) -> Iterator[DropCurve]:
     """Drop curves of a compiled network.
 
     Parameters
@@ -108,42 +118,66 @@ def curves(network: Mapping[str, Any]) -> Iterator[Curve]:
 
     Yields
     ------
-    Curve
+    DropCurve
         In the order of ports, classes and precedences.
     """
     for port in network.get("ports", ()):
-        for its in port["classes"]:
-            aqm = its["queue"]["aqm"]
-            name = port["name"] if len(port["classes"]) == 1 else f"{port['name']} {its['name']}"
-            found = list(_of(aqm))
+        for port_class in port["classes"]:
+            aqm = port_class["queue"]["aqm"]
+            name = (
+                port["name"]
+                if len(port["classes"]) == 1
+                else f"{port['name']} {port_class['name']}"
+            )
+            found = list(_iterate_aqm_curves(aqm))
             for precedence, (unit, corners) in found:
                 tail = f" precedence {precedence}" if len(found) > 1 else ""
-                yield Curve(name + tail, port["name"], unit, corners)
+                yield DropCurve(name + tail, port["name"], unit, corners)
 
 
-def _of(aqm: Aqm) -> Iterator[tuple[int, tuple[str, list[tuple[float, float]]]]]:
+def _iterate_aqm_curves(
+    aqm: AqmParameters,
+) -> Iterator[tuple[int, tuple[str, list[tuple[float, float]]]]]:
     """Precedence, unit and corners of an AQM's curves; none if it has no curve."""
     match aqm["kind"]:
         case "red":
             scale = 1e-3 if aqm["unit"] == "bytes" else 1.0
-            yield 0, ("kB" if scale < 1 else "packets", _corners(aqm, scale, gentle=aqm["gentle"]))
+            yield (
+                0,
+                (
+                    "kB" if scale < 1 else "packets",
+                    _compute_red_corners(aqm, scale, gentle=aqm["gentle"]),
+                ),
+            )
         case "wred" | "rio-c" | "rio-d":
-            for precedence, its in enumerate(aqm["precedences"]):
-                yield precedence, ("packets", _corners(its, 1.0, gentle=aqm["gentle"]))
+            for precedence, parameters in enumerate(aqm["precedences"]):
+                yield (
+                    precedence,
+                    ("packets", _compute_red_corners(parameters, 1.0, gentle=aqm["gentle"])),
+                )
         case "red-linux":
-            yield 0, ("kB", _linux(aqm["parameters"], aqm["age"]))
+            yield 0, ("kB", _compute_linux_corners(aqm["parameters"], aqm["age"]))
         case "gred":
-            for its in aqm["dps"]:
-                yield its["dp"], ("kB", _linux(its["parameters"], aqm["age"]))
+            for parameters in aqm["dps"]:
+                yield (
+                    parameters["dp"],
+                    ("kB", _compute_linux_corners(parameters["parameters"], aqm["age"])),
+                )
 
 
-def _corners(its: Aqm, scale: float, *, gentle: bool) -> list[tuple[float, float]]:
-    low, high = scale * its["min_th"], scale * its["max_th"]
-    return [(low, 0.0), (high, its["max_p"]), (2 * high if gentle else high, 1.0)]
+def _compute_red_corners(
+    parameters: AqmParameters, scale: float, *, gentle: bool
+) -> list[tuple[float, float]]:
+    low, high = scale * parameters["min_th"], scale * parameters["max_th"]
+    return [(low, 0.0), (high, parameters["max_p"]), (2 * high if gentle else high, 1.0)]
 
 
-def _linux(its: Aqm, age: str) -> list[tuple[float, float]]:
-    low, high, probability = its["min_bytes"], its["max_bytes"], its["probability"]
+def _compute_linux_corners(parameters: AqmParameters, age: str) -> list[tuple[float, float]]:
+    low, high, probability = (
+        parameters["min_bytes"],
+        parameters["max_bytes"],
+        parameters["probability"],
+    )
     if age == "plog":
         # The smallest Plog with probability / (max - min) * 2^Plog > 1.
         scaled, log = probability / (high - low), 0

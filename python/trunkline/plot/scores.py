@@ -5,38 +5,44 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from trunkline.plot.canvas import Bar, bars_beside, canvas, legend, plain
-from trunkline.plot.figure import style
-from trunkline.plot.sources import Choice, Lacking, Source
+from trunkline.plot.canvas import (
+    PlotBar,
+    add_legend,
+    create_canvas,
+    draw_grouped_bars,
+    escape_plot_text,
+)
+from trunkline.plot.figure import apply_house_style
+from trunkline.plot.plot_sources import MissingData, PlotChoice, PlotSource
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SATISFIED = ((4.03, "satisfied"), (3.6, "some dissatisfied"), (3.1, "many dissatisfied"))
+SATISFACTION_LEVELS = ((4.03, "satisfied"), (3.6, "some dissatisfied"), (3.1, "many dissatisfied"))
 """Lower ends of user satisfaction (ITU-T G.107 annex B, table B.1)."""
-_LEAST, _MOST = 1.0, 4.5
+_MIN_SCORE, _MAX_SCORE = 1.0, 4.5
 
 
-def scores(sources: Sequence[Source], choice: Choice) -> Figure:
+def scores(sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
     """Draw the mean opinion score of the calls of each DSCP.
 
     Parameters
     ----------
-    sources : sequence of Source
+    sources : sequence of PlotSource
         Results: a colour each, such as a failure or a restoration.
 
     Raises
     ------
-    Lacking
+    MissingData
         No call has a score.
     """
-    found = [_by_dscp(source, choice) for source in sources]
-    dscps = list(dict.fromkeys(name for each in found for name in each))
+    scores_by_source = [_collect_scores(source, choice) for source in sources]
+    dscps = list(dict.fromkeys(name for each in scores_by_source for name in each))
     if not dscps:
         msg = "no call has a score in these results"
-        raise Lacking(msg)
-    with style():
-        figure, axes = canvas(
+        raise MissingData(msg)
+    with apply_house_style():
+        figure, axes = create_canvas(
             choice.title or "Mean opinion score of calls",
             "bars: mean of the calls of a DSCP; ends: worst and best call",
             "MOS (ITU-T G.107)",
@@ -44,12 +50,17 @@ def scores(sources: Sequence[Source], choice: Choice) -> Figure:
         drawn = [
             (
                 source.label,
-                {name: Bar(sum(its) / len(its), min(its), max(its)) for name, its in each.items()},
+                {
+                    name: PlotBar(
+                        sum(call_scores) / len(call_scores), min(call_scores), max(call_scores)
+                    )
+                    for name, call_scores in each.items()
+                },
             )
-            for source, each in zip(sources, found, strict=True)
+            for source, each in zip(sources, scores_by_source, strict=True)
         ]
-        bars_beside(axes, dscps, drawn, bottom=_LEAST)
-        for score, words in SATISFIED:
+        draw_grouped_bars(axes, dscps, drawn, bottom=_MIN_SCORE)
+        for score, words in SATISFACTION_LEVELS:
             axes.axhline(score, color="#888888", linewidth=0.8, linestyle=":")
             axes.annotate(
                 words,
@@ -61,20 +72,20 @@ def scores(sources: Sequence[Source], choice: Choice) -> Figure:
                 fontsize="small",
                 color="#555555",
             )
-        axes.set_ylim(_LEAST, _MOST)
-        axes.set_xticks(range(len(dscps)), labels=[plain(name) for name in dscps])
+        axes.set_ylim(_MIN_SCORE, _MAX_SCORE)
+        axes.set_xticks(range(len(dscps)), labels=[escape_plot_text(name) for name in dscps])
         axes.margins(x=0.1)
-        legend(axes)
+        add_legend(axes)
     return figure
 
 
-def _by_dscp(source: Source, choice: Choice) -> dict[str, list[float]]:
+def _collect_scores(source: PlotSource, choice: PlotChoice) -> dict[str, list[float]]:
     """Scores of the calls of each DSCP, of all runs."""
     found: dict[str, list[float]] = {}
     for run in source.runs:
         dscp = dict(zip(run.flows["flow"], run.flows["dscp"], strict=True))
         for row in run.calls.rows():
             flow, name = str(row["flow"]), str(dscp[row["flow"]])
-            if row["mos"] is not None and (choice.wants(flow) or choice.wants(name)):
+            if row["mos"] is not None and (choice.is_chosen(flow) or choice.is_chosen(name)):
                 found.setdefault(name, []).append(float(row["mos"]))
     return found

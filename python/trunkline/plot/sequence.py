@@ -9,9 +9,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from trunkline.plot.canvas import canvas, legend, plain
-from trunkline.plot.figure import COLOURS, style
-from trunkline.plot.sources import Choice, Lacking, Source, named
+from trunkline.plot.canvas import add_legend, create_canvas, escape_plot_text
+from trunkline.plot.figure import COLOURS, apply_house_style
+from trunkline.plot.plot_sources import MissingData, PlotChoice, PlotSource, name_line
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,55 +22,55 @@ if TYPE_CHECKING:
     Points = tuple[NDArray[Any], NDArray[Any]]
     """Times [s] and bytes [MB]."""
 
-MEGA = 1e-6
+MB_PER_BYTE = 1e-6
 
 
-def time_sequence(sources: Sequence[Source], choice: Choice) -> Figure:
+def time_sequence(sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
     """Draw segments, retransmissions, acknowledgements and losses of TCP flows.
 
     Parameters
     ----------
-    sources : sequence of Source
+    sources : sequence of PlotSource
         Traced results; the first run of each is drawn.
-    choice : Choice
+    choice : PlotChoice
         Flows; the first TCP flow if none is named.
 
     Raises
     ------
-    Lacking
+    MissingData
         A run has no trace, or no TCP flow.
     """
-    with style():
-        drawn = [(source, flow) for source in sources for flow in _flows(source, choice)]
+    with apply_house_style():
+        drawn = [(source, flow) for source in sources for flow in _choose_flows(source, choice)]
         title = "Time-sequence graph" + (f" of {drawn[0][1]}" if len(drawn) == 1 else "")
-        figure, axes = canvas(choice.title or title, "time [s]", "sequence number [MB]")
+        figure, axes = create_canvas(choice.title or title, "time [s]", "sequence number [MB]")
         several = len(sources) > 1 or len(choice.only) > 1
         for number, (source, flow) in enumerate(drawn):
-            points = _points(source.runs[0], flow, choice.since, choice.until)
-            name = plain(named(source, flow, sources)) if several else ""
-            _draw(axes, points, COLOURS[number % len(COLOURS)], name)
-        legend(axes)
+            points = _collect_points(source.runs[0], flow, choice.since, choice.until)
+            name = escape_plot_text(name_line(source, flow, sources)) if several else ""
+            _draw_points(axes, points, COLOURS[number % len(COLOURS)], name)
+        add_legend(axes)
     return figure
 
 
-def _flows(source: Source, choice: Choice) -> list[str]:
+def _choose_flows(source: PlotSource, choice: PlotChoice) -> list[str]:
     run = source.runs[0]
     if len(run.packets) == 0:
         msg = (
             f"{source.label} has no packet trace; add to the scenario\n  run: {{trace: on}}\n"
             "or run it with --set run.trace=on"
         )
-        raise Lacking(msg)
+        raise MissingData(msg)
     pairs = zip(run.flows["flow"], run.flows["protocol"], strict=True)
     known = [str(flow) for flow, protocol in pairs if protocol == "tcp"]
     if not known:
         msg = f"{source.label} has no TCP flow"
-        raise Lacking(msg)
-    choice.checked(known)
+        raise MissingData(msg)
+    choice.check_names(known)
     return [flow for flow in known if flow in choice.only] or known[:1]
 
 
-def draw_flow(axes: Any, run: Results, flow: str, *, since: float = 0.0) -> None:
+def draw_flow_sequence(axes: Any, run: Results, flow: str, *, since: float = 0.0) -> None:
     """Draw one flow of a traced run into axes.
 
     Parameters
@@ -78,18 +78,18 @@ def draw_flow(axes: Any, run: Results, flow: str, *, since: float = 0.0) -> None
     since : float, default 0
         From here on [s].
     """
-    _draw(axes, _points(run, flow, since, math.inf), COLOURS[0], "")
+    _draw_points(axes, _collect_points(run, flow, since, math.inf), COLOURS[0], "")
 
 
-def _points(run: Results, flow: str, since: float, until: float) -> dict[str, Points]:
+def _collect_points(run: Results, flow: str, since: float, until: float) -> dict[str, Points]:
     import polars as pl
 
     columns = ("flow", "event", "direction", "time_s", "seq_bytes", "ack_bytes", "retransmission")
-    its = run.packets.to_polars(*columns).filter(
+    packets = run.packets.to_polars(*columns).filter(
         pl.col("flow") == flow, pl.col("time_s").is_between(since, until)
     )
-    data = its.filter(pl.col("direction") == "forward")
-    acks = its.filter(pl.col("direction") != "forward")
+    data = packets.filter(pl.col("direction") == "forward")
+    acks = packets.filter(pl.col("direction") != "forward")
     sent = data.filter(pl.col("event") == "sent")
     found = {
         "sent": (sent.filter(pl.col("retransmission") == 0), "seq_bytes"),
@@ -99,21 +99,21 @@ def _points(run: Results, flow: str, since: float, until: float) -> dict[str, Po
         "ack lost": (acks.filter(pl.col("event") == "dropped"), "ack_bytes"),
     }
     return {
-        kind: (rows["time_s"].to_numpy(), rows[value].to_numpy() * MEGA)
+        kind: (rows["time_s"].to_numpy(), rows[value].to_numpy() * MB_PER_BYTE)
         for kind, (rows, value) in found.items()
     }
 
 
-def _draw(axes: Any, points: dict[str, Points], colour: str, name: str) -> None:
-    before = f"{name}: " if name else ""
-    at, value = points["acknowledged"]
+def _draw_points(axes: Any, points: dict[str, Points], colour: str, name: str) -> None:
+    label_prefix = f"{name}: " if name else ""
+    times_s, value = points["acknowledged"]
     axes.plot(
-        at,
+        times_s,
         value,
         color=colour,
         linewidth=1.0,
         drawstyle="steps-post",
-        label=f"{before}acknowledged",
+        label=f"{label_prefix}acknowledged",
         zorder=2,
     )
     marks = (
@@ -122,7 +122,14 @@ def _draw(axes: Any, points: dict[str, Points], colour: str, name: str) -> None:
         ("lost", "lost", {"marker": "x", "markersize": 5, "color": "#000000"}),
         ("ack lost", "acknowledgement lost", {"marker": "1", "markersize": 6, "color": "#D55E00"}),
     )
-    for kind, label, how in marks:
-        at, value = points[kind]
-        if len(at):
-            axes.plot(at, value, linestyle="none", label=f"{before}{label}", zorder=3, **how)
+    for kind, label, marker_style in marks:
+        times_s, value = points[kind]
+        if len(times_s):
+            axes.plot(
+                times_s,
+                value,
+                linestyle="none",
+                label=f"{label_prefix}{label}",
+                zorder=3,
+                **marker_style,
+            )

@@ -1,5 +1,5 @@
 """Reports: a result as one page that can be mailed, read without a network, and printed."""
 
-from trunkline.report.write import NAME, add_exhibits, write
+from trunkline.report.report_files import REPORT_FILE, add_featured_runs, write_report
 
-__all__ = ["NAME", "add_exhibits", "write"]
+__all__ = ["REPORT_FILE", "add_featured_runs", "write_report"]

@@ -6,22 +6,26 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from trunkline.report import study
-from trunkline.report.write import NAME
+from trunkline.report import reproduced_study
+from trunkline.report.report_files import REPORT_FILE
 from trunkline.results import store
 
-DEPTH = 4
+MAX_FOLDER_DEPTH = 4
 """Folders below the one that is looked through."""
 
-MOST = 500
+MAX_ENTRIES = 500
 
-MANIFEST, JOURNAL = "manifest.json", "journal.jsonl"
+MANIFEST_FILE, JOURNAL_FILE = "manifest.json", "journal.jsonl"
 """Files of a study on disk, as ``trunkline.study.run.store`` writes them."""
 
-_FILES = {"reproduction": study.RECORD, "run": store.RUN, "study": MANIFEST}
+_MARKER_FILES = {
+    "reproduction": reproduced_study.RECORD_FILE,
+    "run": store.RUN_FILE,
+    "study": MANIFEST_FILE,
+}
 
 
-def listing(root: Path) -> list[dict[str, Any]]:
+def list_results(root: Path) -> list[dict[str, Any]]:
     """Find results, the last written first.
 
     Parameters
@@ -35,14 +39,18 @@ def listing(root: Path) -> list[dict[str, Any]]:
         ``path`` below the root, ``name``, ``kind``, ``done`` and ``of`` (runs; of a study that is
         going on), ``state`` and ``changed`` (seconds since 1970).
     """
-    found = [entry for folder in _folders(root, DEPTH) if (entry := _entry(root, folder))]
+    found = [
+        entry
+        for folder in _iterate_folders(root, MAX_FOLDER_DEPTH)
+        if (entry := _build_entry(root, folder))
+    ]
     found.sort(key=lambda entry: (-float(entry["changed"]), str(entry["path"])))
-    return found[:MOST]
+    return found[:MAX_ENTRIES]
 
 
-def _folders(root: Path, depth: int) -> Iterator[Path]:
+def _iterate_folders(root: Path, depth: int) -> Iterator[Path]:
     yield root
-    if depth == 0 or _kind(root) is not None:
+    if depth == 0 or _find_kind(root) is not None:
         return
     try:
         below = sorted(os.scandir(root), key=lambda each: each.name)
@@ -50,23 +58,23 @@ def _folders(root: Path, depth: int) -> Iterator[Path]:
         return
     for each in below:
         if each.is_dir(follow_symlinks=False) and not each.name.startswith("."):
-            yield from _folders(Path(each.path), depth - 1)
+            yield from _iterate_folders(Path(each.path), depth - 1)
 
 
-def _kind(folder: Path) -> str | None:
-    return next((kind for kind, file in _FILES.items() if (folder / file).is_file()), None)
+def _find_kind(folder: Path) -> str | None:
+    return next((kind for kind, file in _MARKER_FILES.items() if (folder / file).is_file()), None)
 
 
-def _entry(root: Path, folder: Path) -> dict[str, Any] | None:
-    kind = _kind(folder)
+def _build_entry(root: Path, folder: Path) -> dict[str, Any] | None:
+    kind = _find_kind(folder)
     if kind is None:
         return None
-    file = folder / _FILES[kind]
+    file = folder / _MARKER_FILES[kind]
     try:
-        said = json.loads(file.read_text("utf-8"))
+        record = json.loads(file.read_text("utf-8"))
         changed = file.stat().st_mtime
-        done, of, state = _progress(folder, kind, said)
-        name = _name(folder, kind, said)
+        done, planned_runs, state = _read_progress(folder, kind, record)
+        name = _find_name(folder, kind, record)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     path = folder.relative_to(root).as_posix()
@@ -76,34 +84,36 @@ def _entry(root: Path, folder: Path) -> dict[str, Any] | None:
         "kind": kind,
         "state": state,
         "done": done,
-        "of": of,
+        "of": planned_runs,
         "changed": round(changed, 1),
-        "report": state == "done" or (folder / NAME).is_file(),
+        "report": state == "done" or (folder / REPORT_FILE).is_file(),
     }
 
 
-def _name(folder: Path, kind: str, said: dict[str, Any]) -> str:
+def _find_name(folder: Path, kind: str, record: dict[str, Any]) -> str:
     """Name of a study, or what a run's scenario is called."""
     if kind == "run":
-        from trunkline.report.verdict import title
+        from trunkline.report.findings import find_title
 
-        return title(str(said["provenance"]["scenario"]), folder.name)
-    return str(said.get("study") or said.get("name") or folder.name)
+        return find_title(str(record["provenance"]["scenario"]), folder.name)
+    return str(record.get("study") or record.get("name") or folder.name)
 
 
-def _progress(folder: Path, kind: str, said: dict[str, Any]) -> tuple[int, int, str]:
+def _read_progress(folder: Path, kind: str, record: dict[str, Any]) -> tuple[int, int, str]:
     """Runs done, runs wanted, and whether more are coming."""
     if kind == "run":
-        return len(said["runs"]), len(said["runs"]), "done"
+        return len(record["runs"]), len(record["runs"]), "done"
     if kind == "reproduction":
-        return int(said["summary"]["runs"]), int(said["summary"]["runs"]), "done"
-    number, count = said.get("shard") or (1, 1)
-    of = len(range(number - 1, int(said["runs"]), count))
-    from trunkline.study.run.lock import holder
+        return int(record["summary"]["runs"]), int(record["summary"]["runs"]), "done"
+    number, count = record.get("shard") or (1, 1)
+    planned_runs = len(range(number - 1, int(record["runs"]), count))
+    from trunkline.study.run.folder_lock import find_lock_holder
 
-    journal = folder / JOURNAL
+    journal = folder / JOURNAL_FILE
     if not journal.is_file():
-        return (of, of, "done") if "hash" in said else (0, of, "begun")
+        return (
+            (planned_runs, planned_runs, "done") if "hash" in record else (0, planned_runs, "begun")
+        )
     with journal.open("rb") as lines:
         done = sum(line.endswith(b"\n") for line in lines)
-    return done, of, "going on" if holder(folder) else "stopped"
+    return done, planned_runs, "going on" if find_lock_holder(folder) else "stopped"

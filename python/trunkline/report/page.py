@@ -11,128 +11,139 @@ from typing import TYPE_CHECKING, Any
 
 from trunkline.report import (
     charts,
-    engineering,
-    felt,
+    distributions,
+    findings,
     grids,
-    packets,
+    packet_replay,
     replay,
-    spread,
-    still,
-    study,
+    reproduced_study,
+    static_charts,
     sweep,
     topology,
-    verdict,
+    traffic_engineering,
+    user_experience,
 )
+from trunkline.report.chart_library import compute_policy_hash, load_chart_library
 from trunkline.report.charts import Chart
-from trunkline.report.exhibit import Exhibit
 from trunkline.report.grids import Grid
-from trunkline.report.library import library, policy_hash
-from trunkline.report.topology import Drawing
-from trunkline.results.render import printable
+from trunkline.report.reported_run import ReportedRun
+from trunkline.report.topology import NetworkDrawing
+from trunkline.results.terminal_tables import escape_unprintable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-    from trunkline.network.types import Link, Network
+    from trunkline.network.types import Link, NetworkData
 
-FOLDER = Path(__file__).parent
-SCRIPTS = ("base.js", "tables.js", "drawing.js", "charts.js", "packets.js", "replay.js", "start.js")
+REPORT_FOLDER = Path(__file__).parent
+PAGE_SCRIPTS = (
+    "base.js",
+    "tables.js",
+    "drawing.js",
+    "charts.js",
+    "packets.js",
+    "replay.js",
+    "start.js",
+)
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class RunView:
     """An exhibit, ready for the template."""
 
     key: str
     title: str
     about: str
-    drawing: Drawing
+    drawing: NetworkDrawing
     charts: list[Chart]
     grids: list[Grid]
     replayed: bool
     fails: bool
     window: dict[str, Any] | None
-    engineering: engineering.Engineering | None
-    facts: list[verdict.Fact]
-    figures: list[verdict.Figure]
-    asked: list[verdict.Said]
+    engineering: traffic_engineering.EngineeringSection | None
+    facts: list[findings.Fact]
+    figures: list[findings.HeadlineNumber]
+    asked: list[findings.Description]
     provenance: list[tuple[str, str]]
     scenario: str
     data: str
 
 
-def view(exhibit: Exhibit, key: str) -> View:
+def build_run_view(reported_run: ReportedRun, key: str) -> RunView:
     """Work an exhibit out."""
-    drawing = topology.draw(exhibit)
+    drawing = topology.draw_network(reported_run)
     found = [
-        *charts.timed(exhibit),
-        spread.delays(exhibit),
-        felt.completions(exhibit),
-        felt.scores(exhibit),
-        spread.drops(exhibit),
+        *charts.build_time_charts(reported_run),
+        distributions.build_delay_chart(reported_run),
+        user_experience.build_completion_chart(reported_run),
+        user_experience.build_score_chart(reported_run),
+        distributions.build_drop_chart(reported_run),
     ]
-    shown = [chart for chart in found if chart is not None]
-    played = replay.build(exhibit)
-    window = packets.build(exhibit)
-    nodes = [str(node["name"]) for node in exhibit.network["nodes"]]
-    links = exhibit.network["links"]
+    shown_charts = [chart for chart in found if chart is not None]
+    replay_data = replay.build_replay(reported_run)
+    window = packet_replay.build_packet_replay(reported_run)
+    nodes = [str(node["name"]) for node in reported_run.network["nodes"]]
+    links = reported_run.network["links"]
     data = {
         "key": key,
         "nodes": nodes,
-        "flows": [str(flow["name"]) for flow in exhibit.network["flows"]],
+        "flows": [str(flow["name"]) for flow in reported_run.network["flows"]],
         "links": [
             {
                 "name": str(link["name"]),
                 "rate": link["rate_bit_s"],
                 "delay": link["delay_ns"],
                 "header": link["header_bytes"],
-                "limit": _limit(exhibit.network, link),
+                "limit": _sum_queue_limits(reported_run.network, link),
                 "line": [round(value, 1) for value in (*lane.start, *lane.end)],
             }
             for link, lane in zip(links, drawing.lanes, strict=True)
         ],
-        "charts": [chart.to_json() for chart in shown],
-        "replay": played,
+        "charts": [chart.to_json() for chart in shown_charts],
+        "replay": replay_data,
         "packets": window,
     }
-    return View(
+    return RunView(
         key,
-        exhibit.title,
-        exhibit.about,
+        reported_run.title,
+        reported_run.about,
         drawing,
-        shown,
-        grids.of(exhibit),
-        played is not None,
-        played is not None and bool(played["down"]),
+        shown_charts,
+        grids.build_grids(reported_run),
+        replay_data is not None,
+        replay_data is not None and bool(replay_data["down"]),
         window,
-        engineering.of(exhibit),
-        verdict.of_run(exhibit),
-        verdict.figures_of_run(exhibit),
-        verdict.asked(exhibit.first.provenance.scenario),
-        _provenance(exhibit),
-        exhibit.first.provenance.scenario,
-        embedded(data),
+        traffic_engineering.build_engineering(reported_run),
+        findings.list_run_facts(reported_run),
+        findings.list_run_numbers(reported_run),
+        findings.read_descriptions(reported_run.first_run.provenance.scenario),
+        _list_provenance(reported_run),
+        reported_run.first_run.provenance.scenario,
+        encode_json(data),
     )
 
 
-def _limit(network: Network, link: Link) -> int:
+def _sum_queue_limits(network: NetworkData, link: Link) -> int:
     """Packets that the classes of a port hold together; 0 where some has no limit in packets."""
     limits = [each["queue"]["limit_packets"] for each in network["ports"][link["port"]]["classes"]]
     return sum(limit or 0 for limit in limits) if all(limits) else 0
 
 
-def _provenance(exhibit: Exhibit) -> list[tuple[str, str]]:
-    first = exhibit.first
-    seeds = [run.seed for run in exhibit.runs]
-    shown = str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]} ({len(seeds)} runs)"
+def _list_provenance(reported_run: ReportedRun) -> list[tuple[str, str]]:
+    first = reported_run.first_run
+    seeds = [run.seed for run in reported_run.runs]
+    seed_text = (
+        str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]} ({len(seeds)} runs)"
+    )
     about = first.provenance
     rows = [
         ("Version", about.version),
-        ("Seed" if len(seeds) == 1 else "Seeds", shown),
+        ("Seed" if len(seeds) == 1 else "Seeds", seed_text),
         (
             "Simulated",
-            f"{exhibit.duration_ns / 1e9:g} s, counted from {exhibit.warmup_ns / 1e9:g} s",
+            f"{reported_run.duration_ns / 1e9:g} s, counted from "
+            f"{reported_run.warmup_ns / 1e9:g} s",
         ),
         ("Results hash", first.hash() if len(seeds) == 1 else f"{first.hash()} (first run)"),
         ("Scenario, SHA-256", about.scenario_hash),
@@ -145,38 +156,42 @@ def _provenance(exhibit: Exhibit) -> list[tuple[str, str]]:
     return rows
 
 
-def of_runs(exhibit: Exhibit) -> str:
+def render_runs_page(reported_run: ReportedRun) -> str:
     """Write the page of a scenario that was run."""
-    shown = view(exhibit, "x0")
-    title = verdict.title(exhibit.first.provenance.scenario, exhibit.title)
-    if shown.asked and shown.asked[0].text == title:
-        del shown.asked[0]
-    return _render(
-        title=title, name=exhibit.title, views=[shown], study=None, version=_version(exhibit)
+    run_view = build_run_view(reported_run, "x0")
+    title = findings.find_title(reported_run.first_run.provenance.scenario, reported_run.title)
+    if run_view.asked and run_view.asked[0].text == title:
+        del run_view.asked[0]
+    return _render_page(
+        title=title,
+        name=reported_run.title,
+        views=[run_view],
+        study=None,
+        version=_get_version(reported_run),
     )
 
 
-def of_study(folder: Path) -> str:
+def render_study_page(folder: Path) -> str:
     """Write the page of a reproduced study, kept in a folder."""
-    record = study.read(folder)
+    record = reproduced_study.read_record(folder)
     about = {
-        "figures": verdict.figures_of_study(record),
-        "facts": verdict.of_study(record),
-        "pictures": study.pictures(folder),
+        "figures": findings.list_study_numbers(record),
+        "facts": findings.list_claim_facts(record),
+        "pictures": reproduced_study.list_pictures(folder),
         "command": f"trunkline reproduce {record['study']} --runs {record['runs']}",
         "kind": "Reproduction of a published study",
         "asked": "What the publication claims, and whether it holds here",
         "compared": "Published against ours",
     }
-    return _of_record(record, about, study.exhibits(folder))
+    return _render_record_page(record, about, reproduced_study.read_featured_runs(folder))
 
 
-def of_sweep(folder: Path) -> str:
+def render_sweep_page(folder: Path) -> str:
     """Write the page of a study of many points, kept in a folder."""
-    record = sweep.read(folder)
+    record = sweep.read_sweep(folder)
     about = {
-        "figures": sweep.figures(record),
-        "facts": sweep.facts(record),
+        "figures": sweep.list_headline_numbers(record),
+        "facts": sweep.list_facts(record),
         "pictures": [],
         "command": "trunkline study run FILE",
         "kind": "Study",
@@ -185,54 +200,56 @@ def of_sweep(folder: Path) -> str:
     }
     if record["failures"]:
         about["asked"] = "Which class breaks under which failure"
-    first = sweep.failures(record["failures"])
-    return _of_record(record, about, sweep.exhibits(folder), first)
+    first = sweep.build_failure_tables(record["failures"])
+    return _render_record_page(record, about, sweep.read_kept_runs(folder), first)
 
 
-def _of_record(
+def _render_record_page(
     record: dict[str, Any],
     about: dict[str, Any],
-    shown: list[Exhibit],
-    first: Sequence[study.Compared] = (),
+    reported_runs: list[ReportedRun],
+    first: Sequence[reproduced_study.ComparedTable] = (),
 ) -> str:
-    tables = [*first, *study.compared(record)]
+    tables = [*first, *reproduced_study.build_compared_tables(record)]
     plots = [table.chart.to_json() for table in tables if table.chart is not None]
-    data = embedded({"key": "study", "charts": plots})
-    views = [view(exhibit, f"x{number}") for number, exhibit in enumerate(shown)]
-    return _render(
+    data = encode_json({"key": "study", "charts": plots})
+    views = [build_run_view(exhibit, f"x{number}") for number, exhibit in enumerate(reported_runs)]
+    return _render_page(
         title=str(record["title"]),
         name=str(record["study"]),
         views=views,
         study={**about, "record": record, "tables": tables, "data": data},
-        version=_version(shown[0]) if shown else "",
+        version=_get_version(reported_runs[0]) if reported_runs else "",
     )
 
 
-def _version(exhibit: Exhibit) -> str:
-    return exhibit.first.provenance.version
+def _get_version(reported_run: ReportedRun) -> str:
+    return reported_run.first_run.provenance.version
 
 
-def embedded(data: Any) -> str:
+def encode_json(data: Any) -> str:
     """Data as JSON that no name in it can end early: ``<``, ``>`` and ``&`` are escaped."""
-    written = json.dumps(_spelled(data), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    json_text = json.dumps(
+        _spell_out(data), ensure_ascii=True, allow_nan=False, separators=(",", ":")
+    )
     for sign, code in (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026")):
-        written = written.replace(sign, code)
-    return written
+        json_text = json_text.replace(sign, code)
+    return json_text
 
 
-def _spelled(data: Any) -> Any:
+def _spell_out(data: Any) -> Any:
     """Make all names in data visible, as the page's own text is."""
     if isinstance(data, str):
-        return visible(data)
+        return spell_invisible(data)
     if isinstance(data, dict):
-        return {name: _spelled(value) for name, value in data.items()}
+        return {name: _spell_out(value) for name, value in data.items()}
     if isinstance(data, list | tuple):
-        return [_spelled(value) for value in data]
+        return [_spell_out(value) for value in data]
     return data
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class PageFrame:
     """What stands around the content of a page: its scripts, style and policy.
 
     Parameters
@@ -251,80 +268,83 @@ class Frame:
     policy: str
 
 
-def frame(scripts: Sequence[str], more: str = "") -> Frame:
+def build_page_frame(scripts: Sequence[str], policy_directives: str = "") -> PageFrame:
     """Put a page's scripts and style together, with the policy that allows them and no others.
 
     Parameters
     ----------
     scripts : sequence of str
         Files of ``assets``, in order.
-    more : str, default ""
+    policy_directives : str, default ""
         Further directives of the policy, such as ``connect-src 'self'``.
     """
-    pack = library()
-    script = "\n".join((FOLDER / "assets" / name).read_text("utf-8") for name in scripts)
-    style = (FOLDER / "assets" / "report.css").read_text("utf-8")
-    hashes = [policy_hash(script.encode())] + ([pack.source_hash] if pack else [])
+    chart_library = load_chart_library()
+    script = "\n".join((REPORT_FOLDER / "assets" / name).read_text("utf-8") for name in scripts)
+    style = (REPORT_FOLDER / "assets" / "report.css").read_text("utf-8")
+    hashes = [compute_policy_hash(script.encode())] + (
+        [chart_library.source_hash] if chart_library else []
+    )
     allowed = " ".join(f"'{each}'" for each in hashes)
     policy = (
-        f"default-src 'none'; script-src {allowed}; style-src '{policy_hash(style.encode())}'; "
-        f"img-src data:; {more}base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src {allowed}; style-src '"
+        f"{compute_policy_hash(style.encode())}'; "
+        f"img-src data:; {policy_directives}base-uri 'none'; form-action 'none'"
     )
-    return Frame(script, style, pack.packed if pack else "", policy)
+    return PageFrame(script, style, chart_library.packed if chart_library else "", policy)
 
 
-def environment() -> Environment:
+def create_environment() -> Environment:
     """Templates with the filters that they use; all that is put into them is escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    made = Environment(
-        loader=FileSystemLoader(FOLDER / "templates"),
+    jinja_environment = Environment(
+        loader=FileSystemLoader(REPORT_FOLDER / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["shown"] = visible
-    made.filters["prose"] = prose
-    made.globals["still"] = still.draw
-    return made
+    jinja_environment.filters["shown"] = spell_invisible
+    jinja_environment.filters["prose"] = format_prose
+    jinja_environment.globals["still"] = static_charts.draw_static_chart
+    return jinja_environment
 
 
-def rendered(template: str, around: Frame, **what: Any) -> str:
+def render_template(template: str, page_frame: PageFrame, **context: Any) -> str:
     """Write a page by its template."""
     from markupsafe import Markup
 
     return (
-        environment()
+        create_environment()
         .get_template(template)
         .render(
-            policy=around.policy,
-            script=Markup(around.script),  # noqa: S704
-            style=Markup(around.style),  # noqa: S704
-            library=around.library,
+            policy=page_frame.policy,
+            script=Markup(page_frame.script),  # noqa: S704
+            style=Markup(page_frame.style),  # noqa: S704
+            library=page_frame.library,
             json=Markup,
-            **what,
+            **context,
         )
     )
 
 
-def served(template: str, scripts: Sequence[str], **what: Any) -> tuple[bytes, str]:
+def render_served_page(template: str, scripts: Sequence[str], **context: Any) -> tuple[bytes, str]:
     """A page that asks the server it comes from, and its policy."""
-    around = frame(scripts, "connect-src 'self'; ")
-    return rendered(template, around, **what).encode(), around.policy
+    page_frame = build_page_frame(scripts, "connect-src 'self'; ")
+    return render_template(template, page_frame, **context).encode(), page_frame.policy
 
 
-def _render(**what: Any) -> str:
-    return rendered("page.html.j2", frame(SCRIPTS), **what)
+def _render_page(**context: Any) -> str:
+    return render_template("page.html.j2", build_page_frame(PAGE_SCRIPTS), **context)
 
 
 # Code, names of links, and spaces in numbers or before their units.
-_MARKED = re.compile(
+_MARKED_TEXT = re.compile(
     r"`([^`\n]+)`|\S{1,24}->\S{1,24}|(?<=\d) (?=\d{3}\b|%|[kMG]?bit/s\b|[mµn]?s\b|packets?\b)"
 )
 
 
-def prose(text: object) -> Markup:
+def format_prose(text: object) -> Markup:
     """Set what stands between backticks as code; keep links' names and numbers on one line."""
     from markupsafe import Markup, escape
 
@@ -336,10 +356,10 @@ def prose(text: object) -> Markup:
         return f'<span class="short">{found[0]}</span>'
 
     # Escaped first: the arrow of a link's name is written out again before it is looked for.
-    written = str(escape(visible(text))).replace("-&gt;", "->")
-    return Markup(_MARKED.sub(mark, written).replace("->", "-&gt;"))  # noqa: S704
+    written = str(escape(spell_invisible(text))).replace("-&gt;", "->")
+    return Markup(_MARKED_TEXT.sub(mark, written).replace("->", "-&gt;"))  # noqa: S704
 
 
-def visible(text: object) -> str:
+def spell_invisible(text: object) -> str:
     """Spell out what cannot be seen, such as marks that turn the writing round."""
-    return printable(str(text), keep="\n\t")
+    return escape_unprintable(str(text), keep="\n\t")

@@ -5,46 +5,46 @@ from math import inf, isnan
 from pathlib import Path
 from typing import Any
 
-from trunkline.report.exhibit import Exhibit
-from trunkline.report.grids import MOST_OPEN, Cell, Grid
-from trunkline.report.study import Compared
-from trunkline.report.verdict import Fact, Figure, Sign
+from trunkline.report.findings import Fact, FactSign, HeadlineNumber
+from trunkline.report.grids import MAX_UNFOLDED_ROWS, Grid, GridCell
+from trunkline.report.reported_run import ReportedRun
+from trunkline.report.reproduced_study import ComparedTable
 from trunkline.results import store
-from trunkline.results.numbers import count
-from trunkline.stats.sla import said
-from trunkline.study.outcome import failing
-from trunkline.study.outcome.failing import Pair
-from trunkline.study.outcome.show import points
-from trunkline.study.run import frames
-from trunkline.study.run.measure import SLA
+from trunkline.results.number_format import format_count
+from trunkline.stats.service_levels import format_bound_value
+from trunkline.study.outcome import failure_verdicts
+from trunkline.study.outcome.failure_verdicts import FailureVerdict
+from trunkline.study.outcome.study_tables import iterate_point_results
+from trunkline.study.run import data_set
+from trunkline.study.run.run_measures import SLA_PREFIX
 
-MANIFEST = "manifest.json"
+MANIFEST_FILE = "manifest.json"
 
-MOST_EXHIBITS = 2
+MAX_RUNS_SHOWN = 2
 
 
-def read(folder: Path) -> dict[str, Any]:
+def read_sweep(folder: Path) -> dict[str, Any]:
     """Give what a study says in the form of a reproduction without published values.
 
     Rows are values of the first parameter, columns the other parameters together.
     """
-    runs = frames.read(folder)
+    runs = data_set.read(folder)
     cells = []
-    fewest = most = None
+    fewest_runs = most_runs = None
     first = ""
-    for labels, number, found in points(runs):
-        fewest = number if fewest is None else min(fewest, number)
-        most = number if most is None else max(most, number)
+    for labels, number, found in iterate_point_results(runs):
+        fewest_runs = number if fewest_runs is None else min(fewest_runs, number)
+        most_runs = number if most_runs is None else max(most_runs, number)
         part = labels.get("part", "")
         names = [name for name in labels if name != "part"]
         first = first or (names[0] if names else "")
         row = labels[names[0]] if names else part or "all"
         others = ", ".join(f"{name} {labels[name]}" for name in names[1:])
-        for name, its in found.items():
+        for name, interval in found.items():
             title, unit = name, runs.units.get(name, "1")
             if name in runs.agreements:
-                title, unit = f"runs that keep agreement {name.removeprefix(SLA)}", "%"
-                its = its and its.scaled(100)
+                title, unit = f"runs that keep agreement {name.removeprefix(SLA_PREFIX)}", "%"
+                interval = interval and interval.scaled(100)
             cells.append(
                 {
                     "table": f"{part}: {title}" if part else title,
@@ -52,14 +52,14 @@ def read(folder: Path) -> dict[str, Any]:
                     "column": others or title,
                     "unit": unit,
                     "published": None,
-                    "ours": its and its.mean,
-                    "low": its and its.low,
-                    "high": its and its.high,
+                    "ours": interval and interval.mean,
+                    "low": interval and interval.low,
+                    "high": interval and interval.high,
                     "note": "",
                 }
             )
     manifest = runs.manifest
-    done = len(runs.table)
+    run_count = len(runs.table)
     return {
         "study": manifest["study"],
         "title": str(manifest.get("title") or manifest["study"]),
@@ -67,15 +67,15 @@ def read(folder: Path) -> dict[str, Any]:
         "tables": {},
         "row_title": first,
         "notes": [],
-        "runs": most or 0,
-        "fewest": fewest or 0,
+        "runs": most_runs or 0,
+        "fewest": fewest_runs or 0,
         "cells": cells,
-        "failures": failing.pairs(runs),
+        "failures": failure_verdicts.list_failure_verdicts(runs),
         "claims": [],
         "fitted": [],
         "summary": {
             "tables": {},
-            "runs": done,
+            "runs": run_count,
             "of": manifest["runs"],
             "points": len(manifest["points"]),
             "packet_hops": int(runs.table["packet_hops"].sum()),
@@ -84,38 +84,45 @@ def read(folder: Path) -> dict[str, Any]:
     }
 
 
-def figures(record: dict[str, Any]) -> list[Figure]:
+def list_headline_numbers(record: dict[str, Any]) -> list[HeadlineNumber]:
     """The few numbers that sum a study up."""
     summary = record["summary"]
     runs = str(record["runs"])
     if record["fewest"] != record["runs"]:
         runs = f"{record['fewest']} to {runs}"
-    pairs: list[Pair] = record["failures"]
+    pairs: list[FailureVerdict] = record["failures"]
     judged = [pair for pair in pairs if pair.bound is not None]
     found = []
     if judged:
-        hit = {pair.failure for pair in judged if pair.broken}
-        all_of = {pair.failure for pair in judged}
+        broken_failures = {pair.failure for pair in judged if pair.broken}
+        all_failures = {pair.failure for pair in judged}
         found.append(
-            Figure(f"{len(all_of - hit)} of {len(all_of)}", "failures keep every agreement")
+            HeadlineNumber(
+                f"{len(all_failures - broken_failures)} of {len(all_failures)}",
+                "failures keep every agreement",
+            )
         )
     return [
         *found,
-        Figure(f"{count(summary['runs'])} of {count(summary['of'])}", "runs done"),
-        Figure(count(summary["points"]), "points"),
-        Figure(runs, "runs a point"),
+        HeadlineNumber(
+            f"{format_count(summary['runs'])} of {format_count(summary['of'])}", "runs done"
+        ),
+        HeadlineNumber(format_count(summary["points"]), "points"),
+        HeadlineNumber(runs, "runs a point"),
     ]
 
 
-def facts(record: dict[str, Any]) -> list[Fact]:
+def list_facts(record: dict[str, Any]) -> list[Fact]:
     """What speaks for the numbers, and against them."""
     summary = record["summary"]
-    found = _answer(record["failures"])
+    found = _list_failure_facts(record["failures"])
     if summary["runs"] == summary["of"]:
         found.append(Fact("held", "The study is complete", f"hash {summary['hash']}"))
     else:
         missing = summary["of"] - summary["runs"]
-        found.append(Fact("doubt", "The study is not complete", f"{count(missing)} runs to go"))
+        found.append(
+            Fact("doubt", "The study is not complete", f"{format_count(missing)} runs to go")
+        )
     if record["fewest"] < 2:
         detail = "an interval needs at least two runs with different seeds"
         found.append(Fact("doubt", "Some points have a single run", detail))
@@ -125,70 +132,84 @@ def facts(record: dict[str, Any]) -> list[Fact]:
     return found
 
 
-def _answer(pairs: list[Pair]) -> list[Fact]:
+def _list_failure_facts(pairs: list[FailureVerdict]) -> list[Fact]:
     """Which class breaks under which failure: the headline, then the worst of each class."""
     if not pairs:
         return []
     broken = [pair for pair in pairs if pair.broken]
     judged = any(pair.bound is not None for pair in pairs)
-    sign: Sign = "broken" if broken else "held" if judged else "known"
-    facts = [Fact(sign, failing.headline(pairs))]
+    sign: FactSign = "broken" if broken else "held" if judged else "known"
+    facts = [Fact(sign, failure_verdicts.summarise_verdicts(pairs))]
     for dscp in dict.fromkeys(pair.dscp for pair in broken[1:]):
         if dscp == pairs[0].dscp:
             continue
-        its = [pair for pair in broken if pair.dscp == dscp]
-        worst, more = its[0], len(its) - 1
-        detail = f"and under {more} more" if more else ""
-        says = f"{dscp} breaks under {worst.failure}: {worst.sentence()}"
-        facts.append(Fact("broken", says, detail))
+        class_verdicts = [pair for pair in broken if pair.dscp == dscp]
+        worst, other_count = class_verdicts[0], len(class_verdicts) - 1
+        detail = f"and under {other_count} more" if other_count else ""
+        statement = f"{dscp} breaks under {worst.failure}: {worst.describe()}"
+        facts.append(Fact("broken", statement, detail))
     return facts
 
 
-def failures(pairs: list[Pair]) -> list[Compared]:
+def build_failure_tables(pairs: list[FailureVerdict]) -> list[ComparedTable]:
     """The tables of failures and aggregates, the worst first."""
     if not pairs:
         return []
-    dscps, rows = failing.matrix(pairs)
-    made = []
+    dscps, rows = failure_verdicts.build_matrix(pairs)
+    built = []
     if any(pair.bound for pair in pairs):
         lines = [
-            [Cell(failure), *(_margin(of[name]) if name in of else Cell("–") for name in dscps)]
-            for failure, of in rows
+            [
+                GridCell(failure),
+                *(
+                    _build_margin_cell(verdict_by_dscp[name])
+                    if name in verdict_by_dscp
+                    else GridCell("–")
+                    for name in dscps
+                ),
+            ]
+            for failure, verdict_by_dscp in rows
         ]
         note = "What the worst run leaves of the nearest bound, or how far it is beyond it."
-        heads = [("failure", ""), *((name, f"class {name}") for name in dscps)]
-        grid = Grid("margins", "", heads, lines, note)
-        made.append(
-            Compared("margins", "Margin of each aggregate under each failure", "", grid, None)
+        headers = [("failure", ""), *((name, f"class {name}") for name in dscps)]
+        grid = Grid("margins", "", headers, lines, note)
+        built.append(
+            ComparedTable("margins", "Margin of each aggregate under each failure", "", grid, None)
         )
     lines = []
-    for pair in pairs[:MOST_OPEN]:
+    for pair in pairs[:MAX_UNFOLDED_ROWS]:
         numbers = [(pair.loss, "1"), (pair.delay_p99, "s"), (pair.jitter, "s")]
-        cells = [Cell("–" if isnan(v) else said(v, unit), v) for v, unit in numbers]
-        promised = "" if pair.bound is None else f"{pair.bound.measure} of {pair.bound.sla}"
-        names = [Cell(pair.failure), Cell(pair.dscp), Cell(promised or "–")]
-        lines.append([*names, *cells, _margin(pair)])
-    heads = [("failure", ""), ("dscp", ""), ("nearest bound", "measure of which agreement")]
-    heads += [("loss", ""), ("delay p99", ""), ("jitter", ""), ("margin", "")]
+        cells = [
+            GridCell("–" if isnan(v) else format_bound_value(v, unit), v) for v, unit in numbers
+        ]
+        bound_text = "" if pair.bound is None else f"{pair.bound.measure} of {pair.bound.sla}"
+        names = [GridCell(pair.failure), GridCell(pair.dscp), GridCell(bound_text or "–")]
+        lines.append([*names, *cells, _build_margin_cell(pair)])
+    headers = [("failure", ""), ("dscp", ""), ("nearest bound", "measure of which agreement")]
+    headers += [("loss", ""), ("delay p99", ""), ("jitter", ""), ("margin", "")]
     note = "Loss, 99th percentile of delay and jitter: the greatest of the runs."
-    if len(pairs) > MOST_OPEN:
-        note = f"The worst {MOST_OPEN} of {len(pairs)}. {note}"
-    grid = Grid("fared", "", heads, lines, note, names=3)
-    made.append(Compared("fared", "How each aggregate fares under each failure", "", grid, None))
-    return made
+    if len(pairs) > MAX_UNFOLDED_ROWS:
+        note = f"The worst {MAX_UNFOLDED_ROWS} of {len(pairs)}. {note}"
+    grid = Grid("fared", "", headers, lines, note, names=3)
+    built.append(
+        ComparedTable("fared", "How each aggregate fares under each failure", "", grid, None)
+    )
+    return built
 
 
-def _margin(pair: Pair) -> Cell:
+def _build_margin_cell(pair: FailureVerdict) -> GridCell:
     if pair.bound is None:
-        return Cell("–", inf)
-    return Cell(failing.margin(pair), pair.margin, "broken" if pair.broken else "held")
+        return GridCell("–", inf)
+    return GridCell(
+        failure_verdicts.format_margin(pair), pair.margin, "broken" if pair.broken else "held"
+    )
 
 
-def exhibits(folder: Path) -> list[Exhibit]:
+def read_kept_runs(folder: Path) -> list[ReportedRun]:
     """Give the first runs whose tables were kept."""
-    kept: list[Exhibit] = []
+    reported_runs: list[ReportedRun] = []
     for each in sorted((folder / "runs").glob("*"), key=lambda path: (len(path.name), path.name)):
-        if len(kept) < MOST_EXHIBITS and (each / store.NETWORK).is_file():
-            seed = json.loads((each / store.RUN).read_text("utf-8"))["runs"][0]["seed"]
-            kept.append(Exhibit.read(each, f"number {each.name}, seed {seed}"))
-    return kept
+        if len(reported_runs) < MAX_RUNS_SHOWN and (each / store.NETWORK_FILE).is_file():
+            seed = json.loads((each / store.RUN_FILE).read_text("utf-8"))["runs"][0]["seed"]
+            reported_runs.append(ReportedRun.read_folder(each, f"number {each.name}, seed {seed}"))
+    return reported_runs

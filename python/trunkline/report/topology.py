@@ -8,32 +8,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from trunkline.plot.layout import Place, layout
-from trunkline.plot.names import Box, beside
-from trunkline.plot.sketch import backup_paths
+from trunkline.plot.layout import NodePosition, place_nodes
+from trunkline.plot.name_placement import Box, place_names
+from trunkline.plot.network_sketch import find_backup_paths
 from trunkline.report import captions
-from trunkline.report.captions import Caption, Wanted
-from trunkline.report.exhibit import Exhibit
-from trunkline.report.loads import Load, by_link
-from trunkline.results.numbers import number, percent
+from trunkline.report.captions import Caption, CaptionRequest
+from trunkline.report.link_loads import ReportedLinkLoad, compute_link_loads
+from trunkline.report.reported_run import ReportedRun
+from trunkline.results.number_format import format_number, format_percent
 
 if TYPE_CHECKING:
     from trunkline.network.types import Link
 
 WIDTH = 960.0
-LEAST_HEIGHT, MOST_HEIGHT = 150.0, 620.0
+MIN_HEIGHT, MAX_HEIGHT = 150.0, 620.0
 MARGIN_X, MARGIN_Y = 58.0, 46.0
-THIN, THICK = 4.0, 11.0
-LETTER = 7.7
+MIN_LINK_WIDTH, MAX_LINK_WIDTH = 4.0, 11.0
+LETTER_WIDTH = 7.7
 """Width of a letter of a name, about [px]."""
-MOST_LETTERS = 14
+MAX_NAME_LETTERS = 14
 
-LEVELS = (0.25, 0.5, 0.75, 0.95)
+UTILISATION_LEVELS = (0.25, 0.5, 0.75, 0.95)
 """Shares of the capacity at which the colour of a link changes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class NodeDot:
     """A node in the drawing."""
 
     name: str
@@ -41,12 +41,12 @@ class Spot:
     x: float
     y: float
     radius: float
-    label: Place | None
+    label: NodePosition | None
     """Middle and base line of its name; None where nodes are too small for names."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class LinkArrow:
     """One direction of a link in the drawing.
 
     Parameters
@@ -76,7 +76,7 @@ class Lane:
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class DrawnPath:
     """A label-switched path in the drawing."""
 
     name: str
@@ -88,132 +88,168 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
+class NetworkDrawing:
     """All of it, in a box from (0, 0) to (width, height), y downward."""
 
     width: float
     height: float
-    spots: list[Spot]
-    lanes: list[Lane]
+    spots: list[NodeDot]
+    lanes: list[LinkArrow]
     captions: list[Caption]
-    routes: list[Route]
+    routes: list[DrawnPath]
     summary: str
     usual: str
     """Capacity and delay of most links, or their capacity, in words; empty if they differ."""
 
 
-def level(use: float) -> int:
+def classify_utilisation(use: float) -> int:
     """Class of a utilisation, 0 to 4."""
-    return sum(use >= limit for limit in LEVELS)
+    return sum(use >= limit for limit in UTILISATION_LEVELS)
 
 
-def draw(exhibit: Exhibit) -> Drawing:
+def draw_network(reported_run: ReportedRun) -> NetworkDrawing:
     """Draw the network of an exhibit."""
-    network = exhibit.network
+    network = reported_run.network
     nodes = [str(node["name"]) for node in network["nodes"]]
     links = network["links"]
     ends = [(nodes[link["from"]], nodes[link["to"]]) for link in links]
-    places = layout(nodes, ends, exhibit.places)
-    tall = max((y for _, y in places.values()), default=0.0)
-    wide = max((x for x, _ in places.values()), default=0.0)
+    places = place_nodes(nodes, ends, reported_run.node_positions)
+    y_extent = max((y for _, y in places.values()), default=0.0)
+    x_extent = max((x for x, _ in places.values()), default=0.0)
     scale = WIDTH - 2 * MARGIN_X
-    if wide < 1.0 and tall > 0:
-        scale = min(scale, (MOST_HEIGHT - 2 * MARGIN_Y) / tall)
-    height = min(max(tall * scale + 2 * MARGIN_Y, LEAST_HEIGHT), MOST_HEIGHT)
-    stretch = min(scale, (height - 2 * MARGIN_Y) / tall) if tall else 0.0
-    left = (WIDTH - wide * scale) / 2
-    top = (height + tall * stretch) / 2
+    if x_extent < 1.0 and y_extent > 0:
+        scale = min(scale, (MAX_HEIGHT - 2 * MARGIN_Y) / y_extent)
+    height = min(max(y_extent * scale + 2 * MARGIN_Y, MIN_HEIGHT), MAX_HEIGHT)
+    stretch = min(scale, (height - 2 * MARGIN_Y) / y_extent) if y_extent else 0.0
+    left = (WIDTH - x_extent * scale) / 2
+    top = (height + y_extent * stretch) / 2
     points = {name: (left + x * scale, top - y * stretch) for name, (x, y) in places.items()}
     radius = 13.0 if len(nodes) <= 40 else 8.0 if len(nodes) <= 120 else 4.0
-    spots, names = _spots(points, radius)
-    of = by_link(exhibit)
-    lanes, wanted = _lanes(exhibit, points, ends, radius, of)
-    words = captions.place(wanted, list(points.values()), radius, names)
-    routes = _routes(exhibit, lanes)
-    summary = _summary(exhibit, of)
-    return Drawing(WIDTH, height, spots, lanes, words, routes, summary, _usual(network["links"]))
+    dots, names = _build_node_dots(points, radius)
+    load_by_link = compute_link_loads(reported_run)
+    arrows, caption_requests = _build_link_arrows(reported_run, points, ends, radius, load_by_link)
+    placed_captions = captions.place_captions(
+        caption_requests, list(points.values()), radius, names
+    )
+    drawn_paths = _build_drawn_paths(reported_run, arrows)
+    summary = _describe_drawing(reported_run, load_by_link)
+    return NetworkDrawing(
+        WIDTH,
+        height,
+        dots,
+        arrows,
+        placed_captions,
+        drawn_paths,
+        summary,
+        _describe_common_links(network["links"]),
+    )
 
 
-def _usual(links: Sequence[Link]) -> str:
+def _describe_common_links(links: Sequence[Link]) -> str:
     """What the links without a caption are like, in words."""
-    common = captions.usual(links)
+    common = captions.find_common_caption(links)
     if not common:
         return ""
-    alike = all(common in (captions.size(link), captions.capacity(link)) for link in links)
+    alike = all(
+        common in (captions.format_capacity_and_delay(link), captions.format_capacity(link))
+        for link in links
+    )
     return f"{'all links' if alike else 'most links, where nothing else is said'}: {common}"
 
 
-def _spots(points: Mapping[str, Place], radius: float) -> tuple[list[Spot], list[Box]]:
+def _build_node_dots(
+    points: Mapping[str, NodePosition], radius: float
+) -> tuple[list[NodeDot], list[Box]]:
     """Nodes with their names, and where the names stand that are beside their nodes."""
-    shown = {
-        name: name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1]}…"
+    shortened = {
+        name: name if len(name) <= MAX_NAME_LETTERS else f"{name[: MAX_NAME_LETTERS - 1]}…"
         for name in points
     }
     labels = {name: (x, y + 4) for name, (x, y) in points.items()} if radius > 6 else {}
-    long = [name for name in labels if len(shown[name]) > 3 or radius <= 10]
-    wanted = [(points[name], shown[name]) for name in long]
-    places = beside(wanted, list(points.values()), radius, width=WIDTH, letter=LETTER)
-    labels |= {name: place for name, (place, _) in zip(long, places, strict=True)}
-    spots = [Spot(name, shown[name], *at, radius, labels.get(name)) for name, at in points.items()]
-    return spots, [box for _, box in places]
+    long_names = [name for name in labels if len(shortened[name]) > 3 or radius <= 10]
+    placed_names = [(points[name], shortened[name]) for name in long_names]
+    places = place_names(
+        placed_names, list(points.values()), radius, width=WIDTH, letter=LETTER_WIDTH
+    )
+    labels |= {name: place for name, (place, _) in zip(long_names, places, strict=True)}
+    dots = [
+        NodeDot(name, shortened[name], *at, radius, labels.get(name)) for name, at in points.items()
+    ]
+    return dots, [box for _, box in places]
 
 
-def _lanes(
-    exhibit: Exhibit,
+def _build_link_arrows(
+    reported_run: ReportedRun,
     points: dict[str, tuple[float, float]],
     ends: list[tuple[str, str]],
     radius: float,
-    of: dict[str, Load],
-) -> tuple[list[Lane], list[Wanted]]:
-    links = exhibit.network["links"]
+    load_by_link: dict[str, ReportedLinkLoad],
+) -> tuple[list[LinkArrow], list[CaptionRequest]]:
+    links = reported_run.network["links"]
     rates = [float(link["rate_bit_s"]) for link in links]
     low, high = math.log(min(rates, default=1)), math.log(max(rates, default=1))
 
     def width(rate: float) -> float:
         middle = 0.5 if high - low < 1e-9 else (math.log(rate) - low) / (high - low)
         # Where nodes are small, so are links.
-        return (THIN + (THICK - THIN) * middle) * min(1.0, (radius + 3) / 13)
+        return (MIN_LINK_WIDTH + (MAX_LINK_WIDTH - MIN_LINK_WIDTH) * middle) * min(
+            1.0, (radius + 3) / 13
+        )
 
-    together: dict[frozenset[str], list[int]] = defaultdict(list)
+    links_by_ends: dict[frozenset[str], list[int]] = defaultdict(list)
     for number_, pair in enumerate(ends):
-        together[frozenset(pair)].append(number_)
-    common = captions.usual(links)
-    lanes: list[Lane] = []
-    wanted: list[Wanted] = []
-    for members in together.values():
+        links_by_ends[frozenset(pair)].append(number_)
+    common = captions.find_common_caption(links)
+    arrows: list[LinkArrow] = []
+    requests: list[CaptionRequest] = []
+    for members in links_by_ends.values():
         # Directions of one link are next to each other in the network.
         sides: dict[tuple[str, str], float] = defaultdict(float)
         for link in members:
-            wide = width(rates[link])
-            offset = sides[ends[link]] + wide / 2 + 1.2
-            sides[ends[link]] += wide + 2.0
-            lanes.append(_lane(exhibit, link, points, ends[link], (offset, wide, radius), of))
-        here, there = (points[name] for name in ends[members[0]])
-        losses = [of.get(str(links[each]["name"]), Load()).loss for each in members]
-        texts = captions.words(links, members, losses, math.dist(here, there), common)
-        wanted.append(Wanted(texts, (here, there), max(sides.values())))
-    lanes.sort(key=lambda lane: lane.link)
-    return lanes, wanted
+            arrow_width = width(rates[link])
+            offset = sides[ends[link]] + arrow_width / 2 + 1.2
+            sides[ends[link]] += arrow_width + 2.0
+            arrows.append(
+                _build_link_arrow(
+                    reported_run,
+                    link,
+                    points,
+                    ends[link],
+                    (offset, arrow_width, radius),
+                    load_by_link,
+                )
+            )
+        first_end, second_end = (points[name] for name in ends[members[0]])
+        losses = [
+            load_by_link.get(str(links[each]["name"]), ReportedLinkLoad()).loss_ratio
+            for each in members
+        ]
+        texts = captions.list_caption_rows(
+            links, members, losses, math.dist(first_end, second_end), common
+        )
+        requests.append(CaptionRequest(texts, (first_end, second_end), max(sides.values())))
+    arrows.sort(key=lambda lane: lane.link)
+    return arrows, requests
 
 
-def _lane(
-    exhibit: Exhibit,
+def _build_link_arrow(
+    reported_run: ReportedRun,
     link: int,
     points: dict[str, tuple[float, float]],
     ends: tuple[str, str],
     size: tuple[float, float, float],
-    of: dict[str, Load],
-) -> Lane:
-    offset, wide, radius = size
+    load_by_link: dict[str, ReportedLinkLoad],
+) -> LinkArrow:
+    offset, arrow_width, radius = size
     (x1, y1), (x2, y2) = points[ends[0]], points[ends[1]]
-    long = math.hypot(x2 - x1, y2 - y1) or 1.0
-    ux, uy = (x2 - x1) / long, (y2 - y1) / long
+    length = math.hypot(x2 - x1, y2 - y1) or 1.0
+    ux, uy = (x2 - x1) / length, (y2 - y1) / length
     nx, ny = uy, -ux  # keeps to the left of its direction, as seen on the screen
-    gap = min(radius + 2.0, long / 3)
+    gap = min(radius + 2.0, length / 3)
     start = (x1 + ux * gap + nx * offset, y1 + uy * gap + ny * offset)
     end = (x2 - ux * gap + nx * offset, y2 - uy * gap + ny * offset)
-    tip = min(wide * 0.9, long / 4)
-    half = wide / 2
+    tip = min(arrow_width * 0.9, length / 4)
+    half = arrow_width / 2
     shape = (
         (start[0] + nx * half, start[1] + ny * half),
         (end[0] - ux * tip + nx * half, end[1] - uy * tip + ny * half),
@@ -221,30 +257,39 @@ def _lane(
         (end[0] - ux * tip - nx * half, end[1] - uy * tip - ny * half),
         (start[0] - nx * half, start[1] - ny * half),
     )
-    about = exhibit.network["links"][link]
-    name = str(about["name"])
-    load = of.get(name, Load())
-    said = f"{name}: {captions.capacity(about)}, {captions.delay(about)}"
+    link_data = reported_run.network["links"][link]
+    name = str(link_data["name"])
+    load = load_by_link.get(name, ReportedLinkLoad())
+    description = (
+        f"{name}: {captions.format_capacity(link_data)}, {captions.format_delay(link_data)}"
+    )
     if load.offered:
-        said += f"; utilisation {percent(load.use)}, loss {percent(load.loss)}"
-        said += f" ({number(load.lost)} packets"
-        said += f", {number(load.failed)} of them by its failure)" if load.failed else ")"
+        description += (
+            f"; utilisation {format_percent(load.utilisation)}, loss "
+            f"{format_percent(load.loss_ratio)}"
+        )
+        description += f" ({format_number(load.total_lost)} packets"
+        description += (
+            f", {format_number(load.lost_by_failure)} of them by its failure)"
+            if load.lost_by_failure
+            else ")"
+        )
     else:
-        said += "; nothing was sent"
+        description += "; nothing was sent"
     outline = " ".join(f"{x:.1f},{y:.1f}" for x, y in shape)
-    shade = level(load.use) if load.offered else -1
-    return Lane(link, name, outline, shade, load.loss, said, start, end)
+    shade = classify_utilisation(load.utilisation) if load.offered else -1
+    return LinkArrow(link, name, outline, shade, load.loss_ratio, description, start, end)
 
 
-def _routes(exhibit: Exhibit, lanes: list[Lane]) -> list[Route]:
-    network = exhibit.network
-    backups = backup_paths(network)
-    rates = _path_rates(exhibit)
-    routes = []
+def _build_drawn_paths(reported_run: ReportedRun, arrows: list[LinkArrow]) -> list[DrawnPath]:
+    network = reported_run.network
+    backups = find_backup_paths(network)
+    rates = _format_path_rates(reported_run)
+    drawn_paths = []
     for index, path in enumerate(network["paths"]):
         corners: list[tuple[float, float]] = []
         for link in path["links"]:
-            corners += [lanes[link].start, lanes[link].end]
+            corners += [arrows[link].start, arrows[link].end]
         points = " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
         name = str(path["name"])
         kind = f"backup of {', '.join(backups[name])}" if name in backups else "working path"
@@ -252,29 +297,40 @@ def _routes(exhibit: Exhibit, lanes: list[Lane]) -> list[Route]:
         about = (
             f"{kind}; {len(path['links'])} links: {hops}; carried of its own {rates.get(name, '–')}"
         )
-        routes.append(Route(name, name in backups, about, points, tuple(path["links"]), index % 6))
-    return routes
+        drawn_paths.append(
+            DrawnPath(name, name in backups, about, points, tuple(path["links"]), index % 6)
+        )
+    return drawn_paths
 
 
-def _path_rates(exhibit: Exhibit) -> dict[str, str]:
-    from trunkline.results.numbers import interval
-    from trunkline.stats import across
+def _format_path_rates(reported_run: ReportedRun) -> dict[str, str]:
+    from trunkline.results.number_format import format_interval
+    from trunkline.stats import average_runs
 
     return {
-        row.key["path"]: interval(row.measures.get("throughput_bit_s"), "bit/s")
-        for row in across(exhibit.runs, "paths")
+        row.key["path"]: format_interval(row.measures.get("throughput_bit_s"), "bit/s")
+        for row in average_runs(reported_run.runs, "paths")
     }
 
 
-def _summary(exhibit: Exhibit, of: dict[str, Load]) -> str:
+def _describe_drawing(reported_run: ReportedRun, load_by_link: dict[str, ReportedLinkLoad]) -> str:
     """Put the drawing into words, for who cannot see it."""
-    network = exhibit.network
-    busiest = sorted(of.items(), key=lambda item: -item[1].use)[:3]
-    said = f"Network of {len(network['nodes'])} nodes and {len(network['links']) // 2} links"
-    if busiest and busiest[0][1].use > 0:
-        parts = [f"{name} {percent(load.use)}" for name, load in busiest if load.use > 0]
-        said += f". Busiest: {', '.join(parts)}"
-    lossy = sorted(((load.loss, name) for name, load in of.items() if load.loss), reverse=True)[:3]
+    network = reported_run.network
+    busiest = sorted(load_by_link.items(), key=lambda item: -item[1].utilisation)[:3]
+    description = f"Network of {len(network['nodes'])} nodes and {len(network['links']) // 2} links"
+    if busiest and busiest[0][1].utilisation > 0:
+        parts = [
+            f"{name} {format_percent(load.utilisation)}"
+            for name, load in busiest
+            if load.utilisation > 0
+        ]
+        description += f". Busiest: {', '.join(parts)}"
+    lossy = sorted(
+        ((load.loss_ratio, name) for name, load in load_by_link.items() if load.loss_ratio),
+        reverse=True,
+    )[:3]
     if lossy:
-        said += f". Loss: {', '.join(f'{name} {percent(loss)}' for loss, name in lossy)}"
-    return said + "."
+        description += (
+            f". Loss: {', '.join(f'{name} {format_percent(loss)}' for loss, name in lossy)}"
+        )
+    return description + "."

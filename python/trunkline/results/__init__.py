@@ -1,8 +1,17 @@
 """Results: what a run measured, in tables that name their units, and how to get them again."""
 
 from trunkline.results.results import Provenance, Results
-from trunkline.results.store import read, write
+from trunkline.results.schemas import SCHEMAS, Field
+from trunkline.results.store import read_results, write_results
 from trunkline.results.table import Column, Table
-from trunkline.results.tables import SCHEMAS, Field
 
-__all__ = ["SCHEMAS", "Column", "Field", "Provenance", "Results", "Table", "read", "write"]
+__all__ = [
+    "SCHEMAS",
+    "Column",
+    "Field",
+    "Provenance",
+    "Results",
+    "Table",
+    "read_results",
+    "write_results",
+]

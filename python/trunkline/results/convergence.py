@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from trunkline.results.results import Results
 
-HEARD = ("detected", "repair-detected", "lsa-learnt")
+NOTICE_EVENTS = ("detected", "repair-detected", "lsa-learnt")
 """A router gets to know of the change."""
-ENDED = ("rerouted", "ldp-labels")
+COMPLETION_EVENTS = ("rerouted", "ldp-labels")
 """It puts routes, or labels, into use that differ from those before."""
-WORDS = {"failed": "failure", "repaired": "repair"}
+CHANGE_KINDS = {"failed": "failure", "repaired": "repair"}
 
 
 @dataclass
-class Step:
+class ConvergenceStep:
     """What a router, or the head of a signalled path, did after a change.
 
     Parameters
@@ -39,91 +39,93 @@ class Step:
 
 
 @dataclass
-class Change:
+class NetworkChange:
     """A failure or a repair, and what followed until the next one.
 
     Parameters
     ----------
     at_ns : int
         When.
-    what : str
+    kind : str
         ``failure`` or ``repair``.
     links : list of str
         One-way links.
-    steps : list of Step
+    steps : list of ConvergenceStep
         In the order in which they heard of it; those with nothing to change included.
     """
 
     at_ns: int
-    what: str
+    kind: str
     links: list[str] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
+    steps: list[ConvergenceStep] = field(default_factory=list)
 
     @property
-    def about(self) -> str:
+    def description(self) -> str:
         """What happened to what, and when."""
-        return f"{self.what} of {self.links[0]}, {self.at_ns / 1e9:g} s"
+        return f"{self.kind} of {self.links[0]}, {self.at_ns / 1e9:g} s"
 
 
-def changes(results: Results) -> list[Change]:
+def list_answered_changes(results: Results) -> list[NetworkChange]:
     """Failures and repairs that routing or signalling answered to, in order of time."""
     rows = list(results.timeline.rows())
-    found = breaks(rows)
+    network_changes = find_network_changes(rows)
     answers = list(results.tables["signalling"].rows())
-    for number, change in enumerate(found):
-        last = found[number + 1].at_ns if number + 1 < len(found) else None
-        change.steps = _routers(_between(rows, change.at_ns, last))
-        change.steps += _heads(_between(answers, change.at_ns, last))
+    for number, change in enumerate(network_changes):
+        last = network_changes[number + 1].at_ns if number + 1 < len(network_changes) else None
+        change.steps = _collect_router_steps(_select_between(rows, change.at_ns, last))
+        change.steps += _collect_head_steps(_select_between(answers, change.at_ns, last))
         change.steps.sort(key=lambda step: step.heard_ns)
-    return [change for change in found if change.steps]
+    return [change for change in network_changes if change.steps]
 
 
-def breaks(rows: Sequence[dict[str, Any]]) -> list[Change]:
+def find_network_changes(rows: Sequence[dict[str, Any]]) -> list[NetworkChange]:
     """Failures and repairs in the rows of a timeline, without what followed."""
-    found: list[Change] = []
+    found: list[NetworkChange] = []
     for row in rows:
-        what = WORDS.get(str(row["event"]))
-        if what is None or row["link"] is None:
+        kind = CHANGE_KINDS.get(str(row["event"]))
+        if kind is None or row["link"] is None:
             continue
         at = int(row["time_ns"] or 0)
-        if not found or (found[-1].at_ns, found[-1].what) != (at, what):
-            found.append(Change(at, what))
+        if not found or (found[-1].at_ns, found[-1].kind) != (at, kind):
+            found.append(NetworkChange(at, kind))
         found[-1].links.append(str(row["link"]))
     return found
 
 
-def _between(rows: Sequence[dict[str, Any]], first: int, last: int | None) -> list[dict[str, Any]]:
+def _select_between(
+    rows: Sequence[dict[str, Any]], first: int, last: int | None
+) -> list[dict[str, Any]]:
     return [
         row for row in rows if first <= row["time_ns"] and (last is None or row["time_ns"] < last)
     ]
 
 
-def _routers(rows: Sequence[dict[str, Any]]) -> list[Step]:
+def _collect_router_steps(rows: Sequence[dict[str, Any]]) -> list[ConvergenceStep]:
     """Steps of routers; none where nodes only noticed."""
-    steps: dict[str, Step] = {}
+    steps: dict[str, ConvergenceStep] = {}
     for row in rows:
         name, event, at = row["node"], row["event"], row["time_ns"]
         if name is None:
             continue
-        if event in HEARD:
-            steps.setdefault(name, Step(name, at))
+        if event in NOTICE_EVENTS:
+            steps.setdefault(name, ConvergenceStep(name, at))
         elif name in steps and event == "spf":
             steps[name].computed_ns = at
-        elif event in ENDED:
-            steps.setdefault(name, Step(name, at)).ended_ns = at
+        elif event in COMPLETION_EVENTS:
+            steps.setdefault(name, ConvergenceStep(name, at)).ended_ns = at
     routed = any(
         step.computed_ns is not None or step.ended_ns is not None for step in steps.values()
     )
     return list(steps.values()) if routed else []
 
 
-def _heads(rows: Sequence[dict[str, Any]]) -> list[Step]:
+def _collect_head_steps(rows: Sequence[dict[str, Any]]) -> list[ConvergenceStep]:
     """Steps of heads: from the news that a path is broken or repaired to the one in its place."""
-    steps: dict[str, Step] = {}
+    steps: dict[str, ConvergenceStep] = {}
     for row in rows:
         name, event, at = f"path {row['path']}", row["event"], row["time_ns"]
         if event in ("down", "repaired"):
-            steps.setdefault(name, Step(name, at))
+            steps.setdefault(name, ConvergenceStep(name, at))
         elif event in ("up", "moved") and name in steps and steps[name].ended_ns is None:
             steps[name].ended_ns = at
     return list(steps.values())

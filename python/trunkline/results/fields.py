@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["str", "i64", "f64"]
-Origin = Literal["name", "counted", "averaged", "derived"]
+FieldKind = Literal["str", "i64", "f64"]
+FieldOrigin = Literal["name", "counted", "averaged", "derived"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,8 @@ class Field:
     """
 
     name: str
-    kind: Kind
-    origin: Origin
+    kind: FieldKind
+    origin: FieldOrigin
     about: str
 
     @property
@@ -49,9 +49,9 @@ class Field:
         return next((unit for end, unit in _UNITS.items() if self.name.endswith(end)), "")
 
     @property
-    def adds_up(self) -> bool:
+    def is_summable(self) -> bool:
         """Whether the sum over rows means something: counts and rates, not delays or extremes."""
-        extreme = any(word in self.name for word in ("_max", "_min", "_mean", *_SCORES))
+        extreme = any(word in self.name for word in ("_max", "_min", "_mean", *_SCORE_WORDS))
         return self.kind != "str" and self.unit in ("", "B", "bit/s") and not extreme
 
     @property
@@ -60,7 +60,7 @@ class Field:
         return _TITLES.get(self.name, self.name.replace("_", " "))
 
 
-_SCORES = ("_index", "mos", "r_factor", "slowdown", "impairment")
+_SCORE_WORDS = ("_index", "mos", "r_factor", "slowdown", "impairment")
 """Numbers without a unit of which a sum means nothing."""
 _UNITS = {"_bit_s": "bit/s", "_ns": "ns", "_s": "s"}
 _TITLES = {
@@ -112,49 +112,53 @@ _TITLES = {
 }
 
 
-def name(name: str, about: str) -> Field:
+def define_name(name: str, about: str) -> Field:
     """A name from the scenario."""
     return Field(name, "str", "name", about)
 
 
-def count(name: str, about: str) -> Field:
+def define_count(name: str, about: str) -> Field:
     """An integer of the engine."""
     return Field(name, "i64", "counted", about)
 
 
-def mean(name: str, about: str) -> Field:
+def define_mean(name: str, about: str) -> Field:
     """An average of the engine."""
     return Field(name, "f64", "averaged", about)
 
 
-def derived(name: str, about: str) -> Field:
+def define_derived(name: str, about: str) -> Field:
     """What is computed from the others."""
     return Field(name, "f64", "derived", about)
 
 
-def delays(null: str, jitter: str, *, of: str = "one-way delay") -> tuple[Field, ...]:
+def define_delays(
+    null_rule: str, jitter: str, *, subject: str = "one-way delay"
+) -> tuple[Field, ...]:
     """Measures of delay in ns, each with the rule for when it is null."""
     later = [("p95", "95"), ("p99", "99"), ("p999", "99.9")]
     return (
-        mean("delay_mean_ns", f"mean {of}; {null}"),
-        count("delay_min_ns", f"minimum {of}; {null}"),
-        count("delay_max_ns", f"maximum {of}; {null}"),
-        count("delay_p50_ns", f"median {of}; {null}"),
-        count("delay_p90_ns", f"90th percentile of the {of}; {null}"),
+        define_mean("delay_mean_ns", f"mean {subject}; {null_rule}"),
+        define_count("delay_min_ns", f"minimum {subject}; {null_rule}"),
+        define_count("delay_max_ns", f"maximum {subject}; {null_rule}"),
+        define_count("delay_p50_ns", f"median {subject}; {null_rule}"),
+        define_count("delay_p90_ns", f"90th percentile of the {subject}; {null_rule}"),
         *(
-            count(f"delay_{name}_ns", f"{share}th percentile of it; {null}")
+            define_count(f"delay_{name}_ns", f"{share}th percentile of it; {null_rule}")
             for name, share in later
         ),
-        mean("jitter_ns", f"{jitter}; {null}"),
+        define_mean("jitter_ns", f"{jitter}; {null_rule}"),
     )
 
 
-def twins(*fields: Field) -> tuple[Field, ...]:
+def define_seconds(*fields: Field) -> tuple[Field, ...]:
     """The same in seconds; after the percentiles, the range of the delay."""
-    made = []
+    seconds_fields = []
     for field in fields:
         if field.name == "jitter_ns":
             null = field.about.rpartition("; ")[2]
-            made.append(derived("delay_range_s", f"maximum less minimum one-way delay; {null}"))
-        made.append(derived(field.name.removesuffix("_ns") + "_s", field.about))
-    return tuple(made)
+            seconds_fields.append(
+                define_derived("delay_range_s", f"maximum less minimum one-way delay; {null}")
+            )
+        seconds_fields.append(define_derived(field.name.removesuffix("_ns") + "_s", field.about))
+    return tuple(seconds_fields)

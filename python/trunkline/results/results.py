@@ -9,17 +9,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from trunkline import rich_form
-from trunkline.results.decode import Raw, decode
+from trunkline import notebook_form
+from trunkline.results.decode import RawTables, decode_tables
+from trunkline.results.schemas import HASHED_IF_FILLED, SCHEMAS
 from trunkline.results.table import Scalar, Table
-from trunkline.results.tables import HASHED_IF_FILLED, SCHEMAS
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
-    from trunkline.network.types import Network
+    from trunkline.network.types import NetworkData
 
-JSON_SCHEMA = 1
+JSON_SCHEMA_VERSION = 1
 JSON_TABLES = (
     "flows",
     "aggregates",
@@ -79,12 +79,14 @@ class Provenance:
         return "linux" if self.kernel else "sim"
 
     @classmethod
-    def of(cls, *, scenario: str, network_json: str, version: str, seed: int) -> Provenance:
+    def for_network(
+        cls, *, scenario: str, network_json: str, version: str, seed: int
+    ) -> Provenance:
         """Provenance of a run on this machine, now."""
         return cls(
             scenario=scenario,
-            scenario_hash=sha256(scenario),
-            network_hash=sha256(network_json),
+            scenario_hash=compute_sha256(scenario),
+            network_hash=compute_sha256(network_json),
             version=version,
             seed=seed,
             platform=f"{platform.system()} {platform.machine()}",
@@ -95,12 +97,12 @@ class Provenance:
         return asdict(self)
 
 
-def sha256(written: str) -> str:
+def compute_sha256(content: str) -> str:
     """SHA-256 of a text in UTF-8, hexadecimal."""
-    return hashlib.sha256(written.encode()).hexdigest()
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
-class _Of(property):
+class _TableAttribute(property):
     """A table of a run: the one that has the name of the attribute."""
 
     def __init__(self, about: str) -> None:
@@ -125,28 +127,30 @@ class Results:
         Scenario, network, version, seed and platform.
     """
 
-    flows = _Of("One row a flow.")
-    delays = _Of("One row a flow and bucket of its histogram of delays.")
-    aggregates = _Of("One row a DSCP in use: the flows that send with it, together.")
-    ports = _Of("One row a link and class.")
-    fairness = _Of("One row a DSCP and a path: how their flows share.")
-    paths = _Of("One row a label-switched path.")
-    drops = _Of("One row a flow, direction, place, class, precedence and cause of loss.")
-    series = _Of("One row a probe and step.")
-    colours = _Of("One row a conditioner, profile and colour.")
-    accounts = _Of(
+    flows = _TableAttribute("One row a flow.")
+    delays = _TableAttribute("One row a flow and bucket of its histogram of delays.")
+    aggregates = _TableAttribute("One row a DSCP in use: the flows that send with it, together.")
+    ports = _TableAttribute("One row a link and class.")
+    fairness = _TableAttribute("One row a DSCP and a path: how their flows share.")
+    paths = _TableAttribute("One row a label-switched path.")
+    drops = _TableAttribute(
+        "One row a flow, direction, place, class, precedence and cause of loss."
+    )
+    series = _TableAttribute("One row a probe and step.")
+    colours = _TableAttribute("One row a conditioner, profile and colour.")
+    accounts = _TableAttribute(
         "One row a flow, DSCP, colour, class and precedence at ports that keep accounts."
     )
-    calls = _Of("One row a flow that is a call.")
-    echoes = _Of("One row an echo flow.")
-    videos = _Of("One row a player of films.")
-    transfers = _Of("One row a transfer, of flows that record them.")
-    completions = _Of("One row a flow of transfers and bin of sizes.")
-    timeline = _Of("One row an event of failures and recovery.")
-    lsps = _Of("One row a signalled path, or a process of requests.")
-    signalling = _Of("One row an event of signalling.")
-    control = _Of("One row a link, protocol and kind of message.")
-    packets = _Of("One row an event of a packet, where the run was traced.")
+    calls = _TableAttribute("One row a flow that is a call.")
+    echoes = _TableAttribute("One row an echo flow.")
+    videos = _TableAttribute("One row a player of films.")
+    transfers = _TableAttribute("One row a transfer, of flows that record them.")
+    completions = _TableAttribute("One row a flow of transfers and bin of sizes.")
+    timeline = _TableAttribute("One row an event of failures and recovery.")
+    lsps = _TableAttribute("One row a signalled path, or a process of requests.")
+    signalling = _TableAttribute("One row an event of signalling.")
+    control = _TableAttribute("One row a link, protocol and kind of message.")
+    packets = _TableAttribute("One row an event of a packet, where the run was traced.")
 
     def __init__(self, tables: Mapping[str, Table], provenance: Provenance) -> None:
         self.tables = {name: tables[name] for name in SCHEMAS}
@@ -155,12 +159,12 @@ class Results:
     @classmethod
     def from_raw(
         cls,
-        raw: Raw,
-        network: Network,
+        raw: RawTables,
+        network: NetworkData,
         provenance: Provenance,
     ) -> Results:
         """Results of what an engine returned; see :func:`trunkline.results.decode.decode`."""
-        return cls(decode(raw, network), provenance)
+        return cls(decode_tables(raw, network), provenance)
 
     @property
     def seed(self) -> int:
@@ -194,7 +198,7 @@ class Results:
                     continue
                 column = table.column(field.name)
                 digest.update(f"{name}.{field.name}:{len(column)}\n".encode())
-                digest.update(column.hashed(field.kind))
+                digest.update(column.to_hash_bytes(field.kind))
         return digest.hexdigest()
 
     def to_json(self) -> dict[str, Any]:
@@ -202,30 +206,38 @@ class Results:
         tables: dict[str, Any] = {}
         for name in JSON_TABLES:
             table = self.tables[name]
-            kept = [field.name for field in table.fields if field.in_json]
-            lists = [table[column] for column in kept]
-            tables[name] = [dict(zip(kept, row, strict=True)) for row in zip(*lists, strict=True)]
-        about = {"schema": JSON_SCHEMA, "engine": self.provenance.engine, "hash": self.hash()}
+            field_names = [field.name for field in table.fields if field.in_json]
+            lists = [table[column] for column in field_names]
+            tables[name] = [
+                dict(zip(field_names, row, strict=True)) for row in zip(*lists, strict=True)
+            ]
+        about = {
+            "schema": JSON_SCHEMA_VERSION,
+            "engine": self.provenance.engine,
+            "hash": self.hash(),
+        }
         return about | tables
 
     def render(
         self,
         *,
-        before: Sequence[RichTable] = (),
+        leading_tables: Sequence[RichTable] = (),
         width: int | None = None,
         colour: bool = False,
-        whole: bool = False,
+        show_all: bool = False,
     ) -> str:
-        """As tables for a terminal; see :func:`trunkline.results.render.render`."""
-        from trunkline.results.render import render
+        """As tables for a terminal; see :func:`trunkline.results.terminal_tables.render`."""
+        from trunkline.results.terminal_tables import render_results
 
-        return render(self, before=before, width=width, colour=colour, whole=whole)
+        return render_results(
+            self, leading_tables=leading_tables, width=width, colour=colour, show_all=show_all
+        )
 
     def __repr__(self) -> str:
         return f"<Results seed {self.seed}: {len(self.flows)} flows, {len(self.ports)} ports>"
 
     def _repr_html_(self) -> str:
-        return rich_form.html("results", self)
+        return notebook_form.render_html("results", self)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        return rich_form.bundle("results", self)
+        return notebook_form.build_mime_bundle("results", self)

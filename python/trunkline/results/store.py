@@ -10,30 +10,30 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trunkline.results import folder as folders
-from trunkline.results.decode.columns import empty
+from trunkline.results import atomic_folder as folders
+from trunkline.results.decode.columns import make_empty_columns
 from trunkline.results.results import Provenance, Results
+from trunkline.results.schemas import SCHEMAS
 from trunkline.results.table import Column, Table
-from trunkline.results.tables import SCHEMAS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
 
-FORMAT = 1
-RUN = "run.json"
-NETWORK = "network.json"
-PLAN = "plan.json"
-TYPES = {"str": "String", "i64": "Int64", "f64": "Float64"}
+RESULTS_FORMAT = 1
+RUN_FILE = "run.json"
+NETWORK_FILE = "network.json"
+PLAN_FILE = "plan.json"
+POLARS_TYPES = {"str": "String", "i64": "Int64", "f64": "Float64"}
 """What polars calls the kinds of columns."""
 
 
-class Unreadable(ValueError):
+class UnreadableResultsError(ValueError):
     """A folder's results cannot be read: damaged, or written by another version."""
 
 
-def write(
+def write_results(
     runs: Sequence[Results],
     directory: str | Path,
     *,
@@ -64,12 +64,12 @@ def write(
         raise ValueError(msg)
 
     def fill(folder: Path) -> None:
-        _fill(folder, runs, network_json, plan_json)
+        _write_tables(folder, runs, network_json, plan_json)
 
-    return folders.replace(directory, fill, marker=RUN, overwrite=overwrite)
+    return folders.write_folder(directory, fill, marker=RUN_FILE, overwrite=overwrite)
 
 
-def read(directory: str | Path) -> list[Results]:
+def read_results(directory: str | Path) -> list[Results]:
     """Read runs back.
 
     Returns
@@ -81,22 +81,22 @@ def read(directory: str | Path) -> list[Results]:
     ------
     FileNotFoundError
         It holds no results.
-    Unreadable
+    UnreadableResultsError
         Another version wrote it, or a table does not have the hash it was written with.
     """
     import polars as pl
 
     folder = Path(directory)
-    about = read_json(folder / RUN)
-    if about.get("format") != FORMAT:
-        msg = f"{folder / RUN}: format {about.get('format')!r} is not {FORMAT}"
-        raise Unreadable(msg)
-    frames = {name: _frame(folder, name) for name in SCHEMAS}
+    run_record = read_json(folder / RUN_FILE)
+    if run_record.get("format") != RESULTS_FORMAT:
+        msg = f"{folder / RUN_FILE}: format {run_record.get('format')!r} is not {RESULTS_FORMAT}"
+        raise UnreadableResultsError(msg)
+    frames = {name: _read_frame(folder, name) for name in SCHEMAS}
     try:
-        return _runs(folder, about, frames)
+        return _build_runs(folder, run_record, frames)
     except (KeyError, TypeError, AttributeError, OverflowError, pl.exceptions.PolarsError):
         msg = f"{folder} is damaged, or its tables come from another program"
-        raise Unreadable(msg) from None
+        raise UnreadableResultsError(msg) from None
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -106,69 +106,77 @@ def read_json(path: Path) -> dict[str, Any]:
     ------
     FileNotFoundError
         There is none.
-    Unreadable
+    UnreadableResultsError
         It holds none.
     """
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError):
-        said = None
-    if not isinstance(said, dict):
+        content = None
+    if not isinstance(content, dict):
         msg = f"{path} is damaged: it holds no JSON object"
-        raise Unreadable(msg)
-    return said
+        raise UnreadableResultsError(msg)
+    return content
 
 
-def _runs(folder: Path, about: dict[str, Any], frames: dict[str, Any]) -> list[Results]:
+def _build_runs(folder: Path, run_record: dict[str, Any], frames: dict[str, Any]) -> list[Results]:
     import polars as pl
 
-    scenario = about["provenance"]
+    scenario = run_record["provenance"]
     runs = []
-    for number, run in enumerate(about["runs"]):
+    for number, run in enumerate(run_record["runs"]):
         tables = {}
         for name, fields in SCHEMAS.items():
             frame = frames[name]
             if len(frame):
                 frame = frame.filter(pl.col("run") == number)
-            columns = {f.name: Column(frame[f.name]) for f in fields} if len(frame) else empty(name)
+            columns = (
+                {f.name: Column(frame[f.name]) for f in fields}
+                if len(frame)
+                else make_empty_columns(name)
+            )
             tables[name] = Table(name, fields, columns)
         results = Results(tables, Provenance(**scenario, seed=run["seed"]))
         if results.hash() != run["hash"]:
             msg = f"{folder}: run {number} (seed {run['seed']}) is not as it was written"
-            raise Unreadable(msg)
+            raise UnreadableResultsError(msg)
         runs.append(results)
     return runs
 
 
-def _fill(
+def _write_tables(
     folder: Path, runs: Sequence[Results], network_json: str | None, plan_json: str | None
 ) -> None:
     import polars as pl
 
     for name in SCHEMAS:
         frames = [
-            _numbered(number, run.seed, run.tables[name])
+            _add_run_columns(number, run.seed, run.tables[name])
             for number, run in enumerate(runs)
             if len(run.tables[name])
         ]
         # Through memory, so that a full disk is the operating system's error and says so.
-        written = folders.parquet(pl.concat(frames, rechunk=True)) if frames else _no_rows(name)
-        (folder / f"{name}.parquet").write_bytes(written)
+        parquet_bytes = (
+            folders.encode_parquet(pl.concat(frames, rechunk=True))
+            if frames
+            else _encode_empty_table(name)
+        )
+        (folder / f"{name}.parquet").write_bytes(parquet_bytes)
     provenance = runs[0].provenance.to_dict()
     del provenance["seed"]
-    about: dict[str, Any] = {
-        "format": FORMAT,
+    run_record: dict[str, Any] = {
+        "format": RESULTS_FORMAT,
         "provenance": provenance,
         "runs": [{"seed": run.seed, "hash": run.hash()} for run in runs],
     }
-    folders.write_text(folder / RUN, json.dumps(about, indent=2, sort_keys=True) + "\n")
+    folders.write_text(folder / RUN_FILE, json.dumps(run_record, indent=2, sort_keys=True) + "\n")
     if network_json is not None:
-        folders.write_text(folder / NETWORK, network_json + "\n")
+        folders.write_text(folder / NETWORK_FILE, network_json + "\n")
     if plan_json is not None:
-        folders.write_text(folder / PLAN, plan_json + "\n")
+        folders.write_text(folder / PLAN_FILE, plan_json + "\n")
 
 
-def _numbered(number: int, seed: int, table: Table) -> pl.DataFrame:
+def _add_run_columns(number: int, seed: int, table: Table) -> pl.DataFrame:
     """A table with the number and the seed of its run."""
     import polars as pl
 
@@ -178,30 +186,32 @@ def _numbered(number: int, seed: int, table: Table) -> pl.DataFrame:
 
 
 @functools.cache
-def _no_rows(name: str) -> bytes:
+def _encode_empty_table(name: str) -> bytes:
     """The file of a table without rows, as most are in most runs."""
-    return folders.parquet(_numbered(0, 0, Table(name, SCHEMAS[name], empty(name))))
+    return folders.encode_parquet(
+        _add_run_columns(0, 0, Table(name, SCHEMAS[name], make_empty_columns(name)))
+    )
 
 
-def _frame(folder: Path, name: str) -> Any:
+def _read_frame(folder: Path, name: str) -> Any:
     """A table of a folder, with every column that this version knows."""
     import polars as pl
 
     path = folder / f"{name}.parquet"
     if not path.is_file():
         msg = f"{folder}: {path.name} is missing; another version wrote it, or it is damaged"
-        raise Unreadable(msg)
+        raise UnreadableResultsError(msg)
     try:
         frame = pl.read_parquet(path)
     except pl.exceptions.PolarsError:
         msg = f"{path} is damaged: it is no Parquet file, or not all of one"
-        raise Unreadable(msg) from None
-    lacking = [field.name for field in SCHEMAS[name] if field.name not in frame.columns]
-    if lacking:
-        msg = f"{path} has no column {lacking[0]}; another version wrote it: run it again"
-        raise Unreadable(msg)
-    kinds = {field.name: TYPES[field.kind] for field in SCHEMAS[name]} | {"run": "Int64"}
+        raise UnreadableResultsError(msg) from None
+    missing_columns = [field.name for field in SCHEMAS[name] if field.name not in frame.columns]
+    if missing_columns:
+        msg = f"{path} has no column {missing_columns[0]}; another version wrote it: run it again"
+        raise UnreadableResultsError(msg)
+    kinds = {field.name: POLARS_TYPES[field.kind] for field in SCHEMAS[name]} | {"run": "Int64"}
     if any(str(frame.schema.get(column)) != kind for column, kind in kinds.items()):
         msg = f"{path} is damaged, or comes from another program"
-        raise Unreadable(msg)
+        raise UnreadableResultsError(msg)
     return frame

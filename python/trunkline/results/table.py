@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from trunkline.results.fields import Kind
-from trunkline.results.tables import Field
+from trunkline.results.fields import FieldKind
+from trunkline.results.schemas import Field
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Scalar = str | int | float | None
 
-SHOWN_ROWS = 30
+MAX_HTML_ROWS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Column:
     def __len__(self) -> int:
         return len(self.values)
 
-    def item(self, index: int) -> Scalar:
+    def get_item(self, index: int) -> Scalar:
         """One value as a Python object, None where null."""
         if self.valid is not None and not self.valid[index]:
             return None
@@ -59,12 +59,12 @@ class Column:
             return items
         return [x if ok else None for x, ok in zip(items, self.valid, strict=True)]
 
-    def numbers(self) -> memoryview[Any]:
+    def get_numbers(self) -> memoryview[Any]:
         """The numbers, with anything where null."""
         assert not isinstance(self.values, list)
-        return self.values if isinstance(self.values, memoryview) else self.array().data
+        return self.values if isinstance(self.values, memoryview) else self.to_array().data
 
-    def array(self) -> NDArray[Any]:
+    def to_array(self) -> NDArray[Any]:
         """The numbers as a numpy array that shares their memory, with anything where null."""
         import numpy as np
 
@@ -75,7 +75,7 @@ class Column:
             return np.zeros(0, dtype=self.values.format)
         return np.frombuffer(self.values, dtype=self.values.format)
 
-    def mask(self) -> NDArray[np.bool_] | None:
+    def get_mask(self) -> NDArray[np.bool_] | None:
         """Which numbers are not null; None if all are."""
         import numpy as np
 
@@ -84,28 +84,30 @@ class Column:
         assert not isinstance(self.values, list)
         return self.values.is_not_null().to_numpy() if self.values.null_count() else None
 
-    def series(self, name: str, kind: Kind) -> pl.Series:
+    def to_series(self, name: str, kind: FieldKind) -> pl.Series:
         """As a polars series; numbers without nulls are not copied."""
         import polars as pl
 
         if not isinstance(self.values, memoryview | list):
             return self.values.alias(name)
-        types: dict[Kind, Any] = {"str": pl.String, "i64": pl.Int64, "f64": pl.Float64}
-        values = self.values if isinstance(self.values, list) else self.array()
-        made = pl.Series(name, values, dtype=types[kind])
+        types: dict[FieldKind, Any] = {"str": pl.String, "i64": pl.Int64, "f64": pl.Float64}
+        values = self.values if isinstance(self.values, list) else self.to_array()
+        polars_series = pl.Series(name, values, dtype=types[kind])
         if self.valid is not None:
             mask = pl.Series(self.valid, dtype=pl.Boolean)
-            nulls = pl.Series([None], dtype=types[kind]).new_from_index(0, len(made))
-            made = made.zip_with(mask, nulls)
-        return made
+            nulls = pl.Series([None], dtype=types[kind]).new_from_index(0, len(polars_series))
+            polars_series = polars_series.zip_with(mask, nulls)
+        return polars_series
 
-    def hashed(self, kind: Kind) -> bytes | memoryview[Any]:
+    def to_hash_bytes(self, kind: FieldKind) -> bytes | memoryview[Any]:
         """What the results hash takes of it: see `Results.hash`."""
         if kind == "str":
-            its: Any = self.values
-            return _ended(its if isinstance(its, list) else its.fill_null("").to_list()).encode()
+            texts: Any = self.values
+            return _join_names(
+                texts if isinstance(texts, list) else texts.fill_null("").to_list()
+            ).encode()
         if not isinstance(self.values, memoryview):
-            return self.array().astype("<i8").tobytes()
+            return self.to_array().astype("<i8").tobytes()
         if self.valid is None and sys.byteorder == "little":
             return self.values
         # Few rows, mostly: numpy takes longer to import.
@@ -116,7 +118,7 @@ class Column:
         return numbers.tobytes()
 
 
-def _ended(names: list[str | None]) -> str:
+def _join_names(names: list[str | None]) -> str:
     """Names, each followed by a zero byte; null is an empty name."""
     nulls = names.count(None)
     if nulls == len(names):
@@ -125,11 +127,11 @@ def _ended(names: list[str | None]) -> str:
     return "\0".join([*filled, ""])
 
 
-Later = Column | Callable[[], Column]
+LazyColumn = Column | Callable[[], Column]
 """A column, or what makes it."""
 
 
-def present(column: Later) -> Column:
+def resolve_column(column: LazyColumn) -> Column:
     """The column, made if it is not there yet."""
     return column if isinstance(column, Column) else column()
 
@@ -151,12 +153,14 @@ class Table:
         is made when it is.
     """
 
-    def __init__(self, name: str, fields: Sequence[Field], columns: Mapping[str, Later]) -> None:
+    def __init__(
+        self, name: str, fields: Sequence[Field], columns: Mapping[str, LazyColumn]
+    ) -> None:
         self.name = name
         self.fields = tuple(fields)
         self._columns = {field.name: columns[field.name] for field in fields}
-        made = (column for column in self._columns.values() if isinstance(column, Column))
-        lengths = {len(column) for column in made}
+        ready_columns = (column for column in self._columns.values() if isinstance(column, Column))
+        lengths = {len(column) for column in ready_columns}
         if len(lengths) > 1:
             msg = f"columns of {name} differ in length: {sorted(lengths)}"
             raise ValueError(msg)
@@ -182,21 +186,21 @@ class Table:
         if name not in self._columns:
             msg = f"{self.name} has no column {name!r}; it has {', '.join(self._columns)}"
             raise KeyError(msg)
-        column = self._columns[name] = present(self._columns[name])
+        column = self._columns[name] = resolve_column(self._columns[name])
         return column
 
     def __getitem__(self, name: str) -> list[Scalar]:
         return self.column(name).to_list()
 
-    def rows(self, *some: str) -> Iterator[dict[str, Scalar]]:
-        """Rows as dictionaries, null as None; with ``some`` columns only, if any are named."""
-        names = some or self.columns
+    def rows(self, *column_names: str) -> Iterator[dict[str, Scalar]]:
+        """Rows as dictionaries with null as None; only ``column_names``, if any are named."""
+        names = column_names or self.columns
         for values in zip(*(self[name] for name in names), strict=True):
             yield dict(zip(names, values, strict=True))
 
     def row(self, index: int) -> dict[str, Scalar]:
         """One row as a dictionary, null as None."""
-        return {name: self.column(name).item(index) for name in self.columns}
+        return {name: self.column(name).get_item(index) for name in self.columns}
 
     def where(self, **values: Scalar) -> dict[str, Scalar]:
         """Find the one row whose columns have these values.
@@ -206,19 +210,19 @@ class Table:
         KeyError
             No such row, or more than one.
         """
-        wanted = [self[name] for name in values]
+        value_lists = [self[name] for name in values]
         found = [
             index
-            for index, row in enumerate(zip(*wanted, strict=True))
+            for index, row in enumerate(zip(*value_lists, strict=True))
             if row == tuple(values.values())
         ]
         if len(found) != 1:
-            what = ", ".join(f"{name}={value!r}" for name, value in values.items())
-            msg = f"{self.name} has {len(found)} rows with {what}"
+            condition_text = ", ".join(f"{name}={value!r}" for name, value in values.items())
+            msg = f"{self.name} has {len(found)} rows with {condition_text}"
             raise KeyError(msg)
         return self.row(found[0])
 
-    def to_polars(self, *some: str) -> pl.DataFrame:
+    def to_polars(self, *column_names: str) -> pl.DataFrame:
         """As a polars data frame; numbers without nulls are not copied.
 
         These columns alone, if any are named.
@@ -228,16 +232,16 @@ class Table:
         KeyError
             There is no such column.
         """
-        if self._frame is not None and not some:
+        if self._frame is not None and not column_names:
             return self._frame
         import polars as pl
 
         kinds = {each.name: each.kind for each in self.fields}
-        names = some or kinds
-        made = pl.DataFrame([self.column(name).series(name, kinds[name]) for name in names])
-        if not some:
-            self._frame = made
-        return made
+        names = column_names or kinds
+        frame = pl.DataFrame([self.column(name).to_series(name, kinds[name]) for name in names])
+        if not column_names:
+            self._frame = frame
+        return frame
 
     def to_pandas(self) -> pd.DataFrame:
         """As a pandas data frame; needs pandas and pyarrow."""
@@ -252,10 +256,10 @@ class Table:
             column = self.column(field.name)
             if field.kind == "str":
                 arrays[field.name] = np.array(column.to_list(), dtype=object)
-            elif (mask := column.mask()) is None:
-                arrays[field.name] = column.array()
+            elif (mask := column.get_mask()) is None:
+                arrays[field.name] = column.to_array()
             else:
-                arrays[field.name] = np.where(mask, column.array(), np.nan)
+                arrays[field.name] = np.where(mask, column.to_array(), np.nan)
         return arrays
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
@@ -268,19 +272,21 @@ class Table:
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
         body = []
         for index, row in enumerate(self.rows()):
-            if index == SHOWN_ROWS:
+            if index == MAX_HTML_ROWS:
                 break
-            cells = "".join(f"<td>{html.escape(text(value))}</td>" for value in row.values())
+            cells = "".join(
+                f"<td>{html.escape(format_scalar(value))}</td>" for value in row.values()
+            )
             body.append(f"<tr>{cells}</tr>")
-        more = self._height - len(body)
-        note = f"<p>and {more} more rows</p>" if more > 0 else ""
+        hidden_count = self._height - len(body)
+        note = f"<p>and {hidden_count} more rows</p>" if hidden_count > 0 else ""
         return (
             f"<table><caption>{html.escape(self.name)}: {self._height} rows</caption>"
             f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>{note}"
         )
 
 
-def text(value: Scalar) -> str:
+def format_scalar(value: Scalar) -> str:
     """Write a value for people: four significant digits for a double, a dash for null."""
     if value is None:
         return "–"

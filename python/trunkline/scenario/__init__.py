@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trunkline.lazy import attributes
+from trunkline.lazy_imports import make_lazy_getattr
 
 if TYPE_CHECKING:
     from trunkline.scenario.diagnostic import CODES, Diagnostic, Place, ScenarioError
     from trunkline.scenario.json_schema import schema
     from trunkline.scenario.scenario import Scenario, load, loads
 else:
-    __getattr__ = attributes(
+    __getattr__ = make_lazy_getattr(
         __name__,
         {
             "trunkline.scenario.diagnostic": "CODES Diagnostic Place ScenarioError",

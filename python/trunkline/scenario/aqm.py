@@ -4,18 +4,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field
 
-from trunkline.scenario.base import Compiled, Element, keys_of
+from trunkline.scenario.base import CompiledKeys, Element, list_engine_keys
+from trunkline.scenario.delay_aqms import Cobalt, Codel, DualPi2, PacketBytes, Pie
 from trunkline.scenario.fields import (
+    PlainInteger,
     PositiveTime,
     Probability,
-    Quantity,
+    QuantityField,
     Rate,
-    Short,
+    ShortForm,
     Switch,
-    Whole,
 )
-from trunkline.scenario.limit import Limit, LimitField
-from trunkline.scenario.timed import Cobalt, Codel, DualPi2, MeanPacket, Pie
+from trunkline.scenario.queue_limit import QueueLimit, QueueLimitField
 from trunkline.scenario.units import BYTES, PACKETS
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "Blue",
     "Cobalt",
     "Codel",
-    "Curve",
     "DropTail",
     "DualPi2",
     "Gred",
@@ -31,18 +30,19 @@ __all__ = [
     "Pie",
     "PrecedenceDropTail",
     "Red",
+    "RedCurve",
     "RedLinux",
-    "Step",
+    "StepMarking",
 ]
 
-Precedence = Annotated[int, Whole("a drop precedence", 0, 15)]
-AverageBytes = Annotated[int, Quantity(BYTES, 0, 2**31 - 1)]
-Held = Annotated[int, Quantity(PACKETS, 0, 2**31 - 1)]
-Spacing = Literal["uniform", "ns2", "ns2-diffserv", "geometric"]
-Age = Literal["plog", "max-p"]
+DropPrecedence = Annotated[int, PlainInteger("a drop precedence", 0, 15)]
+AverageQueueBytes = Annotated[int, QuantityField(BYTES, 0, 2**31 - 1)]
+PacketCount = Annotated[int, QuantityField(PACKETS, 0, 2**31 - 1)]
+SignalSpacing = Literal["uniform", "ns2", "ns2-diffserv", "geometric"]
+LinuxRedVersion = Literal["plog", "max-p"]
 
-_SPACING = "How early signals are spread; see the reference page of the queues."
-_ADAPTIVE = "Whether {} moves every half second so that the average stays mid-band."
+_SPACING_TEXT = "How early signals are spread; see the reference page of the queues."
+_ADAPTIVE_TEXT = "Whether {} moves every half second so that the average stays mid-band."
 
 
 class DropTail(Element):
@@ -55,7 +55,7 @@ class PrecedenceDropTail(Element):
     """A limit for each drop precedence."""
 
     kind: Literal["precedence-drop-tail"]
-    limits: tuple[Held, ...] = Field(
+    limits: tuple[PacketCount, ...] = Field(
         min_length=1,
         max_length=16,
         description="Maximum number of packets for precedence 0, 1 and so on; a higher one takes "
@@ -66,11 +66,11 @@ class PrecedenceDropTail(Element):
     )
 
 
-class Curve(Element):
+class RedCurve(Element):
     """Drop curve of the RED family, in the symbols of Floyd and Jacobson (1993)."""
 
-    min_th: LimitField = Field(description="Average below which no packet is signalled.")
-    max_th: LimitField = Field(
+    min_th: QueueLimitField = Field(description="Average below which no packet is signalled.")
+    max_th: QueueLimitField = Field(
         description="Average from which on every packet is dropped (`gentle`: from twice this)."
     )
     max_p: Probability = Field(
@@ -80,22 +80,24 @@ class Curve(Element):
     @property
     def unit(self) -> str:
         """``packets`` or ``bytes``; empty where the thresholds are not one quantity each."""
-        units = [_unit(each) for each in (self.min_th, self.max_th)]
+        units = [_get_unit(each) for each in (self.min_th, self.max_th)]
         return units[0] if units[0] == units[1] else ""
 
-    def compiled(self, *without: str, link_rate: int = 0) -> Compiled:
+    def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
         """As the engine reads it, which knows the unit of the thresholds apart."""
-        ends = {"min_th": _amount(self.min_th), "max_th": _amount(self.max_th)}
-        return super().compiled(*without) | {key: float(its) for key, its in ends.items()}
+        thresholds = {"min_th": _get_amount(self.min_th), "max_th": _get_amount(self.max_th)}
+        return super().compile_keys(*without) | {
+            key: float(threshold) for key, threshold in thresholds.items()
+        }
 
 
-def _unit(limit: Limit) -> str:
+def _get_unit(limit: QueueLimit) -> str:
     if (limit.packets is None) == (limit.bytes is None):
         return ""
     return "bytes" if limit.packets is None else "packets"
 
 
-def _amount(limit: Limit) -> int:
+def _get_amount(limit: QueueLimit) -> int:
     return limit.packets if limit.packets is not None else limit.bytes or 0
 
 
@@ -107,22 +109,22 @@ class RedOptions(Element):
         default=False,
         description="The probability grows to 1 at twice max_th instead of jumping at max_th.",
     )
-    mean_packet: MeanPacket = Field(
+    mean_packet: PacketBytes = Field(
         default=500,
         description="Mean size on the wire: ages the average of an idle queue, scales byte mode.",
     )
-    spacing: Spacing = Field(default="uniform", description=_SPACING)
+    spacing: SignalSpacing = Field(default="uniform", description=_SPACING_TEXT)
 
 
-class Red(RedOptions, Curve):
+class Red(RedOptions, RedCurve):
     """Random Early Detection; thresholds in bytes turn byte mode on."""
 
     kind: Literal["red"]
-    adaptive: Switch = Field(default=False, description=_ADAPTIVE.format("max_p"))
+    adaptive: Switch = Field(default=False, description=_ADAPTIVE_TEXT.format("max_p"))
 
-    def compiled(self, *without: str, link_rate: int = 0) -> Compiled:
+    def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
         """As the engine reads it, which takes an absent `adaptive` for none."""
-        return super().compiled(*_switched(self)) | {"unit": self.unit}
+        return super().compile_keys(*_list_omitted_keys(self)) | {"unit": self.unit}
 
 
 class Mred(RedOptions):
@@ -133,7 +135,7 @@ class Mred(RedOptions):
     """
 
     kind: Literal["wred", "rio-c", "rio-d"]
-    precedences: tuple[Curve, ...] = Field(
+    precedences: tuple[RedCurve, ...] = Field(
         min_length=1,
         max_length=16,
         description="Curve of each precedence, 0 first; a higher precedence takes the last.",
@@ -143,10 +145,10 @@ class Mred(RedOptions):
 class TcRed(Element):
     """Parameters of tc for RED and GRED."""
 
-    min: AverageBytes = Field(description="Average below which no packet is dropped.")
-    max: AverageBytes = Field(description="Average from which on every packet is dropped.")
-    avpkt: MeanPacket = Field(default=1000, description="Average packet size.")
-    burst: Annotated[int, Quantity(PACKETS, 1, 2**31 - 1)] = Field(
+    min: AverageQueueBytes = Field(description="Average below which no packet is dropped.")
+    max: AverageQueueBytes = Field(description="Average from which on every packet is dropped.")
+    avpkt: PacketBytes = Field(default=1000, description="Average packet size.")
+    burst: Annotated[int, QuantityField(PACKETS, 1, 2**31 - 1)] = Field(
         description="Burst that may pass; it sets the weight of the average."
     )
     bandwidth: Rate = Field(
@@ -156,43 +158,45 @@ class TcRed(Element):
         default=0.02, description="Probability of a drop as the average reaches max."
     )
 
-    def compiled(self, *without: str, link_rate: int = 0) -> Compiled:
+    def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
         """As the engine reads it: the parameters of tc apart from what is said beside them."""
-        own = super().compiled(*without)
-        return own | {"parameters": {key: own.pop(key) for key, _ in keys_of(TcRed).values()}}
+        keys = super().compile_keys(*without)
+        return keys | {
+            "parameters": {key: keys.pop(key) for key, _ in list_engine_keys(TcRed).values()}
+        }
 
 
-_AGE = "Which Linux: plog (until 2011, rounded probability) or max-p (since 2012, exact)."
-_HARDDROP = "Drop above max also what could be marked."
+_AGE_TEXT = "Which Linux: plog (until 2011, rounded probability) or max-p (since 2012, exact)."
+_HARDDROP_TEXT = "Drop above max also what could be marked."
 
 
 class RedLinux(TcRed):
     """RED as Linux's `sch_red`."""
 
     kind: Literal["red-linux"]
-    age: Age = Field(default="max-p", description=_AGE)
-    harddrop: Switch = Field(default=False, description=_HARDDROP)
-    adaptive: Switch = Field(default=False, description=_ADAPTIVE.format("probability"))
+    age: LinuxRedVersion = Field(default="max-p", description=_AGE_TEXT)
+    harddrop: Switch = Field(default=False, description=_HARDDROP_TEXT)
+    adaptive: Switch = Field(default=False, description=_ADAPTIVE_TEXT.format("probability"))
     idle_ageing: Switch = Field(
         default=True,
         description="Whether idle time ages the average; not under a classful parent of Linux.",
     )
 
-    def compiled(self, *without: str, link_rate: int = 0) -> Compiled:
+    def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
         """As the engine reads it, which takes an absent `adaptive` for none."""
-        return super().compiled(*_switched(self))
+        return super().compile_keys(*_list_omitted_keys(self))
 
 
-def _switched(its: Red | RedLinux) -> tuple[str, ...]:
-    return () if its.adaptive else ("adaptive",)
+def _list_omitted_keys(red: Red | RedLinux) -> tuple[str, ...]:
+    return () if red.adaptive else ("adaptive",)
 
 
 class GredDp(TcRed):
     """One virtual queue of GRED."""
 
-    dp: Precedence = Field(description="Its number, which is the packets' drop precedence.")
-    limit: Annotated[int, Quantity(BYTES, 1, 2**31 - 1)] = Field(description="Maximum length.")
-    prio: Annotated[int, Whole("a prio", 0, 255)] = Field(
+    dp: DropPrecedence = Field(description="Its number, which is the packets' drop precedence.")
+    limit: Annotated[int, QuantityField(BYTES, 1, 2**31 - 1)] = Field(description="Maximum length.")
+    prio: Annotated[int, PlainInteger("a prio", 0, 255)] = Field(
         default=0, description="With grio: lower is dropped later."
     )
 
@@ -202,33 +206,36 @@ class Gred(Element):
 
     kind: Literal["gred"]
     dps: tuple[GredDp, ...] = Field(min_length=1, max_length=16, description="The virtual queues.")
-    default_dp: Precedence = Field(
+    default_dp: DropPrecedence = Field(
         default=0, description="Virtual queue of packets whose own is not set up."
     )
     grio: Switch = Field(
         default=False, description="Whether queues of lower prio count in the others' averages."
     )
-    age: Age = Field(default="max-p", description=_AGE)
-    harddrop: Switch = Field(default=False, description=_HARDDROP)
+    age: LinuxRedVersion = Field(default="max-p", description=_AGE_TEXT)
+    harddrop: Switch = Field(default=False, description=_HARDDROP_TEXT)
 
 
-class _Threshold(Element):
+class _ThresholdAqm(Element):
     """What signals above a threshold."""
 
     kind: str
-    threshold: LimitField
+    threshold: QueueLimitField
 
-    def compiled(self, *without: str, link_rate: int = 0) -> Compiled:
+    def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
         """As the engine reads it, which knows the unit apart."""
-        its = {"threshold": _amount(self.threshold), "unit": _unit(self.threshold) or "packets"}
-        return super().compiled(*without) | its
+        threshold_keys = {
+            "threshold": _get_amount(self.threshold),
+            "unit": _get_unit(self.threshold) or "packets",
+        }
+        return super().compile_keys(*without) | threshold_keys
 
 
-class Blue(_Threshold):
+class Blue(_ThresholdAqm):
     """BLUE (Feng 2002): drops by a probability that long queues raise and idle times lower."""
 
     kind: Literal["blue"]
-    threshold: LimitField = Field(description="Queue above which the probability grows.")
+    threshold: QueueLimitField = Field(description="Queue above which the probability grows.")
     increment: Probability = Field(default=0.02, description="By how much it grows.")
     decrement: Probability = Field(default=0.002, description="By how much it shrinks.")
     freeze: PositiveTime = Field(
@@ -236,14 +243,14 @@ class Blue(_Threshold):
     )
 
 
-class Step(_Threshold):
+class StepMarking(_ThresholdAqm):
     """Marks what is ECN-capable and finds a longer queue (DCTCP, RFC 8257)."""
 
     kind: Literal["step"]
-    threshold: LimitField = Field(description="Queue above which arrivals are marked.")
+    threshold: QueueLimitField = Field(description="Queue above which arrivals are marked.")
 
 
-def _named(value: Any) -> Any:
+def _expand_kind(value: Any) -> Any:
     return {"kind": value} if isinstance(value, str) else value
 
 
@@ -260,9 +267,9 @@ Aqm = Annotated[
         | DualPi2
         | Cobalt
         | Blue
-        | Step,
+        | StepMarking,
         Discriminator("kind"),
     ],
-    Short(_named, {"enum": ["drop-tail", "codel", "pie", "dualpi2", "cobalt"]}),
+    ShortForm(_expand_kind, {"enum": ["drop-tail", "codel", "pie", "dualpi2", "cobalt"]}),
 ]
 """Any AQM; `aqm: codel` is short for `aqm: {kind: codel}`."""

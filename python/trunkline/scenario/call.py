@@ -6,13 +6,21 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from trunkline.scenario.base import Element
-from trunkline.scenario.fields import Factor, PositiveTime, Switch, Time, invalid, kind, numeric
+from trunkline.scenario.fields import (
+    Factor,
+    PositiveTime,
+    Switch,
+    Time,
+    describe_value,
+    is_numeric,
+    make_invalid_error,
+)
 
-TALK_NS, PAUSE_NS = 1_004_000_000, 1_587_000_000
+MEAN_TALK_NS, MEAN_PAUSE_NS = 1_004_000_000, 1_587_000_000
 """Mean talk spurt and pause of ITU-T P.59 (03/1993), temporal parameters of conversations,
 the average of the languages measured [ns]. Both are exponential here; double talk and mutual
 silence of its state model are absent, since a flow is one direction."""
-RTP_UDP_IP = 40
+RTP_UDP_IP_HEADER_BYTES = 40
 """Headers of a packet: RTP 12 (RFC 3550 section 5.1), UDP 8, IP 20 [B]."""
 LARGEST_DATAGRAM = 65_535
 """The largest IP packet [B]."""
@@ -53,17 +61,21 @@ CODECS = {
 """By name: G.711 without and with loss concealment, G.729 annex A, Opus (RFC 6716)."""
 
 
-def _impairment(value: Any) -> float:
-    if isinstance(value, bool) or not numeric(value) or isinstance(value, str):
-        raise invalid("type", "a factor of the E-model is a number such as 11", given=kind(value))
+def _validate_impairment(value: Any) -> float:
+    if isinstance(value, bool) or not is_numeric(value) or isinstance(value, str):
+        raise make_invalid_error(
+            "type", "a factor of the E-model is a number such as 11", given=describe_value(value)
+        )
     if not 0 <= value <= 100:
-        raise invalid("range", "a factor of the E-model must be from 0 to 100", given=value)
+        raise make_invalid_error(
+            "range", "a factor of the E-model must be from 0 to 100", given=value
+        )
     return float(value)
 
 
-Impairment = Annotated[
+ImpairmentFactor = Annotated[
     float,
-    BeforeValidator(_impairment),
+    BeforeValidator(_validate_impairment),
     WithJsonSchema(
         {"anyOf": [{"type": "number", "minimum": 0, "maximum": 100}, {"type": "string"}]}
     ),
@@ -93,14 +105,14 @@ class Call(Element):
     burst_ratio: Factor = Field(
         default=1.0, description="Burst ratio of losses in the E-model; 1: at random."
     )
-    ie: Impairment | None = Field(
+    ie: ImpairmentFactor | None = Field(
         default=None, description="Impairment factor in place of the codec's."
     )
-    bpl: Impairment | None = Field(
+    bpl: ImpairmentFactor | None = Field(
         default=None, description="Packet-loss robustness in place of the codec's."
     )
 
 
-def datagram_bytes(call: Call) -> float:
+def compute_datagram_bytes(call: Call) -> float:
     """IP bytes of a packet, whole or not [B]."""
-    return CODECS[call.codec].rate_bit_s * call.packet / 8e9 + RTP_UDP_IP
+    return CODECS[call.codec].rate_bit_s * call.packet / 8e9 + RTP_UDP_IP_HEADER_BYTES

@@ -4,85 +4,87 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field
 
-from trunkline.scenario.base import Compiled, Element
+from trunkline.scenario.base import CompiledKeys, Element
 from trunkline.scenario.dscp import Dscp
 from trunkline.scenario.fields import (
     Name,
     PositiveTime,
-    Quantity,
+    QuantityField,
     Rate,
-    Short,
+    ShortForm,
     Switch,
-    invalid,
-    kind,
+    describe_value,
+    make_invalid_error,
 )
-from trunkline.scenario.match import Match
+from trunkline.scenario.match import MatchConditions
 from trunkline.scenario.units import BYTES
 
-_DEEPEST = 2_000_000_000
-Depth = Annotated[int, Quantity(BYTES, 0, _DEEPEST)]
-PositiveDepth = Annotated[int, Quantity(BYTES, 1, _DEEPEST)]
+_MAX_BUCKET_BYTES = 2_000_000_000
+BucketDepth = Annotated[int, QuantityField(BYTES, 0, _MAX_BUCKET_BYTES)]
+PositiveBucketDepth = Annotated[int, QuantityField(BYTES, 1, _MAX_BUCKET_BYTES)]
 
-_AWARE = Field(
+_COLOUR_AWARE = Field(
     default=False, description="Whether the colour a packet comes with counts: none is promoted."
 )
 _AVG_INTERVAL = Field(description="Window of the rate estimate (AVG_INTERVAL).")
 
 
-class _Metering(Element):
+class _MeterOptions(Element):
     """What all meters share."""
 
-    def compiled(self, *without: str, link_rate: int = 0) -> Compiled:
+    def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
         """As the engine reads it: 0 for what is left out."""
-        return {key: 0 if its is None else its for key, its in super().compiled().items()}
+        return {key: 0 if value is None else value for key, value in super().compile_keys().items()}
 
 
-class TokenBucket(_Metering):
+class TokenBucket(_MeterOptions):
     """Token bucket: green while it holds the packet, else red (RFC 2475, RFC 3290)."""
 
     kind: Literal["token-bucket"]
     rate: Rate = Field(description="Rate of tokens.")
-    burst: PositiveDepth = Field(description="Depth of the bucket.")
+    burst: PositiveBucketDepth = Field(description="Depth of the bucket.")
     peak_rate: Rate | None = Field(
         default=None, description="Rate of a second bucket that must hold the packet too."
     )
-    peak_burst: PositiveDepth | None = Field(default=None, description="Depth of that bucket.")
-    colour_aware: Switch = _AWARE
+    peak_burst: PositiveBucketDepth | None = Field(
+        default=None, description="Depth of that bucket."
+    )
+    colour_aware: Switch = _COLOUR_AWARE
 
 
-class SrTcm(_Metering):
+class SrTcm(_MeterOptions):
     """Single rate three colour marker (RFC 2697)."""
 
     kind: Literal["srtcm"]
     cir: Rate = Field(description="Committed information rate.")
-    cbs: Depth = Field(description="Committed burst size.")
-    ebs: Depth = Field(description="Excess burst size.")
-    colour_aware: Switch = _AWARE
+    cbs: BucketDepth = Field(description="Committed burst size.")
+    ebs: BucketDepth = Field(description="Excess burst size.")
+    colour_aware: Switch = _COLOUR_AWARE
 
 
-class TrTcm(_Metering):
+class TrTcm(_MeterOptions):
     """Two rate three colour marker (RFC 2698)."""
 
     kind: Literal["trtcm"]
     cir: Rate = Field(description="Committed information rate.")
-    cbs: PositiveDepth = Field(description="Committed burst size.")
+    cbs: PositiveBucketDepth = Field(description="Committed burst size.")
     pir: Rate = Field(description="Peak information rate.")
-    pbs: PositiveDepth = Field(description="Peak burst size.")
-    colour_aware: Switch = _AWARE
+    pbs: PositiveBucketDepth = Field(description="Peak burst size.")
+    colour_aware: Switch = _COLOUR_AWARE
 
 
-class Rfc4115(_Metering):
+class Rfc4115(_MeterOptions):
     """Two rate three colour marker whose yellow packets take no committed tokens (RFC 4115)."""
 
     kind: Literal["rfc4115"]
     cir: Rate = Field(description="Committed information rate.")
-    cbs: PositiveDepth = Field(description="Committed burst size.")
+    cbs: PositiveBucketDepth = Field(description="Committed burst size.")
     eir: Rate = Field(description="Excess information rate, above the committed one.")
-    ebs: PositiveDepth = Field(description="Excess burst size.")
-    colour_aware: Switch = _AWARE
+    ebs: PositiveBucketDepth = Field(description="Excess burst size.")
+    colour_aware: Switch = _COLOUR_AWARE
 
 
-class Tsw2cm(_Metering):
+class Tsw2cm(_MeterOptions):
     """Time sliding window two colour marker: green and red (Clark and Fang 1998)."""
 
     kind: Literal["tsw2cm"]
@@ -90,7 +92,7 @@ class Tsw2cm(_Metering):
     avg_interval: PositiveTime = _AVG_INTERVAL
 
 
-class Tsw3cm(_Metering):
+class Tsw3cm(_MeterOptions):
     """Time sliding window three colour marker (RFC 2859)."""
 
     kind: Literal["tsw3cm"]
@@ -102,30 +104,30 @@ class Tsw3cm(_Metering):
 Meter = Annotated[TokenBucket | SrTcm | TrTcm | Rfc4115 | Tsw2cm | Tsw3cm, Discriminator("kind")]
 
 
-class Action(Element):
+class ColourAction(Element):
     """What is done with a packet of one colour: `pass`, `drop`, or `{dscp: AF11}`."""
 
     drop: Switch = Field(default=False, description="Drop it.")
     dscp: Dscp | None = Field(default=None, description="Write this DSCP; absent: it stays.")
 
 
-def _action(value: Any) -> Any:
+def _expand_action(value: Any) -> Any:
     if isinstance(value, str):
         if value not in ("pass", "drop"):
-            raise invalid(
+            raise make_invalid_error(
                 "choice",
                 "there is no such action",
-                given=kind(value),
+                given=describe_value(value),
                 allowed="pass, drop, {dscp: AF11}",
             )
         return {"drop": value == "drop"}
     return value
 
 
-_Action = Annotated[Action, Short(_action, {"enum": ["pass", "drop"]})]
+_ActionField = Annotated[ColourAction, ShortForm(_expand_action, {"enum": ["pass", "drop"]})]
 
 
-class Profile(Element):
+class TrafficProfile(Element):
     """A traffic profile: a meter and what each colour means."""
 
     meter: Meter | None = Field(
@@ -134,12 +136,14 @@ class Profile(Element):
     per: Literal["aggregate", "flow"] = Field(
         default="aggregate", description="`flow`: every flow has a meter of its own."
     )
-    green: _Action = Field(default=Action(), description="What is done with green packets.")
-    yellow: _Action = Field(default=Action(), description="With yellow ones.")
-    red: _Action = Field(default=Action(), description="With red ones.")
+    green: _ActionField = Field(
+        default=ColourAction(), description="What is done with green packets."
+    )
+    yellow: _ActionField = Field(default=ColourAction(), description="With yellow ones.")
+    red: _ActionField = Field(default=ColourAction(), description="With red ones.")
 
 
-class ConditionerRule(Match):
+class ConditionerRule(MatchConditions):
     """A rule of a conditioner; packets that no rule matches pass as they are."""
 
     profile: Name | None = Field(
@@ -153,4 +157,4 @@ class Conditioner(Element):
     rules: tuple[ConditionerRule, ...] = Field(
         description="Rules in order; the first that matches decides."
     )
-    profiles: dict[Name, Profile] = Field(description="Traffic profiles by name.")
+    profiles: dict[Name, TrafficProfile] = Field(description="Traffic profiles by name.")

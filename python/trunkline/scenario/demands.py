@@ -5,26 +5,26 @@ from typing import Annotated, Literal
 from pydantic import Discriminator, Field
 
 from trunkline.scenario.base import Element
-from trunkline.scenario.fields import Factor, Rate, Table, Whole, Word
+from trunkline.scenario.fields import Factor, NameReference, PlainInteger, Rate, Table
 from trunkline.scenario.flow import TcpOptions, UdpOptions
-from trunkline.scenario.workload import Transfers
+from trunkline.scenario.workload import TransferWorkload
 
 
-class Gravity(Element):
+class GravityDemands(Element):
     """Demands in proportion to what each node sends and receives."""
 
-    out: dict[Word, Rate] = Field(description="What each node offers to all others.")
-    in_: dict[Word, Rate] | None = Field(
+    out: dict[NameReference, Rate] = Field(description="What each node offers to all others.")
+    in_: dict[NameReference, Rate] | None = Field(
         default=None, alias="in", description="What each node is sent by all others; absent: `out`."
     )
 
 
-class Lognormal(Element):
+class LognormalDemands(Element):
     """A gravity matrix between all nodes whose masses are lognormal."""
 
     total: Rate = Field(description="Sum of all demands.")
     sigma: Factor = Field(default=1.0, description="Standard deviation of a mass's logarithm.")
-    seed: Annotated[int, Whole("a seed", 0, 2**64 - 1)] = Field(
+    seed: Annotated[int, PlainInteger("a seed", 0, 2**64 - 1)] = Field(
         default=1, description="Seed of the masses, a random stream of their own."
     )
 
@@ -35,21 +35,23 @@ class Demand(Element):
     Exactly one of `rate`, `file`, `gravity` and `lognormal` says how large.
     """
 
-    from_: Word | None = Field(default=None, alias="from", description="Node that offers it.")
-    to: Word | None = Field(default=None, description="Node that it is offered to.")
+    from_: NameReference | None = Field(
+        default=None, alias="from", description="Node that offers it."
+    )
+    to: NameReference | None = Field(default=None, description="Node that it is offered to.")
     rate: Rate | None = Field(default=None, description="Offered load, in IP bits.")
     file: Table | None = Field(
         default=None,
         description="CSV file under the scenario's folder with columns from, to and rate, and "
         "class if they differ.",
     )
-    gravity: Gravity | None = Field(
+    gravity: GravityDemands | None = Field(
         default=None, description="In proportion to what nodes send and receive."
     )
-    lognormal: Lognormal | None = Field(
+    lognormal: LognormalDemands | None = Field(
         default=None, description="Between all nodes, drawn at random."
     )
-    class_: Word = Field(
+    class_: NameReference = Field(
         default="DF",
         alias="class",
         description="Template in `traffic` that turns it into packets; or a DSCP: CBR with it.",
@@ -57,23 +59,23 @@ class Demand(Element):
     scale: Factor = Field(default=1.0, description="Factor of every rate of it.")
 
 
-class UdpTraffic(UdpOptions):
+class UdpTemplate(UdpOptions):
     """Each demand is a UDP flow whose mean rate is that of the demand."""
 
     agent: Literal["udp"] = Field(description="Kind of agent.")
 
 
-class TcpTraffic(TcpOptions):
+class TcpTemplate(TcpOptions):
     """Each demand is a number of TCP flows, which take what they get, or transfers."""
 
     agent: Literal["tcp"] = Field(description="Kind of agent.")
-    flows: Annotated[int, Whole("a number of flows", 1, 10_000)] = Field(
+    flows: Annotated[int, PlainInteger("a number of flows", 1, 10_000)] = Field(
         default=1, description="TCP flows of a demand."
     )
-    transfers: Transfers | None = Field(
+    transfers: TransferWorkload | None = Field(
         default=None,
         description="Transfers that come and go instead, whose load is the rate of the demand.",
     )
 
 
-Traffic = Annotated[TcpTraffic | UdpTraffic, Discriminator("agent")]
+TrafficTemplate = Annotated[TcpTemplate | UdpTemplate, Discriminator("agent")]

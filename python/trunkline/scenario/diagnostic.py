@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-Path = tuple[str | int, ...]
+DocumentPath = tuple[str | int, ...]
 """Keys and indices from the root of the document."""
 
 CODES: dict[str, str] = {
@@ -76,7 +76,7 @@ class Place(NamedTuple):
 MAX_WORD_SHOWN = 200
 """Characters of a word in a message; names have 64 at most, longer words are slips or paths."""
 _LONG_WORD = re.compile(rf"(\S{{{MAX_WORD_SHOWN}}})\S+")
-MOST_SHOWN = 50
+MAX_DIAGNOSTICS_SHOWN = 50
 """Diagnostics that are written out as text; of more only the number is given."""
 
 
@@ -136,35 +136,39 @@ class Diagnostic:
         str
             Several lines without a line end at the last.
         """
-        where = printable(self.file)
+        location = escape_unprintable(self.file)
         if self.line:
-            where += f":{self.line}:{self.column}"
-        head = f"{where}: " if where else ""
-        lines = [f"{head}{self.severity}[{self.code}]: {printable(shortened(self.message))}"]
+            location += f":{self.line}:{self.column}"
+        head = f"{location}: " if location else ""
+        lines = [
+            f"{head}{self.severity}[{self.code}]: {escape_unprintable(shortened(self.message))}"
+        ]
         places = sorted(
-            [(Place(self.line, self.column, self.length), self._remark())]
+            [(Place(self.line, self.column, self.length), self._format_remark())]
             + [(place, text) for place, text in self.related if not place.file],
             key=lambda item: item[0],
         )
-        shown = [item for item in places if 0 < item[0].line <= len(source)]
-        width = max((len(str(place.line)) for place, _ in shown), default=1)
-        for place, text in shown:
-            lines += _excerpt(source[place.line - 1], place, text, width)
-        if not shown:
-            lines += [f"  {printable(text)}" for _, text in places if text]
+        places_shown = [item for item in places if 0 < item[0].line <= len(source)]
+        width = max((len(str(place.line)) for place, _ in places_shown), default=1)
+        for place, text in places_shown:
+            lines += _render_excerpt(source[place.line - 1], place, text, width)
+        if not places_shown:
+            lines += [f"  {escape_unprintable(text)}" for _, text in places if text]
         if self.path:
-            lines.append(f"  at: {printable(self.path)}")
+            lines.append(f"  at: {escape_unprintable(self.path)}")
         if self.hint:
-            lines.append(f"  hint: {printable(self.hint)}")
+            lines.append(f"  hint: {escape_unprintable(self.hint)}")
         return "\n".join(lines)
 
-    def _remark(self) -> str:
+    def _format_remark(self) -> str:
         given = f"given {self.given}" if self.given else ""
         allowed = f"allowed: {self.allowed}" if self.allowed else ""
         return shortened("; ".join(part for part in (given, allowed) if part))
 
 
-def render(diagnostics: Sequence[Diagnostic], source: Sequence[str] = (), file: str = "") -> str:
+def render_diagnostics(
+    diagnostics: Sequence[Diagnostic], source: Sequence[str] = (), file: str = ""
+) -> str:
     """Diagnostics as text, an empty line between them; of very many the first.
 
     Parameters
@@ -174,9 +178,14 @@ def render(diagnostics: Sequence[Diagnostic], source: Sequence[str] = (), file: 
     file : str
         Name of that file; diagnostics of others are shown without their line.
     """
-    texts = [each.render(source if each.file == file else ()) for each in diagnostics[:MOST_SHOWN]]
-    more = len(diagnostics) - len(texts)
-    return "\n\n".join([*texts, f"... and {more} more"] if more > 0 else texts)
+    rendered = [
+        each.render(source if each.file == file else ())
+        for each in diagnostics[:MAX_DIAGNOSTICS_SHOWN]
+    ]
+    hidden_count = len(diagnostics) - len(rendered)
+    return "\n\n".join(
+        [*rendered, f"... and {hidden_count} more"] if hidden_count > 0 else rendered
+    )
 
 
 class ScenarioError(ValueError):
@@ -189,17 +198,17 @@ class ScenarioError(ValueError):
     """
 
     def __init__(self, diagnostics: Iterable[Diagnostic], source: str = "", file: str = ""):
-        self.diagnostics = sorted(diagnostics, key=_by_place)
+        self.diagnostics = sorted(diagnostics, key=_make_sort_key)
         self._source = source.split("\n") if source else []
         self._file = file
         super().__init__(self.render())
 
     def render(self) -> str:
         """All diagnostics as text, an empty line between them."""
-        return render(self.diagnostics, self._source, self._file)
+        return render_diagnostics(self.diagnostics, self._source, self._file)
 
 
-def nearest(word: str, words: Iterable[str]) -> str:
+def suggest_nearest(word: str, words: Iterable[str]) -> str:
     """A hint naming the closest of some words; empty if none is close.
 
     Examples
@@ -214,11 +223,13 @@ def nearest(word: str, words: Iterable[str]) -> str:
     return f"did you mean {close[0]}?" if close else ""
 
 
-def printable(text: str) -> str:
+def escape_unprintable(text: str) -> str:
     """Text without control, format or surrogate characters: each is shown as its escape."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(each if each.isprintable() or each == " " else _escaped(each) for each in text)
+    return "".join(
+        each if each.isprintable() or each == " " else _escape_character(each) for each in text
+    )
 
 
 def shortened(text: str) -> str:
@@ -226,24 +237,24 @@ def shortened(text: str) -> str:
     return _LONG_WORD.sub(lambda found: f"{found[1]}...", text)
 
 
-def _escaped(character: str) -> str:
+def _escape_character(character: str) -> str:
     code = ord(character)
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def _excerpt(line: str, place: Place, text: str, width: int) -> list[str]:
+def _render_excerpt(line: str, place: Place, text: str, width: int) -> list[str]:
     # A long line is cut around the place: nobody reads 10 MB on a terminal.
     start = place.column - 1
     first = max(0, start - 60) if len(line) > 120 else 0
-    shown = line[first : first + 120]
-    before = _flat(shown[: start - first])
-    marked = _flat(shown[start - first : start - first + max(1, place.length)])
-    after = _flat(shown[start - first + max(1, place.length) :])
-    pad = " " * _columns(before)
-    carets = "^" * max(1, _columns(marked))
-    remark = f" {printable(text)}" if text else ""
+    visible = line[first : first + 120]
+    before = _flatten_line(visible[: start - first])
+    marked = _flatten_line(visible[start - first : start - first + max(1, place.length)])
+    after = _flatten_line(visible[start - first + max(1, place.length) :])
+    pad = " " * _count_columns(before)
+    carets = "^" * max(1, _count_columns(marked))
+    remark = f" {escape_unprintable(text)}" if text else ""
     gutter = " " * width
     return [
         f"  {place.line:>{width}} | {before}{marked}{after}".rstrip(),
@@ -251,15 +262,15 @@ def _excerpt(line: str, place: Place, text: str, width: int) -> list[str]:
     ]
 
 
-def _flat(text: str) -> str:
-    return printable(text.replace("\t", " ").rstrip("\r\n"))
+def _flatten_line(text: str) -> str:
+    return escape_unprintable(text.replace("\t", " ").rstrip("\r\n"))
 
 
-def _columns(text: str) -> int:
+def _count_columns(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)
 
 
-def _by_place(diagnostic: Diagnostic) -> tuple[bool, str, int, int, str, str]:
+def _make_sort_key(diagnostic: Diagnostic) -> tuple[bool, str, int, int, str, str]:
     return (
         diagnostic.line == 0,
         diagnostic.file,
@@ -270,7 +281,7 @@ def _by_place(diagnostic: Diagnostic) -> tuple[bool, str, int, int, str, str]:
     )
 
 
-def with_place(diagnostic: Diagnostic, file: str, place: Place | None) -> Diagnostic:
+def set_place(diagnostic: Diagnostic, file: str, place: Place | None) -> Diagnostic:
     """The diagnostic at a place of a file."""
     if place is None:
         return replace(diagnostic, file=file)

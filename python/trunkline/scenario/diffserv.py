@@ -4,14 +4,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from trunkline.scenario.base import Element, merged
+from trunkline.scenario.base import Element, merge_defaults
 from trunkline.scenario.dscp import DSCP_NAMES, Dscp
-from trunkline.scenario.fields import Switch, Whole
+from trunkline.scenario.fields import PlainInteger, Switch
 
-DSCPS = 64
-TCS = 8
+DSCP_COUNT = 64
+TC_COUNT = 8
 
-TrafficClass = Annotated[int, Whole("a traffic class", 0, 7)]
+TrafficClass = Annotated[int, PlainInteger("a traffic class", 0, 7)]
 
 SchedulingClass = Literal[
     "DF", "CS1", "CS2", "CS3", "CS4", "CS5", "CS6", "CS7", "AF1", "AF2", "AF3", "AF4", "EF"
@@ -53,31 +53,31 @@ class DiffServ(Element):
         description="TC 0 at the push and at every swap, as Linux routers write it.",
     )
 
-    def completed(self, default: "DiffServ") -> "DiffServ":
+    def merge_with_default(self, default: "DiffServ") -> "DiffServ":
         """With what it leaves out taken from another; an L-LSP has no map to take."""
         if self.kind == "e-lsp":
-            return merged(self, default)
+            return merge_defaults(self, default)
         common = default.model_fields_set & {"model", "linux_tc_zero"}
-        taken = {key: getattr(default, key) for key in common - self.model_fields_set}
-        return self.model_copy(update=taken)
+        inherited = {key: getattr(default, key) for key in common - self.model_fields_set}
+        return self.model_copy(update=inherited)
 
-    def tc_of_dscp(self) -> dict[int, int] | None:
+    def get_tc_by_dscp(self) -> dict[int, int] | None:
         """TC by DSCP; None where TC is the first three bits."""
         if self.kind == "l-lsp":
             return SCHEDULING_CLASSES.get(self.scheduling_class or "", {})
         return self.map
 
-    def dscp_of_tc(self) -> list[int | None]:
+    def list_dscps_by_tc(self) -> list[int | None]:
         """DSCP of the PHB of each TC; None where it stands for none."""
-        result: list[int | None] = [None] * TCS
-        for dscp, tc in (self.tc_of_dscp() or {}).items():
+        result: list[int | None] = [None] * TC_COUNT
+        for dscp, tc in (self.get_tc_by_dscp() or {}).items():
             if result[tc] is None:
                 result[tc] = dscp
         return result
 
-    def tcs(self) -> list[int]:
+    def list_tcs_by_dscp(self) -> list[int]:
         """TC of each DSCP; DSCPs outside the map get that of DF, else 0."""
-        known = self.tc_of_dscp()
-        if known is None:
-            return [dscp >> 3 for dscp in range(DSCPS)]
-        return [known.get(dscp, known.get(0, 0)) for dscp in range(DSCPS)]
+        tc_by_dscp = self.get_tc_by_dscp()
+        if tc_by_dscp is None:
+            return [dscp >> 3 for dscp in range(DSCP_COUNT)]
+        return [tc_by_dscp.get(dscp, tc_by_dscp.get(0, 0)) for dscp in range(DSCP_COUNT)]

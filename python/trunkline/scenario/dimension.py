@@ -28,7 +28,7 @@ class Dimension:
         Text that is accepted, for messages.
     lowest, highest : int
         Range [base unit].
-    traps : Mapping[str, str]
+    ambiguous_units : Mapping[str, str]
         Units that are refused because they have two readings, with the readings.
     """
 
@@ -38,16 +38,16 @@ class Dimension:
     example: str
     lowest: int
     highest: int
-    traps: Mapping[str, str]
+    ambiguous_units: Mapping[str, str]
 
 
 _PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+_BINARY_PREFIXES = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 
 
-def _rate_units() -> dict[str, Fraction]:
+def _make_rate_units() -> dict[str, Fraction]:
     units: dict[str, Fraction] = {}
-    for prefix, factor in (_PREFIXES | _BINARY).items():
+    for prefix, factor in (_PREFIXES | _BINARY_PREFIXES).items():
         for name in ("bit/s", "b/s", "bit"):
             units[prefix + name] = Fraction(factor)
         units[prefix.lower() + "bit"] = Fraction(factor)  # as tc prints it
@@ -58,40 +58,50 @@ def _rate_units() -> dict[str, Fraction]:
     return units
 
 
-def _rate_traps() -> dict[str, str]:
-    traps = {}
+def _make_ambiguous_rate_units() -> dict[str, str]:
+    ambiguous = {}
     for prefix in ("", "k", "K", "m", "M", "g", "G", "t", "T"):
-        shown = {"k": "k", "m": "M", "g": "G", "t": "T"}.get(prefix.lower(), "")
-        readings = f"{shown}bit/s (bits) or {shown}B/s (bytes)"
+        shown_prefix = {"k": "k", "m": "M", "g": "G", "t": "T"}.get(prefix.lower(), "")
+        readings = f"{shown_prefix}bit/s (bits) or {shown_prefix}B/s (bytes)"
         for name in ("bps", "Bps", "b", "B", "Bit", "Byte", "b/s", "p/s"):
-            traps[prefix + name] = readings
-    traps["m"] = "Mbit/s"
-    traps["M"] = "Mbit/s (bits) or MB/s (bytes)"
-    traps["k"] = traps["K"] = "kbit/s (bits) or kB/s (bytes)"
-    traps["G"] = "Gbit/s (bits) or GB/s (bytes)"
-    return traps
+            ambiguous[prefix + name] = readings
+    ambiguous["m"] = "Mbit/s"
+    ambiguous["M"] = "Mbit/s (bits) or MB/s (bytes)"
+    ambiguous["k"] = ambiguous["K"] = "kbit/s (bits) or kB/s (bytes)"
+    ambiguous["G"] = "Gbit/s (bits) or GB/s (bytes)"
+    return ambiguous
 
 
-def _size_units() -> dict[str, Fraction]:
+def _make_size_units() -> dict[str, Fraction]:
     units = {"byte": Fraction(1), "bytes": Fraction(1)}
-    for prefix, factor in (_PREFIXES | _BINARY).items():
+    for prefix, factor in (_PREFIXES | _BINARY_PREFIXES).items():
         units[prefix + "B"] = Fraction(factor)
     return units
 
 
-def _size_traps() -> dict[str, str]:
-    traps = {}
+def _make_ambiguous_size_units() -> dict[str, str]:
+    ambiguous = {}
     for prefix in ("k", "K", "m", "M", "g", "G"):
-        shown = {"k": "k", "m": "M", "g": "G"}[prefix.lower()]
+        shown_prefix = {"k": "k", "m": "M", "g": "G"}[prefix.lower()]
         for name in ("", "b"):
-            traps[prefix + name] = f"{shown}B (1000) or {shown.upper()}iB (1024), in bytes"
-    traps["KB"] = "kB (1000 bytes) or KiB (1024 bytes)"
-    traps["b"] = traps["bit"] = "B (bytes)"
-    traps["packets"] = "B (bytes)"
-    return traps
+            ambiguous[prefix + name] = (
+                f"{shown_prefix}B (1000) or {shown_prefix.upper()}iB (1024), in bytes"
+            )
+    ambiguous["KB"] = "kB (1000 bytes) or KiB (1024 bytes)"
+    ambiguous["b"] = ambiguous["bit"] = "B (bytes)"
+    ambiguous["packets"] = "B (bytes)"
+    return ambiguous
 
 
-RATE = Dimension("rate", "bit/s", _rate_units(), "10 Mbit/s", 1, MAX_RATE_BIT_S, _rate_traps())
+RATE = Dimension(
+    "rate",
+    "bit/s",
+    _make_rate_units(),
+    "10 Mbit/s",
+    1,
+    MAX_RATE_BIT_S,
+    _make_ambiguous_rate_units(),
+)
 TIME = Dimension(
     "time",
     "ns",
@@ -110,7 +120,9 @@ TIME = Dimension(
     MAX_TIME_NS,
     {"m": "min (minutes) or ms (milliseconds)", "M": "min (minutes) or ms (milliseconds)"},
 )
-BYTES = Dimension("size", "B", _size_units(), "1500 B", 0, MAX_BYTES, _size_traps())
+BYTES = Dimension(
+    "size", "B", _make_size_units(), "1500 B", 0, MAX_BYTES, _make_ambiguous_size_units()
+)
 PACKETS = Dimension(
     "number of packets",
     "packets",

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from trunkline.scenario import units
-from trunkline.scenario.diagnostic import nearest
-from trunkline.scenario.units import BYTES, NUMBER, PACKETS, RATE, RATIO, TIME, UnitError
+from trunkline.scenario.diagnostic import suggest_nearest
+from trunkline.scenario.units import BYTES, NUMBER_PATTERN, PACKETS, RATE, RATIO, TIME, UnitError
 
-_MAX_TEXT = 1000
+_MAX_CHARACTERS = 1000
 _MAX_DEPTH = 32
 _MAX_DIGITS = 200  # digits of a numerator or denominator; keeps `**` by repetition cheap
 _TOKEN = re.compile(
-    rf"\s*(?:(?P<number>{NUMBER.pattern.removeprefix('[+-]?')})"
+    rf"\s*(?:(?P<number>{NUMBER_PATTERN.pattern.removeprefix('[+-]?')})"
     r"(?:\s*(?P<unit>[A-Za-zµμ%]+(?:/s)?))?"
     r"|(?P<name>[A-Za-z_]\w*)|(?P<operator>[-+*/()]))"
 )
@@ -57,7 +57,7 @@ class ExpressionError(ValueError):
 
 
 @dataclass(frozen=True)
-class Quantity:
+class ExactQuantity:
     """An exact value with its dimension.
 
     Attributes
@@ -71,7 +71,7 @@ class Quantity:
     value: Fraction
     exponents: tuple[int, int, int] = (0, 0, 0)
 
-    def scalar(self) -> str | int | float:
+    def to_scalar(self) -> str | int | float:
         """The value as it would stand in a scenario: text with a unit, or a bare number.
 
         Raises
@@ -80,8 +80,8 @@ class Quantity:
             No kind of quantity has this dimension.
         """
         if self.exponents == (0, 0, 0):
-            whole = self.value.denominator == 1
-            return self.value.numerator if whole else float(self.value)
+            is_whole = self.value.denominator == 1
+            return self.value.numerator if is_whole else float(self.value)
         for dimension in (BYTES, TIME, RATE, PACKETS):
             exponents, base = _DIMENSIONS[dimension.name]
             if exponents == self.exponents:
@@ -96,26 +96,26 @@ class Quantity:
         )
 
 
-def quantity(value: object) -> Quantity | None:
+def parse_scalar(value: object) -> ExactQuantity | None:
     """A scalar of a scenario as a quantity; None if it is neither number nor quantity."""
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int):
-        return Quantity(Fraction(value))
+        return ExactQuantity(Fraction(value))
     if isinstance(value, float):
         number = units.parse_number(repr(value))
-        return None if number is None else Quantity(number)
+        return None if number is None else ExactQuantity(number)
     if not isinstance(value, str):
         return None
     for dimension in (RATE, TIME, BYTES, PACKETS, RATIO):
         try:
-            return _in_base(units.parse_quantity(value, dimension), dimension)
+            return _to_base(units.parse_quantity(value, dimension), dimension)
         except UnitError:
             continue
     return None
 
 
-def evaluate(text: str, names: Mapping[str, object]) -> Quantity:
+def evaluate(text: str, names: Mapping[str, object]) -> ExactQuantity:
     """Works out an expression.
 
     Parameters
@@ -136,10 +136,10 @@ def evaluate(text: str, names: Mapping[str, object]) -> Quantity:
     >>> evaluate("rate * 100 ms", {"rate": "10 Mbit/s"}).scalar()
     '125000 B'
     """
-    if len(text) > _MAX_TEXT:
-        raise ExpressionError(f"longer than {_MAX_TEXT} characters")
-    parser = _Parser(_tokens(text), names)
-    result = parser.sum(0)
+    if len(text) > _MAX_CHARACTERS:
+        raise ExpressionError(f"longer than {_MAX_CHARACTERS} characters")
+    parser = _ExpressionParser(_tokenise(text), names)
+    result = parser.parse_sum(0)
     if parser.peek():
         raise ExpressionError(f"'{parser.peek()}' is not expected here")
     return result
@@ -148,116 +148,120 @@ def evaluate(text: str, names: Mapping[str, object]) -> Quantity:
 @dataclass(frozen=True)
 class _Token:
     text: str
-    value: Quantity | None = None
-    name: bool = False
+    value: ExactQuantity | None = None
+    is_name: bool = False
 
 
-def _tokens(text: str) -> list[_Token]:
+def _tokenise(text: str) -> list[_Token]:
     tokens = []
-    at = 0
+    position = 0
     end = len(text.rstrip())
-    while at < end:
-        match = _TOKEN.match(text, at)
+    while position < end:
+        match = _TOKEN.match(text, position)
         if not match:
-            raise ExpressionError(f"'{text[at:].strip()[:20]}' cannot be read")
+            raise ExpressionError(f"'{text[position:].strip()[:20]}' cannot be read")
         if match["number"] is not None:
-            tokens.append(_Token(match[0].strip(), _number(match["number"], match["unit"])))
+            tokens.append(_Token(match[0].strip(), _parse_number(match["number"], match["unit"])))
         else:
-            tokens.append(_Token(match[0].strip(), name=match["name"] is not None))
-        at = match.end()
+            tokens.append(_Token(match[0].strip(), is_name=match["name"] is not None))
+        position = match.end()
     return tokens
 
 
-def _number(text: str, unit: str | None) -> Quantity:
+def _parse_number(text: str, unit: str | None) -> ExactQuantity:
     number = units.parse_number(text)
     if number is None:
         raise ExpressionError(f"'{text[:40]}' is no finite number")
     if unit is None:
-        return Quantity(number)
+        return ExactQuantity(number)
     if unit not in _UNITS:
-        raise ExpressionError(f"'{unit}' is not a unit", hint=nearest(unit, _UNITS))
+        raise ExpressionError(f"'{unit}' is not a unit", hint=suggest_nearest(unit, _UNITS))
     dimension, factor = _UNITS[unit]
-    return _in_base(number * factor, dimension)
+    return _to_base(number * factor, dimension)
 
 
-def _in_base(value: Fraction, dimension: units.Dimension) -> Quantity:
+def _to_base(value: Fraction, dimension: units.Dimension) -> ExactQuantity:
     exponents, base = _DIMENSIONS[dimension.name]
-    return Quantity(value * base, exponents)
+    return ExactQuantity(value * base, exponents)
 
 
-class _Parser:
+class _ExpressionParser:
     """Recursive descent: sum of products of signed atoms."""
 
     def __init__(self, tokens: list[_Token], names: Mapping[str, object]):
         self.tokens = tokens
         self.names = names
-        self.at = 0
+        self.position = 0
 
     def peek(self) -> str:
-        return self.tokens[self.at].text if self.at < len(self.tokens) else ""
+        return self.tokens[self.position].text if self.position < len(self.tokens) else ""
 
-    def sum(self, depth: int) -> Quantity:
-        left = self.product(depth)
+    def parse_sum(self, depth: int) -> ExactQuantity:
+        left = self.parse_product(depth)
         while (operator := self.peek()) in ("+", "-"):
-            self.at += 1
-            right = self.product(depth)
+            self.position += 1
+            right = self.parse_product(depth)
             if left.exponents != right.exponents:
                 raise ExpressionError(f"'{operator}' needs two quantities of one kind")
             sign = 1 if operator == "+" else -1
-            left = _checked(left.value + sign * right.value, left.exponents)
+            left = _check_digits(left.value + sign * right.value, left.exponents)
         return left
 
-    def product(self, depth: int) -> Quantity:
-        left = self.atom(depth)
+    def parse_product(self, depth: int) -> ExactQuantity:
+        left = self.parse_atom(depth)
         while (operator := self.peek()) in ("*", "/"):
-            self.at += 1
-            right = self.atom(depth)
+            self.position += 1
+            right = self.parse_atom(depth)
             if operator == "/" and right.value == 0:
                 raise ExpressionError("division by zero")
             sign = 1 if operator == "*" else -1
             value = left.value * right.value if sign == 1 else left.value / right.value
             bits, seconds, packets = (
-                mine + sign * other
-                for mine, other in zip(left.exponents, right.exponents, strict=True)
+                left_exponent + sign * right_exponent
+                for left_exponent, right_exponent in zip(
+                    left.exponents, right.exponents, strict=True
+                )
             )
-            left = _checked(value, (bits, seconds, packets))
+            left = _check_digits(value, (bits, seconds, packets))
         return left
 
-    def atom(self, depth: int) -> Quantity:
+    def parse_atom(self, depth: int) -> ExactQuantity:
         if depth > _MAX_DEPTH:
             raise ExpressionError(f"nested deeper than {_MAX_DEPTH}")
-        if self.at >= len(self.tokens):
+        if self.position >= len(self.tokens):
             raise ExpressionError("the expression ends too early")
-        token = self.tokens[self.at]
-        self.at += 1
+        token = self.tokens[self.position]
+        self.position += 1
         if token.value is not None:
             return token.value
-        if token.name:
-            return self.parameter(token.text)
+        if token.is_name:
+            return self.get_parameter(token.text)
         if token.text in ("-", "+"):
-            inner = self.atom(depth + 1)
-            return Quantity(-inner.value if token.text == "-" else inner.value, inner.exponents)
+            inner = self.parse_atom(depth + 1)
+            return ExactQuantity(
+                -inner.value if token.text == "-" else inner.value, inner.exponents
+            )
         if token.text != "(":
             raise ExpressionError(f"'{token.text}' is not expected here")
-        inner = self.sum(depth + 1)
+        inner = self.parse_sum(depth + 1)
         if self.peek() != ")":
             raise ExpressionError("a closing parenthesis is missing")
-        self.at += 1
+        self.position += 1
         return inner
 
-    def parameter(self, name: str) -> Quantity:
+    def get_parameter(self, name: str) -> ExactQuantity:
         if name not in self.names:
             raise ExpressionError(
-                f"there is no parameter {name}", "parameter", nearest(name, self.names)
+                f"there is no parameter {name}", "parameter", suggest_nearest(name, self.names)
             )
-        value = quantity(self.names[name])
+        value = parse_scalar(self.names[name])
         if value is None:
             raise ExpressionError(f"parameter {name} is no number or quantity")
         return value
 
 
-def _checked(value: Fraction, exponents: tuple[int, int, int]) -> Quantity:
+def _check_digits(value: Fraction, exponents: tuple[int, int, int]) -> ExactQuantity:
     digits = max(value.numerator.bit_length(), value.denominator.bit_length()) * 3 // 10
     if digits > _MAX_DIGITS:
         raise ExpressionError(f"a number of more than {_MAX_DIGITS} digits")
-    return Quantity(value, exponents)
+    return ExactQuantity(value, exponents)

@@ -16,14 +16,14 @@ from pydantic_core import PydanticCustomError, core_schema
 from trunkline.scenario import units
 from trunkline.scenario.units import PACKETS, RATE, TIME, Dimension, UnitError
 
-Item = TypeVar("Item")
-_Info = core_schema.ValidationInfo
+ItemType = TypeVar("ItemType")
+_ValidationInfo = core_schema.ValidationInfo
 
 MAX_NAME_CHARACTERS = 64
-_NAME = re.compile(r"\w[\w.+-]*\Z")
+_NAME_PATTERN = re.compile(r"\w[\w.+-]*\Z")
 
 
-def invalid(
+def make_invalid_error(
     code: str,
     message: str,
     *,
@@ -33,17 +33,23 @@ def invalid(
     at: tuple[str | int, ...] = (),
 ) -> PydanticCustomError:
     """An error that a validator raises, with all that a diagnostic shows."""
-    context = {"message": message, "given": _cut(given), "allowed": allowed, "hint": hint, "at": at}
+    context = {
+        "message": message,
+        "given": _shorten(given),
+        "allowed": allowed,
+        "hint": hint,
+        "at": at,
+    }
     return PydanticCustomError(code, "{message}", context)
 
 
-def _cut(given: object) -> str:
+def _shorten(given: object) -> str:
     text = given if isinstance(given, str) else repr(given) if given is not None else "nothing"
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 @dataclass(frozen=True)
-class Quantity:
+class QuantityField:
     """Marks an integer field as a quantity: ``Annotated[int, Quantity(BYTES, 1, 1500)]``.
 
     Attributes
@@ -58,22 +64,24 @@ class Quantity:
     lowest: int
     highest: int
 
-    def validate(self, value: Any, info: _Info) -> int:
+    def validate(self, value: Any, info: _ValidationInfo) -> int:
         """The value in base units, from text or, outside files, from an integer."""
         if isinstance(value, str):
             try:
-                return units.parse(value, self.dimension, self.lowest, self.highest)
+                return units.parse_base_units(value, self.dimension, self.lowest, self.highest)
             except UnitError as error:
-                raise unit_error(error, value) from None
-        if type(value) is int and not in_text(info):
+                raise make_unit_error(error, value) from None
+        if type(value) is int and not is_from_file(info):
             if self.lowest <= value <= self.highest:
                 return value
             return self.validate(units.format_base(value, self.dimension), info)
-        if numeric(value):
+        if is_numeric(value):
             return self.validate(str(value), info)
         name = self.dimension.name
-        raise invalid(
-            "type", f"a {name} is text such as {self.dimension.example}", given=kind(value)
+        raise make_invalid_error(
+            "type",
+            f"a {name} is text such as {self.dimension.example}",
+            given=describe_value(value),
         )
 
     def __get_pydantic_core_schema__(
@@ -91,67 +99,71 @@ class Quantity:
         return {"type": "string", "pattern": pattern, "examples": [self.dimension.example]}
 
 
-def in_text(info: _Info) -> bool:
+def is_from_file(info: _ValidationInfo) -> bool:
     """Whether the value comes from a file, where quantities must have units."""
     return bool(info.context and info.context.get("text"))
 
 
-def unit_error(error: UnitError, given: object) -> PydanticCustomError:
+def make_unit_error(error: UnitError, given: object) -> PydanticCustomError:
     """A unit error as one that a validator raises."""
-    return invalid(error.code, str(error), given=given, allowed=error.allowed, hint=error.hint)
+    return make_invalid_error(
+        error.code, str(error), given=given, allowed=error.allowed, hint=error.hint
+    )
 
 
-def numeric(value: Any) -> bool:
+def is_numeric(value: Any) -> bool:
     """Whether a value is a number, or text that may be one."""
     return isinstance(value, int | float | str) and not isinstance(value, bool)
 
 
-def kind(value: Any) -> str:
+def describe_value(value: Any) -> str:
     """A value as messages call it."""
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, list | tuple):
         return "a list"
-    return _cut(value)
+    return _shorten(value)
 
 
-Rate = Annotated[int, Quantity(RATE, 1, units.MAX_RATE_BIT_S)]
-Time = Annotated[int, Quantity(TIME, 0, units.MAX_TIME_NS)]
-PositiveTime = Annotated[int, Quantity(TIME, 1, units.MAX_TIME_NS)]
-Packets = Annotated[int, Quantity(PACKETS, 1, 2**31 - 1)]
+Rate = Annotated[int, QuantityField(RATE, 1, units.MAX_RATE_BIT_S)]
+Time = Annotated[int, QuantityField(TIME, 0, units.MAX_TIME_NS)]
+PositiveTime = Annotated[int, QuantityField(TIME, 1, units.MAX_TIME_NS)]
+Packets = Annotated[int, QuantityField(PACKETS, 1, 2**31 - 1)]
 
 
-def _share(value: Any, info: _Info) -> float:
+def _validate_share(value: Any, info: _ValidationInfo) -> float:
     if isinstance(value, str):
         try:
             return units.parse_ratio(value)
         except UnitError as error:
-            raise unit_error(error, value) from None
-    if not in_text(info) and numeric(value):
+            raise make_unit_error(error, value) from None
+    if not is_from_file(info) and is_numeric(value):
         if 0 <= value <= 1:
             return float(value)
-        raise invalid("range", "a share must be from 0 to 1", given=value)
-    if numeric(value):
-        return _share(str(value), info)
-    raise invalid("type", "a share is text such as 10 %", given=kind(value))
+        raise make_invalid_error("range", "a share must be from 0 to 1", given=value)
+    if is_numeric(value):
+        return _validate_share(str(value), info)
+    raise make_invalid_error("type", "a share is text such as 10 %", given=describe_value(value))
 
 
-def _probability(value: Any) -> float:
+def _validate_probability(value: Any) -> float:
     if isinstance(value, str):
         try:
             return units.parse_ratio(value)
         except UnitError as error:
-            raise unit_error(error, value) from None
-    if not numeric(value):
-        raise invalid("type", "a probability is a number such as 0.1 or 10 %", given=kind(value))
+            raise make_unit_error(error, value) from None
+    if not is_numeric(value):
+        raise make_invalid_error(
+            "type", "a probability is a number such as 0.1 or 10 %", given=describe_value(value)
+        )
     if not 0 <= value <= 1:
-        raise invalid("range", "a probability must be from 0 to 1", given=value)
+        raise make_invalid_error("range", "a probability must be from 0 to 1", given=value)
     return float(value)
 
 
 Probability = Annotated[
     float,
-    BeforeValidator(_probability),
+    BeforeValidator(_validate_probability),
     WithJsonSchema(
         {
             "anyOf": [
@@ -165,37 +177,41 @@ Probability = Annotated[
 
 Share = Annotated[
     float,
-    BeforeValidator(_share),
+    BeforeValidator(_validate_share),
     PlainSerializer(units.format_ratio, return_type=str, when_used="json"),
     WithJsonSchema({"type": "string", "pattern": r"^\s*[0-9.]+\s*%\s*$|^\$", "examples": ["10 %"]}),
 ]
 
 
-LARGEST_FACTOR = 1e6
+MAX_FACTOR = 1e6
 
 
-def _factor(value: Any) -> float:
+def _validate_factor(value: Any) -> float:
     if isinstance(value, str) and value.rstrip().endswith("%"):
         try:
             number = float(units.parse_quantity(value, units.RATIO))
         except UnitError as error:
-            raise unit_error(error, value) from None
-    elif numeric(value) and not isinstance(value, str):
+            raise make_unit_error(error, value) from None
+    elif is_numeric(value) and not isinstance(value, str):
         number = float(value)
     else:
-        raise invalid("type", "a factor is a number such as 1.2 or 120 %", given=kind(value))
-    if not 0 < number <= LARGEST_FACTOR:
-        raise invalid("range", "a factor must be above 0 and at most a million", given=value)
+        raise make_invalid_error(
+            "type", "a factor is a number such as 1.2 or 120 %", given=describe_value(value)
+        )
+    if not 0 < number <= MAX_FACTOR:
+        raise make_invalid_error(
+            "range", "a factor must be above 0 and at most a million", given=value
+        )
     return number
 
 
 Factor = Annotated[
     float,
-    BeforeValidator(_factor),
+    BeforeValidator(_validate_factor),
     WithJsonSchema(
         {
             "anyOf": [
-                {"type": "number", "exclusiveMinimum": 0, "maximum": LARGEST_FACTOR},
+                {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_FACTOR},
                 {"type": "string", "pattern": r"^\s*[0-9.]+\s*%\s*$|^\$"},
             ]
         }
@@ -204,16 +220,18 @@ Factor = Annotated[
 """A factor: 1.2 or `120 %`."""
 
 
-def _rate_or_share(value: Any, info: _Info) -> int | float:
+def _validate_rate_or_share(value: Any, info: _ValidationInfo) -> int | float:
     if isinstance(value, float) or (isinstance(value, str) and value.rstrip().endswith("%")):
-        share = _share(value, info)
+        share = _validate_share(value, info)
         if share == 0:
-            raise invalid("range", "a share of the link's rate must be above 0", given=value)
+            raise make_invalid_error(
+                "range", "a share of the link's rate must be above 0", given=value
+            )
         return share
-    return Quantity(RATE, 1, units.MAX_RATE_BIT_S).validate(value, info)
+    return QuantityField(RATE, 1, units.MAX_RATE_BIT_S).validate(value, info)
 
 
-def _rate_or_share_text(value: int | float) -> str:
+def _format_rate_or_share(value: int | float) -> str:
     return units.format_ratio(value) if isinstance(value, float) else units.format_rate(value)
 
 
@@ -225,9 +243,9 @@ class RateOrShareField:
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
         return core_schema.with_info_plain_validator_function(
-            _rate_or_share,
+            _validate_rate_or_share,
             serialization=core_schema.plain_serializer_function_ser_schema(
-                _rate_or_share_text, when_used="json"
+                _format_rate_or_share, when_used="json"
             ),
         )
 
@@ -241,7 +259,7 @@ RateOrShare = Annotated[int | float, RateOrShareField()]
 
 
 @dataclass(frozen=True)
-class Whole:
+class PlainInteger:
     """Marks an integer field as a plain number: ``Annotated[int, Whole("a weight", 1, 100)]``.
 
     Attributes
@@ -261,10 +279,10 @@ class Whole:
         allowed = f"a whole number from {self.lowest} to {self.highest}"
         if type(value) is not int:
             message = f"{self.noun} must be a whole number"
-            raise invalid("type", message, given=kind(value), allowed=allowed)
+            raise make_invalid_error("type", message, given=describe_value(value), allowed=allowed)
         if not self.lowest <= value <= self.highest:
             message = f"{self.noun} must be from {self.lowest} to {self.highest}"
-            raise invalid("range", message, given=value)
+            raise make_invalid_error("range", message, given=value)
         return value
 
     def __get_pydantic_core_schema__(
@@ -280,28 +298,32 @@ class Whole:
         return {"anyOf": [number, {"type": "string", "pattern": r"^\$"}]}
 
 
-def _switch(value: Any) -> bool:
+def _validate_switch(value: Any) -> bool:
     if isinstance(value, bool):
         return value
     if value in ("on", "off"):
         return bool(value == "on")
-    raise invalid("type", "a switch is true or false", given=kind(value), allowed="true, false")
+    raise make_invalid_error(
+        "type", "a switch is true or false", given=describe_value(value), allowed="true, false"
+    )
 
 
 Switch = Annotated[
     bool,
-    BeforeValidator(_switch),
+    BeforeValidator(_validate_switch),
     WithJsonSchema({"anyOf": [{"type": "boolean"}, {"enum": ["on", "off"]}]}),
 ]
 
 
-def _name(value: Any) -> str:
+def _validate_name(value: Any) -> str:
     if not isinstance(value, str):
         value = str(value)
     if not 1 <= len(value) <= MAX_NAME_CHARACTERS:
-        raise invalid("name", f"a name has 1 to {MAX_NAME_CHARACTERS} characters", given=value)
-    if not _NAME.match(value):
-        raise invalid(
+        raise make_invalid_error(
+            "name", f"a name has 1 to {MAX_NAME_CHARACTERS} characters", given=value
+        )
+    if not _NAME_PATTERN.match(value):
+        raise make_invalid_error(
             "name",
             "a name is made of letters, digits and _ . + -, and starts with a letter or digit",
             given=value,
@@ -309,7 +331,7 @@ def _name(value: Any) -> str:
     return unicodedata.normalize("NFC", value)
 
 
-Name = Annotated[str, BeforeValidator(_name)]
+Name = Annotated[str, BeforeValidator(_validate_name)]
 
 
 @dataclass(frozen=True)
@@ -322,51 +344,53 @@ Table = Annotated[str, TableName()]
 
 
 @dataclass(frozen=True)
-class Short:
+class ShortForm:
     """Marks a field that may be written in a shorter form.
 
     Attributes
     ----------
-    longer : callable
+    expand : callable
         Gives the long form of a value, and any other value as it is.
     schema : dict or None
         JSON Schema of the short form; None: one item of the list.
     """
 
-    longer: Callable[[Any], Any]
+    expand: Callable[[Any], Any]
     schema: dict[str, Any] | None = None
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
-        return core_schema.no_info_before_validator_function(self.longer, handler(source))
+        return core_schema.no_info_before_validator_function(self.expand, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         long = handler(schema)
         return {"anyOf": [long["items"] if self.schema is None else self.schema, long]}
 
     def __hash__(self) -> int:
-        return hash(self.longer)
+        return hash(self.expand)
 
 
-def _listed(value: Any) -> Any:
+def _wrap_in_list(value: Any) -> Any:
     return value if isinstance(value, list | tuple) else [value]
 
 
-def _word(value: Any) -> str:
+def _validate_reference(value: Any) -> str:
     if isinstance(value, str) or type(value) is int:
         return unicodedata.normalize("NFC", str(value))
-    raise invalid("type", "a name is expected here", given=kind(value))
+    raise make_invalid_error("type", "a name is expected here", given=describe_value(value))
 
 
-Word = Annotated[str, BeforeValidator(_word), WithJsonSchema({"type": ["string", "integer"]})]
+NameReference = Annotated[
+    str, BeforeValidator(_validate_reference), WithJsonSchema({"type": ["string", "integer"]})
+]
 """A name that must be borne by something; whether it is, is checked later."""
 
-Many = Annotated[
-    tuple[Item, ...],
-    Short(_listed),
+OneOrMany = Annotated[
+    tuple[ItemType, ...],
+    ShortForm(_wrap_in_list),
 ]
 """One value or a list of them."""
 
-Names = Many[Word]
+NameReferences = OneOrMany[NameReference]
 """One name or a list of them."""

@@ -8,28 +8,28 @@ from trunkline.scenario.base import Element
 from trunkline.scenario.call import Call
 from trunkline.scenario.dscp import Dscp
 from trunkline.scenario.fields import (
+    NameReference,
     Packets,
+    PlainInteger,
     PositiveTime,
-    Quantity,
+    QuantityField,
     Rate,
     Share,
-    Short,
+    ShortForm,
     Switch,
     Table,
     Time,
-    Whole,
-    Word,
 )
 from trunkline.scenario.game import Game
 from trunkline.scenario.units import BYTES, TIME
-from trunkline.scenario.workload import Pages, Transfers, Video
+from trunkline.scenario.workload import PageWorkload, TransferWorkload, VideoWorkload
 
-Datagram = Annotated[int, Quantity(BYTES, 28, 65_535)]
-HeaderBytes = Annotated[int, Quantity(BYTES, 20, 200)]
-Mss = Annotated[int, Quantity(BYTES, 1, 65_335)]
-Transfer = Annotated[int, Quantity(BYTES, 1, 2**62)]
-Replicas = Annotated[int, Whole("the number of replicas", 1, 2**40)]
-DelayedAckTimeout = Annotated[int, Quantity(TIME, 1, 500_000_000)]
+DatagramBytes = Annotated[int, QuantityField(BYTES, 28, 65_535)]
+HeaderBytes = Annotated[int, QuantityField(BYTES, 20, 200)]
+MssBytes = Annotated[int, QuantityField(BYTES, 1, 65_335)]
+TransferBytes = Annotated[int, QuantityField(BYTES, 1, 2**62)]
+ReplicaCount = Annotated[int, PlainInteger("the number of replicas", 1, 2**40)]
+DelayedAckTimeout = Annotated[int, QuantityField(TIME, 1, 500_000_000)]
 
 
 class FlowOptions(Element):
@@ -45,7 +45,7 @@ class FlowOptions(Element):
         default=0, description="The start is delayed by a uniform random time below this."
     )
     dscp: Dscp = Field(default=0, description="DSCP of its packets, both ways.")
-    ttl: Annotated[int, Whole("a TTL", 1, 255)] = Field(
+    ttl: Annotated[int, PlainInteger("a TTL", 1, 255)] = Field(
         default=64, description="IP time to live at the source."
     )
 
@@ -67,7 +67,7 @@ class Rto(Element):
     )
 
 
-def _delayed_ack(value: Any) -> Any:
+def _expand_delayed_ack(value: Any) -> Any:
     return None if value == "off" or value is False else value
 
 
@@ -111,10 +111,10 @@ class TcpOptions(FlowOptions):
         description="The connection opens by a SYN, its answer and an ACK, and closes by FIN when "
         "all of a transfer has come (RFC 9293); else it is open from the start.",
     )
-    mss: Mss = Field(default=1460, description="Payload of a full segment.")
+    mss: MssBytes = Field(default=1460, description="Payload of a full segment.")
     header: HeaderBytes = Field(default=40, description="IP and TCP headers of a data segment.")
     ack: HeaderBytes = Field(default=40, description="IP packet of a pure acknowledgement.")
-    size: Transfer | None = Field(
+    size: TransferBytes | None = Field(
         default=None, description="Application bytes to transfer; absent: endless."
     )
     window: Packets = Field(default=100, description="Window that the receiver advertises.")
@@ -130,13 +130,13 @@ class TcpOptions(FlowOptions):
         description="Time every ACK by its echo (RFC 7323); else one segment per window.",
     )
     delayed_ack: Annotated[
-        DelayedAckTimeout | None, Short(_delayed_ack, {"enum": ["off", False]})
+        DelayedAckTimeout | None, ShortForm(_expand_delayed_ack, {"enum": ["off", False]})
     ] = Field(
         default=None,
         description="Longest delay of an ACK, at most 500 ms, every second segment being "
         "acknowledged at once (RFC 5681 section 4.2); `off`: an ACK per segment.",
     )
-    quick_acks: Annotated[int, Whole("a number of segments", 0, 1000)] = Field(
+    quick_acks: Annotated[int, PlainInteger("a number of segments", 0, 1000)] = Field(
         default=0,
         description="With stack rfc and delayed_ack: segments acknowledged one by one at first.",
     )
@@ -159,7 +159,7 @@ class TcpOptions(FlowOptions):
         default=True,
         description="With stack rfc: new segments on the first two duplicate ACKs (RFC 3042).",
     )
-    dup_acks: Annotated[int, Whole("a number of duplicate ACKs", 1, 1000)] = Field(
+    dup_acks: Annotated[int, PlainInteger("a number of duplicate ACKs", 1, 1000)] = Field(
         default=3,
         description="With stack rfc: duplicate ACKs that mean a loss (RFC 5681 section 3.2).",
     )
@@ -174,7 +174,7 @@ class TcpOptions(FlowOptions):
     )
 
 
-LINUX_TCP = TcpOptions(
+LINUX_TCP_OPTIONS = TcpOptions(
     delayed_ack="40 ms",
     stack="linux",
     initial_receive_window=44,
@@ -183,34 +183,34 @@ LINUX_TCP = TcpOptions(
 """What `preset: linux` gives."""
 
 
-class Choice(Element):
+class SizeChoice(Element):
     """Sizes drawn independently with given weights."""
 
-    sizes: tuple[Datagram, ...] = Field(min_length=1, description="Sizes of IP packets.")
-    weights: tuple[Annotated[int, Whole("a weight", 1, 1_000_000)], ...] | None = Field(
+    sizes: tuple[DatagramBytes, ...] = Field(min_length=1, description="Sizes of IP packets.")
+    weights: tuple[Annotated[int, PlainInteger("a weight", 1, 1_000_000)], ...] | None = Field(
         default=None, description="Weight of each size; absent: all equal."
     )
 
 
-class Size(Element):
+class DatagramSize(Element):
     """Sizes of datagrams, IP and UDP headers included; exactly one key."""
 
-    fixed: Datagram | None = Field(default=None, description="All alike.")
-    exponential: Datagram | None = Field(
+    fixed: DatagramBytes | None = Field(default=None, description="All alike.")
+    exponential: DatagramBytes | None = Field(
         default=None, description="Exponential with this mean, rounded and kept in 1..65535 B."
     )
-    choice: Choice | None = Field(default=None, description="One of several.")
+    choice: SizeChoice | None = Field(default=None, description="One of several.")
 
 
-def _size(value: Any) -> Any:
-    return value if isinstance(value, dict | Size) else {"fixed": value}
+def _expand_size(value: Any) -> Any:
+    return value if isinstance(value, dict | DatagramSize) else {"fixed": value}
 
 
-class Sent(Element):
+class ScheduledDatagram(Element):
     """A datagram of a schedule."""
 
     time: Time = Field(description="When, after the start of the flow.")
-    size: Datagram = Field(description="IP packet, headers included.")
+    size: DatagramBytes = Field(description="IP packet, headers included.")
 
 
 class UdpOptions(FlowOptions):
@@ -222,8 +222,11 @@ class UdpOptions(FlowOptions):
     rate: Rate | None = Field(
         default=None, description="Mean rate in IP bits; on-off: the rate while on."
     )
-    size: Annotated[Size, Short(_size, {"type": "string", "examples": ["1500 B"]})] = Field(
-        default=Size(fixed=1000), description="Size of a datagram, IP and UDP headers included."
+    size: Annotated[
+        DatagramSize, ShortForm(_expand_size, {"type": "string", "examples": ["1500 B"]})
+    ] = Field(
+        default=DatagramSize(fixed=1000),
+        description="Size of a datagram, IP and UDP headers included.",
     )
     jitter: Share = Field(
         default=0.0, description="cbr: each gap varies uniformly by up to this share of it."
@@ -238,10 +241,10 @@ class UdpOptions(FlowOptions):
         default=None,
         description="schedule: CSV file under the scenario's folder with columns time and size.",
     )
-    datagrams: tuple[Sent, ...] = Field(
+    datagrams: tuple[ScheduledDatagram, ...] = Field(
         default=(), description="schedule: the datagrams themselves, in place of a file."
     )
-    header: Annotated[int, Quantity(BYTES, 0, 28)] = Field(
+    header: Annotated[int, QuantityField(BYTES, 0, 28)] = Field(
         default=28, description="IP and UDP headers, which are not goodput."
     )
     tick: Time = Field(
@@ -251,7 +254,7 @@ class UdpOptions(FlowOptions):
     )
 
 
-_REPLICATE = Field(
+_REPLICATE_FIELD = Field(
     default=None, description="This many such flows, named name[0], name[1] and so on."
 )
 
@@ -260,19 +263,19 @@ class Tcp(TcpOptions):
     """A TCP sender and its receiver."""
 
     agent: Literal["tcp"] = Field(default="tcp", description="Kind of agent.")
-    from_: Word = Field(alias="from", description="Node of the sender.")
-    to: Word = Field(description="Node of the receiver.")
-    replicate: Replicas | None = _REPLICATE
-    transfers: Transfers | None = Field(
+    from_: NameReference = Field(alias="from", description="Node of the sender.")
+    to: NameReference = Field(description="Node of the receiver.")
+    replicate: ReplicaCount | None = _REPLICATE_FIELD
+    transfers: TransferWorkload | None = Field(
         default=None,
         description="Transfers that come and go, each a connection with the flow's other keys; "
         "absent: one connection.",
     )
-    pages: Pages | None = Field(
+    pages: PageWorkload | None = Field(
         default=None, description="Pages that users at `to` fetch, an object a connection."
     )
 
-    video: Video | None = Field(
+    video: VideoWorkload | None = Field(
         default=None, description="Films that players at `to` fetch, a chunk a connection."
     )
 
@@ -282,7 +285,7 @@ class Tcp(TcpOptions):
         return self.transfers is None and self.pages is None and self.video is None
 
     @property
-    def paced(self) -> bool:
+    def is_paced(self) -> bool:
         """Whether segments go one pause after the other."""
         return self.congestion in ("bbr", "prague") if self.pacing is None else self.pacing
 
@@ -296,9 +299,9 @@ class Udp(UdpOptions):
     """A UDP source and its sink."""
 
     agent: Literal["udp"] = Field(default="udp", description="Kind of agent.")
-    from_: Word = Field(alias="from", description="Node of the source.")
-    to: Word = Field(description="Node of the sink.")
-    replicate: Replicas | None = _REPLICATE
+    from_: NameReference = Field(alias="from", description="Node of the source.")
+    to: NameReference = Field(description="Node of the sink.")
+    replicate: ReplicaCount | None = _REPLICATE_FIELD
     call: Call | None = Field(
         default=None, description="The flow is a call, whose codec says rate, size and arrivals."
     )
@@ -328,10 +331,10 @@ class EchoOptions(FlowOptions):
     interval: PositiveTime = Field(
         default=1_000_000_000, description="From one request to the next; of poisson its mean."
     )
-    size: Datagram = Field(
+    size: DatagramBytes = Field(
         default=84, description="Size of a request, IP and ICMP or UDP headers included."
     )
-    reply: Datagram | None = Field(
+    reply: DatagramBytes | None = Field(
         default=None, description="With udp: size of a reply; absent: that of the request."
     )
     timeout: PositiveTime = Field(
@@ -344,21 +347,21 @@ class Echo(EchoOptions):
     """Requests that their receiver answers at once, as ping and TWAMP have them."""
 
     agent: Literal["echo"] = Field(description="Kind of agent.")
-    from_: Word = Field(alias="from", description="Node that sends requests and measures.")
-    to: Word = Field(description="Node that answers.")
-    replicate: Replicas | None = _REPLICATE
+    from_: NameReference = Field(alias="from", description="Node that sends requests and measures.")
+    to: NameReference = Field(description="Node that answers.")
+    replicate: ReplicaCount | None = _REPLICATE_FIELD
 
-    def source(self) -> Udp:
+    def make_request_flow(self) -> Udp:
         """The flow of its requests, as a source of datagrams."""
-        kept = (*FlowOptions.model_fields, "from_", "to", "replicate")
-        own: dict[str, Any] = {name: getattr(self, name) for name in kept}
+        keys_copied = (*FlowOptions.model_fields, "from_", "to", "replicate")
+        values: dict[str, Any] = {name: getattr(self, name) for name in keys_copied}
         return Udp.model_construct(
             None,
             agent="udp",
-            **own,
+            **values,
             arrivals="poisson" if self.spacing == "poisson" else "cbr",
             rate=max(1, round(self.size * 8e9 / self.interval)),
-            size=Size(fixed=self.size),
+            size=DatagramSize(fixed=self.size),
         )
 
 

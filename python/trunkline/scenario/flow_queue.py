@@ -5,23 +5,23 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Discriminator, Field
 
 from trunkline.scenario.aqm import Aqm, Cobalt, Codel, DropTail, Pie
-from trunkline.scenario.base import Compiled, Element
-from trunkline.scenario.fields import Quantity, Short, Whole
-from trunkline.scenario.limit import Limit
+from trunkline.scenario.base import CompiledKeys, Element
+from trunkline.scenario.fields import PlainInteger, QuantityField, ShortForm
+from trunkline.scenario.queue_limit import QueueLimit
 from trunkline.scenario.units import BYTES, PACKETS
 
-Queues = Annotated[int, Whole("a number of queues", 1, 65_535)] | Literal["flow"]
-Held = Annotated[int, Quantity(PACKETS, 1, 2**31 - 1)]
+QueueCount = Annotated[int, PlainInteger("a number of queues", 1, 65_535)] | Literal["flow"]
+PacketCount = Annotated[int, QuantityField(PACKETS, 1, 2**31 - 1)]
 
 
-WAYS = 8
+CAKE_SET_SIZE = 8
 """Queues among which a flow of CAKE may find an empty one."""
 
 
 class FlowQueues(Element):
     """What the kinds have in common, and what tells them apart."""
 
-    limit: ClassVar[Limit] = Limit(packets=10_240)
+    limit: ClassVar[QueueLimit] = QueueLimit(packets=10_240)
     """Limit of all queues together where none is set."""
     aqm: ClassVar[Aqm] = DropTail()
     """AQM of each queue; other parameters of its kind may be set."""
@@ -30,7 +30,7 @@ class FlowQueues(Element):
     overflow: ClassVar[Literal["arrival", "tail", "head"]] = "arrival"
     """What is dropped when all queues together exceed the limit."""
 
-    queues: Queues = Field(
+    queues: QueueCount = Field(
         default=1024,
         description="Queues that flows are hashed to; `flow`: each flow has one of its own.",
     )
@@ -39,11 +39,11 @@ class FlowQueues(Element):
         description="What distinguishes labelled packets: their label stacks, as routers do, "
         "or the flows behind the labels.",
     )
-    quantum: Annotated[int, Quantity(BYTES, 1, 2**31 - 1)] = Field(
+    quantum: Annotated[int, QuantityField(BYTES, 1, 2**31 - 1)] = Field(
         default=1514, description="Bytes that a flow may send in its turn."
     )
 
-    def compiled(self, *without: str, link_rate: int = 0) -> Compiled:
+    def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
         """Its parameters as the engine reads them."""
         return {
             "queues": None if self.queues == "flow" else self.queues,
@@ -63,7 +63,7 @@ class FqCodel(FlowQueues):
     overflow = "head"
 
     kind: Literal["fq-codel"]
-    batch: Annotated[int, Quantity(PACKETS, 1, 1_000_000)] = Field(
+    batch: Annotated[int, QuantityField(PACKETS, 1, 1_000_000)] = Field(
         default=64, description="Maximum number of packets dropped at once from the longest queue."
     )
 
@@ -79,33 +79,37 @@ class FqPie(FlowQueues):
 class Sfq(FlowQueues):
     """Stochastic fairness queueing (McKenney 1990): queues in turn, the longest is cut."""
 
-    limit = Limit(packets=127)
+    limit = QueueLimit(packets=127)
     new_first = False
     overflow = "tail"
 
     kind: Literal["sfq"]
-    flow_limit: Held = Field(default=127, description="Maximum number of packets in one queue.")
+    flow_limit: PacketCount = Field(
+        default=127, description="Maximum number of packets in one queue."
+    )
 
 
 class Fq(FlowQueues):
     """Fair queueing as Linux's `sch_fq`, without its pacing: flows that were idle go first."""
 
-    limit = Limit(packets=10_000)
+    limit = QueueLimit(packets=10_000)
 
     kind: Literal["fq"]
-    queues: Queues = Field(default="flow", description="Queues; `flow`: one for each flow.")
-    flow_limit: Held = Field(default=100, description="Maximum number of packets in one queue.")
+    queues: QueueCount = Field(default="flow", description="Queues; `flow`: one for each flow.")
+    flow_limit: PacketCount = Field(
+        default=100, description="Maximum number of packets in one queue."
+    )
 
 
 class Cake(FlowQueues):
     """Flow queueing of CAKE: flows of a host share, and queues are found in sets of eight."""
 
-    limit = Limit(bytes=4_000_000)
+    limit = QueueLimit(bytes=4_000_000)
     aqm = Cobalt(kind="cobalt")
     overflow = "head"
 
     kind: Literal["cake"]
-    queues: Annotated[int, Whole("a number of queues", WAYS, 65_528)] = Field(
+    queues: Annotated[int, PlainInteger("a number of queues", CAKE_SET_SIZE, 65_528)] = Field(
         default=1024, description="Queues that flows are hashed to, a multiple of 8."
     )
     hosts: Literal["flows", "source", "destination", "both"] = Field(
@@ -114,12 +118,12 @@ class Cake(FlowQueues):
         "flow counts by the busier of its two; `flows`: flows alone count.",
     )
 
-    def compiled(self, *without: str, link_rate: int = 0) -> Compiled:
+    def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
         """Its parameters as the engine reads them."""
-        return super().compiled() | {"ways": WAYS, "hosts": self.hosts}
+        return super().compile_keys() | {"ways": CAKE_SET_SIZE, "hosts": self.hosts}
 
 
-_KINDS: dict[str, type[FlowQueues]] = {
+_FLOW_QUEUE_KINDS: dict[str, type[FlowQueues]] = {
     "fq-codel": FqCodel,
     "fq-pie": FqPie,
     "sfq": Sfq,
@@ -130,17 +134,17 @@ FLOW_SCHEDULERS = ("fq-codel", "fq-pie", "sfq", "fq")
 """Kinds that, as the scheduler of a port, stand for their defaults."""
 
 
-def flows_of(kind: str) -> FlowQueues:
+def make_flow_queues(kind: str) -> FlowQueues:
     """The flow queueing that a word stands for."""
-    return _KINDS[kind].model_validate({"kind": kind})
+    return _FLOW_QUEUE_KINDS[kind].model_validate({"kind": kind})
 
 
-def _named(value: Any) -> Any:
+def _expand_kind(value: Any) -> Any:
     return {"kind": value} if isinstance(value, str) else value
 
 
-Flows = Annotated[
+AnyFlowQueues = Annotated[
     Annotated[FqCodel | FqPie | Sfq | Fq | Cake, Discriminator("kind")],
-    Short(_named, {"enum": list(_KINDS)}),
+    ShortForm(_expand_kind, {"enum": list(_FLOW_QUEUE_KINDS)}),
 ]
 """Any flow queueing; `flows: fq-codel` is short for `flows: {kind: fq-codel}`."""

@@ -7,12 +7,12 @@ from pydantic import Field
 
 from trunkline.scenario.base import Element
 
-EULER = 0.5772156649015329
+EULER_GAMMA = 0.5772156649015329
 """Mean of Gumbel's standard law."""
 
 
 @dataclass(frozen=True)
-class Law:
+class GamePackets:
     """Packets of one direction of a game.
 
     Attributes
@@ -28,23 +28,23 @@ class Law:
     @property
     def mean_bytes(self) -> float:
         """Mean of the application data [B]."""
-        return self.bytes[0] + EULER * self.bytes[1]
+        return self.bytes[0] + EULER_GAMMA * self.bytes[1]
 
     @property
     def mean_gap_ms(self) -> float:
         """Mean of the gap [ms]."""
-        return self.gap_ms[0] + EULER * self.gap_ms[1]
+        return self.gap_ms[0] + EULER_GAMMA * self.gap_ms[1]
 
 
 GAMES = {
     # NGMN Alliance, "Radio access performance evaluation methodology", 2008, annex A (gaming),
     # which follows Faerber, "Network game traffic modelling", NetGames 2002 (a shooter): gaps of
     # 55 and 6 ms; 5G-LENA has 5.7 ms for the latter.
-    "ngmn-down": Law((120.0, 36.0), (55.0, 6.0)),
-    "ngmn-up": Law((45.0, 5.7), (40.0, 0.0)),
+    "ngmn-down": GamePackets((120.0, 36.0), (55.0, 6.0)),
+    "ngmn-up": GamePackets((45.0, 5.7), (40.0, 0.0)),
     # IEEE 802.11-18/2009, RTA TIG report, 4.1.4: mobile games, status synchronisation.
-    "tig-down": Law((50.0, 11.0), (13.0, 3.7)),
-    "tig-up": Law((38.0, 3.7), (15.0, 5.7)),
+    "tig-down": GamePackets((50.0, 11.0), (13.0, 3.7)),
+    "tig-up": GamePackets((38.0, 3.7), (15.0, 5.7)),
 }
 """By name."""
 

@@ -4,9 +4,9 @@ from typing import Any
 
 from trunkline.scenario.scenario import Scenario
 
-_RENAMED = {"$defs": "definitions", "prefixItems": "items"}
-_PARAMETER = {"type": "string", "pattern": r"^\$"}
-_SAID = ("description", "default", "title")
+_DRAFT7_WORDS = {"$defs": "definitions", "prefixItems": "items"}
+_PARAMETER_SCHEMA = {"type": "string", "pattern": r"^\$"}
+_DESCRIPTIVE_KEYS = ("description", "default", "title")
 
 
 def schema() -> dict[str, Any]:
@@ -17,10 +17,10 @@ def schema() -> dict[str, Any]:
     dict
         Ready for ``json.dumps``.
     """
-    document: dict[str, Any] = draft7(Scenario.model_json_schema(by_alias=True))
+    document: dict[str, Any] = convert_to_draft7(Scenario.model_json_schema(by_alias=True))
     for element in [document, *document["definitions"].values()]:
         element["properties"] = {
-            key: _or_parameter(each) for key, each in element.get("properties", {}).items()
+            key: _allow_parameter(each) for key, each in element.get("properties", {}).items()
         }
     document["properties"]["parameters"] = {
         "type": "object",
@@ -33,27 +33,27 @@ def schema() -> dict[str, Any]:
     return document
 
 
-def draft7(value: Any) -> Any:
+def convert_to_draft7(value: Any) -> Any:
     """A schema in words of draft 7, before 2020-12 moved ``$defs`` and ``prefixItems``."""
     if isinstance(value, list):
-        return [draft7(each) for each in value]
+        return [convert_to_draft7(each) for each in value]
     if not isinstance(value, dict):
         return value.replace("#/$defs/", "#/definitions/") if isinstance(value, str) else value
     result: dict[str, Any] = {}
     for key, each in value.items():
         if key != "discriminator":
-            result[_RENAMED.get(str(key), str(key))] = draft7(each)
+            result[_DRAFT7_WORDS.get(str(key), str(key))] = convert_to_draft7(each)
     return result
 
 
-def _or_parameter(value: dict[str, Any]) -> dict[str, Any]:
+def _allow_parameter(value: dict[str, Any]) -> dict[str, Any]:
     """The schema of a key whose value may be ``$name`` instead, if it can be a scalar."""
     if _accepts_parameter(value) or not _is_scalar(value):
         return value
-    said: dict[str, Any] = {key: value[key] for key in _SAID if key in value}
-    bare = {key: each for key, each in value.items() if key not in said}
+    descriptive: dict[str, Any] = {key: value[key] for key in _DESCRIPTIVE_KEYS if key in value}
+    bare = {key: each for key, each in value.items() if key not in descriptive}
     options = bare["anyOf"] if list(bare) == ["anyOf"] else [bare]
-    return {"anyOf": [*options, _PARAMETER], **said}
+    return {"anyOf": [*options, _PARAMETER_SCHEMA], **descriptive}
 
 
 def _accepts_parameter(value: dict[str, Any]) -> bool:

@@ -9,71 +9,83 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from trunkline.scenario import mend, parameters, text, units
+from trunkline.scenario import parameters, placeholders, units, yaml_text
 from trunkline.scenario.check import check
-from trunkline.scenario.diagnostic import Diagnostic, Path, Place, ScenarioError, printable
-from trunkline.scenario.explain import explain
-from trunkline.scenario.model import FORMAT, Sections, duplicates
-from trunkline.scenario.places import Origin, place_all
+from trunkline.scenario.diagnostic import (
+    Diagnostic,
+    DocumentPath,
+    Place,
+    ScenarioError,
+    escape_unprintable,
+)
+from trunkline.scenario.model import LANGUAGE_VERSION, ScenarioSections, report_duplicate_nodes
 from trunkline.scenario.problems import Problems
-from trunkline.scenario.text import Map
+from trunkline.scenario.source_positions import DocumentOrigin, place_findings
+from trunkline.scenario.validation_errors import report_validation_errors
+from trunkline.scenario.yaml_text import PlacedMap
 
-Kind = TypeVar("Kind", bound=Sections)
+ScenarioType = TypeVar("ScenarioType", bound=ScenarioSections)
 
 
-def load(
-    kind: type[Kind],
+def load_kind(
+    kind: type[ScenarioType],
     source: str | os.PathLike[str] | Mapping[str, Any],
     overrides: Mapping[str, str],
     strict: bool,
-) -> Kind:
+) -> ScenarioType:
     """Loads a scenario as `trunkline.scenario.load` says; of a kind that knows what it means."""
     if isinstance(source, Mapping):
-        return _load(kind, dict(source), overrides, strict, Origin())
-    return load_text(kind, *_read(source), overrides, strict)
+        return _build_scenario(kind, dict(source), overrides, strict, DocumentOrigin())
+    return load_text(kind, *_read_source(source), overrides, strict)
 
 
 def load_text(
-    kind: type[Kind],
+    kind: type[ScenarioType],
     content: str,
     file: str,
     folder: str | None,
     overrides: Mapping[str, str],
     strict: bool,
-) -> Kind:
+) -> ScenarioType:
     """Loads what a file holds, or will hold; its tables are taken from a folder."""
-    document, place = text.parse(content, file)
+    document, place = yaml_text.parse_yaml(content, file)
     if document is None:
-        raise ScenarioError([_empty(file)], content, file)
-    if not isinstance(document, Map):
-        raise ScenarioError([_no_mapping(file, place)], content, file)
+        raise ScenarioError([_make_empty_diagnostic(file)], content, file)
+    if not isinstance(document, PlacedMap):
+        raise ScenarioError([_make_no_mapping_diagnostic(file, place)], content, file)
     stem = FilePath(file).name.split(".")[0] if folder is not None else None
-    return _load(kind, document, overrides, strict, Origin(file, content, folder, stem, True))
+    return _build_scenario(
+        kind, document, overrides, strict, DocumentOrigin(file, content, folder, stem, True)
+    )
 
 
-def _load(
-    kind: type[Kind], document: Any, overrides: Mapping[str, str], strict: bool, origin: Origin
-) -> Kind:
+def _build_scenario(
+    kind: type[ScenarioType],
+    document: Any,
+    overrides: Mapping[str, str],
+    strict: bool,
+    origin: DocumentOrigin,
+) -> ScenarioType:
     problems = Problems()
-    written = parameters.override(document, overrides, problems)
-    meant = parameters.substitute(written, problems)
-    duplicates(meant, problems)
-    _check_format(meant, origin, problems)
+    overridden = parameters.apply_overrides(document, overrides, problems)
+    substituted = parameters.substitute_parameters(overridden, problems)
+    report_duplicate_nodes(substituted, problems)
+    _check_format(substituted, origin, problems)
     context = {"text": origin.is_text, "substituted": True}
     scenario = None
     try:
-        scenario = kind.model_validate(meant, context=context)
+        scenario = kind.model_validate(substituted, context=context)
     except ValidationError as error:
-        reported = {finding.path for finding in problems.found}
-        explain(error, meant, problems, reported)
+        reported = {finding.path for finding in problems.findings}
+        report_validation_errors(error, substituted, problems, reported)
     if scenario is not None:
         if scenario.name is None and origin.stem is not None:
-            scenario = _named(scenario, origin.stem)
-        scenario._document, scenario._origin = written, origin
-    _check(kind, scenario, meant, origin, problems)
+            scenario = _set_name(scenario, origin.stem)
+        scenario._document, scenario._origin = overridden, origin
+    _check_scenario(kind, scenario, substituted, origin, problems)
     if origin.is_text:
-        _warn_about_bps(written, problems)
-    diagnostics = place_all(problems.found, meant, origin.file)
+        _warn_about_bps(overridden, problems)
+    diagnostics = place_findings(problems.findings, substituted, origin.file)
     if strict:
         diagnostics = [replace(each, severity="error") for each in diagnostics]
     if scenario is None or any(each.severity == "error" for each in diagnostics):
@@ -81,66 +93,70 @@ def _load(
     scenario._warnings = ScenarioError(diagnostics, origin.content).diagnostics
     # Text that does not hold the overrides would be a false provenance.
     scenario._source = "" if overrides else origin.content
-    scenario._head = _head(origin.content, overrides) if overrides else ""
+    scenario._head_comment = _make_head_comment(origin.content, overrides) if overrides else ""
     return scenario
 
 
-def _named(scenario: Kind, stem: str) -> Kind:
+def _set_name(scenario: ScenarioType, stem: str) -> ScenarioType:
     """The scenario with a name made of the file's, where that is a name."""
-    kept = "".join(each if each.isalnum() or each in "_.+-" else "-" for each in stem[:64])
-    return scenario.model_copy(update={"name": kept.strip("-.+") or "scenario"})
+    name = "".join(each if each.isalnum() or each in "_.+-" else "-" for each in stem[:64])
+    return scenario.model_copy(update={"name": name.strip("-.+") or "scenario"})
 
 
-def _head(content: str, overrides: Mapping[str, str]) -> str:
+def _make_head_comment(content: str, overrides: Mapping[str, str]) -> str:
     """The comment at the head of a file, which a dump has not, and what was set over it."""
     lines = []
     for line in content.splitlines():
         if not line.startswith("#"):
             break
-        lines.append(printable(line))
+        lines.append(escape_unprintable(line))
     if not lines:
         return ""
     changed = ", ".join(f"{key}={value}" for key, value in overrides.items())
-    return "\n".join([*lines, "#", printable(f"# Set: {' '.join(changed.split())}"), ""])
+    return "\n".join([*lines, "#", escape_unprintable(f"# Set: {' '.join(changed.split())}"), ""])
 
 
-def _check(
-    kind: type[Kind], scenario: Kind | None, meant: Any, origin: Origin, problems: Problems
+def _check_scenario(
+    kind: type[ScenarioType],
+    scenario: ScenarioType | None,
+    substituted: Any,
+    origin: DocumentOrigin,
+    problems: Problems,
 ) -> None:
     """Checks the scenario as a whole; with faults in it, what else is wrong."""
-    faults = [each.path for each in problems.found if each.diagnostic.severity == "error"]
+    faults = [each.path for each in problems.findings if each.diagnostic.severity == "error"]
     if scenario is not None and not faults:
         scenario._resolved = check(scenario, problems)
         return
     context = {"text": origin.is_text, "substituted": True}
-    draft = scenario or mend.mended(kind, meant, faults, context)
+    draft = scenario or placeholders.build_draft(kind, substituted, faults, context)
     if draft is None:
         return
     draft._origin = origin
     others = Problems()
     check(draft, others)
-    problems.found += [
+    problems.findings += [
         each
-        for each in others.found
-        if each.diagnostic.severity == "error" and mend.apart(each.path, faults)
+        for each in others.findings
+        if each.diagnostic.severity == "error" and placeholders.is_unrelated(each.path, faults)
     ]
 
 
-def _check_format(document: Any, origin: Origin, problems: Problems) -> None:
+def _check_format(document: Any, origin: DocumentOrigin, problems: Problems) -> None:
     """Stops at a file of a newer format; asks for the version in files."""
     if not isinstance(document, dict):
         return
     version = document.get("trunkline")
-    if type(version) is int and version > FORMAT:
-        problems.found.clear()
+    if type(version) is int and version > LANGUAGE_VERSION:
+        problems.findings.clear()
         problems.add(
             "format",
             ("trunkline",),
-            f"format {version}, this version reads up to {FORMAT}",
+            f"format {version}, this version reads up to {LANGUAGE_VERSION}",
             hint="a newer trunkline reads it",
         )
         raise ScenarioError(
-            place_all(problems.found, document, origin.file), origin.content, origin.file
+            place_findings(problems.findings, document, origin.file), origin.content, origin.file
         )
     if version is None and origin.is_text:
         problems.add(
@@ -152,13 +168,15 @@ def _check_format(document: Any, origin: Origin, problems: Problems) -> None:
         )
 
 
-def reloaded(scenario: Kind, overrides: Mapping[str, Any]) -> Kind:
+def reload_with(scenario: ScenarioType, overrides: Mapping[str, Any]) -> ScenarioType:
     """A scenario again, with overrides."""
-    texts = {key: _as_text(value) for key, value in overrides.items()}
-    return _load(type(scenario), _document(scenario), texts, False, scenario._origin)
+    texts = {key: _format_override(value) for key, value in overrides.items()}
+    return _build_scenario(type(scenario), _get_document(scenario), texts, False, scenario._origin)
 
 
-def extended(scenario: Kind, section: str, elements: Mapping[str, Any], source: str) -> Kind:
+def extend_section(
+    scenario: ScenarioType, section: str, elements: Mapping[str, Any], source: str
+) -> ScenarioType:
     """A scenario again, with more elements in a section of named ones.
 
     Parameters
@@ -166,38 +184,38 @@ def extended(scenario: Kind, section: str, elements: Mapping[str, Any], source: 
     source : str
         Where these come from, as messages name it in place of a file.
     """
-    document = _document(scenario)
+    document = _get_document(scenario)
     place = Place(1, 1, 0, source)
     for name, each in elements.items():
         document = parameters.replaced(document, [section, name], each, place)
-    made = _load(type(scenario), document, {}, False, scenario._origin)
+    reloaded_scenario = _build_scenario(type(scenario), document, {}, False, scenario._origin)
     # The file's text does not hold them.
-    made._source, made._head = "", scenario._head
-    return made
+    reloaded_scenario._source, reloaded_scenario._head_comment = "", scenario._head_comment
+    return reloaded_scenario
 
 
-def _document(scenario: Sections) -> dict[str, Any]:
+def _get_document(scenario: ScenarioSections) -> dict[str, Any]:
     document: dict[str, Any] | None = scenario._document
     if document is not None:
         return document
     return scenario.to_document()
 
 
-def _as_text(value: Any) -> str:
+def _format_override(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return "null" if value is None else str(value)
 
 
-def _read(source: str | os.PathLike[str]) -> tuple[str, str, str | None]:
+def _read_source(source: str | os.PathLike[str]) -> tuple[str, str, str | None]:
     """Content, name for messages, folder for files that the scenario names."""
     if isinstance(source, str) and "\n" in source:
         return source, "<text>", None
     name = os.fspath(source)
-    return file_text(name), name, os.path.dirname(os.path.abspath(name))
+    return read_file_text(name), name, os.path.dirname(os.path.abspath(name))
 
 
-def file_text(name: str) -> str:
+def read_file_text(name: str) -> str:
     """Text of a file.
 
     Raises
@@ -211,16 +229,18 @@ def file_text(name: str) -> str:
         descriptor = os.open(name, os.O_RDONLY | flags)
         with open(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise _unreadable(name, "is not a regular file")
-            data = file.read(text.MAX_BYTES + 1)
+                raise _make_unreadable_error(name, "is not a regular file")
+            data = file.read(yaml_text.MAX_BYTES + 1)
     except OSError as error:
-        raise _unreadable(name, f"cannot be read: {error.strerror}") from None
+        raise _make_unreadable_error(name, f"cannot be read: {error.strerror}") from None
     except ScenarioError:
         raise
     except ValueError:
-        raise _unreadable(name, "is not a file name") from None
-    if len(data) > text.MAX_BYTES:
-        raise ScenarioError([Diagnostic("limit", f"larger than {text.MAX_BYTES} bytes", file=name)])
+        raise _make_unreadable_error(name, "is not a file name") from None
+    if len(data) > yaml_text.MAX_BYTES:
+        raise ScenarioError(
+            [Diagnostic("limit", f"larger than {yaml_text.MAX_BYTES} bytes", file=name)]
+        )
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -231,16 +251,16 @@ def file_text(name: str) -> str:
         raise ScenarioError([diagnostic]) from None
 
 
-def _unreadable(name: str, why: str) -> ScenarioError:
-    return ScenarioError([Diagnostic("file", why, file=name)])
+def _make_unreadable_error(name: str, reason: str) -> ScenarioError:
+    return ScenarioError([Diagnostic("file", reason, file=name)])
 
 
-def _empty(file: str) -> Diagnostic:
+def _make_empty_diagnostic(file: str) -> Diagnostic:
     hint = "`trunkline examples copy hello` writes one to start from"
     return Diagnostic("empty", "the scenario is empty", hint=hint, file=file, line=1, column=1)
 
 
-def _no_mapping(file: str, place: Place) -> Diagnostic:
+def _make_no_mapping_diagnostic(file: str, place: Place) -> Diagnostic:
     return Diagnostic(
         "type",
         "a scenario is a mapping of keys such as nodes, links, flows and run",
@@ -253,7 +273,7 @@ def _no_mapping(file: str, place: Place) -> Diagnostic:
 
 def _warn_about_bps(document: Any, problems: Problems) -> None:
     """Warns once about a rate written as bps."""
-    found = _first_bps(document, ())
+    found = _find_first_bps(document, ())
     if found is not None:
         path, value = found
         problems.add(
@@ -266,7 +286,7 @@ def _warn_about_bps(document: Any, problems: Problems) -> None:
         )
 
 
-def _first_bps(value: Any, path: Path) -> tuple[Path, str] | None:
+def _find_first_bps(value: Any, path: DocumentPath) -> tuple[DocumentPath, str] | None:
     if isinstance(value, str):
         return (path, value) if value.endswith("bps") and units.is_ambiguous_rate(value) else None
     items: Any = ()
@@ -275,7 +295,7 @@ def _first_bps(value: Any, path: Path) -> tuple[Path, str] | None:
     elif isinstance(value, list):
         items = enumerate(value)
     for key, each in items:
-        found = _first_bps(each, (*path, key))
+        found = _find_first_bps(each, (*path, key))
         if found is not None:
             return found
     return None

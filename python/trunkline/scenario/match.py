@@ -7,34 +7,36 @@ from pydantic import Field
 from trunkline.scenario.base import Element
 from trunkline.scenario.diffserv import TrafficClass
 from trunkline.scenario.dscp import Dscp
-from trunkline.scenario.fields import Many, Names
+from trunkline.scenario.fields import NameReferences, OneOrMany
 
-CONDITIONS = ("dscp", "tc", "flow", "source", "destination", "protocol", "trunk", "path")
+CONDITION_KEYS = ("dscp", "tc", "flow", "source", "destination", "protocol", "trunk", "path")
 
 
-class Match(Element):
+class MatchConditions(Element):
     """What a rule asks for: all conditions given must hold; a list holds by any item."""
 
-    dscp: Many[Dscp] | None = Field(
+    dscp: OneOrMany[Dscp] | None = Field(
         default=None, description="DSCP of an IP packet; a labelled packet shows none."
     )
-    tc: Many[TrafficClass] | None = Field(
+    tc: OneOrMany[TrafficClass] | None = Field(
         default=None, description="Traffic class of a labelled packet (RFC 5462)."
     )
-    flow: Names | None = Field(default=None, description="Flow, both its directions.")
-    source: Names | None = Field(default=None, description="Node that the packet comes from.")
-    destination: Names | None = Field(default=None, description="Node that it goes to.")
-    protocol: Many[Literal["tcp", "udp"]] | None = Field(
+    flow: NameReferences | None = Field(default=None, description="Flow, both its directions.")
+    source: NameReferences | None = Field(
+        default=None, description="Node that the packet comes from."
+    )
+    destination: NameReferences | None = Field(default=None, description="Node that it goes to.")
+    protocol: OneOrMany[Literal["tcp", "udp"]] | None = Field(
         default=None, description="Transport protocol."
     )
-    trunk: Names | None = Field(
+    trunk: NameReferences | None = Field(
         default=None, description="Trunk in whose path it is forwarded, from the first node on."
     )
-    path: Names | None = Field(
+    path: NameReferences | None = Field(
         default=None, description="Path by whose label it is forwarded; the outermost counts."
     )
 
 
-def conditions(rule: Match) -> list[str]:
+def list_conditions(rule: MatchConditions) -> list[str]:
     """Keys of the conditions that a rule sets."""
-    return [key for key in CONDITIONS if getattr(rule, key) is not None]
+    return [key for key in CONDITION_KEYS if getattr(rule, key) is not None]

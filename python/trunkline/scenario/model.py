@@ -16,47 +16,47 @@ from pydantic import (
 )
 from pydantic.functional_validators import ModelWrapValidatorHandler
 
-from trunkline.scenario import parameters, text
+from trunkline.scenario import parameters, yaml_text
 from trunkline.scenario.base import Element
 from trunkline.scenario.conditioner import Conditioner
-from trunkline.scenario.demands import Demand, Traffic
-from trunkline.scenario.diagnostic import Diagnostic, ScenarioError, render
+from trunkline.scenario.demands import Demand, TrafficTemplate
+from trunkline.scenario.diagnostic import Diagnostic, ScenarioError, render_diagnostics
 from trunkline.scenario.diffserv import DiffServ
 from trunkline.scenario.fields import (
     Factor,
     Name,
+    NameReference,
+    PlainInteger,
     PositiveTime,
-    Quantity,
+    QuantityField,
     Rate,
     Share,
-    Short,
+    ShortForm,
     Switch,
     Time,
-    Whole,
-    Word,
-    invalid,
-    kind,
+    describe_value,
+    make_invalid_error,
 )
 from trunkline.scenario.flow import EchoOptions, Flow, TcpOptions, UdpOptions
-from trunkline.scenario.path import Path, Trunk
-from trunkline.scenario.places import Origin
-from trunkline.scenario.port import Port
+from trunkline.scenario.path import LabelSwitchedPath, Trunk
+from trunkline.scenario.port import PortConfiguration
 from trunkline.scenario.probe import Probe
 from trunkline.scenario.problems import Problems
-from trunkline.scenario.queue import Queue
+from trunkline.scenario.queue import QueueOptions
 from trunkline.scenario.recovery import Failure, Protection, Rerouting
-from trunkline.scenario.routing import Routing
-from trunkline.scenario.signalling import Event, Requests, Signalling
+from trunkline.scenario.routing import RoutingOptions
+from trunkline.scenario.signalling import OperatorEvent, RandomRequests, SignallingOptions
 from trunkline.scenario.sla import Sla
-from trunkline.scenario.te import LinkTe, Te
+from trunkline.scenario.source_positions import DocumentOrigin
+from trunkline.scenario.te import LinkTeOptions, TeOptions
 from trunkline.scenario.units import BYTES
 
-FORMAT = 1
+LANGUAGE_VERSION = 1
 """Version of the language that this program reads."""
 
-Mtu = Annotated[int, Quantity(BYTES, 68, 2**31 - 1)]
-LinkHeader = Annotated[int, Quantity(BYTES, 0, 1000)]
-LARGEST = 65_535 + 4 * 4
+MtuBytes = Annotated[int, QuantityField(BYTES, 68, 2**31 - 1)]
+LinkHeaderBytes = Annotated[int, QuantityField(BYTES, 0, 1000)]
+MAX_PACKET_BYTES = 65_535 + 4 * 4
 """The largest IP packet under a full stack of four labels [B]."""
 
 
@@ -73,7 +73,7 @@ class Processing(Element):
     label_lookup: Time = Field(default=0, description="Of each look-up of a label.")
 
 
-def _processing(value: Any) -> Any:
+def _expand_processing(value: Any) -> Any:
     return value if isinstance(value, dict | Processing) else {"fixed": value}
 
 
@@ -84,27 +84,29 @@ class Node(Element):
         default=None, description="Place in pictures: x to the right, y upward."
     )
     processing: Annotated[
-        Processing, Short(_processing, {"type": "string", "examples": ["1 ms"]})
+        Processing, ShortForm(_expand_processing, {"type": "string", "examples": ["1 ms"]})
     ] = Field(
         default=Processing(),
         description="What it takes to forward a packet; a time alone is `fixed`.",
     )
 
     @property
-    def takes_time(self) -> bool:
+    def has_delay(self) -> bool:
         """Whether it takes time to forward a packet."""
-        its = self.processing
-        return bool(its.fixed or its.ip_lookup or its.label_lookup)
+        processing = self.processing
+        return bool(processing.fixed or processing.ip_lookup or processing.label_lookup)
 
 
-class Lost(Element):
+class ScriptedLoss(Element):
     """A data packet that a link loses."""
 
-    flow: Word = Field(description="Its flow; a TCP flow that is one connection, or a UDP flow.")
-    segment: Annotated[int, Whole("the number of a segment", 0, 2**31)] = Field(
+    flow: NameReference = Field(
+        description="Its flow; a TCP flow that is one connection, or a UDP flow."
+    )
+    segment: Annotated[int, PlainInteger("the number of a segment", 0, 2**31)] = Field(
         description="Number of the segment or datagram in its flow, from 0."
     )
-    times: Annotated[int, Whole("a number of losses", 1, 1000)] = Field(
+    times: Annotated[int, PlainInteger("a number of losses", 1, 1000)] = Field(
         default=1, description="How many times: 1 is the first copy that comes."
     )
 
@@ -114,31 +116,31 @@ class LinkOptions(Element):
 
     rate: Rate | None = Field(default=None, description="Capacity.")
     delay: Time = Field(default=0, description="Propagation delay.")
-    mtu: Mtu = Field(
-        default=LARGEST,
+    mtu: MtuBytes = Field(
+        default=MAX_PACKET_BYTES,
         description="Largest packet, label stack included, link header not; absent: all fit.",
     )
-    metric: Annotated[int, Whole("a metric", 1, 2**32)] = Field(
+    metric: Annotated[int, PlainInteger("a metric", 1, 2**32)] = Field(
         default=1, description="Cost for shortest-path routing."
     )
-    header: LinkHeader = Field(
+    header: LinkHeaderBytes = Field(
         default=0, description="Link-layer bytes added to each packet; they use capacity."
     )
     loss: Share = Field(
         default=0.0, description="Share of packets lost on the wire, each by itself."
     )
-    lose: tuple[Lost, ...] = Field(
+    lose: tuple[ScriptedLoss, ...] = Field(
         default=(),
         description="Packets that are lost on the wire by script, for tests and teaching.",
     )
-    port: Word | None = Field(
+    port: NameReference | None = Field(
         default=None,
         description="Port configuration that feeds it; absent: one drop-tail FIFO of 100 packets.",
     )
-    conditioner: Word | None = Field(
+    conditioner: NameReference | None = Field(
         default=None, description="Conditioner at the near end, before the port's classifier."
     )
-    ingress: Word | None = Field(
+    ingress: NameReference | None = Field(
         default=None, description="Conditioner at the far end, before packets are forwarded."
     )
     account: Switch = Field(
@@ -146,13 +148,15 @@ class LinkOptions(Element):
         description="Count what the port is offered and drops by flow, DSCP, colour, class and "
         "drop precedence.",
     )
-    te: LinkTe = Field(default=LinkTe(), description="What it offers to traffic engineering.")
+    te: LinkTeOptions = Field(
+        default=LinkTeOptions(), description="What it offers to traffic engineering."
+    )
 
 
 class Link(LinkOptions):
     """A link in both directions."""
 
-    between: tuple[Word, Word] | None = Field(
+    between: tuple[NameReference, NameReference] | None = Field(
         default=None, description="Its ends; absent: the name is `A-B`."
     )
     forward: LinkOptions | None = Field(
@@ -168,11 +172,11 @@ class Run(Element):
 
     duration: PositiveTime = Field(description="Simulated time.")
     warm_up: Time = Field(default=0, description="Counters start here.")
-    seed: Annotated[int, Whole("a seed", 0, 2**64 - 1)] = Field(
+    seed: Annotated[int, PlainInteger("a seed", 0, 2**64 - 1)] = Field(
         default=1, description="Seed of all random streams."
     )
     trace: Switch = Field(default=False, description="Record every packet's events.")
-    events_per_instant: Annotated[int, Whole("a number of events", 1000, 2**62)] = Field(
+    events_per_instant: Annotated[int, PlainInteger("a number of events", 1000, 2**62)] = Field(
         default=10_000_000,
         description="Maximum number of events at one instant before the run is stopped as a "
         "zero-time loop.",
@@ -183,7 +187,7 @@ class Defaults(Element):
     """Keys that elements take when they do not set them."""
 
     link: LinkOptions | None = Field(default=None, description="For every link.")
-    queue: Queue | None = Field(default=None, description="For every queue.")
+    queue: QueueOptions | None = Field(default=None, description="For every queue.")
     tcp: TcpOptions | None = Field(default=None, description="For every TCP flow.")
     udp: UdpOptions | None = Field(default=None, description="For every UDP flow.")
     echo: EchoOptions | None = Field(default=None, description="For every echo flow.")
@@ -194,65 +198,74 @@ class Defaults(Element):
     )
 
 
-def _format(value: Any) -> int:
+def _validate_version(value: Any) -> int:
     if type(value) is not int or value < 1:
-        raise invalid(
-            "format", "the version must be a whole number", given=kind(value), allowed="1"
+        raise make_invalid_error(
+            "format", "the version must be a whole number", given=describe_value(value), allowed="1"
         )
-    if value > FORMAT:
-        raise invalid("format", f"format {value}, this version reads up to {FORMAT}")
+    if value > LANGUAGE_VERSION:
+        raise make_invalid_error(
+            "format", f"format {value}, this version reads up to {LANGUAGE_VERSION}"
+        )
     return value
 
 
-def _nodes(value: Any) -> Any:
+def _expand_nodes(value: Any) -> Any:
     if not isinstance(value, list | tuple):
         return value
     for index, each in enumerate(value):
         if isinstance(each, dict | list | tuple) or each is None:
-            raise invalid("type", "a node is a name", given=kind(each), at=(index,))
+            raise make_invalid_error(
+                "type", "a node is a name", given=describe_value(each), at=(index,)
+            )
     return {str(each): {} for each in value}
 
 
-_NOTHING: dict[str, Any] = {"type": "null"}
-_NODE_NAMES: dict[str, Any] = {"type": "array", "items": {"type": ["string", "integer"]}}
+_NULL_SCHEMA: dict[str, Any] = {"type": "null"}
+_NODE_NAMES_SCHEMA: dict[str, Any] = {"type": "array", "items": {"type": ["string", "integer"]}}
 
 
-def _empty(value: Any) -> Any:
+def _expand_null(value: Any) -> Any:
     return {} if value is None else value
 
 
-Parameter = bool | int | float | str | None
+ParameterValue = bool | int | float | str | None
 
 
-class Sections(Element):
+class ScenarioSections(Element):
     """The sections of a scenario file; `trunkline.scenario.Scenario` is what users have."""
 
-    trunkline: Annotated[int, BeforeValidator(_format)] = Field(
-        default=FORMAT, description="Version of the language: 1."
+    trunkline: Annotated[int, BeforeValidator(_validate_version)] = Field(
+        default=LANGUAGE_VERSION, description="Version of the language: 1."
     )
     name: Name | None = Field(default=None, description="Name; absent: that of the file.")
-    parameters: dict[str, Parameter] = Field(
+    parameters: dict[str, ParameterValue] = Field(
         default={}, description="Values used elsewhere as `$name` or in `${...}`."
     )
     defaults: Defaults = Field(default=Defaults(), description="Keys taken where not set.")
     nodes: Annotated[
-        dict[Name, Annotated[Node, Short(_empty, _NOTHING)]], Short(_nodes, _NODE_NAMES)
+        dict[Name, Annotated[Node, ShortForm(_expand_null, _NULL_SCHEMA)]],
+        ShortForm(_expand_nodes, _NODE_NAMES_SCHEMA),
     ] = Field(description="Nodes: a list of names, or a mapping to their keys.")
-    links: dict[Name, Annotated[Link, Short(_empty, _NOTHING)]] = Field(
+    links: dict[Name, Annotated[Link, ShortForm(_expand_null, _NULL_SCHEMA)]] = Field(
         default={}, description="Links by name; `A-B` joins nodes A and B."
     )
-    ports: dict[Name, Port] = Field(default={}, description="Port configurations by name.")
+    ports: dict[Name, PortConfiguration] = Field(
+        default={}, description="Port configurations by name."
+    )
     conditioners: dict[Name, Conditioner] = Field(default={}, description="Conditioners by name.")
-    paths: dict[Name, Path] = Field(default={}, description="Label-switched paths by name.")
+    paths: dict[Name, LabelSwitchedPath] = Field(
+        default={}, description="Label-switched paths by name."
+    )
     trunks: dict[Name, Trunk] = Field(default={}, description="Trunks by name.")
     flows: dict[Name, Flow] = Field(default={}, description="Flows by name.")
     demands: dict[Name, Demand] = Field(
         default={}, description="Load offered between nodes, by name; tables of it as well."
     )
-    traffic: dict[Name, Traffic] = Field(
+    traffic: dict[Name, TrafficTemplate] = Field(
         default={}, description="What a demand of a class becomes, by class."
     )
-    te: Te = Field(default=Te(), description="Rules of traffic engineering.")
+    te: TeOptions = Field(default=TeOptions(), description="Rules of traffic engineering.")
     scale: Factor = Field(
         default=1.0,
         description="Factor of all rates, those of links and demands included; delays and packets "
@@ -264,19 +277,20 @@ class Sections(Element):
     protections: dict[Name, Protection] = Field(
         default={}, description="Protections of paths by name."
     )
-    rerouting: Annotated[Rerouting, Short(_empty, _NOTHING)] | None = Field(
+    rerouting: Annotated[Rerouting, ShortForm(_expand_null, _NULL_SCHEMA)] | None = Field(
         default=None, description="IP routing that follows failures; absent: routes stay."
     )
-    signalling: Signalling = Field(
-        default=Signalling(), description="How paths are set up: from the start, or by RSVP-TE."
+    signalling: SignallingOptions = Field(
+        default=SignallingOptions(),
+        description="How paths are set up: from the start, or by RSVP-TE.",
     )
-    events: tuple[Event, ...] = Field(
+    events: tuple[OperatorEvent, ...] = Field(
         default=(), description="What operators do with signalled paths, at their times."
     )
-    requests: dict[Name, Requests] = Field(
+    requests: dict[Name, RandomRequests] = Field(
         default={}, description="Random requests for paths, by name."
     )
-    routing: Routing = Field(default=Routing(), description="How routers route.")
+    routing: RoutingOptions = Field(default=RoutingOptions(), description="How routers route.")
     probes: tuple[Probe, ...] = Field(default=(), description="What to record over time.")
     slas: dict[Name, Sla] = Field(
         default={}, description="Service level agreements by name, judged after the run."
@@ -285,14 +299,14 @@ class Sections(Element):
 
     _warnings: list[Diagnostic] = PrivateAttr(default_factory=list)
     _document: Any = PrivateAttr(default=None)
-    _origin: Origin = PrivateAttr(default=Origin())
+    _origin: DocumentOrigin = PrivateAttr(default=DocumentOrigin())
     _source: str = PrivateAttr(default="")
-    _head: str = PrivateAttr(default="")
+    _head_comment: str = PrivateAttr(default="")
     _resolved: Any = PrivateAttr(default=None)
 
     def __eq__(self, other: object) -> bool:
         """Whether another scenario says the same, wherever it was read."""
-        return isinstance(other, Sections) and self.__dict__ == other.__dict__
+        return isinstance(other, ScenarioSections) and self.__dict__ == other.__dict__
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -304,7 +318,7 @@ class Sections(Element):
     def render_warnings(self) -> str:
         """Its warnings as text, each with its line of the file; empty without any."""
         origin = self._origin
-        return render(self._warnings, origin.content.split("\n"), origin.file)
+        return render_diagnostics(self._warnings, origin.content.split("\n"), origin.file)
 
     @property
     def text(self) -> str:
@@ -312,7 +326,7 @@ class Sections(Element):
 
         A dump with overrides has the file's head of comments and says what was set.
         """
-        return self._source or self._head + self.dump()
+        return self._source or self._head_comment + self.dump()
 
     def dump(self) -> str:
         """The scenario as YAML that loads to an equal scenario, parameters worked out.
@@ -322,27 +336,27 @@ class Sections(Element):
         str
             Only keys that were set.
         """
-        return text.block({"trunkline": FORMAT} | self.to_document())
+        return yaml_text.block({"trunkline": LANGUAGE_VERSION} | self.to_document())
 
     @model_validator(mode="wrap")
     @classmethod
-    def _substituted(
+    def _substitute_before_validation(
         cls, value: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
     ) -> Self:
         """Validates a scenario built in Python: parameters are worked out before."""
-        if (info.context or {}).get("substituted") or isinstance(value, Sections):
+        if (info.context or {}).get("substituted") or isinstance(value, ScenarioSections):
             return handler(value)
         problems = Problems()
-        meant = parameters.substitute(value, problems)
-        duplicates(meant, problems)
-        if problems.errors:
-            raise ScenarioError([each.diagnostic for each in problems.found])
-        scenario = handler(meant)
+        substituted = parameters.substitute_parameters(value, problems)
+        report_duplicate_nodes(substituted, problems)
+        if problems.has_errors:
+            raise ScenarioError([each.diagnostic for each in problems.findings])
+        scenario = handler(substituted)
         scenario._document = value
         return scenario
 
 
-def duplicates(document: Any, problems: Problems) -> None:
+def report_duplicate_nodes(document: Any, problems: Problems) -> None:
     """Reports nodes that are listed twice; mappings cannot hold one key twice."""
     nodes = document.get("nodes") if isinstance(document, dict) else None
     if not isinstance(nodes, list):

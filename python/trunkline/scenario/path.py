@@ -7,8 +7,15 @@ from pydantic import Field
 from trunkline.scenario.base import Element
 from trunkline.scenario.diffserv import DiffServ
 from trunkline.scenario.dscp import Dscp
-from trunkline.scenario.fields import Many, Names, Rate, Switch, Whole, Word
-from trunkline.scenario.te import ClassType, Constraints
+from trunkline.scenario.fields import (
+    NameReference,
+    NameReferences,
+    OneOrMany,
+    PlainInteger,
+    Rate,
+    Switch,
+)
+from trunkline.scenario.te import ClassType, RouteConstraints
 
 AUTO = "auto"
 """A route or a backup that is computed."""
@@ -17,24 +24,24 @@ FIRST_LABEL = 16
 """First label that is not reserved (RFC 3032 section 2.1)."""
 
 
-class Path(Constraints):
+class LabelSwitchedPath(RouteConstraints):
     """A label-switched path: its route is explicit, or computed from constraints."""
 
-    route: Names = Field(
+    route: NameReferences = Field(
         default=(),
         description="Nodes in order; between two nodes the name of a link chooses among several. "
         "`auto`: computed, with `from` and `to`.",
     )
-    segments: Names = Field(
+    segments: NameReferences = Field(
         default=(),
         description="In place of a route: a segment routing policy (RFC 8402). Nodes, to each of "
         "which packets follow IP routing, and links, which they take from the node before; the "
         "last ends the path.",
     )
-    from_: Word | None = Field(
+    from_: NameReference | None = Field(
         default=None, alias="from", description="With `auto` and with `segments`: first node."
     )
-    to: Word | None = Field(default=None, description="With `auto`: last node.")
+    to: NameReference | None = Field(default=None, description="With `auto`: last node.")
     bandwidth: Rate | None = Field(
         default=None,
         description="Bandwidth to reserve; absent: the sum of the demands of its trunks.",
@@ -43,17 +50,17 @@ class Path(Constraints):
         default=None,
         description="Class type of its reservation (RFC 4124); absent: that of its demands.",
     )
-    disjoint_from: dict[Word, Literal["link", "node", "risk"]] = Field(
+    disjoint_from: dict[NameReference, Literal["link", "node", "risk"]] = Field(
         default={},
         description="Paths placed before, with what the route does not share with them: links, "
         "nodes between the ends, shared risk link groups.",
     )
-    through: Names = Field(
+    through: NameReferences = Field(
         default=(),
         description="Paths that this one rides as tunnels, each between two nodes that follow "
         "each other in the route.",
     )
-    labels: tuple[Annotated[int, Whole("a label", 0, 2**20 - 1)], ...] | None = Field(
+    labels: tuple[Annotated[int, PlainInteger("a label", 0, 2**20 - 1)], ...] | None = Field(
         default=None,
         description="Incoming label at each node from the second on that gets one; absent: the "
         "lowest free ones from 16.",
@@ -79,7 +86,7 @@ class Path(Constraints):
         "table `paths`.",
     )
 
-    def label_count(self, nodes: int) -> int:
+    def count_labels(self, nodes: int) -> int:
         """Labels that it needs: one for each node after the first that sees its label.
 
         With penultimate-hop popping the last node sees none, with explicit null it sees label 0.
@@ -90,22 +97,22 @@ class Path(Constraints):
 class Trunk(Element):
     """Flows that ride a path together."""
 
-    path: Word = Field(
+    path: NameReference = Field(
         description="Path of the data packets; the trunk begins at its first node. `auto`: each "
         "demand gets a path of its own, with the demand's name and a computed route."
     )
-    flows: Names = Field(default=(), description="Flows it carries, or `all`.")
-    demands: Names = Field(default=(), description="Demands it carries, or `all`.")
-    split: Annotated[int, Whole("a number of paths", 1, 64)] = Field(
+    flows: NameReferences = Field(default=(), description="Flows it carries, or `all`.")
+    demands: NameReferences = Field(default=(), description="Demands it carries, or `all`.")
+    split: Annotated[int, PlainInteger("a number of paths", 1, 64)] = Field(
         default=1, description="With `path: auto`: paths that share each demand equally."
     )
-    constraints: Constraints | None = Field(
+    constraints: RouteConstraints | None = Field(
         default=None, description="With `path: auto`: what the routes must satisfy."
     )
-    reverse: Word | None = Field(
+    reverse: NameReference | None = Field(
         default=None, description="Path of the acknowledgements; absent: routed by IP."
     )
-    dscp: Many[Dscp] | None = Field(
+    dscp: OneOrMany[Dscp] | None = Field(
         default=None,
         description="Only packets that have one of these where the path begins; absent: all that "
         "no other trunk of the flow takes.",

@@ -7,47 +7,47 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, mo
 from trunkline.scenario import presets
 from trunkline.scenario.base import Element
 from trunkline.scenario.diffserv import TrafficClass
-from trunkline.scenario.fields import Name, RateOrShare, Whole
-from trunkline.scenario.match import Match
-from trunkline.scenario.queue import Queue
-from trunkline.scenario.scheduler import AnyClass, Scheduler, read_classes
-from trunkline.scenario.units import parse_whole
+from trunkline.scenario.fields import Name, PlainInteger, RateOrShare
+from trunkline.scenario.match import MatchConditions
+from trunkline.scenario.queue import QueueOptions
+from trunkline.scenario.scheduler import AnyClass, SchedulerName, read_classes
+from trunkline.scenario.units import parse_integer
 
 
-def _number(key: Any) -> Any:
+def _parse_tc_key(key: Any) -> Any:
     """A key of a mapping is text."""
-    number = parse_whole(key) if isinstance(key, str) and key.isdecimal() else None
+    number = parse_integer(key) if isinstance(key, str) and key.isdecimal() else None
     return key if number is None else number
 
 
-_TcKey = Annotated[TrafficClass, BeforeValidator(_number)]
+_TcKey = Annotated[TrafficClass, BeforeValidator(_parse_tc_key)]
 
 
-class Rule(Match):
+class ClassifierRule(MatchConditions):
     """A rule of the classifier: all conditions given must hold; a list holds by any item."""
 
     class_: Name | None = Field(
         default=None, alias="class", description="Class it joins; absent: the only one."
     )
-    precedence: Annotated[int, Whole("a drop precedence", 0, 15)] = Field(
+    precedence: Annotated[int, PlainInteger("a drop precedence", 0, 15)] = Field(
         default=0, description="Drop precedence; 0 is dropped last."
     )
 
 
-class Port(Element):
+class PortConfiguration(Element):
     """A port configuration that links refer to by name."""
 
-    preset: Annotated[str, presets.Preset()] | None = Field(
+    preset: Annotated[str, presets.PresetField()] | None = Field(
         default=None,
         description="Ready-made configuration; keys beside it replace its own, classes by name.",
     )
-    queue: Queue | None = Field(
+    queue: QueueOptions | None = Field(
         default=None, description="The queue of the only class, or of each flow with `per: flow`."
     )
     per: Literal["port", "flow"] = Field(
         default="port", description="`flow`: every flow has a class of its own."
     )
-    scheduler: Scheduler | None = Field(
+    scheduler: SchedulerName | None = Field(
         default=None, description="Which class sends next; absent: fifo if there is one class."
     )
     bandwidth: RateOrShare | None = Field(
@@ -57,7 +57,7 @@ class Port(Element):
     classes: dict[Name, AnyClass] = Field(
         default={}, description="Classes by name; their keys are those of the scheduler."
     )
-    classify: tuple[Rule, ...] = Field(
+    classify: tuple[ClassifierRule, ...] = Field(
         default=(), description="Rules in order; the first that matches decides."
     )
 
@@ -69,10 +69,10 @@ class Port(Element):
 
     @model_validator(mode="before")
     @classmethod
-    def _expanded(cls, value: Any) -> Any:
-        return presets.expand(value)
+    def _expand_preset(cls, value: Any) -> Any:
+        return presets.expand_preset(value)
 
     @field_validator("classes", mode="wrap")
     @classmethod
-    def _told_apart(cls, value: Any, _read: Any, info: ValidationInfo) -> Any:
+    def _read_classes_of_scheduler(cls, value: Any, _read: Any, info: ValidationInfo) -> Any:
         return read_classes(value, info)

@@ -9,25 +9,25 @@ import yaml
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import core_schema
 
-from trunkline.scenario.diagnostic import nearest
-from trunkline.scenario.fields import invalid, kind
+from trunkline.scenario.diagnostic import suggest_nearest
+from trunkline.scenario.fields import describe_value, make_invalid_error
 
-FOLDER = Path(__file__).parent / "presets"
+PRESETS_FOLDER = Path(__file__).parent / "presets"
 
 
 @cache
-def names() -> tuple[str, ...]:
+def list_presets() -> tuple[str, ...]:
     """Names of the presets, sorted."""
-    return tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
+    return tuple(sorted(path.stem for path in PRESETS_FOLDER.glob("*.yaml")))
 
 
 @cache
-def _read(name: str) -> dict[str, Any]:
-    said: dict[str, Any] = yaml.safe_load((FOLDER / f"{name}.yaml").read_text("utf-8"))
-    return said
+def _read_preset(name: str) -> dict[str, Any]:
+    preset: dict[str, Any] = yaml.safe_load((PRESETS_FOLDER / f"{name}.yaml").read_text("utf-8"))
+    return preset
 
 
-def expand(value: Any) -> Any:
+def expand_preset(value: Any) -> Any:
     """A port as written with the keys of its preset added.
 
     Parameters
@@ -41,50 +41,52 @@ def expand(value: Any) -> Any:
         Keys of the port win; ``classes`` and what is in each are merged by name, and a class set
         to null is left out, with the preset's rules for it.
     """
-    if not isinstance(value, Mapping) or value.get("preset") not in names():
+    if not isinstance(value, Mapping) or value.get("preset") not in list_presets():
         return value
-    base = _read(str(value["preset"]))
-    port = _merged(base, value)
+    base = _read_preset(str(value["preset"]))
+    port = _merge_preset(base, value)
     if "classify" not in value and isinstance(port.get("classes"), Mapping):
-        gone = set(base["classes"]) - set(port["classes"])
-        port["classify"] = [rule for rule in base["classify"] if rule.get("class") not in gone]
+        removed_classes = set(base["classes"]) - set(port["classes"])
+        port["classify"] = [
+            rule for rule in base["classify"] if rule.get("class") not in removed_classes
+        ]
     return port
 
 
-def _merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+def _merge_preset(base: Mapping[str, Any], port: Mapping[str, Any]) -> dict[str, Any]:
     result = dict(base)
-    for key, each in own.items():
-        mine = result.get(key)
+    for key, each in port.items():
+        base_value = result.get(key)
         if each is None and key in base:
             del result[key]
-        elif isinstance(mine, Mapping) and isinstance(each, Mapping):
+        elif isinstance(base_value, Mapping) and isinstance(each, Mapping):
             # An AQM of another kind shares no keys with the preset's.
-            other = "kind" in each and each["kind"] != mine.get("kind")
-            result[key] = dict(each) if other else _merged(mine, each)
+            is_other_kind = "kind" in each and each["kind"] != base_value.get("kind")
+            result[key] = dict(each) if is_other_kind else _merge_preset(base_value, each)
         else:
             result[key] = each
     return result
 
 
-class Preset:
+class PresetField:
     """Marks a field that holds the name of a preset."""
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
-        return core_schema.no_info_before_validator_function(_known, handler(source))
+        return core_schema.no_info_before_validator_function(_validate_preset, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        return {"type": "string", "enum": list(names())}
+        return {"type": "string", "enum": list(list_presets())}
 
 
-def _known(value: Any) -> Any:
-    if value in names():
+def _validate_preset(value: Any) -> Any:
+    if value in list_presets():
         return value
-    raise invalid(
+    raise make_invalid_error(
         "choice",
         "there is no such preset",
-        given=kind(value),
-        allowed=", ".join(names()),
-        hint=nearest(str(value), names()),
+        given=describe_value(value),
+        allowed=", ".join(list_presets()),
+        hint=suggest_nearest(str(value), list_presets()),
     )

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field
 
 from trunkline.scenario.base import Element
-from trunkline.scenario.fields import Many, Names, PositiveTime, Whole
+from trunkline.scenario.fields import NameReferences, OneOrMany, PlainInteger, PositiveTime
 
 FlowMeasure = Literal[
     "throughput",
@@ -30,13 +30,15 @@ LINK_MEASURES: tuple[str, ...] = get_args(LinkMeasure)
 class Probe(Element):
     """Something to record in steps of time."""
 
-    measure: Many[Measure] = Field(description="What; several give a series each.")
-    flow: Names | None = Field(default=None, description="Flows, or `all`.")
-    link: Names | None = Field(default=None, description="Links by direction (`R1->R2`), or `all`.")
-    class_: Names | None = Field(
+    measure: OneOrMany[Measure] = Field(description="What; several give a series each.")
+    flow: NameReferences | None = Field(default=None, description="Flows, or `all`.")
+    link: NameReferences | None = Field(
+        default=None, description="Links by direction (`R1->R2`), or `all`."
+    )
+    class_: NameReferences | None = Field(
         default=None, alias="class", description="Classes of the port; absent: the whole port."
     )
-    precedence: Many[Annotated[int, Whole("a drop precedence", 0, 15)]] | None = Field(
+    precedence: OneOrMany[Annotated[int, PlainInteger("a drop precedence", 0, 15)]] | None = Field(
         default=None, description="Drop precedences, for queues; absent: all of them together."
     )
     every: PositiveTime = Field(description="Step.")

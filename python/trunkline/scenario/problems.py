@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from trunkline.scenario.diagnostic import Diagnostic, Path, Place, nearest
+from trunkline.scenario.diagnostic import Diagnostic, DocumentPath, Place, suggest_nearest
 
-NAMED = frozenset(
+NAMED_SECTIONS = frozenset(
     {
         "nodes",
         "links",
@@ -25,7 +25,7 @@ NAMED = frozenset(
 )
 """Keys whose values are mappings from names that the user chose."""
 
-_LONGEST_NAME = 64
+_MAX_NAME_SHOWN = 64
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class Finding:
     """
 
     diagnostic: Diagnostic
-    path: Path
+    path: DocumentPath
     at_key: bool
-    related: tuple[tuple[Path, str], ...]
+    related: tuple[tuple[DocumentPath, str], ...]
     place: Place | None = None
 
 
@@ -59,20 +59,20 @@ class Problems:
 
     Attributes
     ----------
-    found : list of Finding
+    findings : list of Finding
         In order of discovery.
     origins : dict
         Path of each generated element to that of what it was generated from in the document:
         what is wrong with the first is shown at the second.
     """
 
-    found: list[Finding] = field(default_factory=list)
-    origins: dict[Path, Path] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    origins: dict[DocumentPath, DocumentPath] = field(default_factory=dict)
 
     def add(
         self,
         code: str,
-        path: Path,
+        path: DocumentPath,
         message: str,
         *,
         given: str = "",
@@ -80,52 +80,54 @@ class Problems:
         hint: str = "",
         at_key: bool = False,
         warning: bool = False,
-        related: tuple[tuple[Path, str], ...] = (),
+        related: tuple[tuple[DocumentPath, str], ...] = (),
         place: Place | None = None,
     ) -> None:
         """Adds one finding; see `Diagnostic` and `Finding` for the arguments."""
-        path = self.written(path)
+        path = self.map_to_document(path)
         diagnostic = Diagnostic(
             code=code,
             message=message,
-            path=path_text(path),
+            path=format_path(path),
             given=given,
             allowed=allowed,
             hint=hint,
             severity="warning" if warning else "error",
         )
-        related = tuple((self.written(other), why) for other, why in related)
-        self.found.append(Finding(diagnostic, path, at_key, related, place))
+        related = tuple((self.map_to_document(other), remark) for other, remark in related)
+        self.findings.append(Finding(diagnostic, path, at_key, related, place))
 
-    def unknown(
+    def add_unknown(
         self,
-        path: Path,
+        path: DocumentPath,
         kind: str,
         name: str,
         known: Iterable[str],
         *,
-        where: str = "",
+        sentence_end: str = "",
         at_key: bool = False,
     ) -> None:
-        """Adds that there is nothing of a kind and name; `where` ends the sentence."""
+        """Adds that there is nothing of a kind and name; `sentence_end` ends the sentence."""
         names = list(known)
         self.add(
             "reference",
             path,
-            f"there is no {kind} {name}{where}",
-            allowed=listed(names),
-            hint=nearest(name, names),
+            f"there is no {kind} {name}{sentence_end}",
+            allowed=format_names(names),
+            hint=suggest_nearest(name, names),
             at_key=at_key,
         )
 
-    def each_known(self, path: Path, kind: str, names: Iterable[str], known: Iterable[str]) -> bool:
+    def check_known(
+        self, path: DocumentPath, kind: str, names: Iterable[str], known: Iterable[str]
+    ) -> bool:
         """Adds the names of a list that nothing of a kind bears; whether there are none."""
         bad = [(index, name) for index, name in enumerate(names) if name not in known]
         for index, name in bad:
-            self.unknown((*path, index), kind, name, known)
+            self.add_unknown((*path, index), kind, name, known)
         return not bad
 
-    def written(self, path: Path) -> Path:
+    def map_to_document(self, path: DocumentPath) -> DocumentPath:
         """A path of the document: of what an element was generated from, if it was."""
         if self.origins:
             for length in range(len(path), 1, -1):
@@ -134,33 +136,33 @@ class Problems:
         return path
 
     @property
-    def errors(self) -> bool:
+    def has_errors(self) -> bool:
         """Whether anything but warnings was found."""
-        return any(each.diagnostic.severity == "error" for each in self.found)
+        return any(each.diagnostic.severity == "error" for each in self.findings)
 
 
-def path_text(path: Sequence[str | int]) -> str:
+def format_path(path: Sequence[str | int]) -> str:
     """A path as shown to users: ``links[R1-R2].rate``, ``flows[many].rto.min``."""
     text = ""
     named = False
     for part in path:
-        if isinstance(part, str) and len(part) > _LONGEST_NAME:
-            part = f"{part[:_LONGEST_NAME]}..."
+        if isinstance(part, str) and len(part) > _MAX_NAME_SHOWN:
+            part = f"{part[:_MAX_NAME_SHOWN]}..."
         if named or isinstance(part, int):
             text += f"[{part}]"
         else:
             text += f".{part}" if text else part
-        named = not named and part in NAMED
+        named = not named and part in NAMED_SECTIONS
     return text
 
 
-def listed(names: Iterable[object], most: int = 12) -> str:
+def format_names(names: Iterable[object], max_shown: int = 12) -> str:
     """Names for a message; cut where there are many."""
     words = [str(each) for each in names]
-    shown = ", ".join(words[:most])
-    return f"{shown}, ... ({len(words)})" if len(words) > most else shown
+    names_text = ", ".join(words[:max_shown])
+    return f"{names_text}, ... ({len(words)})" if len(words) > max_shown else names_text
 
 
-def plural(count: int, noun: str) -> str:
+def format_count(count: int, noun: str) -> str:
     """A count with its noun: ``1 label``, ``2 labels``."""
     return f"{count} {noun}{'' if count == 1 else 's'}"

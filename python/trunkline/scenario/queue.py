@@ -5,15 +5,15 @@ from pydantic import Field
 from trunkline.scenario.aqm import Aqm, DropTail
 from trunkline.scenario.base import Element
 from trunkline.scenario.fields import Switch
-from trunkline.scenario.flow_queue import Flows
-from trunkline.scenario.limit import Limit, LimitField
+from trunkline.scenario.flow_queue import AnyFlowQueues
+from trunkline.scenario.queue_limit import QueueLimit, QueueLimitField
 
 
-class Queue(Element):
+class QueueOptions(Element):
     """A queue and who judges its packets."""
 
-    limit: LimitField = Field(
-        default=Limit(packets=100),
+    limit: QueueLimitField = Field(
+        default=QueueLimit(packets=100),
         description="Maximum length: `100 packets`, `64 kB` on the wire, a list of both, or "
         "`none`. 0 packets: none waits.",
     )
@@ -25,6 +25,6 @@ class Queue(Element):
         default=DropTail(),
         description="Active queue management; with `flows`, that of each flow's queue.",
     )
-    flows: Flows | None = Field(
+    flows: AnyFlowQueues | None = Field(
         default=None, description="Flow queueing: a queue for each flow behind the limit."
     )

@@ -4,14 +4,22 @@ from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field
 
-from trunkline.scenario.base import Compiled, Element
-from trunkline.scenario.fields import Factor, Names, PositiveTime, Switch, Time, Whole, Word
-from trunkline.scenario.te import Constraints
+from trunkline.scenario.base import CompiledKeys, Element
+from trunkline.scenario.fields import (
+    Factor,
+    NameReference,
+    NameReferences,
+    PlainInteger,
+    PositiveTime,
+    Switch,
+    Time,
+)
+from trunkline.scenario.te import RouteConstraints
 
-MS = 1_000_000
-LOCAL = ("facility-bypass", "detour")
+NS_PER_MS = 1_000_000
+LOCAL_PROTECTION_KINDS = ("facility-bypass", "detour")
 """Protections by the node next to the failure (RFC 4090)."""
-ONE_PATH = ("detour", "one-plus-one")
+SINGLE_PATH_KINDS = ("detour", "one-plus-one")
 """Protections whose backup serves one working path."""
 
 
@@ -29,10 +37,10 @@ class Failure(Element):
     (`mtbf`, `mttr`).
     """
 
-    link: Names = Field(
+    link: NameReferences = Field(
         default=(), description="Links, in both directions; `A->B` is one direction."
     )
-    node: Names = Field(default=(), description="Nodes: all their links, both directions.")
+    node: NameReferences = Field(default=(), description="Nodes: all their links, both directions.")
     at: Time | None = Field(default=None, description="When it begins.")
     repair: Time | None = Field(default=None, description="When it ends; absent: never.")
     outages: tuple[Outage, ...] = Field(default=(), description="Several times, in order.")
@@ -49,61 +57,63 @@ class Failure(Element):
         return self.outages
 
 
-class Fixed(Element):
+class FixedDetection(Element):
     """A set time from the failure to the knowledge of the node that repairs."""
 
     kind: Literal["fixed"]
     delay: Time = Field(description="From the failure to the knowledge.")
 
 
-class LossOfSignal(Element):
+class LossOfSignalDetection(Element):
     """The node at the far end of a link sees the signal go."""
 
     kind: Literal["loss-of-signal"]
     delay: Time = Field(
-        default=10 * MS, description="For which the signal must be gone, or back, to count."
+        default=10 * NS_PER_MS, description="For which the signal must be gone, or back, to count."
     )
 
 
-class Bfd(Element):
+class BfdDetection(Element):
     """Bidirectional forwarding detection, asynchronous mode (RFC 5880)."""
 
     kind: Literal["bfd"]
     interval: PositiveTime = Field(
-        default=50 * MS, description="Agreed interval between control packets."
+        default=50 * NS_PER_MS, description="Agreed interval between control packets."
     )
-    multiplier: Annotated[int, Whole("a multiplier", 1, 255)] = Field(
+    multiplier: Annotated[int, PlainInteger("a multiplier", 1, 255)] = Field(
         default=3, description="Intervals of silence that mean a failure."
     )
 
 
-class Hello(Element):
+class HelloDetection(Element):
     """RSVP hello (RFC 3209 section 5)."""
 
     kind: Literal["hello"]
-    interval: PositiveTime = Field(default=5 * MS, description="Interval between hellos.")
+    interval: PositiveTime = Field(default=5 * NS_PER_MS, description="Interval between hellos.")
     timeout: PositiveTime | None = Field(
         default=None, description="Silence that means a failure; absent: 3.5 intervals."
     )
 
     @property
-    def silence(self) -> int:
+    def detection_time(self) -> int:
         """Silence that means a failure [ns]."""
         return self.interval * 7 // 2 if self.timeout is None else self.timeout
 
-    def compiled(self, *without: str, link_rate: int = 0) -> Compiled:
+    def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
         """As the engine reads it: a timeout in any case."""
-        return super().compiled() | {"timeout_ns": self.silence}
+        return super().compile_keys() | {"timeout_ns": self.detection_time}
 
 
-Detection = Annotated[Fixed | LossOfSignal | Bfd | Hello, Discriminator("kind")]
+Detection = Annotated[
+    FixedDetection | LossOfSignalDetection | BfdDetection | HelloDetection, Discriminator("kind")
+]
 """How a failure is noticed, told apart by `kind`."""
 
 
 class Protection(Element):
     """The protection of a path, or of several that share what protects them."""
 
-    path: Names = Field(
+    path: NameReferences = Field(
         description="Working path; several for backup, facility-bypass, restoration; `all`: each "
         "path of a trunk that it can protect."
     )
@@ -114,13 +124,13 @@ class Protection(Element):
         "path of its own (RFC 4090); for paths with segments, a repair list (RFC 9855), with "
         "`backup: auto`; a path computed after the failure.",
     )
-    backup: Word | None = Field(
+    backup: NameReference | None = Field(
         default=None,
         description="Path that takes over. Local repair: from the node that repairs to the node "
         "where it joins the working path again. Not for restoration. `auto`: computed, one "
         "for each path or for each place that needs it; any number of paths then.",
     )
-    link: Names = Field(
+    link: NameReferences = Field(
         default=(),
         description="Links whose failure it covers, in both directions; `A->B` is one direction. "
         "Absent: all that the backup goes around.",
@@ -135,13 +145,14 @@ class Protection(Element):
         description="With `backup: auto`: bandwidth that backups must find, over that of the path; "
         "backups of different single failures share it. Absent: none.",
     )
-    constraints: Constraints | None = Field(
+    constraints: RouteConstraints | None = Field(
         default=None,
         description="With `backup: auto`: what backups must satisfy; absent: colours and metric "
         "of the path, for a backup from end to end its bounds too.",
     )
     detection: Detection = Field(
-        default=LossOfSignal(kind="loss-of-signal"), description="How failures are noticed."
+        default=LossOfSignalDetection(kind="loss-of-signal"),
+        description="How failures are noticed.",
     )
     processing: Time = Field(
         default=0, description="Time a node takes to handle a notification or a label request."
@@ -164,11 +175,13 @@ class Rerouting(Element):
     """IP routing that follows failures; absent: routes stay as they are."""
 
     detection: Detection = Field(
-        default=LossOfSignal(kind="loss-of-signal"), description="How failures are noticed."
+        default=LossOfSignalDetection(kind="loss-of-signal"),
+        description="How failures are noticed.",
     )
     processing: Time = Field(
         default=0, description="Time a node takes to handle and pass on an update."
     )
     spf_delay: Time = Field(
-        default=100 * MS, description="From the arrival of an update to the node's new routes."
+        default=100 * NS_PER_MS,
+        description="From the arrival of an update to the node's new routes.",
     )

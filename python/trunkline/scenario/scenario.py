@@ -4,18 +4,18 @@ import os
 from collections.abc import Mapping
 from typing import Any, Self
 
-from trunkline import rich_form
-from trunkline.scenario import loader, parameters, text
+from trunkline import notebook_form
+from trunkline.scenario import loader, parameters, yaml_text
 from trunkline.scenario.check import check
-from trunkline.scenario.collection import no_collection
 from trunkline.scenario.diagnostic import ScenarioError
-from trunkline.scenario.model import Sections
+from trunkline.scenario.garbage_collection import pause_garbage_collection
+from trunkline.scenario.model import ScenarioSections
 from trunkline.scenario.problems import Problems
-from trunkline.scenario.resolved import Resolved, resolve
-from trunkline.scenario.sla import Bound
+from trunkline.scenario.resolved import ResolvedScenario, resolve
+from trunkline.scenario.sla import SlaBound
 
 
-class Scenario(Sections):
+class Scenario(ScenarioSections):
     """A whole scenario.
 
     Built by `trunkline.scenario.load` from a file, or from Python by ``Scenario(...)`` or
@@ -23,7 +23,7 @@ class Scenario(Sections):
     base units (bit/s, ns, B).
     """
 
-    def resolved(self) -> Resolved:
+    def resolve(self) -> ResolvedScenario:
         """What it means: worked out and checked once.
 
         Raises
@@ -33,17 +33,17 @@ class Scenario(Sections):
         """
         if self._resolved is None:
             problems = Problems()
-            its = check(self, problems)
-            if its is None or problems.errors:
-                raise ScenarioError(each.diagnostic for each in problems.found)
-            self._resolved = its
-        meant: Resolved = self._resolved
-        return meant
+            checked = check(self, problems)
+            if checked is None or problems.has_errors:
+                raise ScenarioError(each.diagnostic for each in problems.findings)
+            self._resolved = checked
+        resolved_scenario: ResolvedScenario = self._resolved
+        return resolved_scenario
 
-    def bounds(self) -> list[Bound]:
+    def list_sla_bounds(self) -> list[SlaBound]:
         """Every bound of its service level agreements, for `trunkline.stats.judge`."""
-        its = self._resolved or resolve(self, Problems())
-        return [] if its is None else list(its.bounds)
+        worked_out = self._resolved or resolve(self, Problems())
+        return [] if worked_out is None else list(worked_out.sla_bounds)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy with some sections replaced, to be resolved and checked again."""
@@ -52,10 +52,10 @@ class Scenario(Sections):
         return copy
 
     def _repr_html_(self) -> str:
-        return rich_form.html("scenario", self)
+        return notebook_form.render_html("scenario", self)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        return rich_form.bundle("scenario", self)
+        return notebook_form.build_mime_bundle("scenario", self)
 
     def with_(self, overrides: Mapping[str, Any]) -> Self:
         """A copy with some values replaced, as ``--set`` does.
@@ -80,7 +80,7 @@ class Scenario(Sections):
         --------
         >>> slow = scenario.with_({"udp_rate": "8 Mbit/s", "run.seed": 2})  # doctest: +SKIP
         """
-        return loader.reloaded(self, overrides)
+        return loader.reload_with(self, overrides)
 
 
 def load(
@@ -117,8 +117,8 @@ def load(
     ... ).run.duration
     1000000000
     """
-    with no_collection():
-        return loader.load(Scenario, source, overrides or {}, strict)
+    with pause_garbage_collection():
+        return loader.load_kind(Scenario, source, overrides or {}, strict)
 
 
 def loads(
@@ -147,7 +147,7 @@ def loads(
     return load(f"{content}\n", overrides=overrides, strict=strict)
 
 
-def reread(content: str) -> Scenario:
+def reload_text(content: str) -> Scenario:
     """A scenario from text that was loaded before, without the files that it names.
 
     Raises
@@ -156,6 +156,6 @@ def reread(content: str) -> Scenario:
         It is no such text.
     """
     problems = Problems()
-    document, _ = text.parse(content, "<text>")
-    meant = parameters.substitute(document, problems)
-    return Scenario.model_validate(meant, context={"text": True, "substituted": True})
+    document, _ = yaml_text.parse_yaml(content, "<text>")
+    substituted = parameters.substitute_parameters(document, problems)
+    return Scenario.model_validate(substituted, context={"text": True, "substituted": True})

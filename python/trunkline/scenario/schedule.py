@@ -4,15 +4,15 @@ import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from trunkline.scenario import beside, units
-from trunkline.scenario.beside import BesideError
+from trunkline.scenario import scenario_files, units
+from trunkline.scenario.scenario_files import ScenarioFileError
 
-MAX_FILE = 200_000_000
-_LOWEST, _HIGHEST = 28, 65_535
+MAX_FILE_BYTES = 200_000_000
+_MIN_PACKET_BYTES, _MAX_PACKET_BYTES = 28, 65_535
 
 
 @dataclass(frozen=True)
-class Schedule:
+class PacketSchedule:
     """Datagrams to send.
 
     Attributes
@@ -27,9 +27,13 @@ class Schedule:
     sizes_bytes: tuple[int, ...]
 
 
-def read(
-    name: str, folder: str | None, *, lowest: int = _LOWEST, highest: int = _HIGHEST
-) -> Schedule:
+def read_schedule(
+    name: str,
+    folder: str | None,
+    *,
+    lowest: int = _MIN_PACKET_BYTES,
+    highest: int = _MAX_PACKET_BYTES,
+) -> PacketSchedule:
     """Reads a CSV file with columns ``time`` and ``size``, every value with its unit.
 
     Parameters
@@ -43,26 +47,28 @@ def read(
 
     Returns
     -------
-    Schedule
+    PacketSchedule
         At least one line.
 
     Raises
     ------
-    BesideError
+    ScenarioFileError
         Not a regular file under the folder, or not a schedule.
     """
-    return beside.read(name, folder, MAX_FILE, lambda lines: _rows(lines, lowest, highest))
+    return scenario_files.read_scenario_file(
+        name, folder, MAX_FILE_BYTES, lambda lines: _parse_schedule(lines, lowest, highest)
+    )
 
 
-def _rows(lines: Iterable[str], lowest: int, highest: int) -> Schedule:
+def _parse_schedule(lines: Iterable[str], lowest: int, highest: int) -> PacketSchedule:
     times: list[int] = []
     sizes: list[int] = []
-    both = units.parse_time, functools.partial(units.parse_bytes, lowest=lowest, highest=highest)
-    for line, time, size in beside.pairs(lines, ("time", "size"), both):
+    parsers = units.parse_time, functools.partial(units.parse_bytes, lowest=lowest, highest=highest)
+    for line, time, size in scenario_files.parse_two_columns(lines, ("time", "size"), parsers):
         if times and time < times[-1]:
-            raise BesideError("times must not fall", line)
+            raise ScenarioFileError("times must not fall", line)
         times.append(time)
         sizes.append(size)
     if not times:
-        raise BesideError("holds no line but the first")
-    return Schedule(tuple(times), tuple(sizes))
+        raise ScenarioFileError("holds no line but the first")
+    return PacketSchedule(tuple(times), tuple(sizes))

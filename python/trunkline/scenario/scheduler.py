@@ -6,24 +6,24 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, ValidationError, ValidationInfo
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from trunkline.scenario.fields import Name, invalid
+from trunkline.scenario.fields import Name, make_invalid_error
 from trunkline.scenario.flow_queue import FLOW_SCHEDULERS
-from trunkline.scenario.shares import (
+from trunkline.scenario.scheduler_classes import (
     CakeClass,
     CbqClass,
-    Class,
     DrrClass,
     FifoClass,
     HfscClass,
+    HierarchyClass,
     HtbClass,
-    Member,
+    PortClass,
     PriorityClass,
     ShapedClass,
     TbfClass,
     WeightedClass,
 )
 
-Scheduler = Literal[
+SchedulerName = Literal[
     "fifo",
     "priority",
     "drr",
@@ -42,7 +42,7 @@ Scheduler = Literal[
     "fq",
 ]
 
-CLASS_OF: Mapping[str, type[Class]] = {
+CLASS_OF_SCHEDULER: Mapping[str, type[PortClass]] = {
     "fifo": FifoClass,
     "priority": PriorityClass,
     "drr": DrrClass,
@@ -58,11 +58,19 @@ CLASS_OF: Mapping[str, type[Class]] = {
     **dict.fromkeys(FLOW_SCHEDULERS, FifoClass),
 }
 """Type of the classes of each scheduler."""
-ALONE = tuple(word for word, its in CLASS_OF.items() if its in (FifoClass, TbfClass))
+SINGLE_CLASS_SCHEDULERS = tuple(
+    word for word, class_type in CLASS_OF_SCHEDULER.items() if class_type in (FifoClass, TbfClass)
+)
 """Those that serve one class."""
-SCHEDULERS = ", ".join(word for word in CLASS_OF if word not in ALONE)
+MULTI_CLASS_SCHEDULERS = ", ".join(
+    word for word in CLASS_OF_SCHEDULER if word not in SINGLE_CLASS_SCHEDULERS
+)
 """Those that serve several classes, for messages."""
-HIERARCHIES = tuple(word for word, its in CLASS_OF.items() if issubclass(its, Member))
+HIERARCHICAL_SCHEDULERS = tuple(
+    word
+    for word, class_type in CLASS_OF_SCHEDULER.items()
+    if issubclass(class_type, HierarchyClass)
+)
 """Those that know parents."""
 
 AnyClass = (
@@ -77,16 +85,16 @@ AnyClass = (
     | CakeClass
     | CbqClass
 )
-_READERS: Mapping[str, list[str]] = {
-    key: [word for word, its in CLASS_OF.items() if key in its.model_fields]
-    for kind in CLASS_OF.values()
+_SCHEDULERS_OF_KEY: Mapping[str, list[str]] = {
+    key: [word for word, class_type in CLASS_OF_SCHEDULER.items() if key in class_type.model_fields]
+    for kind in CLASS_OF_SCHEDULER.values()
     for key in kind.model_fields
 }
 """Schedulers that read a key."""
-_ADAPTERS = {kind: TypeAdapter(dict[Name, kind]) for kind in set(CLASS_OF.values())}  # type: ignore[valid-type]
+_ADAPTERS = {kind: TypeAdapter(dict[Name, kind]) for kind in set(CLASS_OF_SCHEDULER.values())}  # type: ignore[valid-type]
 
 
-def read_classes(value: Any, info: ValidationInfo) -> dict[str, Class]:
+def read_classes(value: Any, info: ValidationInfo) -> dict[str, PortClass]:
     """The classes of a port, each of the type of the port's scheduler.
 
     Raises
@@ -94,51 +102,69 @@ def read_classes(value: Any, info: ValidationInfo) -> dict[str, Class]:
     ValidationError
         With a fault for each key that the scheduler does not read, and all others.
     """
-    said = info.data.get("scheduler")
-    if said is None and isinstance(value, Mapping) and len(value) > 1:
-        said = _meant(value)
-    scheduler = said or "fifo"
-    kind = CLASS_OF[scheduler]
+    given_scheduler = info.data.get("scheduler")
+    if given_scheduler is None and isinstance(value, Mapping) and len(value) > 1:
+        given_scheduler = _guess_scheduler(value)
+    scheduler = given_scheduler or "fifo"
+    kind = CLASS_OF_SCHEDULER[scheduler]
     foreign: list[InitErrorDetails] = []
-    own: Any = value
+    readable: Any = value
     if isinstance(value, Mapping):
-        own = {}
-        for name, its in value.items():
-            own[name] = its
-            if isinstance(its, Mapping):
-                own[name] = {key: each for key, each in its.items() if _reads(kind, key)}
+        readable = {}
+        for name, class_keys in value.items():
+            readable[name] = class_keys
+            if isinstance(class_keys, Mapping):
+                readable[name] = {
+                    key: each for key, each in class_keys.items() if _has_key(kind, key)
+                }
                 foreign += [
-                    _means_nothing(scheduler, name, key) for key in its if not _reads(kind, key)
+                    _make_foreign_key_error(scheduler, name, key)
+                    for key in class_keys
+                    if not _has_key(kind, key)
                 ]
     try:
-        made: dict[str, Class] = _ADAPTERS[kind].validate_python(own, context=info.context)
+        classes: dict[str, PortClass] = _ADAPTERS[kind].validate_python(
+            readable, context=info.context
+        )
     except ValidationError as error:
-        foreign += [_again(item) for item in error.errors(include_url=False)]
+        foreign += [_copy_error(item) for item in error.errors(include_url=False)]
     if foreign:
         raise ValidationError.from_exception_data("classes", foreign)
-    return made
+    return classes
 
 
-def _meant(classes: Mapping[str, Any]) -> str:
+def _guess_scheduler(classes: Mapping[str, Any]) -> str:
     """A scheduler that reads all keys, where the port has several classes and names none."""
-    keys = {key for its in classes.values() if isinstance(its, Mapping) for key in its}
-    return next((word for word, its in CLASS_OF.items() if all(_reads(its, k) for k in keys)), "")
+    keys = {
+        key
+        for class_keys in classes.values()
+        if isinstance(class_keys, Mapping)
+        for key in class_keys
+    }
+    return next(
+        (
+            word
+            for word, class_keys in CLASS_OF_SCHEDULER.items()
+            if all(_has_key(class_keys, k) for k in keys)
+        ),
+        "",
+    )
 
 
-def _reads(kind: type[Class], key: str) -> bool:
-    return key in kind.model_fields or key not in _READERS
+def _has_key(kind: type[PortClass], key: str) -> bool:
+    return key in kind.model_fields or key not in _SCHEDULERS_OF_KEY
 
 
-def _means_nothing(scheduler: str, name: str, key: str) -> InitErrorDetails:
-    error = invalid(
+def _make_foreign_key_error(scheduler: str, name: str, key: str) -> InitErrorDetails:
+    error = make_invalid_error(
         "relation",
         f"{key} means nothing to {scheduler}",
-        allowed=f"scheduler: {' or '.join(_READERS[key])}",
+        allowed=f"scheduler: {' or '.join(_SCHEDULERS_OF_KEY[key])}",
     )
     return InitErrorDetails(type=error, loc=(name, key, "[key]"), input=None)
 
 
-def _again(item: Any) -> InitErrorDetails:
+def _copy_error(item: Any) -> InitErrorDetails:
     """An error as it was found, to be raised with others."""
     kind: Any = item["type"]
     if "message" in item.get("ctx", {}):

@@ -6,21 +6,30 @@ from pydantic import Field
 
 from trunkline.scenario.base import Element
 from trunkline.scenario.dscp import Dscp
-from trunkline.scenario.fields import Factor, Names, PositiveTime, Rate, Switch, Time, Whole, Word
+from trunkline.scenario.fields import (
+    Factor,
+    NameReference,
+    NameReferences,
+    PlainInteger,
+    PositiveTime,
+    Rate,
+    Switch,
+    Time,
+)
 from trunkline.scenario.path import AUTO
-from trunkline.scenario.recovery import MS, Detection, LossOfSignal
+from trunkline.scenario.recovery import NS_PER_MS, Detection, LossOfSignalDetection
 
-SECOND = 1000 * MS
-CS6 = 48
-Priority = Annotated[int, Whole("a priority", 0, 7)]
+NS_PER_S = 1000 * NS_PER_MS
+CS6_DSCP = 48
+LspPriority = Annotated[int, PlainInteger("a priority", 0, 7)]
 
 
 class AutoBandwidth(Element):
     """Automatic bandwidth (the words of RFC 8733)."""
 
-    sample: PositiveTime = Field(default=300 * SECOND, description="Interval of samples.")
+    sample: PositiveTime = Field(default=300 * NS_PER_S, description="Interval of samples.")
     adjust: PositiveTime = Field(
-        default=86_400 * SECOND,
+        default=86_400 * NS_PER_S,
         description="Interval of adjustments: the largest sample in it is asked for.",
     )
     threshold: Factor = Field(
@@ -30,7 +39,7 @@ class AutoBandwidth(Element):
     maximum: Rate | None = Field(default=None, description="Largest bandwidth; absent: any.")
 
 
-class Signalling(Element):
+class SignallingOptions(Element):
     """How paths come to be: `none` is from the start, `rsvp-te` by messages between nodes."""
 
     kind: Literal["none", "rsvp-te"] = Field(
@@ -41,11 +50,11 @@ class Signalling(Element):
     start: Time = Field(
         default=0, description="When heads begin; a path that an event sets up waits for it."
     )
-    dscp: Dscp = Field(default=CS6, description="DSCP of the messages.")
+    dscp: Dscp = Field(default=CS6_DSCP, description="DSCP of the messages.")
     refresh: PositiveTime = Field(
-        default=30 * SECOND, description="Mean time between refreshes (RFC 2205 section 3.7)."
+        default=30 * NS_PER_S, description="Mean time between refreshes (RFC 2205 section 3.7)."
     )
-    multiplier: Annotated[int, Whole("a multiplier", 1, 255)] = Field(
+    multiplier: Annotated[int, PlainInteger("a multiplier", 1, 255)] = Field(
         default=3, description="K: refreshes that may be lost (RFC 2205 section 3.7)."
     )
     processing: Time = Field(
@@ -55,7 +64,7 @@ class Signalling(Element):
         default=False, description="Messages are acknowledged and sent again (RFC 2961)."
     )
     resend: PositiveTime = Field(
-        default=500 * MS,
+        default=500 * NS_PER_MS,
         description="With `reliable`: time to the first resend (Rf of RFC 2961).",
     )
     resend_increment: Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)] = Field(
@@ -63,7 +72,7 @@ class Signalling(Element):
         description="With `reliable`: each interval to the next resend is longer than the one "
         "before by this share of it (Delta); 1 doubles it.",
     )
-    resend_limit: Annotated[int, Whole("a number of transmissions", 1, 16)] = Field(
+    resend_limit: Annotated[int, PlainInteger("a number of transmissions", 1, 16)] = Field(
         default=3, description="With `reliable`: most transmissions of a message (Rl)."
     )
     summary: Switch = Field(
@@ -76,13 +85,13 @@ class Signalling(Element):
         "failure. Absent: there are none.",
     )
     detection: Detection = Field(
-        default=LossOfSignal(kind="loss-of-signal"),
+        default=LossOfSignalDetection(kind="loss-of-signal"),
         description="How nodes notice that a link to them failed, hellos apart.",
     )
     retry: PositiveTime = Field(
-        default=10 * SECOND, description="From a failed attempt of a head to the next."
+        default=10 * NS_PER_S, description="From a failed attempt of a head to the next."
     )
-    attempts: Annotated[int, Whole("a number of attempts", 1, 64)] = Field(
+    attempts: Annotated[int, PlainInteger("a number of attempts", 1, 64)] = Field(
         default=4,
         description="Routes that a head tries at once, each around the links that refused "
         "(crankback, RFC 4920).",
@@ -104,7 +113,7 @@ class Signalling(Element):
         "(RFC 3209 section 2.5).",
     )
     cleanup: Time = Field(
-        default=1 * SECOND, description="From the use of the new path to the tear of the old one."
+        default=1 * NS_PER_S, description="From the use of the new path to the tear of the old one."
     )
     soft_preemption: PositiveTime | None = Field(
         default=None,
@@ -118,55 +127,57 @@ class Signalling(Element):
         default="route",
         description="What becomes of packets while their path is down: IP routing, or none.",
     )
-    auto_bandwidth: dict[Word, AutoBandwidth] = Field(
+    auto_bandwidth: dict[NameReference, AutoBandwidth] = Field(
         default={}, description="Paths whose reservation follows their load."
     )
 
 
-class Event(Element):
+class OperatorEvent(Element):
     """What an operator does with a path, named by it or by its trunk."""
 
     at: Time = Field(description="When.")
-    set_up: Word | None = Field(default=None, description="Path to set up.")
-    tear: Word | None = Field(default=None, description="Path to tear down.")
-    move: Word | None = Field(default=None, description="Path to move; needs `to`.")
-    to: Names = Field(
+    set_up: NameReference | None = Field(default=None, description="Path to set up.")
+    tear: NameReference | None = Field(default=None, description="Path to tear down.")
+    move: NameReference | None = Field(default=None, description="Path to move; needs `to`.")
+    to: NameReferences = Field(
         default=(),
         description="New route: nodes in order, a path whose route it takes, or `auto`. A path "
         "that is only named here is a route and is not set up.",
     )
-    resize: Word | None = Field(default=None, description="Path to resize; needs `bandwidth`.")
+    resize: NameReference | None = Field(
+        default=None, description="Path to resize; needs `bandwidth`."
+    )
     bandwidth: Rate | None = Field(default=None, description="Its new bandwidth.")
 
     @property
     def action(self) -> tuple[str, str] | None:
         """Key and name of the one thing that it does; None if it does none or several."""
-        said = [
+        actions = [
             (key, name)
             for key in ("set_up", "tear", "move", "resize")
             if (name := getattr(self, key)) is not None
         ]
-        return said[0] if len(said) == 1 else None
+        return actions[0] if len(actions) == 1 else None
 
 
-class Requests(Element):
+class RandomRequests(Element):
     """Requests for paths that come at random: Poisson arrivals, exponential holding times.
 
     They carry no packets. A request that finds no route or no room is blocked and gone.
     """
 
-    from_: Word = Field(alias="from", description="First node.")
-    to: Word = Field(description="Last node.")
+    from_: NameReference = Field(alias="from", description="First node.")
+    to: NameReference = Field(description="Last node.")
     bandwidth: Rate = Field(description="Bandwidth of each.")
     every: PositiveTime = Field(description="Mean time between requests.")
     holding: PositiveTime = Field(description="Mean time that a path is held.")
-    route: Names = Field(
+    route: NameReferences = Field(
         default=(AUTO,), description="Nodes of their route; `auto`: the shortest that has room."
     )
-    setup: Priority = Field(default=7, description="Setup priority.")
-    hold: Priority = Field(default=7, description="Holding priority.")
+    setup: LspPriority = Field(default=7, description="Setup priority.")
+    hold: LspPriority = Field(default=7, description="Holding priority.")
 
 
-def moved_to(event: Event) -> str | None:
+def get_moved_path(event: OperatorEvent) -> str | None:
     """Name of the path whose route an event takes, or of a first node; None if there is none."""
     return event.to[0] if event.move is not None and len(event.to) == 1 else None

@@ -10,31 +10,41 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from trunkline.scenario.base import Element
-from trunkline.scenario.dscp import Dscp, dscp_name
-from trunkline.scenario.fields import Names, Rate, Share, Time, invalid, kind, numeric
+from trunkline.scenario.dscp import Dscp, get_dscp_name
+from trunkline.scenario.fields import (
+    NameReferences,
+    Rate,
+    Share,
+    Time,
+    describe_value,
+    is_numeric,
+    make_invalid_error,
+)
 
 
-def _score(value: Any) -> float:
-    if isinstance(value, bool) or not numeric(value) or isinstance(value, str):
-        raise invalid("type", "a mean opinion score is a number such as 3.6", given=kind(value))
+def _validate_mos(value: Any) -> float:
+    if isinstance(value, bool) or not is_numeric(value) or isinstance(value, str):
+        raise make_invalid_error(
+            "type", "a mean opinion score is a number such as 3.6", given=describe_value(value)
+        )
     if not 1 <= value <= 4.5:
-        raise invalid("range", "a mean opinion score must be from 1 to 4.5", given=value)
+        raise make_invalid_error("range", "a mean opinion score must be from 1 to 4.5", given=value)
     return float(value)
 
 
-Score = Annotated[
+MosScore = Annotated[
     float,
-    BeforeValidator(_score),
+    BeforeValidator(_validate_mos),
     WithJsonSchema(
         {"anyOf": [{"type": "number", "minimum": 1, "maximum": 4.5}, {"type": "string"}]}
     ),
 ]
 
-VOICE_ADMIT = 44
+VOICE_ADMIT_DSCP = 44
 """The code point that scenarios may call VA (RFC 5865); tables use its name in the registry."""
 
 
-class AtMost(Element):
+class UpperBounds(Element):
     """Measures that may not be greater."""
 
     delay_mean: Time | None = Field(default=None, description="Mean one-way delay.")
@@ -79,14 +89,14 @@ class AtMost(Element):
     page_max: Time | None = Field(default=None, description="Greatest time of a page.")
 
 
-class AtLeast(Element):
+class LowerBounds(Element):
     """Measures that may not be less."""
 
     goodput: Rate | None = Field(
         default=None, description="Application bits handed over in order, each once."
     )
     throughput: Rate | None = Field(default=None, description="IP bits delivered.")
-    mos: Score | None = Field(
+    mos: MosScore | None = Field(
         default=None, description="Mean opinion score of a call (ITU-T G.107), 1 to 4.5."
     )
 
@@ -94,18 +104,18 @@ class AtLeast(Element):
 class Sla(Element):
     """A service level agreement: bounds that flows, or all of a DSCP together, must keep."""
 
-    flow: Names | None = Field(
+    flow: NameReferences | None = Field(
         default=None, description="Flows; each of them, and each replica, must keep every bound."
     )
     dscp: Dscp | None = Field(
         default=None, description="Instead of flows: all that send with this DSCP, together."
     )
-    at_most: AtMost = Field(default=AtMost(), description="Upper bounds.")
-    at_least: AtLeast = Field(default=AtLeast(), description="Lower bounds.")
+    at_most: UpperBounds = Field(default=UpperBounds(), description="Upper bounds.")
+    at_least: LowerBounds = Field(default=LowerBounds(), description="Lower bounds.")
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class SlaBound:
     """One bound of an agreement, in terms of the results.
 
     Parameters
@@ -141,6 +151,6 @@ class Bound:
     sizes: Literal["", "all", "pages"] = ""
 
 
-def row_of_dscp(dscp: int) -> str:
+def get_row_of_dscp(dscp: int) -> str:
     """Name that the table of aggregates has for a code point."""
-    return "VOICE-ADMIT" if dscp == VOICE_ADMIT else str(dscp_name(dscp))
+    return "VOICE-ADMIT" if dscp == VOICE_ADMIT_DSCP else str(get_dscp_name(dscp))

@@ -5,17 +5,17 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from trunkline.scenario.base import Element
-from trunkline.scenario.fields import Factor, Names, Time, Whole
+from trunkline.scenario.fields import Factor, NameReferences, PlainInteger, Time
 
-CLASS_TYPES = ("CT0", "CT1", "CT2", "CT3", "CT4", "CT5", "CT6", "CT7")
+CLASS_TYPE_NAMES = ("CT0", "CT1", "CT2", "CT3", "CT4", "CT5", "CT6", "CT7")
 ClassType = Literal["CT0", "CT1", "CT2", "CT3", "CT4", "CT5", "CT6", "CT7"]
-Priority = Annotated[int, Whole("a priority", 0, 7)]
+LspPriority = Annotated[int, PlainInteger("a priority", 0, 7)]
 
 
-class LinkTe(Element):
+class LinkTeOptions(Element):
     """What a direction of a link tells about itself for traffic engineering."""
 
-    metric: Annotated[int, Whole("a metric", 1, 2**32)] | None = Field(
+    metric: Annotated[int, PlainInteger("a metric", 1, 2**32)] | None = Field(
         default=None, description="TE metric (RFC 3630 section 2.5.5); absent: the link's metric."
     )
     reservable: Factor = Field(
@@ -23,38 +23,44 @@ class LinkTe(Element):
         description="Maximum reservable bandwidth over the capacity (RFC 3630 section 2.5.7); "
         "`120 %` is over-subscription.",
     )
-    colours: Names = Field(
+    colours: NameReferences = Field(
         default=(), description="Administrative groups (RFC 3209 section 4.7.4)."
     )
-    risks: Names = Field(default=(), description="Shared risk link groups (RFC 4202 section 2.3).")
+    risks: NameReferences = Field(
+        default=(), description="Shared risk link groups (RFC 4202 section 2.3)."
+    )
 
 
-class Constraints(Element):
+class RouteConstraints(Element):
     """What the route of a path with `route: auto` must satisfy."""
 
-    setup: Priority = Field(
+    setup: LspPriority = Field(
         default=7, description="Setup priority: 0 displaces before 7 (RFC 3209 section 4.7.1)."
     )
-    hold: Priority = Field(
+    hold: LspPriority = Field(
         default=7, description="Holding priority; numerically at most the setup priority."
     )
     minimise: Literal["igp", "te", "delay"] = Field(
         default="igp", description="Metric of which the route has the least."
     )
-    include_any: Names = Field(default=(), description="Each link has one of these colours.")
-    include_all: Names = Field(default=(), description="Each link has all of these colours.")
-    exclude: Names = Field(default=(), description="No link has one of these colours.")
-    via: Names = Field(default=(), description="Nodes to pass, in this order.")
-    max_hops: Annotated[int, Whole("a number of links", 1, 255)] | None = Field(
+    include_any: NameReferences = Field(
+        default=(), description="Each link has one of these colours."
+    )
+    include_all: NameReferences = Field(
+        default=(), description="Each link has all of these colours."
+    )
+    exclude: NameReferences = Field(default=(), description="No link has one of these colours.")
+    via: NameReferences = Field(default=(), description="Nodes to pass, in this order.")
+    max_hops: Annotated[int, PlainInteger("a number of links", 1, 255)] | None = Field(
         default=None, description="Maximum number of links."
     )
     max_delay: Time | None = Field(default=None, description="Greatest sum of link delays.")
 
 
-class Te(Element):
+class TeOptions(Element):
     """Rules of traffic engineering in this network."""
 
-    srgb: Annotated[int, Whole("a label", 16, 2**20 - 1)] = Field(
+    srgb: Annotated[int, PlainInteger("a label", 16, 2**20 - 1)] = Field(
         default=16_000,
         description="First label of nodes for paths with `segments` (SRGB, RFC 8402 section 2); "
         "that of a node is this plus its place in `nodes`.",
@@ -65,7 +71,7 @@ class Te(Element):
         description="Bandwidth constraints model of class types: maximum allocation (RFC 4125), "
         "Russian dolls (RFC 4127), maximum allocation with reservation (RFC 4126).",
     )
-    class_types: dict[ClassType, Names] = Field(
+    class_types: dict[ClassType, NameReferences] = Field(
         default={}, description="Classes of demands by class type (RFC 4124); all others are CT0."
     )
     constraints: dict[ClassType, Factor] = Field(

@@ -28,7 +28,7 @@ __all__ = [
     "BYTES",
     "MAX_RATE_BIT_S",
     "MAX_TIME_NS",
-    "NUMBER",
+    "NUMBER_PATTERN",
     "PACKETS",
     "RATE",
     "RATIO",
@@ -41,8 +41,9 @@ __all__ = [
     "format_ratio",
     "format_time",
     "is_ambiguous_rate",
-    "parse",
+    "parse_base_units",
     "parse_bytes",
+    "parse_integer",
     "parse_number",
     "parse_packets",
     "parse_quantity",
@@ -50,12 +51,13 @@ __all__ = [
     "parse_ratio",
     "parse_real",
     "parse_time",
-    "parse_whole",
 ]
 
-NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
-_QUANTITY = re.compile(rf"\s*({NUMBER.pattern})\s*(\S.*?)?\s*\Z", re.ASCII | re.DOTALL)
-_MAX_TEXT = 64  # characters; longer numbers cannot mean anything and cost time
+NUMBER_PATTERN = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
+_QUANTITY_PATTERN = re.compile(
+    rf"\s*({NUMBER_PATTERN.pattern})\s*(\S.*?)?\s*\Z", re.ASCII | re.DOTALL
+)
+_MAX_CHARACTERS = 64  # characters; longer numbers cannot mean anything and cost time
 MAX_DIGITS = 40
 """Decimal digits of the largest whole number that a scenario may hold, whatever it stands for."""
 _MAX_EXPONENT = 400
@@ -89,11 +91,11 @@ def parse_number(text: str) -> Fraction | None:
     >>> parse_number("1.5e3")
     Fraction(1500, 1)
     """
-    if len(text) > _MAX_TEXT or not text.isascii():
+    if len(text) > _MAX_CHARACTERS or not text.isascii():
         return None
     if text.isdigit():
         return Fraction(int(text))
-    if not NUMBER.fullmatch(text):
+    if not NUMBER_PATTERN.fullmatch(text):
         return None
     exponent = re.search(r"[eE]([+-]?\d+)", text)
     if exponent and abs(int(exponent[1])) > _MAX_EXPONENT:
@@ -101,7 +103,7 @@ def parse_number(text: str) -> Fraction | None:
     return Fraction(text)
 
 
-def parse_whole(text: str, base: int = 10) -> int | None:
+def parse_integer(text: str, base: int = 10) -> int | None:
     """Reads a whole number; None if it is not one or is absurdly long.
 
     Python refuses decimal numbers of more than 4,300 digits with an error of its own, in reading
@@ -114,10 +116,10 @@ def parse_whole(text: str, base: int = 10) -> int | None:
 
     Examples
     --------
-    >>> parse_whole("0x1f", 0), parse_whole("1" * 5000)
+    >>> parse_integer("0x1f", 0), parse_integer("1" * 5000)
     (31, None)
     """
-    if len(text) > _MAX_TEXT or not text.isascii() or "_" in text:
+    if len(text) > _MAX_CHARACTERS or not text.isascii() or "_" in text:
         return None
     try:
         return int(text, base)
@@ -158,17 +160,17 @@ def parse_quantity(text: str, dimension: Dimension) -> Fraction:
     UnitError
         Not a number, no unit, or a unit of another kind.
     """
-    match = _QUANTITY.match(text)
+    match = _QUANTITY_PATTERN.match(text)
     if not match:
         allowed = f"a {dimension.name} such as {dimension.example}"
         if re.match(r"(nan|inf)", text.strip().lower().lstrip("+-.")):
             message = f"a {dimension.name} must be a finite number"
             raise UnitError(message, code="range", allowed=allowed)
-        raise UnitError(f"{_shown(text)} is not a {dimension.name}", allowed=allowed)
+        raise UnitError(f"{_quote(text)} is not a {dimension.name}", allowed=allowed)
     number = parse_number(match[1])
     if number is None:
         raise UnitError(
-            f"a {dimension.name} must be a finite number of at most {_MAX_TEXT} characters",
+            f"a {dimension.name} must be a finite number of at most {_MAX_CHARACTERS} characters",
             code="range",
             allowed=f"a {dimension.name} such as {dimension.example}",
         )
@@ -176,15 +178,15 @@ def parse_quantity(text: str, dimension: Dimension) -> Fraction:
     if unit is None:
         raise UnitError(
             f"a {dimension.name} needs a unit",
-            allowed=_accepted(dimension),
-            hint=_readings(match[1], dimension),
+            allowed=_format_accepted_units(dimension),
+            hint=_suggest_readings(match[1], dimension),
         )
     factor = dimension.units.get(unit)
     if factor is None:
-        trap = dimension.traps.get(unit)
+        trap = dimension.ambiguous_units.get(unit)
         raise UnitError(
-            f"{_shown(unit)} is not a unit of {dimension.name}",
-            allowed=_accepted(dimension),
+            f"{_quote(unit)} is not a unit of {dimension.name}",
+            allowed=_format_accepted_units(dimension),
             hint=f"did you mean {trap}?" if trap else "",
         )
     if number.denominator == 1 and factor.denominator == 1:
@@ -193,7 +195,7 @@ def parse_quantity(text: str, dimension: Dimension) -> Fraction:
 
 
 @lru_cache(maxsize=4096)
-def parse(text: str, dimension: Dimension, lowest: int, highest: int) -> int:
+def parse_base_units(text: str, dimension: Dimension, lowest: int, highest: int) -> int:
     """Reads text as a whole number of base units within a range.
 
     Raises
@@ -204,7 +206,7 @@ def parse(text: str, dimension: Dimension, lowest: int, highest: int) -> int:
     value = parse_quantity(text, dimension)
     if value < lowest or value > highest:
         raise UnitError(
-            f"a {dimension.name} must be {_range(dimension, lowest, highest)}",
+            f"a {dimension.name} must be {_format_range(dimension, lowest, highest)}",
             code="range",
         )
     if value.denominator != 1:
@@ -234,7 +236,7 @@ def parse_rate(text: str, *, lowest: int = 1, highest: int = MAX_RATE_BIT_S) -> 
     >>> parse_rate("16.8 Mbit/s"), parse_rate("1250kB/s"), parse_rate("10Mibit")
     (16800000, 10000000, 10485760)
     """
-    return parse(text, RATE, lowest, highest)
+    return parse_base_units(text, RATE, lowest, highest)
 
 
 def parse_time(text: str, *, lowest: int = 0, highest: int = MAX_TIME_NS) -> int:
@@ -245,7 +247,7 @@ def parse_time(text: str, *, lowest: int = 0, highest: int = MAX_TIME_NS) -> int
     >>> parse_time("1.5 ms"), parse_time("2 min")
     (1500000, 120000000000)
     """
-    return parse(text, TIME, lowest, highest)
+    return parse_base_units(text, TIME, lowest, highest)
 
 
 def parse_bytes(text: str, *, lowest: int = 0, highest: int = MAX_BYTES) -> int:
@@ -256,12 +258,12 @@ def parse_bytes(text: str, *, lowest: int = 0, highest: int = MAX_BYTES) -> int:
     >>> parse_bytes("64 kB"), parse_bytes("64KiB")
     (64000, 65536)
     """
-    return parse(text, BYTES, lowest, highest)
+    return parse_base_units(text, BYTES, lowest, highest)
 
 
 def parse_packets(text: str, *, lowest: int = 0, highest: int = MAX_PACKETS) -> int:
     """Reads a number of packets: ``50 packets``."""
-    return parse(text, PACKETS, lowest, highest)
+    return parse_base_units(text, PACKETS, lowest, highest)
 
 
 def parse_ratio(text: str) -> float:
@@ -285,27 +287,27 @@ def parse_ratio(text: str) -> float:
 
 def is_ambiguous_rate(text: str) -> bool:
     """Whether a rate is written ``10 Mbps``: read as bits, but tc means bytes by it."""
-    match = _QUANTITY.match(text)
+    match = _QUANTITY_PATTERN.match(text)
     return bool(match and match[2] and match[2].endswith("bps") and match[2] in RATE.units)
 
 
-def _scaled(value: int, steps: tuple[tuple[int, str], ...]) -> str:
+def _format_scaled(value: int, steps: tuple[tuple[int, str], ...]) -> str:
     for factor, unit in steps:
         # Three decimals at most, so that what is printed is exact and short.
         if abs(value) >= factor and value * 1000 % factor == 0:
-            return f"{_decimal(Fraction(value, factor))} {unit}"
+            return f"{_format_decimal(Fraction(value, factor))} {unit}"
     return f"{value} {steps[-1][1]}"
 
 
-def _decimal(value: Fraction) -> str:
-    whole, rest = divmod(abs(value.numerator) * 1000 // value.denominator, 1000)
+def _format_decimal(value: Fraction) -> str:
+    integer_part, thousandths = divmod(abs(value.numerator) * 1000 // value.denominator, 1000)
     sign = "-" if value < 0 else ""
-    return f"{sign}{whole}.{rest:03d}".rstrip("0").rstrip(".")
+    return f"{sign}{integer_part}.{thousandths:03d}".rstrip("0").rstrip(".")
 
 
 def format_rate(bit_s: int) -> str:
     """Rate as text that reads back to the same number, e.g. ``16.8 Mbit/s``."""
-    return _scaled(
+    return _format_scaled(
         bit_s,
         ((10**12, "Tbit/s"), (10**9, "Gbit/s"), (10**6, "Mbit/s"), (10**3, "kbit/s"), (1, "bit/s")),
     )
@@ -315,7 +317,7 @@ def format_time(ns: int) -> str:
     """Time as text that reads back to the same number, e.g. ``1.5 ms``."""
     if ns == 0:
         return "0 s"
-    return _scaled(ns, ((10**9, "s"), (10**6, "ms"), (10**3, "us"), (1, "ns")))
+    return _format_scaled(ns, ((10**9, "s"), (10**6, "ms"), (10**3, "us"), (1, "ns")))
 
 
 def format_bytes(size: int) -> str:
@@ -345,7 +347,7 @@ def format_base(value: int, dimension: Dimension) -> str:
     return formats[dimension.base](value)
 
 
-def _range(dimension: Dimension, lowest: int, highest: int) -> str:
+def _format_range(dimension: Dimension, lowest: int, highest: int) -> str:
     low, high = format_base(lowest, dimension), format_base(highest, dimension)
     if highest == MAX_TIME_NS and dimension is TIME:
         high = "100 years"
@@ -354,7 +356,7 @@ def _range(dimension: Dimension, lowest: int, highest: int) -> str:
     return f"from {low} to {high}"
 
 
-def _accepted(dimension: Dimension) -> str:
+def _format_accepted_units(dimension: Dimension) -> str:
     listed = {
         "rate": "bit/s, kbit/s, Mbit/s, Gbit/s, Mibit/s, kB/s, MB/s",
         "time": "ns, us, ms, s, min, h",
@@ -365,7 +367,7 @@ def _accepted(dimension: Dimension) -> str:
     return listed[dimension.name]
 
 
-def _readings(number: str, dimension: Dimension) -> str:
+def _suggest_readings(number: str, dimension: Dimension) -> str:
     readings = {
         "rate": ("bit/s", "kbit/s", "Mbit/s"),
         "time": ("ms", "s"),
@@ -376,6 +378,6 @@ def _readings(number: str, dimension: Dimension) -> str:
     return "did you mean " + " or ".join(f"{number} {unit}" for unit in readings) + "?"
 
 
-def _shown(text: str) -> str:
+def _quote(text: str) -> str:
     cut = text if len(text) <= 40 else text[:37] + "..."
     return f"'{cut}'"

@@ -7,26 +7,26 @@ from pydantic import Field
 from trunkline.scenario.base import Element
 from trunkline.scenario.fields import (
     Factor,
-    Many,
+    NameReference,
+    OneOrMany,
+    PlainInteger,
     PositiveTime,
-    Quantity,
+    QuantityField,
     Rate,
     RateOrShare,
-    Short,
+    ShortForm,
     Switch,
     Table,
     Time,
-    Whole,
-    Word,
 )
 from trunkline.scenario.units import BYTES
 
-MAX_TRANSFER = 2**50
-Transfer = Annotated[int, Quantity(BYTES, 1, MAX_TRANSFER)]
-BINS = (10_000, 100_000, 1_000_000, 10_000_000)
+MAX_TRANSFER_BYTES = 2**50
+TransferBytes = Annotated[int, QuantityField(BYTES, 1, MAX_TRANSFER_BYTES)]
+DEFAULT_BINS_BYTES = (10_000, 100_000, 1_000_000, 10_000_000)
 """Upper ends of the bins of sizes, where nothing else is said [B]."""
 
-Published = Literal[
+PublishedSizes = Literal[
     "websearch",
     "data-mining",
     "hadoop",
@@ -34,44 +34,46 @@ Published = Literal[
     "3gpp-main",
     "3gpp-embedded",
 ]
-"""Distributions from the literature; `published.py` holds them."""
+"""Distributions from the literature; `published_sizes.py` holds them."""
 
 
-class Pareto(Element):
+class ParetoSizes(Element):
     """Pareto sizes between two bounds."""
 
     shape: Factor = Field(description="Exponent of the tail; the smaller, the heavier.")
-    min: Transfer = Field(description="Minimum size.")
-    max: Transfer = Field(description="Largest size: a larger draw is drawn again.")
+    min: TransferBytes = Field(description="Minimum size.")
+    max: TransferBytes = Field(description="Largest size: a larger draw is drawn again.")
 
 
-class Lognormal(Element):
+class LognormalSizes(Element):
     """Lognormal sizes; mean and standard deviation are those before the bounds apply."""
 
-    mean: Transfer = Field(description="Mean size.")
-    sd: Transfer = Field(description="Standard deviation.")
-    min: Transfer = Field(default=1, description="Minimum size.")
-    max: Transfer = Field(
-        default=MAX_TRANSFER, description="Largest size: draws outside are drawn again."
+    mean: TransferBytes = Field(description="Mean size.")
+    sd: TransferBytes = Field(description="Standard deviation.")
+    min: TransferBytes = Field(default=1, description="Minimum size.")
+    max: TransferBytes = Field(
+        default=MAX_TRANSFER_BYTES, description="Largest size: draws outside are drawn again."
     )
 
 
-class Weibull(Element):
+class WeibullSizes(Element):
     """Weibull sizes."""
 
     shape: Factor = Field(description="Exponent; below 1 the tail is heavier than exponential.")
-    scale: Transfer = Field(description="Size that a share of 1/e exceeds.")
+    scale: TransferBytes = Field(description="Size that a share of 1/e exceeds.")
 
 
 class TransferSize(Element):
     """Sizes of transfers: application data; exactly one key."""
 
-    fixed: Transfer | None = Field(default=None, description="All alike.")
-    published: Published | None = Field(default=None, description="A published distribution.")
-    exponential: Transfer | None = Field(default=None, description="Exponential with this mean.")
-    pareto: Pareto | None = Field(default=None, description="Pareto between bounds.")
-    lognormal: Lognormal | None = Field(default=None, description="Lognormal.")
-    weibull: Weibull | None = Field(default=None, description="Weibull.")
+    fixed: TransferBytes | None = Field(default=None, description="All alike.")
+    published: PublishedSizes | None = Field(default=None, description="A published distribution.")
+    exponential: TransferBytes | None = Field(
+        default=None, description="Exponential with this mean."
+    )
+    pareto: ParetoSizes | None = Field(default=None, description="Pareto between bounds.")
+    lognormal: LognormalSizes | None = Field(default=None, description="Lognormal.")
+    weibull: WeibullSizes | None = Field(default=None, description="Weibull.")
     cdf: Table | None = Field(
         default=None,
         description="Distribution function: CSV file under the scenario's folder with columns size "
@@ -79,7 +81,7 @@ class TransferSize(Element):
     )
 
 
-def _size(value: Any) -> Any:
+def _expand_size(value: Any) -> Any:
     if isinstance(value, dict | TransferSize):
         return value
     # A number or `$` is a size; any other word is meant as the name of a distribution.
@@ -88,23 +90,24 @@ def _size(value: Any) -> Any:
     return {"published" if named else "fixed": value}
 
 
-Size = Annotated[
-    TransferSize, Short(_size, {"type": "string", "examples": ["100 kB", "websearch"]})
+TransferSizeField = Annotated[
+    TransferSize, ShortForm(_expand_size, {"type": "string", "examples": ["100 kB", "websearch"]})
 ]
 
 
-class _Kept(Element):
+class _TransferRecords(Element):
     """What is kept of each transfer."""
 
-    bins: Many[Transfer] = Field(
-        default=BINS, description="Upper ends of the bins of sizes that results have, rising."
+    bins: OneOrMany[TransferBytes] = Field(
+        default=DEFAULT_BINS_BYTES,
+        description="Upper ends of the bins of sizes that results have, rising.",
     )
     record: Switch = Field(
         default=False, description="Record each transfer in the table `transfers`."
     )
 
 
-class Transfers(_Kept):
+class TransferWorkload(_TransferRecords):
     """Transfers that arrive whatever the network does, each a connection of its own.
 
     How many comes from `load` or from `every`.
@@ -118,13 +121,15 @@ class Transfers(_Kept):
         description="Mean rate that they offer, headers included: in IP bits, or as a share of a "
         "link's rate, the link's own header included.",
     )
-    of: Word | None = Field(
+    of: NameReference | None = Field(
         default=None, description="Link by direction (`R1->R2`) that a share of load is meant of."
     )
     every: PositiveTime | None = Field(
         default=None, description="Instead of load: mean time from one transfer to the next."
     )
-    size: Size | None = Field(default=None, description="Application data of a transfer.")
+    size: TransferSizeField | None = Field(
+        default=None, description="Application data of a transfer."
+    )
     mean_on: PositiveTime | None = Field(
         default=None, description="on-off: mean of the exponential on-time."
     )
@@ -137,7 +142,7 @@ class Transfers(_Kept):
     )
 
 
-class Pages(_Kept):
+class PageWorkload(_TransferRecords):
     """Users at the flow's destination who fetch pages from its source, one after another.
 
     A page is a request, the main object, parsing, and embedded objects with a request each. Each
@@ -145,21 +150,21 @@ class Pages(_Kept):
     `.requests` behind it.
     """
 
-    users: Annotated[int, Whole("a number of users", 1, 1_000_000)] = Field(
+    users: Annotated[int, PlainInteger("a number of users", 1, 1_000_000)] = Field(
         default=1, description="Users, each with one page at a time."
     )
-    parallel: Annotated[int, Whole("a number of connections", 1, 1000)] = Field(
+    parallel: Annotated[int, PlainInteger("a number of connections", 1, 1000)] = Field(
         default=6, description="Embedded objects a user fetches at the same time."
     )
-    request: Transfer = Field(default=328, description="Application data of a request.")
-    main: Size = Field(
+    request: TransferBytes = Field(default=328, description="Application data of a request.")
+    main: TransferSizeField = Field(
         default=TransferSize(published="3gpp-main"), description="Size of the main object."
     )
-    embedded: Size = Field(
+    embedded: TransferSizeField = Field(
         default=TransferSize(published="3gpp-embedded"),
         description="Size of an embedded object.",
     )
-    objects: Annotated[int, Whole("a number of objects", 0, 10_000)] | None = Field(
+    objects: Annotated[int, PlainInteger("a number of objects", 0, 10_000)] | None = Field(
         default=None,
         description="Embedded objects of each page; absent: 3GPP's Pareto law, 5.64 on average.",
     )
@@ -173,17 +178,17 @@ class Pages(_Kept):
     )
 
 
-class Video(_Kept):
+class VideoWorkload(_TransferRecords):
     """Players at the flow's destination that fetch a film from its source in chunks.
 
     Each chunk has a request, in a flow of the same name with `.requests` behind it, and a
     connection of its own; its bit rate is chosen when it is asked for.
     """
 
-    players: Annotated[int, Whole("a number of players", 1, 1_000_000)] = Field(
+    players: Annotated[int, PlainInteger("a number of players", 1, 1_000_000)] = Field(
         default=1, description="Players."
     )
-    ladder: Many[Rate] = Field(
+    ladder: OneOrMany[Rate] = Field(
         default=(400_000, 800_000, 1_500_000, 3_000_000, 6_000_000),
         min_length=1,
         description="Bit rates that there are, rising.",
@@ -210,4 +215,4 @@ class Video(_Kept):
         description="buffer: from the reservoir to the highest rate; absent: half of the buffer.",
     )
     spread: Time = Field(default=0, description="Players begin at uniform random times below this.")
-    request: Transfer = Field(default=328, description="Application data of a request.")
+    request: TransferBytes = Field(default=328, description="Application data of a request.")

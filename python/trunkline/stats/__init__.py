@@ -1,51 +1,51 @@
 """Statistics over replications. Nothing here knows which engine made a number."""
 
-from trunkline.stats.across import across
 from trunkline.stats.batch import BatchMeans, batch_means
 from trunkline.stats.bootstrap import bootstrap_interval
 from trunkline.stats.error import mean_absolute_percentage, mean_log_ratio
-from trunkline.stats.histogram import Histogram, delays, pooled_quantile
-from trunkline.stats.holm import holm, paired_p
+from trunkline.stats.histogram import Histogram, pooled_quantile, read_flow_delays
+from trunkline.stats.holm import compute_paired_p, holm
 from trunkline.stats.interval import Interval, mean_interval, paired_difference
-from trunkline.stats.order import quantile_interval
+from trunkline.stats.order_statistics import quantile_interval
 from trunkline.stats.quantile import quantile
-from trunkline.stats.recovery import Outage, gap, outages, regained_after
-from trunkline.stats.share import share_interval
-from trunkline.stats.sla import Level, judge
-from trunkline.stats.stopping import Precision, precision, runs_wanted, until
-from trunkline.stats.warm_up import Cut, mser5
-from trunkline.stats.welch import unpaired_difference, unpaired_p
+from trunkline.stats.recovery import RecoveryCycle, gap, outages, regained_after
+from trunkline.stats.run_averages import average_runs
+from trunkline.stats.service_levels import Level, judge_bounds
+from trunkline.stats.share_interval import share_interval
+from trunkline.stats.stopping import Precision, assess_precision, plan_runs, until
+from trunkline.stats.warm_up import WarmUpCut, mser5
+from trunkline.stats.welch import compute_unpaired_p, unpaired_difference
 
 __all__ = [
     "BatchMeans",
-    "Cut",
     "Histogram",
     "Interval",
     "Level",
-    "Outage",
     "Precision",
-    "across",
+    "RecoveryCycle",
+    "WarmUpCut",
+    "assess_precision",
+    "average_runs",
     "batch_means",
     "bootstrap_interval",
-    "delays",
+    "compute_paired_p",
+    "compute_unpaired_p",
     "gap",
     "holm",
-    "judge",
+    "judge_bounds",
     "mean_absolute_percentage",
     "mean_interval",
     "mean_log_ratio",
     "mser5",
     "outages",
     "paired_difference",
-    "paired_p",
+    "plan_runs",
     "pooled_quantile",
-    "precision",
     "quantile",
     "quantile_interval",
+    "read_flow_delays",
     "regained_after",
-    "runs_wanted",
     "share_interval",
     "unpaired_difference",
-    "unpaired_p",
     "until",
 ]

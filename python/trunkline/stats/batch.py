@@ -15,9 +15,9 @@ from itertools import pairwise
 
 from trunkline.stats.interval import Interval, mean_interval
 
-MOST_BATCHES = 32
-FEWEST_BATCHES = 8
-_LEVEL = 0.1
+MAX_BATCHES = 32
+MIN_BATCHES = 8
+_TEST_LEVEL = 0.1
 """Level of the test: it should rather double once too often than once too seldom."""
 
 
@@ -73,26 +73,28 @@ def batch_means(
         Fewer than 8 values, or weights that are all zero.
     """
     series = [float(value) for value in values]
-    if len(series) < FEWEST_BATCHES:
-        msg = f"batch means need at least {FEWEST_BATCHES} values, not {len(series)}"
+    if len(series) < MIN_BATCHES:
+        msg = f"batch means need at least {MIN_BATCHES} values, not {len(series)}"
         raise ValueError(msg)
     if weights is not None:
-        series = _linearised(series, [float(weight) for weight in weights])
-    count = MOST_BATCHES
+        series = _linearise(series, [float(weight) for weight in weights])
+    count = MAX_BATCHES
     while count > len(series):
         count //= 2
     while True:
         size = len(series) // count
         used = series[len(series) - count * size :]
         means = [math.fsum(used[i * size : (i + 1) * size]) / size for i in range(count)]
-        excess = correlated(means)
-        if not excess or count // 2 < FEWEST_BATCHES:
+        is_still_correlated = is_correlated(means)
+        if not is_still_correlated or count // 2 < MIN_BATCHES:
             interval = mean_interval(means, confidence=confidence)
-            return BatchMeans(interval, size, lag1(means), not excess)
+            return BatchMeans(
+                interval, size, compute_lag1_correlation(means), not is_still_correlated
+            )
         count //= 2
 
 
-def lag1(values: Sequence[float]) -> float:
+def compute_lag1_correlation(values: Sequence[float]) -> float:
     """Correlation of each value with the next; 0 where all are alike."""
     mean = math.fsum(values) / len(values)
     spread = math.fsum((value - mean) ** 2 for value in values)
@@ -101,7 +103,7 @@ def lag1(values: Sequence[float]) -> float:
     return math.fsum((a - mean) * (b - mean) for a, b in pairwise(values)) / spread
 
 
-def correlated(values: Sequence[float]) -> bool:
+def is_correlated(values: Sequence[float]) -> bool:
     """Whether von Neumann's ratio shows positive correlation of neighbours, at level 0.1.
 
     With *r* the lag-1 correlation, C = *r* + ((first - mean)^2 + (last - mean)^2) / (2 times the
@@ -116,11 +118,11 @@ def correlated(values: Sequence[float]) -> bool:
     if spread == 0:
         return False
     ends = (values[0] - mean) ** 2 + (values[-1] - mean) ** 2
-    ratio = lag1(values) + ends / (2 * spread)
-    return bool(ratio > ndtri(1 - _LEVEL) * math.sqrt((n - 2) / (n * n - 1)))
+    ratio = compute_lag1_correlation(values) + ends / (2 * spread)
+    return bool(ratio > ndtri(1 - _TEST_LEVEL) * math.sqrt((n - 2) / (n * n - 1)))
 
 
-def _linearised(values: Sequence[float], weights: Sequence[float]) -> list[float]:
+def _linearise(values: Sequence[float], weights: Sequence[float]) -> list[float]:
     """Values whose plain mean is the weighted one and whose spread is that of the ratio.
 
     The ratio of means R = mean(w x) / mean(w) differs from its true value by the mean of

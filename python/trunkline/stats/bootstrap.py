@@ -57,17 +57,17 @@ def bootstrap_interval(
     if data.size == 0:
         msg = "an interval needs at least one value"
         raise ValueError(msg)
-    chosen = statistic or np.mean
-    point = float(chosen(data, axis=0))
+    chosen_statistic = statistic or np.mean
+    point = float(chosen_statistic(data, axis=0))
     if data.size == 1:
         return Interval(point, None, None, 1)
     if (data == data[0]).all():
         return Interval(point, point, point, data.size)
     from scipy.stats import bootstrap
 
-    drawn = bootstrap(
+    resampled = bootstrap(
         (data,),
-        chosen,
+        chosen_statistic,
         confidence_level=confidence,
         n_resamples=resamples,
         method="BCa",
@@ -75,7 +75,7 @@ def bootstrap_interval(
         axis=0,
         rng=seed,
     )
-    low, high = (float(end) for end in drawn.confidence_interval)
+    low, high = (float(end) for end in resampled.confidence_interval)
     if not (np.isfinite(low) and np.isfinite(high)):  # a statistic that no left-out value moves
         return Interval(point, None, None, data.size)
     return Interval(point, low, high, data.size)

@@ -16,15 +16,15 @@ from typing import Final, Literal
 
 from trunkline.stats.interval import Interval, mean_interval, student_quantile
 
-Outcome = Literal["agrees", "differs", "undecided"]
+EquivalenceOutcome = Literal["agrees", "differs", "undecided"]
 
-CONFIDENCE: Final = 0.95
+EQUIVALENCE_CONFIDENCE: Final = 0.95
 """Of the interval that has to lie inside the margin: 2.5 % at each end."""
-FALSE_ALARM: Final = 0.01
+FALSE_ALARM_PROBABILITY: Final = 0.01
 """Probability at most that any of several comparisons differs by chance."""
-FEWEST: Final = 5
+MIN_PAIRS: Final = 5
 """Pairs below which the spread of what is random is not known well enough to decide."""
-MOST_PAIRS: Final = 100_000
+MAX_PAIRS: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +34,20 @@ class Equivalence:
     Parameters
     ----------
     outcome : {"agrees", "differs", "undecided"}
-        The interval is inside the margin, the wider one of `FALSE_ALARM` is outside it, or neither.
+        The interval is inside the margin, the wider one of `FALSE_ALARM_PROBABILITY` is outside it,
+        or neither.
     interval : Interval
         Of the mean difference, `CONFIDENCE`.
-    more : int or None
+    more_pairs : int or None
         Pairs more that are likely to decide; None where it is decided, or no number would.
     """
 
-    outcome: Outcome
+    outcome: EquivalenceOutcome
     interval: Interval
-    more: int | None
+    more_pairs: int | None
 
 
-def equivalence(
+def judge_equivalence(
     differences: Sequence[float], margin: float, *, comparisons: int = 1
 ) -> Equivalence:
     """Whether the mean of random differences is inside a margin.
@@ -60,36 +61,46 @@ def equivalence(
     comparisons : int, default 1
         Measures that are compared, any of which may differ by chance.
     """
-    interval = mean_interval(differences, confidence=CONFIDENCE)
+    interval = mean_interval(differences, confidence=EQUIVALENCE_CONFIDENCE)
     pairs = len(differences)
-    if pairs < FEWEST or interval.low is None or interval.high is None:
-        return Equivalence("undecided", interval, FEWEST - pairs)
+    if pairs < MIN_PAIRS or interval.low is None or interval.high is None:
+        return Equivalence("undecided", interval, MIN_PAIRS - pairs)
     if max(abs(interval.low), abs(interval.high)) <= margin:
         return Equivalence("agrees", interval, None)
-    wide = mean_interval(differences, confidence=1 - FALSE_ALARM / comparisons)
+    wide = mean_interval(differences, confidence=1 - FALSE_ALARM_PROBABILITY / comparisons)
     if (
         wide.low is not None
         and wide.high is not None
         and (wide.low > margin or wide.high < -margin)
     ):
         return Equivalence("differs", interval, None)
-    return Equivalence("undecided", interval, _more(differences, margin, comparisons))
+    return Equivalence(
+        "undecided", interval, _estimate_more_pairs(differences, margin, comparisons)
+    )
 
 
-def _more(differences: Sequence[float], margin: float, comparisons: int) -> int | None:
+def _estimate_more_pairs(
+    differences: Sequence[float], margin: float, comparisons: int
+) -> int | None:
     """Pairs that bring an interval of the present spread to one side of the margin."""
     pairs = len(differences)
     mean = math.fsum(differences) / pairs
     variance = math.fsum((value - mean) ** 2 for value in differences) / (pairs - 1)
     room = abs(margin - abs(mean))
-    level = CONFIDENCE if abs(mean) < margin else 1 - FALSE_ALARM / comparisons
+    level = (
+        EQUIVALENCE_CONFIDENCE if abs(mean) < margin else 1 - FALSE_ALARM_PROBABILITY / comparisons
+    )
     if room <= 0:
         return None
-    wanted = pairs
-    while wanted <= MOST_PAIRS:
-        half = student_quantile((1 + level) / 2, wanted - 1) * math.sqrt(variance / wanted)
-        if half <= room:
-            return max(1, wanted - pairs)
+    pairs_needed = pairs
+    while pairs_needed <= MAX_PAIRS:
+        half_width = student_quantile((1 + level) / 2, pairs_needed - 1) * math.sqrt(
+            variance / pairs_needed
+        )
+        if half_width <= room:
+            return max(1, pairs_needed - pairs)
         # The quantile changes little from here on: the width falls as one over the root.
-        wanted = max(wanted + 1, math.ceil(0.9 * wanted * (half / room) ** 2))
+        pairs_needed = max(
+            pairs_needed + 1, math.ceil(0.9 * pairs_needed * (half_width / room) ** 2)
+        )
     return None

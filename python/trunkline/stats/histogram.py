@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from trunkline.results import Results
 from trunkline.stats.interval import Interval, check_confidence, student_quantile
 
-BUCKET = 1 / 64
+BUCKET_WIDTH_RATIO = 1 / 64
 """Width of a bucket over its upper end, at most: an octave has 64."""
 
 
@@ -32,10 +32,10 @@ class Histogram:
 
     def __init__(self, counts: Mapping[int, int] | None = None) -> None:
         self.counts = {end: n for end, n in sorted((counts or {}).items()) if n}
-        self.n = sum(self.counts.values())
+        self.total = sum(self.counts.values())
 
     @classmethod
-    def merged(cls, parts: Iterable[Histogram]) -> Histogram:
+    def merge(cls, parts: Iterable[Histogram]) -> Histogram:
         """All that was counted in several."""
         counts: dict[int, int] = {}
         for part in parts:
@@ -49,9 +49,9 @@ class Histogram:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"<Histogram: {self.n} values in {len(self.counts)} buckets>"
+        return f"<Histogram: {self.total} values in {len(self.counts)} buckets>"
 
-    def quantile(self, probability: float) -> int | None:
+    def find_quantile(self, probability: float) -> int | None:
         """Upper end of the bucket in which the value of rank ceil(probability n) lies.
 
         Parameters
@@ -67,29 +67,29 @@ class Histogram:
         if not 0 < probability <= 1:
             msg = f"probability must be above 0 and at most 1, not {probability}"
             raise ValueError(msg)
-        return self._of_rank(max(1, math.ceil(probability * self.n)))
+        return self._find_rank(max(1, math.ceil(probability * self.total)))
 
-    def _of_rank(self, rank: int) -> int | None:
-        seen = 0
+    def _find_rank(self, rank: int) -> int | None:
+        cumulative = 0
         for end, n in self.counts.items():
-            seen += n
-            if seen >= rank:
+            cumulative += n
+            if cumulative >= rank:
                 return end
         return None
 
-    def above(self, value: int) -> float | None:
+    def compute_share_above(self, value: int) -> float | None:
         """Share of what was counted in buckets that end above a value; None if nothing was."""
-        if not self.n:
+        if not self.total:
             return None
-        return sum(n for end, n in self.counts.items() if end > value) / self.n
+        return sum(n for end, n in self.counts.items() if end > value) / self.total
 
 
-def delays(results: Results, flow: str) -> Histogram:
+def read_flow_delays(results: Results, flow: str) -> Histogram:
     """One-way delays of a flow in one run [ns]."""
-    return delays_by(results).get(flow, Histogram())
+    return read_delay_histograms(results).get(flow, Histogram())
 
 
-def delays_by(results: Results, table: str = "flows") -> dict[str, Histogram]:
+def read_delay_histograms(results: Results, table: str = "flows") -> dict[str, Histogram]:
     """One-way delays in one run [ns], of all flows or aggregates that had a packet delivered.
 
     Parameters
@@ -104,21 +104,21 @@ def delays_by(results: Results, table: str = "flows") -> dict[str, Histogram]:
     greatest = dict(zip(flows["flow"], flows["delay_max_ns"], strict=True))
     delays = results.delays
     for flow, upper, n in zip(delays["flow"], delays["upper_ns"], delays["packets"], strict=True):
-        its = counts.setdefault(str(name_of[flow]), {})
+        flow_counts = counts.setdefault(str(name_of[flow]), {})
         # The last bucket ends where the delays do.
         end = min(int(upper or 0), int(greatest[flow] or upper or 0))
-        its[end] = its.get(end, 0) + int(n or 0)
-    return {name: Histogram(its) for name, its in counts.items()}
+        flow_counts[end] = flow_counts.get(end, 0) + int(n or 0)
+    return {name: Histogram(flow_counts) for name, flow_counts in counts.items()}
 
 
-def completions_by(results: Results) -> dict[tuple[str, str], Histogram]:
+def read_completion_histograms(results: Results) -> dict[tuple[str, str], Histogram]:
     """Completion times in one run [ns], by flow and bin of sizes, where one is complete."""
     counts: dict[tuple[str, str], dict[int, int]] = {}
     times = results.tables["completion_times"]
     columns = (times[name] for name in ("flow", "sizes", "upper_ns", "count"))
     for flow, sizes, end, n in zip(*columns, strict=True):
         counts.setdefault((str(flow), str(sizes)), {})[int(end or 0)] = int(n or 0)
-    return {name: Histogram(its) for name, its in counts.items()}
+    return {name: Histogram(bucket_counts) for name, bucket_counts in counts.items()}
 
 
 def pooled_quantile(
@@ -154,15 +154,17 @@ def pooled_quantile(
         Nothing was counted in any.
     """
     check_confidence(confidence)
-    filled = [part for part in parts if part.n]
-    point = (merged or Histogram.merged(filled)).quantile(probability)
+    filled = [part for part in parts if part.total]
+    point = (merged or Histogram.merge(filled)).find_quantile(probability)
     if point is None:
         msg = "a quantile needs at least one value"
         raise ValueError(msg)
     n = len(filled)
     if n == 1:
         return Interval(float(point), None, None, 1)
-    each = [part.quantile(probability) or 0 for part in filled]
+    each = [part.find_quantile(probability) or 0 for part in filled]
     spread = math.fsum((value - point) ** 2 for value in each) / (n - 1)
-    half = student_quantile((1 + confidence) / 2, n - 1) * math.sqrt(spread / n)
-    return Interval(float(point), point - half, point + half, n).at_least(point * BUCKET)
+    half_width = student_quantile((1 + confidence) / 2, n - 1) * math.sqrt(spread / n)
+    return Interval(float(point), point - half_width, point + half_width, n).at_least(
+        point * BUCKET_WIDTH_RATIO
+    )

@@ -20,14 +20,14 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """
     order = sorted(range(len(p_values)), key=lambda index: p_values[index])
     adjusted = [0.0] * len(p_values)
-    least = 0.0
+    lower_limit = 0.0
     for place, index in enumerate(order):
-        least = max(least, min(1.0, (len(order) - place) * p_values[index]))
-        adjusted[index] = least
+        lower_limit = max(lower_limit, min(1.0, (len(order) - place) * p_values[index]))
+        adjusted[index] = lower_limit
     return adjusted
 
 
-def paired_p(first: Sequence[float], second: Sequence[float]) -> float | None:
+def compute_paired_p(first: Sequence[float], second: Sequence[float]) -> float | None:
     """Two-sided p-value of Student's paired test that the mean difference is zero.
 
     Parameters

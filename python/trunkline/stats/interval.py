@@ -36,20 +36,23 @@ class Interval:
         """Half of the interval's width; None if there is no interval."""
         return None if self.high is None else self.high - self.mean
 
-    def at_least(self, half: float) -> Interval:
+    def at_least(self, min_half_width: float) -> Interval:
         """The same, at least so far to either side: what is known no better has no narrower one."""
         if self.low is None or self.high is None:
             return self
-        low, high = min(self.low, self.mean - half), max(self.high, self.mean + half)
+        low, high = (
+            min(self.low, self.mean - min_half_width),
+            max(self.high, self.mean + min_half_width),
+        )
         return Interval(self.mean, low, high, self.n)
 
-    def scaled(self, factor: float) -> Interval:
+    def scale(self, factor: float) -> Interval:
         """The same in a unit of which one of the present is `factor`, above 0."""
         if self.low is None or self.high is None:
             return Interval(self.mean * factor, None, None, self.n)
         return Interval(self.mean * factor, self.low * factor, self.high * factor, self.n)
 
-    def of_next(self, runs: int) -> Interval:
+    def predict(self, runs: int) -> Interval:
         """Interval that holds the mean of `runs` further values with the same probability.
 
         A prediction interval, ``mean ± t * s * sqrt(1 / n + 1 / runs)``: W. Q. Meeker, G. J. Hahn
@@ -63,7 +66,7 @@ class Interval:
         return Interval(self.mean, low, high, self.n)
 
     @property
-    def relative(self) -> float | None:
+    def relative_half_width(self) -> float | None:
         """The wider half of the interval over the mean's size; None if there is none.
 
         Zero where the interval has no width, infinite where the mean alone is zero.

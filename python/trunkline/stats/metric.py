@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from trunkline.results import SCHEMAS, Results
-from trunkline.stats.across import KEYS
+from trunkline.stats.run_averages import KEY_COLUMNS
 
-DEFAULT = ("flows.goodput_bit_s", "flows.delay_mean_s")
+DEFAULT_METRICS = ("flows.goodput_bit_s", "flows.delay_mean_s")
 """What is looked at where nothing else is asked for."""
 
 
@@ -36,7 +36,7 @@ class Metric:
         return f"{place}@{self.row}" if self.row else place
 
 
-def parse(text: str) -> Metric:
+def parse_metric(text: str) -> Metric:
     """Read a metric.
 
     Parameters
@@ -52,8 +52,8 @@ def parse(text: str) -> Metric:
     place, _, row = text.partition("@")
     table, dot, column = place.strip().rpartition(".")
     table = table if dot else "flows"
-    if table not in KEYS:
-        msg = f"no table {table!r}; choose from {', '.join(KEYS)}"
+    if table not in KEY_COLUMNS:
+        msg = f"no table {table!r}; choose from {', '.join(KEY_COLUMNS)}"
         raise ValueError(msg)
     known = [field.name for field in SCHEMAS[table] if field.kind != "str"]
     if column not in known:
@@ -64,10 +64,10 @@ def parse(text: str) -> Metric:
     return Metric(table, column, row.strip())
 
 
-Values = dict[tuple[str, str], list[float | None]]
+MetricValues = dict[tuple[str, str], list[float | None]]
 
 
-def values(runs: Sequence[Results], metrics: Iterable[Metric]) -> Values:
+def collect_values(runs: Sequence[Results], metrics: Iterable[Metric]) -> MetricValues:
     """Values of metrics, run by run.
 
     Returns
@@ -81,30 +81,30 @@ def values(runs: Sequence[Results], metrics: Iterable[Metric]) -> Values:
     ValueError
         A metric names a row that is not there.
     """
-    found: Values = {}
+    found: MetricValues = {}
     for metric in metrics:
-        names = [_names(run, metric.table) for run in runs]
+        names = [_list_row_names(run, metric.table) for run in runs]
         columns = [run.tables[metric.table][metric.column] for run in runs]
         rows = [dict(zip(n, c, strict=True)) for n, c in zip(names, columns, strict=True)]
-        wanted = [metric.row] if metric.row else names[0]
-        for row in wanted:
+        row_names = [metric.row] if metric.row else names[0]
+        for row in row_names:
             if not all(row in each for each in rows):
                 near = difflib.get_close_matches(row, names[0], 1)
                 hint = f"; did you mean {near[0]}?" if near else ""
                 msg = f"{metric.table} has no row {row!r}{hint}"
                 raise ValueError(msg)
-            place = f"{metric.table}.{metric.column}"
-            found[place, row] = [_number(each[row]) for each in rows]
+            metric_name = f"{metric.table}.{metric.column}"
+            found[metric_name, row] = [_to_float(each[row]) for each in rows]
     return found
 
 
-def _number(value: str | int | float | None) -> float | None:
+def _to_float(value: str | int | float | None) -> float | None:
     return None if value is None else float(value)
 
 
-def _names(run: Results, table: str) -> list[str]:
-    its = run.tables[table]
-    if not KEYS[table]:
-        return ["run"] * len(its)
-    columns = [its[key] for key in KEYS[table]]
+def _list_row_names(run: Results, table: str) -> list[str]:
+    results_table = run.tables[table]
+    if not KEY_COLUMNS[table]:
+        return ["run"] * len(results_table)
+    columns = [results_table[key] for key in KEY_COLUMNS[table]]
     return ["/".join(str(part) for part in row) for row in zip(*columns, strict=True)]

@@ -9,7 +9,7 @@ NS_PER_S = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Outage:
+class RecoveryCycle:
     """One recovery cycle of a protection; instants [ns], None where it did not come to that.
 
     Parameters
@@ -29,35 +29,35 @@ class Outage:
     reverted: int | None = None
 
     @property
-    def lasted_ns(self) -> int | None:
+    def duration_ns(self) -> int | None:
         """From the failure until traffic took the alternative [ns]."""
         return None if self.switched is None else self.switched - self.failed
 
 
-def outages(results: Results, protection: str) -> list[Outage]:
+def outages(results: Results, protection: str) -> list[RecoveryCycle]:
     """Recovery cycles of a protection, in order.
 
     A cycle begins with the first failure after the end of the one before it; it ends when traffic
     is back on the working path, or when the failure has passed without a switch.
     """
     cycles: list[dict[str, int]] = []
-    going = False
+    is_in_cycle = False
     for row in results.timeline.rows():
         if row["protection"] != protection:
             continue
         event, at = str(row["event"]).replace("-", "_"), int(row["time_ns"] or 0)
-        if event == "failed" and not going:
+        if event == "failed" and not is_in_cycle:
             cycles.append({"failed": at})
-            going = True
-        elif not going:
+            is_in_cycle = True
+        elif not is_in_cycle:
             continue
         elif event in ("detected", "notified", "held_off", "switched", "reverted"):
             cycles[-1].setdefault(event, at)
-            going = event != "reverted"
+            is_in_cycle = event != "reverted"
         elif event == "repaired":
             cycles[-1][event] = at
-            going = "notified" in cycles[-1]
-    return [Outage(**cycle) for cycle in cycles]
+            is_in_cycle = "notified" in cycles[-1]
+    return [RecoveryCycle(**cycle) for cycle in cycles]
 
 
 def regained_after(
@@ -96,15 +96,15 @@ def regained_after(
     if not earlier:
         msg = f"no goodput of flow {flow!r} was recorded in the time before {failed_ns} ns"
         raise ValueError(msg)
-    wanted = share * sum(earlier) / len(earlier)
-    fell = False
+    threshold = share * sum(earlier) / len(earlier)
+    has_fallen = False
     for at, value in goodput:
         if at <= failed_ns:
             continue
-        if fell and value >= wanted:
+        if has_fallen and value >= threshold:
             return at - failed_ns
-        fell = fell or value < wanted
-    return None if fell else 0
+        has_fallen = has_fallen or value < threshold
+    return None if has_fallen else 0
 
 
 def gap(results: Results, flow: str, since_ns: int = 0) -> int | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from trunkline.stats.interval import Interval, mean_interval
 
 FIRST_RUNS = 10
-Measures = Mapping[str, Sequence[float]]
+ReplicationValues = Mapping[str, Sequence[float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,9 @@ class Precision:
     relative: float | None
 
 
-def precision(measures: Measures, target: float, *, confidence: float = 0.95) -> Precision:
+def assess_precision(
+    measures: ReplicationValues, target: float, *, confidence: float = 0.95
+) -> Precision:
     """Compare the intervals of several measures with what is wanted.
 
     Parameters
@@ -51,19 +53,19 @@ def precision(measures: Measures, target: float, *, confidence: float = 0.95) ->
     """
     check_target(target)
     runs = max((len(values) for values in measures.values()), default=0)
-    widest, most = "", -1.0
+    widest, widest_share = "", -1.0
     for name, values in measures.items():
-        share = mean_interval(values, confidence=confidence).relative if values else None
+        share = mean_interval(values, confidence=confidence).relative_half_width if values else None
         share = math.inf if share is None else share
-        if share > most:
-            widest, most = name, share
+        if share > widest_share:
+            widest, widest_share = name, share
     if not widest:
         return Precision(runs, False, "", None)
-    known = None if math.isinf(most) else most
-    return Precision(runs, most <= target / (1 + target), widest, known)
+    known = None if math.isinf(widest_share) else widest_share
+    return Precision(runs, widest_share <= target / (1 + target), widest, known)
 
 
-def runs_wanted(now: Precision, target: float, *, most: int) -> int:
+def plan_runs(reached_precision: Precision, target: float, *, max_runs: int) -> int:
     """Replications to have done by the next look: as many as now if it is time to stop.
 
     The width falls as one over the root of the number, which says how many are likely to do; at
@@ -71,31 +73,40 @@ def runs_wanted(now: Precision, target: float, *, most: int) -> int:
 
     Parameters
     ----------
-    most : int
+    max_runs : int
         Never more than this.
     """
     check_target(target)
-    if now.reached or now.runs >= most:
-        return now.runs
-    if now.runs < FIRST_RUNS:
-        return min(FIRST_RUNS, most)
-    likely = math.inf
-    if now.relative is not None:
-        likely = now.runs * (now.relative * (1 + target) / target) ** 2
-    return min(most, max(now.runs + 1, math.ceil(min(likely, 2 * now.runs))))
+    if reached_precision.reached or reached_precision.runs >= max_runs:
+        return reached_precision.runs
+    if reached_precision.runs < FIRST_RUNS:
+        return min(FIRST_RUNS, max_runs)
+    estimated_runs = math.inf
+    if reached_precision.relative is not None:
+        estimated_runs = (
+            reached_precision.runs * (reached_precision.relative * (1 + target) / target) ** 2
+        )
+    return min(
+        max_runs,
+        max(reached_precision.runs + 1, math.ceil(min(estimated_runs, 2 * reached_precision.runs))),
+    )
 
 
 def until(
-    more: Callable[[int, int], Measures], target: float, *, most: int, confidence: float = 0.95
+    run_more: Callable[[int, int], ReplicationValues],
+    target: float,
+    *,
+    max_runs: int,
+    confidence: float = 0.95,
 ) -> Precision:
     """Replicate until the intervals of all measures are narrow enough, or the cap is reached.
 
     Parameters
     ----------
-    more : callable
+    run_more : callable
         Runs the replications from one number up to, not including, another, and returns the
         values of all replications so far by measure.
-    most : int
+    max_runs : int
         Maximum number of replications.
 
     Returns
@@ -103,11 +114,20 @@ def until(
     Precision
         What was reached. The numbers looked at depend on the values alone, not on the machine.
     """
-    now = Precision(0, False, "", None)
-    while (wanted := runs_wanted(now, target, most=most)) > now.runs:
-        now = precision(more(now.runs, wanted), target, confidence=confidence)
-        now = Precision(wanted, now.reached, now.widest, now.relative)
-    return now
+    reached_precision = Precision(0, False, "", None)
+    while (
+        planned_runs := plan_runs(reached_precision, target, max_runs=max_runs)
+    ) > reached_precision.runs:
+        reached_precision = assess_precision(
+            run_more(reached_precision.runs, planned_runs), target, confidence=confidence
+        )
+        reached_precision = Precision(
+            planned_runs,
+            reached_precision.reached,
+            reached_precision.widest,
+            reached_precision.relative,
+        )
+    return reached_precision
 
 
 def check_target(target: float) -> None:
@@ -117,6 +137,6 @@ def check_target(target: float) -> None:
         raise ValueError(msg)
 
 
-def enough(interval: Interval, bound: float) -> bool:
+def is_narrow(interval: Interval, bound: float) -> bool:
     """Whether an interval says something: it exists, and is within a share of its mean."""
-    return interval.relative is not None and interval.relative <= bound
+    return interval.relative_half_width is not None and interval.relative_half_width <= bound

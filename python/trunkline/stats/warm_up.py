@@ -10,30 +10,30 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-BATCH = 5
+MSER_BATCH_SIZE = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class WarmUpCut:
     """Where to cut a series.
 
     Parameters
     ----------
-    values : int
+    left_out : int
         Values to leave out at the beginning.
-    of : int
+    total : int
         Values of the series.
-    found : bool
+    is_settled : bool
         Whether the least lies in the first half, as the rule demands. If not, the series is too
         short to show where it settles.
     """
 
-    values: int
-    of: int
-    found: bool
+    left_out: int
+    total: int
+    is_settled: bool
 
 
-def mser5(values: Sequence[float]) -> Cut:
+def mser5(values: Sequence[float]) -> WarmUpCut:
     """End of the warm-up of one series in equal steps of time.
 
     The series is replaced by the means of 5 neighbours. Of all cuts *d* within the first half, that
@@ -46,27 +46,32 @@ def mser5(values: Sequence[float]) -> Cut:
         In order of time; at least 20. The mean of several replications, value by value, shows the
         cut more clearly than one of them.
     """
-    if len(values) < 4 * BATCH:
-        msg = f"MSER-5 needs at least {4 * BATCH} values, not {len(values)}"
+    if len(values) < 4 * MSER_BATCH_SIZE:
+        msg = f"MSER-5 needs at least {4 * MSER_BATCH_SIZE} values, not {len(values)}"
         raise ValueError(msg)
-    count = len(values) // BATCH
-    means = [math.fsum(values[BATCH * i : BATCH * (i + 1)]) / BATCH for i in range(count)]
+    count = len(values) // MSER_BATCH_SIZE
+    means = [
+        math.fsum(values[MSER_BATCH_SIZE * i : MSER_BATCH_SIZE * (i + 1)]) / MSER_BATCH_SIZE
+        for i in range(count)
+    ]
     # Deviations from the last value: sums of squares of large numbers would lose their digits.
     shift = means[-1]
-    best, least = 0, math.inf
-    beyond = math.inf
+    best, best_statistic = 0, math.inf
+    late_statistic = math.inf
     total = squares = 0.0
     for cut in range(count - 1, -1, -1):
         value = means[cut] - shift
         total += value
         squares += value * value
-        left = count - cut
-        if left < 2:
+        remaining = count - cut
+        if remaining < 2:
             continue
-        statistic = max(0.0, squares - total * total / left) / left**2
+        statistic = max(0.0, squares - total * total / remaining) / remaining**2
         if cut > count // 2:
             # The last few values often lie close together by chance: five at least count.
-            beyond = min(beyond, statistic) if left >= BATCH else beyond
-        elif statistic <= least:
-            best, least = cut, statistic
-    return Cut(best * BATCH, len(values), not beyond < least)
+            late_statistic = (
+                min(late_statistic, statistic) if remaining >= MSER_BATCH_SIZE else late_statistic
+            )
+        elif statistic <= best_statistic:
+            best, best_statistic = cut, statistic
+    return WarmUpCut(best * MSER_BATCH_SIZE, len(values), not late_statistic < best_statistic)

@@ -33,12 +33,12 @@ def unpaired_difference(
     n = min(len(first), len(second))
     if n < 2:
         return Interval(mean, None, None, n)
-    error, degrees = _error(first, second)
+    error, degrees = _compute_standard_error(first, second)
     half = student_quantile((1 + confidence) / 2, degrees) * error if error else 0.0
     return Interval(mean, mean - half, mean + half, n)
 
 
-def unpaired_p(first: Sequence[float], second: Sequence[float]) -> float | None:
+def compute_unpaired_p(first: Sequence[float], second: Sequence[float]) -> float | None:
     """Two-sided p-value of Welch's test that the means are equal.
 
     Returns
@@ -52,13 +52,13 @@ def unpaired_p(first: Sequence[float], second: Sequence[float]) -> float | None:
     if min(len(first), len(second)) < 2:
         return None
     difference = mean_interval(first).mean - mean_interval(second).mean
-    error, degrees = _error(first, second)
+    error, degrees = _compute_standard_error(first, second)
     if error == 0:
         return 1.0 if difference == 0 else 0.0
     return float(2 * stdtr(degrees, -abs(difference) / error))
 
 
-def _error(first: Sequence[float], second: Sequence[float]) -> tuple[float, float]:
+def _compute_standard_error(first: Sequence[float], second: Sequence[float]) -> tuple[float, float]:
     """Standard error of the difference, and its degrees of freedom."""
     parts = []
     for values in (first, second):

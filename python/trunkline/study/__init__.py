@@ -8,47 +8,47 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trunkline.lazy import attributes
+from trunkline.lazy_imports import make_lazy_getattr
 
 if TYPE_CHECKING:
-    from trunkline.study.language.catalogue import find, names
+    from trunkline.study.language.catalogue import find_study, list_study_names
     from trunkline.study.language.model import Study
-    from trunkline.study.outcome.reproduction import Reproduction, Subject, reproduce
+    from trunkline.study.outcome.reproduction import Reproduction, StudySubject, reproduce
     from trunkline.study.outcome.sensitivity import sensitivity
-    from trunkline.study.run.execute import How
-    from trunkline.study.run.frames import Runs, read
-    from trunkline.study.run.merge import merge
-    from trunkline.study.run.perform import Incomplete, performed
-    from trunkline.study.run.plan import Plan, Point
+    from trunkline.study.run.data_set import Runs, read
+    from trunkline.study.run.execution import RunOptions
+    from trunkline.study.run.merge import merge_shards
+    from trunkline.study.run.run_plan import RunPlan, StudyPoint
+    from trunkline.study.run.session import IncompleteStudy, perform_plan
 else:
-    __getattr__ = attributes(
+    __getattr__ = make_lazy_getattr(
         __name__,
         {
-            "trunkline.study.language.catalogue": "find names",
+            "trunkline.study.language.catalogue": "find_study list_study_names",
             "trunkline.study.language.model": "Study",
-            "trunkline.study.outcome.reproduction": "Reproduction Subject reproduce",
+            "trunkline.study.outcome.reproduction": "Reproduction StudySubject reproduce",
             "trunkline.study.outcome.sensitivity": "sensitivity",
-            "trunkline.study.run.execute": "How",
-            "trunkline.study.run.frames": "Runs read",
-            "trunkline.study.run.merge": "merge",
-            "trunkline.study.run.perform": "Incomplete performed",
-            "trunkline.study.run.plan": "Plan Point",
+            "trunkline.study.run.execution": "RunOptions",
+            "trunkline.study.run.data_set": "Runs read",
+            "trunkline.study.run.merge": "merge_shards",
+            "trunkline.study.run.session": "IncompleteStudy perform_plan",
+            "trunkline.study.run.run_plan": "RunPlan StudyPoint",
         },
     )
 
 __all__ = [
-    "How",
-    "Incomplete",
-    "Plan",
-    "Point",
+    "IncompleteStudy",
     "Reproduction",
+    "RunOptions",
+    "RunPlan",
     "Runs",
     "Study",
-    "Subject",
-    "find",
-    "merge",
-    "names",
-    "performed",
+    "StudyPoint",
+    "StudySubject",
+    "find_study",
+    "list_study_names",
+    "merge_shards",
+    "perform_plan",
     "read",
     "reproduce",
     "sensitivity",

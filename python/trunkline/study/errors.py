@@ -1,17 +1,17 @@
 """What a user can do something about."""
 
 
-class Refused(Exception):
+class StudyError(Exception):
     """A study cannot be run as asked: the folder, the cluster or the resumption is at odds."""
 
 
-class Damaged(Refused):
+class DamagedStudyFile(StudyError):
     """A file of a study is not as it was written."""
 
 
-class OutOfMemory(Exception):
+class MemoryLimitExceeded(Exception):
     """The process held more memory than it was allowed to."""
 
 
-class Unable(Exception):
+class SystemLimitError(Exception):
     """The system does not allow this process what a study needs."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trunkline.te.dste import CLASS_TYPES, PRIORITIES, Pools
-from trunkline.te.topology import Ints, Path
+from trunkline.te.dste import CLASS_TYPES, PRIORITIES, BandwidthConstraints
+from trunkline.te.topology import ArcPath, Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Reservation:
         Holding priority, 0 (strongest) to 7.
     """
 
-    path: Path
+    path: ArcPath
     bandwidth: int
     class_type: int = 0
     hold: int = 7
@@ -38,7 +38,7 @@ class Reservations:
 
     Parameters
     ----------
-    pools : Pools
+    constraints : BandwidthConstraints
         What may be reserved on each of E arcs.
 
     Attributes
@@ -51,15 +51,15 @@ class Reservations:
         By name, in order of admission.
     """
 
-    def __init__(self, pools: Pools):
-        count = len(pools.reservable)
-        self.pools = pools
+    def __init__(self, constraints: BandwidthConstraints):
+        count = len(constraints.reservable)
+        self.constraints = constraints
         self.reserved: Ints = np.zeros((count, CLASS_TYPES, PRIORITIES), dtype=np.int64)
-        self.free = pools.unreserved(self.reserved, np.arange(count))
+        self.free = constraints.compute_unreserved(self.reserved, np.arange(count))
         self.holders: dict[str, Reservation] = {}
-        self._on: list[dict[str, None]] = [{} for _ in range(count)]
+        self._holders_by_arc: list[dict[str, None]] = [{} for _ in range(count)]
 
-    def unreserved(self, class_type: int, priority: int) -> Ints:
+    def get_unreserved(self, class_type: int, priority: int) -> Ints:
         """What a request could get on each arc.
 
         Parameters
@@ -76,7 +76,7 @@ class Reservations:
         """
         return self.free[:, class_type, priority]
 
-    def holding(self, arc: int) -> tuple[str, ...]:
+    def list_holders(self, arc: int) -> tuple[str, ...]:
         """Who holds bandwidth on an arc.
 
         Parameters
@@ -89,9 +89,9 @@ class Reservations:
         tuple of str
             Names, in order of admission.
         """
-        return tuple(self._on[arc])
+        return tuple(self._holders_by_arc[arc])
 
-    def hold(self, name: str, reservation: Reservation) -> None:
+    def reserve(self, name: str, reservation: Reservation) -> None:
         """Reserve, whatever is held already: who asks has looked at `unreserved`.
 
         Parameters
@@ -109,11 +109,11 @@ class Reservations:
         if name in self.holders:
             raise ValueError(f"{name} holds a reservation already")
         self.holders[name] = reservation
-        self._count(reservation, reservation.bandwidth)
+        self._add_bandwidth(reservation, reservation.bandwidth)
         for arc in reservation.path:
-            self._on[arc][name] = None
+            self._holders_by_arc[arc][name] = None
 
-    def tear(self, name: str) -> Reservation:
+    def tear_down(self, name: str) -> Reservation:
         """Give up a reservation.
 
         Parameters
@@ -127,12 +127,12 @@ class Reservations:
             What it held.
         """
         reservation = self.holders.pop(name)
-        self._count(reservation, -reservation.bandwidth)
+        self._add_bandwidth(reservation, -reservation.bandwidth)
         for arc in reservation.path:
-            del self._on[arc][name]
+            del self._holders_by_arc[arc][name]
         return reservation
 
-    def total(self) -> Ints:
+    def sum_reserved(self) -> Ints:
         """Bandwidth reserved on each arc.
 
         Returns
@@ -143,7 +143,7 @@ class Reservations:
         summed: Ints = self.reserved.sum(axis=(1, 2))
         return summed
 
-    def _count(self, reservation: Reservation, change: int) -> None:
+    def _add_bandwidth(self, reservation: Reservation, change: int) -> None:
         arcs = np.array(reservation.path, dtype=np.int64)
         self.reserved[arcs, reservation.class_type, reservation.hold] += change
-        self.free[arcs] = self.pools.unreserved(self.reserved[arcs], arcs)
+        self.free[arcs] = self.constraints.compute_unreserved(self.reserved[arcs], arcs)

@@ -13,40 +13,45 @@ saves most rounds.
 import numpy as np
 from scipy.sparse import csc_array
 
-from trunkline.te.highs import solve
-from trunkline.te.optimum import Optimum, price_bound, proven, tree_loads
-from trunkline.te.spf import trees
-from trunkline.te.topology import Floats, Ints, Path, Topology
+from trunkline.te.linear_program import solve_linear_program
+from trunkline.te.optimal_routing import (
+    OptimalRouting,
+    compute_price_bound,
+    compute_tree_loads,
+    tighten_bound,
+)
+from trunkline.te.spf import compute_trees
+from trunkline.te.topology import ArcPath, Floats, Ints, Topology
 
-CLOSE = 1e-7
+TARGET_GAP = 1e-7
 """Relative gap at which it ends."""
-ROUNDS = 200
-PREPARED = 12
+MAX_ROUNDS = 200
+PREPARATION_STEPS = 12
 
 
-class _Columns:
+class _PathProgram:
     """Paths found so far, by demand."""
 
     def __init__(self, topology: Topology, traffic: Floats):
         self.topology = topology
         self.sources = np.flatnonzero(traffic.any(axis=1))
-        self.wanted = traffic[self.sources]
-        self.row, self.target = np.nonzero(self.wanted)
-        self.rate: Floats = self.wanted[self.row, self.target]
-        self.paths: list[Path] = []
+        self.source_traffic = traffic[self.sources]
+        self.row, self.target = np.nonzero(self.source_traffic)
+        self.rate: Floats = self.source_traffic[self.row, self.target]
+        self.paths: list[ArcPath] = []
         self.demand: list[int] = []
-        self.seen: set[tuple[int, Path]] = set()
+        self.seen: set[tuple[int, ArcPath]] = set()
 
-    def trees(self, price: Floats) -> tuple[Floats, Ints]:
-        return trees(self.topology, price, self.sources)
+    def compute_trees(self, price: Floats) -> tuple[Floats, Ints]:
+        return compute_trees(self.topology, price, self.sources)
 
-    def add(self, last: Ints, demands: Ints) -> int:
+    def add_tree_paths(self, last: Ints, demands: Ints) -> int:
         """The paths of trees to the destinations of some demands; how many are new."""
         new = 0
         for demand in demands.tolist():
             row = self.row[demand]
             ends = int(self.sources[row]), int(self.target[demand])
-            path = self.topology.back(last[row], *ends)
+            path = self.topology.trace_back(last[row], *ends)
             if (demand, path) not in self.seen:
                 self.seen.add((demand, path))
                 self.paths.append(path)
@@ -54,7 +59,7 @@ class _Columns:
                 new += 1
         return new
 
-    def solve(self, unit: float) -> tuple[Floats, Floats, Floats]:
+    def solve_program(self, unit: float) -> tuple[Floats, Floats, Floats]:
         """Part of its demand on each path; price of each arc; what each demand pays."""
         count, arcs = len(self.paths), len(self.topology.arcs)
         hops = np.array([len(path) for path in self.paths])
@@ -64,22 +69,26 @@ class _Columns:
         rows = np.append(rows, np.arange(arcs))
         columns = np.append(np.repeat(np.arange(count), hops), np.full(arcs, count))
         values = np.append(values, -self.topology.capacity / unit)
-        used = csc_array((values, (rows, columns)), shape=(arcs, count + 1))
-        whole = csc_array(
+        capacity_rows = csc_array((values, (rows, columns)), shape=(arcs, count + 1))
+        demand_rows = csc_array(
             (np.ones(count), (demand, np.arange(count))), shape=(len(self.rate), count + 1)
         )
-        found = solve(
+        solution = solve_linear_program(
             0,
             c=np.append(np.zeros(count), 1.0),
-            A_ub=used,
+            A_ub=capacity_rows,
             b_ub=np.zeros(arcs),
-            A_eq=whole,
+            A_eq=demand_rows,
             b_eq=np.ones(len(self.rate)),
         )
-        return found.x[:count], np.maximum(-found.ineqlin.marginals, 0.0), found.eqlin.marginals
+        return (
+            solution.x[:count],
+            np.maximum(-solution.ineqlin.marginals, 0.0),
+            solution.eqlin.marginals,
+        )
 
 
-def minimum_utilisation(topology: Topology, traffic: Floats) -> Optimum:
+def minimise_utilisation(topology: Topology, traffic: Floats) -> OptimalRouting:
     """The least maximum utilisation, exactly.
 
     Parameters
@@ -89,7 +98,7 @@ def minimum_utilisation(topology: Topology, traffic: Floats) -> Optimum:
 
     Returns
     -------
-    Optimum
+    OptimalRouting
         With the paths used.
 
     Raises
@@ -97,56 +106,68 @@ def minimum_utilisation(topology: Topology, traffic: Floats) -> Optimum:
     ValueError
         The solver did not end.
     """
-    its = _Columns(topology, traffic)
-    unit = float(its.rate.max())
+    program = _PathProgram(topology, traffic)
+    unit = float(program.rate.max())
     capacity = topology.capacity.astype(np.float64)
-    every = np.arange(len(its.rate))
-    bound = _prepare(its, capacity, every)
+    all_demands = np.arange(len(program.rate))
+    bound = _find_first_paths(program, capacity, all_demands)
     rounds = 0
-    while rounds < ROUNDS:
+    while rounds < MAX_ROUNDS:
         rounds += 1
-        part, price, paid = its.solve(unit)
-        loads = _loads(its, part)
+        part, price, dual_price = program.solve_program(unit)
+        loads = _compute_loads(program, part)
         mlu = float((loads / capacity).max())
         # A price of 0 would make loops free.
         floor = 1e-12 * float(price.max()) + 1e-300
-        away, last = its.trees(price + floor)
-        bound = max(bound, price_bound(topology, price + floor, away, its.wanted))
-        cost = its.rate / unit * away[its.row, its.target]
-        cheaper = np.flatnonzero(cost < paid - 1e-10 * max(float(np.abs(paid).max()), 1e-300))
-        if mlu - bound <= CLOSE * mlu or not its.add(last, cheaper):
+        distance, last = program.compute_trees(price + floor)
+        bound = max(
+            bound, compute_price_bound(topology, price + floor, distance, program.source_traffic)
+        )
+        cost = program.rate / unit * distance[program.row, program.target]
+        cheaper = np.flatnonzero(
+            cost < dual_price - 1e-10 * max(float(np.abs(dual_price).max()), 1e-300)
+        )
+        if mlu - bound <= TARGET_GAP * mlu or not program.add_tree_paths(last, cheaper):
             break
-    return Optimum("paths", mlu, proven(mlu, bound), loads, _shares(its, part), rounds)
+    return OptimalRouting(
+        "paths", mlu, tighten_bound(mlu, bound), loads, _compute_shares(program, part), rounds
+    )
 
 
-def _prepare(its: _Columns, capacity: Floats, every: Ints) -> float:
+def _find_first_paths(program: _PathProgram, capacity: Floats, all_demands: Ints) -> float:
     """First paths: cheapest ones while the prices follow the load that they make."""
     price, loads, bound = 1.0 / capacity, np.zeros(len(capacity)), 0.0
-    for step in range(PREPARED):
-        away, last = its.trees(price)
-        bound = max(bound, price_bound(its.topology, price, away, its.wanted))
-        its.add(last, every)
-        made = tree_loads(its.topology, away, last, its.wanted)
-        loads = loads + (made - loads) * (2.0 / (step + 2.0))
-        use = loads / capacity
-        price = np.maximum(np.exp(12.0 * (use / use.max() - 1.0)), 1e-6) / capacity
+    for step in range(PREPARATION_STEPS):
+        distance, last = program.compute_trees(price)
+        bound = max(
+            bound, compute_price_bound(program.topology, price, distance, program.source_traffic)
+        )
+        program.add_tree_paths(last, all_demands)
+        tree_traffic_loads = compute_tree_loads(
+            program.topology, distance, last, program.source_traffic
+        )
+        loads = loads + (tree_traffic_loads - loads) * (2.0 / (step + 2.0))
+        utilisation = loads / capacity
+        price = np.maximum(np.exp(12.0 * (utilisation / utilisation.max() - 1.0)), 1e-6) / capacity
     return bound
 
 
-def _loads(its: _Columns, part: Floats) -> Floats:
-    amount = np.maximum(part, 0.0) * its.rate[np.array(its.demand)]
-    hops = [len(path) for path in its.paths]
-    arcs = np.concatenate([np.array(path) for path in its.paths])
-    return np.bincount(arcs, np.repeat(amount, hops), len(its.topology.arcs)).astype(np.float64)
+def _compute_loads(program: _PathProgram, part: Floats) -> Floats:
+    amount = np.maximum(part, 0.0) * program.rate[np.array(program.demand)]
+    hops = [len(path) for path in program.paths]
+    arcs = np.concatenate([np.array(path) for path in program.paths])
+    return np.bincount(arcs, np.repeat(amount, hops), len(program.topology.arcs)).astype(np.float64)
 
 
-def _shares(its: _Columns, part: Floats) -> dict[tuple[int, int], list[tuple[Path, float]]]:
-    result: dict[tuple[int, int], list[tuple[Path, float]]] = {}
+def _compute_shares(
+    program: _PathProgram, part: Floats
+) -> dict[tuple[int, int], list[tuple[ArcPath, float]]]:
+    result: dict[tuple[int, int], list[tuple[ArcPath, float]]] = {}
     for column in np.flatnonzero(part > 1e-9).tolist():
-        demand = its.demand[column]
-        ends = int(its.sources[its.row[demand]]), int(its.target[demand])
-        result.setdefault(ends, []).append((its.paths[column], float(part[column])))
+        demand = program.demand[column]
+        ends = int(program.sources[program.row[demand]]), int(program.target[demand])
+        result.setdefault(ends, []).append((program.paths[column], float(part[column])))
     for ends, parts in result.items():
-        whole = sum(share for _, share in parts)
-        result[ends] = [(path, share / whole) for path, share in parts]
+        total = sum(share for _, share in parts)
+        result[ends] = [(path, share / total) for path, share in parts]
     return result

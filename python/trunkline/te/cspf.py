@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trunkline.te.bounded import bounded
-from trunkline.te.constraints import Constraints, Via, permitted
-from trunkline.te.refusal import Refusal, refuse
-from trunkline.te.spf import LARGEST, distances
-from trunkline.te.topology import Bools, Floats, Ints, Path, Topology
+from trunkline.te.bounded_paths import find_bounded_path
+from trunkline.te.path_constraints import PathConstraints, ViaNode, find_permitted_arcs
+from trunkline.te.refusal import Refusal, explain_refusal
+from trunkline.te.spf import MAX_EXACT_COST, compute_distances
+from trunkline.te.topology import ArcPath, Bools, Floats, Ints, Topology
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class ConstrainedPath:
     """A path found.
 
     Parameters
@@ -33,7 +33,7 @@ class Route:
         Minimum ratio of unreserved to reservable bandwidth along it, before it was placed.
     """
 
-    path: Path
+    path: ArcPath
     metric: int
     delay: int
     fill: float
@@ -44,21 +44,21 @@ class Route:
         return len(self.path)
 
 
-def cspf(
+def find_constrained_path(
     topology: Topology,
     source: int,
     target: int,
-    asked: Constraints,
+    constraints: PathConstraints,
     free: Ints,
     usable: Bools | None = None,
-) -> Route | Refusal:
+) -> ConstrainedPath | Refusal:
     """Find the path that a head end would compute.
 
     Parameters
     ----------
     source, target : int
         Nodes; different.
-    asked : Constraints
+    constraints : PathConstraints
         What must hold.
     free : array of int64, shape (E,)
         Unreserved bandwidth for the class type and setup priority, bit/s.
@@ -67,72 +67,76 @@ def cspf(
 
     Returns
     -------
-    Route or Refusal
+    ConstrainedPath or Refusal
         The path, or which constraint cannot be met and the cut that shows it.
     """
-    up = np.ones(len(free), dtype=bool) if usable is None else usable
-    kept = permitted(topology, asked, up) & (free >= asked.bandwidth)
+    arcs_up = np.ones(len(free), dtype=bool) if usable is None else usable
+    usable_arcs = find_permitted_arcs(topology, constraints, arcs_up) & (
+        free >= constraints.bandwidth
+    )
     ratio = free / np.maximum(topology.reservable, 1)
-    metric = topology.metric(asked.metric)
-    path = _through(topology, source, target, asked.via, metric, kept, ratio)
-    if path is not None and not _within(topology, path, asked):
+    metric = topology.get_metric(constraints.metric)
+    path = _find_path_via(topology, source, target, constraints.via, metric, usable_arcs, ratio)
+    if path is not None and not _meets_bounds(topology, path, constraints):
         path = None
-    if path is None and (asked.max_hops is not None or asked.max_delay is not None):
-        nodes = tuple((via.node, via.strict) for via in asked.via)
-        most = (asked.max_hops, asked.max_delay)
-        path = bounded(topology, source, target, nodes, metric, kept, ratio, most)
+    if path is None and (constraints.max_hops is not None or constraints.max_delay is not None):
+        nodes = tuple((via.node, via.strict) for via in constraints.via)
+        bounds = (constraints.max_hops, constraints.max_delay)
+        path = find_bounded_path(
+            topology, source, target, nodes, metric, usable_arcs, ratio, bounds
+        )
     if path is None:
-        return refuse(topology, source, target, asked, free, up)
+        return explain_refusal(topology, source, target, constraints, free, arcs_up)
     arcs = np.array(path)
-    return Route(
+    return ConstrainedPath(
         path, int(metric[arcs].sum()), int(topology.delay[arcs].sum()), float(ratio[arcs].min())
     )
 
 
-def _within(topology: Topology, path: Path, asked: Constraints) -> bool:
+def _meets_bounds(topology: Topology, path: ArcPath, constraints: PathConstraints) -> bool:
     delay = int(topology.delay[list(path)].sum())
-    return (asked.max_hops is None or len(path) <= asked.max_hops) and (
-        asked.max_delay is None or delay <= asked.max_delay
+    return (constraints.max_hops is None or len(path) <= constraints.max_hops) and (
+        constraints.max_delay is None or delay <= constraints.max_delay
     )
 
 
-def _through(
+def _find_path_via(
     topology: Topology,
     source: int,
     target: int,
-    via: tuple[Via, ...],
+    via: tuple[ViaNode, ...],
     metric: Ints,
-    kept: Bools,
+    usable: Bools,
     ratio: Floats,
-) -> Path | None:
+) -> ArcPath | None:
     """Shortest paths from one node to the next, without meeting a node twice."""
     path: list[int] = []
-    at = source
-    barred = {source}
-    ends = [*via, Via(target)]
-    later = [end.node for end in ends]
-    for number, end in enumerate(ends):
-        if end.node in barred - {at}:
+    current = source
+    visited = {source}
+    stops = [*via, ViaNode(target)]
+    stop_nodes = [stop.node for stop in stops]
+    for number, stop in enumerate(stops):
+        if stop.node in visited - {current}:
             return None
-        left = kept
-        if len(ends) > 1:
-            left = kept.copy()
-            shut = (barred | set(later[number + 1 :])) - {at, end.node}
-            left &= ~np.isin(topology.head, list(shut)) & (topology.head != at)
-        if end.strict:
-            left = left & (topology.tail == at) & (topology.head == end.node)
-        run = shortest(topology, at, end.node, metric, left, ratio)
-        if run is None:
+        section_arcs = usable
+        if len(stops) > 1:
+            section_arcs = usable.copy()
+            closed = (visited | set(stop_nodes[number + 1 :])) - {current, stop.node}
+            section_arcs &= ~np.isin(topology.head, list(closed)) & (topology.head != current)
+        if stop.strict:
+            section_arcs = section_arcs & (topology.tail == current) & (topology.head == stop.node)
+        section = find_shortest_path(topology, current, stop.node, metric, section_arcs, ratio)
+        if section is None:
             return None
-        path.extend(run)
-        barred.update(int(topology.head[a]) for a in run)
-        at = end.node
+        path.extend(section)
+        visited.update(int(topology.head[a]) for a in section)
+        current = stop.node
     return tuple(path)
 
 
-def shortest(
+def find_shortest_path(
     topology: Topology, source: int, target: int, metric: Ints, usable: Bools, ratio: Floats
-) -> Path | None:
+) -> ArcPath | None:
     """Path of least metric with the documented ties and no other constraint.
 
     Parameters
@@ -156,20 +160,21 @@ def shortest(
     ValueError
         Metrics so large that their sums would not be exact.
     """
-    weight = with_hops(topology, metric)
-    away = distances(topology, weight, np.array([target]), usable)[0]
-    if not np.isfinite(away[source]):
+    weight = combine_metric_and_hops(topology, metric)
+    distance = compute_distances(topology, weight, np.array([target]), usable)[0]
+    if not np.isfinite(distance[source]):
         return None
-    on = usable & (away[topology.head] + weight == away[topology.tail])
-    width = _widths(topology, source, target, on, away, ratio)
+    on_shortest = usable & (distance[topology.head] + weight == distance[topology.tail])
+    width = _compute_widths(topology, source, target, on_shortest, distance, ratio)
     path: list[int] = []
     node = source
     while node != target:
         arc = min(
             (
                 arc
-                for arc in topology.leaving[node]
-                if on[arc] and min(ratio[arc], width[int(topology.head[arc])]) >= width[source]
+                for arc in topology.arcs_from[node]
+                if on_shortest[arc]
+                and min(ratio[arc], width[int(topology.head[arc])]) >= width[source]
             ),
             key=lambda arc: (topology.rank[topology.head[arc]], topology.arcs[arc].name),
         )
@@ -178,7 +183,7 @@ def shortest(
     return tuple(path)
 
 
-def with_hops(topology: Topology, metric: Ints) -> Ints:
+def combine_metric_and_hops(topology: Topology, metric: Ints) -> Ints:
     """One cost that orders paths by metric and, where equal, by hops.
 
     Parameters
@@ -198,28 +203,33 @@ def with_hops(topology: Topology, metric: Ints) -> Ints:
     """
     count = len(topology.nodes)
     scale = 1 << count.bit_length()
-    if metric.size and (int(metric.max()) * scale + 1) * count >= LARGEST:
+    if metric.size and (int(metric.max()) * scale + 1) * count >= MAX_EXACT_COST:
         raise ValueError(f"a metric of {metric.max()} is too large for {count} nodes")
     return metric * scale + 1
 
 
-def _widths(
-    topology: Topology, source: int, target: int, on: Bools, away: Floats, ratio: Floats
+def _compute_widths(
+    topology: Topology,
+    source: int,
+    target: int,
+    on_shortest: Bools,
+    distance: Floats,
+    ratio: Floats,
 ) -> dict[int, float]:
     """Widest way to the target over equal-cost arcs, from every node that the source can reach."""
     seen = {source}
     stack = [source]
     while stack:
-        for arc in topology.leaving[stack.pop()]:
+        for arc in topology.arcs_from[stack.pop()]:
             head = int(topology.head[arc])
-            if on[arc] and head not in seen:
+            if on_shortest[arc] and head not in seen:
                 seen.add(head)
                 stack.append(head)
     width = {target: float("inf")}
-    for node in sorted(seen - {target}, key=lambda n: float(away[n])):
+    for node in sorted(seen - {target}, key=lambda n: float(distance[n])):
         width[node] = max(
             min(float(ratio[arc]), width[int(topology.head[arc])])
-            for arc in topology.leaving[node]
-            if on[arc]
+            for arc in topology.arcs_from[node]
+            if on_shortest[arc]
         )
     return width

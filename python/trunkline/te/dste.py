@@ -21,13 +21,13 @@ from trunkline.te.topology import Ints
 
 CLASS_TYPES = 8
 PRIORITIES = 8
-Model = Literal["none", "mam", "rdm", "mar"]
-Bound = tuple[frozenset[int], Ints]
+BandwidthModel = Literal["none", "mam", "rdm", "mar"]
+ClassTypeBound = tuple[frozenset[int], Ints]
 """Class types that share a bound, and the bound on each arc in bit/s."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pools:
+class BandwidthConstraints:
     """Bounds of a bandwidth constraints model on every arc.
 
     Parameters
@@ -45,18 +45,18 @@ class Pools:
         admits all.
     """
 
-    model: Model
+    model: BandwidthModel
     reservable: Ints
     constraints: Ints
     threshold: Ints
     classes: frozenset[tuple[int, int]] | None = None
 
     @property
-    def types(self) -> int:
+    def class_type_count(self) -> int:
         """Number of class types; 8 where there is no model."""
         return CLASS_TYPES if self.model == "none" else int(self.constraints.shape[1])
 
-    def knows(self, class_type: int, *priorities: int) -> bool:
+    def is_te_class(self, class_type: int, *priorities: int) -> bool:
         """Whether a class type may be used at some priorities.
 
         Parameters
@@ -71,11 +71,11 @@ class Pools:
         bool
             Each pair is a configured TE-class.
         """
-        return class_type < self.types and (
+        return class_type < self.class_type_count and (
             self.classes is None or all((class_type, p) in self.classes for p in priorities)
         )
 
-    def bounds(self) -> list[Bound]:
+    def list_bounds(self) -> list[ClassTypeBound]:
         """Sums that no set of reservations may pass.
 
         Returns
@@ -84,17 +84,22 @@ class Pools:
             Class types and, by arc, what they may reserve together. The threshold of ``mar`` is not
             among them: it only keeps newcomers out.
         """
-        every = frozenset(range(self.types))
-        total = (every, self.reservable)
+        all_types = frozenset(range(self.class_type_count))
+        total = (all_types, self.reservable)
         if self.model == "mam":
-            single = [(frozenset({c}), self.constraints[:, c]) for c in range(self.types)]
+            single = [
+                (frozenset({c}), self.constraints[:, c]) for c in range(self.class_type_count)
+            ]
             return [*single, total]
         if self.model == "rdm":
-            dolls = [(frozenset(range(k, self.types)), self.constraints[:, k]) for k in every]
+            dolls = [
+                (frozenset(range(k, self.class_type_count)), self.constraints[:, k])
+                for k in all_types
+            ]
             return [*dolls, total]
         return [total]
 
-    def unreserved(self, reserved: Ints, arcs: Ints) -> Ints:
+    def compute_unreserved(self, reserved: Ints, arcs: Ints) -> Ints:
         """Unreserved bandwidth of each TE-class.
 
         Parameters
@@ -112,26 +117,26 @@ class Pools:
         """
         held = reserved.cumsum(axis=2)
         free = np.full(reserved.shape, np.iinfo(np.int64).max)
-        for types, bound in self.bounds():
+        for types, bound in self.list_bounds():
             members = sorted(types)
-            left = bound[arcs, None] - held[:, members, :].sum(axis=1)
+            remaining = bound[arcs, None] - held[:, members, :].sum(axis=1)
             for c in members:
-                np.minimum(free[:, c], left, out=free[:, c])
+                np.minimum(free[:, c], remaining, out=free[:, c])
         if self.model == "mar":
-            count = self.types
+            count = self.class_type_count
             above = held[:, :count] > self.constraints[arcs, :, None]
             free[:, :count] -= np.where(above, self.threshold[arcs, None, None], 0)
-        free[:, self.types :] = 0
+        free[:, self.class_type_count :] = 0
         return free
 
 
-def pools(
+def make_bandwidth_constraints(
     reservable: Ints,
-    model: Model = "none",
+    model: BandwidthModel = "none",
     constraints: Ints | None = None,
     threshold: Ints | None = None,
     classes: frozenset[tuple[int, int]] | None = None,
-) -> Pools:
+) -> BandwidthConstraints:
     """Bounds of a model, checked.
 
     Parameters
@@ -149,7 +154,7 @@ def pools(
 
     Returns
     -------
-    Pools
+    BandwidthConstraints
         To be handed to `admission.Reservations`.
 
     Raises
@@ -168,11 +173,11 @@ def pools(
         raise ValueError(f"there are at most {CLASS_TYPES} TE-classes (RFC 4124, 4.2)")
     if model == "rdm" and (np.diff(constraints, axis=1) > 0).any():
         raise ValueError("in rdm no bandwidth constraint is larger than the one before it")
-    spare = np.zeros(len(reservable), dtype=np.int64) if threshold is None else threshold
-    return Pools(model, reservable, constraints, spare, classes)
+    thresholds = np.zeros(len(reservable), dtype=np.int64) if threshold is None else threshold
+    return BandwidthConstraints(model, reservable, constraints, thresholds, classes)
 
 
-def shares(reservable: Ints, factors: Sequence[float]) -> Ints:
+def scale_to_reservable(reservable: Ints, factors: Sequence[float]) -> Ints:
     """Bandwidth constraints as shares of the maximum reservable bandwidth.
 
     Parameters
@@ -187,5 +192,5 @@ def shares(reservable: Ints, factors: Sequence[float]) -> Ints:
     array of int64, shape (E, C)
         Bit/s, to the nearest.
     """
-    made: Ints = np.rint(np.outer(reservable, factors)).astype(np.int64)
-    return made
+    constraints: Ints = np.rint(np.outer(reservable, factors)).astype(np.int64)
+    return constraints

@@ -6,16 +6,16 @@ section II: slopes 1, 3, 10, 70, 500, 5000 from utilisations 0, 1/3, 2/3, 9/10, 
 
 import numpy as np
 
-from trunkline.te.spf import distances
+from trunkline.te.spf import compute_distances
 from trunkline.te.topology import Floats, Topology
 
 SLOPES = (1.0, 3.0, 10.0, 70.0, 500.0, 5000.0)
-STARTS = (0.0, 1 / 3, 2 / 3, 9 / 10, 1.0, 11 / 10)
+SLOPE_STARTS = (0.0, 1 / 3, 2 / 3, 9 / 10, 1.0, 11 / 10)
 """Utilisation at which each slope begins."""
-WIDTHS = tuple(np.diff([*STARTS, np.inf]).tolist())
+SLOPE_WIDTHS = tuple(np.diff([*SLOPE_STARTS, np.inf]).tolist())
 
 
-def cost(topology: Topology, loads: Floats) -> float:
+def compute_cost(topology: Topology, loads: Floats) -> float:
     """Cost of the loads of all arcs.
 
     Parameters
@@ -29,14 +29,14 @@ def cost(topology: Topology, loads: Floats) -> float:
         In bit/s: a load below a third of the capacity costs itself.
     """
     total = 0.0
-    for start, width, slope in zip(STARTS, WIDTHS, SLOPES, strict=True):
+    for start, width, slope in zip(SLOPE_STARTS, SLOPE_WIDTHS, SLOPES, strict=True):
         capacity = topology.capacity
         piece = np.clip(loads - start * capacity, 0.0, np.minimum(width, 1e30) * capacity)
         total += slope * float(piece.sum())
     return total
 
 
-def uncapacitated(topology: Topology, traffic: Floats) -> float:
+def compute_uncapacitated_cost(topology: Topology, traffic: Floats) -> float:
     """Cost on links without limit: every demand on its fewest hops, at slope 1.
 
     Parameters
@@ -51,6 +51,6 @@ def uncapacitated(topology: Topology, traffic: Floats) -> float:
         full would cost.
     """
     targets = np.flatnonzero(traffic.any(axis=0))
-    away = distances(topology, np.ones(len(topology.arcs)), targets)
-    wanted = traffic.T[targets]
-    return float((wanted * np.where(wanted > 0, away, 0.0)).sum())
+    distance = compute_distances(topology, np.ones(len(topology.arcs)), targets)
+    demand = traffic.T[targets]
+    return float((demand * np.where(demand > 0, distance, 0.0)).sum())

@@ -7,12 +7,12 @@ from typing import Literal
 
 import numpy as np
 
-from trunkline.te.bounded import bounded
-from trunkline.te.constraints import Constraints, coloured
-from trunkline.te.spf import distances
+from trunkline.te.bounded_paths import find_bounded_path
+from trunkline.te.path_constraints import PathConstraints, find_coloured_arcs
+from trunkline.te.spf import compute_distances
 from trunkline.te.topology import Bools, Ints, Topology
 
-Reason = Literal[
+RefusalReason = Literal[
     "disconnected", "disjoint", "colour", "bandwidth", "via", "hops", "delay", "bounds"
 ]
 
@@ -37,13 +37,18 @@ class Refusal:
         nanoseconds. None for other reasons.
     """
 
-    reason: Reason
+    reason: RefusalReason
     cut: tuple[int, ...] = ()
     best: int | None = None
 
 
-def refuse(
-    topology: Topology, source: int, target: int, asked: Constraints, free: Ints, usable: Bools
+def explain_refusal(
+    topology: Topology,
+    source: int,
+    target: int,
+    constraints: PathConstraints,
+    free: Ints,
+    usable: Bools,
 ) -> Refusal:
     """Name the constraint that left no path.
 
@@ -51,7 +56,7 @@ def refuse(
     ----------
     source, target : int
         Nodes.
-    asked : Constraints
+    constraints : PathConstraints
         What was asked.
     free : array of int64, shape (E,)
         Unreserved bandwidth, bit/s.
@@ -63,63 +68,75 @@ def refuse(
     Refusal
         Reason, cut and what could be had.
     """
-    apart = np.ones(len(free), dtype=bool)
-    apart[list(asked.avoid)] = False
-    stages: tuple[tuple[Reason, Bools], ...] = (
+    allowed = np.ones(len(free), dtype=bool)
+    allowed[list(constraints.avoid)] = False
+    stages: tuple[tuple[RefusalReason, Bools], ...] = (
         ("disconnected", usable),
-        ("disjoint", apart),
-        ("colour", coloured(topology, asked)),
-        ("bandwidth", free >= asked.bandwidth),
+        ("disjoint", allowed),
+        ("colour", find_coloured_arcs(topology, constraints)),
+        ("bandwidth", free >= constraints.bandwidth),
     )
-    kept = np.ones(len(free), dtype=bool)
+    arcs_kept = np.ones(len(free), dtype=bool)
     for reason, stage in stages:
-        left = kept & stage
-        cut = _cut(topology, source, target, left, kept)
+        left = arcs_kept & stage
+        cut = _find_cut(topology, source, target, left, arcs_kept)
         if cut is not None:
-            best = _widest(topology, source, target, kept, free) if reason == "bandwidth" else None
+            best = (
+                _find_widest_bandwidth(topology, source, target, arcs_kept, free)
+                if reason == "bandwidth"
+                else None
+            )
             return Refusal(reason, cut, best)
-        kept = left
-    if asked.via and not _visits(topology, source, target, asked, kept):
+        arcs_kept = left
+    if constraints.via and not _can_visit(topology, source, target, constraints, arcs_kept):
         return Refusal("via")
-    hops = _least(topology, source, target, asked, np.ones(len(free), dtype=np.int64), kept)
-    delay = _least(topology, source, target, asked, topology.delay, kept)
-    if asked.max_hops is not None and hops > asked.max_hops:
+    hops = _find_least_sum(
+        topology, source, target, constraints, np.ones(len(free), dtype=np.int64), arcs_kept
+    )
+    delay = _find_least_sum(topology, source, target, constraints, topology.delay, arcs_kept)
+    if constraints.max_hops is not None and hops > constraints.max_hops:
         return Refusal("hops", best=hops)
-    if asked.max_delay is not None and delay > asked.max_delay:
+    if constraints.max_delay is not None and delay > constraints.max_delay:
         return Refusal("delay", best=delay)
     return Refusal("bounds")
 
 
-def _cut(
-    topology: Topology, source: int, target: int, left: Bools, before: Bools
+def _find_cut(
+    topology: Topology, source: int, target: int, arcs_left: Bools, arcs_before: Bools
 ) -> tuple[int, ...] | None:
     """Removed arcs on the border of what the source reaches or of what reaches the target."""
-    ahead = _reach(topology, source, left)
-    if ahead[target]:
+    reachable = _find_reachable_nodes(topology, source, arcs_left)
+    if reachable[target]:
         return None
-    behind = np.isfinite(
-        distances(topology, np.ones(len(left), dtype=np.int64), np.array([target]), left)[0]
+    reaches_target = np.isfinite(
+        compute_distances(
+            topology, np.ones(len(arcs_left), dtype=np.int64), np.array([target]), arcs_left
+        )[0]
     )
-    gone = before & ~left
-    near = np.flatnonzero(gone & ahead[topology.tail] & ~ahead[topology.head])
-    far = np.flatnonzero(gone & behind[topology.head] & ~behind[topology.tail])
-    return tuple(int(a) for a in (far if len(far) < len(near) else near))
+    removed = arcs_before & ~arcs_left
+    source_cut = np.flatnonzero(removed & reachable[topology.tail] & ~reachable[topology.head])
+    target_cut = np.flatnonzero(
+        removed & reaches_target[topology.head] & ~reaches_target[topology.tail]
+    )
+    return tuple(int(a) for a in (target_cut if len(target_cut) < len(source_cut) else source_cut))
 
 
-def _reach(topology: Topology, source: int, left: Bools) -> Bools:
+def _find_reachable_nodes(topology: Topology, source: int, usable: Bools) -> Bools:
     seen = np.zeros(len(topology.nodes), dtype=bool)
     seen[source] = True
     stack = [source]
     while stack:
-        for arc in topology.leaving[stack.pop()]:
+        for arc in topology.arcs_from[stack.pop()]:
             head = int(topology.head[arc])
-            if left[arc] and not seen[head]:
+            if usable[arc] and not seen[head]:
                 seen[head] = True
                 stack.append(head)
     return seen
 
 
-def _widest(topology: Topology, source: int, target: int, usable: Bools, free: Ints) -> int:
+def _find_widest_bandwidth(
+    topology: Topology, source: int, target: int, usable: Bools, free: Ints
+) -> int:
     """Largest bandwidth that some path has: Dijkstra with the least along a path for the sum."""
     heap = [(-int(free.max(initial=0)), source)]
     done: set[int] = set()
@@ -130,36 +147,50 @@ def _widest(topology: Topology, source: int, target: int, usable: Bools, free: I
         if node in done:
             continue
         done.add(node)
-        for arc in topology.leaving[node]:
+        for arc in topology.arcs_from[node]:
             if usable[arc]:
                 heapq.heappush(heap, (max(width, -int(free[arc])), int(topology.head[arc])))
     return 0
 
 
-def _ends(source: int, target: int, asked: Constraints) -> list[tuple[int, int, bool]]:
-    nodes = [source, *(via.node for via in asked.via), target]
-    strict = [*(via.strict for via in asked.via), False]
+def _list_sections(
+    source: int, target: int, constraints: PathConstraints
+) -> list[tuple[int, int, bool]]:
+    nodes = [source, *(via.node for via in constraints.via), target]
+    strict = [*(via.strict for via in constraints.via), False]
     return [
         (tail, head, next_to) for (tail, head), next_to in zip(pairwise(nodes), strict, strict=True)
     ]
 
 
-def _visits(topology: Topology, source: int, target: int, asked: Constraints, kept: Bools) -> bool:
+def _can_visit(
+    topology: Topology, source: int, target: int, constraints: PathConstraints, arcs_kept: Bools
+) -> bool:
     """Whether a loop-free path through the nodes exists, bounds aside."""
-    nodes = tuple((via.node, via.strict) for via in asked.via)
-    ones = np.ones(len(kept))
-    metric = np.ones(len(kept), dtype=np.int64)
-    return bounded(topology, source, target, nodes, metric, kept, ones, (None, None)) is not None
+    nodes = tuple((via.node, via.strict) for via in constraints.via)
+    ones = np.ones(len(arcs_kept))
+    metric = np.ones(len(arcs_kept), dtype=np.int64)
+    return (
+        find_bounded_path(topology, source, target, nodes, metric, arcs_kept, ones, (None, None))
+        is not None
+    )
 
 
-def _least(
-    topology: Topology, source: int, target: int, asked: Constraints, metric: Ints, kept: Bools
+def _find_least_sum(
+    topology: Topology,
+    source: int,
+    target: int,
+    constraints: PathConstraints,
+    metric: Ints,
+    arcs_kept: Bools,
 ) -> int:
     """Minimum sum of a metric through the nodes to visit: a lower bound on what a path needs."""
     total = 0
-    for tail, head, strict in _ends(source, target, asked):
-        step = kept & (topology.tail == tail) & (topology.head == head) if strict else kept
+    for tail, head, strict in _list_sections(source, target, constraints):
+        step = (
+            arcs_kept & (topology.tail == tail) & (topology.head == head) if strict else arcs_kept
+        )
         scaled = metric.astype(np.float64) + 1e-9
-        away = distances(topology, scaled, np.array([head]), step)[0]
-        total += round(float(away[tail]))
+        distance = compute_distances(topology, scaled, np.array([head]), step)[0]
+        total += round(float(distance[tail]))
     return total

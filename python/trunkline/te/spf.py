@@ -11,13 +11,13 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from trunkline.te.topology import Bools, Floats, Ints, Path, Topology
+from trunkline.te.topology import ArcPath, Bools, Floats, Ints, Topology
 
-LARGEST = 1 << 53
+MAX_EXACT_COST = 1 << 53
 """Path costs stay below it, where floats are exact."""
 
 
-def distances(
+def compute_distances(
     topology: Topology,
     metric: Ints | Floats,
     targets: Ints | None = None,
@@ -43,19 +43,19 @@ def distances(
     values = np.where(True if usable is None else usable, metric, np.inf)
     order, starts = topology.by_head, topology.head_start
     backward = csr_array((values[order], topology.tail[order], starts), shape=(count, count))
-    wanted = np.arange(count) if targets is None else targets
-    found: Floats = dijkstra(backward, indices=wanted)
+    destinations = np.arange(count) if targets is None else targets
+    found: Floats = dijkstra(backward, indices=destinations)
     return found
 
 
-def distances_to(topology: Topology, metric: Ints | Floats, target: int) -> list[float]:
+def list_distances_to(topology: Topology, metric: Ints | Floats, target: int) -> list[float]:
     """Cost of the cheapest path of every node to one destination; infinite where there is none."""
-    found: list[float] = distances(topology, metric, np.array([target]))[0].tolist()
+    found: list[float] = compute_distances(topology, metric, np.array([target]))[0].tolist()
     return found
 
 
-def equal_cost(
-    topology: Topology, metric: Ints | Floats, away: Floats, usable: Bools | None = None
+def find_equal_cost_arcs(
+    topology: Topology, metric: Ints | Floats, distance: Floats, usable: Bools | None = None
 ) -> Bools:
     """Arcs on some shortest path to each destination.
 
@@ -63,8 +63,8 @@ def equal_cost(
     ----------
     metric : array, shape (E,)
         Cost of each arc.
-    away : array of float64, shape (T, N)
-        From `distances`, with the same metric and arcs.
+    distance : array of float64, shape (T, N)
+        From `compute_distances`, with the same metric and arcs.
     usable : array of bool, shape (E,), optional
         Which arcs may be used.
 
@@ -73,20 +73,20 @@ def equal_cost(
     array of bool, shape (T, E)
         Whether the arc's cost is what its head is nearer to the destination.
     """
-    tail, head = away[:, topology.tail], away[:, topology.head]
-    on: Bools = np.isfinite(head) & (head + metric == tail)
-    return on if usable is None else on & usable
+    tail, head = distance[:, topology.tail], distance[:, topology.head]
+    on_shortest: Bools = np.isfinite(head) & (head + metric == tail)
+    return on_shortest if usable is None else on_shortest & usable
 
 
-def next_arcs(
-    topology: Topology, metric: Ints | Floats, away: Floats, usable: Bools | None = None
+def choose_next_arcs(
+    topology: Topology, metric: Ints | Floats, distance: Floats, usable: Bools | None = None
 ) -> Ints:
     """One next arc at each node, as the packet engine routes.
 
     Parameters
     ----------
     topology, metric, away, usable
-        As for `equal_cost`.
+        As for `find_equal_cost_arcs`.
 
     Returns
     -------
@@ -97,25 +97,27 @@ def next_arcs(
     count = len(topology.tail)
     order = np.lexsort((np.arange(count), topology.head, topology.tail))
     starts = topology.tail_start
-    some = np.flatnonzero(starts[:-1] < starts[1:])
-    found = np.full(away.shape, -1, dtype=np.int64)
+    nodes_with_arcs = np.flatnonzero(starts[:-1] < starts[1:])
+    found = np.full(distance.shape, -1, dtype=np.int64)
     if not count:
         return found
-    place = np.where(equal_cost(topology, metric, away, usable)[:, order], np.arange(count), count)
-    first = np.minimum.reduceat(place, starts[some], axis=1)
-    found[:, some] = np.append(order, -1)[first]
+    place = np.where(
+        find_equal_cost_arcs(topology, metric, distance, usable)[:, order], np.arange(count), count
+    )
+    first = np.minimum.reduceat(place, starts[nodes_with_arcs], axis=1)
+    found[:, nodes_with_arcs] = np.append(order, -1)[first]
     return found
 
 
-def steps(
-    topology: Topology, following: Ints, rows: Ints, nodes: Ints
+def walk_paths(
+    topology: Topology, next_arc: Ints, rows: Ints, nodes: Ints
 ) -> Iterator[tuple[Ints, Ints]]:
     """Walk many paths at once, an arc at a time.
 
     Parameters
     ----------
-    following : array of int64, shape (T, N)
-        From `next_arcs`.
+    next_arc : array of int64, shape (T, N)
+        From `choose_next_arcs`.
     rows, nodes : array of int64, shape (P,)
         Destination's row, and where each path begins.
 
@@ -124,26 +126,28 @@ def steps(
     walkers, arcs : array of int64
         Which of the P still go, and over which arc.
     """
-    walkers, at = np.arange(len(rows)), nodes
+    walkers, current = np.arange(len(rows)), nodes
     while True:
-        arcs = following[rows[walkers], at]
-        on = arcs >= 0
-        walkers, arcs = walkers[on], arcs[on]
+        arcs = next_arc[rows[walkers], current]
+        has_next = arcs >= 0
+        walkers, arcs = walkers[has_next], arcs[has_next]
         if not len(walkers):
             return
         yield walkers, arcs
-        at = topology.head[arcs]
+        current = topology.head[arcs]
 
 
-def spread(topology: Topology, on: Bools, away: Floats, traffic: Floats) -> tuple[Floats, Floats]:
+def spread_traffic(
+    topology: Topology, on_shortest: Bools, distance: Floats, traffic: Floats
+) -> tuple[Floats, Floats]:
     """Loads of traffic that every node shares equally among its next arcs (ECMP).
 
     Parameters
     ----------
-    on : array of bool, shape (T, E)
-        From `equal_cost`.
-    away : array of float64, shape (T, N)
-        From `distances`.
+    on_shortest : array of bool, shape (T, E)
+        From `find_equal_cost_arcs`.
+    distance : array of float64, shape (T, N)
+        From `compute_distances`.
     traffic : array of float64, shape (T, N)
         Traffic that enters at each node for each destination.
 
@@ -154,28 +158,30 @@ def spread(topology: Topology, on: Bools, away: Floats, traffic: Floats) -> tupl
     lost : array of float64, shape (T,)
         Traffic of nodes from which there is no path.
     """
-    reached = np.isfinite(away)
-    taken = list(waves(topology, on, np.where(reached, traffic, 0.0)))
+    reached = np.isfinite(distance)
+    moves = list(propagate_traffic(topology, on_shortest, np.where(reached, traffic, 0.0)))
     lost: Floats = np.where(reached, 0.0, traffic).sum(axis=1)
-    return loads_of(taken, on.shape), lost
+    return sum_loads(moves, on_shortest.shape), lost
 
 
-def loads_of(taken: Sequence[tuple[Ints, Ints, Floats]], shape: tuple[int, ...]) -> Floats:
-    """Loads by destination and arc, shape (T, E), of what `waves` gives."""
-    if not taken:
+def sum_loads(moves: Sequence[tuple[Ints, Ints, Floats]], shape: tuple[int, ...]) -> Floats:
+    """Loads by destination and arc, shape (T, E), of what `propagate_traffic` gives."""
+    if not moves:
         return np.zeros(shape)
-    row, arc, sent = (np.concatenate(each) for each in zip(*taken, strict=True))
+    row, arc, sent = (np.concatenate(each) for each in zip(*moves, strict=True))
     loads = np.bincount(row * shape[1] + arc, sent, shape[0] * shape[1])
     return loads.astype(np.float64).reshape(shape)
 
 
-def waves(topology: Topology, on: Bools, passing: Floats) -> Iterator[tuple[Ints, Ints, Floats]]:
+def propagate_traffic(
+    topology: Topology, on_shortest: Bools, passing: Floats
+) -> Iterator[tuple[Ints, Ints, Floats]]:
     """Traffic as it goes an arc at a time, for all destinations side by side.
 
     Parameters
     ----------
-    on : array of bool, shape (T, E)
-        From `equal_cost`.
+    on_shortest : array of bool, shape (T, E)
+        From `find_equal_cost_arcs`.
     passing : array of float64, shape (T, N)
         Traffic that enters at each node for each destination, of those from which there is a path.
 
@@ -186,13 +192,13 @@ def waves(topology: Topology, on: Bools, passing: Floats) -> Iterator[tuple[Ints
     sent : array of float64
         What takes the arc.
     """
-    share = 1 / np.maximum(on @ _incidence(topology), 1)
+    share = 1 / np.maximum(on_shortest @ _build_incidence(topology), 1)
     row, node = np.nonzero(passing)
     amount = passing[row, node]
     while len(row):
-        which, place = expanded(topology.tail_start, node)
+        which, place = expand_rows(topology.tail_start, node)
         arc = topology.by_tail[place]
-        used = on[row[which], arc]
+        used = on_shortest[row[which], arc]
         which, arc = which[used], arc[used]
         if not len(arc):
             return
@@ -206,7 +212,7 @@ def waves(topology: Topology, on: Bools, passing: Floats) -> Iterator[tuple[Ints
         row, node = np.divmod(into[first], passing.shape[1])
 
 
-def expanded(starts: Ints, chosen: Ints) -> tuple[Ints, Ints]:
+def expand_rows(starts: Ints, chosen: Ints) -> tuple[Ints, Ints]:
     """Entries of some rows of a compressed table.
 
     Parameters
@@ -221,14 +227,14 @@ def expanded(starts: Ints, chosen: Ints) -> tuple[Ints, Ints]:
     which, place : array of int64
         Number in `chosen`, and place in the table, of each entry.
     """
-    many = starts[chosen + 1] - starts[chosen]
-    which = np.repeat(np.arange(len(chosen)), many)
-    first = np.cumsum(many) - many
+    counts = starts[chosen + 1] - starts[chosen]
+    which = np.repeat(np.arange(len(chosen)), counts)
+    first = np.cumsum(counts) - counts
     place: Ints = np.arange(len(which)) - first[which] + starts[chosen][which]
     return which, place
 
 
-def ecmp(
+def compute_ecmp_loads(
     topology: Topology, metric: Ints | Floats, traffic: Floats, usable: Bools | None = None
 ) -> tuple[Floats, float]:
     """Load of every arc under equal-cost multipath routing.
@@ -250,13 +256,13 @@ def ecmp(
         Traffic between nodes without a path.
     """
     targets = np.flatnonzero(traffic.sum(axis=0))
-    away = distances(topology, metric, targets, usable)
-    on = equal_cost(topology, metric, away, usable)
-    loads, lost = spread(topology, on, away, traffic.T[targets])
+    distance = compute_distances(topology, metric, targets, usable)
+    on_shortest = find_equal_cost_arcs(topology, metric, distance, usable)
+    loads, lost = spread_traffic(topology, on_shortest, distance, traffic.T[targets])
     return loads.sum(axis=0), float(lost.sum())
 
 
-def trees(
+def compute_trees(
     topology: Topology, metric: Ints | Floats, sources: Ints | None = None
 ) -> tuple[Floats, Ints]:
     """One shortest-path tree for each source.
@@ -270,7 +276,7 @@ def trees(
 
     Returns
     -------
-    away : array of float64, shape (S, N)
+    distance : array of float64, shape (S, N)
         Cost from the source to each node.
     last : array of int64, shape (S, N)
         Last arc of the path to each node, -1 at the source and where there is no path. Among equal
@@ -279,17 +285,17 @@ def trees(
     count = len(topology.nodes)
     values = np.asarray(metric, dtype=np.float64)
     origins = np.arange(count) if sources is None else sources
-    away, before = _dijkstra(topology, values, origins)
-    last = np.full(away.shape, -1, dtype=np.int64)
-    best = _best(topology, values)
+    distance, before = _run_dijkstra(topology, values, origins)
+    last = np.full(distance.shape, -1, dtype=np.int64)
+    best = _find_cheapest_arcs(topology, values)
     row, node = np.nonzero(before >= 0)
     last[row, node] = best[before[row, node], node]
-    return away, last
+    return distance, last
 
 
-def cheapest(
+def find_cheapest_path(
     topology: Topology, price: Floats, source: int, target: int, usable: Bools | None = None
-) -> Path | None:
+) -> ArcPath | None:
     """One cheapest path; among equal ones any, but always the same.
 
     Parameters
@@ -307,20 +313,24 @@ def cheapest(
         Arcs; none if there is no path.
     """
     values = price if usable is None else np.where(usable, price, np.inf)
-    away, before = _dijkstra(topology, values, source)
-    if not np.isfinite(away[target]):
+    distance, before = _run_dijkstra(topology, values, source)
+    if not np.isfinite(distance[target]):
         return None
     path: list[int] = []
     node = target
     while node != source:
         last = int(before[node])
-        ways = topology.index[last, node]
-        path.append(min(ways, key=lambda arc: values[arc]) if len(ways) > 1 else ways[0])
+        parallel_arcs = topology.arcs_between[last, node]
+        path.append(
+            min(parallel_arcs, key=lambda arc: values[arc])
+            if len(parallel_arcs) > 1
+            else parallel_arcs[0]
+        )
         node = last
     return tuple(reversed(path))
 
 
-def _dijkstra(topology: Topology, cost: Floats, origins: Any) -> tuple[Any, Any]:
+def _run_dijkstra(topology: Topology, cost: Floats, origins: Any) -> tuple[Any, Any]:
     """Cost to each node from some, and the node before it on the way."""
     order, shape = topology.by_tail, (len(topology.nodes),) * 2
     forward: Any = csr_array((cost[order], topology.head[order], topology.tail_start), shape=shape)
@@ -328,7 +338,7 @@ def _dijkstra(topology: Topology, cost: Floats, origins: Any) -> tuple[Any, Any]
     return found[0], found[1]
 
 
-def _best(topology: Topology, metric: Floats) -> Ints:
+def _find_cheapest_arcs(topology: Topology, metric: Floats) -> Ints:
     """The arc between each two nodes that costs least, -1 where there is none."""
     table = np.full((len(topology.nodes),) * 2, -1, dtype=np.int64)
     order = np.lexsort((-np.arange(len(metric)), -metric))
@@ -336,7 +346,7 @@ def _best(topology: Topology, metric: Floats) -> Ints:
     return table
 
 
-def _incidence(topology: Topology) -> csr_array:
+def _build_incidence(topology: Topology) -> csr_array:
     """Arcs by the node they leave."""
     arcs = np.arange(len(topology.tail))
     ones = np.ones(len(arcs))

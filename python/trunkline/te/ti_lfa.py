@@ -14,14 +14,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trunkline.te.cspf import shortest
-from trunkline.te.disjoint import Apart, sharing
-from trunkline.te.spf import distances, equal_cost
-from trunkline.te.topology import Bools, Ints, Path, Topology
+from trunkline.te.cspf import find_shortest_path
+from trunkline.te.disjoint_paths import Disjointness, find_shared_arcs
+from trunkline.te.spf import compute_distances, find_equal_cost_arcs
+from trunkline.te.topology import ArcPath, Bools, Ints, Topology
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class RepairSegment:
     """One instruction of a repair list.
 
     Parameters
@@ -44,20 +44,20 @@ class RepairList:
     ----------
     path : tuple of int
         Arcs of the post-convergence path.
-    segments : tuple of Segment
+    segments : tuple of RepairSegment
         From the outermost; none if the next node of the path is a loop-free alternate.
     """
 
-    path: Path
-    segments: tuple[Segment, ...]
+    path: ArcPath
+    segments: tuple[RepairSegment, ...]
 
 
-def ti_lfa(
+def find_repair_list(
     topology: Topology,
     metric: Ints,
     failed: int,
     target: int,
-    protect: Apart = "link",
+    protect: Disjointness = "link",
     max_depth: int | None = None,
 ) -> RepairList | None:
     """The repair list for a destination whose next hop is a link that fails.
@@ -82,43 +82,49 @@ def ti_lfa(
         None if no path is left, or the list is too long.
     """
     source = int(topology.tail[failed])
-    dead = _dead(topology, failed, target, protect)
-    path = shortest(topology, source, target, metric, ~dead, np.ones(len(metric)))
+    dead = _find_failed_arcs(topology, failed, target, protect)
+    path = find_shortest_path(topology, source, target, metric, ~dead, np.ones(len(metric)))
     if path is None:
         return None
     nodes = [int(topology.head[arc]) for arc in path]
-    tainted = crossing(topology, metric, np.array(nodes), dead)
-    segments: list[Segment] = []
-    at = 0
+    crosses_failure = find_crossing_nodes(topology, metric, np.array(nodes), dead)
+    segments: list[RepairSegment] = []
+    position = 0
     # From nodes[at] the packet must come to a node of Q-space; the last node is the destination.
-    while tainted[-1, nodes[at]]:
-        clean = [step for step in range(at + 1, len(nodes)) if not tainted[step, nodes[at]]]
-        ends = [step for step in clean if not tainted[-1, nodes[step]]]
-        if ends:
-            at = ends[0]
-            segments.append(Segment(nodes[at]))
-        elif clean:
-            at = clean[-1]
-            segments.append(Segment(nodes[at]))
+    while crosses_failure[-1, nodes[position]]:
+        safe_steps = [
+            step
+            for step in range(position + 1, len(nodes))
+            if not crosses_failure[step, nodes[position]]
+        ]
+        q_space_steps = [step for step in safe_steps if not crosses_failure[-1, nodes[step]]]
+        if q_space_steps:
+            position = q_space_steps[0]
+            segments.append(RepairSegment(nodes[position]))
+        elif safe_steps:
+            position = safe_steps[-1]
+            segments.append(RepairSegment(nodes[position]))
         else:
-            at += 1
-            segments.append(Segment(nodes[at], path[at]))
+            position += 1
+            segments.append(RepairSegment(nodes[position], path[position]))
     if max_depth is not None and len(segments) > max_depth:
         return None
     return RepairList(path, tuple(segments))
 
 
-def _dead(topology: Topology, failed: int, target: int, protect: Apart) -> Bools:
+def _find_failed_arcs(topology: Topology, failed: int, target: int, protect: Disjointness) -> Bools:
     head = int(topology.head[failed])
     if protect == "node" and head != target:
         dead: Bools = (topology.head == head) | (topology.tail == head)
         return dead
     dead = np.zeros(len(topology.tail), dtype=bool)
-    dead[list(sharing(topology, (failed,), "risk" if protect == "risk" else "link"))] = True
+    dead[list(find_shared_arcs(topology, (failed,), "risk" if protect == "risk" else "link"))] = (
+        True
+    )
     return dead
 
 
-def crossing(topology: Topology, metric: Ints, targets: Ints, dead: Bools) -> Bools:
+def find_crossing_nodes(topology: Topology, metric: Ints, targets: Ints, dead: Bools) -> Bools:
     """Nodes some of whose shortest paths before a failure cross what fails.
 
     Parameters
@@ -136,13 +142,13 @@ def crossing(topology: Topology, metric: Ints, targets: Ints, dead: Bools) -> Bo
         True also where there is no path. Where false, the node is in the Q-space of the
         destination, and the destination in the P-space of the node.
     """
-    away = distances(topology, metric, targets)
-    on = equal_cost(topology, metric, away)
-    found = ~np.isfinite(away)
+    distance = compute_distances(topology, metric, targets)
+    on_shortest = find_equal_cost_arcs(topology, metric, distance)
+    crosses = ~np.isfinite(distance)
     for row in range(len(targets)):
-        for node in np.argsort(away[row], kind="stable").tolist():
-            found[row, node] |= any(
-                on[row, arc] and (dead[arc] or found[row, int(topology.head[arc])])
-                for arc in topology.leaving[node]
+        for node in np.argsort(distance[row], kind="stable").tolist():
+            crosses[row, node] |= any(
+                on_shortest[row, arc] and (dead[arc] or crosses[row, int(topology.head[arc])])
+                for arc in topology.arcs_from[node]
             )
-    return found
+    return crosses

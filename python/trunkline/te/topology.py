@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Path = tuple[int, ...]
+ArcPath = tuple[int, ...]
 """Arcs from source to destination, in order."""
-Metric = Literal["igp", "te", "delay"]
+MetricName = Literal["igp", "te", "delay"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Arc:
     colours: frozenset[str] = frozenset()
     risks: frozenset[str] = frozenset()
 
-    def back(self) -> Arc:
+    def make_reverse(self) -> Arc:
         """The other direction of the same link, with the same attributes.
 
         Returns
@@ -78,7 +78,7 @@ class Arc:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Topology:
-    """A directed graph in arrays, made by `topology`. N nodes, E arcs, L links.
+    """A directed graph in arrays, made by `build_topology`. N nodes, E arcs, L links.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class Topology:
         Bit/s.
     igp, te, delay : array of int64, shape (E,)
         Metrics; delay in nanoseconds.
-    leaving : tuple of tuple of int
+    arcs_from : tuple of tuple of int
         Arcs that leave each node, length N.
     by_tail, by_head : array of int64, shape (E,)
         Arcs sorted by the node they leave, and by the node they enter: the compressed rows.
@@ -104,7 +104,7 @@ class Topology:
         Where each node's arcs begin in them.
     rank : array of int64, shape (N,)
         Place of each node in the alphabetical order of names.
-    node, index : dict
+    node_number, arcs_between : dict
         Number of a node by its name; numbers of arcs by (tail, head) numbers.
     """
 
@@ -119,16 +119,16 @@ class Topology:
     igp: Ints
     te: Ints
     delay: Ints
-    leaving: tuple[tuple[int, ...], ...]
+    arcs_from: tuple[tuple[int, ...], ...]
     by_tail: Ints
     tail_start: Ints
     by_head: Ints
     head_start: Ints
     rank: Ints
-    node: dict[str, int] = field(repr=False)
-    index: dict[tuple[int, int], tuple[int, ...]] = field(repr=False)
+    node_number: dict[str, int] = field(repr=False)
+    arcs_between: dict[tuple[int, int], tuple[int, ...]] = field(repr=False)
 
-    def metric(self, name: Metric) -> Ints:
+    def get_metric(self, name: MetricName) -> Ints:
         """A metric of every arc.
 
         Parameters
@@ -145,7 +145,7 @@ class Topology:
             return np.maximum(self.delay, 1)
         return self.igp if name == "igp" else self.te
 
-    def along(self, path: Path) -> tuple[str, ...]:
+    def list_node_names(self, path: ArcPath) -> tuple[str, ...]:
         """Names of the nodes of a path.
 
         Parameters
@@ -162,7 +162,7 @@ class Topology:
             return ()
         return (self.arcs[path[0]].tail, *(self.arcs[a].head for a in path))
 
-    def path(self, *nodes: str) -> Path:
+    def find_path_through(self, *nodes: str) -> ArcPath:
         """The path through named nodes, by the first arc where several are parallel.
 
         Parameters
@@ -180,15 +180,15 @@ class Topology:
         KeyError
             Two of them are not adjacent.
         """
-        numbers = [self.node[name] for name in nodes]
-        return tuple(self.index[pair][0] for pair in pairwise(numbers))
+        numbers = [self.node_number[name] for name in nodes]
+        return tuple(self.arcs_between[pair][0] for pair in pairwise(numbers))
 
-    def back(self, into: Mapping[int, int] | Ints, source: int, target: int) -> Path:
+    def trace_back(self, arc_into: Mapping[int, int] | Ints, source: int, target: int) -> ArcPath:
         """The path that the arc into each of its nodes tells.
 
         Parameters
         ----------
-        into : mapping of int to int, or array of int64, shape (N,)
+        arc_into : mapping of int to int, or array of int64, shape (N,)
             Arc by the node that it leads to.
         source, target : int
             Ends of the path; the target is reached from the source.
@@ -200,11 +200,11 @@ class Topology:
         """
         path: list[int] = []
         while target != source:
-            path.append(int(into[target]))
+            path.append(int(arc_into[target]))
             target = int(self.tail[path[-1]])
         return tuple(reversed(path))
 
-    def risk_groups(self) -> dict[str, tuple[int, ...]]:
+    def group_arcs_by_risk(self) -> dict[str, tuple[int, ...]]:
         """Arcs of each shared risk.
 
         Returns
@@ -219,7 +219,7 @@ class Topology:
         return {risk: tuple(groups[risk]) for risk in sorted(groups)}
 
 
-def topology(nodes: Sequence[str], arcs: Iterable[Arc]) -> Topology:
+def build_topology(nodes: Sequence[str], arcs: Iterable[Arc]) -> Topology:
     """Number nodes and arcs and lay them out in arrays.
 
     Parameters
@@ -227,7 +227,8 @@ def topology(nodes: Sequence[str], arcs: Iterable[Arc]) -> Topology:
     nodes : sequence of str
         Names, each once.
     arcs : iterable of Arc
-        Directed; a link that carries both ways is given twice (see `Arc.back` and `both`).
+        Directed; a link that carries both ways is given twice (see `Arc.back` and
+        `add_reverse_arcs`).
 
     Returns
     -------
@@ -244,7 +245,7 @@ def topology(nodes: Sequence[str], arcs: Iterable[Arc]) -> Topology:
     if len(number) != len(nodes):
         raise ValueError("a node is declared twice")
     for arc in listed:
-        _check(arc, number)
+        _validate_arc(arc, number)
     links = {name: i for i, name in enumerate(dict.fromkeys(arc.name for arc in listed))}
     leaving: list[list[int]] = [[] for _ in nodes]
     index: dict[tuple[int, int], tuple[int, ...]] = {}
@@ -262,8 +263,8 @@ def topology(nodes: Sequence[str], arcs: Iterable[Arc]) -> Topology:
 
     tail = column(number[arc.tail] for arc in listed)
     head = column(number[arc.head] for arc in listed)
-    by_tail, tail_start = _rows(tail, len(nodes))
-    by_head, head_start = _rows(head, len(nodes))
+    by_tail, tail_start = _compress_rows(tail, len(nodes))
+    by_head, head_start = _compress_rows(head, len(nodes))
     return Topology(
         nodes=tuple(nodes),
         arcs=listed,
@@ -278,18 +279,18 @@ def topology(nodes: Sequence[str], arcs: Iterable[Arc]) -> Topology:
         igp=column(arc.igp for arc in listed),
         te=column(arc.igp if arc.te is None else arc.te for arc in listed),
         delay=column(arc.delay for arc in listed),
-        leaving=tuple(tuple(out) for out in leaving),
+        arcs_from=tuple(tuple(out) for out in leaving),
         by_tail=by_tail,
         tail_start=tail_start,
         by_head=by_head,
         head_start=head_start,
         rank=rank,
-        node=number,
-        index=index,
+        node_number=number,
+        arcs_between=index,
     )
 
 
-def both(arcs: Iterable[Arc]) -> list[Arc]:
+def add_reverse_arcs(arcs: Iterable[Arc]) -> list[Arc]:
     """Every arc and its other direction.
 
     Parameters
@@ -302,22 +303,22 @@ def both(arcs: Iterable[Arc]) -> list[Arc]:
     list of Arc
         Twice as many: each arc is followed by its other direction.
     """
-    return [way for arc in arcs for way in (arc, arc.back())]
+    return [direction for arc in arcs for direction in (arc, arc.make_reverse())]
 
 
-def _rows(ends: Ints, count: int) -> tuple[Ints, Ints]:
+def _compress_rows(ends: Ints, count: int) -> tuple[Ints, Ints]:
     order = np.argsort(ends, kind="stable")
     return order, np.searchsorted(ends[order], np.arange(count + 1))
 
 
-def _check(arc: Arc, number: dict[str, int]) -> None:
+def _validate_arc(arc: Arc, number: dict[str, int]) -> None:
     for name in (arc.tail, arc.head):
         if name not in number:
             raise ValueError(f"link {arc.name}: no node {name!r}")
     if arc.tail == arc.head:
         raise ValueError(f"link {arc.name} leads from {arc.tail} to itself")
-    least = min(arc.capacity, arc.igp, 1 if arc.te is None else arc.te)
-    if least < 1:
-        raise ValueError(f"link {arc.name}: capacity and metrics are 1 or more, not {least}")
+    smallest = min(arc.capacity, arc.igp, 1 if arc.te is None else arc.te)
+    if smallest < 1:
+        raise ValueError(f"link {arc.name}: capacity and metrics are 1 or more, not {smallest}")
     if arc.delay < 0 or (arc.reservable or 0) < 0:
         raise ValueError(f"link {arc.name}: delay and reservable bandwidth are 0 or more")

@@ -13,39 +13,41 @@ from typing import TYPE_CHECKING, Any
 
 from trunkline import _core
 from trunkline.results import Results, dscp
-from trunkline.results.folder import flush
+from trunkline.results.atomic_folder import flush_to_disk
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from trunkline.network.types import Network
+    from trunkline.network.types import NetworkData
     from trunkline.network.types.flows import Flow
 
 
-WHOLE = 262_144
+FULL_SNAPLEN = 262_144
 """Snapshot length that cuts nothing [B]: the usual one of capture programs."""
-ALL_ROUTERS = 2**32 - 1
+ALL_ROUTERS_NODE = 2**32 - 1
 """Stands for the group of all routers on a link, 224.0.0.2."""
 
-_PLAIN = ("time_ns", "packet", "wait_ns", "ip_bytes", "ttl", "ack_bytes", "echo_ns")
-_EDGES = tuple(f"sack_{block}_{edge}" for block in (1, 2, 3) for edge in ("start", "end"))
+_INTEGER_COLUMNS = ("time_ns", "packet", "wait_ns", "ip_bytes", "ttl", "ack_bytes", "echo_ns")
+_SACK_EDGE_COLUMNS = tuple(
+    f"sack_{block}_{edge}" for block in (1, 2, 3) for edge in ("start", "end")
+)
 
 
-class Untraced(ValueError):
+class UntracedRunError(ValueError):
     """The run recorded no packets."""
 
 
-class UnknownPlace(ValueError):
+class UnknownPlaceError(ValueError):
     """No node or link has this name."""
 
 
 def write_capture(
     results: Results,
-    network: Network,
+    network: NetworkData,
     path: str | Path,
     *,
     at: Sequence[str] = (),
-    snaplen: int = WHOLE,
+    snaplen: int = FULL_SNAPLEN,
 ) -> int:
     """Write the packets of a traced run as a pcapng file, whole or not at all.
 
@@ -63,45 +65,48 @@ def write_capture(
 
     Raises
     ------
-    Untraced
+    UntracedRunError
         The run recorded no packets.
-    UnknownPlace
+    UnknownPlaceError
         A name in ``at`` is neither a node nor a link.
     """
     places = points(network, at)
     if len(results.packets) == 0:
         msg = "the run has no packet trace: set run.trace to on"
-        raise Untraced(msg)
+        raise UntracedRunError(msg)
     frame = results.packets.to_polars()
     classes = sorted(name for name in frame["class"].unique().to_list() if name is not None)
-    columns = _columns(frame, network, classes)
+    columns = _encode_columns(frame, network, classes)
     target = Path(path)
-    made = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    partial = made / "capture"
+    temporary_folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    partial = temporary_folder / "capture"
     try:
-        written = _core.write_capture(
+        packet_count = _core.write_capture(
             str(partial),
             f"Trunkline {_core.version()}",
-            _comment(results, network),
-            [(it["name"], it["from"], it["to"], it["rate_bit_s"]) for it in network["links"]],
-            [_flow(flow) for flow in network["flows"]],
+            _describe_capture(results, network),
+            [
+                (link["name"], link["from"], link["to"], link["rate_bit_s"])
+                for link in network["links"]
+            ],
+            [_describe_flow(flow) for flow in network["flows"]],
             classes,
             _core.CAUSES,
             columns,
-            _messages(results, network),
+            _list_messages(results, network),
             places,
             snaplen,
         )
-        flush(partial)
+        flush_to_disk(partial)
         os.replace(partial, target)
-        flush(target.parent)
+        flush_to_disk(target.parent)
     finally:
         partial.unlink(missing_ok=True)
-        made.rmdir()
-    return written
+        temporary_folder.rmdir()
+    return packet_count
 
 
-def _comment(results: Results, network: Network) -> str:
+def _describe_capture(results: Results, network: NetworkData) -> str:
     name = network["name"] or "a scenario"
     return (
         f"{name}, seed {results.seed}, simulated. A packet is seen at the near end of a link when "
@@ -110,7 +115,7 @@ def _comment(results: Results, network: Network) -> str:
     )
 
 
-def points(network: Network, at: Sequence[str]) -> list[tuple[int, bool]]:
+def points(network: NetworkData, names: Sequence[str]) -> list[tuple[int, bool]]:
     """Links with the end to watch, each once, in the order asked for.
 
     Returns
@@ -120,30 +125,30 @@ def points(network: Network, at: Sequence[str]) -> list[tuple[int, bool]]:
 
     Raises
     ------
-    UnknownPlace
+    UnknownPlaceError
         A name is neither a node nor a link.
     """
     links = [link["name"] for link in network["links"]]
-    if not at:
+    if not names:
         return [(index, False) for index in range(len(links))]
     nodes = [node["name"] for node in network["nodes"]]
-    found: dict[tuple[int, bool], None] = {}
-    for name in at:
+    watched_ends: dict[tuple[int, bool], None] = {}
+    for name in names:
         if name in links:
-            found[links.index(name), False] = None
+            watched_ends[links.index(name), False] = None
         elif name in nodes:
             node = nodes.index(name)
             for index, link in enumerate(network["links"]):
                 if link["from"] == node:
-                    found[index, False] = None
+                    watched_ends[index, False] = None
                 if link["to"] == node:
-                    found[index, True] = None
+                    watched_ends[index, True] = None
         else:
-            raise UnknownPlace(_unknown(name, [*nodes, *links]))
-    return list(found)
+            raise UnknownPlaceError(_describe_unknown(name, [*nodes, *links]))
+    return list(watched_ends)
 
 
-def _unknown(name: str, known: Sequence[str]) -> str:
+def _describe_unknown(name: str, known: Sequence[str]) -> str:
     import difflib
 
     near = difflib.get_close_matches(name, known, 3)
@@ -151,7 +156,9 @@ def _unknown(name: str, known: Sequence[str]) -> str:
     return f"no node or link is called {name!r}{hint}"
 
 
-def _flow(flow: Flow) -> tuple[str, int, int, int, tuple[int, int, int, bool] | None, bool]:
+def _describe_flow(
+    flow: Flow,
+) -> tuple[str, int, int, int, tuple[int, int, int, bool] | None, bool]:
     agent = flow["agent"]
     tcp = None
     if agent["protocol"] == "tcp":
@@ -162,8 +169,8 @@ def _flow(flow: Flow) -> tuple[str, int, int, int, tuple[int, int, int, bool] | 
     return (flow["name"], flow["src"], flow["dst"], agent["header_bytes"], tcp, icmp)
 
 
-def _messages(
-    results: Results, network: Network
+def _list_messages(
+    results: Results, network: NetworkData
 ) -> list[tuple[int, int, int, int, int, bool, bytes]]:
     """Messages of routing and signalling: flow, number, ends, protocol, router alert, octets."""
     flows = {flow["name"]: index for index, flow in enumerate(network["flows"])}
@@ -179,7 +186,7 @@ def _messages(
                 index,
                 int(row["seq"] or 0),
                 nodes[str(row["source"])],
-                ALL_ROUTERS if row["destination"] is None else nodes[str(row["destination"])],
+                ALL_ROUTERS_NODE if row["destination"] is None else nodes[str(row["destination"])],
                 int(row["ip_protocol"] or 0),
                 int(row["header_bytes"] or 0) > agent["header_bytes"],
                 bytes.fromhex(str(row["octets"])),
@@ -188,7 +195,9 @@ def _messages(
     return found
 
 
-def _columns(frame: pl.DataFrame, network: Network, classes: Sequence[str]) -> dict[str, bytes]:
+def _encode_columns(
+    frame: pl.DataFrame, network: NetworkData, classes: Sequence[str]
+) -> dict[str, bytes]:
     """Columns of integers: indices in place of names."""
     import polars as pl
 
@@ -210,7 +219,7 @@ def _columns(frame: pl.DataFrame, network: Network, classes: Sequence[str]) -> d
             for number, name in enumerate(names)
         ]
 
-    code_points = {dscp.name(value): value for value in range(64)}
+    code_points = {dscp.name_code_point(value): value for value in range(64)}
     octet = pl.col("dscp").replace_strict(code_points, return_dtype=pl.Int64) * 4 + pl.col(
         "ecn"
     ).replace_strict({name: bits for bits, name in enumerate(_core.ECN)}, return_dtype=pl.Int64)
@@ -220,7 +229,7 @@ def _columns(frame: pl.DataFrame, network: Network, classes: Sequence[str]) -> d
     echoes = [flow["name"] for flow in network["flows"] if "echo" in flow]
     seq = pl.when(back & pl.col("flow").is_in(echoes)).then("ack").otherwise("seq")
     numbers = frame.select(
-        *(pl.col(name).fill_null(-1) for name in _PLAIN),
+        *(pl.col(name).fill_null(-1) for name in _INTEGER_COLUMNS),
         seq.fill_null(-1).alias("seq"),
         indices("event", _core.PACKET_EVENTS),
         indices("flow", [flow["name"] for flow in network["flows"]]),
@@ -233,8 +242,8 @@ def _columns(frame: pl.DataFrame, network: Network, classes: Sequence[str]) -> d
             flags.str.contains(name).cast(pl.Int64) * bit
             for name, bit in (("ECE", 1), ("CWR", 2), ("SYN", 4))
         ).alias("tcp_flags"),
-        *parsed("stack", [f"stack_{entry}" for entry in (1, 2, 3, 4)], _entries),
-        *parsed("sack", _EDGES, _edges),
+        *parsed("stack", [f"stack_{entry}" for entry in (1, 2, 3, 4)], _parse_label_stack),
+        *parsed("sack", _SACK_EDGE_COLUMNS, _parse_sack_edges),
     )
     return {
         name: numbers[name].to_numpy().astype("<i8", copy=False).tobytes()
@@ -242,7 +251,7 @@ def _columns(frame: pl.DataFrame, network: Network, classes: Sequence[str]) -> d
     }
 
 
-def _entries(stack: str) -> list[int]:
+def _parse_label_stack(stack: str) -> list[int]:
     """Words of a label stack, -1 for an absent entry; the bottom bit is left to the writer."""
     words = []
     for entry in stack.split():
@@ -251,7 +260,7 @@ def _entries(stack: str) -> list[int]:
     return words + [-1] * (4 - len(words))
 
 
-def _edges(sack: str) -> list[int]:
+def _parse_sack_edges(sack: str) -> list[int]:
     """Edges of three SACK blocks, 0 to 0 for an absent one."""
     edges = [int(edge) for block in sack.split() for edge in block.split("-")]
     return edges + [0] * (6 - len(edges))

@@ -5,10 +5,10 @@ import re
 import pytest
 
 import trunkline as tl
-from trunkline.fluid import phases
-from trunkline.fluid.engine import solved
-from trunkline.fluid.focus import focus, of_trunks
-from trunkline.fluid.judge import verify
+from trunkline.fluid import failure_phases
+from trunkline.fluid.engine import solve_phases
+from trunkline.fluid.focus import expand_trunk_names, focus_network
+from trunkline.fluid.verification import verify_fluid
 from trunkline.network import compile
 
 # Two ways from S to T; b is on the lower all the time.
@@ -41,7 +41,7 @@ def scenario(protection=BACKUP):
 
 
 def test_times_of_a_protected_failure_by_hand():
-    parts = solved(compile(scenario()).data, 1)
+    parts = solve_phases(compile(scenario()).data, 1)
     # Measured from 1 s: cut at 2 s, switched at 2.2 s, repaired and reverted at 5 s.
     assert [seconds for seconds, _ in parts] == pytest.approx([1.0, 0.2, 2.8, 6.0])
 
@@ -73,7 +73,7 @@ def test_loss_and_loads_are_those_of_the_times_by_hand():
     ],
 )
 def test_loads_through_a_failure_are_within_one_per_cent_of_the_packets(protection):
-    verdict = verify(compile(scenario(protection)).to_json(), list(range(1, 9)))
+    verdict = verify_fluid(compile(scenario(protection)).to_json(), list(range(1, 9)))
     rows = {(row.subject, row.measure): row for row in verdict.rows}
     wanted = [key for key in rows if key[1] in ("load", "throughput", "loss of a flow")]
     assert len(wanted) >= 8
@@ -82,11 +82,11 @@ def test_loads_through_a_failure_are_within_one_per_cent_of_the_packets(protecti
 
 def test_a_run_without_its_failure_within_the_measured_time_has_one_part():
     late = BOTH.replace("at: 2 s, repair: 5 s", "at: 20 s").replace("PROTECTION", BACKUP)
-    assert len(solved(compile(tl.loads(late)).data, 1)) == 1
+    assert len(solve_phases(compile(tl.loads(late)).data, 1)) == 1
 
 
 def test_too_many_moments_are_refused(monkeypatch):
-    monkeypatch.setattr(phases, "MOST", 2)
+    monkeypatch.setattr(failure_phases, "MAX_PHASES", 2)
     with pytest.raises(ValueError, match="change ways at 3 moments of the run"):
         tl.run(scenario(), engine="fluid")
 
@@ -99,11 +99,11 @@ def test_a_focus_on_a_failure_a_path_or_a_link_is_the_full_run(name, kept):
     poisson = BOTH.replace("size: 500 B}", "size: 500 B, arrivals: poisson}")
     text = poisson.replace("PROTECTION", BACKUP)
     network = compile(tl.loads(text))
-    narrow = focus(network.data, [name])
+    narrow = focus_network(network.data, [name])
     names = [flow["name"] for flow in narrow.network["flows"]]
     assert [each for each in names if not each.startswith("background")] == kept
     assert any(each.startswith("background S->A default") for each in names)
-    verdict = verify(network.to_json(), list(range(1, 9)), focused=[name])
+    verdict = verify_fluid(network.to_json(), list(range(1, 9)), focus_names=[name])
     # The second of equal links smooths what the first let through: no source of its own does that.
     differ = [row for row in verdict.rows if row.outcome == "differs"]
     assert {row.subject for row in differ if row.measure == "mean wait"} <= {"C->T, default"}
@@ -121,7 +121,7 @@ def test_a_focus_on_a_failure_a_path_or_a_link_is_the_full_run(name, kept):
 )
 def test_a_focus_on_nothing_is_refused(name, said):
     with pytest.raises(ValueError, match=re.escape(said)):
-        focus(compile(scenario()).data, [name])
+        focus_network(compile(scenario()).data, [name])
 
 
 def test_a_trunk_stands_for_its_path_and_one_of_demands_for_the_path_of_each():
@@ -137,7 +137,12 @@ flows: {call: {agent: udp, from: a, to: c, rate: 64 kbit/s, size: 200 B}}
 run: {duration: 5 s}
 """
     its = tl.loads(text)
-    assert of_trunks(its, ["voice", "mesh", "upper", "a->b"]) == ("upper", "one", "two", "a->b")
-    narrow = focus(compile(its).data, of_trunks(its, ["voice"]))
+    assert expand_trunk_names(its, ["voice", "mesh", "upper", "a->b"]) == (
+        "upper",
+        "one",
+        "two",
+        "a->b",
+    )
+    narrow = focus_network(compile(its).data, expand_trunk_names(its, ["voice"]))
     names = [flow["name"] for flow in narrow.network["flows"]]
     assert [each for each in names if not each.startswith("background")] == ["call"]

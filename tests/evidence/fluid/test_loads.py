@@ -3,7 +3,7 @@
 import pytest
 
 import trunkline as tl
-from trunkline.importers.network import Rules, read_network, read_topology
+from trunkline.importers.network import ImportRules, read_network, read_topology
 
 NETWORKS = [
     "abilene",
@@ -27,7 +27,9 @@ def imported(name, tmp_path):
     total = sum(demand.value for demand in read_topology(f"topohub:sndlib/{name}").demands)
     # The unit of the demands, so that all together send PACKETS of 1000 B in 20 s.
     unit = round(PACKETS * 8000 / 20 / total)
-    made = read_network(f"topohub:sndlib/{name}", Rules(10**10, unit), matrix_file="demands.csv")
+    made = read_network(
+        f"topohub:sndlib/{name}", ImportRules(10**10, unit), matrix_file="demands.csv"
+    )
     text, _, rest = made.text.partition("\ntraffic:")
     demands = rest[rest.index("\ndemands:") : rest.index("\ntrunks:")]
     (tmp_path / "demands.csv").write_text(made.matrix or "", "utf-8")

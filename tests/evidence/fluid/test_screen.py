@@ -4,7 +4,7 @@ import pytest
 from scipy.stats import spearmanr
 
 import trunkline as tl
-from trunkline.importers.network import Rules, read_network
+from trunkline.importers.network import ImportRules, read_network
 from trunkline.planning import survive
 
 # Network, part of the link rate that the busiest has without a failure, Spearman's rank
@@ -19,7 +19,7 @@ SAFE = 0.95
 def scenario_of(name, busiest, tmp_path):
     """Poisson arrivals by IP routing that follows failures, at a hundredth of a gigabit."""
     pytest.importorskip("topohub")
-    made = read_network(f"topohub:sndlib/{name}", Rules(10**7, 10**4), matrix_file="m.csv")
+    made = read_network(f"topohub:sndlib/{name}", ImportRules(10**7, 10**4), matrix_file="m.csv")
     head, _, rest = made.text.partition("\ntraffic:")
     demands = rest[rest.index("\ndemands:") : rest.index("\ntrunks:")]
     (tmp_path / "m.csv").write_text(made.matrix, "utf-8")
@@ -50,7 +50,7 @@ def test_ranking_is_that_of_packets_and_no_broken_agreement_is_missed(
         run = tl.run(tl.load(file))
         loss = run.aggregates["loss_ratio"][0]
         offered = zip(run.ports["bytes_offered"], run.ports["link"], strict=True)
-        rates = {arc.name: arc.options.rate for arc in tl.load(file).resolved().arcs}
+        rates = {arc.name: arc.options.rate for arc in tl.load(file).resolve().arcs}
         theirs.append(max(octets * 8 / 8 / rates[link] for octets, link in offered))
         ours.append(each.mlu)
         if loss > BROKEN:

@@ -4,11 +4,11 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from trunkline.te.constraints import Constraints, Via
-from trunkline.te.cspf import Route, cspf
+from trunkline.te.cspf import ConstrainedPath, find_constrained_path
+from trunkline.te.path_constraints import PathConstraints, ViaNode
 from trunkline.te.refusal import Refusal
-from trunkline.te.spf import distances, equal_cost, trees
-from trunkline.te.topology import Arc, both, topology
+from trunkline.te.spf import compute_distances, compute_trees, find_equal_cost_arcs
+from trunkline.te.topology import Arc, add_reverse_arcs, build_topology
 
 LINKS = [
     ("P", "Q", 2, 40),
@@ -23,8 +23,9 @@ SEQUENCE = [(10, "PQT"), (10, "PRT"), (12, "PQT"), (15, "PRT"), (20, ""), (16, "
 
 
 def six_nodes(order=1):
-    return topology(
-        "PQRST"[::order], both(Arc(a, b, rate, igp=cost) for a, b, cost, rate in LINKS[::order])
+    return build_topology(
+        "PQRST"[::order],
+        add_reverse_arcs(Arc(a, b, rate, igp=cost) for a, b, cost, rate in LINKS[::order]),
     )
 
 
@@ -34,10 +35,12 @@ def test_seven_requests_one_after_the_other_take_the_paths_worked_by_hand(order)
     free = graph.reservable.copy()
     taken = []
     for bandwidth, _ in SEQUENCE:
-        found = cspf(graph, graph.node["P"], graph.node["T"], Constraints(bandwidth), free)
-        if isinstance(found, Route):
+        found = find_constrained_path(
+            graph, graph.node_number["P"], graph.node_number["T"], PathConstraints(bandwidth), free
+        )
+        if isinstance(found, ConstrainedPath):
             free[list(found.path)] -= bandwidth
-            taken.append((bandwidth, "".join(graph.along(found.path))))
+            taken.append((bandwidth, "".join(graph.list_node_names(found.path))))
         else:
             taken.append((bandwidth, ""))
     assert taken == SEQUENCE
@@ -46,7 +49,7 @@ def test_seven_requests_one_after_the_other_take_the_paths_worked_by_hand(order)
 def test_a_refused_bandwidth_names_the_cut_and_what_would_fit():
     graph = six_nodes()
     free = np.minimum(graph.reservable, 18)
-    found = cspf(graph, 0, 4, Constraints(20), free)
+    found = find_constrained_path(graph, 0, 4, PathConstraints(20), free)
     assert isinstance(found, Refusal)
     assert (found.reason, found.best) == ("bandwidth", 18)
     assert {graph.arcs[arc].name for arc in found.cut} == {"P-Q", "P-R", "P-S"}
@@ -59,17 +62,17 @@ def colours(*names):
 @pytest.mark.parametrize(
     ("asked", "path"),
     [
-        (Constraints(), "ABD"),
-        (Constraints(exclude=colours("gold")), "ACD"),
-        (Constraints(include_any=colours("gold", "blue")), "ABD"),
-        (Constraints(include_all=colours("gold", "blue")), "AED"),
-        (Constraints(include_any=colours("silver"), exclude=colours("gold")), "ACD"),
+        (PathConstraints(), "ABD"),
+        (PathConstraints(exclude=colours("gold")), "ACD"),
+        (PathConstraints(include_any=colours("gold", "blue")), "ABD"),
+        (PathConstraints(include_all=colours("gold", "blue")), "AED"),
+        (PathConstraints(include_any=colours("silver"), exclude=colours("gold")), "ACD"),
     ],
 )
 def test_RFC_3209_4_7_4_link_attribute_tests(asked, path):
     kinds = {"ABD": colours("gold"), "ACD": colours("silver"), "AED": colours("gold", "blue")}
     cost = {"ABD": 1, "ACD": 2, "AED": 3}
-    graph = topology(
+    graph = build_topology(
         "ABCDE",
         [
             Arc(tail, head, 10, igp=cost[way], colours=kinds[way])
@@ -77,14 +80,16 @@ def test_RFC_3209_4_7_4_link_attribute_tests(asked, path):
             for tail, head in (way[:2], way[1:])
         ],
     )
-    found = cspf(graph, 0, 3, asked, graph.reservable)
-    assert isinstance(found, Route)
-    assert "".join(graph.along(found.path)) == path
+    found = find_constrained_path(graph, 0, 3, asked, graph.reservable)
+    assert isinstance(found, ConstrainedPath)
+    assert "".join(graph.list_node_names(found.path)) == path
 
 
 def test_a_colour_that_no_way_has_is_the_reason_and_its_arcs_the_cut():
     graph = six_nodes()
-    found = cspf(graph, 0, 4, Constraints(include_any=colours("gold")), graph.reservable)
+    found = find_constrained_path(
+        graph, 0, 4, PathConstraints(include_any=colours("gold")), graph.reservable
+    )
     assert isinstance(found, Refusal)
     assert found.reason == "colour"
     assert {graph.arcs[arc].name for arc in found.cut} == {"P-Q", "P-R", "P-S"}
@@ -94,25 +99,29 @@ def test_loose_and_strict_hops_and_a_node_that_would_be_met_twice():
     graph = six_nodes()
 
     def way(*via, max_hops=None):
-        asked = Constraints(via=via, max_hops=max_hops)
-        found = cspf(graph, 0, 4, asked, graph.reservable)
-        return "".join(graph.along(found.path)) if isinstance(found, Route) else found.reason
+        asked = PathConstraints(via=via, max_hops=max_hops)
+        found = find_constrained_path(graph, 0, 4, asked, graph.reservable)
+        return (
+            "".join(graph.list_node_names(found.path))
+            if isinstance(found, ConstrainedPath)
+            else found.reason
+        )
 
     p, q, r, s, t = range(5)
-    assert way(Via(s)) == "PST"
-    assert way(Via(q), Via(r, strict=True)) == "PQRT"
+    assert way(ViaNode(s)) == "PST"
+    assert way(ViaNode(q), ViaNode(r, strict=True)) == "PQRT"
     # Loose: S to R by the cheapest way would pass P again; the way through T is barred too.
-    assert way(Via(s), Via(r)) == "via"
-    assert way(Via(t, strict=True)) == "via"
+    assert way(ViaNode(s), ViaNode(r)) == "via"
+    assert way(ViaNode(t, strict=True)) == "via"
     # Its own ends are met where it begins and ends, and nowhere else.
     for max_hops in (None, 3):
-        assert way(Via(p), Via(q), Via(r), Via(t), max_hops=max_hops) == "PQRT"
-    assert way(Via(q), Via(p)) == way(Via(t), Via(q)) == "via"
+        assert way(ViaNode(p), ViaNode(q), ViaNode(r), ViaNode(t), max_hops=max_hops) == "PQRT"
+    assert way(ViaNode(q), ViaNode(p)) == way(ViaNode(t), ViaNode(q)) == "via"
 
 
 def test_bounds_take_the_cheapest_path_within_them_and_say_which_cannot_be_met():
     # The cheapest path is long and slow, the second is slow, the third keeps both bounds.
-    graph = topology(
+    graph = build_topology(
         "ABCDZ",
         [
             Arc("A", "B", 10, igp=1, delay=5),
@@ -125,9 +134,9 @@ def test_bounds_take_the_cheapest_path_within_them_and_say_which_cannot_be_met()
     )
 
     def way(**bounds):
-        found = cspf(graph, 0, 4, Constraints(**bounds), graph.reservable)
-        if isinstance(found, Route):
-            return "".join(graph.along(found.path))
+        found = find_constrained_path(graph, 0, 4, PathConstraints(**bounds), graph.reservable)
+        if isinstance(found, ConstrainedPath):
+            return "".join(graph.list_node_names(found.path))
         return found.reason, found.best
 
     assert way() == "ABCZ"
@@ -146,7 +155,7 @@ def random_graph(seed, nodes=18, links=40):
         a, b = draw.choice(nodes, 2, replace=False)
         cost, delay = (int(x) for x in draw.integers(1, 9, 2))
         arcs.append(Arc(names[a], names[b], 10, f"l{number}", igp=cost, delay=delay))
-    return topology(names, both(arcs))
+    return build_topology(names, add_reverse_arcs(arcs))
 
 
 def as_networkx(graph):
@@ -163,9 +172,9 @@ def as_networkx(graph):
 def test_distances_and_trees_of_random_multigraphs_agree_with_networkx(seed):
     graph = random_graph(seed)
     other = as_networkx(graph)
-    away = distances(graph, graph.igp)
-    forward, last = trees(graph, graph.igp)
-    on = equal_cost(graph, graph.igp, away)
+    away = compute_distances(graph, graph.igp)
+    forward, last = compute_trees(graph, graph.igp)
+    on = find_equal_cost_arcs(graph, graph.igp, away)
     for source, theirs in nx.all_pairs_dijkstra_path_length(other, weight="igp"):
         for target in range(len(graph.nodes)):
             assert away[target, source] == theirs.get(target, np.inf)
@@ -180,16 +189,16 @@ def test_distances_and_trees_of_random_multigraphs_agree_with_networkx(seed):
 def test_bounded_paths_of_random_graphs_agree_with_every_simple_path(seed):
     graph = random_graph(seed, nodes=8, links=14)
     for source, target, hops, delay in [(0, 7, 3, 14), (1, 6, 4, 12), (2, 5, 5, 9), (3, 4, 2, 7)]:
-        found = cspf(
-            graph, source, target, Constraints(max_hops=hops, max_delay=delay), graph.reservable
+        found = find_constrained_path(
+            graph, source, target, PathConstraints(max_hops=hops, max_delay=delay), graph.reservable
         )
         costs = [
             int(graph.igp[list(path)].sum())
             for path in simple_paths(graph, source, target)
             if len(path) <= hops and graph.delay[list(path)].sum() <= delay
         ]
-        assert isinstance(found, Route) == bool(costs)
-        if isinstance(found, Route):
+        assert isinstance(found, ConstrainedPath) == bool(costs)
+        if isinstance(found, ConstrainedPath):
             assert found.metric == min(costs)
             assert found.hops <= hops
             assert found.delay <= delay

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from trunkline.te.admission import Reservation, Reservations
-from trunkline.te.dste import pools
+from trunkline.te.dste import make_bandwidth_constraints
 
 ONE_LINK = np.array([1000])
 HELD = {(2, 0): 150, (1, 1): 200, (1, 5): 100, (0, 3): 250, (0, 7): 200}
@@ -28,42 +28,46 @@ TABLES = {
 
 @pytest.mark.parametrize(("model", "constraints"), list(TABLES))
 def test_unreserved_bandwidth_of_every_te_class_of_RFC_4125_and_4127(model, constraints):
-    state = Reservations(pools(ONE_LINK, model, np.array([constraints])))
+    state = Reservations(make_bandwidth_constraints(ONE_LINK, model, np.array([constraints])))
     for (class_type, hold), bandwidth in HELD.items():
-        state.hold(f"{class_type}/{hold}", Reservation((0,), bandwidth, class_type, hold))
+        state.reserve(f"{class_type}/{hold}", Reservation((0,), bandwidth, class_type, hold))
     assert state.free[0, :3].tolist() == TABLES[model, constraints]
 
 
 def test_RFC_4126_4_a_class_type_above_its_constraint_leaves_the_threshold():
     # M = 100, B = 60/30, T = 10. A request of DBW on CTc is admitted if DBW <= UNRESERVED_BW while
     # RESERVED_BWc <= BCc, and if DBW <= UNRESERVED_BW - RBW_THRES once RESERVED_BWc > BCc.
-    state = Reservations(pools(np.array([100]), "mar", np.array([[60, 30]]), np.array([10])))
-    state.hold("a", Reservation((0,), 29, 1, 0))
+    state = Reservations(
+        make_bandwidth_constraints(np.array([100]), "mar", np.array([[60, 30]]), np.array([10]))
+    )
+    state.reserve("a", Reservation((0,), 29, 1, 0))
     assert state.free[0, :2, 0].tolist() == [71, 71]
-    state.hold("b", Reservation((0,), 1, 1, 0))
+    state.reserve("b", Reservation((0,), 1, 1, 0))
     assert state.free[0, :2, 0].tolist() == [70, 70]
-    state.hold("c", Reservation((0,), 1, 1, 0))
+    state.reserve("c", Reservation((0,), 1, 1, 0))
     assert state.free[0, :2, 0].tolist() == [69, 59]
-    state.hold("d", Reservation((0,), 60, 0, 4))
+    state.reserve("d", Reservation((0,), 60, 0, 4))
     assert state.free[0, :2, 3].tolist() == [69, 59]
     assert state.free[0, :2, 4].tolist() == [9, -1]
-    state.hold("e", Reservation((0,), 1, 0, 4))
+    state.reserve("e", Reservation((0,), 1, 0, 4))
     assert state.free[0, :2, 4].tolist() == [-2, -2]
 
 
 def blocking(model, constraints, threshold, loads, units):
     """Exact blocking of unit requests: product form over the states that admission can reach."""
-    pool = pools(np.array([units]), model, np.array([constraints]), np.array([threshold]))
+    pool = make_bandwidth_constraints(
+        np.array([units]), model, np.array([constraints]), np.array([threshold])
+    )
     weight = 0.0
     refused = [0.0] * len(loads)
     for held in itertools.product(range(units + 1), repeat=len(loads)):
         reserved = np.zeros((1, 8, 8), dtype=np.int64)
         reserved[0, : len(held), 0] = held
-        if (pool.unreserved(reserved, np.array([0]))[0, : len(held), 0] < 0).any():
+        if (pool.compute_unreserved(reserved, np.array([0]))[0, : len(held), 0] < 0).any():
             continue
         chance = math.prod(a**k / math.factorial(k) for a, k in zip(loads, held, strict=True))
         weight += chance
-        free = pool.unreserved(reserved, np.array([0]))[0, : len(held), 0]
+        free = pool.compute_unreserved(reserved, np.array([0]))[0, : len(held), 0]
         for c, left in enumerate(free):
             refused[c] += chance * (left < 1)
     return [share / weight for share in refused]
@@ -102,12 +106,12 @@ def test_strict_maximum_allocation_is_one_erlang_b_system_a_class_type():
 
 def test_RFC_4124_4_2_at_most_eight_te_classes_and_a_pair_that_is_not_one():
     with pytest.raises(ValueError, match="at most 8 TE-classes"):
-        pools(ONE_LINK, classes=frozenset((0, p) for p in range(8)) | {(1, 0)})
-    pool = pools(ONE_LINK, classes=frozenset({(0, 7), (1, 3)}))
-    assert pool.knows(0, 7)
-    assert not pool.knows(0, 3)
+        make_bandwidth_constraints(ONE_LINK, classes=frozenset((0, p) for p in range(8)) | {(1, 0)})
+    pool = make_bandwidth_constraints(ONE_LINK, classes=frozenset({(0, 7), (1, 3)}))
+    assert pool.is_te_class(0, 7)
+    assert not pool.is_te_class(0, 3)
 
 
 def test_RFC_4127_russian_dolls_do_not_grow_inwards():
     with pytest.raises(ValueError, match="no bandwidth constraint is larger"):
-        pools(ONE_LINK, "rdm", np.array([[1000, 300, 400]]))
+        make_bandwidth_constraints(ONE_LINK, "rdm", np.array([[1000, 300, 400]]))

@@ -6,9 +6,9 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from trunkline.te.disjoint import disjoint_pair, sharing
-from trunkline.te.topology import Arc, both, topology
-from trunkline.te.yen import k_shortest
+from trunkline.te.disjoint_paths import find_disjoint_pair, find_shared_arcs
+from trunkline.te.k_shortest_paths import find_k_shortest_paths
+from trunkline.te.topology import Arc, add_reverse_arcs, build_topology
 
 TRAP = [
     ("A", "B", 1),
@@ -22,28 +22,33 @@ TRAP = [
 
 
 def trap():
-    return topology("ABCDEZ", both(Arc(a, b, 1, igp=cost) for a, b, cost in TRAP))
+    return build_topology("ABCDEZ", add_reverse_arcs(Arc(a, b, 1, igp=cost) for a, b, cost in TRAP))
 
 
 @pytest.mark.parametrize("kind", ["link", "node", "risk"])
 def test_the_pair_that_removing_the_shortest_path_first_does_not_find(kind):
     graph = trap()
-    pair = disjoint_pair(graph, graph.node["A"], graph.node["Z"], graph.igp, kind)
+    pair = find_disjoint_pair(
+        graph, graph.node_number["A"], graph.node_number["Z"], graph.igp, kind
+    )
     assert pair is not None
-    assert {"".join(graph.along(way)) for way in (pair.first, pair.second)} == {"ABEZ", "ADCZ"}
-    assert (pair.cost, pair.best) == (10, True)
+    assert {"".join(graph.list_node_names(way)) for way in (pair.first, pair.second)} == {
+        "ABEZ",
+        "ADCZ",
+    }
+    assert (pair.cost, pair.is_optimal) == (10, True)
 
 
 def test_no_pair_over_a_bridge():
-    graph = topology("ABC", both([Arc("A", "B", 1), Arc("B", "C", 1)]))
-    assert disjoint_pair(graph, 0, 2, graph.igp) is None
-    assert disjoint_pair(graph, 0, 2, graph.igp, "risk") is None
+    graph = build_topology("ABC", add_reverse_arcs([Arc("A", "B", 1), Arc("B", "C", 1)]))
+    assert find_disjoint_pair(graph, 0, 2, graph.igp) is None
+    assert find_disjoint_pair(graph, 0, 2, graph.igp, "risk") is None
 
 
 def test_a_shared_risk_forces_the_dearer_second_path():
-    graph = topology(
+    graph = build_topology(
         "ABCDZ",
-        both(
+        add_reverse_arcs(
             [
                 Arc("A", "B", 1, risks=frozenset({"duct"})),
                 Arc("B", "Z", 1),
@@ -54,12 +59,12 @@ def test_a_shared_risk_forces_the_dearer_second_path():
             ]
         ),
     )
-    links = disjoint_pair(graph, 0, 4, graph.igp)
-    risks = disjoint_pair(graph, 0, 4, graph.igp, "risk")
+    links = find_disjoint_pair(graph, 0, 4, graph.igp)
+    risks = find_disjoint_pair(graph, 0, 4, graph.igp, "risk")
     assert links is not None
     assert risks is not None
     assert (links.cost, risks.cost) == (6, 20)
-    assert not sharing(graph, risks.first, "risk") & set(risks.second)
+    assert not find_shared_arcs(graph, risks.first, "risk") & set(risks.second)
 
 
 # The graph of the textbooks on Yen's algorithm, directed.
@@ -77,9 +82,9 @@ TEXTBOOK = [
 
 
 def test_the_five_shortest_of_the_textbook_and_the_tie_of_three_by_hops_and_names():
-    graph = topology("CDEFGH", [Arc(a, b, 1, igp=cost) for a, b, cost in TEXTBOOK])
-    ways = list(k_shortest(graph, 0, 5, graph.igp, 5))
-    assert ["".join(graph.along(way)) for way in ways] == [
+    graph = build_topology("CDEFGH", [Arc(a, b, 1, igp=cost) for a, b, cost in TEXTBOOK])
+    ways = list(find_k_shortest_paths(graph, 0, 5, graph.igp, 5))
+    assert ["".join(graph.list_node_names(way)) for way in ways] == [
         "CEFH",
         "CEGH",
         "CDFH",
@@ -96,7 +101,7 @@ def random_simple(seed):
     arcs = [
         Arc(f"n{pairs[i][0]}", f"n{pairs[i][1]}", 1, igp=int(draw.integers(1, 7))) for i in chosen
     ]
-    graph = topology([f"n{i}" for i in range(9)], both(arcs))
+    graph = build_topology([f"n{i}" for i in range(9)], add_reverse_arcs(arcs))
     other = nx.DiGraph()
     other.add_nodes_from(range(9))
     for i in range(len(graph.arcs)):
@@ -108,10 +113,10 @@ def random_simple(seed):
 def test_k_shortest_costs_of_random_graphs_agree_with_networkx(seed):
     graph, other = random_simple(seed)
     if not nx.has_path(other, 0, 8):
-        assert not list(k_shortest(graph, 0, 8, graph.igp, 10))
+        assert not list(find_k_shortest_paths(graph, 0, 8, graph.igp, 10))
         return
     theirs = itertools.islice(nx.shortest_simple_paths(other, 0, 8, "weight"), 10)
-    ours = list(k_shortest(graph, 0, 8, graph.igp, 10))
+    ours = list(find_k_shortest_paths(graph, 0, 8, graph.igp, 10))
     assert [int(graph.igp[list(way)].sum()) for way in ours] == [
         nx.path_weight(other, way, "weight") for way in theirs
     ]
@@ -126,11 +131,11 @@ def test_pairs_of_random_graphs_cost_what_a_minimum_cost_flow_does(seed):
         least = nx.min_cost_flow_cost(other)
     except nx.NetworkXUnfeasible:
         least = None
-    pair = disjoint_pair(graph, 0, 8, graph.igp)
+    pair = find_disjoint_pair(graph, 0, 8, graph.igp)
     assert (pair.cost if pair else None) == least
     if pair:
-        assert not sharing(graph, pair.first, "link") & set(pair.second)
-    inner = disjoint_pair(graph, 0, 8, graph.igp, "node")
+        assert not find_shared_arcs(graph, pair.first, "link") & set(pair.second)
+    inner = find_disjoint_pair(graph, 0, 8, graph.igp, "node")
     if inner:
-        assert not sharing(graph, inner.first, "node") & set(inner.second)
+        assert not find_shared_arcs(graph, inner.first, "node") & set(inner.second)
         assert inner.cost >= least

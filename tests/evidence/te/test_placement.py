@@ -5,18 +5,18 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from trunkline.te.admission import Reservation, Reservations
-from trunkline.te.constraints import Constraints
-from trunkline.te.cspf import Route, cspf
-from trunkline.te.dste import pools
-from trunkline.te.place import Request, place, split
-from trunkline.te.preempt import victims
-from trunkline.te.topology import Arc, both, topology
+from trunkline.te.cspf import ConstrainedPath, find_constrained_path
+from trunkline.te.dste import make_bandwidth_constraints
+from trunkline.te.path_constraints import PathConstraints
+from trunkline.te.placement import PathRequest, place_paths, split_request
+from trunkline.te.preemption import choose_victims
+from trunkline.te.topology import Arc, add_reverse_arcs, build_topology
 
 
 def diamond():
     """P-Q-T costs 2, P-R-T costs 4; 30 everywhere."""
     links = [("P", "Q", 1), ("Q", "T", 1), ("P", "R", 2), ("R", "T", 2)]
-    return topology("PQRT", both(Arc(a, b, 30, igp=cost) for a, b, cost in links))
+    return build_topology("PQRT", add_reverse_arcs(Arc(a, b, 30, igp=cost) for a, b, cost in links))
 
 
 def requests():
@@ -27,7 +27,9 @@ def requests():
         ("silver", 20, 4, 4),
         ("gold2", 20, 1, 0),
     ]
-    return [Request(n, 0, 3, Constraints(bw), 0, setup, hold) for n, bw, setup, hold in listed]
+    return [
+        PathRequest(n, 0, 3, PathConstraints(bw), 0, setup, hold) for n, bw, setup, hold in listed
+    ]
 
 
 def ways(graph, placement):
@@ -36,7 +38,7 @@ def ways(graph, placement):
 
 def test_four_requests_as_listed_before_the_fifth_displaces_any():
     graph = diamond()
-    done = place(graph, requests()[:4], order="listed")
+    done = place_paths(graph, requests()[:4], order="listed")
     assert ways(graph, done) == {
         "gold": "PQT",
         "bronze1": "PQT",
@@ -51,7 +53,7 @@ def test_four_requests_as_listed_before_the_fifth_displaces_any():
 )
 def test_the_fifth_displaces_by_rule_and_gold_is_placed_again(rule, displaced):
     graph = diamond()
-    done = place(graph, requests(), order="listed", preemption=rule)
+    done = place_paths(graph, requests(), order="listed", preemption=rule)
     by_gold2 = {o.request.name for o in done.outcomes if "gold2" in o.displaced_by}
     assert by_gold2 == displaced
     found = ways(graph, done)
@@ -60,43 +62,43 @@ def test_the_fifth_displaces_by_rule_and_gold_is_placed_again(rule, displaced):
 
 
 def test_order_by_priority_sorts_by_setup_bandwidth_and_name():
-    done = place(diamond(), requests())
+    done = place_paths(diamond(), requests())
     assert done.order == ("gold2", "gold", "silver", "bronze1", "bronze2")
     assert not any(o.displaced_by for o in done.outcomes)
 
 
 def test_RFC_4829_least_bandwidth_spares_what_is_not_needed():
-    graph = topology("AB", [Arc("A", "B", 100)])
-    state = Reservations(pools(graph.reservable))
+    graph = build_topology("AB", [Arc("A", "B", 100)])
+    state = Reservations(make_bandwidth_constraints(graph.reservable))
     for name, bandwidth in (("five", 5), ("thirty", 30), ("sixty", 60)):
-        state.hold(name, Reservation((0,), bandwidth))
-    state.hold("new", Reservation((0,), 37, 0, 0))
+        state.reserve(name, Reservation((0,), bandwidth))
+    state.reserve("new", Reservation((0,), 37, 0, 0))
     # 32 over: sixty alone is enough and least after the smaller two (35) are compared by the rule.
-    assert victims(state, (0,), "new", 0, "fewest") == ["sixty"]
-    assert victims(state, (0,), "new", 0, "least-bandwidth") == ["sixty"]
-    state.tear("new")
-    state.hold("new", Reservation((0,), 10, 0, 0))
-    assert victims(state, (0,), "new", 0, "least-bandwidth") == ["five"]
+    assert choose_victims(state, (0,), "new", 0, "fewest") == ["sixty"]
+    assert choose_victims(state, (0,), "new", 0, "least-bandwidth") == ["sixty"]
+    state.tear_down("new")
+    state.reserve("new", Reservation((0,), 10, 0, 0))
+    assert choose_victims(state, (0,), "new", 0, "least-bandwidth") == ["five"]
 
 
 def test_RFC_3209_4_7_1_a_hold_weaker_than_its_setup_is_refused():
     with pytest.raises(ValueError, match="weaker than setup"):
-        place(diamond(), [Request("x", 0, 3, Constraints(1), 0, 3, 5)])
+        place_paths(diamond(), [PathRequest("x", 0, 3, PathConstraints(1), 0, 3, 5)])
 
 
 def test_parts_of_a_request_add_up_to_it():
-    parts = split(Request("x", 0, 3, Constraints(100)), 3)
-    assert [part.asked.bandwidth for part in parts] == [34, 33, 33]
+    parts = split_request(PathRequest("x", 0, 3, PathConstraints(100)), 3)
+    assert [part.constraints.bandwidth for part in parts] == [34, 33, 33]
 
 
 def test_a_path_apart_from_another_takes_the_other_side():
     graph = diamond()
     asked = [
-        Request("p0", 0, 3, Constraints(5)),
-        Request("p1", 0, 3, Constraints(5), apart=(("p0", "node"),)),
-        Request("p2", 0, 3, Constraints(5), apart=(("p0", "link"), ("p1", "link"))),
+        PathRequest("p0", 0, 3, PathConstraints(5)),
+        PathRequest("p1", 0, 3, PathConstraints(5), disjoint_from=(("p0", "node"),)),
+        PathRequest("p2", 0, 3, PathConstraints(5), disjoint_from=(("p0", "link"), ("p1", "link"))),
     ]
-    done = place(graph, asked)
+    done = place_paths(graph, asked)
     assert ways(graph, done) == {"p0": "PQT", "p1": "PRT"}
     refused = done.outcomes[2].refusal
     assert refused is not None
@@ -110,7 +112,7 @@ def random_network(seed):
     for number in range(6):
         a, b = draw.choice(8, 2, replace=False)
         arcs.append(Arc(names[a], names[b], int(draw.integers(20, 60)), f"x{number}"))
-    return topology(names, both(arcs))
+    return build_topology(names, add_reverse_arcs(arcs))
 
 
 MODELS = {
@@ -124,9 +126,9 @@ MODELS = {
 def model_of(graph, name):
     shares = MODELS[name]
     if shares is None:
-        return pools(graph.reservable)
+        return make_bandwidth_constraints(graph.reservable)
     constraints = (graph.reservable[:, None] * np.array(shares)).astype(np.int64)
-    return pools(graph.reservable, name, constraints, graph.reservable // 10)
+    return make_bandwidth_constraints(graph.reservable, name, constraints, graph.reservable // 10)
 
 
 def within_bounds(state):
@@ -155,25 +157,25 @@ def test_no_link_is_over_reserved_after_any_sequence_and_all_torn_leaves_zero(se
     for number, (kind, a, b, bandwidth, class_type, setup, hold) in enumerate(events):
         if kind == "place" and a != b:
             free = state.unreserved(class_type, setup)
-            found = cspf(graph, a, b, Constraints(bandwidth), free)
-            if isinstance(found, Route):
+            found = find_constrained_path(graph, a, b, PathConstraints(bandwidth), free)
+            if isinstance(found, ConstrainedPath):
                 name = f"l{number}"
                 reservation = Reservation(found.path, bandwidth, class_type, min(setup, hold))
-                state.hold(name, reservation)
+                state.reserve(name, reservation)
                 for rule in ("fewest", "least-bandwidth", "lowest-priority-first"):
-                    gone = victims(state, found.path, name, setup, rule)
+                    gone = choose_victims(state, found.path, name, setup, rule)
                     assert all(state.holders[victim].hold > setup for victim in gone)
                 for victim in gone:
-                    state.tear(victim)
+                    state.tear_down(victim)
         elif kind == "tear" and state.holders:
-            state.tear(list(state.holders)[a % len(state.holders)])
+            state.tear_down(list(state.holders)[a % len(state.holders)])
         elif kind == "fail":
             for victim in state.holding(bandwidth % len(graph.arcs)):
-                state.tear(victim)
+                state.tear_down(victim)
         within_bounds(state)
-        assert (state.total() <= graph.reservable).all()
+        assert (state.sum_reserved() <= graph.reservable).all()
     for name in list(state.holders):
-        state.tear(name)
+        state.tear_down(name)
     assert not state.reserved.any()
 
 
@@ -194,16 +196,16 @@ def test_order_of_declaration_does_not_matter_and_a_placement_is_a_fixed_point(
 ):
     graph = random_network(seed)
     listed = [
-        Request(f"r{i}", a, b, Constraints(bw), 0, max(p, q), min(p, q))
+        PathRequest(f"r{i}", a, b, PathConstraints(bw), 0, max(p, q), min(p, q))
         for i, (a, b, bw, p, q) in enumerate(wanted)
         if a != b
     ]
-    first = place(graph, listed, preemption=rule)
-    within_bounds(first.state)
+    first = place_paths(graph, listed, preemption=rule)
+    within_bounds(first.reservations)
     shuffled = listed[:]
     mixer.shuffle(shuffled)
-    second = place(graph, shuffled, preemption=rule)
-    assert first.paths() == second.paths()
+    second = place_paths(graph, shuffled, preemption=rule)
+    assert first.get_paths() == second.get_paths()
     kept = [outcome.request for outcome in first.outcomes if outcome.route is not None]
-    again = place(graph, kept, fixed=first.paths(), preemption=rule)
-    assert again.paths() == first.paths()
+    again = place_paths(graph, kept, fixed_paths=first.get_paths(), preemption=rule)
+    assert again.get_paths() == first.get_paths()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import sndlib
 
-from trunkline.te.spf import ecmp
+from trunkline.te.spf import compute_ecmp_loads
 
 # Network, capacity, largest utilisation, the arc that has it.
 PUBLIC = [
@@ -20,8 +20,8 @@ PUBLIC = [
 
 @pytest.mark.parametrize(("name", "capacity", "most", "where"), PUBLIC)
 def test_largest_load_of_an_sndlib_network_under_ecmp(name, capacity, most, where):
-    graph, traffic = sndlib.network(name, capacity)
-    loads, lost = ecmp(graph, graph.igp, traffic)
+    graph, traffic = sndlib.load_network(name, capacity)
+    loads, lost = compute_ecmp_loads(graph, graph.igp, traffic)
     worst = graph.arcs[int(loads.argmax())]
     assert loads.max() / capacity == pytest.approx(most, abs=5e-7)
     assert (worst.tail, worst.head) == where
@@ -31,11 +31,11 @@ def test_largest_load_of_an_sndlib_network_under_ecmp(name, capacity, most, wher
 @pytest.mark.parametrize("name", ["norway", "nobel-eu", "india35"])
 def test_topohub_s_own_column_of_ecmp_loads(name):
     # Topohub routes every demand both ways and gives per cent of the largest load, two decimals.
-    graph, traffic = sndlib.network(name, 1)
-    loads, _ = ecmp(graph, graph.igp, traffic + traffic.T)
-    table = sndlib.shares(name)
+    graph, traffic = sndlib.load_network(name, 1)
+    loads, _ = compute_ecmp_loads(graph, graph.igp, traffic + traffic.T)
+    table = sndlib.load_ecmp_shares(name)
     per_cent = 100 * loads / loads.max()
     for tail, head, forward, backward in table:
-        assert per_cent[graph.index[tail, head][0]] == pytest.approx(forward, abs=0.0051)
-        assert per_cent[graph.index[head, tail][0]] == pytest.approx(backward, abs=0.0051)
+        assert per_cent[graph.arcs_between[tail, head][0]] == pytest.approx(forward, abs=0.0051)
+        assert per_cent[graph.arcs_between[head, tail][0]] == pytest.approx(backward, abs=0.0051)
     assert np.isclose(per_cent.max(), 100)

@@ -4,19 +4,23 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from trunkline.te.ti_lfa import RepairList, ti_lfa
-from trunkline.te.topology import Arc, both, topology
+from trunkline.te.ti_lfa import RepairList, find_repair_list
+from trunkline.te.topology import Arc, add_reverse_arcs, build_topology
 
 
 def ring(count, dear=None):
     names = [str(number) for number in range(1, count + 1)]
     pairs = list(zip(names, names[1:] + names[:1], strict=True))
-    return topology(names, both(Arc(a, b, 1, igp=10 if {a, b} == dear else 1) for a, b in pairs))
+    return build_topology(
+        names, add_reverse_arcs(Arc(a, b, 1, igp=10 if {a, b} == dear else 1) for a, b in pairs)
+    )
 
 
 def said(graph, target, protect="link"):
     """The list for a packet from 1 whose link to 2 fails."""
-    repair = ti_lfa(graph, graph.igp, graph.path("1", "2")[0], graph.node[target], protect)
+    repair = find_repair_list(
+        graph, graph.igp, graph.path("1", "2")[0], graph.node[target], protect
+    )
     assert isinstance(repair, RepairList)
     return [
         graph.nodes[each.node]
@@ -44,10 +48,10 @@ def test_rfc9855_s6_an_adjacency_segment_where_the_spaces_do_not_meet() -> None:
 
 def test_a_list_longer_than_the_depth_and_a_bridge_have_no_repair():
     graph = ring(6, {"4", "5"})
-    link = graph.path("1", "2")[0]
-    assert ti_lfa(graph, graph.igp, link, graph.node["2"], max_depth=1) is None
-    line = topology("AB", both([Arc("A", "B", 1)]))
-    assert ti_lfa(line, line.igp, 0, 1) is None
+    link = graph.find_path_through("1", "2")[0]
+    assert find_repair_list(graph, graph.igp, link, graph.node_number["2"], max_depth=1) is None
+    line = build_topology("AB", add_reverse_arcs([Arc("A", "B", 1)]))
+    assert find_repair_list(line, line.igp, 0, 1) is None
 
 
 @pytest.mark.parametrize("protect", ["link", "node"])
@@ -57,7 +61,7 @@ def test_every_branch_of_a_repair_avoids_the_failure_and_arrives(seed, protect):
     draw = np.random.default_rng(seed)
     nodes = [f"n{node}" for node in drawn]
     arcs = [Arc(nodes[a], nodes[b], 1, igp=int(draw.integers(1, 6))) for a, b in drawn.edges]
-    graph = topology(nodes, both(arcs))
+    graph = build_topology(nodes, add_reverse_arcs(arcs))
     whole = nx.Graph()
     whole.add_nodes_from(nodes)
     whole.add_weighted_edges_from((arc.tail, arc.head, arc.igp) for arc in arcs)
@@ -69,13 +73,13 @@ def test_every_branch_of_a_repair_avoids_the_failure_and_arrives(seed, protect):
             left = whole.copy()
             gone = protect == "node" and arc.head != target
             left.remove_node(arc.head) if gone else left.remove_edge(arc.tail, arc.head)
-            repair = ti_lfa(graph, graph.igp, failed, graph.node[target], protect)
+            repair = find_repair_list(graph, graph.igp, failed, graph.node_number[target], protect)
             if not nx.has_path(left, arc.tail, target):
                 assert repair is None
                 continue
             assert repair is not None
             repaired += 1
-            way = graph.along(repair.path)
+            way = graph.list_node_names(repair.path)
             length = nx.dijkstra_path_length(left, arc.tail, target)
             assert graph.igp[list(repair.path)].sum() == length
             at = way[1]

@@ -7,31 +7,31 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.compare import Side, compare, compare_until
-from trunkline.compare.render import render
+from trunkline.compare import ComparisonOperand, compare_operands, compare_until_precise
+from trunkline.compare.comparison_table import render_comparison
 from trunkline.engine import simulate
 from trunkline.network import Network
 from trunkline.results import Results, store
 from trunkline.scenario import load
-from trunkline.stats.metric import parse
+from trunkline.stats.metric import parse_metric
 
-from ...conftest import MD1
+from ...conftest import MD1_SCENARIO
 
-LONGER = MD1.replace("2 s", "4 s")
-WAIT = [parse("ports.wait_mean_s")]
+LONGER = MD1_SCENARIO.replace("2 s", "4 s")
+WAIT = [parse_metric("ports.wait_mean_s")]
 
 
-def side(**values: str) -> Side:
-    return Side.of_scenario(load(LONGER, overrides=values), "md1")
+def side(**values: str) -> ComparisonOperand:
+    return ComparisonOperand.from_scenario(load(LONGER, overrides=values), "md1")
 
 
 def test_a_small_difference_is_found_because_seeds_are_shared() -> None:
     # 0.5 to 0.49: the mean wait falls from 0.5 to 0.49 / 1.02 = 0.4804 ms, by 3.9 %.
-    done = compare(side(), side(load="0.49"), WAIT, runs=20)
+    done = compare_operands(side(), side(load="0.49"), WAIT, runs=20)
     found = done.differences[0]
     assert found.verdict == "B lower"
     assert found.difference.mean == pytest.approx(-0.0196e-3, rel=0.1)
-    assert found.relative == pytest.approx(-0.039, rel=0.1)
+    assert found.relative_difference == pytest.approx(-0.039, rel=0.1)
     assert found.unpaired_half is not None
     assert found.difference.half_width is not None
     assert found.difference.half_width < found.unpaired_half / 3
@@ -42,17 +42,17 @@ def test_a_small_difference_is_found_because_seeds_are_shared() -> None:
 
 
 def test_a_margin_of_equivalence_asks_for_the_whole_interval() -> None:
-    wide = compare(side(), side(load="0.499"), WAIT, runs=10, within=0.05)
+    wide = compare_operands(side(), side(load="0.499"), WAIT, runs=10, within=0.05)
     assert wide.differences[0].verdict == "within"
     assert wide.held
     # 3.9 % apart: within 5 % only if the interval is narrow enough, never within 1 %.
-    narrow = compare(side(), side(load="0.49"), WAIT, runs=10, within=0.01)
+    narrow = compare_operands(side(), side(load="0.49"), WAIT, runs=10, within=0.01)
     assert narrow.differences[0].verdict == "B lower"
     assert not narrow.held
 
 
 def test_the_same_scenario_is_identical() -> None:
-    done = compare(side(), side(), WAIT, runs=3)
+    done = compare_operands(side(), side(), WAIT, runs=3)
     assert done.identical
     assert done.held
     assert done.differences[0].verdict == "alike"
@@ -60,15 +60,17 @@ def test_the_same_scenario_is_identical() -> None:
 
 
 def test_one_pair_says_nothing_of_chance() -> None:
-    done = compare(side(), side(load="0.6"), WAIT, runs=1)
+    done = compare_operands(side(), side(load="0.6"), WAIT, runs=1)
     assert done.differences[0].verdict == "one run"
     assert not done.held
-    assert "NOT ENOUGH RUNS" in render(done)
+    assert "NOT ENOUGH RUNS" in render_comparison(done)
 
 
 def test_p_values_are_adjusted_for_the_number_of_metrics() -> None:
-    metrics = [parse(name) for name in ("goodput_bit_s", "delay_mean_s", "ports.wait_mean_s")]
-    done = compare(side(), side(load="0.49"), metrics, runs=5)
+    metrics = [
+        parse_metric(name) for name in ("goodput_bit_s", "delay_mean_s", "ports.wait_mean_s")
+    ]
+    done = compare_operands(side(), side(load="0.49"), metrics, runs=5)
     for each in done.differences:
         assert each.p is not None
         assert each.p_holm is not None
@@ -78,29 +80,32 @@ def test_p_values_are_adjusted_for_the_number_of_metrics() -> None:
 
 
 def test_results_on_disk_are_paired_with_a_scenario_by_their_seeds(tmp_path: Path) -> None:
-    store.write(side().take([4, 5, 6]), tmp_path / "kept")
-    kept = Side.of(str(tmp_path / "kept"))
-    done = compare(kept, side(), WAIT, runs=100)
+    store.write_results(side().get_runs([4, 5, 6]), tmp_path / "kept")
+    kept = ComparisonOperand.open_operand(str(tmp_path / "kept"))
+    done = compare_operands(kept, side(), WAIT, runs=100)
     assert (done.seeds, done.identical) == ([4, 5, 6], True)
-    store.write(side().take([6, 7]), tmp_path / "other")
-    store.write(side().take([5, 6, 7]), tmp_path / "more")
-    some = compare(kept, Side.of(str(tmp_path / "more")), WAIT)
+    store.write_results(side().get_runs([6, 7]), tmp_path / "other")
+    store.write_results(side().get_runs([5, 6, 7]), tmp_path / "more")
+    some = compare_operands(kept, ComparisonOperand.open_operand(str(tmp_path / "more")), WAIT)
     assert (some.seeds, some.paired) == ([5, 6], True)
     assert some.notes == ["seeds on one side alone are left out: 1 of A, 1 of B"]
-    one = compare(kept, Side.of(str(tmp_path / "other")), WAIT)
+    one = compare_operands(kept, ComparisonOperand.open_operand(str(tmp_path / "other")), WAIT)
     assert (one.seeds, one.seeds_b, one.paired) == ([4, 5, 6], [6, 7], False)
     assert one.notes == ["one seed alone is on both sides: separate means, Welch's interval"]
     with pytest.raises(ValueError, match="nothing can be set"):
-        Side.of(str(tmp_path / "kept"), {"load": "0.4"})
+        ComparisonOperand.open_operand(str(tmp_path / "kept"), {"load": "0.4"})
 
 
 def test_welch_1947_results_without_a_common_seed_are_separate_means(tmp_path: Path) -> None:
     from scipy.stats import ttest_ind
 
-    store.write(side().take(range(1, 9)), tmp_path / "a")
-    store.write(side(load="0.6").take(range(11, 16)), tmp_path / "b")
-    a, b = Side.of(str(tmp_path / "a")), Side.of(str(tmp_path / "b"))
-    done = compare(a, b, WAIT)
+    store.write_results(side().get_runs(range(1, 9)), tmp_path / "a")
+    store.write_results(side(load="0.6").get_runs(range(11, 16)), tmp_path / "b")
+    a, b = (
+        ComparisonOperand.open_operand(str(tmp_path / "a")),
+        ComparisonOperand.open_operand(str(tmp_path / "b")),
+    )
+    done = compare_operands(a, b, WAIT)
     found = done.differences[0]
     ours, theirs = ([run.ports["wait_mean_s"][0] for run in each.runs.values()] for each in (a, b))
     reference = ttest_ind(theirs, ours, equal_var=False)
@@ -110,22 +115,22 @@ def test_welch_1947_results_without_a_common_seed_are_separate_means(tmp_path: P
     assert found.correlation is None
     assert found.verdict == "B higher"
     assert "no seed is on both sides" in done.notes[0]
-    assert "seeds 1 to 8 of A, 11 to 15 of B" in render(done)
+    assert "seeds 1 to 8 of A, 11 to 15 of B" in render_comparison(done)
 
 
 def test_separate_runs_of_one_scenario_differ_no_more_often_than_said(tmp_path: Path) -> None:
     a, b = (
-        Side("md1", None, {r.seed: r for r in side().take(seeds)}, stored=True)
+        ComparisonOperand("md1", None, {r.seed: r for r in side().get_runs(seeds)}, stored=True)
         for seeds in (range(1, 21), range(21, 41))
     )
-    done = compare(a, b, WAIT)
+    done = compare_operands(a, b, WAIT)
     assert not done.identical
     assert done.differences[0].verdict == "no difference shown"
     assert done.verdict() == "no difference shown in 1 metrics over 20 and 20 runs"
 
 
 def test_pairs_are_added_until_the_difference_is_sure() -> None:
-    done, reached = compare_until(side(), side(load="0.45"), WAIT, 0.01, most=400)
+    done, reached = compare_until_precise(side(), side(load="0.45"), WAIT, 0.01, max_pairs=400)
     found = done.differences[0]
     assert reached.reached
     assert 10 <= reached.runs == len(done.seeds) < 400
@@ -135,25 +140,28 @@ def test_pairs_are_added_until_the_difference_is_sure() -> None:
     assert found.difference.low is not None
     assert found.difference.high is not None
     assert found.difference.low < -0.0909e-3 < found.difference.high
-    _, few = compare_until(side(), side(load="0.45"), WAIT, 0.0001, most=12)
+    _, few = compare_until_precise(side(), side(load="0.45"), WAIT, 0.0001, max_pairs=12)
     assert (few.runs, few.reached) == (12, False)
 
 
 def test_what_one_side_alone_has_is_a_difference() -> None:
     text = LONGER.replace("poisson:", "other:")
-    b = Side.of_scenario(load(text), "other")
-    done = compare(side(), b, [parse("goodput_bit_s")], runs=2)
+    b = ComparisonOperand.from_scenario(load(text), "other")
+    done = compare_operands(side(), b, [parse_metric("goodput_bit_s")], runs=2)
     assert done.only_a == ["flows.goodput_bit_s of poisson"]
     assert done.only_b == ["flows.goodput_bit_s of other"]
     assert not done.held
     with pytest.raises(ValueError, match="no row 'third' on either side"):
-        compare(side(), b, [parse("goodput_bit_s@third")], runs=2)
+        compare_operands(side(), b, [parse_metric("goodput_bit_s@third")], runs=2)
 
 
 def test_where_nothing_is_random_that_is_said() -> None:
     text = LONGER.replace("arrivals: poisson, ", "")
-    a, b = (Side.of_scenario(load(text, overrides={"load": rho}), "x") for rho in ("0.4", "0.5"))
-    done = compare(a, b, [parse("goodput_bit_s")], runs=2)
+    a, b = (
+        ComparisonOperand.from_scenario(load(text, overrides={"load": rho}), "x")
+        for rho in ("0.4", "0.5")
+    )
+    done = compare_operands(a, b, [parse_metric("goodput_bit_s")], runs=2)
     assert len(done.notes) == 1
     assert done.notes[0].startswith("nothing in either side is random")
     assert done.differences[0].verdict == "B higher"
@@ -166,18 +174,20 @@ def test_a_side_may_be_run_by_another_engine() -> None:
         asked.extend(seeds)
         return simulate(network, seeds=seeds, scenario=text)
 
-    b = Side.of_scenario(load(LONGER), "other", run=other)
-    assert compare(side(), b, WAIT, runs=3).identical
+    b = ComparisonOperand.from_scenario(load(LONGER), "other", run=other)
+    assert compare_operands(side(), b, WAIT, runs=3).identical
     assert asked == [1, 2, 3]
 
 
 def test_of_many_differences_the_largest_come_first_and_of_few_the_order_stays() -> None:
-    metrics = [parse(f"flows.{name}") for name in ("goodput_bit_s", "loss_ratio", "delay_mean_s")]
+    metrics = [
+        parse_metric(f"flows.{name}") for name in ("goodput_bit_s", "loss_ratio", "delay_mean_s")
+    ]
     # Half as much is offered, and no link loses any: the goodput halves, the delay falls too.
-    done = compare(side(), side(load="0.25"), metrics, runs=2)
+    done = compare_operands(side(), side(load="0.25"), metrics, runs=2)
     names = [each.metric for each in done.differences]
-    assert [each.metric for each in done.largest(3)] == names
-    sizes = [abs(each.relative or 0.0) for each in done.differences]
-    (first,) = done.largest(1)
-    assert abs(first.relative or 0.0) == max(sizes) > 0
-    assert [each.metric for each in done.largest(2)][1] != first.metric
+    assert [each.metric for each in done.list_largest(3)] == names
+    sizes = [abs(each.relative_difference or 0.0) for each in done.differences]
+    (first,) = done.list_largest(1)
+    assert abs(first.relative_difference or 0.0) == max(sizes) > 0
+    assert [each.metric for each in done.list_largest(2)][1] != first.metric

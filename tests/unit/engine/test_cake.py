@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from trunkline.engine.sim import simulate
-from trunkline.linux.plan.compile import compile as plan_of
-from trunkline.linux.plan.script import UnsupportedError
+from trunkline.engine.packet_engine import simulate
+from trunkline.linux.plan.command_script import UnsupportedError
+from trunkline.linux.plan.compiled_plan import compile_plan as plan_of
 from trunkline.network import compile
 from trunkline.scenario import load
 

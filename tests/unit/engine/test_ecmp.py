@@ -10,7 +10,7 @@ import pytest
 import trunkline as tl
 from trunkline import te
 from trunkline.network import compile
-from trunkline.scenario.resolved.placement import topology
+from trunkline.scenario.resolved.placement import build_topology
 
 THREE = """\
 trunkline: 1
@@ -86,10 +86,10 @@ routing: {ecmp: flow}
 run: {duration: 100 ms}
 """
     scenario = tl.load(text)
-    graph = topology(scenario.resolved())
+    graph = build_topology(scenario.resolve())
     traffic = np.zeros((6, 6))
     traffic[0, 5] = 1.0
-    loads, _ = te.spf.ecmp(graph, graph.igp, traffic)
+    loads, _ = te.spf.compute_ecmp_loads(graph, graph.igp, traffic)
     planned = dict(zip(compile_names(scenario), loads.tolist(), strict=True))
     runs = [packets(tl.run(scenario, seed=seed)) for seed in range(1, 9)]
     total = sum(each["A->B"] + each["A->C"] for each in runs)
@@ -161,8 +161,8 @@ def test_a_cut_moves_the_flows_of_one_way_to_the_others() -> None:
 
 
 def test_the_kernel_refuses_with_a_reason() -> None:
-    from trunkline.linux.plan.compile import compile as plan
-    from trunkline.linux.plan.script import UnsupportedError
+    from trunkline.linux.plan.command_script import UnsupportedError
+    from trunkline.linux.plan.compiled_plan import compile_plan as plan
 
     with pytest.raises(UnsupportedError, match="hashes with a seed"):
         plan(compile(tl.load(THREE)).to_json())

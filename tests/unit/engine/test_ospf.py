@@ -188,8 +188,8 @@ run: {duration: 4 s, trace: true}
 
 
 def test_the_kernel_refuses_with_a_reason() -> None:
-    from trunkline.linux.plan.compile import compile as plan
-    from trunkline.linux.plan.script import UnsupportedError
+    from trunkline.linux.plan.command_script import UnsupportedError
+    from trunkline.linux.plan.compiled_plan import compile_plan as plan
     from trunkline.network import compile
 
     with pytest.raises(UnsupportedError, match="no routing protocol"):

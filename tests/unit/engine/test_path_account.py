@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from trunkline.engine.sim import simulate
+from trunkline.engine.packet_engine import simulate
 from trunkline.network import compile
 from trunkline.results import Results
 from trunkline.scenario import Scenario

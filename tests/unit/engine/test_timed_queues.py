@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from trunkline.engine.sim import simulate
+from trunkline.engine.packet_engine import simulate
 from trunkline.network import compile
 from trunkline.scenario import load
 from trunkline.scenario.diagnostic import ScenarioError

@@ -89,9 +89,9 @@ def test_levels_of_pages_are_judged() -> None:
     text = BASE.format(flow="pages: {users: 4, reading: 1 s}", duration="21 s")
     text += "slas: {quick: {flow: w, at_most: {page_p95: 10 s, fct_p99: 1 ms}}}\n"
     scenario = tl.loads(text)
-    from trunkline.stats import judge
+    from trunkline.stats import judge_bounds
 
-    levels = judge(scenario.bounds(), [tl.run(scenario)])
+    levels = judge_bounds(scenario.list_sla_bounds(), [tl.run(scenario)])
     assert {level.bound.measure: level.met for level in levels} == {
         "fct_p99": False,
         "page_p95": True,

@@ -4,7 +4,7 @@ from importlib.resources import files
 
 import pytest
 
-from trunkline.engine.sim import simulate
+from trunkline.engine.packet_engine import simulate
 from trunkline.network import compile
 from trunkline.scenario import load
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import trunkline as tl
-from trunkline.fluid.engine import notes, solve
-from trunkline.fluid.focus import focus
-from trunkline.fluid.judge import verify
-from trunkline.fluid.queues import queues
-from trunkline.fluid.routed import answer_bytes
-from trunkline.fluid.ways import _traced, ways
+from trunkline.fluid.engine import list_omissions, solve_without_failures
+from trunkline.fluid.focus import focus_network
+from trunkline.fluid.port_queues import read_port_queues
+from trunkline.fluid.shortest_paths import get_answer_bytes
+from trunkline.fluid.stream_paths import _trace_with_packets, trace_streams
+from trunkline.fluid.verification import verify_fluid
 from trunkline.network import compile
 from trunkline.results import SCHEMAS, Results
 
@@ -40,7 +40,7 @@ def test_every_example_has_its_tables_with_the_rows_of_the_packets(name: str) ->
     found = fluid(name)
     network = compile(example(name)).data
     assert len(found.flows) == len(network["flows"])
-    assert len(found.ports) == len(queues(network).level)
+    assert len(found.ports) == len(read_port_queues(network).level)
     assert found.provenance.engine == "fluid"
     assert found.to_json()["engine"] == "fluid"
     for table, fields in SCHEMAS.items():
@@ -80,29 +80,29 @@ run: {duration: 1 s}
 def test_notes_name_what_is_left_out() -> None:
     assert any(
         "moments of a failure" in note
-        for note in notes(compile(example("protected-ring.yaml")).data)
+        for note in list_omissions(compile(example("protected-ring.yaml")).data)
     )
-    assert notes(compile(example("md1.yaml")).data) == ()
+    assert list_omissions(compile(example("md1.yaml")).data) == ()
 
 
 def test_verdict_agrees_where_it_should_and_differs_where_the_model_is_wrong() -> None:
     network = compile(example("wfq-shares.yaml")).to_json()
-    verdict = verify(network, [1])
+    verdict = verify_fluid(network, [1])
     assert verdict.agrees
     assert verdict.reference.startswith("fluid")
     # TCP's window is halved at each loss, and with a queue of five packets the link then idles.
     short = example("hello.yaml").text.replace("50 packets", "5 packets")
     assert short != example("hello.yaml").text
-    other = verify(compile(tl.loads(short)).to_json(), [1, 2, 3, 4, 5])
+    other = verify_fluid(compile(tl.loads(short)).to_json(), [1, 2, 3, 4, 5])
     assert other.outcome == "differs"
     assert {"load"} <= {row.measure for row in other.rows if row.outcome == "differs"}
-    single = verify(compile(example("hello.yaml")).to_json(), [1, 2])
-    assert any("mean delay" in said for said in single.unknown)
+    single = verify_fluid(compile(example("hello.yaml")).to_json(), [1, 2])
+    assert any("mean delay" in said for said in single.not_compared)
 
 
 def test_hops_follow_each_other_from_source_to_destination() -> None:
     network = compile(example("diffserv-over-mpls.yaml")).data
-    its = ways(network, np.full(len(network["flows"]), 100))
+    its = trace_streams(network, np.full(len(network["flows"]), 100))
     for stream in range(len(its.flow)):
         hops = np.flatnonzero(its.stream == stream)
         links = [network["links"][link] for link in its.link[hops]]
@@ -119,9 +119,9 @@ def test_hops_follow_each_other_from_source_to_destination() -> None:
 def test_routing_in_arrays_is_the_packet_engines(name: str) -> None:
     network = compile(example(name)).data
     sizes = np.full(len(network["flows"]), 100)
-    its = ways(network, sizes)
-    back = [f for f, flow in enumerate(network["flows"]) if answer_bytes(flow)]
-    hops, lost = _traced(network, sizes, back, np.arange(len(its.flow)))
+    its = trace_streams(network, sizes)
+    back = [f for f, flow in enumerate(network["flows"]) if get_answer_bytes(flow)]
+    hops, lost = _trace_with_packets(network, sizes, back, np.arange(len(its.flow)))
     assert not lost.any()
     stream, _, step, link, class_, header = hops
     for ours, theirs in zip(
@@ -136,14 +136,14 @@ def test_a_focus_keeps_the_flows_over_a_link_and_makes_background_of_the_others(
     scenario = example("priority-voice.yaml")
     network = compile(scenario).data
     with pytest.raises(ValueError, match=r"there is no link .* R1-R2"):
-        focus(network, ["R1-R2"])
-    narrow = focus(network, ["phones->R1"]).network
+        focus_network(network, ["R1-R2"])
+    narrow = focus_network(network, ["phones->R1"]).network
     names = [flow["name"] for flow in narrow["flows"]]
     assert names[:10] == [f"call[{n}]" for n in range(10)]
     # Downloads meet the calls on R1->R2, in a class of their own, and on the last link.
     assert {"background R1->R2 default", "background R2->office default"} == set(names[10:])
-    wide = solve(network)
-    thin = solve(narrow)
+    wide = solve_without_failures(network)
+    thin = solve_without_failures(narrow)
     number = next(n for n, link in enumerate(network["links"]) if link["name"] == "R1->R2")
     queues_of = wide.queues.first[number], wide.queues.first[number] + 1
     for queue in queues_of:

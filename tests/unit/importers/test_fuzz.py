@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from trunkline.scenario.text import block
 
 from trunkline.importers import Addresses, ImportFault, read_tc, read_tcng
 from trunkline.scenario import load
-from trunkline.scenario.text import block
 
 FOLDER = files("trunkline") / "studies" / "avallone2003"
 SCRIPTS = {
@@ -70,7 +70,7 @@ def test_a_script_with_some_words_changed(name: str, edits: list[tuple[str, floa
 
 
 ABSURD = ["1" * 5000, "0x" + "f" * 5000, "0" + "7" * 5000, "1e999", "0." + "0" * 5000 + "1"]
-NUMBER = re.compile(r"(\S*?)\s*(?<![\w$.])(?:0x[0-9a-f]+|\d+(?:\.\d+)?)")
+NUMBER_PATTERN = re.compile(r"(\S*?)\s*(?<![\w$.])(?:0x[0-9a-f]+|\d+(?:\.\d+)?)")
 
 
 def read_or_refused(text: str, *, tcng: bool) -> bool:
@@ -87,7 +87,7 @@ def read_or_refused(text: str, *, tcng: bool) -> bool:
 @pytest.mark.parametrize("name", sorted(SCRIPTS))
 def test_each_number_of_a_script_may_be_absurdly_long(name: str) -> None:
     text = "".join(SCRIPTS[name])
-    found = {at[1]: at for at in NUMBER.finditer(text)}
+    found = {at[1]: at for at in NUMBER_PATTERN.finditer(text)}
     assert len(found) > 5
     for word, at in found.items():
         for absurd in ABSURD:

@@ -6,7 +6,7 @@ Source: the commands of wondershaper 1.1 and 1.4 and of SQM's simple.qos and pie
 import pytest
 import yaml
 
-from trunkline.engine.sim import simulate
+from trunkline.engine.packet_engine import simulate
 from trunkline.importers import Addresses, ImportFault, read_tc
 from trunkline.network import compile
 from trunkline.scenario import load

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from trunkline.importers import ImportFault
-from trunkline.importers.network import Rules, read_network, read_topology
-from trunkline.importers.network.rules import distance
+from trunkline.importers.network import ImportRules, read_network, read_topology
+from trunkline.importers.network.rules import compute_distance_km
 from trunkline.scenario import load
-from trunkline.scenario.text import parse
+from trunkline.scenario.yaml_text import parse_yaml
 
 GBIT = 10**9
 
@@ -149,13 +149,13 @@ links:
 """
 
 
-def made(tmp_path: Path, text: str, rules: Rules | None = None, **more: object):  # type: ignore[no-untyped-def]
+def made(tmp_path: Path, text: str, rules: ImportRules | None = None, **more: object):  # type: ignore[no-untyped-def]
     (tmp_path / "net.txt").write_text(text, "utf-8")
     written = read_network(tmp_path / "net.txt", rules, **more)  # type: ignore[arg-type]
-    return written, parse(written.text, "made")[0]
+    return written, parse_yaml(written.text, "made")[0]
 
 
-def refused(tmp_path: Path, text: str, rules: Rules | None = None) -> str:
+def refused(tmp_path: Path, text: str, rules: ImportRules | None = None) -> str:
     with pytest.raises(ImportFault) as fault:
         made(tmp_path, text, rules)
     return fault.value.render("net")
@@ -163,7 +163,7 @@ def refused(tmp_path: Path, text: str, rules: Rules | None = None) -> str:
 
 @pytest.mark.parametrize("text", [SNDLIB_XML, SNDLIB_NATIVE], ids=["xml", "native"])
 def test_sndlib_in_both_formats(tmp_path: Path, text: str) -> None:
-    written, said = made(tmp_path, text, Rules(capacity="module"))
+    written, said = made(tmp_path, text, ImportRules(capacity="module"))
     assert said["nodes"]["B.1"] == {"position": [1.0, 0.0]}
     assert said["defaults"] == {"link": {"rate": "622 Mbit/s"}}
     # The capacity of B.1-C is the smallest module; a parallel link gets a name of its own.
@@ -178,13 +178,13 @@ def test_sndlib_in_both_formats(tmp_path: Path, text: str) -> None:
 
 def test_a_delay_is_the_great_circle_at_two_thirds_of_light(tmp_path: Path) -> None:
     # A degree of the equator is 2 pi R / 360 = 111.195 km: 556.4 us in glass.
-    assert distance((0, 0), (1, 0)) == pytest.approx(math.pi * 6371.0088 / 180)
-    _, said = made(tmp_path, SNDLIB_XML, Rules(capacity="module"))
+    assert compute_distance_km((0, 0), (1, 0)) == pytest.approx(math.pi * 6371.0088 / 180)
+    _, said = made(tmp_path, SNDLIB_XML, ImportRules(capacity="module"))
     assert said["links"]["A-B.1"]["delay"] == "556 us"
 
 
 def test_what_stands_in_the_file_goes_before_the_rule(tmp_path: Path) -> None:
-    _, said = made(tmp_path, SNDLIB_XML, Rules(capacity=10 * GBIT))
+    _, said = made(tmp_path, SNDLIB_XML, ImportRules(capacity=10 * GBIT))
     assert said["links"]["B.1-C"]["rate"] == "10 Gbit/s"
     assert said["defaults"] == {"link": {"rate": "622 Mbit/s"}}
 
@@ -196,13 +196,13 @@ def test_a_missing_capacity_needs_a_rule(tmp_path: Path) -> None:
 
 
 def test_gml_with_labels_twice_parallel_links_and_gaps_in_ids(tmp_path: Path) -> None:
-    written, said = made(tmp_path, GML, Rules(capacity=GBIT))
+    written, said = made(tmp_path, GML, ImportRules(capacity=GBIT))
     assert list(said["nodes"]) == ["London", "London_2", "New_York"]
     assert said["nodes"]["New_York"] == {}
     assert list(said["links"]) == ["London-London_2", "London-London_2.2", "London_2-New_York"]
     assert said["links"]["London_2-New_York"] == {"rate": "1 Gbit/s"}
     assert "2 nodes renamed" in {note.text for note in written.notes}
-    _, inside = made(tmp_path, GML, Rules(capacity=GBIT, internal=True))
+    _, inside = made(tmp_path, GML, ImportRules(capacity=GBIT, internal=True))
     assert list(inside["nodes"]) == ["London", "London_2"]
 
 
@@ -227,14 +227,14 @@ def test_repetita_with_its_demands(tmp_path: Path) -> None:
 
 
 def test_containerlab(tmp_path: Path) -> None:
-    written, said = made(tmp_path, CONTAINERLAB, Rules(capacity=GBIT, delay=1_000_000))
+    written, said = made(tmp_path, CONTAINERLAB, ImportRules(capacity=GBIT, delay=1_000_000))
     assert list(said["links"]) == ["srl1-srl2", "srl1-srl2.2"]
     assert said["links"]["srl1-srl2"] == {"delay": "1 ms"}
     assert "link to host" in {note.text for note in written.notes}
 
 
 def test_netlab(tmp_path: Path) -> None:
-    _, said = made(tmp_path, NETLAB, Rules(capacity=GBIT))
+    _, said = made(tmp_path, NETLAB, ImportRules(capacity=GBIT))
     # netlab's bandwidth is in kbit/s; a hyphen may be part of a name.
     assert said["links"] == {
         "r1-r2": {},
@@ -256,9 +256,9 @@ def test_what_is_imported_keeps_its_sum_and_can_be_scaled(tmp_path: Path) -> Non
 def test_demands_that_no_path_has_room_for_follow_ip_routing(tmp_path: Path) -> None:
     # 2 x 400 Mbit/s from A to C, where B.1-C has 155 Mbit/s.
     text = SNDLIB_NATIVE.replace("5.50", "400")
-    _, said = made(tmp_path, text, Rules(capacity="module", unit=10**6))
+    _, said = made(tmp_path, text, ImportRules(capacity="module", unit=10**6))
     assert said["te"] == {"unplaced": "igp"}
-    _, said = made(tmp_path, SNDLIB_NATIVE, Rules(capacity="module", unit=10**6))
+    _, said = made(tmp_path, SNDLIB_NATIVE, ImportRules(capacity="module", unit=10**6))
     assert "te" not in said
 
 
@@ -269,7 +269,7 @@ def test_names_that_are_long_or_look_alike_give_links_with_names_of_their_own(
     text = SNDLIB_NATIVE.replace("B.1", long).replace("C", like)
     text = text.replace("DEMANDS (\n", "DEMANDS (\n", 1).replace("  A (", "  x2 ( 3 3 )\n  A (", 1)
     text = text.replace("LINKS (\n", "LINKS (\n  L4 ( A x2 ) 9.00 0 0 0 ( )\n")
-    written, _ = made(tmp_path, text, Rules(capacity="module", unit=10**6))
+    written, _ = made(tmp_path, text, ImportRules(capacity="module", unit=10**6))
     nodes = load(f"{written.text}\n").nodes
     assert sorted(nodes) == ["A", "L" * 29, "x2", "x²_2"]
 
@@ -281,7 +281,7 @@ def test_many_demands_stand_in_a_table_beside(tmp_path: Path) -> None:
         f"  D{a}_{b} ( N{a} N{b} ) 1 0.1 UNLIMITED\n" for a in range(6) for b in range(6) if a != b
     )
     text = f"NODES (\n{nodes})\nLINKS (\n{links})\nDEMANDS (\n{demands})\n"
-    written, said = made(tmp_path, text, Rules(unit=10**6), matrix_file="net.demands.csv")
+    written, said = made(tmp_path, text, ImportRules(unit=10**6), matrix_file="net.demands.csv")
     assert said["demands"] == {"matrix": {"file": "net.demands.csv", "class": "data"}}
     assert written.matrix.splitlines()[:2] == ["from,to,rate", "N0,N1,100 kbit/s"]
     assert written.matrix.count("\n") == 31
@@ -326,14 +326,14 @@ def test_many_demands_stand_in_a_table_beside(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_is_refused(tmp_path: Path, text: str, said: str) -> None:
-    assert said in refused(tmp_path, text, Rules(capacity="module", unit=10**6))
+    assert said in refused(tmp_path, text, ImportRules(capacity="module", unit=10**6))
 
 
 def test_the_largest_part_of_a_network_of_islands(tmp_path: Path) -> None:
     text = REPETITA.replace("NODES 3", "NODES 4").replace("R3 12.0", "X 0.0 0.0\nR3 12.0")
     text = text.replace("1 2 1 ", "1 3 1 ").replace("2 1 1 ", "3 1 1 ")
     assert "2 parts that no link joins; outside the largest: X" in refused(tmp_path, text)
-    _, said = made(tmp_path, text, Rules(largest_part=True))
+    _, said = made(tmp_path, text, ImportRules(largest_part=True))
     assert list(said["nodes"]) == ["R1", "R2", "R3"]
 
 
@@ -362,7 +362,7 @@ def loads_or_is_a_fault(file: Path, text: str) -> bool:
     """Whether a file is imported as a scenario that loads, or refused for what stands in it."""
     file.write_text(text, "utf-8")
     try:
-        written = read_network(file, Rules(capacity=GBIT, unit=10**6, largest_part=True))
+        written = read_network(file, ImportRules(capacity=GBIT, unit=10**6, largest_part=True))
     except ImportFault as fault:
         return "would not load" not in str(fault)
     return bool(load(f"{written.text}\n").links)
@@ -393,8 +393,8 @@ def test_topohub_graphs_whose_ids_have_gaps_or_whose_labels_repeat(name: str) ->
     pytest.importorskip("topohub")
     file = files("topohub") / "data" / "topozoo" / f"{name}.json"
     data = json.loads(file.read_text("utf-8"))
-    written = read_network(f"topohub:topozoo/{name}", Rules(capacity=GBIT))
-    said, _ = parse(written.text, "made")
+    written = read_network(f"topohub:topozoo/{name}", ImportRules(capacity=GBIT))
+    said, _ = parse_yaml(written.text, "made")
     assert len(said["nodes"]) == len(data["nodes"])
     assert len(said["links"]) == len(data["edges"])
     # The k-th edge joins the nodes that bear its ids, wherever they stand in the list.

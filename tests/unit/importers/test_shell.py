@@ -4,20 +4,20 @@ from fractions import Fraction
 
 import pytest
 
-from trunkline.importers.common.fault import ImportFault, Word
+from trunkline.importers.common.fault import ImportFault, SourceToken
 from trunkline.importers.common.quantities import (
     TC_RATES,
     TC_SIZES,
     TC_TIMES,
     TCNG_RATES,
     TCNG_SIZES,
-    quantity,
+    parse_quantity,
 )
-from trunkline.importers.tc.shell import commands
+from trunkline.importers.tc.shell import split_commands
 
 
 def texts(script: str) -> list[list[str]]:
-    return [[word.text for word in words] for words in commands(script)]
+    return [[word.text for word in words] for words in split_commands(script)]
 
 
 def test_posix_s2_3_comments_continuations_and_separators() -> None:
@@ -60,7 +60,7 @@ def test_posix_s2_7_redirections_say_nothing() -> None:
 
 
 def test_words_know_their_place_through_continuations() -> None:
-    (words,) = commands("X=1\n tc a \\\n    $X\n")
+    (words,) = split_commands("X=1\n tc a \\\n    $X\n")
     assert [(word.text, word.line, word.column) for word in words] == [
         ("tc", 2, 2),
         ("a", 2, 5),
@@ -69,7 +69,7 @@ def test_words_know_their_place_through_continuations() -> None:
 
 
 def test_words_know_their_place_behind_arithmetic_and_quotes_of_several_lines() -> None:
-    (words,) = commands("tc $((\n1 + 2)) 'a\nb' \"c\nd\" e")
+    (words,) = split_commands("tc $((\n1 + 2)) 'a\nb' \"c\nd\" e")
     places = [(word.text, word.line, word.column) for word in words]
     assert places == [("tc", 1, 1), ("3", 1, 4), ("a\nb", 2, 9), ("c\nd", 3, 4), ("e", 4, 4)]
 
@@ -116,4 +116,4 @@ def test_what_is_no_simple_command_names_its_place(script: str, message: str) ->
 def test_a_suffix_means_what_its_program_says(
     text: str, units: dict[str, Fraction], value: int
 ) -> None:
-    assert quantity(Word(text, 1, 1), units, "a quantity") == value
+    assert parse_quantity(SourceToken(text, 1, 1), units, "a quantity") == value

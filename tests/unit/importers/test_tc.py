@@ -497,7 +497,7 @@ def test_a_home_router_with_flow_queues_ifb_and_cake() -> None:
     assert made.ports["lan"]["queue"]["flows"]["flow_limit"] == "60 packets"
     dsl = made.ports["dsl"]["classes"]["default"]
     assert (dsl["peak_rate"], dsl["min_burst"]) == ("2000000 bit/s", "1600 B")
-    assert any("comes in at wan goes through ifb0" in note.why for note in made.notes)
+    assert any("comes in at wan goes through ifb0" in note.reason for note in made.notes)
 
 
 def test_tc_cake_without_a_word_has_the_tins_of_diffserv3() -> None:

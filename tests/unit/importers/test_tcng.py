@@ -8,7 +8,7 @@ import yaml
 from trunkline.importers import Addresses, Imported, ImportFault, read_tc, read_tcng
 from trunkline.network import compile
 from trunkline.scenario import load
-from trunkline.study.language.catalogue import FOLDER as STUDIES
+from trunkline.study.language.catalogue import STUDIES_FOLDER as STUDIES
 
 FOLDER = STUDIES / "avallone2003"
 
@@ -55,7 +55,7 @@ def of_study(study: str) -> str:
 def test_section_2_1_best_effort_is_the_network_of_the_study(study: str) -> None:
     made = read_tcng(BEST_EFFORT)
     assert with_imported(study, made) == of_study(study)
-    assert made.words[0] == "eth1: class-based queueing of 1 class(es)"
+    assert made.sentences[0] == "eth1: class-based queueing of 1 class(es)"
     assert read_tcng(text_of("best-effort.tcng")).ports == made.ports
 
 

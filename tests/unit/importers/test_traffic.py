@@ -13,10 +13,10 @@ from trunkline.importers import ImportFault
 from trunkline.importers.traffic import (
     CaptureError,
     RecordError,
-    demands,
-    packets,
+    build_demand_table,
+    collect_flows,
     prove_flows,
-    replay,
+    read_packets,
 )
 
 A, B = bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2])
@@ -80,7 +80,7 @@ def test_pcap_and_pcapng_of_both_byte_orders_give_the_same(order: str) -> None:
         pcapng(FRAMES, order=order, resolution=6),
     ]
     for data in files:
-        (flow,) = replay(packets(data), nodes={"10.0.0.1": "S", "10.0.0.2": "D"})
+        (flow,) = collect_flows(read_packets(data), nodes={"10.0.0.1": "S", "10.0.0.2": "D"})
         assert flow.rows == [(0, 200), (2_000_000, 60)]
         assert (flow.name, flow.source, flow.target) == ("udp-1", "S", "D")
         assert flow.key == ("10.0.0.1", "10.0.0.2", 17, 5000, 6000)
@@ -91,7 +91,7 @@ def test_tags_and_labels_are_passed_over() -> None:
     # Two labels, the second the bottom (RFC 3032 section 2.1).
     labels = b"\x88\x47" + struct.pack(">II", 100 << 12 | 64, 101 << 12 | 0x100 | 64)
     for tags in (vlan, labels):
-        (packet,) = packets(pcap([(0, ethernet(udp(A, B, 100), tags=tags))]))
+        (packet,) = read_packets(pcap([(0, ethernet(udp(A, B, 100), tags=tags))]))
         assert (packet.source, packet.ip_bytes, packet.payload) == ("10.0.0.1", 100, 72)
 
 
@@ -106,21 +106,21 @@ def test_tcp_is_parted_by_pauses_and_by_answers() -> None:
         at(0, there, 300), at(20, back, 1460), at(21, back, 540), at(22, there, 0),
         at(40, there, 100), at(60, back, 700), at(600, back, 50),
     ]  # fmt: skip
-    request, answer = replay(packets(pcap(frames)))
+    request, answer = collect_flows(read_packets(pcap(frames)))
     assert request.rows == [(0, 300), (40_000_000, 100)]
     assert answer.rows == [(20_000_000, 2000), (60_000_000, 700), (600_000_000, 50)]
     assert answer.to_dict()["transfers"] == {"arrivals": "schedule", "schedule": "tcp-2.csv"}
 
 
 def test_flows_that_no_scenario_takes_are_refused() -> None:
-    flows = replay(packets(pcap(FRAMES)), nodes={"10.0.0.1": "S", "10.0.0.2": "D"})
+    flows = collect_flows(read_packets(pcap(FRAMES)), nodes={"10.0.0.1": "S", "10.0.0.2": "D"})
     prove_flows(flows)
-    flows = replay(packets(pcap(FRAMES)), nodes={"10.0.0.1": "a b", "10.0.0.2": "D"})
+    flows = collect_flows(read_packets(pcap(FRAMES)), nodes={"10.0.0.1": "a b", "10.0.0.2": "D"})
     with pytest.raises(ImportFault, match="a name is made of letters"):
         prove_flows(flows)
     # 2^62 ns after the first packet: 146 years.
     far = [(0, FRAMES[0][1]), (2**62, FRAMES[0][1])]
-    flows = replay(packets(pcapng(far)), nodes={"10.0.0.1": "S", "10.0.0.2": "D"})
+    flows = collect_flows(read_packets(pcapng(far)), nodes={"10.0.0.1": "S", "10.0.0.2": "D"})
     with pytest.raises(ImportFault, match="a time must be from 0 s to 100 years"):
         prove_flows(flows)
 
@@ -129,7 +129,7 @@ def test_damaged_files_are_told_apart() -> None:
     whole = pcap(FRAMES)
     for data in (b"", b"text", whole[:-3], whole[:30], pcapng(FRAMES)[:-5]):
         with pytest.raises(CaptureError):
-            list(packets(data))
+            list(read_packets(data))
 
 
 def test_what_a_run_captured_is_what_it_was_given(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ run: {duration: 2 s, trace: true}
     results = tl.run(scenario)
     path = tmp_path / "run.pcapng"
     write_capture(results, json.loads(compile(scenario).to_json()), str(path), at=("S",))
-    (flow,) = replay(packets(path.read_bytes()))
+    (flow,) = collect_flows(read_packets(path.read_bytes()))
     sent = [row for row in results.packets.rows() if row["event"] == "sent"]
     times = [int(str(row["time_ns"])) for row in sent]
     assert [size for _, size in flow.rows] == [500] * len(sent)
@@ -160,21 +160,25 @@ def test_records_become_rates() -> None:
     content = (
         "sa,da,ibyt\n10.0.0.1,10.0.0.2,3000000\n10.0.0.1,10.0.0.2,750000\n10.0.0.9,10.0.0.1,5\n"
     )
-    table, left_out = demands(content, over="5 min", nodes={"10.0.0.1": "S", "10.0.0.2": "D"})
+    table, left_out = build_demand_table(
+        content, covered_time="5 min", nodes={"10.0.0.1": "S", "10.0.0.2": "D"}
+    )
     assert table == "from,to,rate\nS,D,100000 bit/s\n"
     assert left_out == 1
     # 1,250 B in 1 ns are 10 Tbit/s, the most that a demand may be.
-    assert demands("from,to,bytes\na,b,1250\n", over="1 ns")[0].endswith("10000000000000 bit/s\n")
+    assert build_demand_table("from,to,bytes\na,b,1250\n", covered_time="1 ns")[0].endswith(
+        "10000000000000 bit/s\n"
+    )
     with pytest.raises(
         RecordError, match="1251 bytes from a to b over 1 ns are more than 10 Tbit/s"
     ):
-        demands("from,to,bytes\na,b,1251\n", over="1 ns")
+        build_demand_table("from,to,bytes\na,b,1251\n", covered_time="1 ns")
     with pytest.raises(RecordError, match="line 2: bytes is a whole number"):
-        demands("from,to,bytes\na,b,many\n", over="1 s")
+        build_demand_table("from,to,bytes\na,b,many\n", covered_time="1 s")
     for absurd in ("1" * 5000, "1_000", "٣"):
         with pytest.raises(RecordError, match="line 2: bytes is a whole number"):
-            demands(f"from,to,bytes\na,b,{absurd}\n", over="1 s")
+            build_demand_table(f"from,to,bytes\na,b,{absurd}\n", covered_time="1 s")
     with pytest.raises(RecordError, match="line 2: not CSV: field larger"):
-        demands(f"from,to,bytes\na,b,{'1' * 200_000}\n", over="1 s")
+        build_demand_table(f"from,to,bytes\na,b,{'1' * 200_000}\n", covered_time="1 s")
     with pytest.raises(RecordError, match="no column for to"):
-        demands("from,bytes\na,1\n", over="1 s")
+        build_demand_table("from,bytes\na,1\n", covered_time="1 s")

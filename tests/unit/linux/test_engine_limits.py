@@ -9,10 +9,10 @@ from click.testing import CliRunner
 
 from trunkline.cli.linux_command import command
 from trunkline.linux.guest import native, packages, readiness, setup
-from trunkline.linux.guest.needs import Part
-from trunkline.linux.plan.compile import compile as plan_of
-from trunkline.linux.plan.plan import Plan
-from trunkline.linux.plan.script import UnsupportedError
+from trunkline.linux.guest.requirements import Requirement
+from trunkline.linux.plan.command_script import UnsupportedError
+from trunkline.linux.plan.compiled_plan import compile_plan as plan_of
+from trunkline.linux.plan.guest_plan import GuestPlan
 from trunkline.network import compile
 from trunkline.scenario import load
 
@@ -34,7 +34,7 @@ run: {duration: 1 s}
 """
 
 
-def planned(text: str) -> Plan:
+def planned(text: str) -> GuestPlan:
     return plan_of(compile(load(text)).to_json()).plan
 
 
@@ -48,20 +48,24 @@ def test_b2_a_conditioner_of_labelled_packets_is_refused(rule: str) -> None:
     with pytest.raises(UnsupportedError, match="packets arrive with labels over A->B") as refused:
         planned(text)
     assert "ingress: meter" not in str(refused.value)
-    assert "conditioners[meter]" in refused.value.placed(load(text)).render()
+    assert "conditioners[meter]" in refused.value.to_scenario_error(load(text)).render()
 
 
 def test_b7_a_kernel_without_netem_or_labels_is_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
     """B7: `doctor` called `native` ready on any kernel with namespaces."""
     why = "node n0: ip: RTNETLINK answers: Operation not supported"
-    monkeypatch.setattr(native, "tools", lambda _: [Part("ip", True, "ip"), Part("tc", True, "tc")])
-    monkeypatch.setattr(native, "_lacking", lambda: why)
-    state = readiness.examine("native")
-    if not any(part.name == "namespaces" and part.found for part in state.parts):
+    monkeypatch.setattr(
+        native,
+        "check_tools",
+        lambda _: [Requirement("ip", True, "ip"), Requirement("tc", True, "tc")],
+    )
+    monkeypatch.setattr(native, "_find_missing_support", lambda: why)
+    state = readiness.examine_runner("native")
+    if not any(part.name == "namespaces" and part.found for part in state.requirements):
         pytest.skip("no namespaces here")
-    assert not state.ready
+    assert not state.is_ready
     assert f"kernel: {why}" in state.reason
-    assert readiness.choose("native") == "native"  # A plan that needs less runs.
+    assert readiness.choose_runner("native") == "native"  # A plan that needs less runs.
 
 
 def test_b8_a_cache_that_cannot_be_removed_is_said(
@@ -94,7 +98,7 @@ def test_b8_lists_that_were_not_fetched_are_an_error_and_not_kept(
             "echo 'E: Could not resolve the archive' >&2; exit 100 ;; esac\n"
         )
         (tmp_path / name).chmod(0o755)
-    apt = packages.Apt()
-    with pytest.raises(packages.NoPackages, match="Could not resolve the archive"):
-        apt.refresh()
+    apt = packages.AptRepository()
+    with pytest.raises(packages.PackageUnavailable, match="Could not resolve the archive"):
+        apt.refresh_lists()
     assert not list((tmp_path / "cache").rglob("lists"))

@@ -14,16 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.linux.guest import frr
-from trunkline.linux.guest.readiness import Unready, choose
-from trunkline.linux.judge.control import last_routes, margin_s
-from trunkline.linux.judge.labels import compared
-from trunkline.linux.outcome import control, labels
-from trunkline.linux.plan.compile import Compiled, compile as plan_of
-from trunkline.linux.plan.ground import GUEST
-from trunkline.linux.plan.orders import write_orders
-from trunkline.linux.plan.rehearsal import Labelled
-from trunkline.linux.plan.script import UnsupportedError
+from trunkline.linux.guest import frr_daemons
+from trunkline.linux.guest.readiness import RunnerNotReady, choose_runner
+from trunkline.linux.judge.control_plane import compute_margin_s, find_last_routes
+from trunkline.linux.judge.label_comparison import compare_labels
+from trunkline.linux.outcome import label_use, routing_daemons
+from trunkline.linux.plan.agent_orders import write_orders
+from trunkline.linux.plan.command_script import UnsupportedError
+from trunkline.linux.plan.command_target import GUEST_TARGET
+from trunkline.linux.plan.compiled_plan import CompiledPlan, compile_plan as plan_of
+from trunkline.linux.plan.dry_run import LabelChange
 from trunkline.network import compile
 from trunkline.scenario import load
 
@@ -37,12 +37,12 @@ failures: {cut: {link: A-T, at: 1 s, repair: 2 s}}
 routing: {ospf: {OSPF}}
 run: {duration: 4 s}
 """
-GROUND = replace(GUEST, control="frr")
+GROUND = replace(GUEST_TARGET, control="frr")
 
 
-def planned(ospf: str = "{}", text: str = SQUARE) -> Compiled:
+def planned(ospf: str = "{}", text: str = SQUARE) -> CompiledPlan:
     written = text.replace("{OSPF}", ospf)
-    return plan_of(compile(load(written)).to_json(), ground=GROUND)
+    return plan_of(compile(load(written)).to_json(), target=GROUND)
 
 
 def labelled(ldp: str = "{}") -> str:
@@ -103,7 +103,7 @@ class TestConfiguration:
         timers = "{control: ordered, hello: 2 s, hello_hold: 6 s, keepalive: 30 s}"
         made = planned(text=labelled(timers))
         lines = made.schedules["n1.ldpd.conf"].decode().splitlines()
-        own = made.traffic.ends.address(1, 0)
+        own = made.traffic.route_addresses.get_address(1, 0)
         assert {
             f" router-id {own}",
             " ordered-control",
@@ -191,8 +191,8 @@ class TestLacking:
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
         if Path("/usr/lib/frr/ospfd").exists():
             pytest.skip("this system has FRR")
-        with pytest.raises(Unready, match="ospfd: trunkline linux setup --control frr"):
-            choose(None, "frr")
+        with pytest.raises(RunnerNotReady, match="ospfd: trunkline linux setup --control frr"):
+            choose_runner(None, "frr")
 
 
 ZERO = 100 * 10**9
@@ -221,7 +221,7 @@ class TestWaiting:
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
         place = tmp_path / "trunkline" / "linux" / "frr" / "root"
         place.mkdir(parents=True)
-        frr.compile_poll()
+        frr_daemons.compile_poll()
         ppoll = ctypes.CDLL(str(place / "poll.so")).ppoll
         reading, writing = os.pipe()
         # struct pollfd {int fd; short events, revents;}, struct timespec {long s, ns;}
@@ -241,27 +241,31 @@ class TestWaiting:
 class TestOutcome:
     def test_routes_are_followed_from_before_time_zero_to_the_end(self, tmp_path: Path) -> None:
         made = planned()
-        target = made.traffic.ends.address(3, 0)
+        target = made.traffic.route_addresses.get_address(3, 0)
         first, then = via(target, "10.0.0.2", "l0a"), via(target, "10.0.0.10", "l2a")
         changes = [
             f"[1970-01-01T00:01:02.000001] {first}",
             "[1970-01-01T00:01:41.500000] broadcast 10.0.0.7 dev l1a table local proto kernel",
             f"[1970-01-01T00:01:41.072238] {then}",
         ]
-        found = control.routes(made, left(tmp_path, {0: changes}, {0: [then]}))
-        out = {side.device: link for link, side in enumerate(made.wiring.near) if side.node == 0}
+        found = routing_daemons.read_routes(made, left(tmp_path, {0: changes}, {0: [then]}))
+        out = {
+            side.device: link
+            for link, side in enumerate(made.wiring.sending_ends)
+            if side.node == 0
+        }
         assert found.first == {(0, 3): out["l0a"]}
         assert found.last == {(0, 3): out["l2a"]}
-        assert found.steps == [control.Step(1_072_238_000, 0, 3, out["l2a"])]
+        assert found.steps == [routing_daemons.RouteStep(1_072_238_000, 0, 3, out["l2a"])]
 
     def test_a_device_that_goes_down_takes_its_routes_though_the_kernel_says_nothing(
         self, tmp_path: Path
     ) -> None:
         made = planned()
-        target = made.traffic.ends.address(3, 0)
+        target = made.traffic.route_addresses.get_address(3, 0)
         before = f"[1970-01-01T00:01:02.000001] {via(target, '10.0.0.6', 'l1a')}"
         after = f"[1970-01-01T00:01:41.070000] {via(target, '10.0.0.1', 'l0b')}"
-        found = control.routes(made, left(tmp_path, {1: [before, after]}, {}))
+        found = routing_daemons.read_routes(made, left(tmp_path, {1: [before, after]}, {}))
         assert [(step.time_ns, step.link < 0) for step in found.steps] == [
             (1_010_000_000, True),
             (1_070_000_000, False),
@@ -281,11 +285,11 @@ class TestOutcome:
             "ospf_spf_calculate: Start: running Dijkstra for area 0.0.0.0",
         ]
         (folder / "n1.ospfd.log").write_text("\n".join(log))
-        rows = control.timeline(made, folder)
+        rows = routing_daemons.read_timeline(made, folder)
         from trunkline import _core
-        from trunkline.results.decode.columns import Rows
+        from trunkline.results.decode.columns import RawRows
 
-        table = Rows(rows)
+        table = RawRows(rows)
         said = [
             (time, _core.TIMELINE_EVENTS[event])
             for time, event, node in zip(
@@ -309,9 +313,9 @@ class TestLabels:
     """A to T by S and B after the cut: FRR's labels are 16 to 18, the simulator's from 300000."""
 
     @staticmethod
-    def kernel(folder: Path, swap: str) -> dict[labels.Key, labels.Use]:
+    def kernel(folder: Path, swap: str) -> dict[label_use.NodeFec, label_use.LabelUse]:
         made = planned(text=labelled())
-        end = made.traffic.ends.address(3, 0)
+        end = made.traffic.route_addresses.get_address(3, 0)
         left(folder, {}, {1: [f"{end} nhid 9  encap mpls  18 via 10.0.0.1 dev l0b proto ospf "]})
         for node in range(4):
             (folder / f"n{node}.labels").write_text("")
@@ -322,7 +326,7 @@ class TestLabels:
         )
         (folder / "n1.ldpd.log").write_text(told.format(end, 16))
         (folder / "n0.ldpd.log").write_text(told.format(end, 18))
-        return labels.of_kernel(made, folder)
+        return label_use.read_kernel_labels(made, folder)
 
     def test_rfc3031_s3_10_a_label_counts_if_the_next_hop_has_told_it(self, tmp_path: Path) -> None:
         (key,) = found = self.kernel(tmp_path, "18")
@@ -335,18 +339,22 @@ class TestLabels:
 
     def test_the_simulators_labels_at_the_end_are_those_that_came_last(self) -> None:
         rows = [
-            Labelled(5, 1, 3, 300_002, 2, 3),
-            Labelled(70, 1, 3, 300_002, -1, -1),
-            Labelled(80, 1, 3, 300_002, 1, 300_002),
-            Labelled(95, 1, 3, 300_002, 2, 3),
+            LabelChange(5, 1, 3, 300_002, 2, 3),
+            LabelChange(70, 1, 3, 300_002, -1, -1),
+            LabelChange(80, 1, 3, 300_002, 1, 300_002),
+            LabelChange(95, 1, 3, 300_002, 2, 3),
         ]
-        assert labels.of_simulator(rows, 90) == {(1, 3): labels.Use(1, "label", "label")}
-        assert labels.of_simulator(rows, 75) == {}
-        assert labels.of_simulator(rows, 60) == {(1, 3): labels.Use(2, labels.PLAIN, labels.PLAIN)}
+        assert label_use.read_simulator_labels(rows, 90) == {
+            (1, 3): label_use.LabelUse(1, "label", "label")
+        }
+        assert label_use.read_simulator_labels(rows, 75) == {}
+        assert label_use.read_simulator_labels(rows, 60) == {
+            (1, 3): label_use.LabelUse(2, label_use.NO_LABEL, label_use.NO_LABEL)
+        }
 
     def test_a_route_written_anew_with_the_same_label_is_no_change(self, tmp_path: Path) -> None:
         made = planned(text=labelled())
-        end = made.traffic.ends.address(3, 0)
+        end = made.traffic.route_addresses.get_address(3, 0)
         with_label = f"{end} nhid 8  encap mpls  18 via 10.0.0.1 dev l0b proto ospf "
         told = [
             f"[1970-01-01T00:01:30.000000] {with_label}",
@@ -354,11 +362,11 @@ class TestLabels:
             f"[1970-01-01T00:01:41.080000] {with_label}",
         ]
         left(tmp_path, {1: told}, {})
-        seen = labels.changes(made, tmp_path, 1)
+        seen = label_use.read_label_changes(made, tmp_path, 1)
         assert [each.time_ns for each in seen] == [-10 * 10**9, 1_070_000_000, 1_080_000_000]
         others = {node: [] for node in (0, 2, 3)}
         data = json.loads(compile(load(labelled().replace("{OSPF}", "{}"))).to_json())
-        rows = compared(data, made.rehearsal, {}, {1: seen, **others}, 0.025)
+        rows = compare_labels(data, made.dry_run, {}, {1: seen, **others}, 0.025)
         # The simulator's A has another next hop after the cut; here the kernel's has what it had.
         assert [row.difference for row in rows if row.measure == "changes of labels"][1] == -1.0
 
@@ -366,14 +374,14 @@ class TestLabels:
 class TestJudgement:
     def test_rfc2328_s10_5_a_repaired_neighbour_waits_for_a_hello(self) -> None:
         data = json.loads(compile(load(SQUARE.replace("{OSPF}", "{hello: 3 s}"))).to_json())
-        assert margin_s(data, "failure at 1 s") == pytest.approx(0.014)
-        assert margin_s(data, "repair at 2 s") == pytest.approx(0.014 + 3 + 5 + 0.2)
+        assert compute_margin_s(data, "failure at 1 s") == pytest.approx(0.014)
+        assert compute_margin_s(data, "repair at 2 s") == pytest.approx(0.014 + 3 + 5 + 0.2)
 
     def test_the_simulators_last_routes_follow_its_changes(self) -> None:
         text = SQUARE.replace(", repair: 2 s", "")
         made = planned(text=text)
         data = json.loads(compile(load(text.replace("{OSPF}", "{}"))).to_json())
-        last = last_routes(data, made.rehearsal)
+        last = find_last_routes(data, made.dry_run)
         links = {link["name"]: index for index, link in enumerate(data["links"])}
         assert (last[0, 3], last[1, 3]) == (links["S->B"], links["A->S"])
         assert len(last) == 12

@@ -8,14 +8,20 @@ import zlib
 
 import pytest
 
-from trunkline.linux.guest.archive import BadArchive, read_archive
-from trunkline.linux.guest.image import FILE, Image, module_bytes, module_order, order_image
+from trunkline.linux.guest.archive import DamagedArchive, read_archive
+from trunkline.linux.guest.image import (
+    FILE_MODE,
+    CpioArchive,
+    build_order_image,
+    order_modules,
+    read_module,
+)
 
 
 def test_the_archive_is_what_cpio_reads(tmp_path):
     if shutil.which("cpio") is None:
         pytest.skip("no cpio here")
-    image = order_image({"orders": b"trunkline 1\n", "udp-0": bytes(1001)})
+    image = build_order_image({"orders": b"trunkline 1\n", "udp-0": bytes(1001)})
     done = subprocess.run(
         ["cpio", "-i", "--quiet", "-d", "-H", "newc"], input=image, cwd=tmp_path, check=True
     )
@@ -27,8 +33,8 @@ def test_the_archive_is_what_cpio_reads(tmp_path):
 def test_an_entry_has_the_fields_of_the_format_in_their_places():
     # buffer-format.rst: magic, then thirteen numbers of eight hexadecimal digits; name and data
     # each are filled up to four bytes.
-    image = Image()
-    image.add("ab", FILE, b"xyz")
+    image = CpioArchive()
+    image.add("ab", FILE_MODE, b"xyz")
     archive = image.to_bytes()
     assert archive[:6] == b"070701"
     fields = [int(archive[6 + 8 * i : 14 + 8 * i], 16) for i in range(13)]
@@ -49,7 +55,7 @@ def test_modules_come_after_those_that_they_need(tmp_path):
     module("mpls_router", b"ip_tunnel")
     module("ip_tunnel", b"", "net")
     (tmp_path / "modules.builtin").write_text("kernel/net/ipv4/tcp_cubic.ko\n")
-    order, missing = module_order(tmp_path, ("mpls_iptunnel", "tcp_cubic", "sch_cbq", "act_mpls"))
+    order, missing = order_modules(tmp_path, ("mpls_iptunnel", "tcp_cubic", "sch_cbq", "act_mpls"))
     names = [path.name for path in order]
     assert names == ["ip_tunnel.ko", "mpls_router.ko", "mpls-iptunnel.ko", "act_mpls.ko"]
     assert missing == ["sch_cbq"]
@@ -58,8 +64,8 @@ def test_modules_come_after_those_that_they_need(tmp_path):
 def test_packed_modules_are_unpacked(tmp_path):
     path = tmp_path / "sch_htb.ko.xz"
     path.write_bytes(lzma.compress(b"\0depends=\0"))
-    assert module_bytes(path) == b"\0depends=\0"
-    assert module_order(tmp_path, ("sch_htb",)) == ([path], [])
+    assert read_module(path) == b"\0depends=\0"
+    assert order_modules(tmp_path, ("sch_htb",)) == ([path], [])
 
 
 def stream(files):
@@ -78,14 +84,14 @@ def test_results_are_read_as_they_were_written():
 def test_results_that_are_cut_off_or_damaged_are_refused_at_every_byte():
     whole = stream({"udp-0.bin": b"0123456789", "tcp-1.json": b"{}"})
     for length in range(len(whole)):
-        with pytest.raises(BadArchive):
+        with pytest.raises(DamagedArchive):
             read_archive(whole[:length])
     for at in range(len(whole)):
         broken = bytearray(whole)
         broken[at] ^= 0x40
         try:
             files = read_archive(bytes(broken))
-        except BadArchive:
+        except DamagedArchive:
             continue
         # Only a name may change unseen; no data does.
         assert sorted(files.values()) == [b"0123456789", b"{}"]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.linux.plan.compile import compile as plan_of
-from trunkline.linux.plan.script import UnsupportedError
+from trunkline.linux.plan.command_script import UnsupportedError
+from trunkline.linux.plan.compiled_plan import compile_plan as plan_of
 from trunkline.network import compile
 from trunkline.scenario import load
 
@@ -67,7 +67,7 @@ def test_each_is_told_once_with_its_line_and_what_is_nearest(tmp_path: Path) -> 
     scenario = load(file)
     with pytest.raises(UnsupportedError) as caught:
         plan_of(compile(scenario).to_json())
-    found = caught.value.placed(scenario).diagnostics
+    found = caught.value.to_scenario_error(scenario).diagnostics
     assert {each.file for each in found} == {str(file)}
     assert {each.code for each in found} == {"linux"}
     assert [(each.line, each.path) for each in found] == [(line, at) for line, at, _ in EXPECTED]
@@ -85,7 +85,7 @@ def test_what_is_lacking_by_default_is_told_at_what_encloses_it(tmp_path: Path) 
     scenario = load(file)
     with pytest.raises(UnsupportedError) as caught:
         plan_of(compile(scenario).to_json())
-    (told,) = caught.value.placed(scenario).diagnostics
+    (told,) = caught.value.to_scenario_error(scenario).diagnostics
     assert (told.line, told.column, told.path) == (5, 3, "flows[t]")
     assert "nearest: header: 52 B" in told.message
 
@@ -97,7 +97,7 @@ def test_a_scenario_without_a_file_is_told_without_a_place() -> None:
     scenario = load(parts)
     with pytest.raises(UnsupportedError) as caught:
         plan_of(compile(scenario).to_json())
-    (told,) = caught.value.placed(scenario).diagnostics
+    (told,) = caught.value.to_scenario_error(scenario).diagnostics
     assert (told.line, told.path) == (0, "flows[t].variant")
 
 
@@ -122,7 +122,9 @@ def test_workloads_that_the_kernel_has_not_are_told_all_at_once(tmp_path: Path) 
     scenario = load(file)
     with pytest.raises(UnsupportedError) as caught:
         plan_of(compile(scenario).to_json())
-    found = {each.path: each.message for each in caught.value.placed(scenario).diagnostics}
+    found = {
+        each.path: each.message for each in caught.value.to_scenario_error(scenario).diagnostics
+    }
     assert "nearest: connect: true" in found["flows[open]"]
     assert "there are ports for 25000" in found["flows[many].transfers"]
     for name in ("pages", "film"):

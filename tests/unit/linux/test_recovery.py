@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from trunkline.linux.plan.compile import Compiled, compile as plan_of
-from trunkline.linux.plan.orders import write_orders
-from trunkline.linux.plan.plan import Count
-from trunkline.linux.plan.script import UnsupportedError
+from trunkline.linux.plan.agent_orders import write_orders
+from trunkline.linux.plan.command_script import UnsupportedError
+from trunkline.linux.plan.compiled_plan import CompiledPlan, compile_plan as plan_of
+from trunkline.linux.plan.guest_plan import QueueReading
 from trunkline.network import compile
 from trunkline.scenario import load
 
@@ -30,11 +30,11 @@ run: {duration: 400 ms}
 """
 
 
-def planned(backup: str, net: str = NET) -> Compiled:
+def planned(backup: str, net: str = NET) -> CompiledPlan:
     return plan_of(compile(load(net.replace("BACKUP", backup))).to_json())
 
 
-def changes(compiled: Compiled) -> list[tuple[float, str, str, str]]:
+def changes(compiled: CompiledPlan) -> list[tuple[float, str, str, str]]:
     return [(each.at_ns / MS, each.node, each.program, each.line) for each in compiled.plan.changes]
 
 
@@ -53,7 +53,7 @@ def test_a_link_that_fails_is_counted_emptied_and_closed_until_its_repair() -> N
     assert found[:3] == FAILS
     assert REPAIRED in found
     at = 100 * MS
-    assert compiled.plan.counts == (Count(at, "n1", "l1a"), Count(at, "n2", "w1b"))
+    assert compiled.plan.counts == (QueueReading(at, "n1", "l1a"), QueueReading(at, "n2", "w1b"))
     trap = "filter add dev l1a egress chain 1 protocol all prio 1 matchall action trap"
     assert trap in compiled.plan.nodes[1].tc
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 import yaml
 
-from trunkline.engine.sim import simulate
+from trunkline.engine.packet_engine import simulate
 from trunkline.network import compile as compiled
 from trunkline.results import Results
 from trunkline.scenario import Scenario
-from trunkline.scenario.presets import names
+from trunkline.scenario.presets import list_presets
 
 UDP = {"agent": "udp", "from": "A", "to": "D", "rate": "4 Mbit/s", "size": "500 B"}
 
@@ -103,7 +103,7 @@ def test_rates_in_per_cent_are_of_each_link() -> None:
 
 
 class TestPresets:
-    @pytest.mark.parametrize("name", names())
+    @pytest.mark.parametrize("name", list_presets())
     def test_each_runs_and_reads_back(self, name: str) -> None:
         link = {"rate": "10 Mbit/s", "port": "core"}
         links = {"A-R": link, "R-D": link}

@@ -21,11 +21,11 @@ import pytest
 import trunkline as tl
 from trunkline import _core, network, study
 from trunkline.network import types as types_of_network
-from trunkline.network.compile import FORMAT
-from trunkline.network.types import Network, Protection
-from trunkline.results.tables import SCHEMAS
+from trunkline.network.compile import NETWORK_FORMAT
+from trunkline.network.types import NetworkData, Protection
+from trunkline.results.schemas import SCHEMAS
 from trunkline.scenario.probe import FLOW_MEASURES, LINK_MEASURES
-from trunkline.study.language.loading import scenario_of
+from trunkline.study.language.point_scenarios import load_point_scenario
 
 EXAMPLES = sorted(Path(tl.__file__).parent.glob("examples/*.yaml"))
 LENGTHS = {
@@ -33,7 +33,7 @@ LENGTHS = {
     ("Profile", "actions"): 3,
     ("Session", "diffserv"): 2,
     ("NodeSegment", "rows"): 2,
-    ("Network", "ecn_in_mpls"): 2,
+    ("NetworkData", "ecn_in_mpls"): 2,
 }
 """Lists whose length is fixed."""
 TAGS = ("kind", "protocol")
@@ -122,7 +122,9 @@ def places(value: Any, kind: Any, at: Place = ()) -> Iterator[tuple[Place, Any, 
 
 
 def misfits(value: Any) -> list[tuple[Place, Any]]:
-    return [(at, its) for at, its, kind in places(value, Network) if matching(its, kind) is None]
+    return [
+        (at, its) for at, its, kind in places(value, NetworkData) if matching(its, kind) is None
+    ]
 
 
 def changed(value: Any, at: Place, to: Any) -> Any:
@@ -153,14 +155,14 @@ def listed(refused: str) -> set[str]:
 
 
 # Another format is refused before any key is looked at.
-FILLED = [{**filled, "format": FORMAT} for filled in every(Network)]
+FILLED = [{**filled, "format": NETWORK_FORMAT} for filled in every(NetworkData)]
 
 
 def structs() -> Iterator[tuple[Any, Place, Any, Any]]:
     """Every type once: a network that holds it, where, the value and the type."""
     seen = set()
     for filled in FILLED:
-        for at, value, kind in places(filled, Network):
+        for at, value, kind in places(filled, NetworkData):
             one = matching(value, kind)
             if is_dict(one) and (one, tags(value)) not in seen:
                 seen.add((one, tags(value)))
@@ -196,7 +198,7 @@ def test_each_struct_of_the_engine_has_the_keys_of_its_type() -> None:
     assert len(found) > 60
     for filled, at, value, one in found:
         refused = refusal(changed(filled, (*at, "?"), 1))
-        if one.__name__.startswith("Of"):  # a word with its keys, as `{on-off: ...}`
+        if one.__name__.endswith("Variant"):  # a word with its keys, as `{on-off: ...}`
             # The same said of text and of what was buffered to find a tag.
             assert re.search("map with a single key|expected value at", refused), refused
             continue
@@ -240,7 +242,7 @@ def test_each_word_is_one_of_the_engine_and_each_of_the_engine_has_a_type() -> N
 def words_of(kind: Any) -> set[str]:
     if get_origin(kind) is Literal:
         return set(get_args(kind))
-    if is_dict(kind) and kind.__name__.startswith("Of"):
+    if is_dict(kind) and kind.__name__.endswith("Variant"):
         return set(hints(kind))
     return set()
 
@@ -268,12 +270,12 @@ def test_an_example_compiles_to_the_types(file: Path) -> None:
     fits(network.compile(tl.load(file)).to_json())
 
 
-@pytest.mark.parametrize("name", study.names())
+@pytest.mark.parametrize("name", study.list_study_names())
 def test_each_table_of_a_study_compiles_to_the_types(name: str) -> None:
-    its = study.find(name)
-    for table in its.tables():
+    its = study.find_study(name)
+    for table in its.list_tables():
         _, values = list(table.points.items())[-1]
-        fits(network.compile(scenario_of(its, table, values)).to_json())
+        fits(network.compile(load_point_scenario(its, table, values)).to_json())
 
 
 def test_measures_are_those_of_the_engine() -> None:

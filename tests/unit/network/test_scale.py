@@ -11,7 +11,7 @@ import pytest
 from trunkline.network import compile
 from trunkline.scenario import load
 
-FILES = sorted((Path(__file__).parents[2] / "keys").glob("*.yaml"))
+REQUIRED_OPEN_FILES = sorted((Path(__file__).parents[2] / "keys").glob("*.yaml"))
 
 
 def leaves(value: Any, path: tuple[object, ...] = ()) -> Iterator[tuple[tuple[object, ...], Any]]:
@@ -27,7 +27,9 @@ def is_rate(path: tuple[object, ...]) -> bool:
     return any(isinstance(part, str) and part.endswith("bit_s") for part in path)
 
 
-@pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
+@pytest.mark.parametrize(
+    "file", REQUIRED_OPEN_FILES, ids=[file.stem for file in REQUIRED_OPEN_FILES]
+)
 def test_every_rate_of_every_key_is_scaled(file: Path) -> None:
     scenario = load(file)
     whole = compile(scenario.model_copy(update={"scale": 1.0})).data

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import trunkline as tl
-from trunkline.planning import explicit, place
+from trunkline.planning import place, write_explicit_scenario
 
 TRIANGLE = """\
 trunkline: 1
@@ -24,15 +24,15 @@ run: {duration: 1 s, warm_up: 100 ms}
 @pytest.mark.parametrize("reoptimise", [False, True])
 def test_links_of_a_published_network_carry_what_was_placed(reoptimise: bool) -> None:
     pytest.importorskip("topohub")
-    from trunkline.importers.network import Rules, read_network
+    from trunkline.importers.network import ImportRules, read_network
 
-    made = read_network("topohub:sndlib/di-yuan", Rules(capacity=10**7, unit=10**6))
+    made = read_network("topohub:sndlib/di-yuan", ImportRules(capacity=10**7, unit=10**6))
     scenario = tl.load(made.text)
     plan = place(scenario, reoptimise=reoptimise)
     routes = {each.path: each.route for each in plan.paths}
     # Demands are 1 to 5 Mbit/s in packets of 1000 B: at least 2,000 in 16 s.
     measured = tl.load(
-        explicit(scenario, routes=routes),
+        write_explicit_scenario(scenario, routes=routes),
         overrides={"run.duration": "17 s", "run.warm_up": "1 s"},
     )
     planned = {each.link: each.utilisation for each in plan.links}
@@ -62,6 +62,6 @@ def test_a_square_matrix_is_read_as_rows_are(tmp_path) -> None:  # type: ignore[
         + "demands: {m: {file: m.csv}}\nrun: {duration: 1 s}\n"
     )
     scenario = tl.load(tmp_path / "s.yaml")
-    found = {name: each.rate for name, each in scenario.resolved().demands.items()}
+    found = {name: each.rate for name, each in scenario.resolve().demands.items()}
     # The diagonal, empty cells and zero do not count.
     assert found == {"A-B": 1_000_000, "A-C": 2_000_000, "C-A": 1_000_000}

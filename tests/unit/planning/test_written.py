@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from trunkline.planning.solve import SolverMethod
 
 from trunkline import planning
-from trunkline.planning.solve import Solved
 from trunkline.scenario import Scenario, ScenarioError, load
-from trunkline.scenario.save import prove, tables_beside
+from trunkline.scenario.save import prove, read_scenario_tables
 
 FILES = sorted((Path(__file__).parents[2] / "keys").glob("*.yaml"))
 
@@ -19,21 +19,23 @@ FILES = sorted((Path(__file__).parents[2] / "keys").glob("*.yaml"))
 def placed(scenario: Scenario, *, reoptimise: bool) -> str:
     paths = planning.place(scenario, reoptimise=reoptimise).paths
     routes = {each.path: each.route for each in paths if each.placed}
-    return planning.explicit(scenario, routes=routes)
+    return planning.write_explicit_scenario(scenario, routes=routes)
 
 
 def protected(scenario: Scenario, kind: str) -> str:
-    return planning.explicit(planning.with_backups(scenario, kind=kind))
+    return planning.write_explicit_scenario(planning.add_default_protection(scenario, kind=kind))
 
 
-def solved(scenario: Scenario, method: Solved) -> str:
-    return planning.solved(scenario, planning.solve(scenario, method=method, evaluations=20))
+def solved(scenario: Scenario, method: SolverMethod) -> str:
+    return planning.write_solution(
+        scenario, planning.solve(scenario, method=method, evaluations=20)
+    )
 
 
 def refused(text: str, file: Path, scenario: Scenario) -> str:
     """Why a text does not load; empty if it does."""
     try:
-        prove(text, file, tables_beside(scenario))
+        prove(text, file, read_scenario_tables(scenario))
     except ScenarioError as error:
         return str(error)
     return ""

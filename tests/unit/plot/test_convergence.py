@@ -9,8 +9,8 @@ import pytest
 
 import trunkline as tl
 from trunkline.plot.kinds import draw
-from trunkline.plot.sources import Choice, Lacking, Source
-from trunkline.results.convergence import changes
+from trunkline.plot.plot_sources import MissingData, PlotChoice, PlotSource
+from trunkline.results.convergence import list_answered_changes
 
 LOOP = files("trunkline.examples").joinpath("micro-loop.yaml").read_text("utf-8")
 MS = 1_000_000
@@ -40,8 +40,8 @@ def test_rfc2328_s13_each_router_computes_20_ms_after_the_news_and_a_is_late(
     loop: tl.Results,
 ) -> None:
     """T's LSA has one neighbour left: 84 + 12 bytes at 100 Mbit/s, 2 ms a link."""
-    (change,) = changes(loop)
-    assert (change.at_ns, change.what, set(change.links)) == (
+    (change,) = list_answered_changes(loop)
+    assert (change.at_ns, change.kind, set(change.links)) == (
         1000 * MS,
         "failure",
         {"B->T", "T->B"},
@@ -62,7 +62,7 @@ def test_rfc2328_s13_each_router_computes_20_ms_after_the_news_and_a_is_late(
 
 def test_rfc791_s3_2_packets_of_the_loop_die_after_the_hops_of_their_ttl(loop: tl.Results) -> None:
     """B sends the first packet back with its new routes; 62 hops of 2 ms and more later it dies."""
-    (change,) = changes(loop)
+    (change,) = list_answered_changes(loop)
     began = next(step.ended_ns for step in change.steps if step.name == "B")
     rows = loop.packets.rows()
     first = next(row["time_ns"] for row in rows if row["cause"] == "ttl_expired")
@@ -74,7 +74,7 @@ def test_rfc791_s3_2_packets_of_the_loop_die_after_the_hops_of_their_ttl(loop: t
 
 def test_a_head_knows_by_the_path_err_and_uses_the_path_of_the_first_resv() -> None:
     """PathErr: 10 ms, 104 bytes and 4 ms; Path and Resv: 560 bytes in all and four times 6 ms."""
-    (change,) = changes(tl.run(tl.loads(PATH)))
+    (change,) = list_answered_changes(tl.run(tl.loads(PATH)))
     (step,) = change.steps
     assert step.name == "path p"
     assert step.heard_ns - change.at_ns == 10 * MS + 104 * 800 + 4 * MS
@@ -82,7 +82,7 @@ def test_a_head_knows_by_the_path_err_and_uses_the_path_of_the_first_resv() -> N
 
 
 def test_a_run_without_routing_has_nothing_to_draw(loop: tl.Results) -> None:
-    figure = draw("convergence", [Source("loop", [loop])], Choice())
+    figure = draw("convergence", [PlotSource("loop", [loop])], PlotChoice())
     bars, losses = figure.axes
     assert [label.get_text() for label in bars.get_yticklabels()] == ["T", "C", "A", "S", "B"]
     legend = losses.get_legend()
@@ -91,6 +91,6 @@ def test_a_run_without_routing_has_nothing_to_draw(loop: tl.Results) -> None:
     lost = sum(row["packets"] for row in loop.drops.rows())
     assert sum(map(int, told.values())) == lost
     still = tl.run(tl.loads(PATH[: PATH.index("failures")] + "run: {duration: 1 s}"))
-    assert changes(still) == []
-    with pytest.raises(Lacking, match="no failure that routing or signalling followed"):
-        draw("convergence", [Source("still", [still])], Choice())
+    assert list_answered_changes(still) == []
+    with pytest.raises(MissingData, match="no failure that routing or signalling followed"):
+        draw("convergence", [PlotSource("still", [still])], PlotChoice())

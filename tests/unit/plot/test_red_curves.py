@@ -10,8 +10,8 @@ import pytest
 
 from trunkline.network import compile
 from trunkline.plot.kinds import draw
-from trunkline.plot.red_curves import curves
-from trunkline.plot.sources import Choice, Lacking, Source
+from trunkline.plot.plot_sources import MissingData, PlotChoice, PlotSource
+from trunkline.plot.red_curves import iterate_drop_curves
 from trunkline.scenario import load
 
 TEXT = """
@@ -62,7 +62,7 @@ def network(aqm: str, folder: Path) -> dict[str, Any]:
 def test_fj93_fig2_and_tc_red_corners(
     aqm: str, unit: str, corners: list[tuple[float, float]], tmp_path: Path
 ) -> None:
-    (found,) = curves(network(aqm, tmp_path))
+    (found,) = iterate_drop_curves(network(aqm, tmp_path))
     assert found.unit == unit
     assert [at for at, _ in found.corners] == pytest.approx([at for at, _ in corners])
     assert [p for _, p in found.corners] == pytest.approx([p for _, p in corners], abs=1e-6)
@@ -73,20 +73,20 @@ def test_seddigh1999_table2_has_a_curve_for_each_precedence(tmp_path: Path) -> N
         {min_th: 40 packets, max_th: 55 packets, max_p: 0.02},
         {min_th: 25 packets, max_th: 40 packets, max_p: 0.05},
         {min_th: 10 packets, max_th: 25 packets, max_p: 0.1}]}"""
-    found = list(curves(network(aqm, tmp_path)))
+    found = list(iterate_drop_curves(network(aqm, tmp_path)))
     assert [each.name for each in found] == [f"narrow precedence {n}" for n in range(3)]
     assert [each.corners[1] for each in found] == [(55, 0.02), (40, 0.05), (25, 0.1)]
 
 
 def test_ports_without_red_or_with_other_units_are_told(tmp_path: Path) -> None:
-    plain = Source("plain", network=network("drop-tail", tmp_path))
-    with pytest.raises(Lacking, match="no port has an aqm of the RED family"):
-        draw("red-curves", [plain], Choice())
+    plain = PlotSource("plain", network=network("drop-tail", tmp_path))
+    with pytest.raises(MissingData, match="no port has an aqm of the RED family"):
+        draw("red-curves", [plain], PlotChoice())
     packets = network("{kind: red, min_th: 5 packets, max_th: 15 packets}", tmp_path)
     kilobytes = network("{kind: red, min_th: 5 kB, max_th: 15 kB}", tmp_path)
-    sources = [Source("a", network=packets), Source("b", network=kilobytes)]
-    with pytest.raises(Lacking, match="some ports count packets, others bytes"):
-        draw("red-curves", sources, Choice())
-    assert draw("red-curves", sources[:1], Choice(only=frozenset({"narrow"}))).axes
-    with pytest.raises(Lacking, match="did you mean narrow"):
-        draw("red-curves", sources[:1], Choice(only=frozenset({"narow"})))
+    sources = [PlotSource("a", network=packets), PlotSource("b", network=kilobytes)]
+    with pytest.raises(MissingData, match="some ports count packets, others bytes"):
+        draw("red-curves", sources, PlotChoice())
+    assert draw("red-curves", sources[:1], PlotChoice(only=frozenset({"narrow"}))).axes
+    with pytest.raises(MissingData, match="did you mean narrow"):
+        draw("red-curves", sources[:1], PlotChoice(only=frozenset({"narow"})))

@@ -7,9 +7,9 @@ import pytest
 from trunkline.engine import simulate
 from trunkline.network import compile
 from trunkline.plot.kinds import draw
-from trunkline.plot.scores import SATISFIED
-from trunkline.plot.sources import Choice, Lacking, Source
-from trunkline.results.emodel import mos
+from trunkline.plot.plot_sources import MissingData, PlotChoice, PlotSource
+from trunkline.plot.scores import SATISFACTION_LEVELS
+from trunkline.results.e_model import compute_mos
 from trunkline.scenario import load
 
 CALLS = """
@@ -26,7 +26,7 @@ run: {duration: 5 s}
 
 def test_bars_are_the_means_of_classes_and_ends_their_worst_and_best_calls() -> None:
     runs = simulate(compile(load(CALLS)), seeds=[1, 2])
-    (axes,) = draw("scores", [Source("lossy", runs)], Choice()).axes
+    (axes,) = draw("scores", [PlotSource("lossy", runs)], PlotChoice()).axes
     assert [label.get_text() for label in axes.get_xticklabels()] == ["EF", "DF"]
     ends = [path.vertices[:, 1] for path in axes.collections[0].get_paths()]
     for name, bar, (low, high) in zip(("gold", "rest"), axes.patches, ends, strict=True):
@@ -40,11 +40,11 @@ def test_bars_are_the_means_of_classes_and_ends_their_worst_and_best_calls() -> 
 
 def test_g107_annex_b_table_b1_satisfaction_ends_at_these_scores() -> None:
     """R of 80, 70 and 60 are MOS 4.03, 3.60 and 3.10 in the table, which rounds 4.024 up."""
-    for rating, (score, _) in zip((80, 70, 60), SATISFIED, strict=True):
-        assert mos(rating) == pytest.approx(score, abs=0.01)
+    for rating, (score, _) in zip((80, 70, 60), SATISFACTION_LEVELS, strict=True):
+        assert compute_mos(rating) == pytest.approx(score, abs=0.01)
 
 
 def test_without_a_score_it_says_so() -> None:
     runs = simulate(compile(load(CALLS)), seeds=[1])
-    with pytest.raises(Lacking, match="no call has a score"):
-        draw("scores", [Source("a", runs)], Choice(only=("mute",)))
+    with pytest.raises(MissingData, match="no call has a score"):
+        draw("scores", [PlotSource("a", runs)], PlotChoice(only=("mute",)))

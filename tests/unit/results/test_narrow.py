@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from trunkline.results.render import BESIDE, add, draw, frame
+from trunkline.results.terminal_tables import (
+    COMPARISON_HEADERS,
+    add_text_row,
+    begin_table,
+    render_to_text,
+)
 
 NAMES = ["a-flow-with-a-long-name", "R1->R2"]
 NUMBERS = [f"{1000 + each} Mbit/s" for each in range(9)]
@@ -12,9 +17,9 @@ NUMBERS = [f"{1000 + each} Mbit/s" for each in range(9)]
 
 @pytest.mark.parametrize("width", [60, 80, 100, 200])
 def test_no_name_and_no_number_is_cut(width: int) -> None:
-    table = frame("Title", ["flow", "link", *(f"measure {i}" for i in range(9))], names=2)
-    add(table, [*NAMES, *NUMBERS])
-    text = draw([table], width=width)
+    table = begin_table("Title", ["flow", "link", *(f"measure {i}" for i in range(9))], names=2)
+    add_text_row(table, [*NAMES, *NUMBERS])
+    text = render_to_text([table], width=width)
     assert "…" not in text
     assert max(map(len, text.splitlines())) <= width
     for number in NUMBERS:
@@ -27,13 +32,15 @@ def test_no_name_and_no_number_is_cut(width: int) -> None:
 
 @pytest.mark.parametrize("width", [60, 80, 100])
 def test_a_published_value_stands_in_the_block_of_ours(width: int) -> None:
-    heads = [head for each in "abcd" for head in (each, *BESIDE)]
-    table = frame("Title", ["row", *heads])
-    add(table, ["a row", *["100.00 ± 0.01", "100.05", "-0.05", "99.97 to 100.03"] * 4])
+    heads = [head for each in "abcd" for head in (each, *COMPARISON_HEADERS)]
+    table = begin_table("Title", ["row", *heads])
+    add_text_row(table, ["a row", *["100.00 ± 0.01", "100.05", "-0.05", "99.97 to 100.03"] * 4])
     lines = [
-        line.split()[1:] for line in draw([table], width=width).splitlines() if "publ." in line
+        line.split()[1:]
+        for line in render_to_text([table], width=width).splitlines()
+        if "publ." in line
     ]
     assert lines
     for words in lines:
-        assert words == [head for name in words[::4] for head in (name, *BESIDE)]
-        assert not set(words[::4]) & set(BESIDE)
+        assert words == [head for name in words[::4] for head in (name, *COMPARISON_HEADERS)]
+        assert not set(words[::4]) & set(COMPARISON_HEADERS)

@@ -3,7 +3,7 @@
 import pytest
 
 from trunkline import network, scenario
-from trunkline.engine.sim import simulate
+from trunkline.engine.packet_engine import simulate
 from trunkline.results import Results
 
 CUT = """

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from trunkline.results import SCHEMAS, Results, dscp as code_points
-from trunkline.stats import across
+from trunkline.stats import average_runs
 
 from .raw import column, network, tables
 
@@ -118,17 +118,17 @@ def test_percentiles_of_an_aggregate_over_runs_are_of_the_merged_histograms(
 ) -> None:
     # DF: 1 1 2 2 in one run, 5 5 6 6 in the other: median of all eight, rank 4, is 2 ms.
     runs = [_with_delays(results, ends, [1, 2]) for ends in ([1, 2], [5, 6])]
-    row = next(row for row in across(runs, "aggregates") if row.key == {"dscp": "DF"})
+    row = next(row for row in average_runs(runs, "aggregates") if row.key == {"dscp": "DF"})
     assert row.measures["delay_p50_s"].mean == pytest.approx(0.002)
 
 
 def test_rfc2597_and_rfc2474_names_of_code_points() -> None:
     # RFC 2597 section 6: AF11 = 001010, AF43 = 100110. RFC 2474 section 4.2.2.2: CS6 = 110000.
-    assert code_points.name(0b001010) == "AF11"
-    assert code_points.name(0b100110) == "AF43"
-    assert code_points.name(0b110000) == "CS6"
-    assert code_points.name(0b101110) == "EF"
-    assert code_points.name(63) == "63"
+    assert code_points.name_code_point(0b001010) == "AF11"
+    assert code_points.name_code_point(0b100110) == "AF43"
+    assert code_points.name_code_point(0b110000) == "CS6"
+    assert code_points.name_code_point(0b101110) == "EF"
+    assert code_points.name_code_point(63) == "63"
 
 
 def test_arrow_readers_take_the_tables(results: Results) -> None:
@@ -198,14 +198,14 @@ def test_hostile_names_stay_text(results: Results) -> None:
     page = made._repr_html_()
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
-    shown = made.render(width=200, whole=True)
+    shown = made.render(width=200, show_all=True)
     assert "\x1b" not in shown
     assert "\u202e" not in shown
     assert "<script>[red]\\x1b[31m\\u202e" in shown
 
 
 def test_terminal_tables_show_each_busy_port_and_drop(results: Results) -> None:
-    shown = results.render(width=160, whole=True)
+    shown = results.render(width=160, show_all=True)
     assert "15.48 kbit/s" in shown
     assert "10 %" in shown
     assert "queue_full" in shown
@@ -219,8 +219,8 @@ def test_unknown_column_names_those_there_are(results: Results) -> None:
 
 
 def test_jain_index_of_an_aggregate_is_that_of_1984() -> None:
-    from trunkline.results.decode.fairness import jain
+    from trunkline.results.decode.fairness import make_jain_column
 
     # Jain, Chiu and Hawe: k of n users with equal shares have k / n; 1, 2 and 3: 36 / (3 * 14).
-    index = jain([[5, 5, 5], [4, 4, 0, 0], [1, 2, 3], [0, 0]]).to_list()
+    index = make_jain_column([[5, 5, 5], [4, 4, 0, 0], [1, 2, 3], [0, 0]]).to_list()
     assert index == [1, 0.5, pytest.approx(36 / 42), None]

@@ -32,12 +32,12 @@ NAMES = {"rate": "16.8 Mbit/s", "rtt": "20 ms", "n": 3, "load": 0.8, "word": "fa
     ],
 )
 def test_dimensions_follow_the_arithmetic(text: str, scalar: object) -> None:
-    assert evaluate(text, NAMES).scalar() == scalar
+    assert evaluate(text, NAMES).to_scalar() == scalar
 
 
 def test_a_result_is_rounded_to_the_nearest_whole_unit() -> None:
     # 168/9 Mbit/s = 18,666,666.67 bit/s.
-    assert evaluate("168 Mbit/s / 9", {}).scalar() == "18666.667 kbit/s"
+    assert evaluate("168 Mbit/s / 9", {}).to_scalar() == "18666.667 kbit/s"
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_result_is_rounded_to_the_nearest_whole_unit() -> None:
 )
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(ExpressionError):
-        evaluate(text, NAMES).scalar()
+        evaluate(text, NAMES).to_scalar()
 
 
 def test_numbers_cannot_grow_without_end() -> None:
@@ -81,7 +81,7 @@ def test_any_text_is_a_value_or_an_expression_error(text: str) -> None:
     with contextlib.suppress(ExpressionError):
         value = evaluate(text, NAMES)
         assert isinstance(value.value, Fraction)
-        assert isinstance(value.scalar(), str | int | float)
+        assert isinstance(value.to_scalar(), str | int | float)
 
 
 @given(st.integers(-1000, 1000), st.integers(-1000, 1000), st.integers(1, 1000))

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from trunkline.scenario.text import parse
 
 from trunkline.network import compile
 from trunkline.scenario import CODES, Scenario, ScenarioError, load
 from trunkline.scenario.diagnostic import Place
 from trunkline.scenario.parameters import replaced
-from trunkline.scenario.text import parse
 
 EXAMPLES = sorted(
     each.read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from trunkline.network import compile
 from trunkline.scenario import Scenario, ScenarioError, load
-from trunkline.scenario.port import Port
+from trunkline.scenario.port import PortConfiguration
 
 MINIMAL = "trunkline: 1\nnodes: [A, B]\nlinks: {A-B: {rate: 1 Mbit/s}}\nrun: {duration: 1 s}\n"
 TUNED = """\
@@ -124,7 +124,7 @@ def test_a_scenario_built_in_python_is_checked_when_compiled() -> None:
 
 def test_constructors_check_ranges() -> None:
     with pytest.raises(ValidationError, match="a number of packets must be from"):
-        Port.model_validate({"queue": {"limit": "-1 packets"}})
+        PortConfiguration.model_validate({"queue": {"limit": "-1 packets"}})
 
 
 def test_warnings_are_kept_and_strict_makes_them_errors() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from trunkline.scenario import ScenarioError, load
-from trunkline.scenario.save import save, tables_beside
+from trunkline.scenario.save import read_scenario_tables, save
 
 TEXT = """\
 trunkline: 1
@@ -26,7 +26,7 @@ def test_a_scenario_is_written_with_the_tables_that_it_names(tmp_path: Path) -> 
     file = tmp_path / "new" / "net.yaml"
     save(TEXT, file, TABLES | {"other.csv": b"x"})
     assert load(file).demands["table"].file == "tables/demands.csv"
-    assert tables_beside(load(file)) == TABLES
+    assert read_scenario_tables(load(file)) == TABLES
     assert not (file.parent / "other.csv").exists()
 
 
@@ -50,4 +50,4 @@ def test_what_stands_there_is_kept_unless_it_is_the_same(tmp_path: Path) -> None
     assert not file.exists()
     assert (tmp_path / "sizes.csv").read_bytes() == b"another\n"
     save(TEXT, file, TABLES, overwrite=True)
-    assert tables_beside(load(file)) == TABLES
+    assert read_scenario_tables(load(file)) == TABLES

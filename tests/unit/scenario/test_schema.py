@@ -3,11 +3,11 @@
 from importlib.resources import files
 from typing import Any
 
-import draft7
+import json_schema_draft7
 import pytest
 
 from trunkline.scenario import schema
-from trunkline.scenario.text import parse
+from trunkline.scenario.yaml_text import parse_yaml
 
 SCHEMA: dict[str, Any] = schema()
 SCENARIOS = {
@@ -19,12 +19,12 @@ SCENARIOS = {
 
 
 def valid(document: Any) -> bool:
-    return draft7.valid(document, SCHEMA, SCHEMA)
+    return json_schema_draft7.is_valid(document, SCHEMA, SCHEMA)
 
 
 @pytest.mark.parametrize("text", SCENARIOS.values(), ids=SCENARIOS)
 def test_shipped_scenarios_are_valid(text: str) -> None:
-    assert valid(parse(text, "test")[0])
+    assert valid(parse_yaml(text, "test")[0])
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_shipped_scenarios_are_valid(text: str) -> None:
 def test_a_fault_in_a_shipped_scenario_is_seen(right: str, wrong: str) -> None:
     text = SCENARIOS["examples/hello.yaml"]
     assert right in text
-    assert not valid(parse(text.replace(right, wrong), "test")[0])
+    assert not valid(parse_yaml(text.replace(right, wrong), "test")[0])
 
 
 @pytest.mark.parametrize(
@@ -56,10 +56,10 @@ def test_a_fault_in_a_shipped_scenario_is_seen(right: str, wrong: str) -> None:
     ],
 )
 def test_short_forms_and_parameters_are_valid(text: str) -> None:
-    document = parse(f"trunkline: 1\nrun: {{duration: 1 s}}\n{text}\n", "test")[0]
+    document = parse_yaml(f"trunkline: 1\nrun: {{duration: 1 s}}\n{text}\n", "test")[0]
     assert valid({"nodes": ["A"]} | document)
 
 
 def test_only_keywords_of_draft_7_are_used() -> None:
-    assert draft7.keywords(SCHEMA) <= draft7.KEYWORDS
+    assert json_schema_draft7.list_keywords(SCHEMA) <= json_schema_draft7.KNOWN_KEYWORDS
     assert SCHEMA["$schema"] == "http://json-schema.org/draft-07/schema#"

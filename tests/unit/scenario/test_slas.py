@@ -5,8 +5,8 @@ from __future__ import annotations
 from trunkline.network import compile
 from trunkline.results import SCHEMAS, dscp
 from trunkline.scenario import Scenario, load
-from trunkline.scenario.scenario import reread
-from trunkline.scenario.sla import AtLeast, AtMost, row_of_dscp
+from trunkline.scenario.scenario import reload_text
+from trunkline.scenario.sla import LowerBounds, UpperBounds, get_row_of_dscp
 
 PLAIN = """\
 # Two calls
@@ -32,7 +32,7 @@ def loaded() -> Scenario:
 
 
 def test_bounds_are_in_units_of_the_tables() -> None:
-    found = [(b.sla, b.rows, b.column, b.at, b.value) for b in loaded().bounds()]
+    found = [(b.sla, b.rows, b.column, b.at, b.value) for b in loaded().list_sla_bounds()]
     calls = ("call[0]", "call[1]")
     assert found == [
         ("voice", calls, "delay_p99_s", "most", 0.02),
@@ -46,20 +46,26 @@ def test_bounds_are_in_units_of_the_tables() -> None:
 def test_every_measure_is_a_column_of_both_tables() -> None:
     of_videos = {"stall", "start_up"}
     assert {"stall_ratio", "start_up_s"} <= {field.name for field in SCHEMAS["videos"]}
-    times = [name for name in AtMost.model_fields if name not in {"loss", "echo_loss", *of_videos}]
+    times = [
+        name for name in UpperBounds.model_fields if name not in {"loss", "echo_loss", *of_videos}
+    ]
     of_transfers = {f"{name}_s" for name in times if name.startswith(("fct_", "page_"))}
     of_echoes = {f"{name}_s" for name in times if name.startswith("rtt_")}
     assert of_echoes <= {field.name for field in SCHEMAS["echoes"]}
     columns = {f"{name}_s" for name in times} - of_transfers - of_echoes
     completions = {field.name for field in SCHEMAS["completions"]}
     assert {name.replace("page_", "fct_") for name in of_transfers} <= completions
-    columns |= {"loss_ratio"} | {f"{name}_bit_s" for name in AtLeast.model_fields if name != "mos"}
+    columns |= {"loss_ratio"} | {
+        f"{name}_bit_s" for name in LowerBounds.model_fields if name != "mos"
+    }
     for table in ("flows", "aggregates"):
         assert columns <= {field.name for field in SCHEMAS[table]}
 
 
 def test_dscps_bear_the_names_of_the_table_of_aggregates() -> None:
-    assert [row_of_dscp(each) for each in range(64)] == [dscp.name(each) for each in range(64)]
+    assert [get_row_of_dscp(each) for each in range(64)] == [
+        dscp.name_code_point(each) for each in range(64)
+    ]
 
 
 def test_agreements_are_no_part_of_the_network() -> None:
@@ -67,12 +73,12 @@ def test_agreements_are_no_part_of_the_network() -> None:
 
 
 def test_a_dump_says_the_same() -> None:
-    assert load(loaded().dump()).bounds() == loaded().bounds()
+    assert load(loaded().dump()).list_sla_bounds() == loaded().list_sla_bounds()
 
 
 def test_the_text_of_a_scenario_with_overrides_holds_them_and_the_head_of_the_file() -> None:
     changed = load(PLAIN + SLAS, overrides={"late": "30 ms"})
     assert changed.text.startswith("# Two calls\n#\n# Set: late=30 ms\ntrunkline: 1\n")
-    assert reread(changed.text).bounds()[0].value == 0.03
+    assert reload_text(changed.text).list_sla_bounds()[0].value == 0.03
     assert load(changed.text) == changed
     assert loaded().text == PLAIN + SLAS

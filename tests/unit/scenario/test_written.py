@@ -17,13 +17,13 @@ import pytest
 from pydantic import BaseModel
 
 from trunkline.network import compile
-from trunkline.planning import explicit
+from trunkline.planning import write_explicit_scenario
 from trunkline.scenario import Scenario, load
 from trunkline.scenario.aqm import DropTail
 from trunkline.scenario.base import Element
 from trunkline.scenario.flow import Tcp, Udp
-from trunkline.scenario.queue import Queue
-from trunkline.scenario.text import block, one_line, parse
+from trunkline.scenario.queue import QueueOptions
+from trunkline.scenario.yaml_text import block, format_one_line, parse_yaml
 
 KEYS = Path(__file__).parents[2] / "keys"
 FILES = sorted(KEYS.glob("*.yaml"))
@@ -87,7 +87,7 @@ def test_each_key_has_a_value_in_tests_keys() -> None:
     found = {key for file in FILES for key in set_keys(load(file))}
     # Of `trunkline` there is one value yet.
     lacking = {f"{kind.__name__}.{key}" for kind, key in language() - found} - {
-        "Sections.trunkline"
+        "ScenarioSections.trunkline"
     }
     assert not lacking, "put these keys into a scenario of tests/keys"
 
@@ -105,7 +105,10 @@ def test_a_dump_loads_to_the_same_network_and_is_dumped_alike(file: Path, tmp_pa
 @pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
 def test_routes_written_out_load_to_the_same_network(file: Path, tmp_path: Path) -> None:
     scenario = load(file)
-    assert compile(again(explicit(scenario), tmp_path)).hash() == compile(scenario).hash()
+    assert (
+        compile(again(write_explicit_scenario(scenario), tmp_path)).hash()
+        == compile(scenario).hash()
+    )
 
 
 def test_an_example_names_no_file_that_a_copy_of_it_lacks() -> None:
@@ -121,15 +124,15 @@ def test_an_example_names_no_file_that_a_copy_of_it_lacks() -> None:
 )
 def test_text_that_looks_like_a_number_or_a_word_stays_text(text: str) -> None:
     """YAML 1.1 reads 1e5 as text and YAML 1.2 as a number: who writes for both quotes it."""
-    for write in (block, one_line):
-        assert parse(write({"a": text, "b": [text]}), "test")[0] == {"a": text, "b": [text]}
+    for write in (block, format_one_line):
+        assert parse_yaml(write({"a": text, "b": [text]}), "test")[0] == {"a": text, "b": [text]}
 
 
 def test_elements_built_in_python_say_their_kind() -> None:
     scenario = Scenario(
         nodes={"A": {}, "B": {}},
         links={"A-B": {"rate": 10**6}},
-        ports={"p": {"queue": Queue(aqm=DropTail())}},
+        ports={"p": {"queue": QueueOptions(aqm=DropTail())}},
         flows={"t": Tcp(from_="A", to="B"), "u": Udp(from_="A", to="B", rate=1000)},
         run={"duration": 10**9},
     )

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from trunkline.stats import batch_means
-from trunkline.stats.batch import correlated, lag1
+from trunkline.stats.batch import compute_lag1_correlation, is_correlated
 
 
 def ar1(phi: float, n: int, seed: int) -> list[float]:
@@ -77,11 +77,11 @@ def test_weights_make_the_mean_a_ratio() -> None:
 
 def test_lag_1_correlation_by_hand() -> None:
     # 1 2 3 4: mean 2.5, deviations -1.5 -0.5 0.5 1.5; products 0.75 - 0.25 + 0.75 = 1.25 over 5.
-    assert lag1([1, 2, 3, 4]) == pytest.approx(0.25)
-    assert lag1([7, 7, 7]) == 0
-    assert correlated(list(range(32)))
-    assert not correlated([1, -1] * 16)
-    assert not correlated([5.0] * 32)
+    assert compute_lag1_correlation([1, 2, 3, 4]) == pytest.approx(0.25)
+    assert compute_lag1_correlation([7, 7, 7]) == 0
+    assert is_correlated(list(range(32)))
+    assert not is_correlated([1, -1] * 16)
+    assert not is_correlated([5.0] * 32)
 
 
 def test_too_few_values_and_empty_weights_are_refused() -> None:

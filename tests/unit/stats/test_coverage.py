@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from trunkline.engine.sim import stream
+from trunkline.engine.packet_engine import stream_runs
 from trunkline.network import compile
 from trunkline.scenario import Scenario, load
 from trunkline.stats import (
@@ -24,7 +24,7 @@ from trunkline.stats import (
 )
 from trunkline.stats.interval import student_quantile
 
-from ...conftest import MD1
+from ...conftest import MD1_SCENARIO
 
 STUDIES = 1000
 RUNS = 5
@@ -32,7 +32,7 @@ RUNS = 5
 
 def _queue(rho: float, length: str) -> Scenario:
     said = {"load": str(rho), "run.duration": length, "run.warm_up": "200 ms"}
-    return load(MD1, overrides=said)
+    return load(MD1_SCENARIO, overrides=said)
 
 
 def below(wait: float, rho: float) -> float:
@@ -53,7 +53,7 @@ def waits(rho: float, length: str, runs: int) -> list[float]:
         assert failure is None
         means[number] = struct.unpack_from("<d", raw["ports"]["wait_mean_ns"][1])[0]
 
-    stream(((network, seed) for seed in range(1, runs + 1)), ended)
+    stream_runs(((network, seed) for seed in range(1, runs + 1)), ended)
     return means
 
 
@@ -94,9 +94,9 @@ def test_erlang1909_interval_of_a_pooled_quantile_holds_that_of_the_delay(
         ends, counts = (array("q", raw["delays"][key][1]) for key in ("upper_ns", "packets"))
         found[number] = Histogram(dict(zip(ends, counts, strict=True)))
 
-    stream(((network, seed) for seed in range(1, 501)), ended)
+    stream_runs(((network, seed) for seed in range(1, 501)), ended)
     # A bucket's end is at most 1/64 above the values in it.
-    merged = Histogram.merged(found).quantile(probability)
+    merged = Histogram.merge(found).find_quantile(probability)
     assert merged is not None
     assert 0.995 * true <= merged <= (1 + 1 / 64) * 1.005 * true
     studies = [pooled_quantile(found[i : i + 10], probability) for i in range(0, 500, 10)]

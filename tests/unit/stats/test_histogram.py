@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from trunkline.api import run_many
 from trunkline.scenario import load
-from trunkline.stats import Histogram, across, delays, pooled_quantile
+from trunkline.stats import Histogram, average_runs, pooled_quantile, read_flow_delays
 
 PARTS = st.lists(st.dictionaries(st.integers(0, 50), st.integers(1, 9)), max_size=5)
 
@@ -27,21 +27,21 @@ run: {duration: 4 s}
 @given(PARTS)
 def test_merging_is_exact_in_any_order(parts: list[dict[int, int]]) -> None:
     listed = [Histogram(part) for part in parts]
-    merged = Histogram.merged(listed)
-    assert merged == Histogram.merged(reversed(listed))
-    assert merged == Histogram.merged([Histogram.merged(listed[:2]), *listed[2:]])
-    assert merged.n == sum(sum(part.values()) for part in parts)
+    merged = Histogram.merge(listed)
+    assert merged == Histogram.merge(reversed(listed))
+    assert merged == Histogram.merge([Histogram.merge(listed[:2]), *listed[2:]])
+    assert merged.total == sum(sum(part.values()) for part in parts)
 
 
 def test_quantiles_are_ends_of_buckets_by_rank() -> None:
     # 4 values: rank ceil(0.5 * 4) = 2 is in the first bucket, ceil(0.51 * 4) = 3 in the second.
     histogram = Histogram({10: 2, 20: 1, 40: 1})
-    assert [histogram.quantile(p) for p in (0.01, 0.5, 0.51, 0.75, 0.76, 1.0)] == [
+    assert [histogram.find_quantile(p) for p in (0.01, 0.5, 0.51, 0.75, 0.76, 1.0)] == [
         10, 10, 20, 20, 40, 40,
     ]  # fmt: skip
-    assert histogram.above(10) == 0.5
-    assert Histogram().quantile(0.5) is None
-    assert Histogram().above(1) is None
+    assert histogram.compute_share_above(10) == 0.5
+    assert Histogram().find_quantile(0.5) is None
+    assert Histogram().compute_share_above(1) is None
 
 
 def test_asmussen2007_iii_5_interval_by_sections_by_hand() -> None:
@@ -80,14 +80,14 @@ def test_the_engines_histogram_holds_every_packet_and_gives_its_quantiles() -> N
     runs = run_many(load(MD1), seeds=[1, 2, 3])
     for one in runs:
         row = one.flows.where(flow="poisson")
-        histogram = delays(one, "poisson")
-        assert histogram.n == row["packets_delivered"]
+        histogram = read_flow_delays(one, "poisson")
+        assert histogram.total == row["packets_delivered"]
         for name, probability in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99)):
-            assert histogram.quantile(probability) == row[f"delay_{name}_ns"]
-    merged = Histogram.merged(delays(one, "poisson") for one in runs)
-    assert merged.n == sum(int(one.flows["packets_delivered"][0] or 0) for one in runs)
-    shown = across(runs, "flows")[0].measures["delay_p99_s"]
-    assert shown.mean == pytest.approx((merged.quantile(0.99) or 0) / 1e9)
+            assert histogram.find_quantile(probability) == row[f"delay_{name}_ns"]
+    merged = Histogram.merge(read_flow_delays(one, "poisson") for one in runs)
+    assert merged.total == sum(int(one.flows["packets_delivered"][0] or 0) for one in runs)
+    shown = average_runs(runs, "flows")[0].measures["delay_p99_s"]
+    assert shown.mean == pytest.approx((merged.find_quantile(0.99) or 0) / 1e9)
     assert shown.n == 3
 
 

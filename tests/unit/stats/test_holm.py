@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from trunkline.stats import holm, paired_p
+from trunkline.stats import compute_paired_p, holm
 
 from .test_interval import DEXTRO, LAEVO
 
@@ -29,10 +29,10 @@ def test_holm1979_of_twenty_true_hypotheses_one_is_rejected_at_most_once_in_twen
 def test_student1908_s9_p_value_of_the_sleep_data() -> None:
     # t = 1.58 / 0.388959 = 4.0621 with 9 degrees: two-sided 0.00283 (Student found odds of 666 to
     # 1 for one side, that is 0.0015).
-    assert paired_p(LAEVO, DEXTRO) == pytest.approx(0.002833, abs=1e-6)
+    assert compute_paired_p(LAEVO, DEXTRO) == pytest.approx(0.002833, abs=1e-6)
 
 
 def test_alike_pairs_differ_surely_or_not_at_all() -> None:
-    assert paired_p([1, 2], [1, 2]) == 1.0
-    assert paired_p([2, 3], [1, 2]) == 0.0
-    assert paired_p([1], [2]) is None
+    assert compute_paired_p([1, 2], [1, 2]) == 1.0
+    assert compute_paired_p([2, 3], [1, 2]) == 0.0
+    assert compute_paired_p([1], [2]) is None

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from trunkline.stats.metric import Metric, parse, values
+from trunkline.stats.metric import Metric, collect_values, parse_metric
 
-from .test_across import runs
+from .test_run_averages import runs
 
 
 def test_a_metric_is_a_column_of_a_table_and_maybe_one_row() -> None:
-    assert parse("goodput_bit_s") == Metric("flows", "goodput_bit_s")
-    assert parse("ports.wait_mean_s@R1->R2/default") == Metric(
+    assert parse_metric("goodput_bit_s") == Metric("flows", "goodput_bit_s")
+    assert parse_metric("ports.wait_mean_s@R1->R2/default") == Metric(
         "ports", "wait_mean_s", "R1->R2/default"
     )
-    assert str(parse("loss_ratio@web")) == "flows.loss_ratio@web"
+    assert str(parse_metric("loss_ratio@web")) == "flows.loss_ratio@web"
 
 
 @pytest.mark.parametrize(
@@ -28,13 +28,15 @@ def test_a_metric_is_a_column_of_a_table_and_maybe_one_row() -> None:
 )
 def test_a_wrong_metric_names_the_nearest(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        parse(text)
+        parse_metric(text)
 
 
 def test_values_are_by_metric_and_row_with_null_where_nothing_arrived() -> None:
-    found = values(runs(), [parse("throughput_bit_s@call"), parse("delay_mean_s")])
+    found = collect_values(
+        runs(), [parse_metric("throughput_bit_s@call"), parse_metric("delay_mean_s")]
+    )
     assert found["flows.throughput_bit_s", "call"] == [18_000, 20_000, 22_000]
     assert found["flows.delay_mean_s", "idle"] == [None, None, None]
     assert found["flows.delay_mean_s", "web"] == [0.004] * 3
     with pytest.raises(ValueError, match="no row 'cal'; did you mean call"):
-        values(runs(), [parse("delay_mean_s@cal")])
+        collect_values(runs(), [parse_metric("delay_mean_s@cal")])

@@ -3,7 +3,7 @@
 import pytest
 
 from trunkline import network, scenario
-from trunkline.engine.sim import simulate
+from trunkline.engine.packet_engine import simulate
 from trunkline.results import Results
 from trunkline.stats.recovery import gap, outages, regained_after
 
@@ -48,13 +48,13 @@ def test_outages_tell_the_cycle_and_the_flap_that_was_not_noticed(results: Resul
     assert cycle.detected == 1010 * MS
     assert cycle.notified == 1016 * MS
     assert cycle.held_off == 1036 * MS
-    assert cycle.lasted_ns == 39 * MS
+    assert cycle.duration_ns == 39 * MS
     # The repair is noticed at both ends; the notice of B, over T, E, D, C to S, is the last.
     # B-T, T-E, E-D, D-C, C-S: 5 hops of 6 ms; A's takes 6 ms. 1.51 s + 30 + 100 + 3 ms at most.
     assert cycle.reverted is not None
     assert 1500 * MS + 119 * MS <= cycle.reverted <= 1500 * MS + 143 * MS
     assert (flap.failed, flap.repaired, flap.switched) == (2000 * MS, 2005 * MS, None)
-    assert flap.lasted_ns is None
+    assert flap.duration_ns is None
 
 
 def test_gap_is_the_time_lost_and_the_longer_way(results: Results) -> None:

@@ -6,41 +6,41 @@ import random
 
 import pytest
 
-from trunkline.stats import Precision, precision, runs_wanted, until
+from trunkline.stats import Precision, assess_precision, plan_runs, until
 
 
 def test_law2015_s9_4_1_the_half_width_must_be_within_g_over_1_plus_g() -> None:
     # 98 100 102: deviation 2, half width 4.302653 * 2 / sqrt(3) = 4.9683, relative 0.049683.
     # 5 % asks for 0.05 / 1.05 = 0.047619; 5.3 % for 0.050332.
-    found = precision({"goodput": [98, 100, 102]}, 0.05)
+    found = assess_precision({"goodput": [98, 100, 102]}, 0.05)
     assert found.relative == pytest.approx(0.0496830, abs=1e-6)
     assert not found.reached
-    assert precision({"goodput": [98, 100, 102]}, 0.053).reached
+    assert assess_precision({"goodput": [98, 100, 102]}, 0.053).reached
 
 
 def test_the_widest_measure_decides_and_one_that_never_varies_is_exact() -> None:
-    found = precision({"a": [1.0, 1.0], "b": [1.0, 3.0], "c": [0.0, 0.0]}, 0.5)
+    found = assess_precision({"a": [1.0, 1.0], "b": [1.0, 3.0], "c": [0.0, 0.0]}, 0.5)
     assert found.widest == "b"
-    assert precision({"a": [5.0, 5.0], "c": [0.0, 0.0]}, 0.01).reached
-    assert not precision({}, 0.01).reached
+    assert assess_precision({"a": [5.0, 5.0], "c": [0.0, 0.0]}, 0.01).reached
+    assert not assess_precision({}, 0.01).reached
 
 
 def test_a_measure_without_an_interval_is_never_sure() -> None:
     # Known in one run of many, or of mean zero: no share of the mean can be said.
     for values in ([3.0], [-1.0, 1.0]):
-        found = precision({"a": [1.0, 1.0], "b": values}, 0.5)
+        found = assess_precision({"a": [1.0, 1.0], "b": values}, 0.5)
         assert (found.reached, found.widest, found.relative) == (False, "b", None)
-        assert runs_wanted(found, 0.5, most=100) > found.runs
+        assert plan_runs(found, 0.5, max_runs=100) > found.runs
 
 
 def test_the_next_look_is_where_the_width_is_likely_to_do_but_at_most_twice_as_far() -> None:
-    assert runs_wanted(Precision(0, False, "", None), 0.02, most=1000) == 10
+    assert plan_runs(Precision(0, False, "", None), 0.02, max_runs=1000) == 10
     # 10 runs give 2.5 %; 2 % / 1.02 = 1.961 %: 10 * (2.5 / 1.961)^2 = 16.26 runs.
-    assert runs_wanted(Precision(10, False, "a", 0.025), 0.02, most=1000) == 17
-    assert runs_wanted(Precision(10, False, "a", 0.5), 0.02, most=1000) == 20
-    assert runs_wanted(Precision(10, False, "a", 0.5), 0.02, most=15) == 15
-    assert runs_wanted(Precision(10, True, "a", 0.01), 0.02, most=1000) == 10
-    assert runs_wanted(Precision(4, False, "a", 0.01), 0.02, most=3) == 4
+    assert plan_runs(Precision(10, False, "a", 0.025), 0.02, max_runs=1000) == 17
+    assert plan_runs(Precision(10, False, "a", 0.5), 0.02, max_runs=1000) == 20
+    assert plan_runs(Precision(10, False, "a", 0.5), 0.02, max_runs=15) == 15
+    assert plan_runs(Precision(10, True, "a", 0.01), 0.02, max_runs=1000) == 10
+    assert plan_runs(Precision(4, False, "a", 0.01), 0.02, max_runs=3) == 4
 
 
 def test_it_stops_where_the_interval_is_narrow_and_covers_the_mean() -> None:
@@ -58,7 +58,7 @@ def test_it_stops_where_the_interval_is_narrow_and_covers_the_mean() -> None:
             of.extend(draw.gauss(100, 10) for _ in range(end - begin))
             return {"x": of}
 
-        now = until(more, 0.05, most=500)
+        now = until(more, 0.05, max_runs=500)
         assert now.reached
         assert now.runs == len(values)
         stopped.append(now.runs)
@@ -78,7 +78,7 @@ def test_the_cap_is_kept_and_the_precision_reached_is_said() -> None:
         values.extend(draw.gauss(1, 1) for _ in range(end - begin))
         return {"x": values}
 
-    now = until(more, 0.001, most=25)
+    now = until(more, 0.001, max_runs=25)
     assert (now.runs, now.reached, now.widest) == (25, False, "x")
     assert now.relative is not None
     assert now.relative > 0.1
@@ -86,4 +86,4 @@ def test_the_cap_is_kept_and_the_precision_reached_is_said() -> None:
 
 def test_a_precision_in_per_cent_is_refused() -> None:
     with pytest.raises(ValueError, match="above 0 and below 1, not 2"):
-        precision({"a": [1, 2]}, 2)
+        assess_precision({"a": [1, 2]}, 2)

@@ -23,15 +23,15 @@ def test_the_cut_is_where_a_ramp_ends(transient: int) -> None:
     # The last tenth of the ramp is within the noise of one batch (deviation 1 / sqrt(5) = 0.45).
     for seed in range(10):
         cut = mser5(series(transient, 1000, seed))
-        assert cut.found
-        assert 0.75 * transient <= cut.values <= 1.3 * transient
-        assert cut.values % 5 == 0
+        assert cut.is_settled
+        assert 0.75 * transient <= cut.left_out <= 1.3 * transient
+        assert cut.left_out % 5 == 0
 
 
 def test_a_settled_series_loses_little() -> None:
     cuts = [mser5(series(0, 1000, seed)) for seed in range(20)]
-    assert all(cut.found for cut in cuts)
-    assert sum(cut.values for cut in cuts) / len(cuts) < 100
+    assert all(cut.is_settled for cut in cuts)
+    assert sum(cut.left_out for cut in cuts) / len(cuts) < 100
 
 
 def test_the_cut_takes_the_bias_away() -> None:
@@ -39,14 +39,14 @@ def test_the_cut_takes_the_bias_away() -> None:
     # 4 / sqrt(800) = 0.14 and the little ramp that is left.
     for seed in range(10):
         values = series(200, 1000, seed)
-        left = values[mser5(values).values :]
+        left = values[mser5(values).left_out :]
         assert sum(values) / len(values) > 5.8
         assert abs(sum(left) / len(left) - 5) < 0.2
 
 
 def test_a_series_that_has_not_settled_is_said_to_be_too_short() -> None:
-    assert not mser5(series(2000, 1000, 1)).found
-    assert not mser5([float(n) for n in range(1000)]).found
+    assert not mser5(series(2000, 1000, 1)).is_settled
+    assert not mser5([float(n) for n in range(1000)]).is_settled
 
 
 def test_white1997_the_least_statistic_by_hand() -> None:
@@ -54,10 +54,10 @@ def test_white1997_the_least_statistic_by_hand() -> None:
     # Cut 1: mean 1.5, squares 4 * 0.25 = 1, / 16 = 0.0625. Cut 2: mean 5/3, squares 2/3,
     # / 9 = 0.0741. The least is at cut 1, that is 5 values.
     values = [9.0] * 5 + [1.0] * 5 + [2.0] * 5 + [1.0] * 5 + [2.0] * 5
-    assert mser5(values).values == 5
+    assert mser5(values).left_out == 5
 
 
 def test_a_constant_series_is_not_cut_and_a_short_one_refused() -> None:
-    assert mser5([3.0] * 100).values == 0
+    assert mser5([3.0] * 100).left_out == 0
     with pytest.raises(ValueError, match="at least 20 values, not 19"):
         mser5([1.0] * 19)

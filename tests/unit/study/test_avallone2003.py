@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import trunkline as tl
-from trunkline.study import Reproduction, Study, find
-from trunkline.study.language.draws import drawn
-from trunkline.study.run.perform import performed
-from trunkline.study.run.runner import measured, plan
+from trunkline.study import Reproduction, Study, find_study
+from trunkline.study.language.random_draws import apply_draws
+from trunkline.study.run.runner import build_plan, read_study_values
+from trunkline.study.run.session import perform_plan
 
 SEEDS = 3
 FLOWS = ("EF", "AF11", "AF12", "DE")
@@ -21,7 +21,7 @@ NEEDED = ("routers of today: HTB", "sender without a tick", "routers take 0.15 m
 @pytest.fixture(scope="module")
 def study() -> Study:
     """The study with the variants that its claims need, with few seeds."""
-    whole = find("avallone2003")
+    whole = find_study("avallone2003")
     variants = [each for each in whole.variants if each.name in NEEDED]
     fewer = [each.model_copy(update={"runs": None}) for each in variants]
     return whole.model_copy(update={"variants": fewer, "overviews": [], "pictures": None})
@@ -30,8 +30,8 @@ def study() -> Study:
 @pytest.fixture(scope="module")
 def done(study: Study) -> Iterator[Reproduction]:
     seeds = range(1, SEEDS + 1)
-    with performed(plan(study, seeds)) as runs:
-        yield Reproduction(study, seeds, measured(study, runs), runs)
+    with perform_plan(build_plan(study, seeds)) as runs:
+        yield Reproduction(study, seeds, read_study_values(study, runs), runs)
 
 
 def mean(done: Reproduction, table: str, row: str, flow: str) -> float:
@@ -61,11 +61,11 @@ def test_section_2_rates_make_2850_3172_600_and_4650_packets_in_30_s(done: Repro
 
 
 def test_all_scenarios_have_one_realisation_of_the_traffic_for_each_seed(study: Study) -> None:
-    points = plan(study, [1, 2]).points
+    points = build_plan(study, [1, 2]).points
     assert len({point.draws for point in points}) == 1
 
     def times(seed: int, point: int) -> list[list[int]]:
-        network = json.loads(drawn(points[point].network_json, points[point].draws, seed))
+        network = json.loads(apply_draws(points[point].network_json, points[point].draws, seed))
         return [flow["agent"]["arrivals"]["schedule"]["times_ns"] for flow in network["flows"]]
 
     assert times(1, 0) == times(1, 3)
@@ -84,7 +84,7 @@ def test_best_effort_waits_for_a_full_queue(done: Reproduction) -> None:
 
 
 def test_af1_is_told_apart_inside_the_l_lsp(done: Reproduction) -> None:
-    (run,) = done.kept("diffserv-over-mpls")
+    (run,) = done.get_kept_runs("diffserv-over-mpls")
     flows = {row["flow"]: row for row in run.flows.rows()}
     paths = {row["path"]: row for row in run.paths.rows()}
     af1 = [flows["AF11"], flows["AF12"]]
@@ -100,7 +100,7 @@ def test_af1_is_told_apart_inside_the_l_lsp(done: Reproduction) -> None:
 
 
 def test_claims_hold_but_those_that_labels_and_the_sender_refute(done: Reproduction) -> None:
-    broken = {each.name for each in done.claims if not each.held}
+    broken = {each.name for each in done.claims if not each.is_held}
     refuted = {each.name for each in done.claims if each.outcome == "refuted"}
     assert "losses-by-rate" in refuted
     # AF1 needs 1.02 of its rate, so that the 4 B of a label cost it 18 ms; published are 7 and 8.

@@ -9,25 +9,25 @@ import numpy as np
 import pytest
 
 from trunkline import scenario as scenarios
-from trunkline.plot.figure import FORMATS
-from trunkline.study import Reproduction, Study, find
-from trunkline.study.run.runner import Measured, derive, run
+from trunkline.plot.figure import PICTURE_FORMATS
+from trunkline.study import Reproduction, Study, find_study
+from trunkline.study.run.runner import StudyValues, compute_derived_values, run_in_memory
 
 
 @pytest.fixture(scope="module")
 def study() -> Study:
-    return find("bhani1999")
+    return find_study("bhani1999")
 
 
 @pytest.fixture(scope="module")
 def short(study: Study) -> Reproduction:
     """The study with three seeds: the least that tells the claims from chance."""
-    return Reproduction(study, [1, 2, 3], run(study, [1, 2, 3]))
+    return Reproduction(study, [1, 2, 3], run_in_memory(study, [1, 2, 3]))
 
 
 def published(study: Study) -> Reproduction:
     """The published values in the place of ours."""
-    rows = list(study.rows())
+    rows = list(study.list_points())
     columns = {
         (table, column): np.full((len(rows), 1), np.nan)
         for table in study.cases
@@ -35,9 +35,9 @@ def published(study: Study) -> Reproduction:
     }
     for cell in study.published:
         columns[cell.table, cell.column][rows.index(cell.row), 0] = cell.value
-    for table in study.tables():
-        derive(study, table, columns)
-    return Reproduction(study, [1], Measured(columns, "", 0))
+    for table in study.list_tables():
+        compute_derived_values(study, table, columns)
+    return Reproduction(study, [1], StudyValues(columns, "", 0))
 
 
 def test_draft_section4_has_60_cells(study: Study) -> None:
@@ -60,8 +60,8 @@ def test_scenarios_run_alone_with_the_values_of_the_study(study: Study) -> None:
     for case in study.cases.values():
         path = study.folder / case.scenario
         alone = scenarios.load(path)
-        table = next(table for table in study.tables() if table.case == case)
-        told = scenarios.load(path, overrides=study.settings(table))
+        table = next(table for table in study.list_tables() if table.case == case)
+        told = scenarios.load(path, overrides=study.get_settings(table))
         assert alone.model_dump() == told.model_dump()
 
 
@@ -128,7 +128,7 @@ def test_tables_are_within_a_tenth_of_the_published_ones(short: Reproduction) ->
 
 def test_throughput_fits_the_links(short: Reproduction) -> None:
     # Case 1 has one path of 45 Mbit/s, the others 45 + 15; nobody gets more than was offered.
-    offered = np.array(short.study.offered()[0])
+    offered = np.array(short.study.get_row_parameters()[0])
     carried = {table: short.measured.columns[table, "carried"] for table in "1234"}
     assert (carried["1"] <= 45).all()
     for table in ("2", "3", "4"):
@@ -153,10 +153,10 @@ def third(study: Study) -> Study:
 
 
 def test_folder_is_the_same_to_the_byte(third: Study, tmp_path: Path) -> None:
-    done = Reproduction(third, [1], run(third, [1]))
+    done = Reproduction(third, [1], run_in_memory(third, [1]))
     first, second = done.write(tmp_path / "a", pdf=True), done.write(tmp_path / "b")
     more, names = ({path.name for path in folder.iterdir()} for folder in (first, second))
-    drawn = {f"table-3.{kind}" for kind in FORMATS}
+    drawn = {f"table-3.{kind}" for kind in PICTURE_FORMATS}
     assert more == {"study.json", "values.parquet", *drawn}
     assert names == more - {"table-3.pdf"}
     for name in names:
@@ -166,9 +166,9 @@ def test_folder_is_the_same_to_the_byte(third: Study, tmp_path: Path) -> None:
 
 
 def test_threads_do_not_change_results(third: Study) -> None:
-    assert run(third, [1], threads=1).hash == run(third, [1], threads=2).hash
+    assert run_in_memory(third, [1], threads=1).hash == run_in_memory(third, [1], threads=2).hash
 
 
 def test_an_unknown_study_is_answered_with_the_nearest_name() -> None:
     with pytest.raises(LookupError, match="did you mean 'bhani1999'"):
-        find("bahni1999")
+        find_study("bahni1999")

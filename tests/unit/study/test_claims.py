@@ -8,13 +8,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from trunkline.study.language.claims import Claim, Tables, Verdict
-from trunkline.study.language.formula import FormulaError, in_order, parse, value
+from trunkline.study.language.claims import Claim, ClaimVerdict, TableValues
+from trunkline.study.language.formula import (
+    FormulaError,
+    evaluate_formula,
+    order_by_dependency,
+    parse_formula,
+)
 
 ROWS = ("10 ms", "20 ms", "30 ms")
 
 
-def tables(**columns: list[list[float]]) -> Tables:
+def tables(**columns: list[list[float]]) -> TableValues:
     """Columns of table "1", or of table "2" if their name ends in _2; rows of seeds."""
     named = {
         ("2" if name.endswith("_2") else "1", name.removesuffix("_2").replace("_", " ")): np.array(
@@ -25,17 +30,19 @@ def tables(**columns: list[list[float]]) -> Tables:
     numbers = {table: [10.0, 20.0, 30.0] for table in "12"}
     # Single values stand for published ones here, which no seed changes.
     chance = any(cells.shape[1] > 1 for cells in named.values())
-    return Tables(named, dict.fromkeys("12", ROWS), numbers, "1", chance=chance)
+    return TableValues(named, dict.fromkeys("12", ROWS), numbers, "1", is_seed_dependent=chance)
 
 
-def judged(that: str, **columns: list[list[float]]) -> Verdict:
+def judged(that: str, **columns: list[list[float]]) -> ClaimVerdict:
     verdict = Claim(name="c", says="c", that=that).judge(tables(**columns))
     assert verdict is not None
     return verdict
 
 
 def worked(text: str, **columns: list[list[float]]) -> list[list[float]]:
-    made: list[list[float]] = value(parse(text, claim=False), tables(**columns)).values.tolist()
+    made: list[list[float]] = evaluate_formula(
+        parse_formula(text, claim=False), tables(**columns)
+    ).values.tolist()
     return made
 
 
@@ -85,19 +92,19 @@ def test_chance_is_what_one_further_run_may_differ() -> None:
 
 
 def test_a_fall_in_every_seed_is_a_fall() -> None:
-    assert judged("slope(a) < 0", a=[[5, 6, 5], [4, 5, 4], [3, 4, 3]]).held
-    assert not judged("slope(a) < 0", a=[[3, 4, 3], [4, 5, 4], [5, 6, 5]]).held
+    assert judged("slope(a) < 0", a=[[5, 6, 5], [4, 5, 4], [3, 4, 3]]).is_held
+    assert not judged("slope(a) < 0", a=[[3, 4, 3], [4, 5, 4], [5, 6, 5]]).is_held
 
 
 def test_a_fall_that_chance_explains_is_none() -> None:
     # Slopes over rows 10, 20, 30: -0.4, +0.2, -0.1: mean -0.1, deviation 0.3, and
     # t(0.975, 2) * 0.3 / sqrt(3) = 0.745, so the interval holds zero.
-    assert not judged("slope(a) < 0", a=[[8, 2, 5], [4, 4, 4], [0, 6, 3]]).held
+    assert not judged("slope(a) < 0", a=[[8, 2, 5], [4, 4, 4], [0, 6, 3]]).is_held
 
 
 def test_published_values_are_judged_as_they_stand_and_a_single_seed_decides_nothing() -> None:
-    assert judged("slope(a) < 0", a=[[5], [4], [3]]).held
-    ours = replace(tables(a=[[5], [4], [3]]), chance=True)
+    assert judged("slope(a) < 0", a=[[5], [4], [3]]).is_held
+    ours = replace(tables(a=[[5], [4], [3]]), is_seed_dependent=True)
     verdict = Claim(name="c", says="c", that="slope(a) < 0").judge(ours)
     assert verdict is not None
     assert verdict.outcome == "undecided"
@@ -106,34 +113,34 @@ def test_published_values_are_judged_as_they_stand_and_a_single_seed_decides_not
 def test_a_limit_is_for_the_mean() -> None:
     # 8.5, 10, 11.5 are 15 % from their mean.
     rows: list[list[float]] = [[8.5], [10], [11.5]]
-    assert judged("spread(a) <= 0.16", a=rows).held
+    assert judged("spread(a) <= 0.16", a=rows).is_held
     verdict = judged("spread(a) <= 0.1", a=rows)
-    assert not verdict.held
+    assert not verdict.is_held
     assert verdict.detail == "0.15 against 0.1"
 
 
 def test_a_comparison_must_hold_in_every_row_or_in_the_mean_of_the_rows() -> None:
     rows = {"a": [[1.0], [4.0], [1.0]], "b": [[3.0], [3.0], [3.0]]}
     verdict = judged("a < b", **rows)
-    assert not verdict.held
+    assert not verdict.is_held
     assert verdict.detail.startswith("2 of 3")
     # (1 + 4 + 1) / 3 = 2 against 3.
-    assert judged("mean(a) < mean(b)", **rows).held
+    assert judged("mean(a) < mean(b)", **rows).is_held
 
 
 def test_pairs_of_seeds_are_compared_not_means() -> None:
     # Seeds differ by far more than the columns do, but in each seed `a` is 1 below.
     rows: dict[str, list[list[float]]] = {"a": [[1, 50, 99]] * 3, "b": [[2, 51, 100]] * 3}
     verdict = judged("a < b", **rows)
-    assert verdict.held
+    assert verdict.is_held
     assert verdict.detail == "3 of 3, differences: 10 ms -1, 20 ms -1, 30 ms -1"
-    assert not judged("a < 50", **rows).held
+    assert not judged("a < 50", **rows).is_held
 
 
 def test_all_parts_of_a_claim_must_hold() -> None:
     a: list[list[float]] = [[1], [2], [3]]
-    assert judged('a["30 ms"] > 2 and a["10 ms"] < 2', a=a).held
-    assert not judged('a["30 ms"] > 2 and a["10 ms"] < 1', a=a).held
+    assert judged('a["30 ms"] > 2 and a["10 ms"] < 2', a=a).is_held
+    assert not judged('a["30 ms"] > 2 and a["10 ms"] < 1', a=a).is_held
 
 
 def test_a_claim_about_what_is_not_known_is_not_judged() -> None:
@@ -162,7 +169,7 @@ def test_a_claim_about_what_is_not_known_is_not_judged() -> None:
 )
 def test_what_is_no_formula_is_refused(text: str) -> None:
     with pytest.raises(FormulaError):
-        parse(text, claim=False)
+        parse_formula(text, claim=False)
 
 
 @pytest.mark.parametrize(
@@ -170,13 +177,17 @@ def test_what_is_no_formula_is_refused(text: str) -> None:
 )
 def test_a_claim_compares(text: str) -> None:
     with pytest.raises(FormulaError, match="compares nothing"):
-        parse(text, claim=True)
+        parse_formula(text, claim=True)
 
 
 def test_columns_are_worked_out_after_those_that_they_speak_of() -> None:
-    assert in_order({"gain": "total / 2", "total": "a + b", "c": "1"}) == ["total", "c", "gain"]
+    assert order_by_dependency({"gain": "total / 2", "total": "a + b", "c": "1"}) == [
+        "total",
+        "c",
+        "gain",
+    ]
     with pytest.raises(FormulaError, match="x, y are given by each other"):
-        in_order({"x": "y + 1", "y": "2 * x"})
+        order_by_dependency({"x": "y + 1", "y": "2 * x"})
 
 
 def test_values_of_other_numbers_of_rows_do_not_meet() -> None:
@@ -187,6 +198,6 @@ def test_values_of_other_numbers_of_rows_do_not_meet() -> None:
 @pytest.mark.parametrize("text", ['steps(a)["20 ms"]', '(a + a)["20 ms"]', 'mean(a)["20 ms"]'])
 def test_rows_are_chosen_of_columns_not_of_what_is_worked_out(text: str) -> None:
     with pytest.raises(FormulaError, match="rows are chosen of columns, inside of it"):
-        parse(text, claim=False)
+        parse_formula(text, claim=False)
     # Inside of it they are: 4 - 1.
     assert worked('steps(a["10 ms", "20 ms"])', a=[[1.0], [4.0], [6.0]]) == [[3]]

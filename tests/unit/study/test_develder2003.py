@@ -10,17 +10,17 @@ import pytest
 from numpy.typing import NDArray
 
 from trunkline.results import Results
-from trunkline.study import Reproduction, Study, find
-from trunkline.study.language.draws import drawn
-from trunkline.study.run.perform import performed
-from trunkline.study.run.runner import Measured, measured, plan, run
+from trunkline.study import Reproduction, Study, find_study
+from trunkline.study.language.random_draws import apply_draws
+from trunkline.study.run.runner import StudyValues, build_plan, read_study_values, run_in_memory
+from trunkline.study.run.session import perform_plan
 
 DELAYS_A = ("0 ms", "50 ms", "1000 ms")
 
 
 @pytest.fixture(scope="module")
 def study() -> Study:
-    return find("develder2003")
+    return find_study("develder2003")
 
 
 def only(study: Study, cases: Sequence[str], runs: int | None = None) -> Study:
@@ -42,10 +42,10 @@ def only(study: Study, cases: Sequence[str], runs: int | None = None) -> Study:
 def same(study: Study) -> dict[str, Results]:
     """Experiment a, first seed, by delay, and the traces."""
     small = only(study, ["a", "trace"])
-    with performed(plan(small, [1])) as runs:
-        done = Reproduction(small, [1], measured(small, runs), runs)
-        found = dict(zip(DELAYS_A, done.kept("a"), strict=True))
-        return found | {"trace": done.kept("trace")[0]}
+    with perform_plan(build_plan(small, [1])) as runs:
+        done = Reproduction(small, [1], read_study_values(small, runs), runs)
+        found = dict(zip(DELAYS_A, done.get_kept_runs("a"), strict=True))
+        return found | {"trace": done.get_kept_runs("trace")[0]}
 
 
 def series(results: Results, measure: str, target: str) -> NDArray[np.float64]:
@@ -55,8 +55,10 @@ def series(results: Results, measure: str, target: str) -> NDArray[np.float64]:
 
 
 def test_draws_lie_in_the_stated_ranges_and_are_the_same_for_every_delay(study: Study) -> None:
-    its = plan(only(study, ["b", "sweep"]), [1]).points
-    made = [json.loads(drawn(its[0].network_json, its[0].draws, seed)) for seed in range(1, 51)]
+    its = build_plan(only(study, ["b", "sweep"]), [1]).points
+    made = [
+        json.loads(apply_draws(its[0].network_json, its[0].draws, seed)) for seed in range(1, 51)
+    ]
     delays = [each["delay_ns"] for one in made for each in one["links"] if each["name"][0] in "SF"]
     starts = [each["start_ns"] for one in made for each in one["flows"]]
     assert len(delays) == len(starts) == 50 * 20
@@ -68,7 +70,7 @@ def test_draws_lie_in_the_stated_ranges_and_are_the_same_for_every_delay(study: 
     assert abs(np.mean(delays) / 1e6 - 50.5) < 3.6
     both = {each["name"]: each["delay_ns"] for each in made[6]["links"]}
     assert all(both[f"A->S{n}"] == both[f"S{n}->A"] for n in range(10))
-    none, some = (json.loads(drawn(its[n].network_json, its[n].draws, 7)) for n in (0, 2))
+    none, some = (json.loads(apply_draws(its[n].network_json, its[n].draws, 7)) for n in (0, 2))
     assert none["flows"] == some["flows"]
     assert none["links"] == some["links"]
     assert none["recovery"] != some["recovery"]
@@ -119,7 +121,7 @@ def alike(ours: NDArray[np.float64], ns2: NDArray[np.float64]) -> bool:
 
 def test_gain_and_timeouts_of_experiment_a_are_those_of_ns2(study: Study) -> None:
     """24 of our seeds beside 60 of ns-2; there goodput is what is acknowledged at the source."""
-    ours = run(only(study, ["a"]), range(1, 25)).columns
+    ours = run_in_memory(only(study, ["a"]), range(1, 25)).columns
 
     def gain(delay_ms: int) -> NDArray[np.float64]:
         total = [theirs(ms, "switched_1_s") + theirs(ms, "fixed_1_s") for ms in (delay_ms, 0)]
@@ -139,7 +141,7 @@ def test_runs_repeat_on_any_number_of_threads(study: Study) -> None:
     small = only(study, ["b", "sweep"])
     small = small.model_copy(update={"cases": {"b": small.cases["b"]}})
 
-    def once(threads: int) -> Measured:
-        return run(small, [1, 2], threads=threads)
+    def once(threads: int) -> StudyValues:
+        return run_in_memory(small, [1, 2], threads=threads)
 
     assert once(1).hash == once(2).hash

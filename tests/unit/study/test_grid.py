@@ -11,9 +11,15 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from trunkline.scenario import ScenarioError
-from trunkline.study import find
-from trunkline.study.language.catalogue import FOLDER
-from trunkline.study.language.grid import MOST_POINTS, Axis, Sample, count, rows
+from trunkline.study import find_study
+from trunkline.study.language.catalogue import STUDIES_FOLDER
+from trunkline.study.language.grid import (
+    MAX_STUDY_POINTS,
+    Axis,
+    LatinHypercubeSample,
+    count_points,
+    list_points,
+)
 
 AXIS: TypeAdapter[list[str]] = TypeAdapter(Axis)
 
@@ -72,20 +78,20 @@ def test_an_axis_that_cannot_be_is_refused(said: object, message: str) -> None:
 
 
 def test_points_are_the_product_of_lists_rows_side_by_side_and_a_sample() -> None:
-    sample = Sample(points=3, ranges={"load": {"from": 0.1, "to": 0.9}})
+    sample = LatinHypercubeSample(points=3, ranges={"load": {"from": 0.1, "to": 0.9}})
     grid = {"a": ["1", "2"]}
     side_by_side = [{"b": ["x", "y"], "c": ["p", "q"]}]
-    made = rows(grid, side_by_side, sample)
-    assert len(made) == count(grid, side_by_side, sample) == 2 * 2 * 3
+    made = list_points(grid, side_by_side, sample)
+    assert len(made) == count_points(grid, side_by_side, sample) == 2 * 2 * 3
     assert {(row["b"], row["c"]) for row in made} == {("x", "p"), ("y", "q")}
     assert [row["a"] for row in made] == ["1"] * 6 + ["2"] * 6
-    assert rows({}, [], None) == [{}]
+    assert list_points({}, [], None) == [{}]
 
 
 def test_mckay1979_a_latin_hypercube_meets_every_part_of_every_range_once() -> None:
     # McKay, Beckman, Conover, Technometrics 21(2), 1979: N parts of equal probability, one value
     # in each. On the log scale the parts are equal in ln.
-    sample = Sample(
+    sample = LatinHypercubeSample(
         points=50,
         seed=7,
         ranges={
@@ -95,7 +101,7 @@ def test_mckay1979_a_latin_hypercube_meets_every_part_of_every_range_once() -> N
     )
     import math
 
-    made = sample.rows()
+    made = sample.draw_points()
     loads = sorted(int(float(row["load"]) * 50) for row in made)
     assert loads == list(range(50))
     units = {"kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "bit/s": 1.0}
@@ -109,14 +115,16 @@ def test_mckay1979_a_latin_hypercube_meets_every_part_of_every_range_once() -> N
 
 def test_a_latin_hypercube_depends_on_its_seed_alone() -> None:
     def made(seed: int) -> list[dict[str, str]]:
-        return Sample(points=5, seed=seed, ranges={"a": {"from": 0, "to": 1}}).rows()
+        return LatinHypercubeSample(
+            points=5, seed=seed, ranges={"a": {"from": 0, "to": 1}}
+        ).draw_points()
 
     assert made(1) == made(1) != made(2)
 
 
 def test_steps_of_a_sampled_range_are_met_equally_often() -> None:
-    sample = Sample(points=40, ranges={"hops": {"from": 1, "to": 4, "step": 1}})
-    hops = [row["hops"] for row in sample.rows()]
+    sample = LatinHypercubeSample(points=40, ranges={"hops": {"from": 1, "to": 4, "step": 1}})
+    hops = [row["hops"] for row in sample.draw_points()]
     assert {each: hops.count(each) for each in sorted(set(hops))} == dict.fromkeys("1234", 10)
 
 
@@ -126,7 +134,7 @@ def changed(tmp_path: Path) -> Callable[[str], Path]:
 
     def change(grid: str) -> Path:
         copy = tmp_path / "mine"
-        shutil.copytree(FOLDER / "bhani1999", copy)
+        shutil.copytree(STUDIES_FOLDER / "bhani1999", copy)
         (copy / "published.csv").unlink()
         file = copy / "study.yaml"
         lines = file.read_text("utf-8").split("\n")
@@ -139,18 +147,20 @@ def changed(tmp_path: Path) -> Callable[[str], Path]:
 
 def message(folder: Path) -> str:
     with pytest.raises(ScenarioError) as caught:
-        find(str(folder))
+        find_study(str(folder))
     return caught.value.render()
 
 
 def test_a_range_in_a_study_file_gives_its_rows(changed: Callable[[str], Path]) -> None:
-    study = find(str(changed("grid: {udp_rate: {from: 16 Mbit/s, to: 20 Mbit/s, step: 2 Mbit/s}}")))
-    assert list(study.rows()) == ["16 Mbit/s", "18 Mbit/s", "20 Mbit/s"]
-    assert study.offered() == ([16.0, 18.0, 20.0], "Mbit/s")
+    study = find_study(
+        str(changed("grid: {udp_rate: {from: 16 Mbit/s, to: 20 Mbit/s, step: 2 Mbit/s}}"))
+    )
+    assert list(study.list_points()) == ["16 Mbit/s", "18 Mbit/s", "20 Mbit/s"]
+    assert study.get_row_parameters() == ([16.0, 18.0, 20.0], "Mbit/s")
 
 
 def test_a_study_may_have_rows_side_by_side_and_a_sample(changed: Callable[[str], Path]) -> None:
-    study = find(
+    study = find_study(
         str(
             changed(
                 "zip:\n"
@@ -159,8 +169,12 @@ def test_a_study_may_have_rows_side_by_side_and_a_sample(changed: Callable[[str]
             )
         )
     )
-    assert len(study.rows()) == 8
-    assert next(iter(study.rows().values())).keys() == {"udp_rate", "core_delay", "access_delay"}
+    assert len(study.list_points()) == 8
+    assert next(iter(study.list_points().values())).keys() == {
+        "udp_rate",
+        "core_delay",
+        "access_delay",
+    }
 
 
 @pytest.mark.parametrize(
@@ -198,4 +212,4 @@ def test_a_hundred_million_points_are_counted_and_refused_at_once(
     said = message(changed(f"grid: {{{axes}}}"))
     assert "100 000 000 points; 1 000 000 at most" in said
     assert time.process_time() - begin < 5
-    assert MOST_POINTS == 1_000_000
+    assert MAX_STUDY_POINTS == 1_000_000

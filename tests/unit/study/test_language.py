@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 
 from trunkline.scenario import ScenarioError
-from trunkline.study import Reproduction, Study, Subject, find, reproduce
-from trunkline.study.language.draws import drawn
-from trunkline.study.language.loading import scenario_of
-from trunkline.study.outcome.record import overviews
+from trunkline.study import Reproduction, Study, StudySubject, find_study, reproduce
+from trunkline.study.language.point_scenarios import load_point_scenario
+from trunkline.study.language.random_draws import apply_draws
+from trunkline.study.outcome.reproduction_json import build_overviews
 from trunkline.study.run import runner
 
 SCENARIO = """
@@ -128,7 +128,7 @@ def test_a_case_has_seeds_and_columns_of_its_own(done: Reproduction) -> None:
     assert done.measured.columns["plain", "both"].shape == (2, 3)
     assert done.measured.columns["tall", "sent"].shape == (1, 2)
     assert done.measured.runs == 2 * 3 + 2 + 2 * 3
-    assert Subject(str(done.study.folder), runs=30).plan.points[2].seeds == tuple(range(1, 21))
+    assert StudySubject(str(done.study.folder), runs=30).plan.points[2].seeds == tuple(range(1, 21))
 
 
 def test_a_case_with_more_seeds_than_the_study_has_them_all(folder: Path, tmp_path: Path) -> None:
@@ -154,10 +154,10 @@ def test_variants_are_held_against_the_published_values_of_their_case(done: Repr
 
 
 def test_draws_are_the_same_in_every_point_and_other_for_every_seed(folder: Path) -> None:
-    points = Subject(str(folder)).plan.points
+    points = StudySubject(str(folder)).plan.points
 
     def of(point: int, seed: int) -> tuple[list[int], list[int]]:
-        made = json.loads(drawn(points[point].network_json, points[point].draws, seed))
+        made = json.loads(apply_draws(points[point].network_json, points[point].draws, seed))
         delays = [link["delay_ns"] for link in made["links"]]
         return delays, made["flows"][0]["agent"]["arrivals"]["schedule"]["times_ns"]
 
@@ -172,7 +172,7 @@ def test_draws_are_the_same_in_every_point_and_other_for_every_seed(folder: Path
 
 
 def test_overviews_and_pictures(done: Reproduction, tmp_path: Path) -> None:
-    (shown,) = overviews(done)
+    (shown,) = build_overviews(done)
     assert shown["heads"] == ["", "at 0.5", "off by"]
     assert [row[0] for row in shown["rows"]] == ["published", "as it is", "small"]
     assert shown["rows"][0][1] == "500"
@@ -182,7 +182,7 @@ def test_overviews_and_pictures(done: Reproduction, tmp_path: Path) -> None:
 
 
 def test_claims_hold_with_their_unit(done: Reproduction) -> None:
-    assert [claim.held for claim in done.claims] == [True]
+    assert [claim.is_held for claim in done.claims] == [True]
     said = "[kbit/s]; published: 500 against 250 [kbit/s]"
     assert done.claims[0].detail.endswith(said)
 
@@ -201,9 +201,9 @@ def test_a_script_of_tc_configures_a_scenario_that_names_tables(tmp_path: Path) 
         "variants: [{name: tc, tc: {script: one.tc, ports: {p: eth0}}}]\n"
         "columns: {sent: {where: {flow: f}, measure: packets_sent, unit: packets}}\n"
     )
-    study = find(str(tmp_path))
+    study = find_study(str(tmp_path))
     (variant,) = (table for table in study.tables() if table.variant is not None)
-    port = scenario_of(study, variant, {}).ports["p"]
+    port = load_point_scenario(study, variant, {}).ports["p"]
     assert port.queue is not None
     assert port.queue.limit.packets == 7
 
@@ -212,7 +212,7 @@ def changed(folder: Path, old: str, new: str) -> Callable[[], Study]:
     file = folder / "study.yaml"
     assert STUDY.count(old) >= 1
     file.write_text(STUDY.replace(old, new, 1))
-    return lambda: find(str(folder))
+    return lambda: find_study(str(folder))
 
 
 @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ def test_a_fault_is_told_with_its_place(
     folder: Path, old: str, new: str, place: str, message: str
 ) -> None:
     with pytest.raises(ScenarioError) as caught:
-        runner.plan(changed(folder, old, new)(), [1])
+        runner.build_plan(changed(folder, old, new)(), [1])
     said = caught.value.render()
     assert "study.yaml:" in said
     assert message in said
@@ -313,7 +313,7 @@ def test_a_fault_of_the_published_values_is_told_with_its_line(
 ) -> None:
     (folder / "published.csv").write_text(table)
     with pytest.raises(ScenarioError) as caught:
-        find(str(folder))
+        find_study(str(folder))
     said = caught.value.render()
     assert f"published.csv:{line}:1: " in said
     assert message in said

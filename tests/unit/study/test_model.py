@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from trunkline.scenario import ScenarioError
-from trunkline.study import find
-from trunkline.study.language.catalogue import FOLDER
+from trunkline.study import find_study
+from trunkline.study.language.catalogue import STUDIES_FOLDER
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def edited(tmp_path: Path) -> Callable[[str, str], Path]:
 
     def edit(old: str, new: str) -> Path:
         copy = tmp_path / "mine"
-        shutil.copytree(FOLDER / "bhani1999", copy)
+        shutil.copytree(STUDIES_FOLDER / "bhani1999", copy)
         file = copy / "study.yaml"
         text = file.read_text("utf-8")
         assert old in text
@@ -31,12 +31,12 @@ def edited(tmp_path: Path) -> Callable[[str, str], Path]:
 
 def message(folder: Path) -> str:
     with pytest.raises(ScenarioError) as caught:
-        find(str(folder))
+        find_study(str(folder))
     return caught.value.render()
 
 
 def test_a_folder_of_ones_own_is_a_study(edited: Callable[[str, str], Path]) -> None:
-    assert find(str(edited("runs: ", "runs: 1"))).runs > 10
+    assert find_study(str(edited("runs: ", "runs: 1"))).runs > 10
 
 
 def test_a_number_of_seeds_is_a_number_of_runs(edited: Callable[[str, str], Path]) -> None:

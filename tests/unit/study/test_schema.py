@@ -9,16 +9,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import draft7
+import json_schema_draft7
 import pytest
 
 from trunkline.scenario import ScenarioError
-from trunkline.scenario.text import parse
-from trunkline.study import find
+from trunkline.scenario.yaml_text import parse_yaml
+from trunkline.study import find_study
 from trunkline.study.language import catalogue
-from trunkline.study.language.json_schema import schema
+from trunkline.study.language.json_schema import build_study_schema
 
-SCHEMA = schema()
+SCHEMA = build_study_schema()
 # Beside the shipped studies: what none of them says.
 SCENARIO = """
 trunkline: 1
@@ -65,14 +65,14 @@ pictures:
 def documents() -> dict[str, tuple[Path | None, dict[str, Any]]]:
     """What each study file says, with its folder."""
     found: dict[str, tuple[Path | None, dict[str, Any]]] = {"own": (None, plain(OWN))}
-    for name in catalogue.names():
-        folder = catalogue.FOLDER / name
+    for name in catalogue.list_study_names():
+        folder = catalogue.STUDIES_FOLDER / name
         found[name] = (folder, plain((folder / "study.yaml").read_text("utf-8")))
     return found
 
 
 def plain(text: str) -> dict[str, Any]:
-    said: dict[str, Any] = json.loads(json.dumps(parse(text, "test")[0]))
+    said: dict[str, Any] = json.loads(json.dumps(parse_yaml(text, "test")[0]))
     return said
 
 
@@ -81,10 +81,10 @@ def mappings(value: Any, rule: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[
     if not isinstance(rule, dict):
         return
     if "$ref" in rule:
-        rule = draft7.resolved(rule, SCHEMA)
+        rule = json_schema_draft7.resolve_reference(rule, SCHEMA)
     for union in ("anyOf", "oneOf"):
         for each in rule.get(union, []):
-            if each.keys() != {"required"} and draft7.valid(value, each, SCHEMA):
+            if each.keys() != {"required"} and json_schema_draft7.is_valid(value, each, SCHEMA):
                 yield from mappings(value, each, at)
     if isinstance(value, list):
         for index, each in enumerate(value):
@@ -102,7 +102,7 @@ DOCUMENTS = documents()
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_study_files_are_valid(name: str) -> None:
-    assert draft7.valid(DOCUMENTS[name][1], SCHEMA, SCHEMA)
+    assert json_schema_draft7.is_valid(DOCUMENTS[name][1], SCHEMA, SCHEMA)
 
 
 def test_every_key_of_the_schema_is_one_that_the_reader_takes() -> None:
@@ -129,7 +129,7 @@ def read(name: str, document: dict[str, Any], tmp_path: Path) -> None:
         target.mkdir()
         (target / "s.yaml").write_text(SCENARIO)
     (target / "study.yaml").write_text(json.dumps(document, indent=1))
-    find(str(target))
+    find_study(str(target))
 
 
 def test_the_study_of_this_test_is_read(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_the_reader_knows_the_keys_of_the_schema_in_every_place_and_no_other(
             for part in at:
                 inner = inner[part]
             inner["odd"] = 1
-            assert not draft7.valid(wrong, SCHEMA, SCHEMA), at
+            assert not json_schema_draft7.is_valid(wrong, SCHEMA, SCHEMA), at
             with pytest.raises(ScenarioError) as caught:
                 read(name, wrong, tmp_path)
             told = [each for each in caught.value.diagnostics if each.code == "unknown-key"]
@@ -179,7 +179,7 @@ def test_the_reader_knows_the_keys_of_the_schema_in_every_place_and_no_other(
 def test_a_fault_is_seen_by_schema_and_reader(right: str, wrong: str, tmp_path: Path) -> None:
     assert right in OWN
     document = plain(OWN.replace(right, wrong, 1))
-    assert not draft7.valid(document, SCHEMA, SCHEMA)
+    assert not json_schema_draft7.is_valid(document, SCHEMA, SCHEMA)
     with pytest.raises(ScenarioError):
         read("own", document, tmp_path)
 
@@ -196,6 +196,6 @@ def test_every_key_says_what_it_is() -> None:
 
 
 def test_only_keywords_of_draft_7_are_used_and_no_parameters() -> None:
-    assert draft7.keywords(SCHEMA) <= draft7.KEYWORDS
+    assert json_schema_draft7.list_keywords(SCHEMA) <= json_schema_draft7.KNOWN_KEYWORDS
     assert SCHEMA["$schema"] == "http://json-schema.org/draft-07/schema#"
     assert r"^\\$" not in json.dumps(SCHEMA)

@@ -7,18 +7,18 @@ import json
 import pytest
 
 from trunkline import scenario as scenarios
-from trunkline.study import Reproduction, Study, find
-from trunkline.study.run.runner import run
+from trunkline.study import Reproduction, Study, find_study
+from trunkline.study.run.runner import run_in_memory
 
 
 @pytest.fixture(scope="module")
 def study() -> Study:
-    return find("seddigh1999")
+    return find_study("seddigh1999")
 
 
 @pytest.fixture(scope="module")
 def once(study: Study) -> Reproduction:
-    return Reproduction(study, [1], run(study, [1]))
+    return Reproduction(study, [1], run_in_memory(study, [1]))
 
 
 FIGURES = [f"{figure}{panel}" for figure in range(3, 9) for panel in "ab"]
@@ -73,7 +73,7 @@ class TestDraftTable3:
         asked = study.model_copy(
             update={"claims": claims, "cases": cases, "sentences": [], "published": []}
         )
-        done = Reproduction(asked, [1, 2], run(asked, [1, 2]))
+        done = Reproduction(asked, [1, 2], run_in_memory(asked, [1, 2]))
         assert [each.detail for each in done.claims if each.outcome != "held"] == []
 
 
@@ -94,7 +94,7 @@ def test_error_with_the_senders_of_ns2_is_that_of_ns2s_best_common_setting(study
     }
     changed = study.model_copy(update=update)
     figures, reread = study.readings
-    done = Reproduction(changed, [1, 2], run(changed, [1, 2]))
+    done = Reproduction(changed, [1, 2], run_in_memory(changed, [1, 2]))
     assert done.mean_absolute_error(figures) <= 0.0375
     assert done.mean_absolute_error(reread) <= 0.029
 

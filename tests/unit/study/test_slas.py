@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 
 import trunkline as tl
-from trunkline.study.errors import Refused
-from trunkline.study.outcome.reproduction import Subject
-from trunkline.study.run.execute import How
-from trunkline.study.run.measure import of_columns
+from trunkline.study.errors import StudyError
+from trunkline.study.outcome.reproduction import StudySubject
+from trunkline.study.run.execution import RunOptions
 from trunkline.study.run.progress import Progress
-from trunkline.study.run.until import until
+from trunkline.study.run.replication import replicate_until_precise
+from trunkline.study.run.run_measures import build_measure
 
-from ...conftest import MD1, Command
+from ...conftest import MD1_SCENARIO, RunCommand
 
 # 10 Mbit/s and 1250 B: 1 ms a packet. M/D/1 at a load of 0.5 waits 0.5 ms on average and takes
 # 1.5 ms, at 0.8 it waits 2 ms and takes 3 ms.
 SCENARIO = (
-    MD1.replace("load: 0.5,", "load: 0.5, promise: 2 ms,").replace("2 s}", "20 s}")
+    MD1_SCENARIO.replace("load: 0.5,", "load: 0.5, promise: 2 ms,").replace("2 s}", "20 s}")
     + """
 slas:
   gold: {flow: poisson, at_most: {delay_mean: $promise}}
@@ -46,7 +46,7 @@ def subject(tmp_path: Path) -> Path:
 
 
 def test_the_share_of_seeds_that_keep_a_promise_is_shown_with_its_interval(
-    trunkline: Command, subject: Path
+    trunkline: RunCommand, subject: Path
 ) -> None:
     done = trunkline("study", "run", str(subject), "--out", "out", "--json")
     about = json.loads(done.stdout)
@@ -72,7 +72,7 @@ def test_the_share_of_seeds_that_keep_a_promise_is_shown_with_its_interval(
 
 
 def test_a_broken_promise_ends_a_study_with_3_if_that_is_asked(
-    trunkline: Command, subject: Path
+    trunkline: RunCommand, subject: Path
 ) -> None:
     run = ("study", "run", str(subject), "--runs", "1", "--progress", "none")
     assert trunkline(*run, "--out", "some").returncode == 0
@@ -84,7 +84,7 @@ def test_a_broken_promise_ends_a_study_with_3_if_that_is_asked(
 
 
 def test_judging_without_agreements_is_refused_before_anything_runs(
-    trunkline: Command, subject: Path
+    trunkline: RunCommand, subject: Path
 ) -> None:
     scenario = subject.with_name("md1.yaml")
     scenario.write_text(scenario.read_text("utf-8").split("slas:")[0], "utf-8")
@@ -97,12 +97,12 @@ def test_judging_without_agreements_is_refused_before_anything_runs(
 def test_more_runs_are_not_made_for_a_share(subject: Path, tmp_path: Path) -> None:
     # At 3.1 ms a load of 0.8 keeps the promise in some runs: 0 and 1 are never sure to 20 %.
     subject.write_text(STUDY.replace("[2 ms, 4 ms]", "[3.1 ms]"), "utf-8")
-    reached, failed = until(
-        Subject(str(subject)).plan,
+    reached, failed = replicate_until_precise(
+        StudySubject(str(subject)).plan,
         tmp_path / "out",
         0.2,
-        most=50,
-        how=How(),
+        max_runs=50,
+        options=RunOptions(),
         progress=lambda: Progress("promise"),
     )
     assert not failed
@@ -110,13 +110,13 @@ def test_more_runs_are_not_made_for_a_share(subject: Path, tmp_path: Path) -> No
 
 
 def test_a_scenario_without_agreements_measures_as_before() -> None:
-    assert json.loads(of_columns({"a": {}})) == {"columns": {"a": {}}}
+    assert json.loads(build_measure({"a": {}})) == {"columns": {"a": {}}}
 
 
 def test_a_column_may_not_take_the_name_of_an_agreement(subject: Path) -> None:
     subject.write_text(STUDY.replace("wait:", "sla.gold:"), "utf-8")
-    with pytest.raises(Refused, match=r"column sla\.gold has the name"):
-        Subject(str(subject)).plan  # noqa: B018 - making it is what fails
+    with pytest.raises(StudyError, match=r"column sla\.gold has the name"):
+        StudySubject(str(subject)).plan  # noqa: B018 - making it is what fails
 
 
 def test_judge_is_a_word_of_the_package(subject: Path) -> None:

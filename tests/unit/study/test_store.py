@@ -10,16 +10,16 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from trunkline.engine.sim import simulate
+from trunkline.engine.packet_engine import simulate
 from trunkline.network import compile
 from trunkline.scenario import ScenarioError, load
 from trunkline.stats import mean_interval
-from trunkline.study import Runs, Subject, performed, read
-from trunkline.study.errors import Refused
-from trunkline.study.run.disk import write_json
-from trunkline.study.run.measure import measure
-from trunkline.study.run.progress import clock_time
-from trunkline.study.run.store import manifest
+from trunkline.study import Runs, StudySubject, perform_plan, read
+from trunkline.study.errors import StudyError
+from trunkline.study.run.checked_files import write_json
+from trunkline.study.run.progress import format_clock_time
+from trunkline.study.run.run_measures import parse_measure
+from trunkline.study.run.store import read_manifest
 
 SCENARIO = """
 trunkline: 1
@@ -55,7 +55,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def runs(study: Path) -> Runs:
     out = study.parent / "out"
-    with performed(Subject(str(study)).plan, out=out):
+    with perform_plan(StudySubject(str(study)).plan, out=out):
         pass
     return read(out)
 
@@ -145,23 +145,26 @@ def test_a_fault_of_a_study_file_has_its_line(study: Path) -> None:
     wrong = study.with_name("wrong.yaml")
     wrong.write_text(STUDY.replace("measure: wait_mean_s", "measures: wait_mean_s"))
     with pytest.raises(ScenarioError, match=r"wrong\.yaml:9:\d+: error\[unknown-key\]: there"):
-        Subject(str(wrong))
+        StudySubject(str(wrong))
     wrong.write_text(STUDY.replace("measure: wait_mean_s, ", ""))
     with pytest.raises(ScenarioError, match=r"wrong\.yaml:9:\d+: error\[missing-key\]: wait"):
-        Subject(str(wrong))
+        StudySubject(str(wrong))
 
 
 def test_a_column_that_no_run_has_is_refused(study: Path) -> None:
     wrong = study.with_name("wrong-row.yaml")
     wrong.write_text(STUDY.replace("link: a->b", "link: a->c"))
-    with pytest.raises(Refused, match="column wait"), performed(Subject(str(wrong)).plan):
+    with (
+        pytest.raises(StudyError, match="column wait"),
+        perform_plan(StudySubject(str(wrong)).plan),
+    ):
         pass
 
 
 def test_a_text_that_is_no_measure_is_refused() -> None:
     for text in ({"function": "os:system"}, {}, {"columns": {}, "function": "trunkline.cli:main"}):
-        with pytest.raises(Refused, match="no measure of a study"):
-            measure(json.dumps(text))
+        with pytest.raises(StudyError, match="no measure of a study"):
+            parse_measure(json.dumps(text))
 
 
 def test_a_manifest_is_written_as_json_writes_it_and_its_checksum_is_of_all_else(
@@ -176,10 +179,10 @@ def test_a_manifest_is_written_as_json_writes_it_and_its_checksum_is_of_all_else
     assert read_back == {**said, "checksum": hashlib.sha256(plain.encode()).hexdigest()}
     whole = json.dumps(read_back, indent=1, ensure_ascii=False) + "\n"
     assert (tmp_path / "manifest.json").read_text("utf-8") == whole
-    assert manifest(tmp_path) == said
+    assert read_manifest(tmp_path) == said
 
 
 def test_times_read_as_people_say_them() -> None:
-    assert clock_time(42.4) == "42 s"
-    assert clock_time(200) == "3 min 20 s"
-    assert clock_time(7500) == "2 h 5 min"
+    assert format_clock_time(42.4) == "42 s"
+    assert format_clock_time(200) == "3 min 20 s"
+    assert format_clock_time(7500) == "2 h 5 min"

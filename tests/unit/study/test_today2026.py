@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from trunkline.study import Reproduction, find
-from trunkline.study.run.runner import run
+from trunkline.study import Reproduction, find_study
+from trunkline.study.run.runner import run_in_memory
 
 
 def test_the_large_effects_show_in_two_seeds() -> None:
-    study = find("today2026")
-    done = Reproduction(study, [1, 2], run(study, [1, 2]))
+    study = find_study("today2026")
+    done = Reproduction(study, [1, 2], run_in_memory(study, [1, 2]))
     means = {(cell.table, cell.row, cell.column): cell.ours.mean for cell in done.cells}
     # What a flow loses by an answer to losses that its neighbour does not give is a factor, not a
     # matter of seeds; a queue for each flow gives each a quarter of 10 * 1460/1500 Mbit/s.

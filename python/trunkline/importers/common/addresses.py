@@ -4,7 +4,7 @@ import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from trunkline.importers.common.fault import Word, refuse
+from trunkline.importers.common.fault import SourceToken, raise_fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Addresses:
     nodes: Mapping[str, str] = field(default_factory=dict)
     flows: Mapping[int, str] = field(default_factory=dict)
 
-    def in_prefix(self, word: Word) -> frozenset[str | int] | None:
+    def find_nodes(self, word: SourceToken) -> frozenset[str | int] | None:
         """Nodes with an address in a prefix; None for all, of ``0.0.0.0/0``.
 
         Raises
@@ -38,7 +38,7 @@ class Addresses:
         try:
             network = ipaddress.IPv4Network(padded + slash + tail, strict=False)
         except ValueError:
-            refuse(word, f"{word.text} is no IPv4 address or prefix")
+            raise_fault(word, f"{word.text} is no IPv4 address or prefix")
         if network.prefixlen == 0:
             return None
         found = {
@@ -47,10 +47,10 @@ class Addresses:
         if not found:
             known = ", ".join(f"{text}={node}" for text, node in self.nodes.items())
             hint = f"say which node it is: --node {network.network_address}=NAME"
-            refuse(word, f"no node is known by {word.text}; {hint}", known)
+            raise_fault(word, f"no node is known by {word.text}; {hint}", known)
         return frozenset(found)
 
-    def at_port(self, word: Word, number: int) -> frozenset[str | int]:
+    def find_flows(self, word: SourceToken, number: int) -> frozenset[str | int]:
         """Flows that use a port number.
 
         Raises
@@ -61,5 +61,5 @@ class Addresses:
         if number not in self.flows:
             known = ", ".join(f"{port}={flow}" for port, flow in self.flows.items())
             hint = f"say which flow it is: --port {number}=NAME"
-            refuse(word, f"no flow is known by port {number}; {hint}", known)
+            raise_fault(word, f"no flow is known by port {number}; {hint}", known)
         return frozenset({self.flows[number]})

@@ -5,71 +5,73 @@ the fields of the IP header are).
 """
 
 from trunkline.importers.common.addresses import Addresses
-from trunkline.importers.common.fault import Word, fault, refuse
-from trunkline.importers.common.quantities import whole_number
-from trunkline.importers.common.tree import ALL_DSCPS, Condition
+from trunkline.importers.common.fault import SourceToken, make_fault, raise_fault
+from trunkline.importers.common.quantities import read_integer
+from trunkline.importers.common.traffic_control import ALL_DSCPS, PacketCondition
 from trunkline.scenario.dscp import DSCP_NAMES
 
-PROTOCOLS = {"tcp": 6, "udp": 17}
+PROTOCOL_NUMBERS = {"tcp": 6, "udp": 17}
 
 
-def tests(key: str, values: frozenset[str | int] | None) -> Condition:
+def make_test(key: str, values: frozenset[str | int] | None) -> PacketCondition:
     """A condition of one test; None tests nothing."""
-    return Condition() if values is None else Condition(tests=((key, values),))
+    return PacketCondition() if values is None else PacketCondition(tests=((key, values),))
 
 
-IP = tests("labelled", frozenset({0}))
+UNLABELLED = make_test("labelled", frozenset({0}))
 """Packets without a label."""
-LABELLED = tests("labelled", frozenset({1}))
+LABELLED = make_test("labelled", frozenset({1}))
 """Packets with one."""
 
 
-def octet(word: Word, value: int, mask: int) -> Condition:
+def match_tos_octet(word: SourceToken, value: int, mask: int) -> PacketCondition:
     """The octet that was the type of service, under a mask; its two ECN bits are taken for 0."""
     found = frozenset(dscp for dscp in ALL_DSCPS if (dscp << 2) & mask == value & mask)
     if not found:
-        refuse(word, f"no DSCP makes {value:#x} under mask {mask:#x}")
-    return Condition(found)
+        raise_fault(word, f"no DSCP makes {value:#x} under mask {mask:#x}")
+    return PacketCondition(found)
 
 
-def protocol(word: Word, number: int) -> Condition:
+def match_protocol(word: SourceToken, number: int) -> PacketCondition:
     """The protocol above IP."""
-    for name, its in PROTOCOLS.items():
-        if its == number:
-            return tests("protocol", frozenset({name}))
-    raise fault(word, f"protocol {number} is not in the simulator", "6 (tcp), 17 (udp)")
+    for name, number_of_name in PROTOCOL_NUMBERS.items():
+        if number_of_name == number:
+            return make_test("protocol", frozenset({name}))
+    raise make_fault(word, f"protocol {number} is not in the simulator", "6 (tcp), 17 (udp)")
 
 
-def protocol_named(word: Word) -> Condition:
+def match_protocol_name(word: SourceToken) -> PacketCondition:
     """The protocol above IP by its name."""
-    if word.text not in PROTOCOLS:
-        refuse(word, f"protocol {word.text} is not in the simulator", ", ".join(PROTOCOLS))
-    return tests("protocol", frozenset({word.text}))
+    if word.text not in PROTOCOL_NUMBERS:
+        raise_fault(
+            word, f"protocol {word.text} is not in the simulator", ", ".join(PROTOCOL_NUMBERS)
+        )
+    return make_test("protocol", frozenset({word.text}))
 
 
-def address(word: Word, key: str, known: Addresses) -> Condition:
+def match_address(word: SourceToken, key: str, addresses: Addresses) -> PacketCondition:
     """An address or prefix of ``source`` or ``destination``."""
-    return tests(key, known.in_prefix(word))
+    return make_test(key, addresses.find_nodes(word))
 
 
-def port(word: Word, number: int, known: Addresses) -> Condition:
+def match_port(word: SourceToken, number: int, addresses: Addresses) -> PacketCondition:
     """A port of either end: the flow that uses it."""
-    return tests("flow", known.at_port(word, number))
+    return make_test("flow", addresses.find_flows(word, number))
 
 
-def traffic_class(tc: int) -> Condition:
+def match_traffic_class(tc: int) -> PacketCondition:
     """The TC of the label on top."""
-    return tests("tc", frozenset({tc}))
+    return make_test("tc", frozenset({tc}))
 
 
-def dscp_named(word: Word) -> int:
+def parse_dscp(word: SourceToken) -> int:
     """A DSCP by name or number, 0 to 63."""
     name = word.text.upper()
     if name in DSCP_NAMES:
         return DSCP_NAMES[name]
     if name in ("BE", "DE"):
         return 0
-    value = whole_number(word, "DSCP", "0 to 63, " + ", ".join(DSCP_NAMES))
+    value = read_integer(word, "DSCP", "0 to 63, " + ", ".join(DSCP_NAMES))
     if not 0 <= value <= 63:
-        refuse(word, f"DSCP {value} is out of range", "0 to 63")
+        raise_fault(word, f"DSCP {value} is out of range", "0 to 63")
     return value

@@ -9,7 +9,7 @@ from trunkline.scenario.diagnostic import shortened
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class SourceToken:
     """A word of a configuration and its place.
 
     Parameters
@@ -26,7 +26,7 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class OmittedPart:
     """Something that is left out because it changes nothing in the simulator.
 
     Parameters
@@ -35,13 +35,13 @@ class Note:
         Its line, from 1.
     text : str
         The word or command.
-    why : str
+    reason : str
         Why leaving it out is right, or what to watch.
     """
 
     line: int
     text: str
-    why: str
+    reason: str
 
 
 class ImportFault(ValueError):
@@ -81,20 +81,22 @@ class ImportFault(ValueError):
         return "\n".join(lines)
 
 
-class Absent(ImportFault):
+class MissingPrerequisite(ImportFault):
     """Something that a command before should have made."""
 
 
-def absent(at: Word, message: str, known: str = "") -> Absent:
-    """The fault of a word that names what is not there, to be raised; arguments as in `fault`."""
-    return Absent(at.line, at.column, message, known)
+def make_missing_prerequisite(
+    at: SourceToken, message: str, known: str = ""
+) -> MissingPrerequisite:
+    """Make the fault of a name that nothing has; arguments as in `make_fault`."""
+    return MissingPrerequisite(at.line, at.column, message, known)
 
 
-def fault(at: Word, message: str, known: str = "") -> ImportFault:
+def make_fault(at: SourceToken, message: str, known: str = "") -> ImportFault:
     """The fault of a word, to be raised."""
     return ImportFault(at.line, at.column, message, known)
 
 
-def refuse(at: Word, message: str, known: str = "") -> NoReturn:
+def raise_fault(at: SourceToken, message: str, known: str = "") -> NoReturn:
     """Raise the fault of a word."""
-    raise fault(at, message, known)
+    raise make_fault(at, message, known)

@@ -8,342 +8,423 @@ tc-tbf(8).
 from collections.abc import Iterable
 from copy import deepcopy
 
-from trunkline.importers.common.classify import PRIOMAP, Reached, whole
-from trunkline.importers.common.fault import refuse
-from trunkline.importers.common.queues import FRAME, LEAVES, Config, Defaults, queue
-from trunkline.importers.common.tree import ALL_DSCPS, Class, Condition, Qdisc
-from trunkline.scenario.dscp import dscp_name
-from trunkline.scenario.match import CONDITIONS
+from trunkline.importers.common.classification import (
+    DEFAULT_PRIOMAP,
+    ClassifiedPackets,
+    get_integer_option,
+)
+from trunkline.importers.common.fault import raise_fault
+from trunkline.importers.common.queues import (
+    LEAF_DISCIPLINES,
+    MAX_ETHERNET_FRAME_BYTES,
+    ScenarioKeys,
+    SystemDefaults,
+    build_queue,
+)
+from trunkline.importers.common.traffic_control import ALL_DSCPS, PacketCondition, Qdisc, QdiscClass
+from trunkline.scenario.dscp import get_dscp_name
+from trunkline.scenario.match import CONDITION_KEYS
 
 _CBQ_WEIGHTLESS = 8
 """tc's number of the last priority of cbq, whose classes weigh 1 unless they say otherwise."""
-_UNTESTED = ("labelled",)
-_KEYS = (*CONDITIONS, "class", "precedence")
+_KEYS_NOT_IN_RULES = ("labelled",)
+_RULE_KEYS = (*CONDITION_KEYS, "class", "precedence")
 
 
-def core(root: Qdisc | None) -> Qdisc | None:
+def get_queueing_discipline(root: Qdisc | None) -> Qdisc | None:
     """The discipline that queues: what is inside dsmark."""
     while root is not None and root.kind == "dsmark":
         root = root.inner
     return root
 
 
-def fast(root: Qdisc) -> Qdisc:
+def make_pfifo_fast_bands(root: Qdisc) -> Qdisc:
     """pfifo_fast as prio of three bands."""
-    classes = {band: Class(root.at, band, 0, {}) for band in (1, 2, 3)}
-    return Qdisc(root.at, "prio", root.major, {"priomap": list(PRIOMAP)}, classes)
+    classes = {band: QdiscClass(root.at, band, 0, {}) for band in (1, 2, 3)}
+    return Qdisc(root.at, "prio", root.major, {"priomap": list(DEFAULT_PRIOMAP)}, classes)
 
 
-def named(dscps: Iterable[int]) -> str | None:
+def find_scheduling_class(dscps: Iterable[int]) -> str | None:
     """Scheduling class of DSCPs: EF, AF1, CS3; None where there is none."""
-    shown = [str(dscp_name(dscp)) for dscp in dscps]
-    known = [name for name in shown if not name.isdigit()]
+    dscp_names = [str(get_dscp_name(dscp)) for dscp in dscps]
+    known = [name for name in dscp_names if not name.isdigit()]
     stems = {name[:3] if name.startswith("AF") else name for name in known}
     return stems.pop() if len(stems) == 1 else None
 
 
-def tests_of(condition: Condition) -> dict[str, list[str | int]]:
+def get_rule_tests(condition: PacketCondition) -> dict[str, list[str | int]]:
     """Tests as keys of a rule."""
     return {
         key: sorted(values, key=str)
         for key, values in condition.tests
-        if key not in _UNTESTED and not (key == "tc" and len(values) == 8)
+        if key not in _KEYS_NOT_IN_RULES and not (key == "tc" and len(values) == 8)
     }
 
 
-class Names:
+class ClassNames:
     """Names of the classes of a discipline, from the packets that reach them."""
 
-    def __init__(self, of: Qdisc, reached: list[Reached]):
-        self.of = of
+    def __init__(self, discipline: Qdisc, classified: list[ClassifiedPackets]):
+        self.discipline = discipline
         self.names: dict[int, str] = {}
         by_leaf: dict[int, set[int]] = {}
-        rest: int | None = None
-        for each in reached:
-            minor = each.leaf.minor if each.leaf is not None else 0
-            if not tests_of(each.kind.condition) and not is_labelled(each.kind.condition):
-                by_leaf.setdefault(minor, set()).update(each.kind.condition.dscps)
-                rest = minor if 0 in each.kind.condition.dscps else rest
-        if rest is not None:
-            self.names[rest] = "default"
+        default_minor: int | None = None
+        for packets in classified:
+            minor = packets.leaf.minor if packets.leaf is not None else 0
+            if not get_rule_tests(packets.group.condition) and not is_labelled(
+                packets.group.condition
+            ):
+                by_leaf.setdefault(minor, set()).update(packets.group.condition.dscps)
+                default_minor = minor if 0 in packets.group.condition.dscps else default_minor
+        if default_minor is not None:
+            self.names[default_minor] = "default"
         for minor, dscps in by_leaf.items():
-            name = named(sorted(dscps))
-            if minor != rest and name is not None and name not in self.names.values():
+            name = find_scheduling_class(sorted(dscps))
+            if minor != default_minor and name is not None and name not in self.names.values():
                 self.names[minor] = name
-        tops = [its for its in of.children(0) if of.children(its.minor)]
-        if len(tops) == 1:
-            self.names.setdefault(tops[0].minor, "root")
+        top_classes = [
+            class_ for class_ in discipline.children(0) if discipline.children(class_.minor)
+        ]
+        if len(top_classes) == 1:
+            self.names.setdefault(top_classes[0].minor, "root")
 
     def __getitem__(self, minor: int) -> str:
-        return self.names.get(minor) or f"class-{self.of.major:x}-{minor:x}"
+        return self.names.get(minor) or f"class-{self.discipline.major:x}-{minor:x}"
 
 
-def is_labelled(condition: Condition) -> bool:
+def is_labelled(condition: PacketCondition) -> bool:
     """Whether it holds for labelled packets alone."""
     return dict(condition.tests).get("labelled") == frozenset({1})
 
 
-def port(root: Qdisc, reached: list[Reached], defaults: Defaults) -> Config:
+def build_port(
+    root: Qdisc, classified: list[ClassifiedPackets], defaults: SystemDefaults
+) -> ScenarioKeys:
     """A port configuration.
 
     Parameters
     ----------
     root : Qdisc
         Discipline of the device; dsmark is looked through.
-    reached : list of Reached
+    classified : list of ClassifiedPackets
         Where its packets end up, conditions as the port sees them.
     """
-    its = core(root)
-    if its is None or its.kind in LEAVES:
-        made: Config = {}
-        if its is not None and its.kind == "gred":
-            made = _classify(reached, None)
-        return made | {"queue": queue(its, defaults, inside=its is not root)}
-    if its.kind == "cake":
-        return _cake(its)
-    names = Names(its, reached)
+    discipline = get_queueing_discipline(root)
+    if discipline is None or discipline.kind in LEAF_DISCIPLINES:
+        port_keys: ScenarioKeys = {}
+        if discipline is not None and discipline.kind == "gred":
+            port_keys = _build_rules(classified, None)
+        return port_keys | {
+            "queue": build_queue(discipline, defaults, inside=discipline is not root)
+        }
+    if discipline.kind == "cake":
+        return _build_cake(discipline)
+    names = ClassNames(discipline, classified)
     classes = {
-        "cbq": _cbq,
-        "drr": _drr,
-        "htb": _htb,
-        "prio": _prio,
-        "tbf": _tbf,
-    }[its.kind](its, names, reached, defaults)
-    head: Config = classes.pop("")
-    return head | _classify(reached, names) | {"classes": classes}
+        "cbq": _build_cbq,
+        "drr": _build_drr,
+        "htb": _build_htb,
+        "prio": _build_prio,
+        "tbf": _build_tbf,
+    }[discipline.kind](discipline, names, classified, defaults)
+    scheduler_keys: ScenarioKeys = classes.pop("")
+    return scheduler_keys | _build_rules(classified, names) | {"classes": classes}
 
 
-def _cake(its: Qdisc) -> Config:
+def _build_cake(discipline: Qdisc) -> ScenarioKeys:
     """CAKE: tc's default are the tins of diffserv3 and `triple-isolate`."""
-    own = its.options
+    cake_options = discipline.options
     isolation = {"flows": "flows", "dual-srchost": "source", "dual-dsthost": "destination"}
-    flows: Config = {"kind": "cake"}
+    flows: ScenarioKeys = {"kind": "cake"}
     for word, hosts in isolation.items():
-        if own.get(word):
+        if cake_options.get(word):
             flows["hosts"] = hosts
-    queue: Config = {"flows": flows}
-    if "rtt" in own:
-        rtt = whole(own, "rtt", 0)
+    queue: ScenarioKeys = {"flows": flows}
+    if "rtt" in cake_options:
+        rtt = get_integer_option(cake_options, "rtt", 0)
         queue["aqm"] = {"kind": "cobalt", "target": f"{rtt // 20} ns", "interval": f"{rtt} ns"}
-    if "memlimit" in own:
-        queue["limit"] = f"{own['memlimit']} B"
-    made: Config = {"scheduler": "cake"}
-    if "bandwidth" in own:
-        made["bandwidth"] = f"{own['bandwidth']} bit/s"
-    if own.get("besteffort"):
-        return made | {"classes": {"default": {"queue": queue}}}
-    if own.get("diffserv4"):
-        made["preset"] = made.pop("scheduler") + "-diffserv4"
+    if "memlimit" in cake_options:
+        queue["limit"] = f"{cake_options['memlimit']} B"
+    port_keys: ScenarioKeys = {"scheduler": "cake"}
+    if "bandwidth" in cake_options:
+        port_keys["bandwidth"] = f"{cake_options['bandwidth']} bit/s"
+    if cake_options.get("besteffort"):
+        return port_keys | {"classes": {"default": {"queue": queue}}}
+    if cake_options.get("diffserv4"):
+        port_keys["preset"] = port_keys.pop("scheduler") + "-diffserv4"
         tins = ("voice", "video", "bulk", "default")
-        return made | {"classes": {tin: {"queue": deepcopy(queue)} for tin in tins}}
+        return port_keys | {"classes": {tin: {"queue": deepcopy(queue)} for tin in tins}}
     rules = [
         {"dscp": ["CS7", "CS6", "EF", 44, 4], "class": "voice"},
         {"dscp": ["CS1", "LE"], "class": "bulk"},
     ]
     rates = {"voice": "25 %", "bulk": "6.25 %", "default": "100 %"}
     classes = {
-        tin: {"priority": at, "rate": rate, "queue": deepcopy(queue)}
-        for at, (tin, rate) in enumerate(rates.items())
+        tin: {"priority": tin_priority, "rate": rate, "queue": deepcopy(queue)}
+        for tin_priority, (tin, rate) in enumerate(rates.items())
     }
-    return made | {"classify": rules, "classes": classes}
+    return port_keys | {"classify": rules, "classes": classes}
 
 
-def _classify(reached: list[Reached], names: Names | None) -> Config:
+def _build_rules(classified: list[ClassifiedPackets], names: ClassNames | None) -> ScenarioKeys:
     """Rules, the first that fits first; none for what goes to the default class anyway."""
-    rules: list[Config] = []
-    for each in reached:
-        condition, leaf = each.kind.condition, each.leaf
-        rule: Config = {"dscp": sorted(condition.dscps)} | tests_of(condition)
+    rules: list[ScenarioKeys] = []
+    for packets in classified:
+        condition, leaf = packets.group.condition, packets.leaf
+        rule: ScenarioKeys = {"dscp": sorted(condition.dscps)} | get_rule_tests(condition)
         if is_labelled(condition):
             rule["dscp"] = None
             rule.setdefault("tc", list(range(8)))
         if names is not None:
             rule["class"] = names[leaf.minor if leaf is not None else 0]
-        if each.precedence:
-            rule["precedence"] = each.precedence
-        if rules and rule["dscp"] and _same_but_dscp(rules[-1], rule):
+        if packets.precedence:
+            rule["precedence"] = packets.precedence
+        if rules and rule["dscp"] and _differ_only_in_dscp(rules[-1], rule):
             rules[-1]["dscp"] += rule["dscp"]
         else:
             rules.append(rule)
-    rules = _needed(rules)
-    return {"classify": [_short(rule) for rule in _widened(rules)]} if rules else {}
+    rules = _drop_redundant_rules(rules)
+    return (
+        {"classify": [_unwrap_single_values(rule) for rule in _omit_implied_dscps(rules)]}
+        if rules
+        else {}
+    )
 
 
-def _needed(rules: list[Config]) -> list[Config]:
+def _drop_redundant_rules(rules: list[ScenarioKeys]) -> list[ScenarioKeys]:
     """Rules without those that say no more than what holds without them."""
-    kept: list[Config] = []
+    needed_rules: list[ScenarioKeys] = []
     is_plain = True
     for rule in reversed(rules):
         by_default = rule.get("class", "default") == "default" and "precedence" not in rule
         is_tested = bool(set(rule) - {"dscp", "class", "precedence"})
         # Rules that look at the DSCP alone never overlap; behind others their order counts.
-        if by_default and (not kept or (is_plain and not is_tested)):
+        if by_default and (not needed_rules or (is_plain and not is_tested)):
             continue
         is_plain = is_plain and not is_tested
-        kept.insert(0, rule)
-    return kept
+        needed_rules.insert(0, rule)
+    return needed_rules
 
 
-def _widened(rules: list[Config]) -> list[Config]:
+def _omit_implied_dscps(rules: list[ScenarioKeys]) -> list[ScenarioKeys]:
     """Rules without a DSCP where those before leave no other."""
-    taken: set[int] = set()
+    covered_dscps: set[int] = set()
     for rule in rules:
         dscps = rule.pop("dscp")
-        if dscps is not None and taken | set(dscps) != ALL_DSCPS:
-            rule["dscp"] = [dscp_name(dscp) for dscp in dscps]
+        if dscps is not None and covered_dscps | set(dscps) != ALL_DSCPS:
+            rule["dscp"] = [get_dscp_name(dscp) for dscp in dscps]
         if dscps is not None and not set(rule) - {"dscp", "class", "precedence"}:
-            taken |= set(dscps)
-    return [{key: rule[key] for key in sorted(rule, key=_KEYS.index)} for rule in rules]
+            covered_dscps |= set(dscps)
+    return [{key: rule[key] for key in sorted(rule, key=_RULE_KEYS.index)} for rule in rules]
 
 
-def _short(rule: Config) -> Config:
+def _unwrap_single_values(rule: ScenarioKeys) -> ScenarioKeys:
     return {
         key: value[0] if isinstance(value, list) and len(value) == 1 else value
         for key, value in rule.items()
     }
 
 
-def _same_but_dscp(one: Config, other: Config) -> bool:
+def _differ_only_in_dscp(one: ScenarioKeys, other: ScenarioKeys) -> bool:
     return {**one, "dscp": None} == {**other, "dscp": None}
 
 
-def _cbq(its: Qdisc, names: Names, reached: list[Reached], defaults: Defaults) -> Config:
-    made: Config = {"": {"scheduler": "cbq"}}
-    for minor, cl in its.classes.items():
-        own = its.options | cl.options
-        if "rate" not in cl.options:
-            refuse(cl.at, "a class of cbq needs a rate")
-        one: Config = {}
-        if cl.parent:
-            one["parent"] = names[cl.parent]
-        is_leaf = not its.children(minor)
+def _build_cbq(
+    discipline: Qdisc,
+    names: ClassNames,
+    classified: list[ClassifiedPackets],
+    defaults: SystemDefaults,
+) -> ScenarioKeys:
+    classes: ScenarioKeys = {"": {"scheduler": "cbq"}}
+    for minor, class_ in discipline.classes.items():
+        class_options = discipline.options | class_.options
+        if "rate" not in class_.options:
+            raise_fault(class_.at, "a class of cbq needs a rate")
+        class_keys: ScenarioKeys = {}
+        if class_.parent:
+            class_keys["parent"] = names[class_.parent]
+        is_leaf = not discipline.children(minor)
         if is_leaf:
-            one["priority"] = _cbq_priority(cl)
-        one["rate"] = f"{whole(own, 'rate', 0)} bit/s"
+            class_keys["priority"] = _get_cbq_priority(class_)
+        class_keys["rate"] = f"{get_integer_option(class_options, 'rate', 0)} bit/s"
         for key in ("bounded", "isolated"):
-            if cl.options.get(key):
-                one[key] = True
-        one["max_burst"] = f"{whole(own, 'maxburst', 16)} packets"
-        one["ewma_log"] = whole(own, "ewma", 5)
-        one["average_packet"] = f"{whole(own, 'avpkt', 1000)} B"
-        one["quantum"] = f"{_cbq_quantum(its, cl) if is_leaf else _allot(its, cl)} B"
+            if class_.options.get(key):
+                class_keys[key] = True
+        class_keys["max_burst"] = f"{get_integer_option(class_options, 'maxburst', 16)} packets"
+        class_keys["ewma_log"] = get_integer_option(class_options, "ewma", 5)
+        class_keys["average_packet"] = f"{get_integer_option(class_options, 'avpkt', 1000)} B"
+        get_quantum = _compute_cbq_quantum if is_leaf else _get_allot
+        class_keys["quantum"] = f"{get_quantum(discipline, class_)} B"
         if is_leaf:
-            one["queue"] = queue(cl.queue, defaults, inside=True)
-        made[names[minor]] = one
-    if any(each.leaf is None for each in reached):
+            class_keys["queue"] = build_queue(class_.queue, defaults, inside=True)
+        classes[names[minor]] = class_keys
+    if any(packets.leaf is None for packets in classified):
         # What no class takes, the link's own class sends last.
-        rate = whole(its.options, "bandwidth", 0)
-        made[names[0]] = {
+        rate = get_integer_option(discipline.options, "bandwidth", 0)
+        classes[names[0]] = {
             "priority": 7,
             "rate": f"{rate} bit/s",
-            "queue": queue(None, defaults, inside=True),
+            "queue": build_queue(None, defaults, inside=True),
         }
-    return made
+    return classes
 
 
-def _cbq_priority(cl: Class) -> int:
+def _get_cbq_priority(cl: QdiscClass) -> int:
     """Priority: tc counts from 1; 0, and none, are the kernel's 0 too."""
-    return max(0, whole(cl.options, "prio", 0) - 1)
+    return max(0, get_integer_option(cl.options, "prio", 0) - 1)
 
 
-def _allot(its: Qdisc, cl: Class) -> int:
-    own = its.options | cl.options
-    return whole(own, "allot", whole(own, "avpkt", 1000) * 3 // 2)
+def _get_allot(discipline: Qdisc, cl: QdiscClass) -> int:
+    class_options = discipline.options | cl.options
+    return get_integer_option(
+        class_options, "allot", get_integer_option(class_options, "avpkt", 1000) * 3 // 2
+    )
 
 
-def _cbq_quantum(its: Qdisc, cl: Class) -> int:
+def _compute_cbq_quantum(discipline: Qdisc, cl: QdiscClass) -> int:
     """Weighted allot; classes of one priority have their allot on average."""
-    peers = [each for each in its.classes.values() if _cbq_priority(each) == _cbq_priority(cl)]
-    weight = {each.minor: _weight(each) for each in peers}
-    normal = weight[cl.minor] * _allot(its, cl) * len(peers) // sum(weight.values())
-    return normal or _allot(its, cl)
+    peers = [
+        each
+        for each in discipline.classes.values()
+        if _get_cbq_priority(each) == _get_cbq_priority(cl)
+    ]
+    weight = {each.minor: _get_cbq_weight(each) for each in peers}
+    normal = weight[cl.minor] * _get_allot(discipline, cl) * len(peers) // sum(weight.values())
+    return normal or _get_allot(discipline, cl)
 
 
-def _weight(cl: Class) -> int:
-    rate = whole(cl.options, "rate", 8) // 8
-    last = whole(cl.options, "prio", 0) == _CBQ_WEIGHTLESS
-    return whole(cl.options, "weight", 1 if last else max(1, rate))
+def _get_cbq_weight(cl: QdiscClass) -> int:
+    rate = get_integer_option(cl.options, "rate", 8) // 8
+    last = get_integer_option(cl.options, "prio", 0) == _CBQ_WEIGHTLESS
+    return get_integer_option(cl.options, "weight", 1 if last else max(1, rate))
 
 
-def _htb(its: Qdisc, names: Names, reached: list[Reached], defaults: Defaults) -> Config:
-    if any(each.leaf is None for each in reached):
-        known = ", ".join(f"default {minor:x}" for minor in its.classes if not its.children(minor))
-        refuse(its.at, "what no filter takes would go past htb, unshaped and first", known)
-    made: Config = {"": {"scheduler": "htb"}}
-    for minor, cl in its.classes.items():
-        own = cl.options
-        if "rate" not in own:
-            refuse(cl.at, "a class of htb needs a rate")
-        one: Config = {"parent": names[cl.parent]} if cl.parent else {}
-        one["rate"] = f"{whole(own, 'rate', 0)} bit/s"
-        if "ceil" in own:
-            one["ceil"] = f"{own['ceil']} bit/s"
+def _build_htb(
+    discipline: Qdisc,
+    names: ClassNames,
+    classified: list[ClassifiedPackets],
+    defaults: SystemDefaults,
+) -> ScenarioKeys:
+    if any(packets.leaf is None for packets in classified):
+        known = ", ".join(
+            f"default {minor:x}" for minor in discipline.classes if not discipline.children(minor)
+        )
+        raise_fault(
+            discipline.at, "what no filter takes would go past htb, unshaped and first", known
+        )
+    classes: ScenarioKeys = {"": {"scheduler": "htb"}}
+    for minor, class_ in discipline.classes.items():
+        class_options = class_.options
+        if "rate" not in class_options:
+            raise_fault(class_.at, "a class of htb needs a rate")
+        class_keys: ScenarioKeys = {"parent": names[class_.parent]} if class_.parent else {}
+        class_keys["rate"] = f"{get_integer_option(class_options, 'rate', 0)} bit/s"
+        if "ceil" in class_options:
+            class_keys["ceil"] = f"{class_options['ceil']} bit/s"
         for key in ("burst", "cburst"):
-            if key in own:
-                one[key] = f"{own[key]} B"
-        if not its.children(minor):
-            one["priority"] = whole(own, "prio", 0)
-            one["quantum"] = f"{_htb_quantum(its, cl)} B"
-            one["queue"] = queue(cl.queue, defaults, inside=True)
-        made[names[minor]] = one
-    return made
+            if key in class_options:
+                class_keys[key] = f"{class_options[key]} B"
+        if not discipline.children(minor):
+            class_keys["priority"] = get_integer_option(class_options, "prio", 0)
+            class_keys["quantum"] = f"{_compute_htb_quantum(discipline, class_)} B"
+            class_keys["queue"] = build_queue(class_.queue, defaults, inside=True)
+        classes[names[minor]] = class_keys
+    return classes
 
 
-def _htb_quantum(its: Qdisc, cl: Class) -> int:
+def _compute_htb_quantum(discipline: Qdisc, cl: QdiscClass) -> int:
     """Rate in bytes a second over r2q, between 1000 B and 200 kB."""
-    derived = whole(cl.options, "rate", 0) // 8 // whole(its.options, "r2q", 10)
-    return whole(cl.options, "quantum", min(200_000, max(1000, derived)))
+    derived = (
+        get_integer_option(cl.options, "rate", 0)
+        // 8
+        // get_integer_option(discipline.options, "r2q", 10)
+    )
+    return get_integer_option(cl.options, "quantum", min(200_000, max(1000, derived)))
 
 
-def _drr(its: Qdisc, names: Names, reached: list[Reached], defaults: Defaults) -> Config:
-    if any(each.leaf is None for each in reached):
-        refuse(its.at, "what no filter takes drr drops", "a filter for the rest: matchall")
-    made: Config = {"": {"scheduler": "drr"}}
-    for minor, cl in its.classes.items():
-        made[names[minor]] = {
-            # Without a quantum the kernel takes the longest frame.
-            "quantum": f"{whole(cl.options, 'quantum', FRAME)} B",
-            "queue": queue(cl.queue, defaults, inside=True),
+def _build_drr(
+    discipline: Qdisc,
+    names: ClassNames,
+    classified: list[ClassifiedPackets],
+    defaults: SystemDefaults,
+) -> ScenarioKeys:
+    if any(packets.leaf is None for packets in classified):
+        raise_fault(
+            discipline.at, "what no filter takes drr drops", "a filter for the rest: matchall"
+        )
+    classes: ScenarioKeys = {"": {"scheduler": "drr"}}
+    for minor, class_ in discipline.classes.items():
+        # Without a quantum the kernel takes the longest frame.
+        quantum = get_integer_option(class_.options, "quantum", MAX_ETHERNET_FRAME_BYTES)
+        classes[names[minor]] = {
+            "quantum": f"{quantum} B",
+            "queue": build_queue(class_.queue, defaults, inside=True),
         }
-    return made
+    return classes
 
 
-def _prio(its: Qdisc, names: Names, reached: list[Reached], defaults: Defaults) -> Config:
-    shaped = [cl for cl in its.classes.values() if cl.queue is not None and cl.queue.kind == "tbf"]
-    made: Config = {"": {"scheduler": "shaped" if shaped else "priority"}}
-    used = {each.leaf.minor for each in reached if each.leaf is not None}
-    for minor, cl in its.classes.items():
-        one: Config = {"priority": minor - 1}
-        if cl.queue is not None and cl.queue.kind == "tbf":
-            one |= _shaping(cl.queue, defaults)
+def _build_prio(
+    discipline: Qdisc,
+    names: ClassNames,
+    classified: list[ClassifiedPackets],
+    defaults: SystemDefaults,
+) -> ScenarioKeys:
+    shaped = [
+        class_
+        for class_ in discipline.classes.values()
+        if class_.queue is not None and class_.queue.kind == "tbf"
+    ]
+    classes: ScenarioKeys = {"": {"scheduler": "shaped" if shaped else "priority"}}
+    used = {packets.leaf.minor for packets in classified if packets.leaf is not None}
+    for minor, class_ in discipline.classes.items():
+        class_keys: ScenarioKeys = {"priority": minor - 1}
+        if class_.queue is not None and class_.queue.kind == "tbf":
+            class_keys |= _build_shaper(class_.queue, defaults)
         else:
-            one["queue"] = queue(cl.queue, defaults, inside=True)
+            class_keys["queue"] = build_queue(class_.queue, defaults, inside=True)
         if minor in used:
-            made[names[minor]] = one
-    return made
+            classes[names[minor]] = class_keys
+    return classes
 
 
-def _tbf(its: Qdisc, names: Names, reached: list[Reached], defaults: Defaults) -> Config:
-    return {"": {"scheduler": "tbf"}, "default": _shaping(its, defaults, alone=True)}
+def _build_tbf(
+    discipline: Qdisc,
+    names: ClassNames,
+    classified: list[ClassifiedPackets],
+    defaults: SystemDefaults,
+) -> ScenarioKeys:
+    return {"": {"scheduler": "tbf"}, "default": _build_shaper(discipline, defaults, is_root=True)}
 
 
-def _shaping(its: Qdisc, defaults: Defaults, *, alone: bool = False) -> Config:
-    own = its.options
-    if "peakrate" in own and not alone:
-        refuse(its.at, "a peak rate of tbf inside prio is not read", "tbf at the root")
+def _build_shaper(
+    discipline: Qdisc, defaults: SystemDefaults, *, is_root: bool = False
+) -> ScenarioKeys:
+    tbf_options = discipline.options
+    if "peakrate" in tbf_options and not is_root:
+        raise_fault(discipline.at, "a peak rate of tbf inside prio is not read", "tbf at the root")
     for name in ("rate", "burst"):
-        if name not in own:
-            refuse(its.at, f"tbf needs {name}")
-    rate, burst = whole(own, "rate", 0), whole(own, "burst", 0)
-    shape: Config = {"rate": f"{rate} bit/s", "burst": f"{burst} B"}
-    if "peakrate" in own:
-        if "minburst" not in own:
-            refuse(its.at, "a peak rate of tbf needs mtu", "peakrate RATE mtu BYTES")
-        shape |= {"peak_rate": f"{own['peakrate']} bit/s", "min_burst": f"{own['minburst']} B"}
-    if its.inner is not None:
-        return shape | {"queue": queue(its.inner, defaults, inside=True)}
-    if "limit" not in own and "latency" not in own:
-        refuse(its.at, "tbf needs a limit or a latency")
+        if name not in tbf_options:
+            raise_fault(discipline.at, f"tbf needs {name}")
+    rate, burst = (
+        get_integer_option(tbf_options, "rate", 0),
+        get_integer_option(tbf_options, "burst", 0),
+    )
+    shaper_keys: ScenarioKeys = {"rate": f"{rate} bit/s", "burst": f"{burst} B"}
+    if "peakrate" in tbf_options:
+        if "minburst" not in tbf_options:
+            raise_fault(discipline.at, "a peak rate of tbf needs mtu", "peakrate RATE mtu BYTES")
+        shaper_keys |= {
+            "peak_rate": f"{tbf_options['peakrate']} bit/s",
+            "min_burst": f"{tbf_options['minburst']} B",
+        }
+    if discipline.inner is not None:
+        return shaper_keys | {"queue": build_queue(discipline.inner, defaults, inside=True)}
+    if "limit" not in tbf_options and "latency" not in tbf_options:
+        raise_fault(discipline.at, "tbf needs a limit or a latency")
     # tc: what the bucket passes within the latency, and the bucket itself.
-    limit = whole(own, "limit", rate * whole(own, "latency", 0) // (8 * 10**9) + burst)
-    return shape | {"queue": {"limit": f"{limit} B"}}
+    limit = get_integer_option(
+        tbf_options,
+        "limit",
+        rate * get_integer_option(tbf_options, "latency", 0) // (8 * 10**9) + burst,
+    )
+    return shaper_keys | {"queue": {"limit": f"{limit} B"}}

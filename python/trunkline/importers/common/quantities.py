@@ -9,16 +9,21 @@ import re
 from collections.abc import Mapping
 from fractions import Fraction
 
-from trunkline.importers.common.fault import Word, refuse
-from trunkline.scenario.units import parse_number, parse_real, parse_whole
+from trunkline.importers.common.fault import SourceToken, raise_fault
+from trunkline.scenario.units import parse_integer, parse_number, parse_real
 
-_KILO = ((1, ""), (10**3, "k"), (10**6, "m"), (10**9, "g"), (10**12, "t"))
-_KIBI = ((2**10, "ki"), (2**20, "mi"), (2**30, "gi"), (2**40, "ti"))
+_DECIMAL_PREFIXES = ((1, ""), (10**3, "k"), (10**6, "m"), (10**9, "g"), (10**12, "t"))
+_BINARY_PREFIXES = ((2**10, "ki"), (2**20, "mi"), (2**30, "gi"), (2**40, "ti"))
 
 TC_RATES: dict[str, Fraction] = {
     "": Fraction(1),
-    **{f"{prefix}bit": Fraction(scale) for scale, prefix in (*_KILO, *_KIBI)},
-    **{f"{prefix}bps": Fraction(8 * scale) for scale, prefix in (*_KILO, *_KIBI)},
+    **{
+        f"{prefix}bit": Fraction(scale) for scale, prefix in (*_DECIMAL_PREFIXES, *_BINARY_PREFIXES)
+    },
+    **{
+        f"{prefix}bps": Fraction(8 * scale)
+        for scale, prefix in (*_DECIMAL_PREFIXES, *_BINARY_PREFIXES)
+    },
 }
 """Rates [bit/s]."""
 TC_SIZES: dict[str, Fraction] = {
@@ -36,11 +41,11 @@ TC_TIMES: dict[str, Fraction] = {
 }
 """Times [ns]."""
 
-TCNG_RATES: dict[str, Fraction] = {f"{p}bps": Fraction(s) for s, p in _KILO}
+TCNG_RATES: dict[str, Fraction] = {f"{p}bps": Fraction(s) for s, p in _DECIMAL_PREFIXES}
 """Rates [bit/s]."""
 TCNG_SIZES: dict[str, Fraction] = {
-    **{f"{p}b": Fraction(s) for s, p in _KILO},
-    **{f"{p}bit": Fraction(s, 8) for s, p in _KILO},
+    **{f"{p}b": Fraction(s) for s, p in _DECIMAL_PREFIXES},
+    **{f"{p}bit": Fraction(s, 8) for s, p in _DECIMAL_PREFIXES},
 }
 """Sizes [B]."""
 TCNG_TIMES: dict[str, Fraction] = {
@@ -50,17 +55,17 @@ TCNG_TIMES: dict[str, Fraction] = {
 }
 """Times [ns]."""
 
-_FORM = re.compile(r"(\d+(?:\.\d*)?|\.\d+)([A-Za-z]*)\Z")
+_QUANTITY = re.compile(r"(\d+(?:\.\d*)?|\.\d+)([A-Za-z]*)\Z")
 
 
-def quantity(word: Word, units: Mapping[str, Fraction], what: str) -> int:
+def parse_quantity(word: SourceToken, units: Mapping[str, Fraction], meaning: str) -> int:
     """A quantity in base units, rounded down as tc does.
 
     Parameters
     ----------
     units : mapping
         Size of each suffix, in lower case, in base units.
-    what : str
+    meaning : str
         ``a rate``, ``a size`` and so on, for the message.
 
     Raises
@@ -68,22 +73,24 @@ def quantity(word: Word, units: Mapping[str, Fraction], what: str) -> int:
     ImportFault
         It is none.
     """
-    found = _FORM.match(word.text)
+    found = _QUANTITY.match(word.text)
     exact = None if found is None else parse_number(found[1])
     if found is None or exact is None or found[2].lower() not in units:
         known = ", ".join(unit for unit in units if unit)
-        refuse(word, f"{word.text} is no {what.removeprefix('a ')}", f"a number with {known}")
+        raise_fault(
+            word, f"{word.text} is no {meaning.removeprefix('a ')}", f"a number with {known}"
+        )
     return int(exact * units[found[2].lower()])
 
 
-def whole_number(
-    word: Word, what: str, known: str = "", *, part: str | None = None, base: int = 0
+def read_integer(
+    word: SourceToken, meaning: str, known: str = "", *, part: str | None = None, base: int = 0
 ) -> int:
-    """A whole number.
+    """A integer_digits number.
 
     Parameters
     ----------
-    what : str
+    meaning : str
         ``mark``, ``class`` and so on, for the message.
     known : str
         What would have been read.
@@ -97,13 +104,13 @@ def whole_number(
     ImportFault
         It is none.
     """
-    value = parse_whole(word.text if part is None else part, base)
+    value = parse_integer(word.text if part is None else part, base)
     if value is None:
-        refuse(word, f"{word.text} is no {what}", known)
+        raise_fault(word, f"{word.text} is no {meaning}", known)
     return value
 
 
-def probability(word: Word) -> float:
+def probability(word: SourceToken) -> float:
     """A probability above 0, up to 1.
 
     Raises
@@ -113,5 +120,5 @@ def probability(word: Word) -> float:
     """
     value = parse_real(word.text)
     if value is None or not 0 < value <= 1:
-        refuse(word, f"{word.text} is no probability", "above 0, up to 1")
+        raise_fault(word, f"{word.text} is no probability", "above 0, up to 1")
     return value

@@ -6,39 +6,39 @@ Source: tc-red(8), iproute2's usage of gred; where tc has defaults of its own th
 from dataclasses import dataclass
 from typing import Any
 
-from trunkline.importers.common.classify import whole
-from trunkline.importers.common.fault import Word, fault, refuse
-from trunkline.importers.common.tree import Options, Qdisc
+from trunkline.importers.common.classification import get_integer_option
+from trunkline.importers.common.fault import SourceToken, make_fault, raise_fault
+from trunkline.importers.common.traffic_control import Options, Qdisc
 
-Config = dict[str, Any]
-Age = str
+ScenarioKeys = dict[str, Any]
+RedVariant = str
 
-FLOWS_OR_TIME = ("codel", "pie", "fq_codel", "fq_pie", "sfq", "fq")
-LEAVES = ("pfifo", "bfifo", "red", "gred", *FLOWS_OR_TIME)
-_LEAVES = ", ".join(LEAVES)
-_SIXTEENTHS = 16
+FLOW_QUEUES_AND_AQMS = ("codel", "pie", "fq_codel", "fq_pie", "sfq", "fq")
+LEAF_DISCIPLINES = ("pfifo", "bfifo", "red", "gred", *FLOW_QUEUES_AND_AQMS)
+_LEAF_DISCIPLINES_TEXT = ", ".join(LEAF_DISCIPLINES)
+_PIE_COEFFICIENT_UNITS = 16
 """tc-pie(8): alpha and beta are in sixteenths."""
-FRAME = 1514
+MAX_ETHERNET_FRAME_BYTES = 1514
 """Longest frame of Ethernet, in which bfifo counts its default limit [B]."""
 
 
 @dataclass(frozen=True, slots=True)
-class Defaults:
+class SystemDefaults:
     """What a configuration leaves to the system.
 
     Parameters
     ----------
-    packets : int
+    queue_packets : int
         Length of the device's transmit queue.
-    age : {"plog", "max-p"}
+    red_variant : {"plog", "max-p"}
         How RED of that kernel stores its probability.
     """
 
-    packets: int
-    age: Age
+    queue_packets: int
+    red_variant: RedVariant
 
 
-def queue(qdisc: Qdisc | None, defaults: Defaults, *, inside: bool) -> Config:
+def build_queue(qdisc: Qdisc | None, defaults: SystemDefaults, *, inside: bool) -> ScenarioKeys:
     """The queue that a discipline is.
 
     Parameters
@@ -49,93 +49,119 @@ def queue(qdisc: Qdisc | None, defaults: Defaults, *, inside: bool) -> Config:
         Whether it stands in a class: then RED's average does not age while idle.
     """
     if qdisc is None:
-        return {"limit": f"{defaults.packets} packets"}
-    its = qdisc.options
+        return {"limit": f"{defaults.queue_packets} packets"}
+    options = qdisc.options
     if qdisc.kind == "pfifo":
-        return {"limit": f"{whole(its, 'packets', defaults.packets)} packets"}
+        return {
+            "limit": f"{get_integer_option(options, 'packets', defaults.queue_packets)} packets"
+        }
     if qdisc.kind == "bfifo":
-        return {"limit": f"{whole(its, 'bytes', defaults.packets * FRAME)} B"}
+        default_bytes = defaults.queue_packets * MAX_ETHERNET_FRAME_BYTES
+        return {"limit": f"{get_integer_option(options, 'bytes', default_bytes)} B"}
     if qdisc.kind == "red":
-        aqm: Config = {"kind": "red-linux"} | _red(qdisc.at, its) | {"age": defaults.age}
-        if its.get("harddrop"):
+        aqm: ScenarioKeys = (
+            {"kind": "red-linux"} | _build_red(qdisc.at, options) | {"age": defaults.red_variant}
+        )
+        if options.get("harddrop"):
             aqm["harddrop"] = True
         if inside:
             aqm["idle_ageing"] = False
-        return {"limit": f"{_needed(qdisc.at, its, 'limit')} B", "aqm": aqm}
+        return {"limit": f"{_get_required_option(qdisc.at, options, 'limit')} B", "aqm": aqm}
     if qdisc.kind == "gred":
-        return {"limit": "none", "aqm": _gred(qdisc, defaults)}
-    if qdisc.kind in FLOWS_OR_TIME:
-        return _modern(qdisc)
-    raise fault(qdisc.at, f"{qdisc.kind} inside a class is not read", _LEAVES)
+        return {"limit": "none", "aqm": _build_gred(qdisc, defaults)}
+    if qdisc.kind in FLOW_QUEUES_AND_AQMS:
+        return _build_aqm_or_flow_queue(qdisc)
+    raise make_fault(qdisc.at, f"{qdisc.kind} inside a class is not read", _LEAF_DISCIPLINES_TEXT)
 
 
-def _modern(qdisc: Qdisc) -> Config:
+def _build_aqm_or_flow_queue(qdisc: Qdisc) -> ScenarioKeys:
     """CoDel, PIE, and queues by flow."""
-    its, kind = qdisc.options, qdisc.kind
+    options, kind = qdisc.options, qdisc.kind
     packets = {"codel": 1000, "pie": 1000, "sfq": 127, "fq": 10_000}.get(kind, 10_240)
-    made: Config = {"limit": f"{whole(its, 'packets', packets)} packets"}
-    if kind not in ("codel", "pie"):
-        flows: Config = {"kind": kind.replace("_", "-")}
-        if "flows" in its:
-            flows["queues"] = its["flows"]
-        # fq's quantum is two frames where none is given.
-        quantum = whole(its, "quantum", 2 * FRAME if kind == "fq" else FRAME)
-        flows["quantum"] = f"{quantum} B"
-        if "drop_batch" in its:
-            flows["batch"] = f"{its['drop_batch']} packets"
-        if "depth" in its:
-            flows["flow_limit"] = f"{its['depth']} packets"
-        made["flows"] = flows
-    if kind.endswith(("codel", "pie")):
-        aqm: Config = {"kind": "codel" if kind.endswith("codel") else "pie"}
-        for key in ("target", "interval", "tupdate", "ce_threshold"):
-            if key in its:
-                aqm[key] = f"{its[key]} ns"
-        for key in ("alpha", "beta"):
-            if key in its:
-                aqm[key] = whole(its, key, 0) / _SIXTEENTHS
-        made["aqm"] = {**aqm, "arithmetic": "linux"}
-    return made
-
-
-def _needed(at: Word, its: Options, name: str) -> int:
-    if name not in its:
-        refuse(at, f"{at.text} needs {name}")
-    return whole(its, name, 0)
-
-
-def _red(at: Word, its: Options) -> Config:
-    """Common parameters of RED and of a virtual queue of GRED."""
-    limit = _needed(at, its, "limit")
-    most = whole(its, "max", limit // 4)
-    least = whole(its, "min", most // 3)
-    packet = whole(its, "avpkt", 1000)
-    if packet < 1:
-        refuse(at, f"avpkt {packet} B", "1 B and more")
-    burst = whole(its, "burst", (2 * least + most) // (3 * packet))
-    if not least < most <= limit:
-        refuse(at, f"min {least} B, max {most} B, limit {limit} B", "min below max up to limit")
-    found: Config = {
-        "min": f"{least} B",
-        "max": f"{most} B",
-        "avpkt": f"{packet} B",
-        "burst": f"{max(1, burst)} packets",
-        "bandwidth": f"{whole(its, 'bandwidth', 10_000_000)} bit/s",
-        "probability": its.get("probability", 0.02),
+    queue_keys: ScenarioKeys = {
+        "limit": f"{get_integer_option(options, 'packets', packets)} packets"
     }
-    return found
+    if kind not in ("codel", "pie"):
+        flows: ScenarioKeys = {"kind": kind.replace("_", "-")}
+        if "flows" in options:
+            flows["queues"] = options["flows"]
+        # fq's quantum is two frames where none is given.
+        quantum = get_integer_option(
+            options,
+            "quantum",
+            2 * MAX_ETHERNET_FRAME_BYTES if kind == "fq" else MAX_ETHERNET_FRAME_BYTES,
+        )
+        flows["quantum"] = f"{quantum} B"
+        if "drop_batch" in options:
+            flows["batch"] = f"{options['drop_batch']} packets"
+        if "depth" in options:
+            flows["flow_limit"] = f"{options['depth']} packets"
+        queue_keys["flows"] = flows
+    if kind.endswith(("codel", "pie")):
+        aqm: ScenarioKeys = {"kind": "codel" if kind.endswith("codel") else "pie"}
+        for key in ("target", "interval", "tupdate", "ce_threshold"):
+            if key in options:
+                aqm[key] = f"{options[key]} ns"
+        for key in ("alpha", "beta"):
+            if key in options:
+                aqm[key] = get_integer_option(options, key, 0) / _PIE_COEFFICIENT_UNITS
+        queue_keys["aqm"] = {**aqm, "arithmetic": "linux"}
+    return queue_keys
 
 
-def _gred(qdisc: Qdisc, defaults: Defaults) -> Config:
-    if not qdisc.virtual:
-        refuse(qdisc.at, "gred has no virtual queue", "gred limit ... DP N")
-    dps = []
-    for number, its in sorted(qdisc.virtual.items()):
-        limit = _needed(its.at, its.options, "limit")
-        more = {"prio": its.options["prio"]} if "prio" in its.options else {}
-        dps.append({"dp": number, "limit": f"{limit} B"} | _red(its.at, its.options) | more)
-    made: Config = {"kind": "gred", "default_dp": whole(qdisc.options, "default", 0)}
+def _get_required_option(at: SourceToken, options: Options, name: str) -> int:
+    if name not in options:
+        raise_fault(at, f"{at.text} needs {name}")
+    return get_integer_option(options, name, 0)
+
+
+def _build_red(at: SourceToken, options: Options) -> ScenarioKeys:
+    """Common parameters of RED and of a virtual queue of GRED."""
+    limit = _get_required_option(at, options, "limit")
+    max_threshold = get_integer_option(options, "max", limit // 4)
+    min_threshold = get_integer_option(options, "min", max_threshold // 3)
+    average_packet = get_integer_option(options, "avpkt", 1000)
+    if average_packet < 1:
+        raise_fault(at, f"avpkt {average_packet} B", "1 B and more")
+    burst = get_integer_option(
+        options, "burst", (2 * min_threshold + max_threshold) // (3 * average_packet)
+    )
+    if not min_threshold < max_threshold <= limit:
+        raise_fault(
+            at,
+            f"min {min_threshold} B, max {max_threshold} B, limit {limit} B",
+            "min below max up to limit",
+        )
+    red_keys: ScenarioKeys = {
+        "min": f"{min_threshold} B",
+        "max": f"{max_threshold} B",
+        "avpkt": f"{average_packet} B",
+        "burst": f"{max(1, burst)} packets",
+        "bandwidth": f"{get_integer_option(options, 'bandwidth', 10_000_000)} bit/s",
+        "probability": options.get("probability", 0.02),
+    }
+    return red_keys
+
+
+def _build_gred(qdisc: Qdisc, defaults: SystemDefaults) -> ScenarioKeys:
+    if not qdisc.virtual_queues:
+        raise_fault(qdisc.at, "gred has no virtual queue", "gred limit ... DP N")
+    virtual_queues = []
+    for number, virtual_queue in sorted(qdisc.virtual_queues.items()):
+        limit = _get_required_option(virtual_queue.at, virtual_queue.options, "limit")
+        priority_keys = (
+            {"prio": virtual_queue.options["prio"]} if "prio" in virtual_queue.options else {}
+        )
+        virtual_queues.append(
+            {"dp": number, "limit": f"{limit} B"}
+            | _build_red(virtual_queue.at, virtual_queue.options)
+            | priority_keys
+        )
+    gred_keys: ScenarioKeys = {
+        "kind": "gred",
+        "default_dp": get_integer_option(qdisc.options, "default", 0),
+    }
     for name in ("grio", "harddrop"):
         if qdisc.options.get(name):
-            made[name] = True
-    return made | {"age": defaults.age, "dps": dps}
+            gred_keys[name] = True
+    return gred_keys | {"age": defaults.red_variant, "dps": virtual_queues}

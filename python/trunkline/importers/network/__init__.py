@@ -6,27 +6,35 @@ from pathlib import Path
 
 from trunkline.importers.common.fault import ImportFault
 from trunkline.importers.common.proof import prove_import
-from trunkline.importers.network.rules import Rules, apply, names
-from trunkline.importers.network.topology import Topology
-from trunkline.importers.network.write import Written, write
+from trunkline.importers.network.rules import ImportRules, apply_rules, make_node_names
+from trunkline.importers.network.scenario_text import ImportedNetwork, format_scenario
+from trunkline.importers.network.topology import ImportedTopology
 
-__all__ = ["FORMATS", "LARGEST", "Rules", "Topology", "Written", "read_network", "read_topology"]
+__all__ = [
+    "FORMATS",
+    "MAX_FILE_BYTES",
+    "ImportRules",
+    "ImportedNetwork",
+    "ImportedTopology",
+    "read_network",
+    "read_topology",
+]
 
 FORMATS = "SNDlib (XML, native), GML, GraphML, REPETITA, containerlab, netlab"
-LARGEST = 20_000_000
+MAX_FILE_BYTES = 20_000_000
 """Size of a file that is read [B]."""
-TOPOHUB = "topohub:"
+TOPOHUB_PREFIX = "topohub:"
 
-_ENCODING = re.compile(rb"""\A<\?xml[^>]*encoding=["']([A-Za-z0-9_.-]+)["']""")
+_XML_ENCODING = re.compile(rb"""\A<\?xml[^>]*encoding=["']([A-Za-z0-9_.-]+)["']""")
 
 
 def read_network(
     source: str | os.PathLike[str],
-    rules: Rules | None = None,
+    rules: ImportRules | None = None,
     *,
     demands: str | os.PathLike[str] | None = None,
     matrix_file: str = "",
-) -> Written:
+) -> ImportedNetwork:
     """Read a published network and write it as a scenario.
 
     Parameters
@@ -47,31 +55,31 @@ def read_network(
     OSError
         A file cannot be read.
     """
-    found = read_topology(source)
+    topology = read_topology(source)
     if demands is not None:
         try:
-            _demands(found, Path(demands))
+            _replace_demands(topology, Path(demands))
         except ImportFault as fault:
             fault.file = os.fspath(demands)
             raise
-    apply(found, rules or Rules())
+    apply_rules(topology, rules or ImportRules())
     name = os.fspath(source)
-    shown = name if name.startswith(TOPOHUB) else Path(name).name
-    return _written(found, shown, matrix_file)
+    shown_name = name if name.startswith(TOPOHUB_PREFIX) else Path(name).name
+    return _format_import(topology, shown_name, matrix_file)
 
 
-def _written(found: Topology, source: str, matrix_file: str) -> Written:
+def _format_import(found: ImportedTopology, source: str, matrix_file: str) -> ImportedNetwork:
     """Write a topology as a scenario that loads."""
-    by_key = names(found)
-    made = write(found, by_key, source, matrix_file)
+    by_key = make_node_names(found)
+    made = format_scenario(found, by_key, source, matrix_file)
     tables = {matrix_file: made.matrix.encode()} if made.matrix else {}
     warnings = prove_import(made.text, tables).warnings
     if any(each.code == "placement" for each in warnings):
-        made = write(found, by_key, source, matrix_file, overloaded=True)
+        made = format_scenario(found, by_key, source, matrix_file, overloaded=True)
     return made
 
 
-def read_topology(source: str | os.PathLike[str]) -> Topology:
+def read_topology(source: str | os.PathLike[str]) -> ImportedTopology:
     """Read a published network, its gaps left open.
 
     Raises
@@ -80,21 +88,21 @@ def read_topology(source: str | os.PathLike[str]) -> Topology:
         As for :func:`read_network`.
     """
     name = os.fspath(source)
-    if name.startswith(TOPOHUB):
+    if name.startswith(TOPOHUB_PREFIX):
         from trunkline.importers.network import topohub
 
-        return topohub.read(name.removeprefix(TOPOHUB))
+        return topohub.read_packaged_network(name.removeprefix(TOPOHUB_PREFIX))
     path = Path(name)
-    return _recognised(_text(path), path.name.split(".")[0])
+    return _parse_by_format(_read_text(path), path.name.split(".")[0])
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     with path.open("rb") as file:
-        data = file.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise ImportFault(0, 1, f"larger than {LARGEST} bytes")
-    said = _ENCODING.match(data)
-    encoding = said[1].decode().lower() if said else "utf-8-sig"
+        data = file.read(MAX_FILE_BYTES + 1)
+    if len(data) > MAX_FILE_BYTES:
+        raise ImportFault(0, 1, f"larger than {MAX_FILE_BYTES} bytes")
+    declared = _XML_ENCODING.match(data)
+    encoding = declared[1].decode().lower() if declared else "utf-8-sig"
     if encoding in ("utf-8", "utf8"):
         encoding = "utf-8-sig"
     if encoding not in ("utf-8-sig", "us-ascii", "iso-8859-1", "iso-8859-15", "windows-1252"):
@@ -106,10 +114,10 @@ def _text(path: Path) -> str:
         raise ImportFault(line, 1, f"byte {data[error.start]:#04x} is not {encoding}") from None
 
 
-def _recognised(content: str, title: str) -> Topology:
+def _parse_by_format(content: str, title: str) -> ImportedTopology:
     """Read a file by what it looks like; names of files say little."""
     from trunkline.importers.network import containerlab, netlab, repetita, sndlib, zoo
-    from trunkline.importers.network.yaml import document
+    from trunkline.importers.network.yaml import parse_document
 
     start = content.lstrip()
     if start.startswith("<"):
@@ -122,41 +130,41 @@ def _recognised(content: str, title: str) -> Topology:
     if re.search(r"^\s*graph\s*\[", content, re.MULTILINE):
         return zoo.read_gml(content, title)
     try:
-        data = document(content)
+        data = parse_document(content)
     except ImportFault:
         if ":" in content:
             raise
         data = None
     if data and isinstance(data.get("topology"), dict):
-        return containerlab.read(data, title)
+        return containerlab.read_lab(data, title)
     if data and "nodes" in data:
         return netlab.read(data, title)
     raise ImportFault(1, 1, "the format is not recognised", FORMATS)
 
 
-def _demands(found: Topology, path: Path) -> None:
+def _replace_demands(topology: ImportedTopology, path: Path) -> None:
     """Put the demands of a file of their own in place of those of the network's."""
     from trunkline.importers.network import repetita
-    from trunkline.importers.network.fields import known
-    from trunkline.importers.network.topology import Demand
-    from trunkline.scenario import matrix
-    from trunkline.scenario.beside import BesideError
+    from trunkline.importers.network.fields import find_node_key
+    from trunkline.importers.network.topology import ImportedDemand
+    from trunkline.scenario import demand_tables
+    from trunkline.scenario.scenario_files import ScenarioFileError
 
-    content = _text(path)
+    content = _read_text(path)
     if content.lstrip().startswith("DEMANDS"):
-        found.demands = repetita.read_demands(content, found)
-        found.unit = repetita.KBIT
+        topology.demands = repetita.read_demands(content, topology)
+        topology.unit = repetita.KBIT_BITS
         return
-    keys = {node.label: key for key, node in found.nodes.items()}
+    keys = {node.label: key for key, node in topology.nodes.items()}
     try:
-        rows = matrix.rows(content.splitlines())
-    except BesideError as error:
+        rows = demand_tables.parse_demand_table(content.splitlines())
+    except ScenarioFileError as error:
         raise ImportFault(error.line, 1, error.message) from None
-    found.unit = 1
-    found.demands = [
-        Demand(
-            keys[known(row.source, keys, row.line)],
-            keys[known(row.target, keys, row.line)],
+    topology.unit = 1
+    topology.demands = [
+        ImportedDemand(
+            keys[find_node_key(row.source, keys, row.line)],
+            keys[find_node_key(row.target, keys, row.line)],
             row.rate,
             row.line,
         )

@@ -1,13 +1,13 @@
 """containerlab: the nodes and links of a `*.clab.yml`."""
 
-from trunkline.importers.common.fault import ImportFault, Note
-from trunkline.importers.network.fields import known
-from trunkline.importers.network.topology import Link, Node, Topology
-from trunkline.importers.network.yaml import line_of, mapping, sequence
-from trunkline.scenario.text import Map
+from trunkline.importers.common.fault import ImportFault, OmittedPart
+from trunkline.importers.network.fields import find_node_key
+from trunkline.importers.network.topology import ImportedLink, ImportedNode, ImportedTopology
+from trunkline.importers.network.yaml import get_line, require_mapping, require_sequence
+from trunkline.scenario.yaml_text import PlacedMap
 
 
-def read(data: Map, title: str) -> Topology:
+def read_lab(data: PlacedMap, title: str) -> ImportedTopology:
     """Read a lab, whose links have no capacity; ``title`` is its name if the file has none.
 
     Raises
@@ -15,34 +15,37 @@ def read(data: Map, title: str) -> Topology:
     ImportFault
         A link does not name two known nodes.
     """
-    topology = mapping(data.get("topology"), "topology", 1)
-    found = Topology(str(data.get("name") or title))
-    nodes = mapping(topology.get("nodes"), "nodes", 1)
+    topology = require_mapping(data.get("topology"), "topology", 1)
+    network = ImportedTopology(str(data.get("name") or title))
+    nodes = require_mapping(topology.get("nodes"), "nodes", 1)
     for name in nodes:
-        found.nodes[name] = Node(name, line=line_of(nodes, name))
-    links = sequence(topology.get("links"), "links", 1)
-    for index, each in enumerate(links):
-        line = line_of(links, index)
-        link = mapping(each, "a link", line)
+        network.nodes[name] = ImportedNode(name, line=get_line(nodes, name))
+    links = require_sequence(topology.get("links"), "links", 1)
+    for index, value in enumerate(links):
+        line = get_line(links, index)
+        link = require_mapping(value, "a link", line)
         kind = link.get("type", "veth")
         if kind != "veth":
-            found.notes.append(Note(line, f"link of type {kind}", "it leaves the lab"))
+            network.notes.append(OmittedPart(line, f"link of type {kind}", "it leaves the lab"))
             continue
-        ends = [_node(end, line) for end in sequence(link.get("endpoints"), "endpoints", line)]
+        ends = [
+            _get_endpoint_node(end, line)
+            for end in require_sequence(link.get("endpoints"), "endpoints", line)
+        ]
         if len(ends) != 2:
             raise ImportFault(line, 1, f"a link has two endpoints, not {len(ends)}")
         outside = [end for end in ends if end in ("host", "mgmt-net", "macvlan", "dummy")]
-        if outside and outside[0] not in found.nodes:
-            found.notes.append(Note(line, f"link to {outside[0]}", "it leaves the lab"))
+        if outside and outside[0] not in network.nodes:
+            network.notes.append(OmittedPart(line, f"link to {outside[0]}", "it leaves the lab"))
             continue
-        source, target = (known(end, found.nodes, line) for end in ends)
-        found.links.append(Link(source, target, line=line))
-    return found
+        source, target = (find_node_key(end, network.nodes, line) for end in ends)
+        network.links.append(ImportedLink(source, target, line=line))
+    return network
 
 
-def _node(end: object, line: int) -> str:
+def _get_endpoint_node(end: object, line: int) -> str:
     """The node of an endpoint: `node:interface`, or a mapping of them."""
-    if isinstance(end, Map):
+    if isinstance(end, PlacedMap):
         return str(end.get("node", ""))
     if not isinstance(end, str):
         raise ImportFault(line, 1, "an endpoint is NODE:INTERFACE")

@@ -3,19 +3,19 @@
 from collections.abc import Iterable
 
 from trunkline.importers.common.fault import ImportFault
-from trunkline.scenario.diagnostic import nearest
+from trunkline.scenario.diagnostic import suggest_nearest
 from trunkline.scenario.units import (
     MAX_RATE_BIT_S,
     MAX_TIME_NS,
     format_rate,
+    parse_integer,
     parse_real,
-    parse_whole,
 )
 
 MAX_METRIC = 2**32
 
 
-def number(text: object, what: str, line: int) -> float:
+def parse_number(text: object, field_name: str, line: int) -> float:
     """A finite number.
 
     Raises
@@ -25,11 +25,11 @@ def number(text: object, what: str, line: int) -> float:
     """
     value = parse_real(str(text))
     if value is None:
-        raise ImportFault(line, 1, f"{what} must be a number, not {str(text)[:40]!r}")
+        raise ImportFault(line, 1, f"{field_name} must be a number, not {str(text)[:40]!r}")
     return value
 
 
-def count(text: object, what: str, line: int) -> int:
+def parse_count(text: object, field_name: str, line: int) -> int:
     """A whole number from 0.
 
     Raises
@@ -37,14 +37,14 @@ def count(text: object, what: str, line: int) -> int:
     ImportFault
         It is none.
     """
-    shown = str(text)
-    value = parse_whole(shown) if shown.isdecimal() and len(shown) < 16 else None
+    digits = str(text)
+    value = parse_integer(digits) if digits.isdecimal() and len(digits) < 16 else None
     if value is None:
-        raise ImportFault(line, 1, f"{what} must be a whole number, not {shown[:40]!r}")
+        raise ImportFault(line, 1, f"{field_name} must be a whole number, not {digits[:40]!r}")
     return value
 
 
-def rate(value: float, unit: int, what: str, line: int) -> int | None:
+def convert_rate(value: float, unit: int, field_name: str, line: int) -> int | None:
     """A capacity [bit/s]; None where the file says 0, which means unknown.
 
     Raises
@@ -53,10 +53,10 @@ def rate(value: float, unit: int, what: str, line: int) -> int | None:
         It is negative or beyond what a scenario may say.
     """
     if value < 0:
-        raise ImportFault(line, 1, f"{what} is negative: {value:g}")
+        raise ImportFault(line, 1, f"{field_name} is negative: {value:g}")
     if value * unit > MAX_RATE_BIT_S:
         most = format_rate(MAX_RATE_BIT_S)
-        raise ImportFault(line, 1, f"{what} is larger than {most}: {value * unit:g} bit/s")
+        raise ImportFault(line, 1, f"{field_name} is larger than {most}: {value * unit:g} bit/s")
     return round(value * unit) or None
 
 
@@ -88,7 +88,7 @@ def metric(value: int, what: str, line: int) -> int:
     return value or 1
 
 
-def known(name: str, nodes: Iterable[str], line: int) -> str:
+def find_node_key(name: str, nodes: Iterable[str], line: int) -> str:
     """The key of a node that must exist.
 
     Raises
@@ -99,12 +99,12 @@ def known(name: str, nodes: Iterable[str], line: int) -> str:
     keys = nodes if isinstance(nodes, dict) else list(nodes)
     if name in keys:
         return name
-    hint = nearest(name, keys)
+    hint = suggest_nearest(name, keys)
     message = f"there is no node {name[:64]}" + (f"; {hint}" if hint else "")
     raise ImportFault(line, 1, message)
 
 
-def looks_geographic(places: Iterable[tuple[float, float] | None]) -> bool:
+def are_geographic(places: Iterable[tuple[float, float] | None]) -> bool:
     """Whether all places may be degrees of longitude and latitude."""
     given = [place for place in places if place is not None]
     return bool(given) and all(abs(x) <= 180 and abs(y) <= 90 for x, y in given)

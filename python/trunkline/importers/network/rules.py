@@ -5,21 +5,21 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from trunkline.importers.common.fault import ImportFault, Note
-from trunkline.importers.network.fields import delay, rate
-from trunkline.importers.network.topology import Demand, Link, Topology
+from trunkline.importers.common.fault import ImportFault, OmittedPart
+from trunkline.importers.network.fields import convert_rate, delay
+from trunkline.importers.network.topology import ImportedDemand, ImportedLink, ImportedTopology
 
 EARTH_KM = 6371.0088
 """Mean radius of the Earth (IUGG) [km]."""
 FIBRE_KM_S = 299_792.458 * 2 / 3
 """Speed of light in glass: two thirds of that in vacuum [km/s]."""
-LONGEST = 29
+MAX_NAME_LENGTH = 29
 """Characters of a node's name: with it the name of a second link between two has 64 at most."""
-MODULE = "module"
+MODULE_CAPACITY = "module"
 
 
 @dataclass(frozen=True)
-class Rules:
+class ImportRules:
     """How gaps are filled.
 
     Parameters
@@ -46,12 +46,12 @@ class Rules:
     largest_part: bool = False
 
 
-def apply(found: Topology, rules: Rules) -> None:
+def apply_rules(topology: ImportedTopology, rules: ImportRules) -> None:
     """Fill the gaps of a topology, and note what was done.
 
     Parameters
     ----------
-    found : Topology
+    topology : ImportedTopology
         Changed in place: afterwards each link has a capacity, and each demand two nodes in one
         connected part.
 
@@ -60,89 +60,105 @@ def apply(found: Topology, rules: Rules) -> None:
     ImportFault
         A gap that no rule fills, islands, or a negative demand.
     """
-    if not found.nodes:
+    if not topology.nodes:
         raise ImportFault(0, 1, "there are no nodes")
-    outside = [key for key, node in found.nodes.items() if node.external]
-    if outside and rules.internal:
-        _keep(found, [key for key in found.nodes if key not in set(outside)])
-        found.notes.append(Note(0, f"{len(outside)} external nodes", "--internal"))
-    elif outside:
+    external_keys = [key for key, node in topology.nodes.items() if node.external]
+    if external_keys and rules.internal:
+        _keep_nodes(topology, [key for key in topology.nodes if key not in set(external_keys)])
+        topology.notes.append(OmittedPart(0, f"{len(external_keys)} external nodes", "--internal"))
+    elif external_keys:
         why = "they belong to other networks; --internal leaves them out"
-        found.notes.append(Note(0, f"{len(outside)} external nodes kept", why))
-    loops = [link for link in found.links if link.source == link.target]
-    found.links = [link for link in found.links if link.source != link.target]
-    found.notes += [
-        Note(link.line, f"a link of {found.nodes[link.source].label} to itself", "it leads nowhere")
-        for link in loops
+        topology.notes.append(OmittedPart(0, f"{len(external_keys)} external nodes kept", why))
+    self_loops = [link for link in topology.links if link.source == link.target]
+    topology.links = [link for link in topology.links if link.source != link.target]
+    topology.notes += [
+        OmittedPart(
+            link.line,
+            f"a link of {topology.nodes[link.source].label} to itself",
+            "it leads nowhere",
+        )
+        for link in self_loops
     ]
-    _connected(found, rules)
-    _capacities(found, rules)
-    _delays(found, rules)
-    found.demands = _demands(found, rules)
+    _check_connected(topology, rules)
+    _fill_capacities(topology, rules)
+    _fill_delays(topology, rules)
+    topology.demands = _merge_demands(topology, rules)
 
 
-def _keep(found: Topology, keys: list[str]) -> None:
-    kept = set(keys)
-    found.nodes = {key: node for key, node in found.nodes.items() if key in kept}
-    found.links = [link for link in found.links if {link.source, link.target} <= kept]
-    found.demands = [each for each in found.demands if {each.source, each.target} <= kept]
+def _keep_nodes(topology: ImportedTopology, keys: list[str]) -> None:
+    kept_keys = set(keys)
+    topology.nodes = {key: node for key, node in topology.nodes.items() if key in kept_keys}
+    topology.links = [link for link in topology.links if {link.source, link.target} <= kept_keys]
+    topology.demands = [
+        each for each in topology.demands if {each.source, each.target} <= kept_keys
+    ]
 
 
-def _connected(found: Topology, rules: Rules) -> None:
+def _check_connected(topology: ImportedTopology, rules: ImportRules) -> None:
     import networkx as nx
 
     graph = nx.Graph()
-    graph.add_nodes_from(found.nodes)
-    graph.add_edges_from((link.source, link.target) for link in found.links)
-    if not found.links:
+    graph.add_nodes_from(topology.nodes)
+    graph.add_edges_from((link.source, link.target) for link in topology.links)
+    if not topology.links:
         raise ImportFault(0, 1, "no link joins two nodes: there is nothing to send packets over")
-    parts = sorted(nx.connected_components(graph), key=lambda part: (-len(part), min(part)))
-    if len(parts) == 1:
+    components = sorted(nx.connected_components(graph), key=lambda part: (-len(part), min(part)))
+    if len(components) == 1:
         return
-    away = sorted(found.nodes[key].label for part in parts[1:] for key in part)
-    shown = ", ".join(away[:6]) + (", ..." if len(away) > 6 else "")
+    labels_outside = sorted(topology.nodes[key].label for part in components[1:] for key in part)
+    shown = ", ".join(labels_outside[:6]) + (", ..." if len(labels_outside) > 6 else "")
     if not rules.largest_part:
-        why = f"the network has {len(parts)} parts that no link joins; outside the largest: {shown}"
+        why = (
+            f"the network has {len(components)} parts that no link joins; outside the "
+            f"largest: {shown}"
+        )
         raise ImportFault(0, 1, f"{why}; --largest-part leaves these out")
-    _keep(found, [key for key in found.nodes if key in parts[0]])
-    found.notes.append(Note(0, f"{len(away)} nodes outside the largest part", shown))
+    _keep_nodes(topology, [key for key in topology.nodes if key in components[0]])
+    topology.notes.append(
+        OmittedPart(0, f"{len(labels_outside)} nodes outside the largest part", shown)
+    )
 
 
-def _ends(found: Topology, its: Link | Demand) -> str:
+def _format_ends(found: ImportedTopology, element: ImportedLink | ImportedDemand) -> str:
     """Labels of the ends of a link or a demand, for messages."""
-    return f"from {found.nodes[its.source].label} to {found.nodes[its.target].label}"
+    return f"from {found.nodes[element.source].label} to {found.nodes[element.target].label}"
 
 
-def _capacities(found: Topology, rules: Rules) -> None:
-    open_ = [link for link in found.links if link.capacity is None and link.back is None]
-    for link in found.links:
+def _fill_capacities(topology: ImportedTopology, rules: ImportRules) -> None:
+    without_capacity = [
+        link for link in topology.links if link.capacity is None and link.capacity_back is None
+    ]
+    for link in topology.links:
         if link.capacity is None:
-            link.capacity, link.back = link.back, None
-    if not open_:
+            link.capacity, link.capacity_back = link.capacity_back, None
+    if not without_capacity:
         if rules.capacity is not None:
-            found.notes.append(Note(0, "--capacity", "the file gives every link its own"))
+            topology.notes.append(OmittedPart(0, "--capacity", "the file gives every link its own"))
         return
-    if rules.capacity == MODULE:
-        for link in open_:
+    if rules.capacity == MODULE_CAPACITY:
+        for link in without_capacity:
             link.capacity = link.module
     elif rules.capacity is not None:
-        for link in open_:
+        for link in without_capacity:
             link.capacity = int(rules.capacity)
-    still = [link for link in open_ if link.capacity is None]
-    if still:
-        offers = any(link.module for link in still)
-        hint = " or --capacity module, the smallest that the file offers" if offers else ""
+    unresolved = [link for link in without_capacity if link.capacity is None]
+    if unresolved:
+        has_module = any(link.module for link in unresolved)
+        hint = " or --capacity module, the smallest that the file offers" if has_module else ""
         raise ImportFault(
-            still[0].line,
+            unresolved[0].line,
             1,
-            f"{len(still)} of {len(found.links)} links have no capacity, the first "
-            f"{_ends(found, still[0])}: give a rule such as --capacity '10 Gbit/s'{hint}",
+            f"{len(unresolved)} of {len(topology.links)} links have no capacity, the first "
+            f"{_format_ends(topology, unresolved[0])}: give a rule such as "
+            f"--capacity '10 Gbit/s'{hint}",
         )
-    said = "the smallest module" if rules.capacity == MODULE else "--capacity"
-    found.notes.append(Note(0, f"capacity of {len(open_)} links", f"by rule: {said}"))
+    rule = "the smallest module" if rules.capacity == MODULE_CAPACITY else "--capacity"
+    topology.notes.append(
+        OmittedPart(0, f"capacity of {len(without_capacity)} links", f"by rule: {rule}")
+    )
 
 
-def distance(a: tuple[float, float], b: tuple[float, float]) -> float:
+def compute_distance_km(a: tuple[float, float], b: tuple[float, float]) -> float:
     """Great-circle distance of two places (haversine) [km].
 
     Parameters
@@ -156,92 +172,96 @@ def distance(a: tuple[float, float], b: tuple[float, float]) -> float:
     return 2 * EARTH_KM * math.asin(min(1.0, math.sqrt(half)))
 
 
-def _delays(found: Topology, rules: Rules) -> None:
-    from_length, ruled, unknown = 0, 0, 0
-    for link in found.links:
+def _fill_delays(topology: ImportedTopology, rules: ImportRules) -> None:
+    from_length, from_rule, unknown = 0, 0, 0
+    for link in topology.links:
         if link.delay is not None:
             continue
         length = link.length
-        ends = found.nodes[link.source].place, found.nodes[link.target].place
-        if length is None and found.geographic and ends[0] is not None and ends[1] is not None:
-            length = distance(ends[0], ends[1])
+        ends = topology.nodes[link.source].place, topology.nodes[link.target].place
+        if length is None and topology.geographic and ends[0] is not None and ends[1] is not None:
+            length = compute_distance_km(ends[0], ends[1])
         if length is not None:
             # Whole microseconds, which are 200 m of glass.
             us = length / FIBRE_KM_S * 1e6
-            what = f"the delay of the link {_ends(found, link)}, by its length,"
+            what = f"the delay of the link {_format_ends(topology, link)}, by its length,"
             delay(us * 1000, what, link.line)
             link.delay = round(us) * 1000
             from_length += 1
         elif rules.delay is not None:
             link.delay = rules.delay
-            ruled += 1
+            from_rule += 1
         else:
             unknown += 1
     if from_length:
         why = "length of the link, or great circle between its ends, at two thirds of light speed"
-        found.notes.append(Note(0, f"delay of {from_length} links", why))
-    if ruled:
-        found.notes.append(Note(0, f"delay of {ruled} links", "by rule: --delay"))
+        topology.notes.append(OmittedPart(0, f"delay of {from_length} links", why))
+    if from_rule:
+        topology.notes.append(OmittedPart(0, f"delay of {from_rule} links", "by rule: --delay"))
     if unknown:
         why = "no coordinates: 0 s; --delay gives one"
-        found.notes.append(Note(0, f"delay of {unknown} links", why))
+        topology.notes.append(OmittedPart(0, f"delay of {unknown} links", why))
 
 
-def _demands(found: Topology, rules: Rules) -> list[Demand]:
-    unit = rules.unit or found.unit
-    if found.demands and unit is None:
+def _merge_demands(topology: ImportedTopology, rules: ImportRules) -> list[ImportedDemand]:
+    unit = rules.unit or topology.unit
+    if topology.demands and unit is None:
         why = "the file does not say in which unit its demands are: give --unit Mbit/s"
-        raise ImportFault(found.demands[0].line, 1, why)
-    if found.demands and rules.unit is not None and found.unit not in (None, rules.unit):
-        found.notes.append(Note(0, "--unit", "replaces the unit that the file names"))
+        raise ImportFault(topology.demands[0].line, 1, why)
+    if topology.demands and rules.unit is not None and topology.unit not in (None, rules.unit):
+        topology.notes.append(OmittedPart(0, "--unit", "replaces the unit that the file names"))
     sums: dict[tuple[str, str], float] = {}
-    loops = zeros = twice = 0
-    for each in found.demands:
+    loops = zeros = duplicates = 0
+    for each in topology.demands:
         ends = each.source, each.target
-        offered = rate(each.value, unit or 1, f"the demand {_ends(found, each)}", each.line)
+        offered = convert_rate(
+            each.value, unit or 1, f"the demand {_format_ends(topology, each)}", each.line
+        )
         if each.source == each.target:
             loops += 1
         elif offered is None:
             zeros += 1
         else:
             for pair in (ends, ends[::-1])[: 2 if rules.both_ways else 1]:
-                twice += pair in sums and not rules.both_ways
+                duplicates += pair in sums and not rules.both_ways
                 sums[pair] = sums.get(pair, 0.0) + each.value
-                what = f"the sum of the demands {_ends(found, Demand(*pair, 0))}"
-                rate(sums[pair], unit or 1, what, each.line)
-    for count, what, why in (
+                description = (
+                    f"the sum of the demands {_format_ends(topology, ImportedDemand(*pair, 0))}"
+                )
+                convert_rate(sums[pair], unit or 1, description, each.line)
+    for count, description, why in (
         (loops, "demands of a node to itself", "they cross no link"),
         (zeros, "demands of zero", "there is nothing to send"),
-        (twice, "demands between the same nodes", "their sum is one demand"),
+        (duplicates, "demands between the same nodes", "their sum is one demand"),
     ):
         if count:
-            found.notes.append(Note(0, f"{count} {what}", why))
-    return [Demand(*pair, round(value * (unit or 1))) for pair, value in sums.items()]
+            topology.notes.append(OmittedPart(0, f"{count} {description}", why))
+    return [ImportedDemand(*pair, round(value * (unit or 1))) for pair, value in sums.items()]
 
 
-def names(found: Topology) -> dict[str, str]:
+def make_node_names(topology: ImportedTopology) -> dict[str, str]:
     """A name of the language for each node, by its key.
 
     Characters that a name cannot hold become ``_``; what occurs twice gets a number. Both are
     noted.
     """
-    taken: set[str] = set()
+    taken_names: set[str] = set()
     result: dict[str, str] = {}
     changed: list[str] = []
-    for key, node in found.nodes.items():
+    for key, node in topology.nodes.items():
         label = unicodedata.normalize("NFC", node.label.strip())
-        plain = re.sub(r"[^\w.+-]+", "_", label).strip("_.+-")[:LONGEST] or f"node{key}"
-        name, number = plain, 1
+        base_name = re.sub(r"[^\w.+-]+", "_", label).strip("_.+-")[:MAX_NAME_LENGTH] or f"node{key}"
+        name, number = base_name, 1
         # Names that look alike are one name to the language.
-        while unicodedata.normalize("NFKC", name) in taken:
+        while unicodedata.normalize("NFKC", name) in taken_names:
             number += 1
             behind = f"_{number}"
-            name = f"{plain[: LONGEST - len(behind)]}{behind}"
-        taken.add(unicodedata.normalize("NFKC", name))
+            name = f"{base_name[: MAX_NAME_LENGTH - len(behind)]}{behind}"
+        taken_names.add(unicodedata.normalize("NFKC", name))
         result[key] = name
         if name != node.label:
             changed.append(f"{node.label or key} is {name}")
     if changed:
         shown = "; ".join(changed[:5]) + ("; ..." if len(changed) > 5 else "")
-        found.notes.append(Note(0, f"{len(changed)} nodes renamed", shown))
+        topology.notes.append(OmittedPart(0, f"{len(changed)} nodes renamed", shown))
     return result

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, field
 
-from trunkline.importers.common.fault import Note
+from trunkline.importers.common.fault import OmittedPart
 
 
 @dataclass(slots=True)
-class Node:
+class ImportedNode:
     """A node.
 
     Parameters
@@ -14,7 +14,7 @@ class Node:
     label : str
         What the file calls it, for people; may occur twice.
     place : (float, float), optional
-        Longitude and latitude [degrees], or x and y; see `Topology.geographic`.
+        Longitude and latitude [degrees], or x and y; see `ImportedTopology.geographic`.
     line : int
         Where it stands; 0: unknown.
     external : bool
@@ -28,14 +28,14 @@ class Node:
 
 
 @dataclass(slots=True)
-class Link:
+class ImportedLink:
     """A link in both directions; what the file does not say is None.
 
     Parameters
     ----------
     source, target : str
-        Nodes, by their keys in `Topology.nodes`.
-    capacity, back : int, optional
+        Nodes, by their keys in `ImportedTopology.nodes`.
+    capacity, capacity_back : int, optional
         From source to target, and the other way where it differs [bit/s].
     delay : int, optional
         Propagation delay [ns].
@@ -50,7 +50,7 @@ class Link:
     source: str
     target: str
     capacity: int | None = None
-    back: int | None = None
+    capacity_back: int | None = None
     delay: int | None = None
     length: float | None = None
     metric: int | None = None
@@ -60,15 +60,15 @@ class Link:
 
 
 @dataclass(slots=True)
-class Demand:
+class ImportedDemand:
     """Offered load from one node to another.
 
     Parameters
     ----------
     source, target : str
-        Nodes, by their keys in `Topology.nodes`.
+        Nodes, by their keys in `ImportedTopology.nodes`.
     value : float
-        In units of `Topology.unit`.
+        In units of `ImportedTopology.unit`.
     line : int
         Where it stands; 0: unknown.
     """
@@ -80,12 +80,12 @@ class Demand:
 
 
 @dataclass(slots=True)
-class Topology:
+class ImportedTopology:
     """What a file says of a network.
 
     Parameters
     ----------
-    nodes : dict of str to Node
+    nodes : dict of str to ImportedNode
         By the key that links and demands use.
     links, demands : list
         In the order of the file.
@@ -93,14 +93,14 @@ class Topology:
         Bits per second in one unit of a demand's value; None: the file does not say.
     geographic : bool
         Places are longitude and latitude.
-    notes : list of Note
+    notes : list of OmittedPart
         What was left out or read in one of several ways.
     """
 
     title: str
-    nodes: dict[str, Node] = field(default_factory=dict)
-    links: list[Link] = field(default_factory=list)
-    demands: list[Demand] = field(default_factory=list)
+    nodes: dict[str, ImportedNode] = field(default_factory=dict)
+    links: list[ImportedLink] = field(default_factory=list)
+    demands: list[ImportedDemand] = field(default_factory=list)
     unit: int | None = None
     geographic: bool = False
-    notes: list[Note] = field(default_factory=list)
+    notes: list[OmittedPart] = field(default_factory=list)

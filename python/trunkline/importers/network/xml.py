@@ -11,7 +11,7 @@ MAX_DEPTH = 64
 
 
 @dataclass(slots=True)
-class Element:
+class XmlElement:
     """An element.
 
     Parameters
@@ -20,37 +20,37 @@ class Element:
         Name without its namespace.
     line : int
         Where it starts, from 1.
-    children : list of Element
+    children : list of XmlElement
         Elements inside, in order.
     """
 
     tag: str
     attributes: dict[str, str]
     line: int
-    children: list[Element] = field(default_factory=list)
+    children: list[XmlElement] = field(default_factory=list)
     text: str = ""
 
-    def all(self, *path: str) -> list[Element]:
+    def find_all(self, *path: str) -> list[XmlElement]:
         """Elements of one name along a path of names: those inside the first of each before."""
-        inside = self.one(*path[:-1])
-        return [child for child in inside.children if child.tag == path[-1]] if inside else []
+        parent = self.find_first(*path[:-1])
+        return [child for child in parent.children if child.tag == path[-1]] if parent else []
 
-    def one(self, *path: str) -> Element | None:
+    def find_first(self, *path: str) -> XmlElement | None:
         """The first element along a path of names; None: there is none."""
-        found: Element | None = self
+        found: XmlElement | None = self
         for tag in path:
             if found is None:
                 return None
-            found = next(iter(found.all(tag)), None)
+            found = next(iter(found.find_all(tag)), None)
         return found
 
-    def said(self, *path: str) -> str:
+    def get_text(self, *path: str) -> str:
         """Text of the element along a path, without space around it; empty if there is none."""
-        found = self.one(*path)
+        found = self.find_first(*path)
         return "" if found is None else found.text.strip()
 
 
-def parse(content: str) -> Element:
+def parse_xml(content: str) -> XmlElement:
     """Read an XML document.
 
     Raises
@@ -60,7 +60,7 @@ def parse(content: str) -> Element:
     """
     # The text is decoded already, whatever encoding its first line names.
     parser = expat.ParserCreate("utf-8", namespace_separator=" ")
-    stack: list[Element] = [Element("", {}, 1)]
+    stack: list[XmlElement] = [XmlElement("", {}, 1)]
 
     def refuse(*_: object) -> None:
         line, column = parser.CurrentLineNumber, parser.CurrentColumnNumber + 1
@@ -71,7 +71,7 @@ def parse(content: str) -> Element:
         line = parser.CurrentLineNumber
         if len(stack) > MAX_DEPTH:
             raise ImportFault(line, 1, f"elements are nested deeper than {MAX_DEPTH}")
-        element = Element(tag.rpartition(" ")[2], attributes, line)
+        element = XmlElement(tag.rpartition(" ")[2], attributes, line)
         stack[-1].children.append(element)
         stack.append(element)
 

@@ -4,12 +4,12 @@ from typing import Any, TypeVar
 
 from trunkline.importers.common.fault import ImportFault
 from trunkline.scenario.diagnostic import ScenarioError
-from trunkline.scenario.text import Map, Seq, parse
+from trunkline.scenario.yaml_text import PlacedList, PlacedMap, parse_yaml
 
-Kind = TypeVar("Kind", Map, Seq)
+NodeKind = TypeVar("NodeKind", PlacedMap, PlacedList)
 
 
-def document(content: str) -> Map:
+def parse_document(content: str) -> PlacedMap:
     """The mapping that a file holds.
 
     Raises
@@ -18,33 +18,35 @@ def document(content: str) -> Map:
         It is not YAML, beyond the limits of a scenario, or no mapping.
     """
     try:
-        value, _ = parse(content, "")
+        value, _ = parse_yaml(content, "")
     except ScenarioError as error:
         first = error.diagnostics[0]
         raise ImportFault(first.line, first.column, first.message) from None
-    return mapping(value, "the file", 1)
+    return require_mapping(value, "the file", 1)
 
 
-def mapping(value: Any, what: str, line: int) -> Map:
+def require_mapping(value: Any, description: str, line: int) -> PlacedMap:
     """A value that must be a mapping; nothing is an empty one."""
-    return _of(Map, "mapping", value, what, line)
+    return _require_kind(PlacedMap, "mapping", value, description, line)
 
 
-def sequence(value: Any, what: str, line: int) -> Seq:
+def require_sequence(value: Any, description: str, line: int) -> PlacedList:
     """A value that must be a list; nothing is an empty one."""
-    return _of(Seq, "list", value, what, line)
+    return _require_kind(PlacedList, "list", value, description, line)
 
 
-def _of(kind: type[Kind], called: str, value: Any, what: str, line: int) -> Kind:
+def _require_kind(
+    kind: type[NodeKind], kind_name: str, value: Any, description: str, line: int
+) -> NodeKind:
     if value is None:
         return kind()
     if not isinstance(value, kind):
-        raise ImportFault(line, 1, f"{what} must be a {called}")
+        raise ImportFault(line, 1, f"{description} must be a {kind_name}")
     return value
 
 
-def line_of(inside: Map | Seq, key: str | int) -> int:
+def get_line(container: PlacedMap | PlacedList, key: str | int) -> int:
     """Line of a value in what encloses it."""
-    if isinstance(inside, Map):
-        return inside.value_places[str(key)].line
-    return inside.value_places[int(key)].line
+    if isinstance(container, PlacedMap):
+        return container.value_places[str(key)].line
+    return container.value_places[int(key)].line

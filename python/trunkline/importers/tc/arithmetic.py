@@ -8,31 +8,31 @@ import ast
 import re
 from collections.abc import Callable, Mapping
 
-from trunkline.scenario.units import parse_whole
+from trunkline.scenario.units import parse_integer
 
-_ALLOWED = re.compile(r"[\w\s$(){}<>*/%+-]*\Z", re.ASCII)
+_ALLOWED_EXPRESSION = re.compile(r"[\w\s$(){}<>*/%+-]*\Z", re.ASCII)
 _OPERAND = re.compile(r"\$?\{?\b(\w+)\}?", re.ASCII)
-_LARGEST = 2**63
+_VALUE_BOUND = 2**63
 
 
-def _divided(one: int, other: int) -> int:
-    whole = abs(one) // abs(other)
-    return whole if (one < 0) == (other < 0) else -whole
+def _divide_towards_zero(dividend: int, divisor: int) -> int:
+    quotient = abs(dividend) // abs(divisor)
+    return quotient if (dividend < 0) == (divisor < 0) else -quotient
 
 
-_SIGNS: dict[type[ast.operator], Callable[[int, int], int]] = {
+_OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.LShift: lambda a, b: a << min(b, 64),
     ast.RShift: lambda a, b: a >> b,
     ast.Add: lambda a, b: a + b,
     ast.Sub: lambda a, b: a - b,
     ast.Mult: lambda a, b: a * b,
-    ast.Div: _divided,
-    ast.Mod: lambda a, b: a - b * _divided(a, b),
+    ast.Div: _divide_towards_zero,
+    ast.Mod: lambda a, b: a - b * _divide_towards_zero(a, b),
 }
 """As in C; they bind as Python's do."""
 
 
-def worked_out(text: str, variables: Mapping[str, str]) -> int | None:
+def evaluate_arithmetic(text: str, variables: Mapping[str, str]) -> int | None:
     """The value of an expression; None if it is none that is read.
 
     Parameters
@@ -45,34 +45,36 @@ def worked_out(text: str, variables: Mapping[str, str]) -> int | None:
     >>> worked_out("9 * UPLINK / 10", {"UPLINK": "220"})
     198
     """
-    if not _ALLOWED.match(text):
+    if not _ALLOWED_EXPRESSION.match(text):
         return None
     try:
-        plain = _OPERAND.sub(lambda found: _decimal(found, variables), text.strip())
-        return _value(ast.parse(plain, mode="eval").body)
+        plain = _OPERAND.sub(lambda found: _to_decimal(found, variables), text.strip())
+        return _evaluate_tree(ast.parse(plain, mode="eval").body)
     except (ValueError, SyntaxError, ZeroDivisionError, RecursionError, MemoryError):
         return None
 
 
-def _decimal(found: re.Match[str], variables: Mapping[str, str]) -> str:
+def _to_decimal(found: re.Match[str], variables: Mapping[str, str]) -> str:
     """An operand in decimal; a zero in front means octal."""
     word = found[1]
     text = word if word[0].isdigit() else variables.get(word, "").strip()
     is_octal = len(text) > 1 and text[0] == "0" and text.isdecimal()
-    number = parse_whole(text, 8 if is_octal else 0)
+    number = parse_integer(text, 8 if is_octal else 0)
     if number is None:
         raise ValueError
     return f"({number})"
 
 
-def _value(tree: ast.expr) -> int:
+def _evaluate_tree(tree: ast.expr) -> int:
     match tree:
         case ast.Constant(value=int() as number):
             return number
         case ast.UnaryOp(op=ast.UAdd() | ast.USub() as sign, operand=operand):
-            return -_value(operand) if isinstance(sign, ast.USub) else _value(operand)
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _SIGNS:
-            found = _SIGNS[type(op)](_value(left), _value(right))
-            if abs(found) < _LARGEST:
+            return (
+                -_evaluate_tree(operand) if isinstance(sign, ast.USub) else _evaluate_tree(operand)
+            )
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            found = _OPERATORS[type(op)](_evaluate_tree(left), _evaluate_tree(right))
+            if abs(found) < _VALUE_BOUND:
                 return found
     raise ValueError

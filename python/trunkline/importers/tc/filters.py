@@ -7,39 +7,44 @@ from dataclasses import replace
 
 from trunkline.importers.common import conditions
 from trunkline.importers.common.addresses import Addresses
-from trunkline.importers.common.fault import Note, Word, fault, refuse
-from trunkline.importers.common.quantities import whole_number
-from trunkline.importers.common.tree import Condition, Filter
-from trunkline.importers.tc.police import read_police
-from trunkline.importers.tc.reads import count, head, table, taken
-from trunkline.importers.tc.words import Reader
+from trunkline.importers.common.fault import OmittedPart, SourceToken, make_fault, raise_fault
+from trunkline.importers.common.quantities import read_integer
+from trunkline.importers.common.traffic_control import Filter, PacketCondition
+from trunkline.importers.tc.option_values import (
+    make_count_reader,
+    make_option_table,
+    make_word_reader,
+    read_head,
+)
+from trunkline.importers.tc.policers import read_policer
+from trunkline.importers.tc.word_reader import WordReader
 
-_KINDS = "u32, fw, tcindex, flower, basic, matchall"
-_FIELDS = "ip tos, dsfield, src, dst, protocol, sport, dport; u32, u16, u8 VALUE MASK at OFFSET"
-_DONE = ("pass", "ok", "pipe", "continue", "reclassify")
-_MPLS = ("mpls_uc", "mpls")
+_FILTER_KINDS = "u32, fw, tcindex, flower, basic, matchall"
+_U32_FIELDS = "ip tos, dsfield, src, dst, protocol, sport, dport; u32, u16, u8 VALUE MASK at OFFSET"
+_PASSING_ACTIONS = ("pass", "ok", "pipe", "continue", "reclassify")
+_MPLS_PROTOCOLS = ("mpls_uc", "mpls")
 
-Read = tuple[Filter, str, tuple[int, int] | None, bool]
+ParsedFilter = tuple[Filter, str, tuple[int, int] | None, bool]
 
 
-_HEAD = table(
+_FILTER_HEAD = make_option_table(
     "dev parent root=parent ingress=hook egress=hook protocol proto=protocol prio=priority "
     "pref=priority preference=priority priority handle",
     root=lambda _reader: None,
     ingress=lambda _reader: 0xFFF2,
     egress=lambda _reader: 0xFFF3,
-    **dict.fromkeys(("protocol", "proto"), taken("a protocol")),
-    **dict.fromkeys(("prio", "pref", "preference", "priority"), count(1, 0xFFFF)),
-    handle=taken("a handle"),
+    **dict.fromkeys(("protocol", "proto"), make_word_reader("a protocol")),
+    **dict.fromkeys(("prio", "pref", "preference", "priority"), make_count_reader(1, 0xFFFF)),
+    handle=make_word_reader("a handle"),
 )
 
 
-def read_filter(reader: Reader, addresses: Addresses, notes: list[Note]) -> Read:
+def read_filter(reader: WordReader, addresses: Addresses, notes: list[OmittedPart]) -> ParsedFilter:
     """Read a filter from its device on.
 
     Parameters
     ----------
-    reader : Reader
+    reader : WordReader
         Words after ``tc filter add``.
 
     Returns
@@ -51,219 +56,236 @@ def read_filter(reader: Reader, addresses: Addresses, notes: list[Note]) -> Read
     is_ip : bool
         Whether it looks at packets that the simulator has.
     """
-    word, its = head(reader, "a kind of filter", _HEAD)
-    device = its["dev"].text if "dev" in its else ""
+    word, head_values = read_head(reader, "a kind of filter", _FILTER_HEAD)
+    device = head_values["dev"].text if "dev" in head_values else ""
     if not device:
-        refuse(word, "the command names no device", "dev DEVICE")
-    hook, handle = its.get("hook"), its.get("handle")
-    parent = (0xFFFF, hook) if hook else its.get("parent")
-    protocol = its["protocol"].text if "protocol" in its else "all"
-    priority = its.get("priority", 0)
-    is_ip = protocol in ("ip", "all", "0x800", "ipv4", *_MPLS)
+        raise_fault(word, "the command names no device", "dev DEVICE")
+    hook, handle = head_values.get("hook"), head_values.get("handle")
+    parent = (0xFFFF, hook) if hook else head_values.get("parent")
+    protocol = head_values["protocol"].text if "protocol" in head_values else "all"
+    priority = head_values.get("priority", 0)
+    is_ip = protocol in ("ip", "all", "0x800", "ipv4", *_MPLS_PROTOCOLS)
     if not is_ip:
-        reader.at = len(reader.words)
+        reader.position = len(reader.words)
         return Filter(word, "match", priority, []), device, parent, False
-    base = {"all": Condition()}.get(
-        protocol, conditions.LABELLED if protocol in _MPLS else conditions.IP
+    base = {"all": PacketCondition()}.get(
+        protocol, conditions.LABELLED if protocol in _MPLS_PROTOCOLS else conditions.UNLABELLED
     )
-    made = Filter(word, "match", priority, [base])
+    filter_ = Filter(word, "match", priority, [base])
     if word.text == "u32":
-        _u32(reader, made, addresses)
+        _read_u32(reader, filter_, addresses)
     elif word.text == "fw":
-        made.kind = "fw"
+        filter_.kind = "fw"
         if handle is None:
-            refuse(word, "fw without a handle is not read", "handle MARK fw classid ID")
-        made.handle = _number(handle)
+            raise_fault(word, "fw without a handle is not read", "handle MARK fw classid ID")
+        filter_.handle = _parse_number(handle)
     elif word.text == "tcindex":
-        made.kind = "tcindex"
-        made.handle = None if handle is None else _number(handle)
+        filter_.kind = "tcindex"
+        filter_.handle = None if handle is None else _parse_number(handle)
     elif word.text == "flower":
-        _flower(reader, made, addresses)
-    elif word.text == "basic" and reader.peek() == "match":
-        refuse(word, "a match of basic is not read", "basic without match; u32, flower")
+        _read_flower(reader, filter_, addresses)
+    elif word.text == "basic" and reader.peek_text() == "match":
+        raise_fault(word, "a match of basic is not read", "basic without match; u32, flower")
     elif word.text not in ("matchall", "basic"):
-        refuse(word, f"there is no filter {word.text} here", _KINDS)
+        raise_fault(word, f"there is no filter {word.text} here", _FILTER_KINDS)
     if hook == 0xFFF3:
         # What runs before the discipline decides before the discipline's own filters do.
-        made.priority -= 0x10000
-    _rest(reader, made, notes)
-    return made, device, parent, is_ip
+        filter_.priority -= 0x10000
+    _read_filter_rest(reader, filter_, notes)
+    return filter_, device, parent, is_ip
 
 
-def _narrow(made: Filter, more: Condition) -> None:
-    made.conditions = [both for each in made.conditions if (both := each.both(more)) is not None]
+def _narrow_conditions(filter_: Filter, added: PacketCondition) -> None:
+    filter_.conditions = [
+        overlap
+        for condition in filter_.conditions
+        if (overlap := condition.intersect(added)) is not None
+    ]
 
 
-def _u32(reader: Reader, made: Filter, addresses: Addresses) -> None:
-    if reader.skip("divisor"):
+def _read_u32(reader: WordReader, filter_: Filter, addresses: Addresses) -> None:
+    if reader.skip_word("divisor"):
         # A hash table of filters, which none here refers to.
-        reader.number(1, 256)
-        made.conditions = []
-        made.is_table = True
+        reader.read_number(1, 256)
+        filter_.conditions = []
+        filter_.is_table = True
         return
-    while reader.skip("match"):
-        word = reader.take("a field")
+    while reader.skip_word("match"):
+        word = reader.take_word("a field")
         if word.text == "ip":
-            field = reader.take("a field of the IP header")
-            _narrow(made, _ip_field(field, reader, addresses))
+            field = reader.take_word("a field of the IP header")
+            _narrow_conditions(filter_, _read_ip_field(field, reader, addresses))
         elif word.text in ("u8", "u16", "u32"):
-            _narrow(made, _raw(word, reader, addresses))
+            _narrow_conditions(filter_, _read_raw_match(word, reader, addresses))
         else:
-            refuse(word, f"a match on {word.text} is not read", _FIELDS)
+            raise_fault(word, f"a match on {word.text} is not read", _U32_FIELDS)
 
 
-def _ip_field(field: Word, reader: Reader, addresses: Addresses) -> Condition:
+def _read_ip_field(field: SourceToken, reader: WordReader, addresses: Addresses) -> PacketCondition:
     name = field.text
     if name in ("src", "dst"):
         key = "source" if name == "src" else "destination"
-        return conditions.address(reader.take("an address"), key, addresses)
+        return conditions.match_address(reader.take_word("an address"), key, addresses)
     if name not in ("tos", "dsfield", "precedence", "protocol", "sport", "dport"):
-        refuse(field, f"a match on ip {name} is not read", _FIELDS)
-    at = reader.words[reader.at] if reader.more() else field
-    value, mask = _number(reader.take("a number")), _mask(reader)
+        raise_fault(field, f"a match on ip {name} is not read", _U32_FIELDS)
+    at = reader.words[reader.position] if reader.has_more() else field
+    value, mask = _parse_number(reader.take_word("a number")), _read_mask(reader)
     if mask == 0:
-        return Condition()
+        return PacketCondition()
     if name in ("tos", "dsfield", "precedence"):
-        return conditions.octet(at, value, mask)
+        return conditions.match_tos_octet(at, value, mask)
     if name == "protocol" and mask == 0xFF:
-        return conditions.protocol(at, value)
+        return conditions.match_protocol(at, value)
     if name in ("sport", "dport") and mask == 0xFFFF:
-        return conditions.port(at, value, addresses)
-    raise fault(
+        return conditions.match_port(at, value, addresses)
+    raise make_fault(
         at, f"a match on part of {name} is not read", "the whole field: 0xff, of ports 0xffff"
     )
 
 
-def _raw(word: Word, reader: Reader, addresses: Addresses) -> Condition:
+def _read_raw_match(word: SourceToken, reader: WordReader, addresses: Addresses) -> PacketCondition:
     """``u8 0xb8 0xfc at 1``: by the offset into the IP header."""
-    at = reader.words[reader.at] if reader.more() else word
-    value, mask = _number(reader.take("a number")), _mask(reader)
+    at = reader.words[reader.position] if reader.has_more() else word
+    value, mask = _parse_number(reader.take_word("a number")), _read_mask(reader)
     offset = 0
-    if reader.skip("at"):
-        offset = reader.number(0, 255)
+    if reader.skip_word("at"):
+        offset = reader.read_number(0, 255)
     if mask == 0:
-        return Condition()
+        return PacketCondition()
     if (word.text, offset) == ("u8", 1):
-        return conditions.octet(at, value, mask)
+        return conditions.match_tos_octet(at, value, mask)
     if (word.text, offset, mask) == ("u8", 9, 0xFF):
-        return conditions.protocol(at, value)
+        return conditions.match_protocol(at, value)
     if word.text == "u16" and offset in (20, 22) and mask == 0xFFFF:
-        return conditions.port(at, value, addresses)
+        return conditions.match_port(at, value, addresses)
     if word.text == "u32" and offset in (12, 16):
         length = f"{mask:032b}".rstrip("0")
         if "0" not in length:
             dotted = ".".join(str(byte) for byte in value.to_bytes(4, "big"))
-            shown = Word(f"{dotted}/{len(length)}", at.line, at.column)
-            return conditions.address(shown, "source" if offset == 12 else "destination", addresses)
-    given = f"{word.text} {value:#x} {mask:#x} at {offset}"
-    raise fault(word, f"{given} is no field that is read", _FIELDS)
+            prefix = SourceToken(f"{dotted}/{len(length)}", at.line, at.column)
+            return conditions.match_address(
+                prefix, "source" if offset == 12 else "destination", addresses
+            )
+    match_text = f"{word.text} {value:#x} {mask:#x} at {offset}"
+    raise make_fault(word, f"{match_text} is no field that is read", _U32_FIELDS)
 
 
-def _flower(reader: Reader, made: Filter, addresses: Addresses) -> None:
-    while reader.more() and reader.peek() not in ("action", "classid", "flowid"):
-        word = reader.take("a key")
-        at = reader.words[reader.at] if reader.more() else word
+def _read_flower(reader: WordReader, filter_: Filter, addresses: Addresses) -> None:
+    while reader.has_more() and reader.peek_text() not in ("action", "classid", "flowid"):
+        word = reader.take_word("a key")
+        at = reader.words[reader.position] if reader.has_more() else word
         if word.text == "ip_proto":
-            _narrow(made, conditions.protocol_named(reader.take("a protocol")))
+            _narrow_conditions(
+                filter_, conditions.match_protocol_name(reader.take_word("a protocol"))
+            )
         elif word.text == "ip_tos":
-            value, _, mask = reader.take("an octet").text.partition("/")
+            value, _, mask = reader.take_word("an octet").text.partition("/")
             at_value, at_mask = replace(at, text=value), replace(at, text=mask or "0xff")
-            _narrow(made, conditions.octet(at, _number(at_value), _number(at_mask)))
+            _narrow_conditions(
+                filter_,
+                conditions.match_tos_octet(at, _parse_number(at_value), _parse_number(at_mask)),
+            )
         elif word.text in ("src_ip", "dst_ip"):
             key = "source" if word.text == "src_ip" else "destination"
-            _narrow(made, conditions.address(reader.take("an address"), key, addresses))
+            _narrow_conditions(
+                filter_, conditions.match_address(reader.take_word("an address"), key, addresses)
+            )
         elif word.text in ("src_port", "dst_port"):
-            _narrow(made, conditions.port(at, reader.number(0, 65535), addresses))
+            _narrow_conditions(
+                filter_, conditions.match_port(at, reader.read_number(0, 65535), addresses)
+            )
         elif word.text == "mpls_tc":
-            _narrow(made, conditions.traffic_class(reader.number(0, 7)))
+            _narrow_conditions(filter_, conditions.match_traffic_class(reader.read_number(0, 7)))
         elif word.text not in ("skip_hw", "skip_sw"):
             known = "ip_proto, ip_tos, src_ip, dst_ip, src_port, dst_port, mpls_tc"
-            refuse(word, f"flower has no key {word.text} that is read", known)
+            raise_fault(word, f"flower has no key {word.text} that is read", known)
 
 
-def _rest(reader: Reader, made: Filter, notes: list[Note]) -> None:
+def _read_filter_rest(reader: WordReader, filter_: Filter, notes: list[OmittedPart]) -> None:
     """Class, policer, and actions; of tcindex its mask too."""
-    while reader.more():
-        word = reader.take("an option")
+    while reader.has_more():
+        word = reader.take_word("an option")
         if word.text in ("classid", "flowid"):
-            major, minor = reader.ids()
+            major, minor = reader.read_ids()
             # `:1` names no class: it is the traffic control index alone.
-            made.target, made.index = (major, minor) if major else None, minor
+            filter_.target, filter_.index = (major, minor) if major else None, minor
         elif word.text == "police":
-            made.police = read_police(word, reader, notes)
+            filter_.policer = read_policer(word, reader, notes)
         elif word.text == "action":
-            _action(reader, made, notes)
-        elif word.text in ("mask", "shift", "hash") and made.kind == "tcindex":
-            value = reader.number(0, 0xFFFF)
+            _read_action(reader, filter_, notes)
+        elif word.text in ("mask", "shift", "hash") and filter_.kind == "tcindex":
+            value = reader.read_number(0, 0xFFFF)
             if word.text != "hash":
-                setattr(made, word.text, value)
-        elif word.text in ("pass_on", "fall_through") and made.kind == "tcindex":
-            made.fall_through = word.text == "fall_through"
+                setattr(filter_, word.text, value)
+        elif word.text in ("pass_on", "fall_through") and filter_.kind == "tcindex":
+            filter_.fall_through = word.text == "fall_through"
         elif word.text == "drop":
-            made.drop = True
+            filter_.drop = True
         elif word.text not in ("ok", "pass"):
             known = "classid, flowid, police, action"
-            refuse(word, f"{word.text} of a filter is not read", known)
+            raise_fault(word, f"{word.text} of a filter is not read", known)
 
 
-def _action(reader: Reader, made: Filter, notes: list[Note]) -> None:
-    word = reader.take("an action")
+def _read_action(reader: WordReader, filter_: Filter, notes: list[OmittedPart]) -> None:
+    word = reader.take_word("an action")
     if word.text == "police":
-        made.police = read_police(word, reader, notes, is_action=True)
+        filter_.policer = read_policer(word, reader, notes, is_action=True)
     elif word.text == "skbedit":
-        while reader.peek() in ("priority", "mark"):
-            if reader.take("a field").text == "priority":
-                made.target = reader.ids()
+        while reader.peek_text() in ("priority", "mark"):
+            if reader.take_word("a field").text == "priority":
+                filter_.target = reader.read_ids()
             else:
-                made.mark = reader.number(0, 2**32 - 1)
+                filter_.mark = reader.read_number(0, 2**32 - 1)
     elif word.text == "pedit":
-        made.dscp = _pedit(word, reader)
+        filter_.dscp = _read_pedit(word, reader)
     elif word.text == "csum":
-        reader.skip("ip")
+        reader.skip_word("ip")
     elif word.text == "mpls":
         notes.append(
-            Note(word.line, "action mpls", "the map of a path writes the TC of its labels")
+            OmittedPart(word.line, "action mpls", "the map of a path writes the TC of its labels")
         )
-        while reader.more() and reader.peek() != "action":
-            reader.take("a word")
+        while reader.has_more() and reader.peek_text() != "action":
+            reader.take_word("a word")
     elif word.text == "drop":
-        made.drop = True
+        filter_.drop = True
     elif word.text == "mirred":
-        _mirred(word, reader, made)
-    elif word.text not in _DONE:
-        known = "mirred, police, skbedit, pedit, csum, mpls, drop, " + ", ".join(_DONE)
-        refuse(word, f"the action {word.text} is not read", known)
-    while reader.more() and reader.peek() in (*_DONE, "index"):
-        if reader.take("a word").text == "index":
-            reader.number(0, 2**31 - 1)
+        _read_mirred(word, reader, filter_)
+    elif word.text not in _PASSING_ACTIONS:
+        known = "mirred, police, skbedit, pedit, csum, mpls, drop, " + ", ".join(_PASSING_ACTIONS)
+        raise_fault(word, f"the action {word.text} is not read", known)
+    while reader.has_more() and reader.peek_text() in (*_PASSING_ACTIONS, "index"):
+        if reader.take_word("a word").text == "index":
+            reader.read_number(0, 2**31 - 1)
 
 
-def _mirred(at: Word, reader: Reader, made: Filter) -> None:
+def _read_mirred(at: SourceToken, reader: WordReader, filter_: Filter) -> None:
     """``mirred egress redirect dev ifb0``: to the discipline of another device."""
-    words = [reader.take("egress redirect dev DEVICE").text for _ in range(3)]
+    words = [reader.take_word("egress redirect dev DEVICE").text for _ in range(3)]
     if words != ["egress", "redirect", "dev"]:
-        refuse(at, f"mirred {' '.join(words)} is not read", "mirred egress redirect dev DEVICE")
-    made.redirect = reader.take("a device").text
+        raise_fault(
+            at, f"mirred {' '.join(words)} is not read", "mirred egress redirect dev DEVICE"
+        )
+    filter_.redirect = reader.take_word("a device").text
 
 
-def _pedit(at: Word, reader: Reader) -> int:
+def _read_pedit(at: SourceToken, reader: WordReader) -> int:
     """DSCP that ``pedit ex munge ip tos set 0x30 retain 0xfc`` writes."""
-    reader.skip("ex")
-    shape = [reader.take("munge ip tos set VALUE").text for _ in range(4)]
-    if shape[:2] + shape[3:] != ["munge", "ip", "set"] or shape[2] not in ("tos", "dsfield"):
-        refuse(at, f"pedit {' '.join(shape)} is not read", "pedit ex munge ip tos set VALUE")
-    value = reader.number(0, 255)
-    if reader.skip("retain"):
-        given = reader.words[reader.at - 1]
-        if reader.number(0, 255) & 0xFC != 0xFC:
-            refuse(given, "part of a DSCP is not written", "retain 0xfc, retain 0xff")
+    reader.skip_word("ex")
+    words = [reader.take_word("munge ip tos set VALUE").text for _ in range(4)]
+    if words[:2] + words[3:] != ["munge", "ip", "set"] or words[2] not in ("tos", "dsfield"):
+        raise_fault(at, f"pedit {' '.join(words)} is not read", "pedit ex munge ip tos set VALUE")
+    value = reader.read_number(0, 255)
+    if reader.skip_word("retain"):
+        given = reader.words[reader.position - 1]
+        if reader.read_number(0, 255) & 0xFC != 0xFC:
+            raise_fault(given, "part of a DSCP is not written", "retain 0xfc, retain 0xff")
     return value >> 2
 
 
-def _number(word: Word) -> int:
-    return whole_number(word, "number")
+def _parse_number(word: SourceToken) -> int:
+    return read_integer(word, "number")
 
 
-def _mask(reader: Reader) -> int:
+def _read_mask(reader: WordReader) -> int:
     """Hexadecimal, with or without 0x, as tc reads masks."""
-    return whole_number(reader.take("a mask"), "mask", "hexadecimal: 0xff", base=16)
+    return read_integer(reader.take_word("a mask"), "mask", "hexadecimal: 0xff", base=16)

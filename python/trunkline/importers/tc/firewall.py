@@ -5,16 +5,16 @@ Source: iptables(8), iptables-extensions(8) (``MARK``, ``dscp``, ``tos``), ipcha
 
 from trunkline.importers.common import conditions
 from trunkline.importers.common.addresses import Addresses
-from trunkline.importers.common.fault import Note, Word, fault, refuse
-from trunkline.importers.common.quantities import whole_number
-from trunkline.importers.common.tree import Condition, Configuration
-from trunkline.importers.tc.words import Reader
+from trunkline.importers.common.fault import OmittedPart, SourceToken, make_fault, raise_fault
+from trunkline.importers.common.quantities import read_integer
+from trunkline.importers.common.traffic_control import PacketCondition, TrafficControlConfig
+from trunkline.importers.tc.word_reader import WordReader
 
-_KNOWN = (
+_READ_OPTIONS = (
     "-t mangle, -A, -i, -o, -s, -d, -p, -m, --sport, --dport, --dscp, --dscp-class, --tos, "
     "--mark 0, -j MARK --set-mark, -j CHAIN, -g CHAIN"
 )
-_TOS = {
+_TOS_VALUES = {
     "Minimize-Delay": 0x10,
     "Maximize-Throughput": 0x08,
     "Maximize-Reliability": 0x04,
@@ -22,91 +22,108 @@ _TOS = {
     "Normal-Service": 0x00,
 }
 """Names of `--tos`, which leave the precedence bits out."""
-_ENDS = {
+_ADDRESS_OPTIONS = {
     **dict.fromkeys(("-s", "--source", "--src"), "source"),
     **dict.fromkeys(("-d", "--destination", "--dst"), "destination"),
 }
-_SKIPPED = ("-F", "-X", "-Z", "-P", "-N", "--flush", "--policy", "--delete-chain", "-D", "--zero")
+_IGNORED_OPTIONS = (
+    "-F",
+    "-X",
+    "-Z",
+    "-P",
+    "-N",
+    "--flush",
+    "--policy",
+    "--delete-chain",
+    "-D",
+    "--zero",
+)
 
 
-def read(reader: Reader, made: Configuration, addresses: Addresses) -> None:
+def read_firewall_command(
+    reader: WordReader, configuration: TrafficControlConfig, addresses: Addresses
+) -> None:
     """Take in one command.
 
     Parameters
     ----------
-    made : Configuration
+    configuration : TrafficControlConfig
         Gets the mark, or a note where the command marks nothing.
     """
     first = reader.words[0]
-    chains = first.text.endswith("ipchains")
+    is_ipchains = first.text.endswith("ipchains")
     texts = [word.text for word in reader.words]
-    if any(text in _SKIPPED for text in texts):
+    if any(text in _IGNORED_OPTIONS for text in texts):
         if "-N" in texts[:-1]:
-            made.chains.add(texts[texts.index("-N") + 1])
-        made.notes.append(Note(first.line, " ".join(texts[:4]), "empties or sets up chains"))
+            configuration.chains.add(texts[texts.index("-N") + 1])
+        configuration.notes.append(
+            OmittedPart(first.line, " ".join(texts[:4]), "empties or sets up chains")
+        )
         return
-    condition: Condition | None = Condition()
+    condition: PacketCondition | None = PacketCondition()
     mark: int | None = None
-    while reader.more() and condition is not None:
-        word = reader.take("an option")
-        added: Condition | None = None
+    while reader.has_more() and condition is not None:
+        word = reader.take_word("an option")
+        added: PacketCondition | None = None
         if word.text in ("-t", "--table"):
-            _one_of(reader, "mangle")
+            _require_word(reader, "mangle")
         elif word.text in ("-A", "--append", "-I", "--insert", "-i", "-o", "-m") and not (
-            chains and word.text == "-m"
+            is_ipchains and word.text == "-m"
         ):
-            reader.take("a name")
-        elif (word.text == "-m" and chains) or word.text in ("--set-mark", "--set-xmark"):
-            mark = _mark(reader)
+            reader.take_word("a name")
+        elif (word.text == "-m" and is_ipchains) or word.text in ("--set-mark", "--set-xmark"):
+            mark = _read_mark(reader)
         elif word.text in ("-j", "--jump", "-g", "--goto"):
-            if reader.peek() in made.chains:
-                reader.take("a chain")
+            if reader.peek_text() in configuration.chains:
+                reader.take_word("a chain")
                 why = "what a chain marks counts wherever it is called from"
-                made.notes.append(Note(first.line, " ".join(texts[:4]), why))
+                configuration.notes.append(OmittedPart(first.line, " ".join(texts[:4]), why))
                 return
-            _one_of(reader, "ACCEPT" if chains else "MARK")
+            _require_word(reader, "ACCEPT" if is_ipchains else "MARK")
         elif word.text == "--mark":
-            at = reader.words[reader.at] if reader.more() else word
-            if _mark(reader) != 0:
-                refuse(at, f"{at.text}: rules for packets marked before are not read", "--mark 0")
+            at = reader.words[reader.position] if reader.has_more() else word
+            if _read_mark(reader) != 0:
+                raise_fault(
+                    at, f"{at.text}: rules for packets marked before are not read", "--mark 0"
+                )
         else:
-            added = _condition(word, reader, addresses)
+            added = _read_condition(word, reader, addresses)
         if added is not None:
-            condition = condition.both(added)
+            condition = condition.intersect(added)
     if mark is None:
         why = "a packet filter that marks nothing changes no queue"
-        made.notes.append(Note(first.line, " ".join(texts[:4]), why))
+        configuration.notes.append(OmittedPart(first.line, " ".join(texts[:4]), why))
     elif condition is not None:
-        made.marks.append((condition, mark))
+        configuration.marks.append((condition, mark))
 
 
-def _condition(word: Word, reader: Reader, addresses: Addresses) -> Condition:
+def _read_condition(word: SourceToken, reader: WordReader, addresses: Addresses) -> PacketCondition:
     key = word.text
-    if (end := _ENDS.get(key)) is not None:
-        return conditions.address(reader.take("an address"), end, addresses)
+    if (end := _ADDRESS_OPTIONS.get(key)) is not None:
+        return conditions.match_address(reader.take_word("an address"), end, addresses)
     if key in ("-p", "--protocol"):
-        return conditions.protocol_named(reader.take("a protocol"))
+        return conditions.match_protocol_name(reader.take_word("a protocol"))
     if key in ("--sport", "--source-port", "--dport", "--destination-port"):
-        at = reader.words[reader.at] if reader.more() else word
-        return conditions.port(at, reader.number(0, 65535), addresses)
+        at = reader.words[reader.position] if reader.has_more() else word
+        return conditions.match_port(at, reader.read_number(0, 65535), addresses)
     if key in ("--dscp", "--dscp-class"):
-        named = reader.take("a DSCP")
-        return Condition(frozenset({conditions.dscp_named(named)}))
+        dscp_word = reader.take_word("a DSCP")
+        return PacketCondition(frozenset({conditions.parse_dscp(dscp_word)}))
     if key == "--tos":
-        at = reader.words[reader.at] if reader.more() else word
-        if (value := _TOS.get(reader.peek())) is not None:
-            reader.take("an octet")
-            return conditions.octet(at, value, 0x3F)
-        return conditions.octet(at, reader.number(0, 255), 0xFC)
-    raise fault(word, f"{key} is not read", _KNOWN)
+        at = reader.words[reader.position] if reader.has_more() else word
+        if (value := _TOS_VALUES.get(reader.peek_text())) is not None:
+            reader.take_word("an octet")
+            return conditions.match_tos_octet(at, value, 0x3F)
+        return conditions.match_tos_octet(at, reader.read_number(0, 255), 0xFC)
+    raise make_fault(word, f"{key} is not read", _READ_OPTIONS)
 
 
-def _mark(reader: Reader) -> int:
-    word = reader.take("a mark")
-    return whole_number(word, "mark", "a number", part=word.text.partition("/")[0])
+def _read_mark(reader: WordReader) -> int:
+    word = reader.take_word("a mark")
+    return read_integer(word, "mark", "a number", part=word.text.partition("/")[0])
 
 
-def _one_of(reader: Reader, known: str) -> None:
-    word = reader.take(known)
+def _require_word(reader: WordReader, known: str) -> None:
+    word = reader.take_word(known)
     if word.text != known:
-        refuse(word, f"{word.text} is not read", known)
+        raise_fault(word, f"{word.text} is not read", known)

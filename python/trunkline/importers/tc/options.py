@@ -4,17 +4,22 @@ Source: tc(8), tc-cbq(8), tc-drr(8), tc-htb(8), tc-prio(8), tc-red(8), tc-tbf(8)
 iproute2's usage texts of gred and dsmark.
 """
 
-from trunkline.importers.common.classify import whole
-from trunkline.importers.common.fault import Note, Word, refuse
-from trunkline.importers.common.quantities import whole_number
-from trunkline.importers.common.tree import Options, Qdisc, Virtual
-from trunkline.importers.tc import modern
-from trunkline.importers.tc.reads import Read, Table, count, table
-from trunkline.importers.tc.words import Reader
+from trunkline.importers.common.classification import get_integer_option
+from trunkline.importers.common.fault import OmittedPart, SourceToken, raise_fault
+from trunkline.importers.common.quantities import read_integer
+from trunkline.importers.common.traffic_control import Options, Qdisc, VirtualQueue
+from trunkline.importers.tc import aqm_options
+from trunkline.importers.tc.option_values import (
+    OptionReader,
+    OptionTable,
+    make_count_reader,
+    make_option_table,
+)
+from trunkline.importers.tc.word_reader import WordReader
 
-_EXACT = "times are exact here, tc's are tables of cells"
-_IGNORED = {
-    "cell": _EXACT,
+_EXACT_TIMES_NOTE = "times are exact here, tc's are tables of cells"
+_IGNORED_OPTIONS = {
+    "cell": _EXACT_TIMES_NOTE,
     "mpu": "a packet counts its own length; keep packets at least as long",
     "overhead": "the header of the link says what a packet has on the wire",
     "linklayer": "the header of the link says what a packet has on the wire",
@@ -30,126 +35,155 @@ _IGNORED = {
 }
 
 
-def _hex(reader: Reader) -> int:
-    word = reader.take("a class")
+def _read_class_minor(reader: WordReader) -> int:
+    word = reader.take_word("a class")
     minor = word.text.rpartition(":")[2]
-    return whole_number(word, "class", "its minor number, hexadecimal", part=minor, base=16)
+    return read_integer(word, "class", "its minor number, hexadecimal", part=minor, base=16)
 
 
-def _weight(reader: Reader) -> int:
+def _read_weight(reader: WordReader) -> int:
     """Number or rate: only the ratios of weights matter."""
-    return max(1, reader.rate() // 8)
+    return max(1, reader.read_rate() // 8)
 
 
-def _priomap(reader: Reader) -> list[int]:
-    return [reader.number(0, 15) for _ in range(16)]
+def _read_priomap(reader: WordReader) -> list[int]:
+    return [reader.read_number(0, 15) for _ in range(16)]
 
 
-def _defmap(reader: Reader) -> int:
-    word = reader.take("a map")
+def _read_defmap(reader: WordReader) -> int:
+    word = reader.take_word("a map")
     bits = word.text.partition("/")[0]
-    return whole_number(word, "map", "16 bits, hexadecimal", part=bits, base=16)
+    return read_integer(word, "map", "16 bits, hexadecimal", part=bits, base=16)
 
 
-_RANGES = {"DPs": count(1, 16), "vqs": count(1, 16), "DP": count(0, 15), "vq": count(0, 15)}
-_CBQ = "bandwidth rate avpkt allot weight maxburst ewma prio minburst= mpu= cell= bounded borrow "
-_CBQ += "isolated sharing overhead= linklayer="
-_CBQ_READS: dict[str, Read] = {
-    "weight": _weight,
-    "maxburst": count(1, 1_000_000),
-    "ewma": count(1, 16),
-    "prio": count(0, 8),
-    "minburst": count(0, 1_000_000),
+_NUMBER_RANGES = {
+    "DPs": make_count_reader(1, 16),
+    "vqs": make_count_reader(1, 16),
+    "DP": make_count_reader(0, 15),
+    "vq": make_count_reader(0, 15),
 }
-_RED = "limit min max avpkt burst bandwidth probability ecn="
-_RED_BURST = count(1, 2**31 - 1)
+_CBQ_WORDS = (
+    "bandwidth rate avpkt allot weight maxburst ewma prio minburst= mpu= cell= bounded borrow "
+)
+_CBQ_WORDS += "isolated sharing overhead= linklayer="
+_CBQ_OPTION_READERS: dict[str, OptionReader] = {
+    "weight": _read_weight,
+    "maxburst": make_count_reader(1, 1_000_000),
+    "ewma": make_count_reader(1, 16),
+    "prio": make_count_reader(0, 8),
+    "minburst": make_count_reader(0, 1_000_000),
+}
+_RED_WORDS = "limit min max avpkt burst bandwidth probability ecn="
+_RED_BURST = make_count_reader(1, 2**31 - 1)
 
-QDISCS: dict[str, Table] = {
-    "cbq": table(_CBQ, **_CBQ_READS),
-    "htb": table(
+QDISC_OPTIONS: dict[str, OptionTable] = {
+    "cbq": make_option_table(_CBQ_WORDS, **_CBQ_OPTION_READERS),
+    "htb": make_option_table(
         "default r2q direct_qlen=",
-        default=_hex,
-        r2q=count(1, 1_000_000),
-        direct_qlen=count(0, 2**31 - 1),
+        default=_read_class_minor,
+        r2q=make_count_reader(1, 1_000_000),
+        direct_qlen=make_count_reader(0, 2**31 - 1),
     ),
     "drr": {},
-    "prio": table("bands priomap", bands=count(2, 16), priomap=_priomap),
-    "dsmark": table(
+    "prio": make_option_table(
+        "bands priomap", bands=make_count_reader(2, 16), priomap=_read_priomap
+    ),
+    "dsmark": make_option_table(
         "indices default_index set_tc_index",
-        indices=count(1, 2**16),
-        default_index=count(0, 2**16),
+        indices=make_count_reader(1, 2**16),
+        default_index=make_count_reader(0, 2**16),
     ),
-    "gred": table(
-        "setup DPs vqs=DPs default grio limit ecn= harddrop", default=count(0, 15), **_RANGES
+    "gred": make_option_table(
+        "setup DPs vqs=DPs default grio limit ecn= harddrop",
+        default=make_count_reader(0, 15),
+        **_NUMBER_RANGES,
     ),
-    "red": table(f"{_RED} harddrop", burst=_RED_BURST),
-    "tbf": table(
+    "red": make_option_table(f"{_RED_WORDS} harddrop", burst=_RED_BURST),
+    "tbf": make_option_table(
         "rate burst buffer=burst maxburst=burst limit latency peakrate mtu=minburst minburst "
         "mpu= overhead= linklayer="
     ),
-    "pfifo": table("limit=packets", limit=count(0, 2**31 - 1)),
-    "bfifo": table("limit=bytes"),
+    "pfifo": make_option_table("limit=packets", limit=make_count_reader(0, 2**31 - 1)),
+    "bfifo": make_option_table("limit=bytes"),
     "pfifo_fast": {},
     "ingress": {},
     "clsact": {},
-    **modern.QDISCS,
+    **aqm_options.QDISC_OPTIONS,
 }
 """Options by queueing discipline."""
 
-CLASSES: dict[str, Table] = {
-    "cbq": table(f"{_CBQ} defmap split= estimator=", defmap=_defmap, **_CBQ_READS),
-    "htb": table(
+CLASS_OPTIONS: dict[str, OptionTable] = {
+    "cbq": make_option_table(
+        f"{_CBQ_WORDS} defmap split= estimator=", defmap=_read_defmap, **_CBQ_OPTION_READERS
+    ),
+    "htb": make_option_table(
         "rate ceil burst buffer=burst maxburst=burst cburst cbuffer=cburst prio quantum "
         "mtu= mpu= overhead= linklayer=",
-        prio=count(0, 7),
+        prio=make_count_reader(0, 7),
     ),
-    "drr": table("quantum"),
+    "drr": make_option_table("quantum"),
 }
 """Options by kind of class."""
 
-_VIRTUAL = table(f"{_RED} DP=dp vq=dp prio", burst=_RED_BURST, prio=count(0, 255), **_RANGES)
-_MARK = table("mask value", mask=count(0, 255), value=count(0, 255))
+_VIRTUAL_QUEUE_OPTIONS = make_option_table(
+    f"{_RED_WORDS} DP=dp vq=dp prio",
+    burst=_RED_BURST,
+    prio=make_count_reader(0, 255),
+    **_NUMBER_RANGES,
+)
+_DSMARK_OPTIONS = make_option_table(
+    "mask value", mask=make_count_reader(0, 255), value=make_count_reader(0, 255)
+)
 
 
-def read_options(reader: Reader, known: Table, of: Word, notes: list[Note]) -> Options:
+def read_options(
+    reader: WordReader, table: OptionTable, owner: SourceToken, notes: list[OmittedPart]
+) -> Options:
     """All that is left of a command, as options.
 
     Parameters
     ----------
-    notes : list of Note
+    notes : list of OmittedPart
         Gets those that change nothing.
     """
     options: Options = {}
-    while reader.more():
-        word = reader.take("an option")
-        if word.text not in known:
-            listed = ", ".join(known) or "none"
-            refuse(word, f"{of.text} has no option {word.text} that is read", listed)
-        name, read = known[word.text]
+    while reader.has_more():
+        word = reader.take_word("an option")
+        if word.text not in table:
+            listed = ", ".join(table) or "none"
+            raise_fault(word, f"{owner.text} has no option {word.text} that is read", listed)
+        name, read = table[word.text]
         value = read(reader)
         if name:
             options[name] = value
         else:
-            why = modern.IGNORED if of.text in modern.QDISCS else _IGNORED
-            notes.append(Note(word.line, word.text, why[word.text]))
+            reasons = (
+                aqm_options.IGNORED_OPTIONS
+                if owner.text in aqm_options.QDISC_OPTIONS
+                else _IGNORED_OPTIONS
+            )
+            notes.append(OmittedPart(word.line, word.text, reasons[word.text]))
     return options
 
 
-def gred_virtual(reader: Reader, qdisc: Qdisc, notes: list[Note]) -> None:
+def read_gred_virtual_queue(reader: WordReader, qdisc: Qdisc, notes: list[OmittedPart]) -> None:
     """A virtual queue: ``gred limit ... DP 1 probability 0.02 prio 2``."""
-    at = reader.words[reader.at] if reader.more() else qdisc.at
-    options = read_options(reader, _VIRTUAL, qdisc.at, notes)
+    at = reader.words[reader.position] if reader.has_more() else qdisc.at
+    options = read_options(reader, _VIRTUAL_QUEUE_OPTIONS, qdisc.at, notes)
     number = options.pop("dp", None)
     if not isinstance(number, int):
-        refuse(at, "a virtual queue of gred needs its number", "DP 0 to DP 15")
-    bound = qdisc.options.get("DPs", 16)
-    if isinstance(bound, int) and number >= bound:
-        why = f"DPs is {bound}: kernels since 2.6 want DP below that, 2.4 takes it, as here"
-        notes.append(Note(at.line, f"DP {number}", why))
-    qdisc.virtual[number] = Virtual(at, options)
+        raise_fault(at, "a virtual queue of gred needs its number", "DP 0 to DP 15")
+    virtual_queue_count = qdisc.options.get("DPs", 16)
+    if isinstance(virtual_queue_count, int) and number >= virtual_queue_count:
+        why = (
+            f"DPs is {virtual_queue_count}: kernels since 2.6 want DP below that, 2.4 "
+            f"takes it, as here"
+        )
+        notes.append(OmittedPart(at.line, f"DP {number}", why))
+    qdisc.virtual_queues[number] = VirtualQueue(at, options)
 
 
-def dsmark_mark(reader: Reader, of: Word) -> tuple[int, int]:
+def read_dsmark_value(reader: WordReader, owner: SourceToken) -> tuple[int, int]:
     """What dsmark writes for one index: ``mask 0x3 value 0xb8``."""
-    options = read_options(reader, _MARK, of, [])
-    return whole(options, "mask", 0xFF), whole(options, "value", 0)
+    options = read_options(reader, _DSMARK_OPTIONS, owner, [])
+    return get_integer_option(options, "mask", 0xFF), get_integer_option(options, "value", 0)

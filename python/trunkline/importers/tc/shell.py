@@ -10,22 +10,34 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from trunkline.importers.common.fault import ImportFault, Word, refuse
-from trunkline.importers.tc.arithmetic import worked_out
+from trunkline.importers.common.fault import ImportFault, SourceToken, raise_fault
+from trunkline.importers.tc.arithmetic import evaluate_arithmetic
 
 MAX_EXPANDED = 1_000_000
 """Characters that the variables of a script may expand to: a short script cannot fill memory."""
-_CONTROL = ("if", "for", "while", "until", "case", "function", "do", "done", "then", "fi", "esac")
-_TRACED = ("tc", "ip", "ifconfig", "iptables", "ipchains")
-_ASSIGNED = re.compile(r"([A-Za-z_]\w*)=")
-_NAME = re.compile(r"[A-Za-z_]\w*|[0-9@*#?]")
-_UNSET, _END = "\ue000", "\ue001"
+_CONTROL_WORDS = (
+    "if",
+    "for",
+    "while",
+    "until",
+    "case",
+    "function",
+    "do",
+    "done",
+    "then",
+    "fi",
+    "esac",
+)
+_TRACED_COMMANDS = ("tc", "ip", "ifconfig", "iptables", "ipchains")
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=")
+_VARIABLE_NAME = re.compile(r"[A-Za-z_]\w*|[0-9@*#?]")
+_UNSET_START, _UNSET_END = "\ue000", "\ue001"
 """Stand before and behind the name of a variable that is not set."""
 _REDIRECTION = re.compile(r"(\d?>>?|&>|<)(&\d|-)?")
 
 
 @dataclass
-class _Building:
+class _UnfinishedWord:
     """A word being read; a variable outside quotes may make it several."""
 
     line: int
@@ -36,23 +48,23 @@ class _Building:
     def add(self, text: str) -> None:
         self.parts[-1] += text
 
-    def split(self, text: str) -> None:
+    def add_unquoted(self, text: str) -> None:
         """Add the value of a variable outside quotes: blanks in it part words."""
         pieces = re.split(r"[ \t\n]+", text)
         self.parts[-1] += pieces[0]
         self.parts += pieces[1:]
 
-    def words(self) -> list[Word]:
-        kept = self.parts if self.quoted else [part for part in self.parts if part]
-        return [Word(part, self.line, self.column) for part in kept]
+    def words(self) -> list[SourceToken]:
+        parts = self.parts if self.quoted else [part for part in self.parts if part]
+        return [SourceToken(part, self.line, self.column) for part in parts]
 
 
-def shown(word: Word) -> str:
+def format_word(word: SourceToken) -> str:
     """A word as text, a variable that is not set by its name."""
-    return re.sub(f"{_UNSET}(\\w+){_END}", r"$\1", word.text)
+    return re.sub(f"{_UNSET_START}(\\w+){_UNSET_END}", r"$\1", word.text)
 
 
-def commands(content: str, *, lenient: tuple[str, ...] = ()) -> Iterator[list[Word]]:
+def split_commands(content: str, *, lenient: tuple[str, ...] = ()) -> Iterator[list[SourceToken]]:
     """Split a script into its commands, variables replaced, assignments taken in.
 
     Parameters
@@ -62,7 +74,7 @@ def commands(content: str, *, lenient: tuple[str, ...] = ()) -> Iterator[list[Wo
 
     Yields
     ------
-    list of Word
+    list of SourceToken
         Words of a command; never empty.
 
     Raises
@@ -70,189 +82,202 @@ def commands(content: str, *, lenient: tuple[str, ...] = ()) -> Iterator[list[Wo
     ImportFault
         Something other than simple commands, or a variable that is not set.
     """
-    return _Reader(content, lenient).commands()
+    return _ShellReader(content, lenient).read_commands()
 
 
-class _Reader:
+class _ShellReader:
     def __init__(self, content: str, lenient: tuple[str, ...]):
         self.lenient = lenient
         self.text = content.replace("\r\n", "\n")
-        self.at = 0
-        self.ends = [found.start() for found in re.finditer("\n", self.text)]
+        self.position = 0
+        self.line_ends = [found.start() for found in re.finditer("\n", self.text)]
         self.variables: dict[str, str] = {"TC": "tc", "IP": "ip", "IPTABLES": "iptables"}
-        self.found: list[Word] = []
-        self.expanded = 0
+        self.finished_words: list[SourceToken] = []
+        self.expanded_characters = 0
 
-    def commands(self) -> Iterator[list[Word]]:
-        while self.at < len(self.text):
-            if self.step():
-                yield from self.flush()
-        yield from self.flush()
+    def read_commands(self) -> Iterator[list[SourceToken]]:
+        while self.position < len(self.text):
+            if self.read_step():
+                yield from self.take_command()
+        yield from self.take_command()
 
-    def flush(self) -> Iterator[list[Word]]:
-        words, self.found = self.found, []
+    def take_command(self) -> Iterator[list[SourceToken]]:
+        words, self.finished_words = self.finished_words, []
         while words:
-            given = _ASSIGNED.match(words[0].text)
-            if words[0].text == "export" and len(words) > 1 and _ASSIGNED.match(words[1].text):
+            assignment = _ASSIGNMENT.match(words[0].text)
+            if words[0].text == "export" and len(words) > 1 and _ASSIGNMENT.match(words[1].text):
                 words = words[1:]
                 continue
-            if given is None:
+            if assignment is None:
                 break
-            self.variables[given[1]] = words[0].text[given.end() :]
+            self.variables[assignment[1]] = words[0].text[assignment.end() :]
             words = words[1:]
         if words and set(words[0].text) == {"+"}:
             # The trace of `set -x`, where every command stands as it was run.
-            if len(words) == 1 or words[1].text.rpartition("/")[2] not in _TRACED:
+            if len(words) == 1 or words[1].text.rpartition("/")[2] not in _TRACED_COMMANDS:
                 return
             words = words[1:]
         if not words:
             return
         first = words[0]
-        if first.text in _CONTROL or first.text.endswith("()") or first.text in ("{", "}", "!"):
-            refuse(first, f"{first.text} is not read", "simple commands, one after another")
+        if (
+            first.text in _CONTROL_WORDS
+            or first.text.endswith("()")
+            or first.text in ("{", "}", "!")
+        ):
+            raise_fault(first, f"{first.text} is not read", "simple commands, one after another")
         if first.text.rpartition("/")[2] not in self.lenient:
             self.refuse_unset(words)
         yield words
 
-    def refuse_unset(self, words: list[Word]) -> None:
+    def refuse_unset(self, words: list[SourceToken]) -> None:
         for word in words:
-            if _UNSET in word.text:
-                found = _NAME.match(word.text, word.text.index(_UNSET) + 1)
+            if _UNSET_START in word.text:
+                found = _VARIABLE_NAME.match(word.text, word.text.index(_UNSET_START) + 1)
                 name = found[0] if found is not None else ""
                 known = ", ".join(sorted(self.variables))
-                refuse(word, f"variable {name} is not set in this file", known)
+                raise_fault(word, f"variable {name} is not set in this file", known)
 
-    def place(self, at: int) -> tuple[int, int]:
+    def locate(self, position: int) -> tuple[int, int]:
         """Line and column of a character, both from 1."""
-        line = bisect_left(self.ends, at)
-        return line + 1, at - (self.ends[line - 1] if line else -1)
+        line = bisect_left(self.line_ends, position)
+        return line + 1, position - (self.line_ends[line - 1] if line else -1)
 
-    def step(self) -> bool:
+    def read_step(self) -> bool:
         """Read on; true at the end of a command."""
-        here = self.text[self.at]
-        if here in " \t":
-            self.at += 1
-        elif here == "#":
-            end = self.text.find("\n", self.at)
-            self.at = len(self.text) if end < 0 else end
-        elif self.text.startswith("\\\n", self.at):
-            self.at += 2
-        elif here in "\n;" or self.text.startswith(("&&", "||"), self.at):
-            self.at += 1 if here in "\n;" else 2
+        character = self.text[self.position]
+        if character in " \t":
+            self.position += 1
+        elif character == "#":
+            end = self.text.find("\n", self.position)
+            self.position = len(self.text) if end < 0 else end
+        elif self.text.startswith("\\\n", self.position):
+            self.position += 2
+        elif character in "\n;" or self.text.startswith(("&&", "||"), self.position):
+            self.position += 1 if character in "\n;" else 2
             return True
-        elif (redirected := _REDIRECTION.match(self.text, self.at)) is not None:
-            self.redirect(redirected)
-        elif here in "|&()<":
+        elif (redirection := _REDIRECTION.match(self.text, self.position)) is not None:
+            self.skip_redirection(redirection)
+        elif character in "|&()<":
             known = "simple commands, one after another"
-            raise ImportFault(*self.place(self.at), f"{here} is not read", known)
+            raise ImportFault(*self.locate(self.position), f"{character} is not read", known)
         else:
-            self.found += self.word()
+            self.finished_words += self.read_word()
         return False
 
-    def redirect(self, found: re.Match[str]) -> None:
-        self.at = found.end()
-        if found[2] is None:
-            while self.text[self.at : self.at + 1] in (" ", "\t"):
-                self.at += 1
-            if self.at < len(self.text) and self.text[self.at] != "\n":
-                self.word()
+    def skip_redirection(self, redirection: re.Match[str]) -> None:
+        self.position = redirection.end()
+        if redirection[2] is None:
+            while self.text[self.position : self.position + 1] in (" ", "\t"):
+                self.position += 1
+            if self.position < len(self.text) and self.text[self.position] != "\n":
+                self.read_word()
 
-    def word(self) -> list[Word]:
-        built = _Building(*self.place(self.at))
-        while self.at < len(self.text):
-            here = self.text[self.at]
-            if here in " \t\n;|<>" or self.text.startswith("&&", self.at):
+    def read_word(self) -> list[SourceToken]:
+        word = _UnfinishedWord(*self.locate(self.position))
+        while self.position < len(self.text):
+            character = self.text[self.position]
+            if character in " \t\n;|<>" or self.text.startswith("&&", self.position):
                 break
-            if self.text.startswith("\\\n", self.at):
-                self.at += 2
-            elif here == "\\":
-                built.add(self.text[self.at + 1 : self.at + 2])
-                self.at += 2
-            elif here == "'":
-                self.single(built)
-            elif here == '"':
-                self.double(built)
-            elif here == "$":
-                value = self.value()
-                (built.add if _ASSIGNED.match(built.parts[0]) else built.split)(value)
-            elif here == "`":
-                raise self.unread("`")
+            if self.text.startswith("\\\n", self.position):
+                self.position += 2
+            elif character == "\\":
+                word.add(self.text[self.position + 1 : self.position + 2])
+                self.position += 2
+            elif character == "'":
+                self.read_single_quoted(word)
+            elif character == '"':
+                self.read_double_quoted(word)
+            elif character == "$":
+                value = self.expand_variable()
+                (word.add if _ASSIGNMENT.match(word.parts[0]) else word.add_unquoted)(value)
+            elif character == "`":
+                raise self.make_unread_fault("`")
             else:
-                built.add(here)
-                self.at += 1
-        return built.words()
+                word.add(character)
+                self.position += 1
+        return word.words()
 
-    def single(self, built: _Building) -> None:
-        end = self.text.find("'", self.at + 1)
+    def read_single_quoted(self, word: _UnfinishedWord) -> None:
+        end = self.text.find("'", self.position + 1)
         if end < 0:
-            raise ImportFault(*self.place(self.at), "this quote has no end")
-        built.add(self.text[self.at + 1 : end])
-        built.quoted = True
-        self.at = end + 1
+            raise ImportFault(*self.locate(self.position), "this quote has no end")
+        word.add(self.text[self.position + 1 : end])
+        word.quoted = True
+        self.position = end + 1
 
-    def double(self, built: _Building) -> None:
-        opened = self.place(self.at)
-        built.quoted = True
-        self.at += 1
-        while self.at < len(self.text):
-            here = self.text[self.at]
-            if here == '"':
-                self.at += 1
+    def read_double_quoted(self, word: _UnfinishedWord) -> None:
+        opening_place = self.locate(self.position)
+        word.quoted = True
+        self.position += 1
+        while self.position < len(self.text):
+            character = self.text[self.position]
+            if character == '"':
+                self.position += 1
                 return
-            if here == "$":
-                built.add(self.value())
-            elif here == "`":
-                raise self.unread("`")
-            elif self.text.startswith("\\\n", self.at):
-                self.at += 2
-            elif here == "\\" and self.text[self.at + 1 : self.at + 2] in ("$", "`", '"', "\\"):
-                built.add(self.text[self.at + 1])
-                self.at += 2
+            if character == "$":
+                word.add(self.expand_variable())
+            elif character == "`":
+                raise self.make_unread_fault("`")
+            elif self.text.startswith("\\\n", self.position):
+                self.position += 2
+            elif character == "\\" and self.text[self.position + 1 : self.position + 2] in (
+                "$",
+                "`",
+                '"',
+                "\\",
+            ):
+                word.add(self.text[self.position + 1])
+                self.position += 2
             else:
-                built.add(here)
-                self.at += 1
-        raise ImportFault(*opened, "this quote has no end")
+                word.add(character)
+                self.position += 1
+        raise ImportFault(*opening_place, "this quote has no end")
 
-    def unread(self, what: str) -> ImportFault:
-        return ImportFault(*self.place(self.at), f"{what} is not read", "$NAME and ${NAME}")
+    def make_unread_fault(self, text: str) -> ImportFault:
+        return ImportFault(*self.locate(self.position), f"{text} is not read", "$NAME and ${NAME}")
 
-    def value(self) -> str:
+    def expand_variable(self) -> str:
         """The value of the variable that stands here."""
-        begin = self.at
-        if self.text.startswith(("$((", "$["), begin):
-            return self.arithmetic()
-        braced = self.text.startswith("${", begin)
-        found = _NAME.match(self.text, begin + 1 + braced)
-        if found is None:
-            if braced or self.text.startswith("$(", begin):
-                raise self.unread(self.text[begin : begin + 2])
-            self.at += 1
+        start = self.position
+        if self.text.startswith(("$((", "$["), start):
+            return self.expand_arithmetic()
+        braced = self.text.startswith("${", start)
+        name_match = _VARIABLE_NAME.match(self.text, start + 1 + braced)
+        if name_match is None:
+            if braced or self.text.startswith("$(", start):
+                raise self.make_unread_fault(self.text[start : start + 2])
+            self.position += 1
             return "$"
-        self.at = found.end()
+        self.position = name_match.end()
         if braced:
-            if self.text[self.at : self.at + 1] != "}":
-                self.at = begin
-                raise self.unread(self.text[begin:].split("}", 1)[0].split("\n", 1)[0] + "}")
-            self.at += 1
-        if found[0] not in self.variables:
+            if self.text[self.position : self.position + 1] != "}":
+                self.position = start
+                raise self.make_unread_fault(
+                    self.text[start:].split("}", 1)[0].split("\n", 1)[0] + "}"
+                )
+            self.position += 1
+        if name_match[0] not in self.variables:
             # A fault where it matters: not in a name of a module to load.
-            return f"{_UNSET}{found[0]}{_END}"
-        value = self.variables[found[0]]
-        self.expanded += len(value)
-        if self.expanded > MAX_EXPANDED:
+            return f"{_UNSET_START}{name_match[0]}{_UNSET_END}"
+        value = self.variables[name_match[0]]
+        self.expanded_characters += len(value)
+        if self.expanded_characters > MAX_EXPANDED:
             message = f"variables expand to more than {MAX_EXPANDED} characters"
-            raise ImportFault(*self.place(begin), message)
+            raise ImportFault(*self.locate(start), message)
         return value
 
-    def arithmetic(self) -> str:
+    def expand_arithmetic(self) -> str:
         """The value of the arithmetic that stands here."""
-        opened, closed = ("$((", "))") if self.text.startswith("$((", self.at) else ("$[", "]")
-        end = self.text.find(closed, self.at)
-        whole = self.text[self.at : max(end, self.at)] + closed
-        value = worked_out(whole[len(opened) : -len(closed)], self.variables)
+        opening, closing = (
+            ("$((", "))") if self.text.startswith("$((", self.position) else ("$[", "]")
+        )
+        end = self.text.find(closing, self.position)
+        expression = self.text[self.position : max(end, self.position)] + closing
+        value = evaluate_arithmetic(expression[len(opening) : -len(closing)], self.variables)
         if value is None:
             known = "whole numbers, variables set in this file, + - * / % << >> and brackets"
-            message = f"{whole.splitlines()[0]} is not read"
-            raise ImportFault(*self.place(self.at), message, known)
-        self.at = end + len(closed)
+            message = f"{expression.splitlines()[0]} is not read"
+            raise ImportFault(*self.locate(self.position), message, known)
+        self.position = end + len(closing)
         return str(value)

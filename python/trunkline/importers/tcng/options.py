@@ -8,137 +8,158 @@ SLB are one token bucket, DLB two that must both hold a packet; srTCM and trTCM 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from trunkline.importers.common.classify import whole
-from trunkline.importers.common.fault import Note, Word, refuse
+from trunkline.importers.common.classification import get_integer_option
+from trunkline.importers.common.fault import OmittedPart, SourceToken, raise_fault
 from trunkline.importers.common.quantities import (
     TCNG_RATES,
     TCNG_SIZES,
     TCNG_TIMES,
+    parse_quantity,
     probability,
-    quantity,
-    whole_number,
+    read_integer,
 )
-from trunkline.importers.common.tree import Options, Police, Qdisc
-from trunkline.importers.tc.police import DEFAULT_PEAK_BURST
+from trunkline.importers.common.traffic_control import Options, Policer, Qdisc
+from trunkline.importers.tc.policers import DEFAULT_PEAK_BURST
 
-Parameters = Mapping[str, list[Word]]
-Value = int | float | bool
-_EXACT = "times are exact here, tc's are tables of cells"
-_IGNORED = {
-    "cell": _EXACT,
+GivenParameters = Mapping[str, list[SourceToken]]
+ParameterValue = int | float | bool
+_EXACT_TIMES_NOTE = "times are exact here, tc's are tables of cells"
+_IGNORED_PARAMETERS = {
+    "cell": _EXACT_TIMES_NOTE,
     "mpu": "packets count their own length",
     "ecn": "flows say whether they are ECN-capable",
     "minburst": "the scheduler here has no such bound",
 }
 
 
-def _rate(word: Word) -> int:
-    return quantity(word, TCNG_RATES, "a rate")
+def _parse_rate(word: SourceToken) -> int:
+    return parse_quantity(word, TCNG_RATES, "a rate")
 
 
-def _size(word: Word) -> int:
-    return quantity(word, TCNG_SIZES, "a size")
+def _parse_size(word: SourceToken) -> int:
+    return parse_quantity(word, TCNG_SIZES, "a size")
 
 
-def _time(word: Word) -> int:
-    return quantity(word, TCNG_TIMES, "a time")
+def _parse_time(word: SourceToken) -> int:
+    return parse_quantity(word, TCNG_TIMES, "a time")
 
 
-def _number(word: Word) -> int:
-    return whole_number(word, "whole number")
+def _parse_number(word: SourceToken) -> int:
+    return read_integer(word, "whole number")
 
 
-def _packets(word: Word) -> int:
+def _parse_packets(word: SourceToken) -> int:
     if not word.text.removesuffix("p").isdecimal():
-        refuse(word, f"{word.text} is no number of packets", "10p")
-    return _number(replace(word, text=word.text.removesuffix("p")))
+        raise_fault(word, f"{word.text} is no number of packets", "10p")
+    return _parse_number(replace(word, text=word.text.removesuffix("p")))
 
 
-def _flag(word: Word) -> bool:
+def _parse_flag(word: SourceToken) -> bool:
     return True
 
 
-Read = Callable[[Word], Value]
+ParameterParser = Callable[[SourceToken], ParameterValue]
 
 
-def _all(words: str, read: Read) -> dict[str, Read]:
+def _assign_parser(words: str, read: ParameterParser) -> dict[str, ParameterParser]:
     return dict.fromkeys(words.split(), read)
 
 
-_USUAL = {
-    **_all("bandwidth rate ceil peakrate cir pir", _rate),
-    **_all("avpkt allot cell mpu limit min max mtu quantum burst cburst cbs pbs ebs", _size),
-    **_all("weight ewma prio r2q default bands indices default_index mask value", _number),
-    **_all("maxburst minburst", _packets),
-    "latency": _time,
+_DEFAULT_PARSERS = {
+    **_assign_parser("bandwidth rate ceil peakrate cir pir", _parse_rate),
+    **_assign_parser(
+        "avpkt allot cell mpu limit min max mtu quantum burst cburst cbs pbs ebs", _parse_size
+    ),
+    **_assign_parser(
+        "weight ewma prio r2q default bands indices default_index mask value", _parse_number
+    ),
+    **_assign_parser("maxburst minburst", _parse_packets),
+    "latency": _parse_time,
     "probability": probability,
 }
 """How a parameter is read wherever nothing else is said; all others are switches."""
 
 
-def _known(words: str, **own: Read) -> dict[str, Read]:
-    return {word: own.get(word) or _USUAL.get(word, _flag) for word in words.split()}
+def _select_parsers(words: str, **parsers: ParameterParser) -> dict[str, ParameterParser]:
+    return {
+        word: parsers.get(word) or _DEFAULT_PARSERS.get(word, _parse_flag) for word in words.split()
+    }
 
 
-_CBQ = _known(
+_CBQ_PARSERS = _select_parsers(
     "bandwidth rate avpkt allot weight maxburst minburst ewma prio bounded isolated cell mpu"
 )
-_RED = _known("limit min max avpkt burst bandwidth probability ecn", burst=_packets)
-_QDISCS = {
-    "cbq": _CBQ,
-    "htb": _known("r2q default"),
-    "prio": _known("bands"),
-    "dsmark": _known("indices default_index set_tc_index"),
-    "gred": _RED | _known("default grio"),
-    "red": _RED,
-    "tbf": _known("rate burst limit latency mtu mpu"),
-    "fifo": _known("limit"),
+_RED_PARSERS = _select_parsers(
+    "limit min max avpkt burst bandwidth probability ecn", burst=_parse_packets
+)
+_QDISC_PARSERS = {
+    "cbq": _CBQ_PARSERS,
+    "htb": _select_parsers("r2q default"),
+    "prio": _select_parsers("bands"),
+    "dsmark": _select_parsers("indices default_index set_tc_index"),
+    "gred": _RED_PARSERS | _select_parsers("default grio"),
+    "red": _RED_PARSERS,
+    "tbf": _select_parsers("rate burst limit latency mtu mpu"),
+    "fifo": _select_parsers("limit"),
 }
-_CLASSES = {"cbq": _CBQ, "htb": _known("rate ceil burst cburst prio quantum"), "prio": {}}
-_BUCKET, _TWO_RATES = "rate burst peakrate mtu", "cir cbs pir pbs"
-METERS = {
-    "bucket": _BUCKET,
-    "police": _BUCKET,
+_CLASS_PARSERS = {
+    "cbq": _CBQ_PARSERS,
+    "htb": _select_parsers("rate ceil burst cburst prio quantum"),
+    "prio": {},
+}
+_BUCKET_WORDS, _TWO_RATE_WORDS = "rate burst peakrate mtu", "cir cbs pir pbs"
+METER_WORDS = {
+    "bucket": _BUCKET_WORDS,
+    "police": _BUCKET_WORDS,
     "SLB": "cir cbs",
-    "DLB": _TWO_RATES,
+    "DLB": _TWO_RATE_WORDS,
     "srTCM": "cir cbs ebs",
-    "trTCM": _TWO_RATES,
+    "trTCM": _TWO_RATE_WORDS,
 }
 """Parameters of each meter."""
 
 
-def _read(of: Word, given: Parameters, known: Mapping[str, Read], notes: list[Note]) -> Options:
-    found: Options = {}
+def _parse_parameters(
+    owner: SourceToken,
+    given: GivenParameters,
+    parsers: Mapping[str, ParameterParser],
+    notes: list[OmittedPart],
+) -> Options:
+    options: Options = {}
     for name, values in given.items():
-        if name not in known:
-            listed = ", ".join(known) or "none"
-            refuse(values[0], f"{of.text} has no parameter {name} that is read", listed)
-        if known[name] is not _flag and values[0].text == name:
-            refuse(values[0], f"{name} of {of.text} needs a value")
-        if name in _IGNORED:
-            notes.append(Note(values[0].line, name, _IGNORED[name]))
+        if name not in parsers:
+            known_names = ", ".join(parsers) or "none"
+            raise_fault(
+                values[0], f"{owner.text} has no parameter {name} that is read", known_names
+            )
+        if parsers[name] is not _parse_flag and values[0].text == name:
+            raise_fault(values[0], f"{name} of {owner.text} needs a value")
+        if name in _IGNORED_PARAMETERS:
+            notes.append(OmittedPart(values[0].line, name, _IGNORED_PARAMETERS[name]))
         else:
-            found[name] = known[name](values[0])
-    return found
+            options[name] = parsers[name](values[0])
+    return options
 
 
-def _red_burst(given: Parameters) -> dict[str, list[Word]]:
+def _convert_red_burst(given: GivenParameters) -> dict[str, list[SourceToken]]:
     """In packets, as tc wants it; of bytes, which tcng takes too, it divides by avpkt."""
     words = dict(given)
     burst = words.get("burst", [])
     if burst and not burst[0].text.rstrip("p").isdigit():
-        packet = _size(words["avpkt"][0]) if "avpkt" in words else 1000
-        words["burst"] = [replace(burst[0], text=str(_size(burst[0]) // packet))]
+        packet = _parse_size(words["avpkt"][0]) if "avpkt" in words else 1000
+        words["burst"] = [replace(burst[0], text=str(_parse_size(burst[0]) // packet))]
     return words
 
 
-def number_of(word: Word, given: dict[str, list[Word]], default: int = 0) -> int:
+def get_class_number(
+    word: SourceToken, given: dict[str, list[SourceToken]], default: int = 0
+) -> int:
     """The number of a class, if it has one: the parameter that is a bare number."""
     numbers = (words for name, words in given.items() if _is_number(name))
-    return next((_number(words[0]) for words in numbers), default)
+    return next((_parse_number(words[0]) for words in numbers), default)
 
 
-def _unnumbered(given: Parameters) -> dict[str, list[Word]]:
+def _omit_numbers(given: GivenParameters) -> dict[str, list[SourceToken]]:
     return {name: words for name, words in given.items() if not _is_number(name)}
 
 
@@ -146,69 +167,79 @@ def _is_number(name: str) -> bool:
     return name.isdigit() or name.startswith("0x")
 
 
-def qdisc(kind: Word, given: Parameters, major: int, notes: list[Note]) -> Qdisc:
+def make_qdisc(
+    kind: SourceToken, given: GivenParameters, major: int, notes: list[OmittedPart]
+) -> Qdisc:
     """A discipline with its parameters."""
-    made = Qdisc(kind, kind.text, major)
+    qdisc_ = Qdisc(kind, kind.text, major)
     if kind.text == "fifo":
-        return _fifo(kind, given, major)
-    words = _red_burst(given) if kind.text in ("red", "gred") else dict(given)
-    made.options = _read(kind, words, _QDISCS[kind.text], notes)
+        return _make_fifo(kind, given, major)
+    words = _convert_red_burst(given) if kind.text in ("red", "gred") else dict(given)
+    qdisc_.options = _parse_parameters(kind, words, _QDISC_PARSERS[kind.text], notes)
     if kind.text == "htb":
-        made.options.setdefault("default", 0)
-    return made
+        qdisc_.options.setdefault("default", 0)
+    return qdisc_
 
 
-def _fifo(kind: Word, given: Parameters, major: int) -> Qdisc:
+def _make_fifo(kind: SourceToken, given: GivenParameters, major: int) -> Qdisc:
     limit = given.get("limit", [])
     if limit and limit[0].text.endswith("p"):
-        return Qdisc(kind, "pfifo", major, {"packets": _packets(limit[0])})
-    its = _read(kind, given, _QDISCS["fifo"], [])
+        return Qdisc(kind, "pfifo", major, {"packets": _parse_packets(limit[0])})
+    options = _parse_parameters(kind, given, _QDISC_PARSERS["fifo"], [])
     return Qdisc(
-        kind, "bfifo" if limit else "pfifo", major, {"bytes": its["limit"]} if limit else {}
+        kind, "bfifo" if limit else "pfifo", major, {"bytes": options["limit"]} if limit else {}
     )
 
 
-def of_class(kind: str, word: Word, given: Parameters, notes: list[Note]) -> Options:
+def parse_class_options(
+    kind: str, word: SourceToken, given: GivenParameters, notes: list[OmittedPart]
+) -> Options:
     """Parameters of a class."""
-    return _read(word, _unnumbered(given), _CLASSES[kind], notes)
+    return _parse_parameters(word, _omit_numbers(given), _CLASS_PARSERS[kind], notes)
 
 
-def virtual(word: Word, given: Parameters, of: Qdisc, notes: list[Note]) -> Options:
+def parse_virtual_queue(
+    word: SourceToken, given: GivenParameters, gred: Qdisc, notes: list[OmittedPart]
+) -> Options:
     """A virtual queue of gred: what it does not say, gred says for all."""
-    known = _RED | _known("prio")
-    words = _red_burst(_unnumbered(given))
-    common = {k: v for k, v in of.options.items() if k not in ("default", "grio")}
-    return common | _read(word, words, known, notes)
+    parsers = _RED_PARSERS | _select_parsers("prio")
+    words = _convert_red_burst(_omit_numbers(given))
+    common = {
+        name: value for name, value in gred.options.items() if name not in ("default", "grio")
+    }
+    return common | _parse_parameters(word, words, parsers, notes)
 
 
-def mark(word: Word, given: Parameters) -> tuple[int, int]:
+def parse_dsmark_value(word: SourceToken, given: GivenParameters) -> tuple[int, int]:
     """Mask and value of a class of dsmark."""
-    found = _read(word, _unnumbered(given), _known("mask value"), [])
-    return whole(found, "mask", 0xFF), whole(found, "value", 0)
+    options = _parse_parameters(word, _omit_numbers(given), _select_parsers("mask value"), [])
+    return get_integer_option(options, "mask", 0xFF), get_integer_option(options, "value", 0)
 
 
-def meter(kind: Word, given: Parameters) -> Police:
+def make_meter(kind: SourceToken, given: GivenParameters) -> Policer:
     """A bucket or meter."""
-    keys = METERS[kind.text]
-    is_bucket = keys == _BUCKET
-    found = _read(kind, given, _known(f"{keys} mpu" if is_bucket else keys), [])
+    keys = METER_WORDS[kind.text]
+    is_bucket = keys == _BUCKET_WORDS
+    values = _parse_parameters(
+        kind, given, _select_parsers(f"{keys} mpu" if is_bucket else keys), []
+    )
     needed = ("rate", "burst") if is_bucket else tuple(keys.split())
     for key in needed:
-        if key not in found:
-            refuse(kind, f"{kind.text} needs {key}", ", ".join(needed))
+        if key not in values:
+            raise_fault(kind, f"{kind.text} needs {key}", ", ".join(needed))
     if is_bucket:
-        rate, burst, peak, mtu = (whole(found, key, 0) for key in keys.split())
+        rate, burst, peak, mtu = (get_integer_option(values, key, 0) for key in keys.split())
         depth = (mtu or DEFAULT_PEAK_BURST) if peak else 0
-        return Police(kind, rate, burst, peak, depth, "continue")
+        return Policer(kind, rate, burst, peak, depth, "continue")
     if kind.text in ("SLB", "DLB"):
-        cir, cbs, pir, pbs = (whole(found, key, 0) for key in _TWO_RATES.split())
-        return Police(kind, cir, cbs, pir, pbs, "continue")
-    its = ((key, f"{found[key]} {'bit/s' if key.endswith('ir') else 'B'}") for key in needed)
-    return Police(kind, 0, 0, meter=(("kind", kind.text.lower()), *its))
+        cir, cbs, pir, pbs = (get_integer_option(values, key, 0) for key in _TWO_RATE_WORDS.split())
+        return Policer(kind, cir, cbs, pir, pbs, "continue")
+    settings = ((key, f"{values[key]} {'bit/s' if key.endswith('ir') else 'B'}") for key in needed)
+    return Policer(kind, 0, 0, meter=(("kind", kind.text.lower()), *settings))
 
 
-def policer(its: Police, *, else_drop: bool) -> Police:
+def make_policer(meter_: Policer, *, else_drop: bool) -> Policer:
     """A meter as a filter uses it."""
-    if its.meter:
-        return its
-    return replace(its, exceed="drop" if else_drop else "continue")
+    if meter_.meter:
+        return meter_
+    return replace(meter_, exceed="drop" if else_drop else "continue")

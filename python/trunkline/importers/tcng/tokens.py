@@ -6,7 +6,7 @@ Source: W. Almesberger, tcng reference manual (2002): the language passes throug
 import re
 from collections.abc import Iterator
 
-from trunkline.importers.common.fault import ImportFault, Note, Word
+from trunkline.importers.common.fault import ImportFault, OmittedPart, SourceToken
 
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r\f\v]+|//[^\n]*|/\*.*?\*/)|(?P<line>\n)|(?P<text>"[^"\n]*")
@@ -20,12 +20,12 @@ _INCLUDE = re.compile(r"[ \t]*#[ \t]*include[ \t]+([\"<][^\">]+[\">])")
 _KNOWN_INCLUDES = ("fields.tc", "ports.tc", "meters.tc", "ip.tc", "values.tc", "idioms.tc")
 
 
-def tokens(content: str, notes: list[Note]) -> list[Word]:
+def read_tokens(content: str, notes: list[OmittedPart]) -> list[SourceToken]:
     """All words, macros replaced by what they stand for at the place where they are used.
 
     Parameters
     ----------
-    notes : list of Note
+    notes : list of OmittedPart
         Gets the files included, whose definitions are built in.
 
     Raises
@@ -33,64 +33,70 @@ def tokens(content: str, notes: list[Note]) -> list[Word]:
     ImportFault
         A character or directive that is not read.
     """
-    macros: dict[str, list[Word]] = {}
-    kept: list[str] = []
-    for number, text in enumerate(_joined(content).split("\n"), 1):
+    macros: dict[str, list[SourceToken]] = {}
+    kept_lines: list[str] = []
+    for number, text in enumerate(_join_continued_lines(content).split("\n"), 1):
         defined, included = _DEFINE.match(text), _INCLUDE.match(text)
         if defined is not None:
-            macros[defined[1]] = list(_words(defined[2], number))
+            macros[defined[1]] = list(_split_words(defined[2], number))
         elif included is not None:
             name = included[1][1:-1]
             if name.rpartition("/")[2] not in _KNOWN_INCLUDES:
                 column = included.start(1) + 1
                 known = ", ".join(_KNOWN_INCLUDES)
                 raise ImportFault(number, column, f"the file {name} is not included", known)
-            notes.append(Note(number, f"#include {included[1]}", "its names are built in"))
+            notes.append(OmittedPart(number, f"#include {included[1]}", "its names are built in"))
         elif text.lstrip().startswith("#"):
             column = len(text) - len(text.lstrip()) + 1
             raise ImportFault(number, column, f"{text.split()[0]} is not read", "#define, #include")
-        kept.append("" if text.lstrip().startswith("#") else text)
-    return [each for word in _words("\n".join(kept), 1) for each in _replaced(word, macros, ())]
+        kept_lines.append("" if text.lstrip().startswith("#") else text)
+    return [
+        token
+        for word in _split_words("\n".join(kept_lines), 1)
+        for token in _expand_macros(word, macros, ())
+    ]
 
 
-def _joined(content: str) -> str:
+def _join_continued_lines(content: str) -> str:
     """Lines that go on, with the next; a blank line keeps the count."""
     given = content.replace("\r\n", "\n").split("\n")
     lines: list[str] = []
-    owed = 0
-    for text, after in zip(given, [*given[1:], ""], strict=True):
-        bare = text.removesuffix("\\")
-        if owed:
-            lines[-owed] += " " + bare
+    pending_lines = 0
+    for text, next_line in zip(given, [*given[1:], ""], strict=True):
+        line_text = text.removesuffix("\\")
+        if pending_lines:
+            lines[-pending_lines] += " " + line_text
             lines.append("")
         else:
-            lines.append(bare)
+            lines.append(line_text)
         # In print, definitions are broken: no statement begins with a number or after a comma.
-        is_broken = _DEFINE.match(lines[-1 - owed]) and (
-            bare.rstrip().endswith(",") or after.lstrip()[:1].isdecimal()
+        is_broken = _DEFINE.match(lines[-1 - pending_lines]) and (
+            line_text.rstrip().endswith(",") or next_line.lstrip()[:1].isdecimal()
         )
-        owed = owed + 1 if is_broken or text.endswith("\\") else 0
+        pending_lines = pending_lines + 1 if is_broken or text.endswith("\\") else 0
     return "\n".join(lines)
 
 
-def _words(content: str, line: int) -> Iterator[Word]:
-    at = 0
-    while at < len(content):
-        found = _TOKEN.match(content, at)
-        column = at - content.rfind("\n", 0, at)
-        if found is None:
-            given = content[at : at + 20].split()[0]
+def _split_words(content: str, line: int) -> Iterator[SourceToken]:
+    position = 0
+    while position < len(content):
+        token = _TOKEN.match(content, position)
+        column = position - content.rfind("\n", 0, position)
+        if token is None:
+            given = content[position : position + 20].split()[0]
             raise ImportFault(line, column, f"{given} is not read")
-        if found.lastgroup not in ("space", "line"):
-            yield Word(found[0], line, column)
-        line += found[0].count("\n")
-        at = found.end()
+        if token.lastgroup not in ("space", "line"):
+            yield SourceToken(token[0], line, column)
+        line += token[0].count("\n")
+        position = token.end()
 
 
-def _replaced(word: Word, macros: dict[str, list[Word]], inside: tuple[str, ...]) -> Iterator[Word]:
-    if word.text not in macros or word.text in inside:
+def _expand_macros(
+    word: SourceToken, macros: dict[str, list[SourceToken]], expanding: tuple[str, ...]
+) -> Iterator[SourceToken]:
+    if word.text not in macros or word.text in expanding:
         yield word
         return
-    for each in macros[word.text]:
-        here = Word(each.text, word.line, word.column)
-        yield from _replaced(here, macros, (*inside, word.text))
+    for macro_word in macros[word.text]:
+        placed_word = SourceToken(macro_word.text, word.line, word.column)
+        yield from _expand_macros(placed_word, macros, (*expanding, word.text))

@@ -1,16 +1,16 @@
 """Traffic of others: captures as schedules of flows, records of flows as demands."""
 
-from trunkline.importers.traffic.capture import CaptureError, Packet, packets
-from trunkline.importers.traffic.flows import Replayed, prove_flows, replay
-from trunkline.importers.traffic.records import RecordError, demands
+from trunkline.importers.traffic.capture import CapturedPacket, CaptureError, read_packets
+from trunkline.importers.traffic.flow_records import RecordError, build_demand_table
+from trunkline.importers.traffic.replayed_flows import ReplayedFlow, collect_flows, prove_flows
 
 __all__ = [
     "CaptureError",
-    "Packet",
+    "CapturedPacket",
     "RecordError",
-    "Replayed",
-    "demands",
-    "packets",
+    "ReplayedFlow",
+    "build_demand_table",
+    "collect_flows",
     "prove_flows",
-    "replay",
+    "read_packets",
 ]

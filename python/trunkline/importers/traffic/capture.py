@@ -29,7 +29,7 @@ class CaptureError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Packet:
+class CapturedPacket:
     """An IPv4 packet of a capture.
 
     Attributes
@@ -60,7 +60,7 @@ class Packet:
         return (self.source, self.destination, self.protocol, *self.ports)
 
 
-def packets(data: bytes) -> Iterator[Packet]:
+def read_packets(data: bytes) -> Iterator[CapturedPacket]:
     """The UDP and TCP packets of a capture, in its order.
 
     Raises
@@ -69,38 +69,38 @@ def packets(data: bytes) -> Iterator[Packet]:
         It is neither, or damaged.
     """
     try:
-        for time_ns, link, frame in _frames(data):
-            found = _packet(time_ns, link, frame)
+        for time_ns, link, frame in _read_frames(data):
+            found = _parse_packet(time_ns, link, frame)
             if found is not None:
                 yield found
     except struct.error:
         raise CaptureError("the file ends within a block or packet") from None
 
 
-def _frames(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+def _read_frames(data: bytes) -> Iterator[tuple[int, int, bytes]]:
     """Time, link type and bytes of each frame."""
     if data[:4] in _MAGIC:
-        yield from _pcap(data)
+        yield from _read_pcap(data)
     elif data[:4] == b"\x0a\x0d\x0d\x0a":
-        yield from _pcapng(data)
+        yield from _read_pcapng(data)
     else:
         raise CaptureError("neither pcap nor pcapng")
 
 
-def _pcap(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+def _read_pcap(data: bytes) -> Iterator[tuple[int, int, bytes]]:
     order, unit = _MAGIC[data[:4]]
     (link,) = struct.unpack_from(f"{order}I", data, 20)
     at = 24
     while at < len(data):
-        seconds, part, kept, _ = struct.unpack_from(f"{order}IIII", data, at)
+        seconds, fraction, captured_bytes, _ = struct.unpack_from(f"{order}IIII", data, at)
         at += 16
-        if at + kept > len(data):
+        if at + captured_bytes > len(data):
             raise CaptureError("the file ends within a packet")
-        yield seconds * 10**9 + part * unit, link & 0xFFFF, data[at : at + kept]
-        at += kept
+        yield seconds * 10**9 + fraction * unit, link & 0xFFFF, data[at : at + captured_bytes]
+        at += captured_bytes
 
 
-def _pcapng(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+def _read_pcapng(data: bytes) -> Iterator[tuple[int, int, bytes]]:
     order, at = "<", 0
     interfaces: list[tuple[int, int, int]] = []  # link type, units a second, snap length
     while at < len(data):
@@ -114,19 +114,23 @@ def _pcapng(data: bytes) -> Iterator[tuple[int, int, bytes]]:
         body = data[at + 8 : at + length - 4]
         if kind == _INTERFACE:
             link, _, snap = struct.unpack_from(f"{order}HHI", body)
-            interfaces.append((link, _resolution(body[8:], order), snap))
+            interfaces.append((link, _get_time_resolution(body[8:], order), snap))
         elif kind == _ENHANCED:
-            number, high, low, kept = struct.unpack_from(f"{order}IIII", body)
+            number, high, low, captured_bytes = struct.unpack_from(f"{order}IIII", body)
             if number >= len(interfaces):
                 raise CaptureError("a packet names an interface that is not described")
-            link, units, _ = interfaces[number]
-            yield (high << 32 | low) * 10**9 // units, link, body[20 : 20 + kept]
+            link, units_per_second, _ = interfaces[number]
+            yield (
+                (high << 32 | low) * 10**9 // units_per_second,
+                link,
+                body[20 : 20 + captured_bytes],
+            )
         elif kind == _SIMPLE:
             raise CaptureError("simple packet blocks have no time")
         at += length
 
 
-def _resolution(options: bytes, order: str) -> int:
+def _get_time_resolution(options: bytes, order: str) -> int:
     """Units of time in a second, from the option if_tsresol; microseconds without it."""
     at = 0
     while at + 4 <= len(options):
@@ -140,33 +144,33 @@ def _resolution(options: bytes, order: str) -> int:
     return 1_000_000
 
 
-def _packet(time_ns: int, link: int, frame: bytes) -> Packet | None:
-    start = _ip_at(link, frame)
+def _parse_packet(time_ns: int, link: int, frame: bytes) -> CapturedPacket | None:
+    start = _find_ip_header(link, frame)
     if start is None or len(frame) < start + 20 or frame[start] >> 4 != 4:
         return None
-    header = 4 * (frame[start] & 15)
+    ip_header_bytes = 4 * (frame[start] & 15)
     length, fragment = struct.unpack_from(">H2xH", frame, start + 2)
     protocol = frame[start + 9]
-    above = start + header
-    if protocol not in (UDP, TCP) or fragment & 0x1FFF or len(frame) < above + 8:
+    transport_start = start + ip_header_bytes
+    if protocol not in (UDP, TCP) or fragment & 0x1FFF or len(frame) < transport_start + 8:
         return None
-    inner = 8
+    transport_header_bytes = 8
     if protocol == TCP:
-        if len(frame) < above + 13:
+        if len(frame) < transport_start + 13:
             return None
-        inner = 4 * (frame[above + 12] >> 4)
-    return Packet(
+        transport_header_bytes = 4 * (frame[transport_start + 12] >> 4)
+    return CapturedPacket(
         time_ns,
         ".".join(str(each) for each in frame[start + 12 : start + 16]),
         ".".join(str(each) for each in frame[start + 16 : start + 20]),
         protocol,
-        struct.unpack_from(">HH", frame, above),
+        struct.unpack_from(">HH", frame, transport_start),
         length,
-        max(0, length - header - inner),
+        max(0, length - ip_header_bytes - transport_header_bytes),
     )
 
 
-def _ip_at(link: int, frame: bytes) -> int | None:
+def _find_ip_header(link: int, frame: bytes) -> int | None:
     """Where the IP header begins; None for what is not IPv4."""
     if link in _RAW:
         return 0

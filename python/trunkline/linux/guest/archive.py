@@ -11,12 +11,12 @@ import zlib
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from trunkline.linux.plan.plan import Plan
+    from trunkline.linux.plan.guest_plan import GuestPlan
 
 MAGIC: Final = b"TLGUEST1"
 
 
-class BadArchive(Exception):
+class DamagedArchive(Exception):
     """A stream that is cut off or damaged."""
 
 
@@ -30,70 +30,73 @@ def read_archive(stream: bytes) -> dict[str, bytes]:
 
     Raises
     ------
-    BadArchive
+    DamagedArchive
     """
     if stream[:8] != MAGIC:
         msg = f"the guest's results do not begin as they must: {stream[:8]!r}"
-        raise BadArchive(msg)
+        raise DamagedArchive(msg)
     files: dict[str, bytes] = {}
-    at = 8
+    offset = 8
     try:
-        while length := struct.unpack_from("<H", stream, at)[0]:
-            name = stream[at + 2 : at + 2 + length].decode("ascii")
-            at += 2 + length
-            (size,) = struct.unpack_from("<Q", stream, at)
-            data = stream[at + 8 : at + 8 + size]
-            (check,) = struct.unpack_from("<I", stream, at + 8 + size)
-            at += 12 + size
-            if zlib.crc32(data) != check:
+        while length := struct.unpack_from("<H", stream, offset)[0]:
+            name = stream[offset + 2 : offset + 2 + length].decode("ascii")
+            offset += 2 + length
+            (size,) = struct.unpack_from("<Q", stream, offset)
+            data = stream[offset + 8 : offset + 8 + size]
+            (checksum,) = struct.unpack_from("<I", stream, offset + 8 + size)
+            offset += 12 + size
+            if zlib.crc32(data) != checksum:
                 msg = f"the guest's results are damaged: {name}"
-                raise BadArchive(msg)
+                raise DamagedArchive(msg)
             files[name] = data
-        (count,) = struct.unpack_from("<I", stream, at + 2)
+        (count,) = struct.unpack_from("<I", stream, offset + 2)
     except (struct.error, UnicodeDecodeError) as error:
         msg = f"the guest's results are cut off after {len(files)} files"
-        raise BadArchive(msg) from error
+        raise DamagedArchive(msg) from error
     if count != len(files):
         msg = f"the guest's results hold {len(files)} files, not {count}"
-        raise BadArchive(msg)
+        raise DamagedArchive(msg)
     return files
 
 
-def statistics(plan: Plan, files: dict[str, bytes]) -> list[dict[str, Any]]:
+def collect_statistics(plan: GuestPlan, files: dict[str, bytes]) -> list[dict[str, Any]]:
     """The snapshots of all statistics, as ``stats.json`` holds them."""
     return [
         {
             "time_ns": time,
             "nodes": {
-                node.name: _node(files, f"snapshot-{number}/{node.name}") for node in plan.nodes
+                node.name: _read_node(files, f"snapshot-{number}/{node.name}")
+                for node in plan.nodes
             },
         }
         for number, time in enumerate(plan.snapshots_ns)
     ]
 
 
-def _node(files: dict[str, bytes], place: str) -> dict[str, Any]:
-    classes = json.loads(files[f"{place}/classes"])
-    shown = _values(files[f"{place}/tc"].decode())
-    qdiscs, sides = shown[0], iter(shown[1:])
-    filters = {device: {side: next(sides) for side in ("ingress", "egress")} for device in classes}
-    counters = _counters(files[f"{place}/counters"].decode("ascii"))
+def _read_node(files: dict[str, bytes], prefix: str) -> dict[str, Any]:
+    classes = json.loads(files[f"{prefix}/classes"])
+    tc_values = _parse_values(files[f"{prefix}/tc"].decode())
+    qdiscs, filter_values = tc_values[0], iter(tc_values[1:])
+    filters = {
+        device: {side: next(filter_values) for side in ("ingress", "egress")} for device in classes
+    }
+    counters = _parse_counters(files[f"{prefix}/counters"].decode("ascii"))
     return {"qdiscs": qdiscs, "classes": classes, "filters": filters, "netstat": counters}
 
 
-def _values(text: str) -> list[Any]:
+def _parse_values(text: str) -> list[Any]:
     """JSON values that follow each other."""
-    decoder, values, at = json.JSONDecoder(), [], 0
-    while at < len(text):
-        if text[at].isspace():
-            at += 1
+    decoder, values, offset = json.JSONDecoder(), [], 0
+    while offset < len(text):
+        if text[offset].isspace():
+            offset += 1
             continue
-        value, at = decoder.raw_decode(text, at)
+        value, offset = decoder.raw_decode(text, offset)
         values.append(value)
     return values
 
 
-def _counters(text: str) -> dict[str, dict[str, int]]:
+def _parse_counters(text: str) -> dict[str, dict[str, int]]:
     """Pairs of lines, names above numbers, each begun by the name of a protocol."""
     lines = text.splitlines()
     counters: dict[str, dict[str, int]] = {}

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 
-def cache_folder() -> Path:
+def get_cache_folder() -> Path:
     """``trunkline/linux`` in the user's cache, after the XDG Base Directory Specification.
 
     Returns
@@ -28,21 +28,21 @@ def cache_folder() -> Path:
     try:
         return Path.home() / ".cache" / "trunkline" / "linux"
     except RuntimeError:
-        return _homeless() / "linux"
+        return _make_homeless_folder() / "linux"
 
 
-def _homeless() -> Path:
+def _make_homeless_folder() -> Path:
     """The folder of a user who has no home, as in some containers."""
     folder = Path(tempfile.gettempdir()) / f"trunkline-cache-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
-    about = folder.lstat()
+    status = folder.lstat()
     # Programs are started from here, so nobody else may have put them there.
-    if about.st_uid != os.getuid() or about.st_mode & 0o077 or not stat.S_ISDIR(about.st_mode):
+    if status.st_uid != os.getuid() or status.st_mode & 0o077 or not stat.S_ISDIR(status.st_mode):
         raise PermissionError(errno.EACCES, "not ours alone; set XDG_CACHE_HOME", str(folder))
     return folder
 
 
-def write_whole(path: Path, data: bytes, *, program: bool = False) -> None:
+def write_atomically(path: Path, data: bytes, *, is_program: bool = False) -> None:
     """Write a file so that it is there whole or not at all.
 
     Parameters
@@ -55,7 +55,7 @@ def write_whole(path: Path, data: bytes, *, program: bool = False) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        if program:
+        if is_program:
             os.chmod(name, 0o755)  # noqa: S103 - a program that everybody may start
         os.replace(name, path)
     except BaseException:
@@ -63,7 +63,7 @@ def write_whole(path: Path, data: bytes, *, program: bool = False) -> None:
         raise
 
 
-def size_of(folder: Path) -> int:
+def measure_folder(folder: Path) -> int:
     """Bytes that the files below a folder take on disk.
 
     Parameters
@@ -85,7 +85,7 @@ def size_of(folder: Path) -> int:
     return total
 
 
-def agent() -> bytes | None:
+def read_agent() -> bytes | None:
     """The agent's program.
 
     Returns
@@ -98,7 +98,7 @@ def agent() -> bytes | None:
     return _core.guest_agent()
 
 
-def agent_file() -> Path:
+def get_agent_file() -> Path:
     """The agent as a file that can be started.
 
     Raises
@@ -106,11 +106,11 @@ def agent_file() -> Path:
     OSError
         The package was built without an agent.
     """
-    program = agent()
+    program = read_agent()
     if program is None:
         msg = "this build of trunkline carries no agent for the Linux engine"
         raise OSError(msg)
-    path = cache_folder() / "agent" / hashlib.sha256(program).hexdigest()[:16]
+    path = get_cache_folder() / "agent" / hashlib.sha256(program).hexdigest()[:16]
     if not path.exists():
-        write_whole(path, program, program=True)
+        write_atomically(path, program, is_program=True)
     return path

@@ -11,22 +11,27 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from trunkline.linux.guest.needs import TOOLS, ask, find_tool, tool_environment
+from trunkline.linux.guest.requirements import (
+    GUEST_TOOLS,
+    find_tool,
+    make_tool_environment,
+    run_program,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-FILE: Final = 0o100644
-PROGRAM: Final = 0o100755
-FOLDER: Final = 0o040755
-DEVICE: Final = 0o020600
+FILE_MODE: Final = 0o100644
+PROGRAM_MODE: Final = 0o100755
+FOLDER_MODE: Final = 0o040755
+DEVICE_MODE: Final = 0o020600
 
 
-class Image:
+class CpioArchive:
     """A cpio archive of the kind ``newc``."""
 
     def __init__(self) -> None:
-        self._parts: list[bytes] = []
+        self._entries: list[bytes] = []
         self._names: set[str] = set()
 
     def add(
@@ -43,24 +48,24 @@ class Image:
             return
         folder = name.rpartition("/")[0]
         if folder:
-            self.add(folder, FOLDER)
+            self.add(folder, FOLDER_MODE)
         self._names.add(name)
-        self._parts.append(_entry(len(self._names), name, mode, data, device))
+        self._entries.append(_format_entry(len(self._names), name, mode, data, device))
 
     def to_bytes(self) -> bytes:
         """The archive, ended and filled up to 512 bytes, so that another may follow it."""
-        archive = b"".join([*self._parts, _entry(0, "TRAILER!!!", 0, b"", (0, 0))])
+        archive = b"".join([*self._entries, _format_entry(0, "TRAILER!!!", 0, b"", (0, 0))])
         return archive + bytes(-len(archive) % 512)
 
 
-def _entry(number: int, name: str, mode: int, data: bytes, device: tuple[int, int]) -> bytes:
-    written = name.encode("ascii") + b"\0"
-    fields = (number, mode, 0, 0, 1, 0, len(data), 0, 0, *device, len(written), 0)
-    head = b"070701" + b"".join(b"%08X" % field for field in fields) + written
+def _format_entry(number: int, name: str, mode: int, data: bytes, device: tuple[int, int]) -> bytes:
+    encoded_name = name.encode("ascii") + b"\0"
+    fields = (number, mode, 0, 0, 1, 0, len(data), 0, 0, *device, len(encoded_name), 0)
+    head = b"070701" + b"".join(b"%08X" % field for field in fields) + encoded_name
     return head + bytes(-len(head) % 4) + data + bytes(-len(data) % 4)
 
 
-def base_image(
+def build_base_image(
     agent: bytes, modules: Iterable[Path] = (), modules_after: Iterable[Path] = ()
 ) -> bytes:
     """What every run of a runner has in common: the agent, ``ip`` and ``tc`` with their libraries.
@@ -70,21 +75,21 @@ def base_image(
     modules, modules_after : iterable of Path
         Modules of the kernel to load before the run, and after it, in this order.
     """
-    image, environment = Image(), tool_environment()
+    image, environment = CpioArchive(), make_tool_environment()
     for folder in ("dev", "proc", "sys", "tmp", "result", "run", "trunkline"):
-        image.add(folder, FOLDER)
-    image.add("dev/console", DEVICE, device=(5, 1))
-    image.add("dev/null", DEVICE | 0o66, device=(1, 3))
-    image.add("init", PROGRAM, agent)
-    for program in filter(None, map(find_tool, TOOLS)):
+        image.add(folder, FOLDER_MODE)
+    image.add("dev/console", DEVICE_MODE, device=(5, 1))
+    image.add("dev/null", DEVICE_MODE | 0o66, device=(1, 3))
+    image.add("init", PROGRAM_MODE, agent)
+    for program in filter(None, map(find_tool, GUEST_TOOLS)):
         add_program(image, program, environment)
     for folder, files in (("modules", modules), ("modules-after", modules_after)):
         for number, file in enumerate(files):
-            image.add(f"{folder}/{number:03}-{module_name(file)}", FILE, module_bytes(file))
+            image.add(f"{folder}/{number:03}-{get_module_name(file)}", FILE_MODE, read_module(file))
     return image.to_bytes()
 
 
-def add_program(image: Image, program: Path, environment: Mapping[str, str]) -> None:
+def add_program(image: CpioArchive, program: Path, environment: Mapping[str, str]) -> None:
     """Put a program with its libraries into an archive.
 
     Raises
@@ -92,32 +97,32 @@ def add_program(image: Image, program: Path, environment: Mapping[str, str]) -> 
     OSError
         One of them is missing; the text names it.
     """
-    image.add(f"bin/{program.name}", PROGRAM, program.read_bytes())
-    for library in libraries(program, environment):
-        image.add(_place(library), PROGRAM, library.read_bytes())
+    image.add(f"bin/{program.name}", PROGRAM_MODE, program.read_bytes())
+    for library in list_libraries(program, environment):
+        image.add(_choose_path(library), PROGRAM_MODE, library.read_bytes())
 
 
-def order_image(files: Mapping[str, bytes]) -> bytes:
+def build_order_image(files: Mapping[str, bytes]) -> bytes:
     """What differs from run to run: the agent's orders and schedules.
 
     Returns
     -------
     bytes
-        An archive that may follow that of `base_image`.
+        An archive that may follow that of `build_base_image`.
     """
-    image = Image()
+    image = CpioArchive()
     for name, data in files.items():
-        image.add(f"trunkline/{name}", FILE, data)
+        image.add(f"trunkline/{name}", FILE_MODE, data)
     return image.to_bytes()
 
 
-def _place(library: Path) -> str:
+def _choose_path(library: Path) -> str:
     # The loader's own path is written into every program; the rest is found in /lib.
     loader = library.name.startswith("ld-linux")
     return str(library).lstrip("/") if loader else f"lib/{library.name}"
 
 
-def libraries(program: Path, environment: Mapping[str, str] | None = None) -> list[Path]:
+def list_libraries(program: Path, environment: Mapping[str, str] | None = None) -> list[Path]:
     """The libraries a program is linked with, its loader included.
 
     Returns
@@ -130,26 +135,26 @@ def libraries(program: Path, environment: Mapping[str, str] | None = None) -> li
     OSError
         A library is missing; the text names it.
     """
-    listed = ask(["ldd", str(program)], env=environment)
-    if "not found" in listed.stdout:
-        missing = re.findall(r"(\S+) => not found", listed.stdout)
+    ldd_run = run_program(["ldd", str(program)], env=environment)
+    if "not found" in ldd_run.stdout:
+        missing = re.findall(r"(\S+) => not found", ldd_run.stdout)
         msg = f"{program} lacks {', '.join(missing)}"
         raise OSError(msg)
-    return [Path(path) for path in re.findall(r"(?:=> |^\s*)(/\S+) \(", listed.stdout, re.M)]
+    return [Path(path) for path in re.findall(r"(?:=> |^\s*)(/\S+) \(", ldd_run.stdout, re.M)]
 
 
-def module_name(file: Path) -> str:
+def get_module_name(file: Path) -> str:
     """Name of a module, with underscores."""
     return file.name.partition(".ko")[0].replace("-", "_")
 
 
-def module_bytes(file: Path) -> bytes:
+def read_module(file: Path) -> bytes:
     """A module as the kernel takes it."""
     data = file.read_bytes()
     return lzma.decompress(data) if file.suffix == ".xz" else data
 
 
-def module_order(folder: Path, wanted: Iterable[str]) -> tuple[list[Path], list[str]]:
+def order_modules(folder: Path, wanted_modules: Iterable[str]) -> tuple[list[Path], list[str]]:
     """Modules of a kernel with all they need, in an order in which they can be loaded.
 
     What a module needs is written in itself (``depends=`` of its modinfo), so no table made by
@@ -166,26 +171,30 @@ def module_order(folder: Path, wanted: Iterable[str]) -> tuple[list[Path], list[
         The files, and the wanted names of which there is neither file nor built-in part.
     """
     files = {
-        module_name(path): path for path in folder.rglob("*.ko*") if path.suffix in {".ko", ".xz"}
+        get_module_name(path): path
+        for path in folder.rglob("*.ko*")
+        if path.suffix in {".ko", ".xz"}
     }
-    listed = folder / "modules.builtin"
-    lines = listed.read_text().split() if listed.exists() else []
-    built_in = {module_name(Path(line)) for line in lines}
+    builtin_list = folder / "modules.builtin"
+    lines = builtin_list.read_text().split() if builtin_list.exists() else []
+    built_in = {get_module_name(Path(line)) for line in lines}
     order: dict[str, Path] = {}
     missing: list[str] = []
 
-    def take(name: str) -> None:
+    def add_module(name: str) -> None:
         if name in order or name in built_in:
             return
         if name not in files:
             missing.append(name)
             return
-        found = re.search(rb"(?:^|\0)depends=([^\0]*)\0", module_bytes(files[name]))
-        for needed in found.group(1).decode("ascii").split(",") if found else ():
-            if needed:
-                take(needed.replace("-", "_"))
+        depends_match = re.search(rb"(?:^|\0)depends=([^\0]*)\0", read_module(files[name]))
+        for dependency in (
+            depends_match.group(1).decode("ascii").split(",") if depends_match else ()
+        ):
+            if dependency:
+                add_module(dependency.replace("-", "_"))
         order[name] = files[name]
 
-    for name in wanted:
-        take(name)
+    for name in wanted_modules:
+        add_module(name)
     return list(order.values()), missing

@@ -12,44 +12,57 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from trunkline.linux.guest.cache import agent, agent_file
-from trunkline.linux.guest.needs import Part, ask, tool_environment, tools
+from trunkline.linux.guest.cache import get_agent_file, read_agent
 from trunkline.linux.guest.process import GuestFailed, run_guest
-from trunkline.linux.guest.scratch import scratch
-from trunkline.linux.plan.orders import write_orders
-from trunkline.linux.plan.plan import Node, Plan
+from trunkline.linux.guest.requirements import (
+    Requirement,
+    check_tools,
+    make_tool_environment,
+    run_program,
+)
+from trunkline.linux.guest.scratch_folders import make_scratch_folder
+from trunkline.linux.plan.agent_orders import write_orders
+from trunkline.linux.plan.guest_plan import GuestPlan, PlannedNode
 
 if TYPE_CHECKING:
-    from trunkline.linux.guest.process import Cost, Job
+    from trunkline.linux.guest.process import GuestJob, HostCost
 
 NAME: Final = "native"
-KERNEL: Final = "kernel"
+KERNEL_REQUIREMENT: Final = "kernel"
 """The part that says what the kernel lacks. It is for scenarios; a plan may need less."""
-LACKING: Final = (
+MISSING_MODULE_ADVICE: Final = (
     "this machine's kernel, or a module of it, lacks that: load the module with modprobe, or take "
     "a kernel that has it all: trunkline linux setup"
 )
 
 
-def needs() -> list[Part]:
+def list_requirements() -> list[Requirement]:
     """What the runner needs."""
-    parts = tools("install iproute2")
-    if agent() is None:
-        return parts
-    tried = ask([str(agent_file()), "namespaces"])
-    who = "root" if os.geteuid() == 0 else "a user namespace"
-    detail = who if tried.returncode == 0 else tried.stdout.partition("fault: ")[2].strip()
-    able = tried.returncode == 0
-    parts.append(Part("namespaces", able, detail or "not available; try as root"))
-    if able and all(part.found for part in parts):
-        lacking = _lacking()
-        parts.append(Part(KERNEL, not lacking, lacking or "has netem, HTB, filters and labels"))
-    return parts
+    requirements = check_tools("install iproute2")
+    if read_agent() is None:
+        return requirements
+    agent_run = run_program([str(get_agent_file()), "namespaces"])
+    privilege = "root" if os.geteuid() == 0 else "a user namespace"
+    detail = (
+        privilege if agent_run.returncode == 0 else agent_run.stdout.partition("fault: ")[2].strip()
+    )
+    is_available = agent_run.returncode == 0
+    requirements.append(
+        Requirement("namespaces", is_available, detail or "not available; try as root")
+    )
+    if is_available and all(requirement.found for requirement in requirements):
+        missing = _find_missing_support()
+        requirements.append(
+            Requirement(
+                KERNEL_REQUIREMENT, not missing, missing or "has netem, HTB, filters and labels"
+            )
+        )
+    return requirements
 
 
-def _lacking() -> str:
+def _find_missing_support() -> str:
     """What the kernel refuses of the things that scenarios are made of; empty if nothing."""
-    node = Node(
+    node = PlannedNode(
         "n0",
         (("net/mpls/platform_labels", "1000"),),
         ("link add w0 type ifb", "link set lo up", "route add 10.9.9.9/32 encap mpls 16 dev lo"),
@@ -62,28 +75,30 @@ def _lacking() -> str:
             "action skbedit priority 1:1 action ok",
         ),
     )
-    plan = Plan(seed=1, duration_ns=1, nodes=(node,), links=())
-    with scratch() as folder:
+    plan = GuestPlan(seed=1, duration_ns=1, nodes=(node,), links=())
+    with make_scratch_folder() as folder:
         (Path(folder) / "orders").write_bytes(write_orders(plan))
-        tried = ask(_command(), cwd=folder, env=tool_environment())
-    return tried.stdout.partition("fault: ")[2].strip().replace("\n", " ")
+        agent_run = run_program(_make_command(), cwd=folder, env=make_tool_environment())
+    return agent_run.stdout.partition("fault: ")[2].strip().replace("\n", " ")
 
 
-def _command() -> list[str]:
-    return [str(agent_file()), "native", "orders", ".", "archive"]
+def _make_command() -> list[str]:
+    return [str(get_agent_file()), "native", "orders", ".", "archive"]
 
 
-def run(job: Job) -> tuple[bytes, bytes, Cost, dict[str, str]]:
+def run_job(job: GuestJob) -> tuple[bytes, bytes, HostCost, dict[str, str]]:
     """Run a plan on this kernel: its results, what it said, its cost, and no digests."""
     for name, data in job.files.items():
         (job.folder / name).write_bytes(data)
     try:
-        cost = run_guest(job, _command(), tool_environment())
+        cost = run_guest(job, _make_command(), make_tool_environment())
     except GuestFailed as error:
-        if not error.why.startswith("node "):
+        if not error.reason.startswith("node "):
             raise
-        kind = re.search(r" handle \S+: (\w+).*qdisc kind is unknown", error.why, re.DOTALL)
-        module = f"\nthis kernel has no module sch_{kind[1]}" if kind else ""
-        why = f"{error.why}{module}\n{LACKING}"
-        raise GuestFailed(why, error.console) from error
+        kind_match = re.search(
+            r" handle \S+: (\w+).*qdisc kind is unknown", error.reason, re.DOTALL
+        )
+        module = f"\nthis kernel has no module sch_{kind_match[1]}" if kind_match else ""
+        reason = f"{error.reason}{module}\n{MISSING_MODULE_ADVICE}"
+        raise GuestFailed(reason, error.console) from error
     return (job.folder / "archive").read_bytes(), job.console.read_bytes(), cost, {}

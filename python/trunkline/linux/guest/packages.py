@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from trunkline.linux.guest.cache import cache_folder
-from trunkline.linux.guest.needs import ask
+from trunkline.linux.guest.cache import get_cache_folder
+from trunkline.linux.guest.requirements import run_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-class NoPackages(Exception):
+class PackageUnavailable(Exception):
     """A package cannot be had."""
 
 
@@ -46,17 +46,17 @@ class Package:
     sha256: str
 
     @property
-    def file(self) -> str:
+    def file_name(self) -> str:
         """Name of the archive in our cache."""
         return f"{self.name}_{self.version.replace(':', '%3a')}.deb"
 
 
-class Apt:
+class AptRepository:
     """The system's package manager, for reading only.
 
     Raises
     ------
-    NoPackages
+    PackageUnavailable
         There is none.
     """
 
@@ -67,8 +67,8 @@ class Apt:
                     f"{program} is missing: setup fetches packages of Debian and Ubuntu only; "
                     "elsewhere install qemu-system-x86_64 and see docs/reference/linux-engine.md"
                 )
-                raise NoPackages(msg)
-        self._lists = cache_folder() / "apt"
+                raise PackageUnavailable(msg)
+        self._lists = get_cache_folder() / "apt"
 
     def _options(self) -> list[str]:
         options = ["-o", "APT::Sandbox::User=root", "-o", "Debug::NoLocking=1"]
@@ -77,30 +77,30 @@ class Apt:
             options += ["-o", f"Dir::Cache={self._lists / 'cache'}"]
         return options
 
-    def _ask(
+    def _run_apt(
         self, program: str, *arguments: str, cwd: str | None = None
     ) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "LC_ALL": "C.UTF-8"}
-        return ask([program, *self._options(), *arguments], cwd=cwd, env=environment)
+        return run_program([program, *self._options(), *arguments], cwd=cwd, env=environment)
 
-    def refresh(self) -> None:
+    def refresh_lists(self) -> None:
         """Fetch lists of our own, where the system's are missing or out of date.
 
         Raises
         ------
-        NoPackages
+        PackageUnavailable
             They cannot be fetched.
         """
         for name in ("lists/partial", "cache/archives/partial"):
             (self._lists / name).mkdir(parents=True, exist_ok=True)
         (self._lists / "fresh").touch()
         # Without that it ends well where it has fetched nothing.
-        done = self._ask("apt-get", "-qq", "-o", "APT::Update::Error-Mode=any", "update")
-        if done.returncode:
+        update_run = self._run_apt("apt-get", "-qq", "-o", "APT::Update::Error-Mode=any", "update")
+        if update_run.returncode:
             shutil.rmtree(self._lists)
-            raise NoPackages(_said("apt-get update", done))
+            raise PackageUnavailable(_format_failure("apt-get update", update_run))
 
-    def depends(self, name: str, pattern: str) -> str | None:
+    def find_dependency(self, name: str, pattern: str) -> str | None:
         """The package that another one stands for.
 
         Parameters
@@ -108,16 +108,16 @@ class Apt:
         pattern : str
             Regular expression of the whole name.
         """
-        listed = self._ask("apt-cache", "depends", name).stdout
-        found = re.findall(r"Depends: (\S+)", listed)
-        return next((each for each in found if re.fullmatch(pattern, each)), None)
+        listing = self._run_apt("apt-cache", "depends", name).stdout
+        dependencies = re.findall(r"Depends: (\S+)", listing)
+        return next((each for each in dependencies if re.fullmatch(pattern, each)), None)
 
-    def _version(self, name: str) -> str | None:
-        listed = self._ask("apt-cache", "policy", name).stdout
-        found = re.search(r"Candidate: (\S+)", listed)
-        return None if found is None or found.group(1) == "(none)" else found.group(1)
+    def _find_version(self, name: str) -> str | None:
+        listing = self._run_apt("apt-cache", "policy", name).stdout
+        candidate = re.search(r"Candidate: (\S+)", listing)
+        return None if candidate is None or candidate.group(1) == "(none)" else candidate.group(1)
 
-    def packages(self, wanted: Iterable[tuple[str, str | None]]) -> list[Package]:
+    def find_packages(self, wanted: Iterable[tuple[str, str | None]]) -> list[Package]:
         """What the lists say of packages.
 
         Parameters
@@ -127,41 +127,50 @@ class Apt:
 
         Raises
         ------
-        NoPackages
+        PackageUnavailable
             The lists do not hold one of them.
         """
-        versions = {name: version or self._version(name) for name, version in wanted}
-        shown = self._ask("apt-cache", "show", *(f"{n}={v}" for n, v in versions.items()))
-        found = {}
-        for record in shown.stdout.split("\n\n"):
+        versions = {name: version or self._find_version(name) for name, version in wanted}
+        listing = self._run_apt(
+            "apt-cache",
+            "show",
+            *(
+                f"{package_name}={package_version}"
+                for package_name, package_version in versions.items()
+            ),
+        )
+        packages_found = {}
+        for record in listing.stdout.split("\n\n"):
             fields = dict(re.findall(r"^(\S+): (.*)$", record, re.M))
             if {"Package", "Version", "Size", "SHA256"} <= fields.keys():
                 name, version = fields["Package"], fields["Version"]
                 size = int(fields["Size"])
-                found[name, version] = Package(name, version, size, fields["SHA256"])
+                packages_found[name, version] = Package(name, version, size, fields["SHA256"])
         for name, version in versions.items():
-            if version is None or (name, version) not in found:
+            if version is None or (name, version) not in packages_found:
                 msg = f"the package lists hold no {name}"
-                raise NoPackages(msg)
-        return [found[name, version] for name, version in versions.items() if version]
+                raise PackageUnavailable(msg)
+        return [packages_found[name, version] for name, version in versions.items() if version]
 
-    def missing(self, names: Iterable[str]) -> list[Package]:
+    def find_missing(self, names: Iterable[str]) -> list[Package]:
         """Packages, with what they depend on, that are not installed.
 
         Raises
         ------
-        NoPackages
+        PackageUnavailable
             They cannot be had.
         """
-        done = self._ask(
+        install_run = self._run_apt(
             "apt-get", "install", "--print-uris", "-qq", "-y", "--no-install-recommends", *names
         )
-        if done.returncode:
-            raise NoPackages(_said(f"packages {' '.join(names)}", done))
-        files = re.findall(r"^'\S+' (\S+)_(\S+)_\S+\.deb \d+", done.stdout, re.M)
-        return self.packages((name, unquote(version)) for name, version in files) if files else []
+        if install_run.returncode:
+            raise PackageUnavailable(_format_failure(f"packages {' '.join(names)}", install_run))
+        files = re.findall(r"^'\S+' (\S+)_(\S+)_\S+\.deb \d+", install_run.stdout, re.M)
+        return (
+            self.find_packages((name, unquote(version)) for name, version in files) if files else []
+        )
 
-    def fetch(self, packages: Iterable[Package], folder: Path) -> list[Path]:
+    def fetch_packages(self, packages: Iterable[Package], folder: Path) -> list[Path]:
         """Download packages that are not there yet.
 
         Returns
@@ -171,39 +180,43 @@ class Apt:
 
         Raises
         ------
-        NoPackages
+        PackageUnavailable
             One cannot be downloaded, or is not what the lists say.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        paths = {package: folder / package.file for package in packages}
-        lacking = [
+        paths = {package: folder / package.file_name for package in packages}
+        missing = [
             package
             for package, path in paths.items()
-            if not path.exists() or _sha256(path) != package.sha256
+            if not path.exists() or _compute_sha256(path) != package.sha256
         ]
-        if not lacking:
+        if not missing:
             return list(paths.values())
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".partial-") as private:
-            names = [f"{package.name}={package.version}" for package in lacking]
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".partial-") as partial_folder:
+            names = [f"{package.name}={package.version}" for package in missing]
             digests: dict[str, Path] = {}
             try:
-                done = self._ask("apt-get", "-q", "download", *names, cwd=private)
+                download_run = self._run_apt(
+                    "apt-get", "-q", "download", *names, cwd=partial_folder
+                )
             finally:
                 # What is there whole is kept, also when we are interrupted.
-                digests |= {_sha256(path): path for path in Path(private).glob("*.deb")}
-                for package in lacking:
+                digests |= {
+                    _compute_sha256(path): path for path in Path(partial_folder).glob("*.deb")
+                }
+                for package in missing:
                     if package.sha256 in digests:
                         digests[package.sha256].replace(paths[package])
-            if done.returncode:
-                raise NoPackages(_said("download", done))
-            wrong = [package.name for package in lacking if package.sha256 not in digests]
-            if wrong:
-                msg = f"not what the package lists say: {', '.join(wrong)}"
-                raise NoPackages(msg)
+            if download_run.returncode:
+                raise PackageUnavailable(_format_failure("download", download_run))
+            mismatched = [package.name for package in missing if package.sha256 not in digests]
+            if mismatched:
+                msg = f"not what the package lists say: {', '.join(mismatched)}"
+                raise PackageUnavailable(msg)
         return list(paths.values())
 
 
-def unpack(archives: Iterable[Path], folder: Path) -> None:
+def unpack_archives(archives: Iterable[Path], folder: Path) -> None:
     """Unpack packages into a folder, which is there whole or not at all.
 
     Parameters
@@ -213,28 +226,28 @@ def unpack(archives: Iterable[Path], folder: Path) -> None:
 
     Raises
     ------
-    NoPackages
+    PackageUnavailable
         One cannot be unpacked.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
-    private = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
+    partial_folder = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
     try:
         for archive in archives:
-            done = ask(["dpkg-deb", "-x", str(archive), str(private)])
-            if done.returncode:
-                raise NoPackages(_said(f"unpacking {archive.name}", done))
-        private.chmod(0o755)
+            unpack_run = run_program(["dpkg-deb", "-x", str(archive), str(partial_folder)])
+            if unpack_run.returncode:
+                raise PackageUnavailable(_format_failure(f"unpacking {archive.name}", unpack_run))
+        partial_folder.chmod(0o755)
         shutil.rmtree(folder, ignore_errors=True)
-        private.rename(folder)
+        partial_folder.rename(folder)
     finally:
-        shutil.rmtree(private, ignore_errors=True)
+        shutil.rmtree(partial_folder, ignore_errors=True)
 
 
-def _sha256(path: Path) -> str:
+def _compute_sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _said(what: str, done: subprocess.CompletedProcess[str]) -> str:
-    lines = [line for line in done.stderr.splitlines() if line.startswith(("E:", "dpkg"))]
-    return f"{what}: {'; '.join(lines) or done.stderr.strip() or 'failed'}"
+def _format_failure(step: str, finished_run: subprocess.CompletedProcess[str]) -> str:
+    lines = [line for line in finished_run.stderr.splitlines() if line.startswith(("E:", "dpkg"))]
+    return f"{step}: {'; '.join(lines) or finished_run.stderr.strip() or 'failed'}"

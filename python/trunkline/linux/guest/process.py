@@ -11,35 +11,37 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from trunkline.linux.guest.cache import agent_file
-from trunkline.results.render import printable
+from trunkline.linux.guest.cache import get_agent_file
+from trunkline.results.terminal_tables import escape_unprintable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-PATIENCE_S: Final = 300.0
+MAX_SILENCE_S: Final = 300.0
 """A guest that says nothing for so long is taken for hung. It speaks 20 times in a run."""
 
 LAST_LINES: Final = 15
 """So many of the console's last lines a failure is reported with."""
 
-_PROGRESS = re.compile(rb"trunkline: (\d+) %")
-_TROUBLE = re.compile(r"Kernel panic|Oops|Out of memory|BUG:|segfault")
-_FAULT = re.compile(r"trunkline: fault: (.*)")
+_PROGRESS_PATTERN = re.compile(rb"trunkline: (\d+) %")
+_TROUBLE_PATTERN = re.compile(r"Kernel panic|Oops|Out of memory|BUG:|segfault")
+_FAULT_PATTERN = re.compile(r"trunkline: fault: (.*)")
 
 
 class GuestFailed(Exception):
     """A guest died, hung or refused its orders."""
 
-    def __init__(self, why: str, console: str = "") -> None:
-        self.why = why
+    def __init__(self, reason: str, console: str = "") -> None:
+        self.reason = reason
         self.console = console
-        text = "\n".join([why, *(f"  | {printable(line)}" for line in telling_lines(console))])
+        text = "\n".join(
+            [reason, *(f"  | {escape_unprintable(line)}" for line in select_console_lines(console))]
+        )
         super().__init__(text)
 
 
-def telling_lines(console: str) -> list[str]:
+def select_console_lines(console: str) -> list[str]:
     """The lines of a console that say most about an end: the first trouble, and the last lines.
 
     Returns
@@ -49,14 +51,14 @@ def telling_lines(console: str) -> list[str]:
     """
     lines = console.rstrip().splitlines()
     last = max(0, len(lines) - LAST_LINES)
-    trouble = next((i for i, line in enumerate(lines) if _TROUBLE.search(line)), last)
+    trouble = next((i for i, line in enumerate(lines) if _TROUBLE_PATTERN.search(line)), last)
     if trouble >= last:
         return lines[last:]
     return [*lines[max(0, trouble - 1) : trouble + 2], "...", *lines[last:]]
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class HostCost:
     """What a run took of the host.
 
     Parameters
@@ -70,7 +72,7 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class GuestJob:
     """What a runner is given.
 
     Parameters
@@ -85,9 +87,9 @@ class Job:
         Its memory [MB]; of no meaning on the host's kernel.
     on_progress : callable or None
         Gets the part of the run that is done, 0 to 1.
-    patience_s : float
+    max_silence_s : float
         How long it may say nothing.
-    control : bytes
+    control_image : bytes
         Archive of daemons; empty without.
     """
 
@@ -96,8 +98,8 @@ class Job:
     seed: int
     memory_mb: int
     on_progress: Callable[[float], None] | None
-    patience_s: float
-    control: bytes = b""
+    max_silence_s: float
+    control_image: bytes = b""
 
     @property
     def console(self) -> Path:
@@ -106,8 +108,8 @@ class Job:
 
 
 def run_guest(
-    job: Job, command: list[str], environment: Mapping[str, str], processor: int | None = None
-) -> Cost:
+    job: GuestJob, command: list[str], environment: Mapping[str, str], processor: int | None = None
+) -> HostCost:
     """Start a guest and wait for its end.
 
     The guest has a session of its own, which is killed whole if it hangs or if we are interrupted;
@@ -115,15 +117,20 @@ def run_guest(
 
     Parameters
     ----------
-    job : Job
+    job : GuestJob
         What it does; its output is written to the job's console.
 
     Raises
     ------
     GuestFailed
     """
-    launch = [str(agent_file()), "launch", "-" if processor is None else str(processor), *command]
-    started = time.monotonic()
+    launch = [
+        str(get_agent_file()),
+        "launch",
+        "-" if processor is None else str(processor),
+        *command,
+    ]
+    started_s = time.monotonic()
     with job.console.open("ab") as output:
         process = subprocess.Popen(
             launch,
@@ -135,43 +142,45 @@ def run_guest(
             start_new_session=True,
         )
         try:
-            cpu = _watch(process, job)
+            cpu = _wait_for_end(process, job)
         finally:
-            _kill(process)
+            _kill_session(process)
     text = job.console.read_text("utf-8", "replace")
-    fault = _FAULT.search(text)
+    fault = _FAULT_PATTERN.search(text)
     if fault:
-        raise GuestFailed(printable(fault.group(1)), text)
+        raise GuestFailed(escape_unprintable(fault.group(1)), text)
     if "trunkline: handing back" not in text:
-        how = f"ended with status {process.returncode}"
+        ending = f"ended with status {process.returncode}"
         if process.returncode < 0:
-            how = f"was killed by {signal.Signals(-process.returncode).name}"
-        raise GuestFailed(f"the guest {how} before it was done", text)
-    return Cost(cpu_s=cpu, wall_s=time.monotonic() - started)
+            ending = f"was killed by {signal.Signals(-process.returncode).name}"
+        raise GuestFailed(f"the guest {ending} before it was done", text)
+    return HostCost(cpu_s=cpu, wall_s=time.monotonic() - started_s)
 
 
-def _watch(process: subprocess.Popen[bytes], job: Job) -> float:
+def _wait_for_end(process: subprocess.Popen[bytes], job: GuestJob) -> float:
     """Wait for the guest's end; the seconds of processors that it and its processes took."""
     console = job.console
     size, last = -1, time.monotonic()
     while True:
-        ended, status, used = os.wait4(process.pid, os.WNOHANG)
+        ended, status, usage = os.wait4(process.pid, os.WNOHANG)
         if ended:
             process.returncode = os.waitstatus_to_exitcode(status)
-            return used.ru_utime + used.ru_stime
+            return usage.ru_utime + usage.ru_stime
         time.sleep(0.01 if size < 0 else 0.05)
         now = time.monotonic()
         if console.stat().st_size != size:
             size, last = console.stat().st_size, now
-            parts = _PROGRESS.findall(console.read_bytes())
-            if job.on_progress is not None and parts:
-                job.on_progress(int(parts[-1]) / 100)
-        elif now - last > job.patience_s:
+            percentages = _PROGRESS_PATTERN.findall(console.read_bytes())
+            if job.on_progress is not None and percentages:
+                job.on_progress(int(percentages[-1]) / 100)
+        elif now - last > job.max_silence_s:
             text = console.read_text("utf-8", "replace")
-            raise GuestFailed(f"the guest has said nothing for {job.patience_s:g} s: ended", text)
+            raise GuestFailed(
+                f"the guest has said nothing for {job.max_silence_s:g} s: ended", text
+            )
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
+def _kill_session(process: subprocess.Popen[bytes]) -> None:
     """End what is left of the guest's session; its first process is waited for."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)

@@ -9,104 +9,117 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from trunkline.linux.guest.cache import agent
-from trunkline.linux.guest.image import base_image, module_order, order_image
-from trunkline.linux.guest.needs import Part, find_tool, part, tools, trial, unpacked
+from trunkline.linux.guest.cache import read_agent
+from trunkline.linux.guest.image import build_base_image, build_order_image, order_modules
 from trunkline.linux.guest.process import run_guest
-from trunkline.linux.plan.modules import DISCIPLINES, KERNEL_MODULES
+from trunkline.linux.guest.requirements import (
+    Requirement,
+    check_file,
+    check_tools,
+    check_trial,
+    find_tool,
+    get_package_folder,
+)
+from trunkline.linux.plan.modules import KERNEL_MODULES, QDISC_MODULES
 
 if TYPE_CHECKING:
-    from trunkline.linux.guest.process import Cost, Job
+    from trunkline.linux.guest.process import GuestJob, HostCost
 
 NAME: Final = "qemu"
-PROGRAM: Final = "qemu-system-x86_64"
-SETUP: Final = "trunkline linux setup --runner qemu"
+EMULATOR: Final = "qemu-system-x86_64"
+SETUP_COMMAND: Final = "trunkline linux setup --runner qemu"
 
 MODULES_AFTER: Final = ("virtio_pci", "virtio_console")
 """Loaded after the run, for the way back: a device that works beside the guest would disturb its
 virtual time."""
 
 
-def needs() -> list[Part]:
+def list_requirements() -> list[Requirement]:
     """What the runner needs."""
     if platform.machine() != "x86_64":
-        return [Part("processor", False, f"{platform.machine()}; the guest's programs are x86-64")]
-    program, kernel = find_program(), find_kernel()
-    parts = [
-        part("emulator", program, SETUP),
-        Part("kernel", True, kernel.name) if kernel else Part("kernel", False, SETUP),
-        *tools(SETUP),
+        return [
+            Requirement(
+                "processor", False, f"{platform.machine()}; the guest's programs are x86-64"
+            )
+        ]
+    program, kernel = find_emulator(), find_kernel()
+    requirements = [
+        check_file("emulator", program, SETUP_COMMAND),
+        Requirement("kernel", True, kernel.name)
+        if kernel
+        else Requirement("kernel", False, SETUP_COMMAND),
+        *check_tools(SETUP_COMMAND),
     ]
     if kernel:
-        missing = [each for each in _modules(kernel)[2] if each not in DISCIPLINES.values()]
+        missing = [each for each in _list_modules(kernel)[2] if each not in QDISC_MODULES.values()]
         text = f"the kernel lacks {', '.join(missing)}" if missing else "all there"
-        parts.append(Part("modules", not missing, text))
-        parts.append(trial(trial_mark(), SETUP))
-    return parts
+        requirements.append(Requirement("modules", not missing, text))
+        requirements.append(check_trial(get_trial_mark(), SETUP_COMMAND))
+    return requirements
 
 
-def lacks() -> frozenset[str]:
+def list_missing_modules() -> frozenset[str]:
     """Modules of disciplines that the kernel does not have."""
     kernel = find_kernel()
-    found = _modules(kernel)[2] if kernel else ()
-    return frozenset(found) & frozenset(DISCIPLINES.values())
+    missing = _list_modules(kernel)[2] if kernel else ()
+    return frozenset(missing) & frozenset(QDISC_MODULES.values())
 
 
-def trial_mark() -> Path:
+def get_trial_mark() -> Path:
     """The file that says that the guest has come up on this machine."""
-    return unpacked(NAME).parent / "tried"
+    return get_package_folder(NAME).parent / "tried"
 
 
-def find_program() -> Path | None:
+def find_emulator() -> Path | None:
     """The emulator: the system's, or the one in the cache."""
-    own = unpacked(NAME) / "usr" / "bin" / PROGRAM
-    return find_tool(PROGRAM) or (own if own.exists() else None)
+    cached = get_package_folder(NAME) / "usr" / "bin" / EMULATOR
+    return find_tool(EMULATOR) or (cached if cached.exists() else None)
 
 
 def find_kernel() -> Path | None:
     """The kernel in the cache; the newest if there are several."""
-    found = sorted(
-        (unpacked(NAME) / "boot").glob("vmlinuz-*"), key=lambda path: path.stat().st_mtime
+    kernels = sorted(
+        (get_package_folder(NAME) / "boot").glob("vmlinuz-*"), key=lambda path: path.stat().st_mtime
     )
-    return found[-1] if found else None
+    return kernels[-1] if kernels else None
 
 
 @cache
-def _modules(kernel: Path) -> tuple[tuple[Path, ...], tuple[Path, ...], tuple[str, ...]]:
-    folder = unpacked(NAME) / "lib" / "modules" / kernel.name.removeprefix("vmlinuz-")
-    before, missing = module_order(folder, KERNEL_MODULES)
-    after, missing_after = module_order(folder, MODULES_AFTER)
-    rest = tuple(path for path in after if path not in before)
-    return tuple(before), rest, (*missing, *missing_after)
+def _list_modules(kernel: Path) -> tuple[tuple[Path, ...], tuple[Path, ...], tuple[str, ...]]:
+    folder = get_package_folder(NAME) / "lib" / "modules" / kernel.name.removeprefix("vmlinuz-")
+    before, missing = order_modules(folder, KERNEL_MODULES)
+    after, missing_after = order_modules(folder, MODULES_AFTER)
+    only_after = tuple(path for path in after if path not in before)
+    return tuple(before), only_after, (*missing, *missing_after)
 
 
-def environment() -> dict[str, str]:
+def make_environment() -> dict[str, str]:
     """The emulator's environment: its own libraries if it came from packages in the cache."""
-    found = {"PATH": os.defpath}
-    root = unpacked(NAME)
-    if find_program() == root / "usr" / "bin" / PROGRAM:
+    variables = {"PATH": os.defpath}
+    root = get_package_folder(NAME)
+    if find_emulator() == root / "usr" / "bin" / EMULATOR:
         folders = [root / part for part in ("usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu")]
-        found["LD_LIBRARY_PATH"] = ":".join(map(str, folders))
-        found["QEMU_MODULE_DIR"] = str(folders[0] / "qemu")
-    return found
+        variables["LD_LIBRARY_PATH"] = ":".join(map(str, folders))
+        variables["QEMU_MODULE_DIR"] = str(folders[0] / "qemu")
+    return variables
 
 
-def run(job: Job) -> tuple[bytes, bytes, Cost, dict[str, str]]:
+def run_job(job: GuestJob) -> tuple[bytes, bytes, HostCost, dict[str, str]]:
     """Run a guest: its results, its console, its cost, and digests of what was run."""
-    program, kernel = find_program(), find_kernel()
+    program, kernel = find_emulator(), find_kernel()
     assert program is not None, "the runner is ready"
     assert kernel is not None, "the runner is ready"
-    before, after, _ = _modules(kernel)
-    base = base_image(agent() or b"", before, after) + job.control
-    (job.folder / "initrd").write_bytes(base + order_image(job.files))
-    share = unpacked(NAME) / "usr" / "share"
+    before, after, _ = _list_modules(kernel)
+    base = build_base_image(read_agent() or b"", before, after) + job.control_image
+    (job.folder / "initrd").write_bytes(base + build_order_image(job.files))
+    data_folder = get_package_folder(NAME) / "usr" / "share"
     command = [str(program)]
-    for place in (share / "qemu", share / "seabios"):
-        if place.exists():
-            command += ["-L", str(place)]
-    command += machine(kernel, job.seed, job.memory_mb)
+    for firmware_folder in (data_folder / "qemu", data_folder / "seabios"):
+        if firmware_folder.exists():
+            command += ["-L", str(firmware_folder)]
+    command += list_machine_options(kernel, job.seed, job.memory_mb)
     job.console.touch()
-    cost = run_guest(job, command, environment())
+    cost = run_guest(job, command, make_environment())
     digests = {
         "image": hashlib.sha256(base).hexdigest(),
         "kernel": hashlib.sha256(kernel.read_bytes()).hexdigest(),
@@ -114,7 +127,7 @@ def run(job: Job) -> tuple[bytes, bytes, Cost, dict[str, str]]:
     return (job.folder / "archive").read_bytes(), job.console.read_bytes(), cost, digests
 
 
-def machine(kernel: Path, seed: int, memory_mb: int) -> list[str]:
+def list_machine_options(kernel: Path, seed: int, memory_mb: int) -> list[str]:
     """The options of the emulator.
 
     Parameters

@@ -7,10 +7,10 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from trunkline.linux.guest import frr, native, qemu, uml
-from trunkline.linux.guest.cache import agent
-from trunkline.linux.guest.needs import Part
-from trunkline.linux.plan.frr import NAME as FRR
+from trunkline.linux.guest import frr_daemons, native, qemu, uml
+from trunkline.linux.guest.cache import read_agent
+from trunkline.linux.guest.requirements import Requirement
+from trunkline.linux.plan.frr_config import NAME as FRR
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,25 +24,30 @@ class Readiness:
     """Whether a runner can run."""
 
     runner: str
-    parts: tuple[Part, ...]
+    requirements: tuple[Requirement, ...]
 
     @property
-    def ready(self) -> bool:
+    def is_ready(self) -> bool:
         """Nothing is missing."""
-        return all(part.found for part in self.parts)
+        return all(part.found for part in self.requirements)
 
     @property
     def reason(self) -> str:
         """What is missing and what to do about it; empty if nothing is."""
-        return "; ".join(f"{part.name}: {part.detail}" for part in self.parts if not part.found)
+        return "; ".join(
+            f"{part.name}: {part.detail}" for part in self.requirements if not part.found
+        )
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        parts = [{"name": p.name, "found": p.found, "detail": p.detail} for p in self.parts]
-        return {"runner": self.runner, "ready": self.ready, "parts": parts}
+        requirement_dicts = [
+            {"name": requirement.name, "found": requirement.found, "detail": requirement.detail}
+            for requirement in self.requirements
+        ]
+        return {"runner": self.runner, "ready": self.is_ready, "parts": requirement_dicts}
 
 
-class Unready(Exception):
+class RunnerNotReady(Exception):
     """No runner can run, or not the one that was asked for.
 
     Parameters
@@ -57,7 +62,7 @@ class Unready(Exception):
         super().__init__("\n".join(lines))
 
 
-def examine(runner: str) -> Readiness:
+def examine_runner(runner: str) -> Readiness:
     """Look at what a runner needs.
 
     Parameters
@@ -65,22 +70,27 @@ def examine(runner: str) -> Readiness:
     runner : {"uml", "qemu", "native", "frr"}
         Which; ``frr`` is no runner, but runs in one.
     """
-    common = [_system(), _agent()]
+    common = [_check_system(), _check_agent()]
     if not common[0].found:
         return Readiness(runner, tuple(common))
-    needs = {"uml": uml.needs, "qemu": qemu.needs, "native": native.needs, FRR: frr.needs}
-    own = needs[runner]()
-    return Readiness(runner, (*common, *own))
+    listers = {
+        "uml": uml.list_requirements,
+        "qemu": qemu.list_requirements,
+        "native": native.list_requirements,
+        FRR: frr_daemons.list_requirements,
+    }
+    runner_requirements = listers[runner]()
+    return Readiness(runner, (*common, *runner_requirements))
 
 
-def lacks(runner: str) -> frozenset[str]:
+def list_missing_modules(runner: str) -> frozenset[str]:
     """Modules of disciplines that a runner's kernel does not have; `native` says so in a run."""
     if runner == uml.NAME:
-        return uml.lacks()
-    return qemu.lacks() if runner == qemu.NAME else frozenset()
+        return uml.list_missing_modules()
+    return qemu.list_missing_modules() if runner == qemu.NAME else frozenset()
 
 
-def choose(runner: str | None, control: str | None = None) -> str:
+def choose_runner(runner: str | None, control: str | None = None) -> str:
     """The runner to use.
 
     Parameters
@@ -92,31 +102,35 @@ def choose(runner: str | None, control: str | None = None) -> str:
 
     Raises
     ------
-    Unready
+    RunnerNotReady
     """
     states = []
-    listed = RUNNERS[:2] if runner is None else (runner,)
+    candidates = RUNNERS[:2] if runner is None else (runner,)
     if control is not None:
-        listed = (uml.NAME,)
-        if not (its := examine(control)).ready:
-            raise Unready([its])
-    for name in listed:
-        state = examine(name)
+        candidates = (uml.NAME,)
+        if not (control_readiness := examine_runner(control)).is_ready:
+            raise RunnerNotReady([control_readiness])
+    for name in candidates:
+        state = examine_runner(name)
         # A plan may need less of the host's kernel than scenarios do; it says what it refuses.
-        lacking = {part.name for part in state.parts if not part.found}
-        if not lacking or (name, lacking) == (native.NAME, {native.KERNEL}):
+        missing = {part.name for part in state.requirements if not part.found}
+        if not missing or (name, missing) == (native.NAME, {native.KERNEL_REQUIREMENT}):
             return name
         states.append(state)
-    raise Unready(states)
+    raise RunnerNotReady(states)
 
 
-def _system() -> Part:
+def _check_system() -> Requirement:
     found = sys.platform == "linux"
     detail = f"{platform.system()} {platform.machine()}"
-    return Part("system", found, detail if found else f"{detail}; the Linux engine needs Linux")
+    return Requirement(
+        "system", found, detail if found else f"{detail}; the Linux engine needs Linux"
+    )
 
 
-def _agent() -> Part:
-    if agent() is not None:
-        return Part("agent", True, "in the package")
-    return Part("agent", False, "left out when the package was built: build it again with rustc")
+def _check_agent() -> Requirement:
+    if read_agent() is not None:
+        return Requirement("agent", True, "in the package")
+    return Requirement(
+        "agent", False, "left out when the package was built: build it again with rustc"
+    )

@@ -8,28 +8,28 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from trunkline.linux.guest import frr, native, qemu, uml
-from trunkline.linux.guest.archive import BadArchive, read_archive, statistics
-from trunkline.linux.guest.process import PATIENCE_S, GuestFailed, Job
-from trunkline.linux.guest.readiness import choose
-from trunkline.linux.guest.scratch import remove_leftovers, scratch
-from trunkline.linux.plan.frr import NAME as FRR
-from trunkline.linux.plan.orders import write_orders
+from trunkline.linux.guest import frr_daemons, native, qemu, uml
+from trunkline.linux.guest.archive import DamagedArchive, collect_statistics, read_archive
+from trunkline.linux.guest.process import MAX_SILENCE_S, GuestFailed, GuestJob
+from trunkline.linux.guest.readiness import choose_runner
+from trunkline.linux.guest.scratch_folders import make_scratch_folder, remove_leftovers
+from trunkline.linux.plan.agent_orders import write_orders
+from trunkline.linux.plan.frr_config import NAME as FRR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from trunkline.linux.plan.plan import Plan
+    from trunkline.linux.plan.guest_plan import GuestPlan
 
-MEMORY_MB: Final = 256
+DEFAULT_MEMORY_MB: Final = 256
 """Memory of a guest. The amount changes which random numbers are drawn."""
 
-LATE_NS: Final = 1_000_000
+MAX_LATE_NS: Final = 1_000_000
 """A run in real time that was later than this with a packet or a sample is not to be trusted."""
 
 
 @dataclass(frozen=True, slots=True)
-class RunRecord:
+class GuestRunRecord:
     """What ran a plan, where, and what it cost.
 
     Parameters
@@ -47,7 +47,7 @@ class RunRecord:
     late_ns : int
         By how much a packet or sample was late at most.
     trustworthy : bool
-        In virtual time, or never later than `LATE_NS`.
+        In virtual time, or never later than `MAX_LATE_NS`.
     cpu_s, wall_s : float
         What it took of the host; these stand in ``cost.json``, the others in ``run.json``, which
         is the same each time.
@@ -67,16 +67,16 @@ class RunRecord:
     wall_s: float
 
 
-def execute(
-    plan: Plan,
+def execute_plan(
+    plan: GuestPlan,
     schedules: Mapping[str, bytes],
     folder: Path,
     runner: str | None = None,
     *,
     memory_mb: int | None = None,
     on_progress: Callable[[float], None] | None = None,
-    patience_s: float = PATIENCE_S,
-) -> RunRecord:
+    max_silence_s: float = MAX_SILENCE_S,
+) -> GuestRunRecord:
     """Run a plan and write what it leaves.
 
     Parameters
@@ -86,62 +86,70 @@ def execute(
     runner : str, optional
         ``uml``, ``qemu`` or ``native``; the first of the first two that is ready when left out.
     memory_mb : int, optional
-        Memory of the guest [MB]; `MEMORY_MB`, or more for long schedules, when left out.
+        Memory of the guest [MB]; `DEFAULT_MEMORY_MB`, or more for long schedules, when left out.
     on_progress : callable, optional
         Gets the part of the run that is done, 0 to 1.
-    patience_s : float
+    max_silence_s : float
         A guest that says nothing for so long has failed.
 
     Raises
     ------
-    Unready
+    RunnerNotReady
         The runner, or all of them, lack something.
     GuestFailed
         The kernel refused an order, or the guest died or hung.
     """
-    name = choose(runner, FRR if plan.daemons else None)
-    run = {"uml": uml.run, "qemu": qemu.run, "native": native.run}[name]
-    control = frr.control_image() if plan.daemons else b""
-    memory_mb = memory_mb or memory_for(schedules) + (
-        frr.NODE_MB * len(plan.nodes) if plan.daemons else 0
+    name = choose_runner(runner, FRR if plan.daemons else None)
+    run_job = {"uml": uml.run_job, "qemu": qemu.run_job, "native": native.run_job}[name]
+    control_image = frr_daemons.build_control_image() if plan.daemons else b""
+    memory_mb = memory_mb or compute_memory_mb(schedules) + (
+        frr_daemons.NODE_MEMORY_MB * len(plan.nodes) if plan.daemons else 0
     )
-    given = {"orders": write_orders(plan), **schedules}
+    guest_files = {"orders": write_orders(plan), **schedules}
     remove_leftovers()
-    with scratch() as private:
+    with make_scratch_folder() as scratch_folder:
         try:
-            stream, console, cost, digests = run(
-                Job(given, Path(private), plan.seed, memory_mb, on_progress, patience_s, control)
+            stream, console, cost, digests = run_job(
+                GuestJob(
+                    guest_files,
+                    Path(scratch_folder),
+                    plan.seed,
+                    memory_mb,
+                    on_progress,
+                    max_silence_s,
+                    control_image,
+                )
             )
         except OSError as error:
             if error.filename is None:
                 # A full disk does not say which.
-                error.filename = private
+                error.filename = scratch_folder
             raise
     try:
         files = read_archive(stream)
-    except BadArchive as error:
+    except DamagedArchive as error:
         raise GuestFailed(str(error), console.decode("utf-8", "replace")) from error
-    late = int(files.pop("late_ns"))
-    virtual = name != "native"
-    record = RunRecord(
+    late_ns = int(files.pop("late_ns"))
+    is_virtual = name != "native"
+    record = GuestRunRecord(
         runner=name,
         kernel=files.pop("kernel").decode("ascii", "replace"),
         kernel_sha256=digests.get("kernel", ""),
         image_sha256=digests.get("image", ""),
-        plan_sha256=plan.digest(),
+        plan_sha256=plan.compute_digest(),
         seed=plan.seed,
         memory_mb=memory_mb,
-        comparable=virtual,
-        late_ns=late,
-        trustworthy=virtual or late <= LATE_NS,
+        comparable=is_virtual,
+        late_ns=late_ns,
+        trustworthy=is_virtual or late_ns <= MAX_LATE_NS,
         cpu_s=round(cost.cpu_s, 2),
         wall_s=round(cost.wall_s, 2),
     )
-    _write(plan, files, console, folder, record)
+    _write_results(plan, files, console, folder, record)
     return record
 
 
-def memory_for(schedules: Mapping[str, bytes]) -> int:
+def compute_memory_mb(schedules: Mapping[str, bytes]) -> int:
     """Memory that a guest needs [MB].
 
     Returns
@@ -151,23 +159,23 @@ def memory_for(schedules: Mapping[str, bytes]) -> int:
         agent and, when it has arrived, 24 bytes of a log that grows by doubling.
     """
     scheduled = sum(map(len, schedules.values())) / 1e6
-    return max(MEMORY_MB, 128 + math.ceil(scheduled * 10 / 64) * 64)
+    return max(DEFAULT_MEMORY_MB, 128 + math.ceil(scheduled * 10 / 64) * 64)
 
 
-def _write(
-    plan: Plan, files: dict[str, bytes], console: bytes, folder: Path, record: RunRecord
+def _write_results(
+    plan: GuestPlan, files: dict[str, bytes], console: bytes, folder: Path, record: GuestRunRecord
 ) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, data in files.items():
         if "/" not in name:
             (folder / name).write_bytes(data)
-    (folder / "stats.json").write_text(_json(statistics(plan, files)))
+    (folder / "stats.json").write_text(_format_json(collect_statistics(plan, files)))
     (folder / "console.txt").write_bytes(console)
-    about = asdict(record)
-    cost = {key: about.pop(key) for key in ("cpu_s", "wall_s")}
-    (folder / "run.json").write_text(_json(about))
-    (folder / "cost.json").write_text(_json(cost))
+    record_fields = asdict(record)
+    cost = {key: record_fields.pop(key) for key in ("cpu_s", "wall_s")}
+    (folder / "run.json").write_text(_format_json(record_fields))
+    (folder / "cost.json").write_text(_format_json(cost))
 
 
-def _json(value: object) -> str:
+def _format_json(value: object) -> str:
     return json.dumps(value, sort_keys=True) + "\n"

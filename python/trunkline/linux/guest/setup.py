@@ -18,16 +18,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from trunkline.linux.guest import frr, kernel, qemu, uml
-from trunkline.linux.guest.cache import cache_folder, size_of, write_whole
-from trunkline.linux.guest.needs import ask, find_tool, unpacked
-from trunkline.linux.guest.packages import Apt, NoPackages, Package, unpack
+from trunkline.linux.guest import frr_daemons, kernel_build, qemu, uml
+from trunkline.linux.guest.cache import get_cache_folder, measure_folder, write_atomically
+from trunkline.linux.guest.packages import (
+    AptRepository,
+    Package,
+    PackageUnavailable,
+    unpack_archives,
+)
 from trunkline.linux.guest.process import GuestFailed
-from trunkline.linux.guest.readiness import Readiness, Unready, examine
-from trunkline.linux.guest.runner import execute
-from trunkline.linux.guest.scratch import scratch
-from trunkline.linux.plan.frr import NAME as FRR, PROGRAMS
-from trunkline.linux.plan.plan import Node, Plan
+from trunkline.linux.guest.readiness import Readiness, RunnerNotReady, examine_runner
+from trunkline.linux.guest.requirements import find_tool, get_package_folder, run_program
+from trunkline.linux.guest.runner import execute_plan
+from trunkline.linux.guest.scratch_folders import make_scratch_folder
+from trunkline.linux.plan.frr_config import NAME as FRR, PROGRAMS
+from trunkline.linux.plan.guest_plan import GuestPlan, PlannedNode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,13 +40,24 @@ if TYPE_CHECKING:
 QEMU_PACKAGE: Final = "qemu-system-x86"
 QEMU_KERNEL: Final = "linux-image-cloud-amd64"
 UML_SOURCE: Final = "linux-source-6.1"
-COMPILER: Final = {"gcc": "gcc libc6-dev", "make": "make", "strip": "binutils", "tar": "tar"}
-BUILD_TOOLS: Final = {"flex": "flex", "bison": "bison", "m4": "m4", "bc": "bc", "xz": "xz-utils"}
-BUILD_ROOM: Final = 1_900_000_000
+COMPILER_PACKAGES: Final = {
+    "gcc": "gcc libc6-dev",
+    "make": "make",
+    "strip": "binutils",
+    "tar": "tar",
+}
+BUILD_TOOL_PACKAGES: Final = {
+    "flex": "flex",
+    "bison": "bison",
+    "m4": "m4",
+    "bc": "bc",
+    "xz": "xz-utils",
+}
+BUILD_SPACE_BYTES: Final = 1_900_000_000
 """Space that the kernel's source and its build take while they are there [B]."""
-TRIAL_PATIENCE_S: Final = 180
+TRIAL_MAX_SILENCE_S: Final = 180
 """An emulated machine says nothing until its kernel is up: some seconds on an idle host."""
-UNPACKED: Final = {"qemu": 190_000_000, "uml": 6_100_000}
+UNPACKED_BYTES: Final = {"qemu": 190_000_000, "uml": 6_100_000}
 """What stays on disk, about [B]."""
 
 
@@ -50,35 +66,35 @@ class SetupFailed(Exception):
 
 
 @dataclass(slots=True)
-class Setup:
+class SetupPlan:
     """What a runner still takes.
 
     Parameters
     ----------
-    tools : list of Package
+    tool_packages : list of Package
         Those of them that are ``ip`` and ``tc``, or build tools.
-    room : int
+    space_needed : int
         Space it takes while it is done [B].
-    stays : int
+    space_kept : int
         Space that it takes afterwards [B].
-    minutes : str
+    duration_text : str
         How long it takes, about, on an idle machine of two processors.
     """
 
     runner: str
     packages: list[Package]
-    tools: list[Package] = field(default_factory=list)
-    room: int = 0
-    stays: int = 0
-    minutes: str = ""
+    tool_packages: list[Package] = field(default_factory=list)
+    space_needed: int = 0
+    space_kept: int = 0
+    duration_text: str = ""
 
     @property
-    def download(self) -> int:
+    def download_bytes(self) -> int:
         """What is fetched [B]."""
         return sum(package.size for package in self.packages)
 
 
-def plan_setup(runner: str) -> Setup:
+def plan_setup(runner: str) -> SetupPlan:
     """Find out what is to be done, and do nothing but ask the package manager.
 
     Parameters
@@ -91,23 +107,27 @@ def plan_setup(runner: str) -> Setup:
     SetupFailed
         This machine cannot do it: the text says why and what helps.
     """
-    state = examine(runner)
-    blocked = [p for p in state.parts if not p.found and p.name not in _PREPARED]
-    if blocked:
-        raise SetupFailed(str(Unready([Readiness(runner, tuple(blocked))])))
+    state = examine_runner(runner)
+    not_preparable = [
+        requirement
+        for requirement in state.requirements
+        if not requirement.found and requirement.name not in _PREPARED_REQUIREMENTS
+    ]
+    if not_preparable:
+        raise SetupFailed(str(RunnerNotReady([Readiness(runner, tuple(not_preparable))])))
     try:
-        apt = Apt()
+        apt = AptRepository()
         try:
-            return _plan(runner, apt)
-        except NoPackages:
+            return _plan_packages(runner, apt)
+        except PackageUnavailable:
             # No lists, as in a container, or old ones.
-            apt.refresh()
-            return _plan(runner, apt)
-    except NoPackages as error:
+            apt.refresh_lists()
+            return _plan_packages(runner, apt)
+    except PackageUnavailable as error:
         raise SetupFailed(str(error)) from error
 
 
-_PREPARED: Final = {
+_PREPARED_REQUIREMENTS: Final = {
     "emulator",
     "kernel",
     "ip",
@@ -120,48 +140,54 @@ _PREPARED: Final = {
 }
 
 
-def _plan(runner: str, apt: Apt) -> Setup:
+def _plan_packages(runner: str, apt: AptRepository) -> SetupPlan:
     if runner == FRR:
-        if find_tool(frr.COMPILER) is None:
+        if find_tool(frr_daemons.COMPILER) is None:
             msg = "the wait of FRR's daemons is compiled here: install gcc libc6-dev"
-            raise NoPackages(msg)
-        packages = apt.missing([frr.PACKAGE])
-        room = frr.UNPACKED + sum(package.size for package in packages)
-        return Setup(runner, packages, [], room, frr.UNPACKED, "some seconds")
-    shared = all(find_tool(name) for name in ("ip", "tc"))
-    tools = [] if shared else apt.missing(["iproute2"])
+            raise PackageUnavailable(msg)
+        packages = apt.find_missing([frr_daemons.FRR_PACKAGE])
+        space_needed = frr_daemons.UNPACKED_BYTES + sum(package.size for package in packages)
+        return SetupPlan(
+            runner, packages, [], space_needed, frr_daemons.UNPACKED_BYTES, "some seconds"
+        )
+    has_tools = all(find_tool(name) for name in ("ip", "tc"))
+    tools = [] if has_tools else apt.find_missing(["iproute2"])
     if runner == "qemu":
-        emulator = [] if find_tool(qemu.PROGRAM) else apt.missing([QEMU_PACKAGE])
-        image = apt.depends(QEMU_KERNEL, r"linux-image-\d.*")
+        emulator = [] if find_tool(qemu.EMULATOR) else apt.find_missing([QEMU_PACKAGE])
+        image = apt.find_dependency(QEMU_KERNEL, r"linux-image-\d.*")
         if image is None:
             msg = f"the package lists hold no {QEMU_KERNEL}"
-            raise NoPackages(msg)
-        packages = [*tools, *emulator, *apt.packages([(image, None)])]
+            raise PackageUnavailable(msg)
+        packages = [*tools, *emulator, *apt.find_packages([(image, None)])]
         size = sum(package.size for package in packages)
-        stays = UNPACKED["qemu"]
-        return Setup(runner, packages, tools, stays + size, stays, "half a minute")
-    lacking = [text for name, text in COMPILER.items() if find_tool(name) is None]
-    if lacking:
-        msg = f"the kernel is compiled here, and these are missing: install {' '.join(lacking)}"
+        space_kept = UNPACKED_BYTES["qemu"]
+        return SetupPlan(runner, packages, tools, space_kept + size, space_kept, "half a minute")
+    missing = [text for name, text in COMPILER_PACKAGES.items() if find_tool(name) is None]
+    if missing:
+        msg = f"the kernel is compiled here, and these are missing: install {' '.join(missing)}"
         raise SetupFailed(msg)
-    wanted = [package for name, package in BUILD_TOOLS.items() if find_tool(name) is None]
-    if wanted:
+    missing_tools = [
+        package for name, package in BUILD_TOOL_PACKAGES.items() if find_tool(name) is None
+    ]
+    if missing_tools:
         # The folder is replaced as a whole, so what lies in it already comes along.
-        both = wanted if all(map(shutil.which, ("ip", "tc"))) else [*wanted, "iproute2"]
-        tools = apt.missing(both)
-    packages = [*tools, *apt.packages([(UML_SOURCE, None)])]
-    room = BUILD_ROOM + sum(package.size for package in packages)
-    return Setup(runner, packages, tools, room, UNPACKED["uml"], "4 to 6 minutes")
+        tool_names = (
+            missing_tools if all(map(shutil.which, ("ip", "tc"))) else [*missing_tools, "iproute2"]
+        )
+        tools = apt.find_missing(tool_names)
+    packages = [*tools, *apt.find_packages([(UML_SOURCE, None)])]
+    space_needed = BUILD_SPACE_BYTES + sum(package.size for package in packages)
+    return SetupPlan(runner, packages, tools, space_needed, UNPACKED_BYTES["uml"], "4 to 6 minutes")
 
 
-def perform(
-    setup: Setup, say: Callable[[str], None], on_progress: Callable[[float], None]
+def perform_setup(
+    setup: SetupPlan, on_step: Callable[[str], None], on_progress: Callable[[float], None]
 ) -> Readiness:
     """Prepare a runner.
 
     Parameters
     ----------
-    say : callable
+    on_step : callable
         Called with each step.
     on_progress : callable
         Gets the part of a long step that is done, 0 to 1.
@@ -170,105 +196,117 @@ def perform(
     ------
     SetupFailed
     """
-    folder = cache_folder()
+    folder = get_cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
-    with _alone(folder, say) as lock:
-        _sweep(folder)
+    with _lock_cache(folder, on_step) as lock:
+        _remove_partial(folder)
         # What an interrupted setup has made already is kept.
-        free = shutil.disk_usage(folder).free + size_of(_work()) + size_of(folder / "packages")
-        if free < setup.room:
-            msg = f"{folder} has {free / 1e6:.0f} MB free; this takes {setup.room / 1e6:.0f} MB"
+        free_bytes = (
+            shutil.disk_usage(folder).free
+            + measure_folder(_get_work_folder())
+            + measure_folder(folder / "packages")
+        )
+        if free_bytes < setup.space_needed:
+            msg = (
+                f"{folder} has {free_bytes / 1e6:.0f} MB free; this takes "
+                f"{setup.space_needed / 1e6:.0f} MB"
+            )
             raise SetupFailed(msg)
         try:
-            setup, archives = _fetch(setup, folder / "packages", say)
-            say("unpacking")
-            if setup.tools:
-                unpack(archives[: len(setup.tools)], unpacked("tools"))
-            rest = archives[len(setup.tools) :]
+            setup, archives = _fetch_packages(setup, folder / "packages", on_step)
+            on_step("unpacking")
+            if setup.tool_packages:
+                unpack_archives(archives[: len(setup.tool_packages)], get_package_folder("tools"))
+            runner_archives = archives[len(setup.tool_packages) :]
             if setup.runner != "uml":
-                unpack(rest, unpacked(setup.runner))
-                about = {"packages": [package.file for package in setup.packages]}
-                write_whole(unpacked(setup.runner) / "about.json", json.dumps(about).encode())
+                unpack_archives(runner_archives, get_package_folder(setup.runner))
+                package_info = {"packages": [package.file_name for package in setup.packages]}
+                write_atomically(
+                    get_package_folder(setup.runner) / "about.json",
+                    json.dumps(package_info).encode(),
+                )
                 if setup.runner == FRR:
-                    frr.compile_poll()
+                    frr_daemons.compile_poll()
             else:
-                _build_uml(setup, rest, lock, say, on_progress)
+                _build_uml(setup, runner_archives, lock, on_step, on_progress)
             for archive in archives:
                 archive.unlink(missing_ok=True)
-        except (NoPackages, kernel.SourceDiffers, kernel.BuildFailed) as error:
+        except (PackageUnavailable, kernel_build.SourceMismatch, kernel_build.BuildFailed) as error:
             raise SetupFailed(str(error)) from error
         if setup.runner != FRR:
-            try_out(setup.runner, say)
+            try_guest(setup.runner, on_step)
         if setup.runner == "uml":
-            say("removing source and build")
-            shutil.rmtree(_work())
-    return examine(setup.runner)
+            on_step("removing source and build")
+            shutil.rmtree(_get_work_folder())
+    return examine_runner(setup.runner)
 
 
-def _fetch(setup: Setup, folder: Path, say: Callable[[str], None]) -> tuple[Setup, list[Path]]:
+def _fetch_packages(
+    setup: SetupPlan, folder: Path, on_step: Callable[[str], None]
+) -> tuple[SetupPlan, list[Path]]:
     """Download the packages; if they are not there any more, those of today's lists."""
-    apt = Apt()
-    say(f"fetching {', '.join(package.name for package in setup.packages)}")
+    apt = AptRepository()
+    on_step(f"fetching {', '.join(package.name for package in setup.packages)}")
     try:
-        return setup, apt.fetch(setup.packages, folder)
-    except NoPackages as error:
-        say(str(error))
-        say("trying again with today's package lists")
-        apt.refresh()
-        setup = _plan(setup.runner, apt)
-        return setup, apt.fetch(setup.packages, folder)
+        return setup, apt.fetch_packages(setup.packages, folder)
+    except PackageUnavailable as error:
+        on_step(str(error))
+        on_step("trying again with today's package lists")
+        apt.refresh_lists()
+        setup = _plan_packages(setup.runner, apt)
+        return setup, apt.fetch_packages(setup.packages, folder)
 
 
 def _build_uml(
-    setup: Setup,
+    setup: SetupPlan,
     archives: list[Path],
     lock: int,
-    say: Callable[[str], None],
+    on_step: Callable[[str], None],
     on_progress: Callable[[float], None],
 ) -> None:
-    work = _work()
-    tools, source = unpacked("tools"), work / "source"
+    work = _get_work_folder()
+    tools, source = get_package_folder("tools"), work / "source"
     if not (source / "edited").exists():
-        unpack(archives, work / "package")
-        say("unpacking the kernel's source, 1.4 GB")
+        unpack_archives(archives, work / "package")
+        on_step("unpacking the kernel's source, 1.4 GB")
         _unpack_source(work, source, tools, lock)
-        kernel.apply_edits(source)
+        kernel_build.apply_patches(source)
         (source / "edited").touch()
-    say("compiling the kernel")
-    program = kernel.build(source, tools, work / "log", lock, on_progress)
+    on_step("compiling the kernel")
+    program = kernel_build.build_kernel(source, tools, work / "log", lock, on_progress)
     on_progress(1.0)
-    about = {
-        "source": setup.packages[-1].file,
+    build_info = {
+        "source": setup.packages[-1].file_name,
         "sha256": hashlib.sha256(program).hexdigest(),
     }
-    write_whole(uml.kernel_folder() / "about.json", json.dumps(about).encode())
-    write_whole(uml.kernel_folder() / "linux", program, program=True)
+    write_atomically(uml.get_kernel_folder() / "about.json", json.dumps(build_info).encode())
+    write_atomically(uml.get_kernel_folder() / "linux", program, is_program=True)
 
 
-def _work() -> Path:
+def _get_work_folder() -> Path:
     """Where the kernel is made."""
-    return cache_folder() / "uml" / "work"
+    return get_cache_folder() / "uml" / "work"
 
 
 def _unpack_source(work: Path, source: Path, tools: Path, lock: int) -> None:
     (archive,) = (work / "package" / "usr" / "src").glob("linux-source-*.tar.xz")
-    private = Path(tempfile.mkdtemp(dir=work, prefix=".source-"))
+    partial_folder = Path(tempfile.mkdtemp(dir=work, prefix=".source-"))
     try:
-        done = ask(
-            ["tar", "-xJf", str(archive), "-C", str(private), "--strip-components=1"],
-            env={**os.environ, **kernel.build_environment(tools)},
+        tar_run = run_program(
+            ["tar", "-xJf", str(archive), "-C", str(partial_folder), "--strip-components=1"],
+            env={**os.environ, **kernel_build.make_build_environment(tools)},
             pass_fds=[lock],
         )
-        if done.returncode:
-            msg = f"unpacking {archive.name}: {done.stderr.strip()}"
+        if tar_run.returncode:
+            msg = f"unpacking {archive.name}: {tar_run.stderr.strip()}"
             raise SetupFailed(msg)
         shutil.rmtree(source, ignore_errors=True)
-        private.rename(source)
+        partial_folder.rename(source)
     finally:
-        shutil.rmtree(private, ignore_errors=True)
+        shutil.rmtree(partial_folder, ignore_errors=True)
 
 
-def try_out(runner: str, say: Callable[[str], None]) -> None:
+def try_guest(runner: str, on_step: Callable[[str], None]) -> None:
     """Start a guest with a single node; from then on the runner counts as ready.
 
     Parameters
@@ -281,24 +319,24 @@ def try_out(runner: str, say: Callable[[str], None]) -> None:
     SetupFailed
         The guest does not come up here.
     """
-    say("starting a guest to try it")
-    mark = trial_mark(runner)
-    mark.touch()
+    on_step("starting a guest to try it")
+    trial_file = get_trial_mark(runner)
+    trial_file.touch()
     started = time.monotonic()
     try:
-        with scratch() as folder:
-            plan = Plan(seed=1, duration_ns=1_000_000, nodes=(Node("n0"),), links=())
-            record = execute(plan, {}, Path(folder), runner, patience_s=TRIAL_PATIENCE_S)
+        with make_scratch_folder() as folder:
+            plan = GuestPlan(seed=1, duration_ns=1_000_000, nodes=(PlannedNode("n0"),), links=())
+            record = execute_plan(plan, {}, Path(folder), runner, max_silence_s=TRIAL_MAX_SILENCE_S)
     except BaseException as error:
-        mark.unlink(missing_ok=True)
+        trial_file.unlink(missing_ok=True)
         if isinstance(error, GuestFailed):
             msg = f"the guest of {runner} does not come up on this machine: {error}"
             raise SetupFailed(msg) from error
         raise
-    say(f"tried: Linux {record.kernel} was up and down in {time.monotonic() - started:.1f} s")
+    on_step(f"tried: Linux {record.kernel} was up and down in {time.monotonic() - started:.1f} s")
 
 
-def trial_mark(runner: str) -> Path:
+def get_trial_mark(runner: str) -> Path:
     """The file that says that a runner's guest has come up on this machine.
 
     Parameters
@@ -306,10 +344,10 @@ def trial_mark(runner: str) -> Path:
     runner : {"qemu", "uml"}
         Which.
     """
-    return {"qemu": qemu.trial_mark, "uml": uml.trial_mark}[runner]()
+    return {"qemu": qemu.get_trial_mark, "uml": uml.get_trial_mark}[runner]()
 
 
-def clean(runner: str | None = None) -> int:
+def remove_prepared(runner: str | None = None) -> int:
     """Remove what was prepared.
 
     Parameters
@@ -327,20 +365,20 @@ def clean(runner: str | None = None) -> int:
     SetupFailed
         Something of it cannot be removed.
     """
-    folder = cache_folder() if runner is None else cache_folder() / runner
-    size = size_of(folder)
+    folder = get_cache_folder() if runner is None else get_cache_folder() / runner
+    size = measure_folder(folder)
     try:
         if folder.exists():
             shutil.rmtree(folder)
     except OSError as error:
-        freed = (size - size_of(folder)) / 1e6
-        msg = f"{error.filename}: {error.strerror}; {freed:.0f} MB freed"
+        freed_mb = (size - measure_folder(folder)) / 1e6
+        msg = f"{error.filename}: {error.strerror}; {freed_mb:.0f} MB freed"
         raise SetupFailed(msg) from error
     return size
 
 
 @contextmanager
-def _alone(folder: Path, say: Callable[[str], None]) -> Iterator[int]:
+def _lock_cache(folder: Path, on_step: Callable[[str], None]) -> Iterator[int]:
     """Wait until no other setup works in the cache.
 
     Gives the descriptor of the lock: a long program that we start gets it too, and so keeps the
@@ -352,12 +390,12 @@ def _alone(folder: Path, say: Callable[[str], None]) -> Iterator[int]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say("waiting for another setup, or for what is left of one")
+            on_step("waiting for another setup, or for what is left of one")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield lock.fileno()
 
 
-def _sweep(folder: Path) -> None:
+def _remove_partial(folder: Path) -> None:
     """Remove what a setup that was killed has left half done; its names begin with a dot."""
     for pattern in ("packages/.*", "tools/.*", "qemu/.*", "uml/*/.*"):
         for path in folder.glob(pattern):

@@ -12,24 +12,24 @@ from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address
 from typing import TYPE_CHECKING
 
-from trunkline.linux.plan.ground import GUEST, Ground
-from trunkline.linux.plan.plan import End, Wire
+from trunkline.linux.plan.command_target import GUEST_TARGET, CommandTarget
+from trunkline.linux.plan.guest_plan import PlannedEnd, PlannedLink
 
 if TYPE_CHECKING:
     from trunkline.network.types import Link
 
-_LINKS = int(IPv4Address("10.0.0.0"))
-_ENDS = int(IPv4Address("10.128.0.1"))
-MOST_LINKS = 1 << 21
+_FIRST_LINK_ADDRESS = int(IPv4Address("10.0.0.0"))
+_FIRST_ROUTE_ADDRESS = int(IPv4Address("10.128.0.1"))
+MAX_LINKS = 1 << 21
 
 
-def node_name(node: int) -> str:
+def name_namespace(node: int) -> str:
     """Namespace of a node."""
     return f"n{node}"
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class VethEnd:
     """One end of a pair of one-way links.
 
     Parameters
@@ -55,90 +55,94 @@ class Side:
     address: str
     prefix: int = 30
 
-    def end(self) -> End:
+    def to_planned_end(self) -> PlannedEnd:
         """As the plan has it."""
-        return End(node_name(self.node), self.device, self.mac)
+        return PlannedEnd(name_namespace(self.node), self.device, self.mac)
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class VethPair:
     """Two one-way links in opposite directions, or one alone: a veth pair.
 
     Parameters
     ----------
-    a, b : Side
+    a, b : VethEnd
         Ends.
     """
 
-    a: Side
-    b: Side
+    a: VethEnd
+    b: VethEnd
 
-    def wire(self) -> Wire:
+    def to_planned_link(self) -> PlannedLink:
         """As the plan has it."""
-        return Wire(self.a.end(), self.b.end())
+        return PlannedLink(self.a.to_planned_end(), self.b.to_planned_end())
 
 
 @dataclass
-class Wiring:
+class VethPlan:
     """The veth pairs, and which end of which each one-way link uses.
 
     Parameters
     ----------
-    pairs : list of Pair
+    pairs : list of VethPair
         In order.
-    near, far : list of Side
+    sending_ends, receiving_ends : list of VethEnd
         End that sends and end that receives, by one-way link.
     """
 
-    pairs: list[Pair] = field(default_factory=list)
-    near: list[Side] = field(default_factory=list)
-    far: list[Side] = field(default_factory=list)
+    pairs: list[VethPair] = field(default_factory=list)
+    sending_ends: list[VethEnd] = field(default_factory=list)
+    receiving_ends: list[VethEnd] = field(default_factory=list)
 
     @classmethod
-    def of(cls, links: Sequence[Link], ground: Ground = GUEST) -> Wiring:
+    def from_links(cls, links: Sequence[Link], target: CommandTarget = GUEST_TARGET) -> VethPlan:
         """Pairs each one-way link with the next free one the other way, if there is one."""
-        waiting: dict[tuple[int, int], list[int]] = {}
-        number: list[tuple[int, bool]] = []
-        made = cls()
+        unpaired: dict[tuple[int, int], list[int]] = {}
+        assigned: list[tuple[int, bool]] = []
+        veths = cls()
         for link in links:
             ends = (int(link["from"]), int(link["to"]))
-            opposite = waiting.get(ends[::-1])
+            opposite = unpaired.get(ends[::-1])
             if opposite:
-                number.append((opposite.pop(0), True))
+                assigned.append((opposite.pop(0), True))
                 continue
-            waiting.setdefault(ends, []).append(len(made.pairs))
-            number.append((len(made.pairs), False))
-            made.pairs.append(_pair(len(made.pairs), *ends))
-        for (index, swapped), link in zip(number, links, strict=True):
-            pair = made.pairs[index] = _chosen(made.pairs[index], swapped, link["name"], ground)
-        for index, swapped in number:
-            pair = made.pairs[index]
-            made.near.append(pair.b if swapped else pair.a)
-            made.far.append(pair.a if swapped else pair.b)
-        return made
+            unpaired.setdefault(ends, []).append(len(veths.pairs))
+            assigned.append((len(veths.pairs), False))
+            veths.pairs.append(_make_pair(len(veths.pairs), *ends))
+        for (index, swapped), link in zip(assigned, links, strict=True):
+            pair = veths.pairs[index] = _apply_chosen_address(
+                veths.pairs[index], swapped, link["name"], target
+            )
+        for index, swapped in assigned:
+            pair = veths.pairs[index]
+            veths.sending_ends.append(pair.b if swapped else pair.a)
+            veths.receiving_ends.append(pair.a if swapped else pair.b)
+        return veths
 
     @property
-    def out(self) -> dict[tuple[int, str], int]:
+    def link_by_device(self) -> dict[tuple[int, str], int]:
         """The one-way link that each device of each node sends on."""
-        return {(side.node, side.device): link for link, side in enumerate(self.near)}
+        return {(side.node, side.device): link for link, side in enumerate(self.sending_ends)}
 
 
-def _chosen(pair: Pair, swapped: bool, link: str, ground: Ground) -> Pair:
+def _apply_chosen_address(
+    pair: VethPair, swapped: bool, link: str, target: CommandTarget
+) -> VethPair:
     """A pair whose end that sends a link has the device and the address that were chosen for it."""
     side = pair.b if swapped else pair.a
-    device, address = ground.devices.get(link), ground.links.get(link)
+    device, address = target.devices.get(link), target.links.get(link)
     if device is not None:
         side = replace(side, device=device)
     if address is not None:
         side = replace(side, address=str(address.ip), prefix=address.network.prefixlen)
-    return Pair(pair.a, side) if swapped else Pair(side, pair.b)
+    return VethPair(pair.a, side) if swapped else VethPair(side, pair.b)
 
 
-def _pair(index: int, first: int, second: int) -> Pair:
-    base = _LINKS + 4 * index
+def _make_pair(index: int, first: int, second: int) -> VethPair:
+    base = _FIRST_LINK_ADDRESS + 4 * index
     high, middle, low = index >> 16 & 255, index >> 8 & 255, index & 255
     sides = [
-        Side(
+        VethEnd(
             node=node,
             device=f"l{index}{letter}",
             wire=f"w{index}{letter}",
@@ -147,26 +151,26 @@ def _pair(index: int, first: int, second: int) -> Pair:
         )
         for host, letter, node in ((1, "a", first), (2, "b", second))
     ]
-    return Pair(*sides)
+    return VethPair(*sides)
 
 
 @dataclass
-class Ends:
+class RouteAddresses:
     """Addresses that routes lead to.
 
     Parameters
     ----------
     keys : list of tuple
         Node, forwarding equivalence class and TCP parameters, by number.
-    chosen : mapping of int to sequence of str
+    given_addresses : mapping of int to sequence of str
         Addresses of some nodes, in the order in which they are needed.
     """
 
     keys: list[tuple[int, int, tuple[str, ...]]] = field(default_factory=list)
-    chosen: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    given_addresses: Mapping[int, Sequence[str]] = field(default_factory=dict)
     _numbers: dict[tuple[int, int, tuple[str, ...]], int] = field(default_factory=dict)
 
-    def number(self, node: int, fec: int, route: tuple[str, ...] = ()) -> int:
+    def number_address(self, node: int, fec: int, route: tuple[str, ...] = ()) -> int:
         """Number of an address, which is made if there is none yet."""
         key = (node, fec, route)
         if key not in self._numbers:
@@ -174,15 +178,15 @@ class Ends:
             self.keys.append(key)
         return self._numbers[key]
 
-    def address(self, node: int, fec: int, route: tuple[str, ...] = ()) -> str:
+    def get_address(self, node: int, fec: int, route: tuple[str, ...] = ()) -> str:
         """The address as text."""
-        return self.text(self.number(node, fec, route))
+        return self.format_address(self.number_address(node, fec, route))
 
-    def text(self, number: int) -> str:
+    def format_address(self, number: int) -> str:
         """Address of a number."""
         node = self.keys[number][0]
-        own = self.chosen.get(node, ())
+        given = self.given_addresses.get(node, ())
         rank = sum(each[0] == node for each in self.keys[:number])
-        if rank < len(own):
-            return own[rank]
-        return str(IPv4Address(_ENDS + number))
+        if rank < len(given):
+            return given[rank]
+        return str(IPv4Address(_FIRST_ROUTE_ADDRESS + number))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from trunkline.linux.plan.leaf import Leaf
-from trunkline.linux.plan.outlet import Outlet
+from trunkline.linux.plan.egress_port import EgressPort
+from trunkline.linux.plan.leaf_qdisc import LeafQdisc
 
 if TYPE_CHECKING:
     from trunkline.network.types.ports import Cake, Port, Queue
 
-_QUEUES: Final = 1024
-_RTTS: Final = 20
+_FLOW_QUEUES: Final = 1024
+_RTT_PER_TARGET: Final = 20
 _TARGET_NS: Final = 5_000_000
 _ISOLATION: Final = {
     "flows": "flows",
@@ -29,57 +29,58 @@ _KERNEL_TINS: Final = (3, 2, 0, 1)
 """What the kernel calls the tins of diffserv4 in their order of priority."""
 
 
-def cake(out: Outlet, scheduler: Cake) -> dict[int, Leaf]:
+def add_cake(egress_port: EgressPort, scheduler: Cake) -> dict[int, LeafQdisc]:
     """CAKE with one tin, or with the four of ``diffserv4``; it chooses among them by DSCP."""
-    config, refuse = out.config, out.part.refuse
+    config, refuse = egress_port.port_config, egress_port.scenario_part.refuse
     shares = scheduler["shares"]
     bandwidth = max(share["rate_bit_s"] for share in shares)
     tins = "besteffort" if len(shares) == 1 else "diffserv4"
     if len(shares) > 1 and not _is_diffserv4(config, scheduler, bandwidth):
         refuse("Linux's cake has tins of its own; nearest: preset: cake-diffserv4", "classes")
-    queues = [its["queue"] for its in config["classes"]]
-    if any(its != _without_rate(queues[0]) for its in map(_without_rate, queues)):
+    queues = [class_config["queue"] for class_config in config["classes"]]
+    if any(class_config != _strip_rate(queues[0]) for class_config in map(_strip_rate, queues)):
         refuse("the tins of Linux's cake are alike; nearest: no queue in classes", "classes")
-    its, flows = queues[0], queues[0].get("flows")
-    if flows is None or "hosts" not in flows or its["aqm"]["kind"] != "cobalt":
+    class_config, flows = queues[0], queues[0].get("flows")
+    if flows is None or "hosts" not in flows or class_config["aqm"]["kind"] != "cobalt":
         refuse("Linux's cake has cobalt and flows of its own; nearest: no queue", "classes")
         return {}
-    if flows["queues"] != _QUEUES:
-        refuse(f"Linux's cake has {_QUEUES} queues; nearest: that many", "classes")
-    if its["limit_bytes"] is None or its["limit_packets"] is not None:
+    if flows["queues"] != _FLOW_QUEUES:
+        refuse(f"Linux's cake has {_FLOW_QUEUES} queues; nearest: that many", "classes")
+    if class_config["limit_bytes"] is None or class_config["limit_packets"] is not None:
         refuse("Linux's cake has a limit of bytes; nearest: limit: 4 MB", "classes")
-    rtt = _rtt(queues)
+    rtt = _find_rtt(queues)
     if rtt is None:
         refuse("Linux's cake has a target of a twentieth of its rtt; nearest: no target", "classes")
-    out.qdisc(
+    egress_port.add_qdisc(
         f"parent 1:1 handle 10: cake bandwidth {bandwidth}bit {tins} "
         f"{_ISOLATION[flows['hosts']]} nowash raw rtt {(rtt or 0) // 1000}us "
-        f"memlimit {its['limit_bytes']}"
+        f"memlimit {class_config['limit_bytes']}"
     )
     if len(shares) == 1:
-        return {0: Leaf("10:", "cake", "")}
-    order = sorted(range(len(shares)), key=lambda at: shares[at]["priority"])
+        return {0: LeafQdisc("10:", "cake", "")}
+    order = sorted(range(len(shares)), key=lambda number: shares[number]["priority"])
     return {
-        index: Leaf("10:", "cake", "", tin) for index, tin in zip(order, _KERNEL_TINS, strict=False)
+        index: LeafQdisc("10:", "cake", "", tin)
+        for index, tin in zip(order, _KERNEL_TINS, strict=False)
     }
 
 
-def _rtt(queues: list[Queue]) -> int | None:
+def _find_rtt(queues: list[Queue]) -> int | None:
     """The interval that tins at their rates come from [ns]; None where tc cannot say it."""
     intervals = set()
     for each in queues:
         aqm = each["aqm"]
         if aqm["kind"] != "cobalt":
             return None
-        grown = aqm["target_ns"] == aqm["mtu_time_ns"] * 3 // 2
-        target = _TARGET_NS if grown else aqm["target_ns"]
+        is_raised = aqm["target_ns"] == aqm["mtu_time_ns"] * 3 // 2
+        target = _TARGET_NS if is_raised else aqm["target_ns"]
         interval = aqm["interval_ns"] - (aqm["target_ns"] - target)
         if aqm["interval_ns"] != 2 * aqm["target_ns"]:
-            intervals.add(interval if interval == _RTTS * target else None)
+            intervals.add(interval if interval == _RTT_PER_TARGET * target else None)
     return intervals.pop() if len(intervals) == 1 else None
 
 
-def _without_rate(queue: Queue) -> Any:
+def _strip_rate(queue: Queue) -> Any:
     """A queue of a tin without what the tin's rate decides."""
     flows = {**(queue.get("flows") or {}), "quantum_bytes": 0}
     return {**queue, "aqm": queue["aqm"]["kind"], "flows": flows}

@@ -2,95 +2,108 @@
 
 from collections.abc import Sequence
 
-from trunkline.linux.plan import classify, conditioning, mpls
-from trunkline.linux.plan.addresses import Wiring
-from trunkline.linux.plan.flows import Traffic
+from trunkline.linux.plan import conditioning, egress_filters, label_filters
+from trunkline.linux.plan.addresses import VethPlan
+from trunkline.linux.plan.command_script import CommandScript
 from trunkline.linux.plan.forwarding import FTN_MARK
-from trunkline.linux.plan.leaf import Leaf
-from trunkline.linux.plan.recovery import Course
-from trunkline.linux.plan.script import Script
-from trunkline.network.types import Network
+from trunkline.linux.plan.leaf_qdisc import LeafQdisc
+from trunkline.linux.plan.recovery import RecoverySchedule
+from trunkline.linux.plan.traffic import PlannedTraffic
+from trunkline.network.types import NetworkData
 
 
-def filters(
-    script: Script,
-    its: Course,
-    wiring: Wiring,
-    leaves: Sequence[dict[int, Leaf]],
-    sent: Traffic,
+def add_filters(
+    script: CommandScript,
+    recovery_schedule: RecoverySchedule,
+    wiring: VethPlan,
+    leaves: Sequence[dict[int, LeafQdisc]],
+    traffic: PlannedTraffic,
 ) -> None:
     """Says the filters of all devices."""
-    data = its.network
-    dscps = codepoints(data)
-    tcs = mpls.traffic_classes(data, dscps)
-    marking: set[int] = set()
+    data = recovery_schedule.network
+    dscps = list_dscps(data)
+    tcs = label_filters.list_traffic_classes(data, dscps)
+    marking_nodes: set[int] = set()
     egresses = []
     for index, link in enumerate(data["links"]):
-        side = wiring.near[index]
+        side = wiring.sending_ends[index]
         config = data["ports"][link["port"]]
-        egress = classify.Egress(script, side.node, side.device, link, config, leaves[index])
-        for _, state in its.states:
-            if mpls.leaving(egress, {**data, "nhlfe": list(state.nhlfe)}, index, dscps, tcs):
-                marking.add(side.node)
-        egress.packets(sent.rows(config["classifier"]))
+        egress = egress_filters.EgressFilters(
+            script, side.node, side.device, link, config, leaves[index]
+        )
+        for _, state in recovery_schedule.states:
+            if label_filters.add_egress_filters(
+                egress, {**data, "nhlfe": list(state.nhlfe)}, index, dscps, tcs
+            ):
+                marking_nodes.add(side.node)
+        egress.add_ip_filters(traffic.list_rows(config["classifier"]))
         egresses.append(egress)
-    split = {each["node"] for each in data["ftn"] if each.get("dscps")}
-    for side in {pair_side.device: pair_side for pair_side in wiring.near + wiring.far}.values():
-        script.say(
+    splitting_nodes = {each["node"] for each in data["ftn"] if each.get("dscps")}
+    for side in {
+        pair_side.device: pair_side for pair_side in wiring.sending_ends + wiring.receiving_ends
+    }.values():
+        script.add_command(
             side.node, "tc", f"qdisc add dev {side.device} clsact", f"filters of {side.device}"
         )
     for node in range(len(data["nodes"])):
-        own = [
-            sent.ends.text(number)
-            for number, (each, _, _) in enumerate(sent.ends.keys)
+        own_addresses = [
+            traffic.route_addresses.format_address(number)
+            for number, (each, _, _) in enumerate(traffic.route_addresses.keys)
             if each == node
         ]
-        for line in mpls.once_less(data, node, own):
-            script.say(node, "tc", line, "a router takes one off the TTL (RFC 3443 section 3)")
+        for line in label_filters.list_ttl_filters(data, node, own_addresses):
+            script.add_command(
+                node, "tc", line, "a router takes one off the TTL (RFC 3443 section 3)"
+            )
     for egress in egresses:
-        egress.finish()
+        egress.write_filters()
     for index, link in enumerate(data["links"]):
-        side = wiring.far[index]
-        said: list[str] = []
+        side = wiring.receiving_ends[index]
+        filter_lines: list[str] = []
         chain = ""
         ingress = link.get("ingress")
         if ingress is not None:
             conditioner = data["conditioners"][ingress]
             conditioning.refuse_labels(script, data, index, conditioner)
-            said += conditioning.filters(script, conditioner, sent.rows(conditioner["classifier"]))
-            chain = f"chain {conditioning.AFTER} "
-        if side.node in split:
-            said += [
+            filter_lines += conditioning.list_ingress_filters(
+                script, conditioner, traffic.list_rows(conditioner["classifier"])
+            )
+            chain = f"chain {conditioning.FORWARDING_CHAIN} "
+        if side.node in splitting_nodes:
+            filter_lines += [
                 f"{chain}protocol ip prio 50 flower ip_tos {dscp << 2:#04x}/0xfc "
                 f"action skbedit mark {FTN_MARK + dscp:#x} continue"
                 for dscp in dscps
             ]
-        if side.node in marking:
-            said += [f"{chain}{each}" for each in mpls.arriving(script, data, side.node, tcs)]
-        for line in said:
-            script.say(
+        if side.node in marking_nodes:
+            filter_lines += [
+                f"{chain}{each}"
+                for each in label_filters.list_ingress_marks(script, data, side.node, tcs)
+            ]
+        for line in filter_lines:
+            script.add_command(
                 side.node,
                 "tc",
                 f"filter add dev {side.device} ingress {line}",
                 f"what arrives over {link['name']}",
             )
-        script.say(
+        script.add_command(
             side.node,
             "tc",
             f"filter add dev {side.device} ingress {chain}protocol all prio 90 matchall "
             f"action mirred egress redirect dev {side.wire}",
             f"wire of {link['name']}: {link['delay_ns']} ns",
-            wire=True,
+            is_wire=True,
         )
 
 
-def codepoints(data: Network) -> list[int]:
+def list_dscps(network: NetworkData) -> list[int]:
     """DSCPs that packets may have: those of flows, those that conditioners and paths write."""
-    found = {flow["dscp"] for flow in data["flows"]}
-    for conditioner in data.get("conditioners", []):
+    dscps = {flow["dscp"] for flow in network["flows"]}
+    for conditioner in network.get("conditioners", []):
         for profile in conditioner["profiles"]:
-            found |= {each["dscp"] for each in profile["actions"] if each["dscp"] is not None}
-    for maps in data.get("diffserv", []):
+            dscps |= {each["dscp"] for each in profile["actions"] if each["dscp"] is not None}
+    for maps in network.get("diffserv", []):
         if maps["tunnel"] == "uniform":
-            found |= {dscp for dscp in maps["dscp_of_tc"] if dscp is not None}
-    return sorted(found)
+            dscps |= {dscp for dscp in maps["dscp_of_tc"] if dscp is not None}
+    return sorted(dscps)

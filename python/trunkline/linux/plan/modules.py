@@ -52,7 +52,7 @@ KERNEL_MODULES: Final = (
 there. `cls_u32` needs its match on marks (``CONFIG_CLS_U32_MARK``). The configuration of the
 `uml` runner's kernel names the same."""
 
-DISCIPLINES: Final = {
+QDISC_MODULES: Final = {
     "codel": "sch_codel",
     "fq-codel": "sch_fq_codel",
     "pie": "sch_pie",

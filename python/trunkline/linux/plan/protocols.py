@@ -1,22 +1,22 @@
 """The protocols of a compiled network."""
 
-from trunkline.network.types import Network
+from trunkline.network.types import NetworkData
 from trunkline.network.types.signalling import Ldp, Ospf, Rsvp
 
 
-def ospf_of(data: Network) -> Ospf | None:
+def get_ospf(network: NetworkData) -> Ospf | None:
     """The timers of OSPF, if the network has it."""
-    signalling = data.get("signalling")
+    signalling = network.get("signalling")
     return signalling.get("ospf") if signalling else None
 
 
-def ldp_of(data: Network) -> Ldp | None:
+def get_ldp(network: NetworkData) -> Ldp | None:
     """The timers of LDP, if the network has it."""
-    signalling = data.get("signalling")
+    signalling = network.get("signalling")
     return signalling.get("ldp") if signalling else None
 
 
-def rsvp_of(data: Network) -> Rsvp | None:
+def get_rsvp(network: NetworkData) -> Rsvp | None:
     """RSVP-TE, if the network has it."""
-    signalling = data.get("signalling")
+    signalling = network.get("signalling")
     return signalling.get("rsvp") if signalling else None

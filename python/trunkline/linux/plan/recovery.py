@@ -11,30 +11,30 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from trunkline.linux.plan import mpls
-from trunkline.linux.plan.addresses import Wiring, node_name
-from trunkline.linux.plan.forwarding import Forwarding, State
-from trunkline.linux.plan.plan import Change, Count
-from trunkline.linux.plan.rehearsal import Moment, Rehearsal
-from trunkline.linux.plan.routing import next_links
-from trunkline.linux.plan.script import Program, Script
-from trunkline.network.types import Network, Nhlfe, Protection
+from trunkline.linux.plan import label_filters
+from trunkline.linux.plan.addresses import VethPlan, name_namespace
+from trunkline.linux.plan.command_script import CommandScript, ConfigProgram
+from trunkline.linux.plan.dry_run import DryRun, TimelineEvent
+from trunkline.linux.plan.forwarding import ForwardingRoutes, ForwardingState
+from trunkline.linux.plan.guest_plan import QueueReading, TimedCommand
+from trunkline.linux.plan.next_links import find_next_links
+from trunkline.network.types import NetworkData, Nhlfe, Protection
 
-CHAINS: Final = {"link_down": 1, "node_down": 2, "switching": 3}
+LOSS_CHAINS: Final = {"link_down": 1, "node_down": 2, "switching": 3}
 """Chains of the egress in which what is lost for a cause ends, and is counted."""
-_LINK_TRAP: Final = 1
-_FIRST_GAP: Final = 2
-_MOST_GAPS: Final = 290
+_LINK_PREFERENCE: Final = 1
+_FIRST_GAP_PREFERENCE: Final = 2
+_MAX_GAPS: Final = 290
 """Preferences of filters that lead there: before all others, which begin at 300."""
 _LAST_LABEL: Final = (1 << 20) - 2
 _QUEUE_LENGTH: Final = 2000
-_DEPTH: Final = 8
+_MAX_OVERLAY_DEPTH: Final = 8
 """Entries that stand for entries before a cycle is suspected, as in the engine."""
-_PROGRAMS: Final[tuple[Program, ...]] = ("tc", "ip", "mpls")
+_PROGRAMS: Final[tuple[ConfigProgram, ...]] = ("tc", "ip", "mpls")
 
 
 @dataclass(frozen=True, slots=True)
-class Outage:
+class LinkOutage:
     """A link that fails, and is repaired or not.
 
     Parameters
@@ -52,7 +52,7 @@ class Outage:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class SwitchbackGap:
     """A time in which a protection switches back and nothing passes.
 
     Parameters
@@ -71,42 +71,48 @@ class Gap:
 
 
 @dataclass
-class Course:
+class RecoverySchedule:
     """What happens to links and to forwarding in the course of a run.
 
     Parameters
     ----------
     network : mapping
         The compiled network, with the entries of restored paths.
-    states : list of (int, State)
+    states : list of (int, ForwardingState)
         What forwarding goes by from each time on [ns]; the first from the start.
-    outages : list of Outage
+    outages : list of LinkOutage
         In the order of their beginning.
-    gaps : list of Gap
+    gaps : list of SwitchbackGap
         In the order of their ends.
     """
 
-    network: Network
-    states: list[tuple[int, State]]
-    outages: list[Outage] = field(default_factory=list)
-    gaps: list[Gap] = field(default_factory=list)
+    network: NetworkData
+    states: list[tuple[int, ForwardingState]]
+    outages: list[LinkOutage] = field(default_factory=list)
+    gaps: list[SwitchbackGap] = field(default_factory=list)
 
-    def trapped(self) -> list[tuple[int, str]]:
+    def list_loss_causes(self) -> list[tuple[int, str]]:
         """Links at which packets may be lost, and the causes."""
-        named = [(each.link, each.cause) for each in self.outages]
-        named += [(each.link, "switching") for each in self.gaps]
-        return list(dict.fromkeys(named))
+        link_causes = [(each.link, each.cause) for each in self.outages]
+        link_causes += [(each.link, "switching") for each in self.gaps]
+        return list(dict.fromkeys(link_causes))
 
 
-def course(script: Script, data: Network, rehearsal: Rehearsal, targets: Sequence[int]) -> Course:
+def plan_recovery(
+    script: CommandScript, network: NetworkData, dry_run: DryRun, targets: Sequence[int]
+) -> RecoverySchedule:
     """What happens in a run."""
-    whole: Network = {**data, "nhlfe": list(data["nhlfe"]), "ilm": list(data["ilm"])}
-    first = State(
-        data["nhlfe"],
-        {node: next_links(len(data["nodes"]), data["links"], node) for node in targets},
+    full_network: NetworkData = {
+        **network,
+        "nhlfe": list(network["nhlfe"]),
+        "ilm": list(network["ilm"]),
+    }
+    first_state = ForwardingState(
+        network["nhlfe"],
+        {node: find_next_links(len(network["nodes"]), network["links"], node) for node in targets},
     )
-    made = Course(whole, [(0, first)])
-    protections = data.get("recovery", {}).get("protections", [])
+    schedule = RecoverySchedule(full_network, [(0, first_state)])
+    protections = network.get("recovery", {}).get("protections", [])
     for each in protections:
         if each["kind"] == "one-plus-one":
             script.refuse(
@@ -115,96 +121,106 @@ def course(script: Script, data: Network, rehearsal: Rehearsal, targets: Sequenc
                 "nearest: kind: backup",
             )
     if script.reasons:
-        return made
-    _follow(script, made, rehearsal, protections)
-    end = data["run"]["duration_ns"]
-    made.outages = _outages(data, rehearsal.moments, end)
-    return made
+        return schedule
+    _add_states(script, schedule, dry_run, protections)
+    end = network["run"]["duration_ns"]
+    schedule.outages = _list_outages(network, dry_run.timeline_events, end)
+    return schedule
 
 
-def _follow(
-    script: Script, made: Course, rehearsal: Rehearsal, protections: Sequence[Protection]
+def _add_states(
+    script: CommandScript,
+    schedule: RecoverySchedule,
+    dry_run: DryRun,
+    protections: Sequence[Protection],
 ) -> None:
     """Adds a state for each moment that changes forwarding."""
-    overlays = _Overlays(made.network)
-    end = made.network["run"]["duration_ns"]
-    steered = [each for each in rehearsal.moments if each.event in ("switched", "reverted")]
-    routed = [each for each in rehearsal.routes if each.protection < 0]
-    times = {each.time_ns for each in steered} | {each.time_ns for each in routed}
+    overlays = _EntryOverlays(schedule.network)
+    end = schedule.network["run"]["duration_ns"]
+    switches = [each for each in dry_run.timeline_events if each.event in ("switched", "reverted")]
+    route_changes = [each for each in dry_run.routes if each.protection < 0]
+    times = {each.time_ns for each in switches} | {each.time_ns for each in route_changes}
     for time in sorted(times):
-        before = made.states[-1][1]
-        for moment in steered:
-            if moment.time_ns != time:
+        previous = schedule.states[-1][1]
+        for event in switches:
+            if event.time_ns != time:
                 continue
-            its = protections[moment.protection]
-            if moment.event == "reverted" and its["switch_ns"] and not its["make_before_break"]:
-                _part(script, made, its, moment, before)
-            overlays.lift(moment.protection)
-            if moment.event == "switched":
+            protection = protections[event.protection]
+            if (
+                event.event == "reverted"
+                and protection["switch_ns"]
+                and not protection["make_before_break"]
+            ):
+                _add_gaps(script, schedule, protection, event, previous)
+            overlays.remove_owner(event.protection)
+            if event.event == "switched":
                 path = [
                     each.link
-                    for each in rehearsal.routes
-                    if (each.time_ns, each.protection) == (time, moment.protection)
+                    for each in dry_run.routes
+                    if (each.time_ns, each.protection) == (time, event.protection)
                 ]
-                overlays.lay(moment.protection, its, path)
-        chosen = {node: list(links) for node, links in before.next.items()}
-        for route in routed:
-            if route.time_ns == time and route.destination in chosen:
-                chosen[route.destination][route.node] = None if route.link < 0 else route.link
+                overlays.add_owner(event.protection, protection, path)
+        next_links = {node: list(links) for node, links in previous.next_links.items()}
+        for route in route_changes:
+            if route.time_ns == time and route.destination in next_links:
+                next_links[route.destination][route.node] = None if route.link < 0 else route.link
         if time < end:
-            made.states.append((time, State(overlays.entries(), chosen)))
+            schedule.states.append((time, ForwardingState(overlays.list_entries(), next_links)))
     # Entries of restored paths are there from the start; nothing leads to them before.
-    made.states = [
-        (time, replace(state, nhlfe=[*state.nhlfe, *made.network["nhlfe"][len(state.nhlfe) :]]))
-        for time, state in made.states
+    schedule.states = [
+        (time, replace(state, nhlfe=[*state.nhlfe, *schedule.network["nhlfe"][len(state.nhlfe) :]]))
+        for time, state in schedule.states
     ]
 
 
 @dataclass
-class _Overlays:
+class _EntryOverlays:
     """Entries that stand in for others, the last one laid first; as `mpls/overlay.rs` has them."""
 
-    network: Network
-    laid: list[tuple[int, int, int | Nhlfe]] = field(default_factory=list)
+    network: NetworkData
+    overlays: list[tuple[int, int, int | Nhlfe]] = field(default_factory=list)
 
-    def lift(self, owner: int) -> None:
+    def remove_owner(self, owner: int) -> None:
         """Takes those of one protection off."""
-        self.laid = [each for each in self.laid if each[0] != owner]
+        self.overlays = [each for each in self.overlays if each[0] != owner]
 
-    def lay(self, owner: int, protection: Protection, path: Sequence[int]) -> None:
+    def add_owner(self, owner: int, protection: Protection, path: Sequence[int]) -> None:
         """Points the entries of a protection at their alternatives, or into a restored path."""
-        label = self._restore(path, protection["path"]) if path else None
+        label = self._add_restored_path(path, protection["path"]) if path else None
         for switch in protection["switches"]:
-            entry, other = switch["entry"], switch["alternative"]
+            entry, alternative = switch["entry"], switch["alternative"]
             if protection["kind"] != "restoration":
-                self.laid.append((owner, entry, other))
+                self.overlays.append((owner, entry, alternative))
             elif label is not None:
                 original = self.network["nhlfe"][entry]
                 pushed = [*original["push"][:-1], label]
-                via: Nhlfe = {**original, "link": path[0], "row": None, "push": pushed}
-                self.laid.append((owner, entry, via))
+                restored_entry: Nhlfe = {**original, "link": path[0], "row": None, "push": pushed}
+                self.overlays.append((owner, entry, restored_entry))
 
-    def entries(self) -> list[Nhlfe]:
+    def list_entries(self) -> list[Nhlfe]:
         """The entries as they are now."""
-        return [self._effective(index, _DEPTH) for index in range(len(self.network["nhlfe"]))]
+        return [
+            self._resolve_entry(index, _MAX_OVERLAY_DEPTH)
+            for index in range(len(self.network["nhlfe"]))
+        ]
 
-    def _effective(self, index: int, depth: int) -> Nhlfe:
+    def _resolve_entry(self, index: int, depth: int) -> Nhlfe:
         original: Nhlfe = self.network["nhlfe"][index]
-        top = next((each[2] for each in reversed(self.laid) if each[1] == index), None)
-        if top is None or not depth:
+        overlay = next((each[2] for each in reversed(self.overlays) if each[1] == index), None)
+        if overlay is None or not depth:
             return original
-        return self._effective(top, depth - 1) if isinstance(top, int) else top
+        return self._resolve_entry(overlay, depth - 1) if isinstance(overlay, int) else overlay
 
-    def _restore(self, path: Sequence[int], owner: int) -> int:
+    def _add_restored_path(self, path: Sequence[int], owner: int) -> int:
         """Puts the labels of a computed path into the tables, the last node's first."""
         nhlfe, ilm = self.network["nhlfe"], self.network["ilm"]
-        out: tuple[int, int] | None = None
+        next_hop: tuple[int, int] | None = None
         for link in reversed(path):
-            label = _LAST_LABEL - (len(ilm) - self._own)
+            label = _LAST_LABEL - (len(ilm) - self._own_labels)
             entry: Nhlfe = {
                 "pop": True,
-                "push": [] if out is None else [out[0]],
-                "link": None if out is None else out[1],
+                "push": [] if next_hop is None else [next_hop[0]],
+                "link": None if next_hop is None else next_hop[1],
                 "ttl": "uniform",
                 "path": owner,
                 "row": None,
@@ -213,135 +229,163 @@ class _Overlays:
                 {"node": self.network["links"][link]["to"], "label": label, "nhlfe": len(nhlfe)}
             )
             nhlfe.append(entry)
-            out = (label, link)
-        assert out is not None
-        return out[0]
+            next_hop = (label, link)
+        assert next_hop is not None
+        return next_hop[0]
 
     def __post_init__(self) -> None:
-        self._own = len(self.network["ilm"])
+        self._own_labels = len(self.network["ilm"])
 
 
-def _part(script: Script, made: Course, its: Protection, moment: Moment, state: State) -> None:
+def _add_gaps(
+    script: CommandScript,
+    schedule: RecoverySchedule,
+    protection: Protection,
+    event: TimelineEvent,
+    state: ForwardingState,
+) -> None:
     """The time before a way back, in which the protection's entries forward nothing."""
-    data, about = made.network, f"protection {its['name']}"
-    own = {switch["entry"] for switch in its["switches"]}
-    start = moment.time_ns - its["switch_ns"]
-    users = list(_users(data, state))
-    for _, entry, link, labels in users:
-        if entry not in own or start >= data["run"]["duration_ns"]:
+    data, about = schedule.network, f"protection {protection['name']}"
+    own_entries = {switch["entry"] for switch in protection["switches"]}
+    gap_start = event.time_ns - protection["switch_ns"]
+    uses = list(_list_entry_uses(data, state))
+    for _, entry, link, labels in uses:
+        if entry not in own_entries or gap_start >= data["run"]["duration_ns"]:
             continue
-        shared = any(
-            other not in own and (where, shown) == (link, labels)
-            for _, other, where, shown in users
+        is_shared = any(
+            other not in own_entries and (other_link, other_labels) == (link, labels)
+            for _, other, other_link, other_labels in uses
         )
-        if link is None or not labels or shared or moment.protection > _MOST_GAPS:
+        if link is None or not labels or is_shared or event.protection > _MAX_GAPS:
             script.refuse(
-                ("protections", its["name"], "make_before_break"),
+                ("protections", protection["name"], "make_before_break"),
                 f"{about}: Linux cannot tell what it carries from other packets while it "
                 "switches back; nearest: make_before_break: true",
             )
             continue
-        made.gaps.append(Gap(moment.protection, link, labels, start, moment.time_ns))
-
-
-def _users(data: Network, state: State) -> Iterator[tuple[int, int, int | None, tuple[int, ...]]]:
-    """Node, entry, out-link and labels, from the top, of everything that uses an entry."""
-    for bound in data["ftn"]:
-        entry = state.nhlfe[bound["nhlfe"]]
-        yield bound["node"], bound["nhlfe"], entry["link"], tuple(reversed(entry["push"]))
-    for come in data["ilm"]:
-        if come["nhlfe"] < len(state.nhlfe):
-            entry = state.nhlfe[come["nhlfe"]]
-            labels = tuple(mpls.labels_out(entry, come["label"]))
-            yield come["node"], come["nhlfe"], entry["link"], labels
-
-
-def _outages(data: Network, moments: Sequence[Moment], end: int) -> list[Outage]:
-    rows = [each for each in moments if each.link >= 0 and each.protection < 0]
-    failures = data.get("recovery", {}).get("failures", [])
-    of_nodes = [set(each["links"]) for each in failures if each["node"]]
-    made: list[Outage] = []
-    down: set[int] = set()
-    for time in sorted({each.time_ns for each in rows}):
-        now = [each for each in rows if each.time_ns == time]
-        down -= {each.link for each in now if each.event == "repaired"}
-        down |= {each.link for each in now if each.event == "failed"}
-        for each in now:
-            if each.event == "failed" and time < end:
-                node = any(each.link in links and links <= down for links in of_nodes)
-                made.append(Outage(each.link, "node_down" if node else "link_down", time, end))
-            elif each.event == "repaired":
-                last = max(i for i, its in enumerate(made) if its.link == each.link)
-                made[last] = replace(made[last], repaired_ns=min(time, end))
-    return made
-
-
-def traps(script: Script, its: Course, wiring: Wiring) -> None:
-    """Says the chains in which packets end."""
-    for link, cause in its.trapped():
-        side = wiring.near[link]
-        # Not dropped but taken: a sender at this node must not see that its packet was lost.
-        script.say(
-            side.node,
-            "tc",
-            f"filter add dev {side.device} egress chain {CHAINS[cause]} protocol all prio 1 "
-            "matchall action trap",
-            f"what is lost on {its.network['links'][link]['name']}: {cause}",
+        schedule.gaps.append(
+            SwitchbackGap(event.protection, link, labels, gap_start, event.time_ns)
         )
 
 
-def changes(
-    its: Course, wiring: Wiring, forwarding: Forwarding
-) -> tuple[tuple[Count, ...], tuple[Change, ...]]:
+def _list_entry_uses(
+    network: NetworkData, state: ForwardingState
+) -> Iterator[tuple[int, int, int | None, tuple[int, ...]]]:
+    """Node, entry, out-link and labels, from the top, of everything that uses an entry."""
+    for ftn_entry in network["ftn"]:
+        entry = state.nhlfe[ftn_entry["nhlfe"]]
+        yield ftn_entry["node"], ftn_entry["nhlfe"], entry["link"], tuple(reversed(entry["push"]))
+    for ilm_entry in network["ilm"]:
+        if ilm_entry["nhlfe"] < len(state.nhlfe):
+            entry = state.nhlfe[ilm_entry["nhlfe"]]
+            labels = tuple(label_filters.list_outgoing_labels(entry, ilm_entry["label"]))
+            yield ilm_entry["node"], ilm_entry["nhlfe"], entry["link"], labels
+
+
+def _list_outages(
+    network: NetworkData, timeline: Sequence[TimelineEvent], end: int
+) -> list[LinkOutage]:
+    link_events = [each for each in timeline if each.link >= 0 and each.protection < 0]
+    failures = network.get("recovery", {}).get("failures", [])
+    node_links = [set(each["links"]) for each in failures if each["node"]]
+    outages: list[LinkOutage] = []
+    down_links: set[int] = set()
+    for time in sorted({each.time_ns for each in link_events}):
+        current = [each for each in link_events if each.time_ns == time]
+        down_links -= {each.link for each in current if each.event == "repaired"}
+        down_links |= {each.link for each in current if each.event == "failed"}
+        for each in current:
+            if each.event == "failed" and time < end:
+                node = any(each.link in links and links <= down_links for links in node_links)
+                outages.append(
+                    LinkOutage(each.link, "node_down" if node else "link_down", time, end)
+                )
+            elif each.event == "repaired":
+                last_outage = max(i for i, outage in enumerate(outages) if outage.link == each.link)
+                outages[last_outage] = replace(outages[last_outage], repaired_ns=min(time, end))
+    return outages
+
+
+def add_loss_traps(script: CommandScript, schedule: RecoverySchedule, wiring: VethPlan) -> None:
+    """Says the chains in which packets end."""
+    for link, cause in schedule.list_loss_causes():
+        side = wiring.sending_ends[link]
+        # Not dropped but taken: a sender at this node must not see that its packet was lost.
+        script.add_command(
+            side.node,
+            "tc",
+            f"filter add dev {side.device} egress chain {LOSS_CHAINS[cause]} protocol all prio 1 "
+            "matchall action trap",
+            f"what is lost on {schedule.network['links'][link]['name']}: {cause}",
+        )
+
+
+def list_changes(
+    schedule: RecoverySchedule, wiring: VethPlan, forwarding: ForwardingRoutes
+) -> tuple[tuple[QueueReading, ...], tuple[TimedCommand, ...]]:
     """What is read and what is done during the run.
 
     Returns
     -------
-    tuple of Count, tuple of Change
+    tuple of QueueReading, tuple of TimedCommand
         For each outage a count of the link's near device and one of its wire.
     """
-    end = its.network["run"]["duration_ns"]
-    counts: list[Count] = []
-    done: list[tuple[int, Program, int, str]] = []
-    for number, outage in enumerate(its.outages):
-        near, far = wiring.near[outage.link], wiring.far[outage.link]
-        at = outage.failed_ns
-        counts.append(Count(at, node_name(near.node), near.device))
-        counts.append(Count(at, node_name(far.node), far.wire))
-        trap = f"dev {near.device} egress protocol all prio {_LINK_TRAP}"
-        chain = f"matchall action goto chain {CHAINS[outage.cause]}"
-        done.append((at, "tc", near.node, f"filter add {trap} {chain}"))
+    end = schedule.network["run"]["duration_ns"]
+    readings: list[QueueReading] = []
+    commands: list[tuple[int, ConfigProgram, int, str]] = []
+    for number, outage in enumerate(schedule.outages):
+        sending_end, receiving_end = (
+            wiring.sending_ends[outage.link],
+            wiring.receiving_ends[outage.link],
+        )
+        time_ns = outage.failed_ns
+        readings.append(QueueReading(time_ns, name_namespace(sending_end.node), sending_end.device))
+        readings.append(
+            QueueReading(time_ns, name_namespace(receiving_end.node), receiving_end.wire)
+        )
+        trap = f"dev {sending_end.device} egress protocol all prio {_LINK_PREFERENCE}"
+        chain = f"matchall action goto chain {LOSS_CHAINS[outage.cause]}"
+        commands.append((time_ns, "tc", sending_end.node, f"filter add {trap} {chain}"))
         length = _QUEUE_LENGTH + number
-        for side, device in ((near, near.device), (far, far.wire)):
-            done.append((at, "ip", side.node, f"link set {device} txqueuelen {length}"))
-        done.append((outage.repaired_ns, "tc", near.node, f"filter del {trap}"))
-    for gap in its.gaps:
-        side = wiring.near[gap.link]
-        trap = f"dev {side.device} egress protocol mpls_uc prio {_FIRST_GAP + gap.protection}"
+        for side, device in (
+            (sending_end, sending_end.device),
+            (receiving_end, receiving_end.wire),
+        ):
+            commands.append((time_ns, "ip", side.node, f"link set {device} txqueuelen {length}"))
+        commands.append((outage.repaired_ns, "tc", sending_end.node, f"filter del {trap}"))
+    for gap in schedule.gaps:
+        side = wiring.sending_ends[gap.link]
+        trap = (
+            f"dev {side.device} egress protocol mpls_uc prio "
+            f"{_FIRST_GAP_PREFERENCE + gap.protection}"
+        )
         match = " ".join(
             f"match u32 {label << 12:#010x} 0xfffff000 at {4 * depth}"
             for depth, label in enumerate(gap.labels)
         )
-        chain = f"action goto chain {CHAINS['switching']}"
-        done.append((gap.start_ns, "tc", side.node, f"filter add {trap} u32 {match} {chain}"))
-        done.append((gap.end_ns, "tc", side.node, f"filter del {trap}"))
-    before = forwarding.routes(its.states[0][1])
-    for at, state in its.states[1:]:
-        after = forwarding.routes(state)
-        for node, program, target in {**before, **after}:
+        chain = f"action goto chain {LOSS_CHAINS['switching']}"
+        commands.append((gap.start_ns, "tc", side.node, f"filter add {trap} u32 {match} {chain}"))
+        commands.append((gap.end_ns, "tc", side.node, f"filter del {trap}"))
+    old_routes = forwarding.list_routes(schedule.states[0][1])
+    for time_ns, state in schedule.states[1:]:
+        new_routes = forwarding.list_routes(state)
+        for node, program, target in {**old_routes, **new_routes}:
             key = (node, program, target)
-            if before.get(key) != after.get(key):
-                where = after[key][0] if key in after else "blackhole"
-                kind, rest = (
-                    ("blackhole ", target) if key not in after else ("", f"{target} {where}")
+            if old_routes.get(key) != new_routes.get(key):
+                route_text = new_routes[key][0] if key in new_routes else "blackhole"
+                kind, route_key = (
+                    ("blackhole ", target)
+                    if key not in new_routes
+                    else ("", f"{target} {route_text}")
                 )
-                done.append((at, program, node, f"route replace {kind}{rest}"))
-        before = after
+                commands.append((time_ns, program, node, f"route replace {kind}{route_key}"))
+        old_routes = new_routes
     # A program is started for each time, node and kind of line: what belongs together stands so.
     ordered = sorted(
-        (each for each in dict.fromkeys(done) if each[0] < end),
+        (each for each in dict.fromkeys(commands) if each[0] < end),
         key=lambda each: (each[0], _PROGRAMS.index(each[1]), each[2]),
     )
-    return tuple(sorted(counts, key=lambda each: each.at_ns)), tuple(
-        Change(at, node_name(node), program, line) for at, program, node, line in ordered
+    return tuple(sorted(readings, key=lambda each: each.at_ns)), tuple(
+        TimedCommand(time_ns, name_namespace(node), program, line)
+        for time_ns, program, node, line in ordered
     )

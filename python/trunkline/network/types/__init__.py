@@ -11,10 +11,10 @@ from typing import Literal, NotRequired, TypedDict
 from trunkline.network.types.flows import Agent, Flow
 from trunkline.network.types.ports import (
     Aqm,
-    Class,
     Classifier,
-    Flows,
+    FlowQueues,
     Port,
+    PortClass,
     Queue,
     Scheduler,
     TcRed,
@@ -26,21 +26,21 @@ __all__ = [
     "Action",
     "Agent",
     "Aqm",
-    "Class",
     "Classifier",
     "Conditioner",
     "DiffServ",
     "Flow",
-    "Flows",
+    "FlowQueues",
     "Ftn",
     "Ilm",
     "Link",
     "Meter",
-    "Network",
+    "NetworkData",
     "Nhlfe",
     "Node",
     "Path",
     "Port",
+    "PortClass",
     "Probe",
     "Profile",
     "Protection",
@@ -69,7 +69,7 @@ class Node(TypedDict):
     processing: NotRequired[Processing | None]
 
 
-class Scripted(TypedDict):
+class LostPacket(TypedDict):
     """A data packet that a link loses."""
 
     flow: int
@@ -89,7 +89,7 @@ Link = TypedDict(
         "mtu_bytes": int,
         "metric": int,
         "loss": float,
-        "scripted": NotRequired[list[Scripted]],
+        "scripted": NotRequired[list[LostPacket]],
         "port": int,
         "conditioner": NotRequired[int | None],
         "ingress": NotRequired[int | None],
@@ -292,7 +292,7 @@ class Run(TypedDict):
     events_per_instant: int
 
 
-class Network(TypedDict):
+class NetworkData(TypedDict):
     """A whole network and its run."""
 
     format: int

@@ -13,20 +13,20 @@ class DelayedAck(TypedDict):
     quick: NotRequired[int]
 
 
-class WithoutKeys(TypedDict):
+class PlainCongestion(TypedDict):
     """A congestion control without keys of its own."""
 
     kind: Literal["reno", "bbr", "dctcp", "prague", "vegas", "westwood"]
 
 
-class Cubic(TypedDict):
+class CubicCongestion(TypedDict):
     """Keys of the congestion control ``cubic``."""
 
     kind: Literal["cubic"]
     slow_start: NotRequired[Literal["standard", "hystart", "hystart++"]]
 
 
-Congestion = WithoutKeys | Cubic
+Congestion = PlainCongestion | CubicCongestion
 
 
 class Tcp(TypedDict):
@@ -61,29 +61,29 @@ class Tcp(TypedDict):
     initial_receive_window: NotRequired[int | None]
 
 
-class Cbr(TypedDict):
+class CbrArrivals(TypedDict):
     """Constant bit rate."""
 
     jitter: float
 
 
-class OfCbr(TypedDict):
+class CbrVariant(TypedDict):
     """The word for arrivals at a constant bit rate, with its keys."""
 
-    cbr: Cbr
+    cbr: CbrArrivals
 
 
-class OnOff(TypedDict):
+class OnOffArrivals(TypedDict):
     """Exponential on and off periods."""
 
     mean_on_ns: int
     mean_off_ns: int
 
 
-OfOnOff = TypedDict("OfOnOff", {"on-off": OnOff})
+OnOffVariant = TypedDict("OnOffVariant", {"on-off": OnOffArrivals})
 
 
-class Schedule(TypedDict):
+class ScheduledArrivals(TypedDict):
     """Replay of a list."""
 
     times_ns: list[int]
@@ -109,77 +109,77 @@ class GumbelGap(TypedDict):
     scale_ns: float
 
 
-class OfFixedGap(TypedDict):
+class FixedGapVariant(TypedDict):
     """The word for gaps all alike, with its keys."""
 
     fixed: FixedGap
 
 
-class OfExponentialGap(TypedDict):
+class ExponentialGapVariant(TypedDict):
     """The word for exponential gaps, with its keys."""
 
     exponential: ExponentialGap
 
 
-class OfGumbelGap(TypedDict):
+class GumbelGapVariant(TypedDict):
     """The word for gaps of extreme values, with its keys."""
 
     gumbel: GumbelGap
 
 
-class OfGaps(TypedDict):
+class GapsVariant(TypedDict):
     """The word for gaps of a law, with its keys."""
 
-    gaps: OfFixedGap | OfExponentialGap | OfGumbelGap
+    gaps: FixedGapVariant | ExponentialGapVariant | GumbelGapVariant
 
 
-class OfSchedule(TypedDict):
+class ScheduleVariant(TypedDict):
     """The word for arrivals of a list, with its keys."""
 
-    schedule: Schedule
+    schedule: ScheduledArrivals
 
 
-Arrivals = Literal["poisson"] | OfCbr | OfOnOff | OfGaps | OfSchedule
+Arrivals = Literal["poisson"] | CbrVariant | OnOffVariant | GapsVariant | ScheduleVariant
 
 
-class Fixed(TypedDict):
+class FixedDatagramSize(TypedDict):
     """All datagrams alike."""
 
     bytes: int
 
 
-class OfFixed(TypedDict):
+class FixedDatagramSizeVariant(TypedDict):
     """The word for one size, with its keys."""
 
-    fixed: Fixed
+    fixed: FixedDatagramSize
 
 
-class Exponential(TypedDict):
+class ExponentialDatagramSize(TypedDict):
     """Exponential sizes."""
 
     mean_bytes: float
 
 
-class OfExponential(TypedDict):
+class ExponentialDatagramSizeVariant(TypedDict):
     """The word for exponential sizes, with its keys."""
 
-    exponential: Exponential
+    exponential: ExponentialDatagramSize
 
 
-class Choice(TypedDict):
+class DatagramSizeChoice(TypedDict):
     """One of a list of sizes."""
 
     bytes: list[int]
     weights: list[float]
 
 
-class OfChoice(TypedDict):
+class DatagramSizeChoiceVariant(TypedDict):
     """The word for sizes of a list, with its keys."""
 
-    choice: Choice
+    choice: DatagramSizeChoice
 
 
-class Gumbel(TypedDict):
+class GumbelDatagramSize(TypedDict):
     """Extreme values, and headers."""
 
     location_bytes: float
@@ -187,13 +187,18 @@ class Gumbel(TypedDict):
     header_bytes: int
 
 
-class OfGumbel(TypedDict):
+class GumbelDatagramSizeVariant(TypedDict):
     """The word for sizes of extreme values, with its keys."""
 
-    gumbel: Gumbel
+    gumbel: GumbelDatagramSize
 
 
-Size = OfFixed | OfExponential | OfGumbel | OfChoice
+DatagramSize = (
+    FixedDatagramSizeVariant
+    | ExponentialDatagramSizeVariant
+    | GumbelDatagramSizeVariant
+    | DatagramSizeChoiceVariant
+)
 
 
 class Udp(TypedDict):
@@ -202,19 +207,19 @@ class Udp(TypedDict):
     protocol: Literal["udp"]
     arrivals: Arrivals
     rate_bit_s: int
-    size: Size
+    size: DatagramSize
     header_bytes: int
     tick_ns: NotRequired[int]
 
 
-class Control(TypedDict):
+class ControlMessages(TypedDict):
     """Messages of a protocol of ``signalling``."""
 
     protocol: Literal["control"]
     header_bytes: int
 
 
-Agent = Tcp | Udp | Control
+Agent = Tcp | Udp | ControlMessages
 
 
 class Call(TypedDict):

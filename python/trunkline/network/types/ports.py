@@ -63,7 +63,7 @@ class Blue(TypedDict):
     freeze_ns: int
 
 
-class Step(TypedDict):
+class StepMarking(TypedDict):
     """Keys of ``step``."""
 
     kind: Literal["step"]
@@ -71,7 +71,7 @@ class Step(TypedDict):
     unit: Literal["packets", "bytes"]
 
 
-class Curve(TypedDict):
+class RedCurve(TypedDict):
     """RED's curve of one drop precedence."""
 
     min_th: float
@@ -83,7 +83,7 @@ class Mred(TypedDict):
     """Keys of ``wred``, ``rio-c`` and ``rio-d``."""
 
     kind: Literal["wred", "rio-c", "rio-d"]
-    precedences: list[Curve]
+    precedences: list[RedCurve]
     w_q: float
     gentle: bool
     mean_packet_bytes: int
@@ -170,11 +170,11 @@ class DualPi2(TypedDict):
     mtu_bytes: int
 
 
-_ByAverage = DropTail | PrecedenceDropTail | Red | Mred | RedLinux | Gred | Blue | Step
-Aqm = _ByAverage | Codel | Pie | DualPi2 | Cobalt
+_QueueLengthAqm = DropTail | PrecedenceDropTail | Red | Mred | RedLinux | Gred | Blue | StepMarking
+Aqm = _QueueLengthAqm | Codel | Pie | DualPi2 | Cobalt
 
 
-class Flows(TypedDict):
+class FlowQueues(TypedDict):
     """Flow queueing: a queue for each flow that a port can tell apart."""
 
     queues: int | None
@@ -195,7 +195,7 @@ class Queue(TypedDict):
     limit_bytes: int | None
     counts_in_service: bool
     aqm: Aqm
-    flows: NotRequired[Flows | None]
+    flows: NotRequired[FlowQueues | None]
 
 
 class FifoShare(TypedDict):
@@ -363,7 +363,7 @@ Scheduler = Fifo | Priority | Drr | Weighted | Shaped | Tbf | Htb | Hfsc | Cake 
 """Which class sends next, and what each is due, in the order of the classes."""
 
 
-class Class(TypedDict):
+class PortClass(TypedDict):
     """A class of a port."""
 
     name: str
@@ -375,6 +375,6 @@ class Port(TypedDict):
 
     name: str
     classifier: Classifier
-    classes: list[Class]
+    classes: list[PortClass]
     scheduler: Scheduler
     ecn_in_mpls: NotRequired[bool]

@@ -10,14 +10,14 @@ class Outage(TypedDict):
     repaired_ns: int | None
 
 
-class Fixed(TypedDict):
+class FixedOutages(TypedDict):
     """Outages at given times."""
 
     kind: Literal["fixed"]
     at: list[Outage]
 
 
-class Random(TypedDict):
+class RandomOutages(TypedDict):
     """Exponential times up and down."""
 
     kind: Literal["random"]
@@ -31,17 +31,17 @@ class Failure(TypedDict):
     name: str
     links: list[int]
     node: bool
-    outages: Fixed | Random
+    outages: FixedOutages | RandomOutages
 
 
-class Delayed(TypedDict):
+class DelayedDetection(TypedDict):
     """A failure is noticed after a set time, or by loss of signal."""
 
     kind: Literal["fixed", "loss-of-signal"]
     delay_ns: int
 
 
-class Bfd(TypedDict):
+class BfdDetection(TypedDict):
     """BFD in asynchronous mode (RFC 5880 section 6.8)."""
 
     kind: Literal["bfd"]
@@ -49,7 +49,7 @@ class Bfd(TypedDict):
     multiplier: int
 
 
-class Hello(TypedDict):
+class HelloDetection(TypedDict):
     """RSVP hello (RFC 3209 section 5)."""
 
     kind: Literal["hello"]
@@ -57,10 +57,10 @@ class Hello(TypedDict):
     timeout_ns: int
 
 
-Detection = Delayed | Bfd | Hello
+Detection = DelayedDetection | BfdDetection | HelloDetection
 
 
-class Switch(TypedDict):
+class EntrySwitch(TypedDict):
     """Two forwarding entries of one node: the one in use, and the one that takes over."""
 
     entry: int
@@ -75,8 +75,8 @@ class Protection(TypedDict):
     kind: Literal["backup", "one-plus-one", "facility-bypass", "detour", "restoration"]
     node: int
     watches: list[int]
-    switches: list[Switch]
-    bridge: Switch | None
+    switches: list[EntrySwitch]
+    bridge: EntrySwitch | None
     detection: Detection
     processing_ns: int
     hold_off_ns: int

@@ -5,14 +5,14 @@ from typing import Literal, NotRequired, TypedDict
 from trunkline.network.types.recovery import Detection
 
 
-class Hop(TypedDict):
+class SessionHop(TypedDict):
     """A node of a first route."""
 
     label: int | None
     entry: int | None
 
 
-class Binding(TypedDict):
+class FecBinding(TypedDict):
     """A forwarding equivalence class at the head."""
 
     fec: int
@@ -29,7 +29,7 @@ class AutoBandwidth(TypedDict):
     maximum_bit_s: int
 
 
-class Protection(TypedDict):
+class SessionProtection(TypedDict):
     """Local protection of a path."""
 
     one_to_one: bool
@@ -50,50 +50,50 @@ class Session(TypedDict):
     start_ns: int | None
     dynamic: bool
     route: list[int]
-    hops: list[Hop]
-    classes: list[Binding]
+    hops: list[SessionHop]
+    classes: list[FecBinding]
     pipe: bool
     diffserv: list[int | None]
-    protection: NotRequired[Protection | None]
+    protection: NotRequired[SessionProtection | None]
     around: NotRequired[list[int]]
     auto_bandwidth: NotRequired[AutoBandwidth | None]
 
 
-class SetUp(TypedDict):
+class SetUpAction(TypedDict):
     """A path is set up."""
 
     kind: Literal["set-up"]
 
 
-class Tear(TypedDict):
+class TearAction(TypedDict):
     """A path is torn down."""
 
     kind: Literal["tear"]
 
 
-class Move(TypedDict):
+class MoveAction(TypedDict):
     """A path is moved."""
 
     kind: Literal["move"]
     route: list[int] | None
 
 
-class Resize(TypedDict):
+class ResizeAction(TypedDict):
     """Another bandwidth is reserved."""
 
     kind: Literal["resize"]
     bandwidth_bit_s: int
 
 
-class Order(TypedDict):
+class OperatorOrder(TypedDict):
     """Something an operator does."""
 
     at_ns: int
     session: int
-    action: SetUp | Tear | Move | Resize
+    action: SetUpAction | TearAction | MoveAction | ResizeAction
 
 
-class Requests(TypedDict):
+class RandomRequests(TypedDict):
     """A random process of requests."""
 
     name: str
@@ -130,11 +130,11 @@ class Rsvp(TypedDict):
     discard: bool
     reservable: list[int]
     sessions: list[Session]
-    orders: NotRequired[list[Order]]
-    requests: NotRequired[list[Requests]]
+    orders: NotRequired[list[OperatorOrder]]
+    requests: NotRequired[list[RandomRequests]]
 
 
-class Backoff(TypedDict):
+class SpfBackoff(TypedDict):
     """Exponential back-off of computations."""
 
     kind: Literal["backoff"]
@@ -143,7 +143,7 @@ class Backoff(TypedDict):
     maximum_ns: int
 
 
-class Rfc8405(TypedDict):
+class Rfc8405Backoff(TypedDict):
     """Delay of computations by RFC 8405."""
 
     kind: Literal["rfc8405"]
@@ -173,7 +173,7 @@ class Ospf(TypedDict):
     te: NotRequired[list[LinkTe] | None]
     hello_ns: int | None
     dead_ns: int
-    spf: Backoff | Rfc8405
+    spf: SpfBackoff | Rfc8405Backoff
     compute_ns: int
     fib_update_ns: list[int]
     local_delay_ns: NotRequired[int]

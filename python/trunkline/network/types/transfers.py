@@ -9,7 +9,7 @@ class FixedSize(TypedDict):
     bytes: int
 
 
-class OfFixedSize(TypedDict):
+class FixedSizeVariant(TypedDict):
     """The word for one size, with its keys."""
 
     fixed: FixedSize
@@ -21,7 +21,7 @@ class ExponentialSize(TypedDict):
     mean_bytes: float
 
 
-class OfExponentialSize(TypedDict):
+class ExponentialSizeVariant(TypedDict):
     """The word for exponential sizes, with its keys."""
 
     exponential: ExponentialSize
@@ -37,7 +37,7 @@ class ParetoSize(TypedDict):
     less: NotRequired[float]
 
 
-class OfParetoSize(TypedDict):
+class ParetoSizeVariant(TypedDict):
     """The word for Pareto sizes, with its keys."""
 
     pareto: ParetoSize
@@ -52,7 +52,7 @@ class LognormalSize(TypedDict):
     most_bytes: float
 
 
-class OfLognormalSize(TypedDict):
+class LognormalSizeVariant(TypedDict):
     """The word for lognormal sizes, with its keys."""
 
     lognormal: LognormalSize
@@ -65,7 +65,7 @@ class WeibullSize(TypedDict):
     scale_bytes: float
 
 
-class OfWeibullSize(TypedDict):
+class WeibullSizeVariant(TypedDict):
     """The word for Weibull sizes, with its keys."""
 
     weibull: WeibullSize
@@ -78,30 +78,35 @@ class TableSize(TypedDict):
     shares: list[float]
 
 
-class OfTableSize(TypedDict):
+class TableSizeVariant(TypedDict):
     """The word for sizes of a table, with its keys."""
 
     table: TableSize
 
 
 SizeLaw = (
-    OfFixedSize | OfExponentialSize | OfParetoSize | OfLognormalSize | OfWeibullSize | OfTableSize
+    FixedSizeVariant
+    | ExponentialSizeVariant
+    | ParetoSizeVariant
+    | LognormalSizeVariant
+    | WeibullSizeVariant
+    | TableSizeVariant
 )
 
 
-class OfFixedTime(TypedDict):
+class FixedTimeVariant(TypedDict):
     """One time."""
 
     fixed: int
 
 
-class OfExponentialTime(TypedDict):
+class ExponentialTimeVariant(TypedDict):
     """Exponential times."""
 
     exponential: float
 
 
-TimeLaw = OfFixedTime | OfExponentialTime
+TimeLaw = FixedTimeVariant | ExponentialTimeVariant
 
 
 class PoissonGaps(TypedDict):
@@ -110,7 +115,7 @@ class PoissonGaps(TypedDict):
     mean_ns: float
 
 
-class OfPoissonGaps(TypedDict):
+class PoissonGapsVariant(TypedDict):
     """The word for a Poisson process, with its keys."""
 
     poisson: PoissonGaps
@@ -124,7 +129,7 @@ class OnOffGaps(TypedDict):
     mean_off_ns: float
 
 
-OfOnOffGaps = TypedDict("OfOnOffGaps", {"on-off": OnOffGaps})
+OnOffGapsVariant = TypedDict("OnOffGapsVariant", {"on-off": OnOffGaps})
 
 
 class ScheduleGaps(TypedDict):
@@ -134,26 +139,26 @@ class ScheduleGaps(TypedDict):
     sizes_bytes: list[int]
 
 
-class OfScheduleGaps(TypedDict):
+class ScheduleGapsVariant(TypedDict):
     """The word for a list, with its keys."""
 
     schedule: ScheduleGaps
 
 
-class Open(TypedDict):
+class TransferArrivals(TypedDict):
     """Transfers that arrive by themselves."""
 
-    gaps: OfPoissonGaps | OfOnOffGaps | OfScheduleGaps
+    gaps: PoissonGapsVariant | OnOffGapsVariant | ScheduleGapsVariant
     sizes: SizeLaw
 
 
-class OfOpen(TypedDict):
+class TransferArrivalsVariant(TypedDict):
     """The word for arrivals, with its keys."""
 
-    arrivals: Open
+    arrivals: TransferArrivals
 
 
-class Users(TypedDict):
+class PageUsers(TypedDict):
     """Users who fetch pages."""
 
     users: int
@@ -165,18 +170,18 @@ class Users(TypedDict):
     parsing: TimeLaw
 
 
-class Pages(TypedDict):
+class PageTransfers(TypedDict):
     """Pages, and the flow of their requests."""
 
-    users: Users
+    users: PageUsers
     requests: int
     request_bytes: int
 
 
-class OfPages(TypedDict):
+class PageTransfersVariant(TypedDict):
     """The word for pages, with its keys."""
 
-    pages: Pages
+    pages: PageTransfers
 
 
 class BufferRule(TypedDict):
@@ -186,13 +191,13 @@ class BufferRule(TypedDict):
     cushion_ns: int
 
 
-class OfBufferRule(TypedDict):
+class BufferRuleVariant(TypedDict):
     """The word for the rule by the buffer, with its keys."""
 
     buffer: BufferRule
 
 
-class Players(TypedDict):
+class VideoPlayers(TypedDict):
     """Players that fetch films."""
 
     players: int
@@ -200,27 +205,29 @@ class Players(TypedDict):
     ladder_bit_s: list[int]
     buffer_ns: int
     start_ns: int
-    rule: Literal["rate"] | OfBufferRule
+    rule: Literal["rate"] | BufferRuleVariant
     spread_ns: int
 
 
-class Video(TypedDict):
+class VideoTransfers(TypedDict):
     """Films, and the flow of their requests."""
 
-    players: Players
+    players: VideoPlayers
     requests: int
     request_bytes: int
 
 
-class OfVideo(TypedDict):
+class VideoTransfersVariant(TypedDict):
     """The word for films, with its keys."""
 
-    video: Video
+    video: VideoTransfers
 
 
 class Transfers(TypedDict):
     """Transfers that come and go."""
 
-    opened: Literal["requests"] | OfOpen | OfPages | OfVideo
+    opened: (
+        Literal["requests"] | TransferArrivalsVariant | PageTransfersVariant | VideoTransfersVariant
+    )
     bins_bytes: list[int]
     record: bool

@@ -17,19 +17,25 @@ from trunkline.results.decode import (
     transfers,
     videos,
 )
-from trunkline.results.decode.columns import RawTable, Rows, empty, floats, whole
-from trunkline.results.table import Later, Table
-from trunkline.results.tables import SCHEMAS
+from trunkline.results.decode.columns import (
+    RawRows,
+    RawTable,
+    complete_columns,
+    make_empty_columns,
+    make_float_column,
+)
+from trunkline.results.schemas import SCHEMAS
+from trunkline.results.table import LazyColumn, Table
 
 if TYPE_CHECKING:
-    from trunkline.network.types import Network
+    from trunkline.network.types import NetworkData
 
-__all__ = ["Raw", "decode"]
+__all__ = ["RawTables", "decode_tables"]
 
-Raw = Mapping[str, RawTable]
+RawTables = Mapping[str, RawTable]
 
 
-def decode(raw: Raw, network: Network) -> dict[str, Table]:
+def decode_tables(raw: RawTables, network: NetworkData) -> dict[str, Table]:
     """Make the tables of a run.
 
     Parameters
@@ -45,43 +51,45 @@ def decode(raw: Raw, network: Network) -> dict[str, Table]:
         A table for each entry of ``SCHEMAS``; one that the engine has no rows for is empty.
     """
     measured_s = (network["run"]["duration_ns"] - network["run"]["warmup_ns"]) / 1e9
-    made: dict[str, Callable[[Rows], Mapping[str, Later]]] = {
-        "flows": lambda rows: flows.flows(rows, network, measured_s),
+    decoders: dict[str, Callable[[RawRows], Mapping[str, LazyColumn]]] = {
+        "flows": lambda rows: flows.decode_flows(rows, network, measured_s),
         "delays": lambda _: {},
-        "ports": lambda rows: ports.ports(rows, network, measured_s),
-        "paths": lambda rows: ports.paths(rows, network, measured_s),
+        "ports": lambda rows: ports.decode_ports(rows, network, measured_s),
+        "paths": lambda rows: ports.decode_paths(rows, network, measured_s),
         "drops": lambda _: {},
-        "series": lambda rows: ports.series(rows, network),
-        "colours": lambda rows: ports.colours(rows, network, measured_s),
-        "accounts": ports.accounts,
-        "calls": lambda rows: calls.calls(rows, read["flows"], network),
-        "echoes": lambda rows: echoes.echoes(rows, read["flows"], network),
-        "videos": lambda rows: videos.videos(rows, network),
-        "transfers": transfers.transfers,
-        "completions": transfers.completions,
-        "completion_times": transfers.times,
-        "timeline": lambda rows: recovery.timeline(rows, network),
-        "lsps": lambda rows: signalling.lsps(rows, network),
-        "control": lambda rows: signalling.control(rows, network, measured_s),
-        "signalling": lambda rows: signalling.signalling(rows, network),
-        "messages": lambda rows: signalling.messages(rows, network),
-        "packets": lambda rows: packets.packets(rows, network),
-        "summary": lambda _: {"measured_s": floats([measured_s])},
+        "series": lambda rows: ports.decode_series(rows, network),
+        "colours": lambda rows: ports.decode_colours(rows, network, measured_s),
+        "accounts": ports.decode_accounts,
+        "calls": lambda rows: calls.decode_calls(rows, raw_rows["flows"], network),
+        "echoes": lambda rows: echoes.decode_echoes(rows, raw_rows["flows"], network),
+        "videos": lambda rows: videos.decode_videos(rows, network),
+        "transfers": transfers.decode_transfers,
+        "completions": transfers.decode_completions,
+        "completion_times": transfers.decode_completion_times,
+        "timeline": lambda rows: recovery.decode_timeline(rows, network),
+        "lsps": lambda rows: signalling.decode_lsps(rows, network),
+        "control": lambda rows: signalling.decode_control(rows, network, measured_s),
+        "signalling": lambda rows: signalling.decode_signalling(rows, network),
+        "messages": lambda rows: signalling.decode_messages(rows, network),
+        "packets": lambda rows: packets.decode_packets(rows, network),
+        "summary": lambda _: {"measured_s": make_float_column([measured_s])},
     }
     # Paths are worked out from the events.
     raw = {**raw, "lsps": raw["signalling"]} if "signalling" in raw else raw
-    read = {name: Rows(columns) for name, columns in raw.items()}
+    raw_rows = {name: RawRows(columns) for name, columns in raw.items()}
     tables = {
         name: Table(
             name,
             SCHEMAS[name],
-            whole(name, read[name], network, make(read[name])) if name in read else empty(name),
+            complete_columns(name, raw_rows[name], network, make(raw_rows[name]))
+            if name in raw_rows
+            else make_empty_columns(name),
         )
-        for name, make in made.items()
+        for name, make in decoders.items()
     }
-    gathered: dict[str, Mapping[str, Later]] = {
-        "aggregates": flows.aggregates(tables["flows"], tables["delays"], measured_s),
-        "fairness": fairness.fairness(tables["flows"], read.get("series"), network),
+    aggregated: dict[str, Mapping[str, LazyColumn]] = {
+        "aggregates": flows.decode_aggregates(tables["flows"], tables["delays"], measured_s),
+        "fairness": fairness.decode_fairness(tables["flows"], raw_rows.get("series"), network),
     }
-    tables |= {name: Table(name, SCHEMAS[name], columns) for name, columns in gathered.items()}
+    tables |= {name: Table(name, SCHEMAS[name], columns) for name, columns in aggregated.items()}
     return {name: tables[name] for name in SCHEMAS}

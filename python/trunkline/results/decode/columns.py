@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from trunkline import _core
 from trunkline.results import dscp
-from trunkline.results.table import Column, Later, present
-from trunkline.results.tables import SCHEMAS
+from trunkline.results.schemas import SCHEMAS
+from trunkline.results.table import Column, LazyColumn, resolve_column
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from trunkline.network.types import Network
+    from trunkline.network.types import NetworkData
 
 RawTable = Mapping[str, tuple[str, bytes]]
 Valid = list[bool] | None
@@ -26,13 +26,13 @@ Valid = list[bool] | None
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 """Quantiles of delay that tables have: probabilities, by their name in columns."""
 
-DELAYS = ("mean", "min", "max", *QUANTILES)
+DELAY_MEASURES = ("mean", "min", "max", *QUANTILES)
 """Measures of delay that tables have, as their columns call them."""
 
-_FORMATS = {"i64": "q", "f64": "d", "u32": "I", "u8": "B"}
+_STRUCT_FORMATS = {"i64": "q", "f64": "d", "u32": "I", "u8": "B"}
 
 
-class Rows:
+class RawRows:
     """A raw table.
 
     Parameters
@@ -53,19 +53,19 @@ class Rows:
     def column(self, name: str, valid: Valid = None) -> Column:
         """A column as it is; 64-bit numbers are not copied."""
         kind, data = self._columns[name]
-        values = memoryview(data).cast(_FORMATS[kind])  # type: ignore[call-overload]
+        values = memoryview(data).cast(_STRUCT_FORMATS[kind])  # type: ignore[call-overload]
         if kind in ("i64", "f64"):
             return Column(values, valid)
-        return ints(values.tolist(), valid)
+        return make_int_column(values.tolist(), valid)
 
-    def frame(self) -> pl.DataFrame:
+    def to_data_frame(self) -> pl.DataFrame:
         """All of it as a data frame; numbers are not copied."""
         import numpy as np
         import polars as pl
 
         return pl.DataFrame(
             {
-                name: np.frombuffer(data, _FORMATS[kind])
+                name: np.frombuffer(data, _STRUCT_FORMATS[kind])
                 for name, (kind, data) in self._columns.items()
             }
         )
@@ -73,63 +73,63 @@ class Rows:
     def __getitem__(self, name: str) -> list[Any]:
         if name not in self._lists:
             kind, data = self._columns[name]
-            self._lists[name] = memoryview(data).cast(_FORMATS[kind]).tolist()  # type: ignore[call-overload]
+            self._lists[name] = memoryview(data).cast(_STRUCT_FORMATS[kind]).tolist()  # type: ignore[call-overload]
         return self._lists[name]
 
 
-def ints(values: Iterable[int], valid: Valid = None) -> Column:
+def make_int_column(values: Iterable[int], valid: Valid = None) -> Column:
     """A column of integers."""
     return Column(memoryview(array("q", values)), valid)
 
 
-def floats(values: Iterable[float], valid: Valid = None) -> Column:
+def make_float_column(values: Iterable[float], valid: Valid = None) -> Column:
     """A column of doubles."""
     return Column(memoryview(array("d", values)), valid)
 
 
-def seconds(values_ns: Iterable[float], valid: Valid = None) -> Column:
+def make_seconds_column(values_ns: Iterable[float], valid: Valid = None) -> Column:
     """Nanoseconds in seconds."""
-    return floats([value / 1e9 for value in values_ns], valid)
+    return make_float_column([value / 1e9 for value in values_ns], valid)
 
 
-def rate(counted_bytes: Iterable[int], measured_s: float) -> Column:
+def make_rate_column(counted_bytes: Iterable[int], measured_s: float) -> Column:
     """Bytes over the measured time, in bit/s."""
-    return floats([count * 8 / measured_s for count in counted_bytes])
+    return make_float_column([count * 8 / measured_s for count in counted_bytes])
 
 
-def ratio(parts: Sequence[int], wholes: Sequence[int]) -> Column:
+def make_ratio_column(parts: Sequence[int], totals: Sequence[int]) -> Column:
     """Parts over wholes; null where the whole is zero."""
-    pairs = zip(parts, wholes, strict=True)
-    return floats(
-        [part / whole if whole > 0 else 0.0 for part, whole in pairs],
-        mask(whole > 0 for whole in wholes),
+    pairs = zip(parts, totals, strict=True)
+    return make_float_column(
+        [part / total if total > 0 else 0.0 for part, total in pairs],
+        make_mask(total > 0 for total in totals),
     )
 
 
-def mask(valid: Iterable[bool]) -> Valid:
+def make_mask(valid: Iterable[bool]) -> Valid:
     """Which rows are not null; None if all are."""
     listed = list(valid)
     return None if all(listed) else listed
 
 
-def texts(given: Iterable[Any], text: Callable[[Any], str | None]) -> Column:
+def make_text_column(given: Iterable[Any], text: Callable[[Any], str | None]) -> Column:
     """Texts of rows, few of which differ."""
     return Column(list(map(functools.cache(text), given)))
 
 
-def names(items: Sequence[str], indices: Iterable[int]) -> Column:
+def make_name_column(items: Sequence[str], indices: Iterable[int]) -> Column:
     """Names at these indices; null where the index is outside the list."""
     return Column(list(map(dict(enumerate(items)).get, indices)))
 
 
-def names_of(
-    network: Network, key: Literal["nodes", "links", "flows", "paths"], indices: Iterable[int]
+def make_network_name_column(
+    network: NetworkData, key: Literal["nodes", "links", "flows", "paths"], indices: Iterable[int]
 ) -> Column:
     """Names of the network's nodes, links, flows or paths at these indices."""
-    return names([item["name"] for item in network[key]], indices)
+    return make_name_column([item["name"] for item in network[key]], indices)
 
 
-def class_names(network: Network) -> Callable[[int, int], str | None]:
+def build_class_namer(network: NetworkData) -> Callable[[int, int], str | None]:
     """A function from link and class of its port to the name of the class, if there is one."""
     ports = [[each["name"] for each in port["classes"]] for port in network["ports"]]
     port_of = [link["port"] for link in network["links"]]
@@ -143,30 +143,35 @@ def class_names(network: Network) -> Callable[[int, int], str | None]:
     return class_name
 
 
-def classes_of(network: Network, rows: Rows) -> Column:
+def make_class_column(network: NetworkData, rows: RawRows) -> Column:
     """Names of the classes of a table's ``link`` and ``class`` columns."""
-    class_name = class_names(network)
-    return texts(zip(rows["link"], rows["class"], strict=True), lambda pair: class_name(*pair))
+    class_name = build_class_namer(network)
+    return make_text_column(
+        zip(rows["link"], rows["class"], strict=True), lambda pair: class_name(*pair)
+    )
 
 
-_NAMED: dict[str, Callable[[Rows, Network], Column]] = {
-    "flow": lambda rows, network: names_of(network, "flows", rows["flow"]),
-    "link": lambda rows, network: names_of(network, "links", rows["link"]),
-    "node": lambda rows, network: names_of(network, "nodes", rows["node"]),
-    "path": lambda rows, network: names_of(network, "paths", rows["path"]),
-    "class": lambda rows, network: classes_of(network, rows),
-    "direction": lambda rows, _: names(("forward", "reverse"), rows["reverse"]),
-    "dscp": lambda rows, _: texts(rows["dscp"], dscp.name),
-    "cause": lambda rows, _: names(_core.CAUSES, rows["cause"]),
-    "colour": lambda rows, _: names(_core.COLOURS, rows["colour"]),
-    "ecn": lambda rows, _: names(_core.ECN, rows["ecn"]),
+_NAME_COLUMN_MAKERS: dict[str, Callable[[RawRows, NetworkData], Column]] = {
+    "flow": lambda rows, network: make_network_name_column(network, "flows", rows["flow"]),
+    "link": lambda rows, network: make_network_name_column(network, "links", rows["link"]),
+    "node": lambda rows, network: make_network_name_column(network, "nodes", rows["node"]),
+    "path": lambda rows, network: make_network_name_column(network, "paths", rows["path"]),
+    "class": lambda rows, network: make_class_column(network, rows),
+    "direction": lambda rows, _: make_name_column(("forward", "reverse"), rows["reverse"]),
+    "dscp": lambda rows, _: make_text_column(rows["dscp"], dscp.name_code_point),
+    "cause": lambda rows, _: make_name_column(_core.CAUSES, rows["cause"]),
+    "colour": lambda rows, _: make_name_column(_core.COLOURS, rows["colour"]),
+    "ecn": lambda rows, _: make_name_column(_core.ECN, rows["ecn"]),
 }
 """Columns of names, which tables call alike."""
 
 
-def whole(
-    table: str, rows: Rows, network: Network, own: Mapping[str, Later] | None = None
-) -> dict[str, Later]:
+def complete_columns(
+    table: str,
+    rows: RawRows,
+    network: NetworkData,
+    computed: Mapping[str, LazyColumn] | None = None,
+) -> dict[str, LazyColumn]:
     """The columns of a table by its schema: what is its own, the rest as the engine gave it.
 
     What the engine numbers is named, and times in nanoseconds are given in seconds too, once
@@ -174,47 +179,47 @@ def whole(
 
     Parameters
     ----------
-    own : mapping of str to Column, or to what makes one, optional
+    computed : mapping of str to Column, or to what makes one, optional
         Columns that are worked out.
     """
-    made: dict[str, Later] = dict(own or {})
+    columns: dict[str, LazyColumn] = dict(computed or {})
     for field in SCHEMAS[table]:
         name = field.name
-        if name in made:
+        if name in columns:
             continue
-        if name in _NAMED:
-            made[name] = functools.partial(_NAMED[name], rows, network)
+        if name in _NAME_COLUMN_MAKERS:
+            columns[name] = functools.partial(_NAME_COLUMN_MAKERS[name], rows, network)
         elif name in rows.names:
-            made[name] = rows.column(name)
+            columns[name] = rows.column(name)
         elif name == "delay_range_s":
-            ends = made["delay_max_ns"], made["delay_min_ns"]
-            made[name] = functools.partial(_range, *ends)
+            ends = columns["delay_max_ns"], columns["delay_min_ns"]
+            columns[name] = functools.partial(_subtract_columns, *ends)
         else:
-            twin = made[name.removesuffix("_s") + "_ns"]
-            made[name] = functools.partial(_in_seconds, twin)
-    return made
+            twin = columns[name.removesuffix("_s") + "_ns"]
+            columns[name] = functools.partial(_convert_to_seconds, twin)
+    return columns
 
 
-def _range(most: Later, least: Later) -> Column:
-    high, low = present(most), present(least)
-    pairs = zip(high.numbers(), low.numbers(), strict=True)
-    return seconds([high - low for high, low in pairs], high.valid)
+def _subtract_columns(greatest: LazyColumn, smallest: LazyColumn) -> Column:
+    high, low = resolve_column(greatest), resolve_column(smallest)
+    pairs = zip(high.get_numbers(), low.get_numbers(), strict=True)
+    return make_seconds_column([high - low for high, low in pairs], high.valid)
 
 
-def _in_seconds(twin: Later) -> Column:
-    column = present(twin)
+def _convert_to_seconds(twin: LazyColumn) -> Column:
+    column = resolve_column(twin)
     if isinstance(column.values, memoryview):
-        return seconds(column.values, column.valid)
-    mask = column.mask()
-    return Column((column.array() / 1e9).data, None if mask is None else mask.tolist())
+        return make_seconds_column(column.values, column.valid)
+    mask = column.get_mask()
+    return Column((column.to_array() / 1e9).data, None if mask is None else mask.tolist())
 
 
 @functools.cache
-def empty(table: str) -> Mapping[str, Column]:
+def make_empty_columns(table: str) -> Mapping[str, Column]:
     """The columns of a table without rows."""
-    made: dict[str, Callable[[], Column]] = {
+    makers: dict[str, Callable[[], Column]] = {
         "str": lambda: Column([]),
-        "i64": lambda: ints([]),
-        "f64": lambda: floats([]),
+        "i64": lambda: make_int_column([]),
+        "f64": lambda: make_float_column([]),
     }
-    return {field.name: made[field.kind]() for field in SCHEMAS[table]}
+    return {field.name: makers[field.kind]() for field in SCHEMAS[table]}

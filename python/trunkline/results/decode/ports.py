@@ -7,71 +7,76 @@ from typing import TYPE_CHECKING
 
 from trunkline import _core
 from trunkline.results.decode.columns import (
-    DELAYS,
-    Rows,
-    class_names,
-    floats,
-    ints,
-    mask,
-    names,
-    rate,
-    ratio,
+    DELAY_MEASURES,
+    RawRows,
+    build_class_namer,
+    make_float_column,
+    make_int_column,
+    make_mask,
+    make_name_column,
+    make_rate_column,
+    make_ratio_column,
 )
+from trunkline.results.schemas import SCHEMAS
 from trunkline.results.table import Column
-from trunkline.results.tables import SCHEMAS
 
 if TYPE_CHECKING:
-    from trunkline.network.types import Network
+    from trunkline.network.types import NetworkData
 
 
-def ports(rows: Rows, network: Network, measured_s: float) -> dict[str, Column]:
+def decode_ports(rows: RawRows, network: NetworkData, measured_s: float) -> dict[str, Column]:
     """One row a link and class."""
     rates = [network["links"][index]["rate_bit_s"] for index in rows["link"]]
-    sent = mask(not math.isnan(wait) for wait in rows["wait_mean_ns"])
+    sent = make_mask(not math.isnan(wait) for wait in rows["wait_mean_ns"])
     pairs = zip(rows["bytes_sent"], rates, strict=True)
     return {
         "wait_mean_ns": rows.column("wait_mean_ns", sent),
         "wait_max_ns": rows.column("wait_max_ns", sent),
-        "throughput_bit_s": rate(rows["bytes_sent"], measured_s),
-        "utilisation": floats([sent * 8 / measured_s / rate for sent, rate in pairs]),
-        "loss_ratio": ratio(rows["packets_dropped"], rows["packets_offered"]),
+        "throughput_bit_s": make_rate_column(rows["bytes_sent"], measured_s),
+        "utilisation": make_float_column([sent * 8 / measured_s / rate for sent, rate in pairs]),
+        "loss_ratio": make_ratio_column(rows["packets_dropped"], rows["packets_offered"]),
     }
 
 
-def paths(rows: Rows, network: Network, measured_s: float) -> dict[str, Column]:
+def decode_paths(rows: RawRows, network: NetworkData, measured_s: float) -> dict[str, Column]:
     """One row a label-switched path; delays and losses of those that are accounted for."""
-    asked = [bool(network["paths"][index].get("account")) for index in rows["path"]]
-    columns = {"throughput_bit_s": rate(rows["bytes"], measured_s)}
+    has_account = [bool(network["paths"][index].get("account")) for index in rows["path"]]
+    columns = {"throughput_bit_s": make_rate_column(rows["bytes"], measured_s)}
     if "packets_delivered" not in rows.names:
         # An engine without such accounts.
-        return columns | _unmeasured(len(asked))
+        return columns | _make_null_columns(len(has_account))
     delivered, dropped = rows["packets_delivered"], rows["packets_dropped"]
-    arrived = mask(count > 0 for count in delivered)
+    arrived = make_mask(count > 0 for count in delivered)
     for name in ("packets_delivered", "packets_dropped", "reordered"):
-        columns[name] = rows.column(name, mask(asked))
-    for name in (*(f"delay_{which}_ns" for which in DELAYS), "jitter_ns"):
+        columns[name] = rows.column(name, make_mask(has_account))
+    for name in (*(f"delay_{which}_ns" for which in DELAY_MEASURES), "jitter_ns"):
         columns[name] = rows.column(name, arrived)
-    met = [max(0, one) + max(0, two) for one, two in zip(delivered, dropped, strict=True)]
-    columns["loss_ratio"] = ratio(dropped, met)
+    counted = [
+        max(0, delivered_packets) + max(0, dropped_packets)
+        for delivered_packets, dropped_packets in zip(delivered, dropped, strict=True)
+    ]
+    columns["loss_ratio"] = make_ratio_column(dropped, counted)
     return columns
 
 
-def _unmeasured(count: int) -> dict[str, Column]:
+def _make_null_columns(count: int) -> dict[str, Column]:
     """Columns of the delays of paths, all null."""
-    nowhere = [False] * count
-    made: dict[str, Column] = {}
+    all_null = [False] * count
+    columns: dict[str, Column] = {}
     for field in SCHEMAS["paths"]:
         if field.name not in ("path", "packets", "bytes", "throughput_bit_s"):
-            whole = field.kind == "i64"
-            made[field.name] = (
-                ints([-1] * count, nowhere) if whole else floats([0.0] * count, nowhere)
+            is_integer = field.kind == "i64"
+            columns[field.name] = (
+                make_int_column([-1] * count, all_null)
+                if is_integer
+                else make_float_column([0.0] * count, all_null)
             )
-    return made
+    return columns
 
 
-def series(rows: Rows, network: Network) -> dict[str, Column]:
+def decode_series(rows: RawRows, network: NetworkData) -> dict[str, Column]:
     """One row a probe and step."""
-    class_name = class_names(network)
+    class_name = build_class_namer(network)
     targets: list[str] = []
     classes: list[str | None] = []
     for probe in network["probes"]:
@@ -83,14 +88,14 @@ def series(rows: Rows, network: Network) -> dict[str, Column]:
     precedences = [-1 if precedence is None else precedence for precedence in chosen]
     probes = rows["probe"]
     return {
-        "target": names(targets, probes),
+        "target": make_name_column(targets, probes),
         "class": Column(list(map(classes.__getitem__, probes))),
-        "precedence": ints(map(precedences.__getitem__, probes)),
-        "measure": names([probe["measure"] for probe in network["probes"]], probes),
+        "precedence": make_int_column(map(precedences.__getitem__, probes)),
+        "measure": make_name_column([probe["measure"] for probe in network["probes"]], probes),
     }
 
 
-def colours(rows: Rows, network: Network, measured_s: float) -> dict[str, Column]:
+def decode_colours(rows: RawRows, network: NetworkData, measured_s: float) -> dict[str, Column]:
     """What conditioners coloured: one row a conditioner, profile and colour."""
     conditioners = network.get("conditioners", [])
     keys = ("conditioner", "ingress")
@@ -104,14 +109,14 @@ def colours(rows: Rows, network: Network, measured_s: float) -> dict[str, Column
     packets, each = rows["packets"], len(_core.COLOURS)
     totals = [sum(packets[first : first + each]) for first in range(0, len(packets), each)]
     return {
-        "end": names(("near", "far"), rows["ingress"]),
+        "end": make_name_column(("near", "far"), rows["ingress"]),
         "conditioner": Column(named),
         "profile": Column(profiles),
-        "throughput_bit_s": rate(rows["bytes"], measured_s),
-        "share": ratio(packets, [total for total in totals for _ in _core.COLOURS]),
+        "throughput_bit_s": make_rate_column(rows["bytes"], measured_s),
+        "share": make_ratio_column(packets, [total for total in totals for _ in _core.COLOURS]),
     }
 
 
-def accounts(rows: Rows) -> dict[str, Column]:
+def decode_accounts(rows: RawRows) -> dict[str, Column]:
     """What ports with accounts were offered, by flow, DSCP, colour, class and precedence."""
-    return {"loss_ratio": ratio(rows["packets_dropped"], rows["packets_offered"])}
+    return {"loss_ratio": make_ratio_column(rows["packets_dropped"], rows["packets_offered"])}

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trunkline import _core
-from trunkline.results.decode.columns import Rows, names
+from trunkline.results.decode.columns import RawRows, make_name_column
 from trunkline.results.table import Column
 
 if TYPE_CHECKING:
-    from trunkline.network.types import Network
+    from trunkline.network.types import NetworkData
 
 
-def timeline(rows: Rows, network: Network) -> dict[str, Column]:
+def decode_timeline(rows: RawRows, network: NetworkData) -> dict[str, Column]:
     """One row a moment of a failure or a recovery."""
     protections = network.get("recovery", {}).get("protections", [])
     return {
-        "event": names(_core.TIMELINE_EVENTS, rows["event"]),
-        "protection": names([item["name"] for item in protections], rows["protection"]),
+        "event": make_name_column(_core.TIMELINE_EVENTS, rows["event"]),
+        "protection": make_name_column([item["name"] for item in protections], rows["protection"]),
     }

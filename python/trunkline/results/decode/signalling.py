@@ -8,62 +8,62 @@ from typing import TYPE_CHECKING
 
 from trunkline import _core
 from trunkline.results.decode.columns import (
-    Rows,
-    floats,
-    ints,
-    mask,
-    names_of,
-    rate,
-    ratio,
+    RawRows,
+    make_float_column,
+    make_int_column,
+    make_mask,
+    make_network_name_column,
+    make_rate_column,
+    make_ratio_column,
 )
 from trunkline.results.table import Column
 
 if TYPE_CHECKING:
-    from trunkline.network.types import Network
+    from trunkline.network.types import NetworkData
     from trunkline.network.types.signalling import Rsvp
 
-FIXED = 7
+FIXED_WORDS = 7
 """Words before the octets of a message: flow, number, two nodes, protocol, header, length."""
-_TIMED = ("up", "moved")
-_TOLD = ("refused", "down")
+_TIMED_EVENTS = ("up", "moved")
+_ERROR_EVENTS = ("refused", "down")
 
 
-def _rsvp(network: Network) -> Rsvp | None:
-    its = network.get("signalling")
-    return None if its is None else its.get("rsvp")
+def _get_rsvp(network: NetworkData) -> Rsvp | None:
+    signalling_config = network.get("signalling")
+    return None if signalling_config is None else signalling_config.get("rsvp")
 
 
-def _paths(rows: Rows, network: Network) -> list[str]:
+def _name_paths(rows: RawRows, network: NetworkData) -> list[str]:
     """Name of the path or of the process of requests of each row."""
-    its = _rsvp(network)
-    if its is None:
+    rsvp = _get_rsvp(network)
+    if rsvp is None:
         return []
-    sessions = [each["name"] for each in its["sessions"]]
-    processes = [each["name"] for each in its.get("requests", ())]
+    sessions = [each["name"] for each in rsvp["sessions"]]
+    processes = [each["name"] for each in rsvp.get("requests", ())]
     pairs = zip(rows["session"], rows["process"], strict=True)
-    return [sessions[session] if of < 0 else processes[of] for session, of in pairs]
+    return [sessions[session] if process < 0 else processes[process] for session, process in pairs]
 
 
-def signalling(rows: Rows, network: Network) -> dict[str, Column]:
+def decode_signalling(rows: RawRows, network: NetworkData) -> dict[str, Column]:
     """One row an event of signalling."""
     events = [_core.SIGNALLING_EVENTS[event] for event in rows["event"]]
     errors = [
-        f"{value >> 16}/{value & 65535}" if event in _TOLD and value > 0 else None
+        f"{value >> 16}/{value & 65535}" if event in _ERROR_EVENTS and value > 0 else None
         for event, value in zip(events, rows["value"], strict=True)
     ]
     pairs = zip(events, rows["value"], strict=True)
     return {
         "event": Column(events),
-        "path": Column([*_paths(rows, network)]),
+        "path": Column([*_name_paths(rows, network)]),
         "value": rows.column(
-            "value", mask(event in _TIMED and value >= 0 for event, value in pairs)
+            "value", make_mask(event in _TIMED_EVENTS and value >= 0 for event, value in pairs)
         ),
         "error": Column(errors),
     }
 
 
 @dataclass
-class _Path:
+class _PathRecord:
     """What became of a path, or of all requests of a process."""
 
     counts: dict[str, int] = field(default_factory=dict)
@@ -73,19 +73,19 @@ class _Path:
     is_up: bool = False
 
 
-_COUNTED = ("asked", "up", "moved", "blocked", "refused", "preempted", "down")
+_COUNTED_EVENTS = ("asked", "up", "moved", "blocked", "refused", "preempted", "down")
 
 
-def lsps(rows: Rows, network: Network) -> dict[str, Column]:
+def decode_lsps(rows: RawRows, network: NetworkData) -> dict[str, Column]:
     """One row a signalled path or process of requests."""
-    its = _rsvp(network)
-    processes = [] if its is None else [each["name"] for each in its.get("requests", ())]
-    listed = [] if its is None else [each["name"] for each in its["sessions"]]
-    paths = {name: _Path() for name in listed + processes}
+    rsvp = _get_rsvp(network)
+    processes = [] if rsvp is None else [each["name"] for each in rsvp.get("requests", ())]
+    listed = [] if rsvp is None else [each["name"] for each in rsvp["sessions"]]
+    paths = {name: _PathRecord() for name in listed + processes}
     run = network["run"]
     # A request that came before the warm-up ended counts nowhere.
-    early: set[int] = set()
-    names_of_rows = _paths(rows, network)
+    early_sessions: set[int] = set()
+    names_of_rows = _name_paths(rows, network)
     columns = zip(
         rows["time_ns"], rows["event"], rows["session"], rows["value"], names_of_rows, strict=True
     )
@@ -93,12 +93,12 @@ def lsps(rows: Rows, network: Network) -> dict[str, Column]:
         path, event = paths[name], _core.SIGNALLING_EVENTS[number]
         if name in processes:
             if event == "asked" and at < run["warmup_ns"]:
-                early.add(session)
-            if session in early:
+                early_sessions.add(session)
+            if session in early_sessions:
                 continue
         event = "preempted" if event == "soft-preempted" else event
         path.counts[event] = path.counts.get(event, 0) + 1
-        if event in _TIMED and value >= 0:
+        if event in _TIMED_EVENTS and value >= 0:
             path.setups.append(value)
         if event == "down" or (event == "asked" and not path.is_up):
             path.out_since = at if path.out_since is None else path.out_since
@@ -110,73 +110,73 @@ def lsps(rows: Rows, network: Network) -> dict[str, Column]:
     for path in paths.values():
         if path.out_since is not None:
             path.out_ns += run["duration_ns"] - path.out_since
-    return _table(paths, set(processes))
+    return _build_lsp_columns(paths, set(processes))
 
 
-def _table(paths: dict[str, _Path], processes: set[str]) -> dict[str, Column]:
-    every = list(paths.values())
-    counted = {name: [path.counts.get(name, 0) for path in every] for name in _COUNTED}
-    timed = mask(bool(path.setups) for path in every)
-    means = [sum(path.setups) / len(path.setups) if path.setups else 0.0 for path in every]
-    largest = [max(path.setups, default=0) for path in every]
-    kept = mask(name not in processes for name in paths)
-    out = [path.out_ns for path in every]
+def _build_lsp_columns(paths: dict[str, _PathRecord], processes: set[str]) -> dict[str, Column]:
+    records = list(paths.values())
+    counted = {name: [path.counts.get(name, 0) for path in records] for name in _COUNTED_EVENTS}
+    timed = make_mask(bool(path.setups) for path in records)
+    means = [sum(path.setups) / len(path.setups) if path.setups else 0.0 for path in records]
+    largest = [max(path.setups, default=0) for path in records]
+    is_path = make_mask(name not in processes for name in paths)
+    out = [path.out_ns for path in records]
     return {
         "path": Column(list(paths)),
-        **{name: ints(values) for name, values in counted.items()},
-        "setup_mean_ns": floats(means, timed),
-        "setup_max_ns": ints(largest, timed),
-        "out_ns": ints(out, kept),
-        "blocking_ratio": ratio(counted["blocked"], counted["asked"]),
+        **{name: make_int_column(values) for name, values in counted.items()},
+        "setup_mean_ns": make_float_column(means, timed),
+        "setup_max_ns": make_int_column(largest, timed),
+        "out_ns": make_int_column(out, is_path),
+        "blocking_ratio": make_ratio_column(counted["blocked"], counted["asked"]),
     }
 
 
-def _kinds(network: Network) -> dict[int, tuple[str, ...]]:
+def _name_message_kinds(network: NetworkData) -> dict[int, tuple[str, ...]]:
     """Names of the messages of each flow."""
-    its = network.get("signalling")
-    if its is None:
+    signalling_config = network.get("signalling")
+    if signalling_config is None:
         return {}
     pairs = (
-        (its.get("ldp"), _core.LDP_KINDS),
-        (its.get("ospf"), _core.OSPF_KINDS),
-        (its.get("rsvp"), _core.RSVP_KINDS),
+        (signalling_config.get("ldp"), _core.LDP_KINDS),
+        (signalling_config.get("ospf"), _core.OSPF_KINDS),
+        (signalling_config.get("rsvp"), _core.RSVP_KINDS),
     )
     return {config["flow"]: kinds for config, kinds in pairs if config is not None}
 
 
-def control(rows: Rows, network: Network, measured_s: float) -> dict[str, Column]:
+def decode_control(rows: RawRows, network: NetworkData, measured_s: float) -> dict[str, Column]:
     """One row a link, protocol and kind of message."""
-    kinds = _kinds(network)
+    kinds = _name_message_kinds(network)
     pairs = zip(rows["flow"], rows["kind"], strict=True)
     return {
-        "protocol": names_of(network, "flows", rows["flow"]),
+        "protocol": make_network_name_column(network, "flows", rows["flow"]),
         "message": Column([kinds[flow][kind] for flow, kind in pairs]),
-        "throughput_bit_s": rate(rows["bytes"], measured_s),
+        "throughput_bit_s": make_rate_column(rows["bytes"], measured_s),
     }
 
 
-def messages(rows: Rows, network: Network) -> dict[str, Column]:
+def decode_messages(rows: RawRows, network: NetworkData) -> dict[str, Column]:
     """One row a message of a traced run."""
-    found = list(_split(rows["word"]))
-    ends = [[each[0][column] for each in found] for column in range(FIXED - 1)]
+    found = list(_split_messages(rows["word"]))
+    ends = [[each[0][column] for each in found] for column in range(FIXED_WORDS - 1)]
     return {
-        "flow": names_of(network, "flows", ends[0]),
-        "seq": ints(ends[1]),
-        "source": names_of(network, "nodes", ends[2]),
-        "destination": names_of(network, "nodes", ends[3]),
-        "ip_protocol": ints(ends[4]),
-        "header_bytes": ints(ends[5]),
+        "flow": make_network_name_column(network, "flows", ends[0]),
+        "seq": make_int_column(ends[1]),
+        "source": make_network_name_column(network, "nodes", ends[2]),
+        "destination": make_network_name_column(network, "nodes", ends[3]),
+        "ip_protocol": make_int_column(ends[4]),
+        "header_bytes": make_int_column(ends[5]),
         "octets": Column([octets.hex() for _, octets in found]),
     }
 
 
-def _split(words: list[int]) -> Iterator[tuple[list[int], bytes]]:
+def _split_messages(words: list[int]) -> Iterator[tuple[list[int], bytes]]:
     """Fixed words and octets of each message; four octets to a word."""
     at = 0
     while at < len(words):
-        fixed = words[at : at + FIXED]
-        end = at + FIXED + -(-fixed[-1] // 4)
-        parts = [word.to_bytes(4, "big") for word in words[at + FIXED : end]]
+        fixed = words[at : at + FIXED_WORDS]
+        end = at + FIXED_WORDS + -(-fixed[-1] // 4)
+        parts = [word.to_bytes(4, "big") for word in words[at + FIXED_WORDS : end]]
         rest = fixed[-1] % 4
         if rest:
             parts[-1] = parts[-1][4 - rest :]

@@ -5,63 +5,73 @@ from __future__ import annotations
 import functools
 import math
 
-from trunkline.results.decode.columns import Rows, floats, ints, mask, seconds
-from trunkline.results.table import Column, Later
+from trunkline.results.decode.columns import (
+    RawRows,
+    make_float_column,
+    make_int_column,
+    make_mask,
+    make_seconds_column,
+)
+from trunkline.results.table import Column, LazyColumn
 
-ALL, BIN, PAGES = range(3)
+ALL_SIZES, SIZE_BIN, PAGE_ROW = range(3)
 """Kinds of rows, as engines number them."""
 
 
-def transfers(rows: Rows) -> dict[str, Column]:
+def decode_transfers(rows: RawRows) -> dict[str, Column]:
     """One row a transfer that was recorded."""
-    complete = mask(at >= 0 for at in rows["finish_ns"])
+    complete = make_mask(at >= 0 for at in rows["finish_ns"])
     ends = zip(rows["start_ns"], rows["finish_ns"], strict=True)
     times = [finish - start for start, finish in ends]
-    known = mask(
-        at >= 0 and least > 0 for at, least in zip(rows["finish_ns"], rows["floor_ns"], strict=True)
+    known = make_mask(
+        at >= 0 and floor_ns > 0
+        for at, floor_ns in zip(rows["finish_ns"], rows["floor_ns"], strict=True)
     )
-    slow = [
-        time / least if least else 0.0 for time, least in zip(times, rows["floor_ns"], strict=True)
+    slowdowns = [
+        time / floor_ns if floor_ns else 0.0
+        for time, floor_ns in zip(times, rows["floor_ns"], strict=True)
     ]
     return {
         "finish_ns": rows.column("finish_ns", complete),
-        "fct_s": seconds(times, complete),
-        "slowdown": floats(slow, known),
+        "fct_s": make_seconds_column(times, complete),
+        "slowdown": make_float_column(slowdowns, known),
     }
 
 
-def completions(rows: Rows) -> dict[str, Column]:
+def decode_completions(rows: RawRows) -> dict[str, Column]:
     """One row a flow and bin of sizes, with one for all of them and one for pages."""
-    done = mask(count > 0 for count in rows["finished"])
-    columns = {"sizes": _sizes(rows)}
+    done = make_mask(count > 0 for count in rows["finished"])
+    columns = {"sizes": _make_size_column(rows)}
     pairs = zip(rows["started"], rows["finished"], strict=True)
-    columns["unfinished"] = ints(started - finished for started, finished in pairs)
+    columns["unfinished"] = make_int_column(started - finished for started, finished in pairs)
     for name in rows.names:
         if name.startswith("fct_"):
             columns[name] = rows.column(name, done)
         elif name.endswith("_milli"):
-            known = mask(value >= 0 for value in rows[name])
+            known = make_mask(value >= 0 for value in rows[name])
             short = name.removesuffix("_milli")
-            columns[short] = floats([value / 1000 for value in rows[name]], known)
+            columns[short] = make_float_column([value / 1000 for value in rows[name]], known)
     means = rows["slowdown_mean"]
-    columns["slowdown_mean"] = rows.column("slowdown_mean", mask(not math.isnan(x) for x in means))
+    columns["slowdown_mean"] = rows.column(
+        "slowdown_mean", make_mask(not math.isnan(x) for x in means)
+    )
     return columns
 
 
-def times(rows: Rows) -> dict[str, Later]:
+def decode_completion_times(rows: RawRows) -> dict[str, LazyColumn]:
     """One row a flow, bin of sizes, and bucket of completion times that holds one."""
-    return {"sizes": functools.partial(_sizes, rows)}
+    return {"sizes": functools.partial(_make_size_column, rows)}
 
 
-def _sizes(rows: Rows) -> Column:
+def _make_size_column(rows: RawRows) -> Column:
     """``all``, ``to 10 kB``, ``above 10 MB`` or ``pages``."""
     names: list[str | None] = []
     largest = ""
     for kind, upper in zip(rows["kind"], rows["upper_bytes"], strict=True):
-        if kind != BIN:
-            names.append("pages" if kind == PAGES else "all")
+        if kind != SIZE_BIN:
+            names.append("pages" if kind == PAGE_ROW else "all")
         elif upper >= 0:
-            largest = _bytes(upper)
+            largest = _format_size(upper)
             names.append(f"to {largest}")
         else:
             names.append(f"above {largest}" if largest else "any size")
@@ -69,7 +79,7 @@ def _sizes(rows: Rows) -> Column:
 
 
 @functools.cache
-def _bytes(size: int) -> str:
+def _format_size(size: int) -> str:
     for factor, prefix in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
         if size % factor == 0:
             return f"{size // factor} {prefix}B"

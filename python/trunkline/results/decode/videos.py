@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trunkline.results.decode.columns import Rows, floats, mask, ratio
+from trunkline.results.decode.columns import (
+    RawRows,
+    make_float_column,
+    make_mask,
+    make_ratio_column,
+)
 from trunkline.results.table import Column
 
 if TYPE_CHECKING:
-    from trunkline.network.types import Network
+    from trunkline.network.types import NetworkData
 
 
-def videos(rows: Rows, network: Network) -> dict[str, Column]:
+def decode_videos(rows: RawRows, network: NetworkData) -> dict[str, Column]:
     """One row a player."""
-    started = mask(span >= 0 for span in rows["start_up_ns"])
+    started = make_mask(span >= 0 for span in rows["start_up_ns"])
     duration = network["run"]["duration_ns"]
     stops = (network["flows"][flow].get("stop_ns") for flow in rows["flow"])
     ends = (duration if stop is None else min(stop, duration) for stop in stops)
@@ -22,8 +27,10 @@ def videos(rows: Rows, network: Network) -> dict[str, Column]:
     pairs = zip(rows["rates_bit_s"], rows["chunks"], strict=True)
     means = [rates / chunks if chunks else 0.0 for rates, chunks in pairs]
     return {
-        "began_ns": rows.column("began_ns", mask(at >= 0 for at in rows["began_ns"])),
+        "began_ns": rows.column("began_ns", make_mask(at >= 0 for at in rows["began_ns"])),
         "start_up_ns": rows.column("start_up_ns", started),
-        "stall_ratio": ratio(rows["stalled_ns"], watched),
-        "bit_rate_bit_s": floats(means, mask(count > 0 for count in rows["chunks"])),
+        "stall_ratio": make_ratio_column(rows["stalled_ns"], watched),
+        "bit_rate_bit_s": make_float_column(
+            means, make_mask(count > 0 for count in rows["chunks"])
+        ),
     }

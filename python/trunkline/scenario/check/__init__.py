@@ -23,9 +23,9 @@ from trunkline.scenario.check import (
     trunks,
     workloads,
 )
-from trunkline.scenario.model import Sections
+from trunkline.scenario.model import ScenarioSections
 from trunkline.scenario.problems import Problems
-from trunkline.scenario.resolved import Resolved, resolve
+from trunkline.scenario.resolved import ResolvedScenario, resolve
 
 __all__ = ["CHECKS", "check"]
 
@@ -51,17 +51,17 @@ CHECKS = (
 )
 
 
-def check(scenario: Sections, problems: Problems) -> Resolved | None:
+def check(scenario: ScenarioSections, problems: Problems) -> ResolvedScenario | None:
     """Works out what a scenario means and checks it.
 
     Parameters
     ----------
-    scenario : Sections
+    scenario : ScenarioSections
         A scenario whose every key is of the right kind and in range.
 
     Returns
     -------
-    Resolved or None
+    ResolvedScenario or None
         What it means, to be used where no fault was found; None if it is too large.
     """
     if not scenario.nodes:

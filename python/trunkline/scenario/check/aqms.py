@@ -5,35 +5,37 @@ from trunkline.scenario.aqm import (
     Blue,
     Cobalt,
     Codel,
-    Curve,
     Gred,
     Mred,
     Red,
+    RedCurve,
     RedLinux,
-    Step,
+    StepMarking,
     TcRed,
 )
-from trunkline.scenario.diagnostic import Path
-from trunkline.scenario.limit import limit_text
+from trunkline.scenario.diagnostic import DocumentPath
 from trunkline.scenario.problems import Problems
+from trunkline.scenario.queue_limit import format_limit
 from trunkline.scenario.units import format_bytes, format_packets, format_time
 
 
-def check(aqm: Aqm, path: Path, problems: Problems) -> None:
+def check(aqm: Aqm, path: DocumentPath, problems: Problems) -> None:
     """Checks one AQM at a path of the document."""
     if isinstance(aqm, Red):
-        _curve(aqm, path, problems)
-        _weight(aqm.w_q, "w_q", path, problems)
+        _check_curve(aqm, path, problems)
+        _check_weight(aqm.w_q, "w_q", path, problems)
     elif isinstance(aqm, Mred):
-        _weight(aqm.w_q, "w_q", path, problems)
+        _check_weight(aqm.w_q, "w_q", path, problems)
         for index, curve in enumerate(aqm.precedences):
-            at = (*path, "precedences", index)
-            _curve(curve, at, problems)
+            curve_path = (*path, "precedences", index)
+            _check_curve(curve, curve_path, problems)
             if curve.unit == "bytes":
                 message = f"{aqm.kind} averages packets: its thresholds are in packets"
-                problems.add("unit", (*at, "min_th"), message, given=str(limit_text(curve.min_th)))
+                problems.add(
+                    "unit", (*curve_path, "min_th"), message, given=str(format_limit(curve.min_th))
+                )
     elif isinstance(aqm, RedLinux):
-        _tc(aqm, path, problems)
+        _check_tc(aqm, path, problems)
         if aqm.adaptive and aqm.age == "plog":
             problems.add(
                 "relation",
@@ -42,10 +44,10 @@ def check(aqm: Aqm, path: Path, problems: Problems) -> None:
                 allowed="age: max-p",
                 at_key=True,
             )
-    elif isinstance(aqm, Blue | Step):
-        _threshold(aqm, path, problems)
+    elif isinstance(aqm, Blue | StepMarking):
+        _check_threshold(aqm, path, problems)
     elif isinstance(aqm, Gred):
-        _gred(aqm, path, problems)
+        _check_gred(aqm, path, problems)
     elif isinstance(aqm, Codel | Cobalt) and aqm.target >= aqm.interval:
         problems.add(
             "relation",
@@ -56,8 +58,8 @@ def check(aqm: Aqm, path: Path, problems: Problems) -> None:
         )
 
 
-def _threshold(aqm: Blue | Step, path: Path, problems: Problems) -> None:
-    text = limit_text(aqm.threshold)
+def _check_threshold(aqm: Blue | StepMarking, path: DocumentPath, problems: Problems) -> None:
+    text = format_limit(aqm.threshold)
     if (aqm.threshold.packets is None) == (aqm.threshold.bytes is None):
         problems.add(
             "unit",
@@ -66,17 +68,17 @@ def _threshold(aqm: Blue | Step, path: Path, problems: Problems) -> None:
             given=text if isinstance(text, str) else " and ".join(text),
         )
     if isinstance(aqm, Blue):
-        _weight(aqm.increment, "increment", path, problems)
-        _weight(aqm.decrement, "decrement", path, problems)
+        _check_weight(aqm.increment, "increment", path, problems)
+        _check_weight(aqm.decrement, "decrement", path, problems)
 
 
-def _weight(value: float, key: str, path: Path, problems: Problems) -> None:
+def _check_weight(value: float, key: str, path: DocumentPath, problems: Problems) -> None:
     if value == 0:
         problems.add("range", (*path, key), f"{key} must be above 0", given="0", at_key=False)
 
 
-def _curve(curve: Curve, path: Path, problems: Problems) -> None:
-    low, high = limit_text(curve.min_th), limit_text(curve.max_th)
+def _check_curve(curve: RedCurve, path: DocumentPath, problems: Problems) -> None:
+    low, high = format_limit(curve.min_th), format_limit(curve.max_th)
     if not curve.unit:
         problems.add(
             "unit",
@@ -85,7 +87,7 @@ def _curve(curve: Curve, path: Path, problems: Problems) -> None:
             given=f"{low} and {high}",
             related=(((*path, "min_th"), f"min_th is {low}"),),
         )
-    elif curve.compiled()["max_th"] <= curve.compiled()["min_th"]:
+    elif curve.compile_keys()["max_th"] <= curve.compile_keys()["min_th"]:
         problems.add(
             "relation",
             (*path, "max_th"),
@@ -93,10 +95,10 @@ def _curve(curve: Curve, path: Path, problems: Problems) -> None:
             given=str(high),
             related=(((*path, "min_th"), f"min_th is {low}"),),
         )
-    _weight(curve.max_p, "max_p", path, problems)
+    _check_weight(curve.max_p, "max_p", path, problems)
 
 
-def _tc(red: TcRed, path: Path, problems: Problems) -> None:
+def _check_tc(red: TcRed, path: DocumentPath, problems: Problems) -> None:
     if red.max <= red.min:
         problems.add(
             "relation",
@@ -119,15 +121,15 @@ def _tc(red: TcRed, path: Path, problems: Problems) -> None:
         problems.add("range", (*path, "probability"), message, given=f"{red.probability:g}")
 
 
-def _gred(gred: Gred, path: Path, problems: Problems) -> None:
+def _check_gred(gred: Gred, path: DocumentPath, problems: Problems) -> None:
     first: dict[int, int] = {}
     for index, dp in enumerate(gred.dps):
-        at = (*path, "dps", index)
-        _tc(dp, at, problems)
+        dp_path = (*path, "dps", index)
+        _check_tc(dp, dp_path, problems)
         if dp.dp in first:
             problems.add(
                 "duplicate-name",
-                (*at, "dp"),
+                (*dp_path, "dp"),
                 f"DP {dp.dp} is set up twice",
                 related=(((*path, "dps", first[dp.dp], "dp"), "first here"),),
             )

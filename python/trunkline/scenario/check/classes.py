@@ -2,23 +2,32 @@
 
 from collections.abc import Iterator, Mapping
 
-from trunkline.scenario.base import rate_of
-from trunkline.scenario.diagnostic import Path
-from trunkline.scenario.port import Port
+from trunkline.scenario.base import resolve_rate
+from trunkline.scenario.diagnostic import DocumentPath
+from trunkline.scenario.port import PortConfiguration
 from trunkline.scenario.problems import Problems
-from trunkline.scenario.resolved import Resolved
-from trunkline.scenario.resolved.resolved import Arc
-from trunkline.scenario.shares import Curve, HfscClass, HtbClass, Member, Rated, TbfClass
+from trunkline.scenario.resolved import ResolvedScenario
+from trunkline.scenario.resolved.resolved import ResolvedArc
+from trunkline.scenario.scheduler_classes import (
+    HfscClass,
+    HierarchyClass,
+    HtbClass,
+    RateClass,
+    ServiceCurve,
+    TbfClass,
+)
 from trunkline.scenario.units import format_bytes, format_rate, format_time
 
-DEEPEST = {"htb": 8, "hfsc": 16, "cbq": 17, "cbq-ancestor-only": 17}
+MAX_LEVELS = {"htb": 8, "hfsc": 16, "cbq": 17, "cbq-ancestor-only": 17}
 """Maximum number of levels of classes, as the engine's schedulers have them."""
 
 
-def check(scenario: Resolved, problems: Problems) -> None:
+def check(scenario: ResolvedScenario, problems: Problems) -> None:
     """Checks the classes of all ports."""
     sound = {
-        name for name, port in scenario.ports.items() if _tree(port, ("ports", name), problems)
+        name
+        for name, port in scenario.ports.items()
+        if _check_tree(port, ("ports", name), problems)
     }
     seen: set[tuple[str, int]] = set()
     for arc in scenario.arcs:
@@ -27,40 +36,48 @@ def check(scenario: Resolved, problems: Problems) -> None:
             seen.add((name, rate))
             port, path = scenario.ports[name], ("ports", name, "classes")
             if port.scheduler == "hfsc":
-                _curves(port, rate, arc.name, path, problems)
+                _check_curves(port, rate, arc.name, path, problems)
             elif port.scheduler == "tbf":
-                _bucket(scenario, arc, path, problems)
+                _check_buckets(scenario, arc, path, problems)
             else:
-                _rates(port, rate, arc.name, path, problems)
+                _check_rates(port, rate, arc.name, path, problems)
 
 
-def parents(port: Port) -> set[str]:
+def list_parents(port: PortConfiguration) -> set[str]:
     """Classes that others have for a parent; they hold no packets."""
-    return {its.parent for its in members(port).values() if its.parent is not None}
+    return {
+        port_class.parent
+        for port_class in list_hierarchy_classes(port).values()
+        if port_class.parent is not None
+    }
 
 
-def members(port: Port) -> dict[str, Member]:
+def list_hierarchy_classes(port: PortConfiguration) -> dict[str, HierarchyClass]:
     """The classes of a hierarchy; none where the scheduler has no such."""
-    return {name: its for name, its in port.classes.items() if isinstance(its, Member)}
+    return {
+        name: port_class
+        for name, port_class in port.classes.items()
+        if isinstance(port_class, HierarchyClass)
+    }
 
 
-def _tree(port: Port, path: Path, problems: Problems) -> bool:
+def _check_tree(port: PortConfiguration, path: DocumentPath, problems: Problems) -> bool:
     """Whether parents exist and no class is its own ancestor."""
     sound = True
-    classes = members(port)
-    for name, its in classes.items():
-        if its.parent is not None and its.parent not in classes:
+    classes = list_hierarchy_classes(port)
+    for name, port_class in classes.items():
+        if port_class.parent is not None and port_class.parent not in classes:
             sound = False
-            problems.unknown(
+            problems.add_unknown(
                 (*path, "classes", name, "parent"),
                 "class",
-                its.parent,
+                port_class.parent,
                 classes,
-                where=" in this port",
+                sentence_end=" in this port",
             )
-    deepest = DEEPEST.get(port.scheduler or "", 1)
+    deepest = MAX_LEVELS.get(port.scheduler or "", 1)
     for name in classes if sound else ():
-        chain = list(_chain(classes, name))
+        chain = list(_list_ancestors(classes, name))
         if chain[-1] == name and len(chain) > 1:
             sound = False
             problems.add(
@@ -76,7 +93,7 @@ def _tree(port: Port, path: Path, problems: Problems) -> bool:
                 f"{port.scheduler} has at most {deepest} levels of classes; {name} is at level "
                 f"{len(chain)}",
             )
-    inner = parents(port)
+    inner = list_parents(port)
     for index, rule in enumerate(port.classify):
         if rule.class_ in inner:
             problems.add(
@@ -94,82 +111,90 @@ def _tree(port: Port, path: Path, problems: Problems) -> bool:
     return sound
 
 
-def _chain(classes: Mapping[str, Member], name: str) -> Iterator[str]:
+def _list_ancestors(classes: Mapping[str, HierarchyClass], name: str) -> Iterator[str]:
     """A class and its ancestors, upward; ends where a class comes twice."""
     seen: set[str] = set()
-    at: str | None = name
-    while at is not None:
-        yield at
-        if at in seen:
+    class_name: str | None = name
+    while class_name is not None:
+        yield class_name
+        if class_name in seen:
             return
-        seen.add(at)
-        at = classes[at].parent
+        seen.add(class_name)
+        class_name = classes[class_name].parent
 
 
-def _rates(port: Port, link_rate: int, link: str, path: Path, problems: Problems) -> None:
+def _check_rates(
+    port: PortConfiguration, link_rate: int, link: str, path: DocumentPath, problems: Problems
+) -> None:
     """Checks rates and ceilings at a link of a given rate."""
     promised: dict[str, int] = {}
-    classes = {name: its for name, its in port.classes.items() if isinstance(its, Rated)}
-    for name, its in classes.items():
-        own = rate_of(its.rate, link_rate)
-        if its.parent is not None:
-            promised[its.parent] = promised.get(its.parent, 0) + own
+    classes = {
+        name: port_class
+        for name, port_class in port.classes.items()
+        if isinstance(port_class, RateClass)
+    }
+    for name, port_class in classes.items():
+        class_rate = resolve_rate(port_class.rate, link_rate)
+        if port_class.parent is not None:
+            promised[port_class.parent] = promised.get(port_class.parent, 0) + class_rate
         if (
-            isinstance(its, HtbClass)
-            and its.ceil is not None
-            and rate_of(its.ceil, link_rate) < own
+            isinstance(port_class, HtbClass)
+            and port_class.ceil is not None
+            and resolve_rate(port_class.ceil, link_rate) < class_rate
         ):
             problems.add(
                 "relation",
                 (*path, name, "ceil"),
                 f"the ceil of class {name} is below its rate",
-                given=format_rate(rate_of(its.ceil, link_rate)),
-                allowed=f"{format_rate(own)} or more",
-                related=(((*path, name, "rate"), f"rate is {format_rate(own)}"),),
+                given=format_rate(resolve_rate(port_class.ceil, link_rate)),
+                allowed=f"{format_rate(class_rate)} or more",
+                related=(((*path, name, "rate"), f"rate is {format_rate(class_rate)}"),),
             )
-        if port.scheduler != "htb" and own > link_rate:
+        if port.scheduler != "htb" and class_rate > link_rate:
             problems.add(
                 "relation",
                 (*path, name, "rate"),
                 f"the rate of class {name} is above that of link {link}",
-                given=format_rate(own),
+                given=format_rate(class_rate),
                 allowed=f"up to {format_rate(link_rate)}",
             )
     for name, total in promised.items():
-        own = rate_of(classes[name].rate, link_rate)
-        if total > own:
+        class_rate = resolve_rate(classes[name].rate, link_rate)
+        if total > class_rate:
             problems.add(
                 "relation",
                 (*path, name, "rate"),
                 f"the children of class {name} are promised {format_rate(total)} in sum: together "
                 "they may send more than its rate",
-                given=format_rate(own),
+                given=format_rate(class_rate),
                 allowed=f"{format_rate(total)} or more",
                 warning=True,
             )
 
 
-def _curves(port: Port, link_rate: int, link: str, path: Path, problems: Problems) -> None:
+def _check_curves(
+    port: PortConfiguration, link_rate: int, link: str, path: DocumentPath, problems: Problems
+) -> None:
     """Checks the service curves of an HFSC port at a link of a given rate."""
-    inner = parents(port)
-    real: list[Curve] = []
-    for name, its in members(port).items():
-        assert isinstance(its, HfscClass)
-        for key, curve in its.curves().items():
+    inner = list_parents(port)
+    real: list[ServiceCurve] = []
+    for name, port_class in list_hierarchy_classes(port).items():
+        assert isinstance(port_class, HfscClass)
+        for key, curve in port_class.get_curves().items():
             if curve.m1 is not None and curve.d is None:
                 problems.add(
                     "missing-key", (*path, name, key, "m1"), "m1 needs d: how long it lasts"
                 )
-        if name in inner and its.real_time is not None:
+        if name in inner and port_class.real_time is not None:
             problems.add(
                 "relation",
                 (*path, name, "real_time"),
                 f"class {name} has classes below it: real_time is of leaves",
                 at_key=True,
             )
-        elif its.real_time is not None:
-            real.append(its.real_time)
-        if its.link_share is None and (its.real_time is None or name in inner):
+        elif port_class.real_time is not None:
+            real.append(port_class.real_time)
+        if port_class.link_share is None and (port_class.real_time is None or name in inner):
             problems.add(
                 "missing-key",
                 (*path, name),
@@ -177,66 +202,70 @@ def _curves(port: Port, link_rate: int, link: str, path: Path, problems: Problem
                 allowed="link_share" if name in inner else "link_share, real_time",
                 at_key=True,
             )
-        if its.link_share is None and its.upper_limit is not None:
+        if port_class.link_share is None and port_class.upper_limit is not None:
             problems.add(
                 "relation",
                 (*path, name, "upper_limit"),
                 f"upper_limit limits link sharing, and class {name} has no link_share",
                 at_key=True,
             )
-    _feasible(real, link_rate, link, path, problems)
+    _check_feasible(real, link_rate, link, path, problems)
 
 
-def _feasible(
-    curves: list[Curve], link_rate: int, link: str, path: Path, problems: Problems
+def _check_feasible(
+    curves: list[ServiceCurve], link_rate: int, link: str, path: DocumentPath, problems: Problems
 ) -> None:
     """Real-time curves are kept if their sum is never above the line: checked at each bend."""
     sums = []
-    for at in sorted({0, *(curve.d or 0 for curve in curves)}):
+    for time in sorted({0, *(curve.d or 0 for curve in curves)}):
         service = slope = 0
-        for its in (curve.compiled(link_rate=link_rate) for curve in curves):
-            first = min(at, its["d_ns"])
-            service += its["m1_bit_s"] * first + its["m2_bit_s"] * (at - first)
-            slope += its["m1_bit_s"] if at < its["d_ns"] else its["m2_bit_s"]
-        sums.append((at, service, slope))
-    late = [at for at, service, _ in sums if service > link_rate * at]
+        for keys in (curve.compile_keys(link_rate=link_rate) for curve in curves):
+            first = min(time, keys["d_ns"])
+            service += keys["m1_bit_s"] * first + keys["m2_bit_s"] * (time - first)
+            slope += keys["m1_bit_s"] if time < keys["d_ns"] else keys["m2_bit_s"]
+        sums.append((time, service, slope))
+    late = [time for time, service, _ in sums if service > link_rate * time]
     steep = sums[-1][2]
     if late or steep > link_rate:
-        when = f"{format_time(late[0])} after they begin" if late else "in the long run"
+        moment = f"{format_time(late[0])} after they begin" if late else "in the long run"
         problems.add(
             "relation",
             path,
-            f"the real-time curves promise more than link {link} has, {when}",
+            f"the real-time curves promise more than link {link} has, {moment}",
             allowed=f"up to {format_rate(link_rate)} in sum",
             at_key=True,
         )
 
 
-def _bucket(scenario: Resolved, arc: Arc, path: Path, problems: Problems) -> None:
+def _check_buckets(
+    scenario: ResolvedScenario, arc: ResolvedArc, path: DocumentPath, problems: Problems
+) -> None:
     """Checks the buckets of a TBF port on a link."""
     largest = max((flow.largest_packet for flow in scenario.flows.values()), default=0)
     largest += arc.options.header or 0
     rate = arc.options.rate or 0
-    for name, its in scenario.ports[arc.options.port or ""].classes.items():
-        assert isinstance(its, TbfClass)
-        peak = None if its.peak_rate is None else rate_of(its.peak_rate, rate)
-        own = rate_of(its.rate, rate)
-        if peak is not None and peak <= own:
+    for name, port_class in scenario.ports[arc.options.port or ""].classes.items():
+        assert isinstance(port_class, TbfClass)
+        peak = None if port_class.peak_rate is None else resolve_rate(port_class.peak_rate, rate)
+        class_rate = resolve_rate(port_class.rate, rate)
+        if peak is not None and peak <= class_rate:
             problems.add(
                 "relation",
                 (*path, name, "peak_rate"),
                 "peak_rate must be above rate",
                 given=format_rate(peak),
-                allowed=f"above {format_rate(own)}",
+                allowed=f"above {format_rate(class_rate)}",
             )
-        if peak is None and "min_burst" in its.model_fields_set:
+        if peak is None and "min_burst" in port_class.model_fields_set:
             problems.add(
                 "relation",
                 (*path, name, "min_burst"),
                 "min_burst is the bucket of peak_rate, which is not set",
                 at_key=True,
             )
-        buckets = {"burst": its.burst} | ({} if peak is None else {"min_burst": its.min_burst})
+        buckets = {"burst": port_class.burst} | (
+            {} if peak is None else {"min_burst": port_class.min_burst}
+        )
         for key, depth in buckets.items():
             if depth < largest:
                 problems.add(

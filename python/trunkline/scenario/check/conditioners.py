@@ -7,40 +7,42 @@ from trunkline.scenario.conditioner import (
     Conditioner,
     ConditionerRule,
     Meter,
-    Profile,
     Rfc4115,
     SrTcm,
     TokenBucket,
+    TrafficProfile,
     TrTcm,
     Tsw2cm,
     Tsw3cm,
 )
-from trunkline.scenario.diagnostic import Path
-from trunkline.scenario.model import LinkOptions, Sections
+from trunkline.scenario.diagnostic import DocumentPath
+from trunkline.scenario.model import LinkOptions, ScenarioSections
 from trunkline.scenario.problems import Problems
-from trunkline.scenario.resolved import Resolved
+from trunkline.scenario.resolved import ResolvedScenario
 from trunkline.scenario.units import format_bytes, format_rate
 
 MAX_PROFILES = 65_534
 
 
-def check(scenario: Resolved, problems: Problems) -> None:
+def check(scenario: ResolvedScenario, problems: Problems) -> None:
     """Checks all conditioners, and the links that refer to them."""
     for name, conditioner in scenario.conditioners.items():
-        path: Path = ("conditioners", name)
+        path: DocumentPath = ("conditioners", name)
         for index, rule in enumerate(conditioner.rules):
-            _rule(scenario, conditioner, rule, (*path, "rules", index), problems)
+            _check_rule(scenario, conditioner, rule, (*path, "rules", index), problems)
         for each, profile in conditioner.profiles.items():
-            _profile(scenario, conditioner, each, profile, (*path, "profiles", each), problems)
-        _count(scenario, conditioner, path, problems)
-    for path, options in _options(scenario.written):
+            _check_profile(
+                scenario, conditioner, each, profile, (*path, "profiles", each), problems
+            )
+        _check_meter_count(scenario, conditioner, path, problems)
+    for path, options in _list_link_options(scenario.written):
         for key in ("conditioner", "ingress"):
             word = getattr(options, key)
             if word is not None and word not in scenario.conditioners:
-                problems.unknown((*path, key), "conditioner", word, scenario.conditioners)
+                problems.add_unknown((*path, key), "conditioner", word, scenario.conditioners)
 
 
-def _options(scenario: Sections) -> Iterator[tuple[Path, LinkOptions]]:
+def _list_link_options(scenario: ScenarioSections) -> Iterator[tuple[DocumentPath, LinkOptions]]:
     if scenario.defaults.link is not None:
         yield ("defaults", "link"), scenario.defaults.link
     for name, link in scenario.links.items():
@@ -51,27 +53,29 @@ def _options(scenario: Sections) -> Iterator[tuple[Path, LinkOptions]]:
             yield ("links", name, "backward"), link.backward
 
 
-def _rule(
-    scenario: Resolved,
+def _check_rule(
+    scenario: ResolvedScenario,
     conditioner: Conditioner,
     rule: ConditionerRule,
-    path: Path,
+    path: DocumentPath,
     problems: Problems,
 ) -> None:
     if rule.profile is not None and rule.profile not in conditioner.profiles:
-        problems.unknown(
+        problems.add_unknown(
             (*path, "profile"),
             "profile",
             rule.profile,
             conditioner.profiles,
-            where=" in this conditioner",
+            sentence_end=" in this conditioner",
         )
-    ports.match(scenario, rule, path, problems)
+    ports.check_match(scenario, rule, path, problems)
 
 
-def _count(scenario: Resolved, conditioner: Conditioner, path: Path, problems: Problems) -> None:
+def _check_meter_count(
+    scenario: ResolvedScenario, conditioner: Conditioner, path: DocumentPath, problems: Problems
+) -> None:
     per_flow = sum(profile.per == "flow" for profile in conditioner.profiles.values())
-    flows = len(scenario.names) + len(scenario.message_flows)
+    flows = len(scenario.flow_names) + len(scenario.message_flows)
     needed = len(conditioner.profiles) - per_flow + per_flow * flows
     if needed > MAX_PROFILES:
         problems.add(
@@ -82,12 +86,12 @@ def _count(scenario: Resolved, conditioner: Conditioner, path: Path, problems: P
         )
 
 
-def _profile(
-    scenario: Resolved,
+def _check_profile(
+    scenario: ResolvedScenario,
     conditioner: Conditioner,
     name: str,
-    profile: Profile,
-    path: Path,
+    profile: TrafficProfile,
+    path: DocumentPath,
     problems: Problems,
 ) -> None:
     for colour in ("green", "yellow", "red"):
@@ -100,10 +104,10 @@ def _profile(
                 at_key=True,
             )
     meter = profile.meter
-    at = (*path, "meter")
+    meter_path = (*path, "meter")
     if meter is None:
         return
-    _relations(meter, at, problems)
+    _check_meter(meter, meter_path, problems)
     if isinstance(meter, TokenBucket | Tsw2cm) and "yellow" in profile.model_fields_set:
         problems.add(
             "relation",
@@ -112,13 +116,13 @@ def _profile(
             allowed="green, red",
             at_key=True,
         )
-    largest = _largest(scenario, conditioner, name)
-    for key, depth, colour in _depths(meter):
+    largest = _find_largest_packet(scenario, conditioner, name)
+    for key, depth, colour in _list_bucket_depths(meter):
         if 0 < depth < largest:
             fate = f"be {colour}" if colour else "conform"
             problems.add(
                 "relation",
-                (*at, key),
+                (*meter_path, key),
                 f"no packet of {largest} B can ever {fate}: {key} is smaller",
                 given=format_bytes(depth),
                 allowed=f"{format_bytes(largest)} or more",
@@ -126,24 +130,26 @@ def _profile(
             )
 
 
-def _relations(meter: Meter, path: Path, problems: Problems) -> None:
+def _check_meter(meter: Meter, path: DocumentPath, problems: Problems) -> None:
     if isinstance(meter, TokenBucket):
         if (meter.peak_rate is None) != (meter.peak_burst is None):
             missing = "peak_burst" if meter.peak_burst is None else "peak_rate"
             message = f"{missing} is missing: a second bucket has a rate and a depth"
             problems.add("missing-key", (*path, missing), message, at_key=True)
         elif meter.peak_rate is not None:
-            _above(path, problems, ("peak_rate", meter.peak_rate), ("rate", meter.rate))
+            _check_not_below(path, problems, ("peak_rate", meter.peak_rate), ("rate", meter.rate))
     elif isinstance(meter, SrTcm) and meter.cbs == 0 and meter.ebs == 0:
         message = "cbs or ebs must be above 0 (RFC 2697 section 2)"
         problems.add("relation", (*path, "cbs"), message, given="0 B")
     elif isinstance(meter, TrTcm):
-        _above(path, problems, ("pir", meter.pir), ("cir", meter.cir))
+        _check_not_below(path, problems, ("pir", meter.pir), ("cir", meter.cir))
     elif isinstance(meter, Tsw3cm):
-        _above(path, problems, ("ptr", meter.ptr), ("ctr", meter.ctr))
+        _check_not_below(path, problems, ("ptr", meter.ptr), ("ctr", meter.ctr))
 
 
-def _above(path: Path, problems: Problems, high: tuple[str, int], low: tuple[str, int]) -> None:
+def _check_not_below(
+    path: DocumentPath, problems: Problems, high: tuple[str, int], low: tuple[str, int]
+) -> None:
     if high[1] < low[1]:
         problems.add(
             "relation",
@@ -155,7 +161,7 @@ def _above(path: Path, problems: Problems, high: tuple[str, int], low: tuple[str
         )
 
 
-def _depths(meter: Meter) -> list[tuple[str, int, str]]:
+def _list_bucket_depths(meter: Meter) -> list[tuple[str, int, str]]:
     """Buckets of a meter: key, depth [B], the colour that needs its tokens."""
     if isinstance(meter, TokenBucket):
         peak = meter.peak_burst or 0
@@ -167,13 +173,13 @@ def _depths(meter: Meter) -> list[tuple[str, int, str]]:
     return []
 
 
-def _largest(scenario: Resolved, conditioner: Conditioner, profile: str) -> int:
+def _find_largest_packet(scenario: ResolvedScenario, conditioner: Conditioner, profile: str) -> int:
     """Largest packet of the flows that a profile may meter [B]; 0 without any."""
     rules = [rule for rule in conditioner.rules if rule.profile == profile]
-    marks = {
-        getattr(its, colour).dscp
+    dscps_written = {
+        getattr(each_profile, colour).dscp
         for each in scenario.conditioners.values()
-        for its in each.profiles.values()
+        for each_profile in each.profiles.values()
         for colour in ("green", "yellow", "red")
     }
     sizes = [0]
@@ -181,11 +187,14 @@ def _largest(scenario: Resolved, conditioner: Conditioner, profile: str) -> int:
         flow = scenario.flows[name]
         for rule in rules:
             if (
-                (rule.flow is None or name in {scenario.declared(each) for each in rule.flow})
+                (
+                    rule.flow is None
+                    or name in {scenario.get_declared_name(each) for each in rule.flow}
+                )
                 and (rule.source is None or flow.from_ in rule.source)
                 and (rule.destination is None or flow.to in rule.destination)
                 and (rule.protocol is None or flow.agent in rule.protocol)
-                and (rule.dscp is None or marks.union([flow.dscp]).intersection(rule.dscp))
+                and (rule.dscp is None or dscps_written.union([flow.dscp]).intersection(rule.dscp))
             ):
                 sizes.append(flow.largest_packet)
                 break

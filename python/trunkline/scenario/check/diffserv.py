@@ -1,16 +1,16 @@
 """Checks of Differentiated Services on paths: kinds, maps, models, and what the paths carry."""
 
-from trunkline.scenario.diagnostic import Path
-from trunkline.scenario.diffserv import TCS, DiffServ
-from trunkline.scenario.dscp import dscp_name
+from trunkline.scenario.diagnostic import DocumentPath
+from trunkline.scenario.diffserv import TC_COUNT, DiffServ
+from trunkline.scenario.dscp import get_dscp_name
 from trunkline.scenario.path import Trunk
 from trunkline.scenario.problems import Problems
-from trunkline.scenario.resolved import Resolved
+from trunkline.scenario.resolved import ResolvedScenario
 
 
-def check(scenario: Resolved, problems: Problems) -> None:
+def check(scenario: ResolvedScenario, problems: Problems) -> None:
     """Checks what all paths say of Differentiated Services."""
-    before = len(problems.found)
+    before = len(problems.findings)
     default = scenario.written.defaults.diffserv
     if default is not None and default.kind == "l-lsp":
         problems.add(
@@ -20,68 +20,75 @@ def check(scenario: Resolved, problems: Problems) -> None:
             hint="give the kind and scheduling class on each path",
         )
         return
-    _mixed_rules(scenario, problems)
+    _check_mixed_rules(scenario, problems)
     for name, path in scenario.paths.items():
-        its = path.diffserv
-        if its is not None:
-            at: Path = ("paths", name)
+        diffserv = path.diffserv
+        if diffserv is not None:
+            element_path: DocumentPath = ("paths", name)
             written = scenario.written.paths.get(name, path)
-            _one(its, (*at, "diffserv") if written.diffserv is not None else at, problems)
-            _ends(scenario, name, its, problems)
-    if len(problems.found) > before:
+            _check_diffserv(
+                diffserv,
+                (*element_path, "diffserv") if written.diffserv is not None else element_path,
+                problems,
+            )
+            _check_pipe_end(scenario, name, diffserv, problems)
+    if len(problems.findings) > before:
         return
-    _explicit_nulls(scenario, problems)
-    _riders(scenario, problems)
-    marked, carried = _marked(scenario), _Carried(scenario)
+    _check_explicit_nulls(scenario, problems)
+    _check_riders(scenario, problems)
+    marked, carried = _find_remarked_dscps(scenario), _CarriedDscps(scenario)
     for name in scenario.paths:
         if name in scenario.routes:
-            _complete(carried, name, marked, problems)
+            _check_map_complete(carried, name, marked, problems)
 
 
-def _one(its: DiffServ, at: Path, problems: Problems) -> None:
+def _check_diffserv(diffserv: DiffServ, element_path: DocumentPath, problems: Problems) -> None:
     """Keys of one path that must agree."""
-    if its.kind == "l-lsp":
-        if its.scheduling_class is None:
+    if diffserv.kind == "l-lsp":
+        if diffserv.scheduling_class is None:
             problems.add(
                 "missing-key",
-                (*at, "kind"),
+                (*element_path, "kind"),
                 "an L-LSP needs a scheduling class, which its label stands for",
                 hint="add `scheduling_class: AF1`",
             )
-        if its.map is not None:
+        if diffserv.map is not None:
             problems.add(
                 "relation",
-                (*at, "map"),
+                (*element_path, "map"),
                 "an L-LSP has no map: its TC is the drop precedence (RFC 3270 section 4.4.1)",
                 at_key=True,
             )
-    elif its.scheduling_class is not None:
+    elif diffserv.scheduling_class is not None:
         problems.add(
             "relation",
-            (*at, "scheduling_class"),
+            (*element_path, "scheduling_class"),
             "an E-LSP has no scheduling class: its TC tells the whole PHB",
             at_key=True,
         )
-    elif its.map is None and its.model != "short-pipe":
+    elif diffserv.map is None and diffserv.model != "short-pipe":
         problems.add(
             "relation",
-            (*at, "model"),
-            f"the {its.model} model needs a map: its egress must know which PHB a TC stands for",
+            (*element_path, "model"),
+            f"the {diffserv.model} model needs a map: its egress "
+            f"must know which PHB a TC stands for",
             hint="add `map: {EF: 5, AF11: 1, DF: 0}`",
         )
-    if its.linux_tc_zero and its.model != "short-pipe":
+    if diffserv.linux_tc_zero and diffserv.model != "short-pipe":
         problems.add(
             "relation",
-            (*at, "model"),
+            (*element_path, "model"),
             "Linux forwards by the DSCP where a path ends: with linux_tc_zero the model is "
             "short-pipe",
         )
 
 
-def _ends(scenario: Resolved, name: str, its: DiffServ, problems: Problems) -> None:
+def _check_pipe_end(
+    scenario: ResolvedScenario, name: str, diffserv: DiffServ, problems: Problems
+) -> None:
     """The egress of a pipe must see the label (RFC 3270 section 2.6.2)."""
     path = scenario.paths[name]
-    if its.model == "pipe" and path.php and not path.explicit_null:
+    if diffserv.model == "pipe" and path.php and not path.explicit_null:
         problems.add(
             "relation",
             ("paths", name, "diffserv", "model"),
@@ -91,14 +98,16 @@ def _ends(scenario: Resolved, name: str, its: DiffServ, problems: Problems) -> N
         )
 
 
-def _explicit_nulls(scenario: Resolved, problems: Problems) -> None:
+def _check_explicit_nulls(scenario: ResolvedScenario, problems: Problems) -> None:
     """Label 0 says nothing of its path: what all do that end at a node with it must be one."""
     first: dict[str, str] = {}
     for name, path in scenario.paths.items():
         if not path.explicit_null or not path.route:
             continue
         other = first.setdefault(path.route[-1], name)
-        if _egress(scenario.paths[other].diffserv) != _egress(scenario.paths[name].diffserv):
+        if _get_egress_behaviour(scenario.paths[other].diffserv) != _get_egress_behaviour(
+            scenario.paths[name].diffserv
+        ):
             problems.add(
                 "relation",
                 ("paths", name, "diffserv"),
@@ -109,13 +118,13 @@ def _explicit_nulls(scenario: Resolved, problems: Problems) -> None:
             )
 
 
-def _egress(its: DiffServ | None) -> object:
-    if its is None or its.model == "short-pipe":
+def _get_egress_behaviour(diffserv: DiffServ | None) -> object:
+    if diffserv is None or diffserv.model == "short-pipe":
         return None
-    return its.model, its.dscp_of_tc()
+    return diffserv.model, diffserv.list_dscps_by_tc()
 
 
-def _mixed_rules(scenario: Resolved, problems: Problems) -> None:
+def _check_mixed_rules(scenario: ResolvedScenario, problems: Problems) -> None:
     """A port that looks at flows and paths knows one path of each flow."""
     rides: dict[str, int] = {}
     for trunk in scenario.trunks.values():
@@ -124,13 +133,14 @@ def _mixed_rules(scenario: Resolved, problems: Problems) -> None:
     several = next((flow for flow, count in rides.items() if count > 1), None)
     if several is None:
         return
-    told = any(scenario.tells_phb(name) for name in scenario.paths)
+    has_phb_labels = any(scenario.has_phb_labels(name) for name in scenario.paths)
     for name, port in scenario.ports.items():
         by_flow = port.per == "flow" or any(
             rule.flow or rule.source or rule.destination or rule.protocol for rule in port.classify
         )
         by_path = any(
-            rule.trunk or rule.path or (told and rule.dscp is not None) for rule in port.classify
+            rule.trunk or rule.path or (has_phb_labels and rule.dscp is not None)
+            for rule in port.classify
         )
         if by_flow and by_path:
             problems.add(
@@ -143,16 +153,16 @@ def _mixed_rules(scenario: Resolved, problems: Problems) -> None:
             )
 
 
-def _riders(scenario: Resolved, problems: Problems) -> None:
+def _check_riders(scenario: ResolvedScenario, problems: Problems) -> None:
     """A uniform tunnel writes TCs below: all that ride it must mean the same by them."""
     first: dict[str, str] = {}
     for name, path in scenario.paths.items():
         for index, tunnel in enumerate(path.through):
-            its = scenario.paths[tunnel].diffserv if tunnel in scenario.paths else None
-            if its is None or its.model != "uniform":
+            diffserv = scenario.paths[tunnel].diffserv if tunnel in scenario.paths else None
+            if diffserv is None or diffserv.model != "uniform":
                 continue
             other = first.setdefault(tunnel, name)
-            if _tcs(scenario, other) != _tcs(scenario, name):
+            if _get_maps(scenario, other) != _get_maps(scenario, name):
                 problems.add(
                     "relation",
                     ("paths", name, "through", index),
@@ -162,45 +172,45 @@ def _riders(scenario: Resolved, problems: Problems) -> None:
                 )
 
 
-def _tcs(scenario: Resolved, name: str) -> object:
-    its = scenario.paths[name].diffserv
-    return None if its is None else (its.tcs(), its.dscp_of_tc())
+def _get_maps(scenario: ResolvedScenario, name: str) -> object:
+    diffserv = scenario.paths[name].diffserv
+    return None if diffserv is None else (diffserv.list_tcs_by_dscp(), diffserv.list_dscps_by_tc())
 
 
-class _Carried:
+class _CarriedDscps:
     """What the scenario says that paths carry."""
 
-    def __init__(self, scenario: Resolved) -> None:
+    def __init__(self, scenario: ResolvedScenario) -> None:
         self.scenario = scenario
-        self.trunks: dict[str | None, list[Trunk]] = {}
-        self.chosen: dict[str, set[int]] = {}
+        self.trunks_of_path: dict[str | None, list[Trunk]] = {}
+        self.dscps_of_flow: dict[str, set[int]] = {}
         """Of each flow the DSCPs that some trunk carries by name."""
         for trunk in scenario.trunks.values():
             for path in {trunk.path, trunk.reverse}:
-                self.trunks.setdefault(path, []).append(trunk)
+                self.trunks_of_path.setdefault(path, []).append(trunk)
             for flow in trunk.flows:
-                self.chosen.setdefault(flow, set()).update(trunk.dscp or ())
+                self.dscps_of_flow.setdefault(flow, set()).update(trunk.dscp or ())
 
-    def by_flows(self, path: str) -> dict[int, str]:
+    def list_flow_dscps(self, path: str) -> dict[int, str]:
         """DSCPs of the flows that a path carries, each with a flow that has it."""
         result: dict[int, str] = {}
-        for trunk in self.trunks.get(path, ()):
+        for trunk in self.trunks_of_path.get(path, ()):
             for each in trunk.flows:
-                base = self.scenario.declared(each)
+                base = self.scenario.get_declared_name(each)
                 if base not in self.scenario.flows:
                     continue
                 dscp = self.scenario.flows[base].dscp
-                left = dscp not in self.chosen.get(each, ())
+                left = dscp not in self.dscps_of_flow.get(each, ())
                 if left if trunk.dscp is None else dscp in trunk.dscp:
                     result.setdefault(dscp, each)
         return result
 
-    def by_name(self, path: str) -> set[int]:
+    def list_trunk_dscps(self, path: str) -> set[int]:
         """DSCPs for which trunks choose a path."""
-        return {dscp for trunk in self.trunks.get(path, ()) for dscp in trunk.dscp or ()}
+        return {dscp for trunk in self.trunks_of_path.get(path, ()) for dscp in trunk.dscp or ()}
 
 
-def _marked(scenario: Resolved) -> dict[int, str]:
+def _find_remarked_dscps(scenario: ResolvedScenario) -> dict[int, str]:
     """DSCPs that conditioners in use may write, each with a conditioner that does."""
     result: dict[int, str] = {}
     for arc in scenario.arcs:
@@ -213,27 +223,29 @@ def _marked(scenario: Resolved) -> dict[int, str]:
     return result
 
 
-def _complete(carried: _Carried, name: str, marked: dict[int, str], problems: Problems) -> None:
+def _check_map_complete(
+    carried: _CarriedDscps, name: str, marked: dict[int, str], problems: Problems
+) -> None:
     """Every DSCP that a path carries must be one of its own."""
-    its = carried.scenario.paths[name].diffserv
-    if its is None or (known := its.tc_of_dscp()) is None:
+    diffserv = carried.scenario.paths[name].diffserv
+    if diffserv is None or (tc_of_dscp := diffserv.get_tc_by_dscp()) is None:
         return
-    needed = {dscp: f"flow {flow}" for dscp, flow in carried.by_flows(name).items()}
-    for dscp in carried.by_name(name):
+    needed = {dscp: f"flow {flow}" for dscp, flow in carried.list_flow_dscps(name).items()}
+    for dscp in carried.list_trunk_dscps(name):
         if dscp in marked:
             needed.setdefault(dscp, f"conditioner {marked[dscp]}")
-    at: Path = ("paths", name, "diffserv")
-    for dscp in sorted(set(needed) - set(known)):
-        said = dscp_name(dscp)
-        if its.kind == "l-lsp":
-            message = f"DSCP {said} of {needed[dscp]} is not in scheduling class"
-            message += f" {its.scheduling_class}, the only one of this L-LSP"
-            problems.add("relation", (*at, "scheduling_class"), message)
+    element_path: DocumentPath = ("paths", name, "diffserv")
+    for dscp in sorted(set(needed) - set(tc_of_dscp)):
+        shown_dscp = get_dscp_name(dscp)
+        if diffserv.kind == "l-lsp":
+            message = f"DSCP {shown_dscp} of {needed[dscp]} is not in scheduling class"
+            message += f" {diffserv.scheduling_class}, the only one of this L-LSP"
+            problems.add("relation", (*element_path, "scheduling_class"), message)
         else:
             problems.add(
                 "relation",
-                (*at, "map"),
-                f"the map has no TC for DSCP {said} of {needed[dscp]}",
-                hint=f"add `{said}: n`, n from 0 to {TCS - 1}",
+                (*element_path, "map"),
+                f"the map has no TC for DSCP {shown_dscp} of {needed[dscp]}",
+                hint=f"add `{shown_dscp}: n`, n from 0 to {TC_COUNT - 1}",
                 at_key=True,
             )

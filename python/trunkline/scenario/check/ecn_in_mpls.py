@@ -1,102 +1,112 @@
 """Checks of congestion marks on labels (RFC 5129): one pair of traffic classes for each PHB."""
 
-from trunkline.scenario.aqm import DropTail, PrecedenceDropTail, Step
-from trunkline.scenario.diagnostic import Path
-from trunkline.scenario.dscp import dscp_name
-from trunkline.scenario.port import Port
+from trunkline.scenario.aqm import DropTail, PrecedenceDropTail, StepMarking
+from trunkline.scenario.diagnostic import DocumentPath
+from trunkline.scenario.dscp import get_dscp_name
+from trunkline.scenario.port import PortConfiguration
 from trunkline.scenario.problems import Problems
-from trunkline.scenario.queue import Queue
-from trunkline.scenario.resolved import Resolved
+from trunkline.scenario.queue import QueueOptions
+from trunkline.scenario.resolved import ResolvedScenario
 
 
-def check(scenario: Resolved, problems: Problems) -> None:
+def check(scenario: ResolvedScenario, problems: Problems) -> None:
     """Checks the pairs of all ports, and that nothing else means something by their classes."""
     marking = {name: port for name, port in scenario.ports.items() if port.ecn_in_mpls}
     first = next(iter(marking), "")
     for name, port in marking.items():
-        at: Path = ("ports", name, "ecn_in_mpls")
-        _pairs(port, at, problems)
+        key_path: DocumentPath = ("ports", name, "ecn_in_mpls")
+        _check_pairs(port, key_path, problems)
         if port.ecn_in_mpls != marking[first].ecn_in_mpls:
             problems.add(
                 "relation",
-                at,
+                key_path,
                 f"ports {first} and {name} mark by different traffic classes: no egress could read "
                 "them",
                 at_key=True,
                 related=((("ports", first, "ecn_in_mpls"), "the other"),),
             )
-        _can_mark(scenario, name, at, problems)
+        _check_has_effect(scenario, name, key_path, problems)
     for name, port in scenario.ports.items():
         if not port.ecn_in_mpls:
-            _hidden(scenario, name, port, problems)
+            _check_hidden_marking(scenario, name, port, problems)
     if marking:
-        _rules(scenario, problems)
-        _paths(scenario, first, problems)
+        _check_rules(scenario, problems)
+        _check_paths(scenario, first, problems)
 
 
-def _pairs(port: Port, at: Path, problems: Problems) -> None:
+def _check_pairs(port: PortConfiguration, key_path: DocumentPath, problems: Problems) -> None:
     seen: set[int] = set()
-    for tc, said in port.ecn_in_mpls.items():
-        if seen & {tc, said} or tc == said:
+    for tc, ce_tc in port.ecn_in_mpls.items():
+        if seen & {tc, ce_tc} or tc == ce_tc:
             problems.add(
                 "relation",
-                (*at, str(tc)),
+                (*key_path, str(tc)),
                 "a traffic class has one meaning: that of one pair, with or without congestion",
-                given=f"{tc}: {said}",
+                given=f"{tc}: {ce_tc}",
             )
-        seen |= {tc, said}
+        seen |= {tc, ce_tc}
 
 
-def _can_mark(scenario: Resolved, name: str, at: Path, problems: Problems) -> None:
+def _check_has_effect(
+    scenario: ResolvedScenario, name: str, key_path: DocumentPath, problems: Problems
+) -> None:
     """Labelled packets must cross it, and a queue of it must have an AQM."""
     port = scenario.ports[name]
-    queues = [port.queue or Queue(), *(its.queue for its in port.classes.values())]
+    queues = [port.queue or QueueOptions(), *(queue.queue for queue in port.classes.values())]
     by_protocol = scenario.routing.ldp is not None or scenario.rerouting is not None
-    if all(isinstance(its.aqm, DropTail | PrecedenceDropTail) for its in queues):
+    if all(isinstance(queue.aqm, DropTail | PrecedenceDropTail) for queue in queues):
         problems.add(
-            "relation", at, "ecn_in_mpls marks nothing: no queue here has an AQM", at_key=True
+            "relation", key_path, "ecn_in_mpls marks nothing: no queue here has an AQM", at_key=True
         )
-    elif not by_protocol and scenario.routes and not _labelled(scenario, name):
+    elif not by_protocol and scenario.routes and not _list_labelled_arcs(scenario, name):
         message = "ecn_in_mpls marks nothing: no labelled packet crosses this port"
-        problems.add("relation", at, message, at_key=True)
+        problems.add("relation", key_path, message, at_key=True)
 
 
-def _labelled(scenario: Resolved, port: str) -> set[str]:
+def _list_labelled_arcs(scenario: ResolvedScenario, port: str) -> set[str]:
     """One-way links with this port where packets bear labels."""
     return {
         crossing.arc.name
         for route in scenario.routes.values()
         for crossing in route.crossings
-        if crossing.labels and crossing.arc.options.port == port
+        if crossing.label_count and crossing.arc.options.port == port
     }
 
 
-def _hidden(scenario: Resolved, name: str, port: Port, problems: Problems) -> None:
+def _check_hidden_marking(
+    scenario: ResolvedScenario, name: str, port: PortConfiguration, problems: Problems
+) -> None:
     """An AQM that only marks, where every packet that it could mark bears a label."""
     carried = {each for trunk in scenario.trunks.values() for each in trunk.flows}
     links = {arc.name for arc in scenario.arcs if arc.options.port == name}
-    if not links or links != _labelled(scenario, name):
+    if not links or links != _list_labelled_arcs(scenario, name):
         return
-    if any(not {its, base} & carried for its, base in scenario.names):
+    if any(not {item, base} & carried for item, base in scenario.flow_names):
         return
-    places: list[tuple[Path, Queue]] = [(("ports", name, "queue"), port.queue or Queue())]
-    places += [
-        (("ports", name, "classes", each, "queue"), its.queue) for each, its in port.classes.items()
+    places: list[tuple[DocumentPath, QueueOptions]] = [
+        (("ports", name, "queue"), port.queue or QueueOptions())
     ]
-    for at, queue in places:
-        key = "kind" if isinstance(queue.aqm, Step) else "ce_threshold"
-        if isinstance(queue.aqm, Step) or getattr(queue.aqm, "ce_threshold", None) is not None:
+    places += [
+        (("ports", name, "classes", each, "queue"), class_.queue)
+        for each, class_ in port.classes.items()
+    ]
+    for queue_path, queue in places:
+        key = "kind" if isinstance(queue.aqm, StepMarking) else "ce_threshold"
+        if (
+            isinstance(queue.aqm, StepMarking)
+            or getattr(queue.aqm, "ce_threshold", None) is not None
+        ):
             problems.add(
                 "relation",
-                (*at, "aqm", key),
+                (*queue_path, "aqm", key),
                 "this marks nothing: every flow rides a path, and labels hide the ECN field here",
                 hint="`ecn_in_mpls: {0: 1}` on the port marks labels (RFC 5129)",
                 warning=True,
             )
 
 
-def _rules(scenario: Resolved, problems: Problems) -> None:
-    phb = scenario.phb_of_tc()
+def _check_rules(scenario: ResolvedScenario, problems: Problems) -> None:
+    phb = scenario.map_ce_tcs()
     for name, port in scenario.ports.items():
         for index, rule in enumerate(port.classify):
             for tc in rule.tc or ():
@@ -110,35 +120,37 @@ def _rules(scenario: Resolved, problems: Problems) -> None:
                     )
 
 
-def _paths(scenario: Resolved, port: str, problems: Problems) -> None:
+def _check_paths(scenario: ResolvedScenario, port: str, problems: Problems) -> None:
     """No path may mean a PHB by a traffic class that says congestion experienced."""
-    phb = scenario.phb_of_tc()
+    phb = scenario.map_ce_tcs()
     related = ((("ports", port, "ecn_in_mpls"), "congestion experienced"),)
     for name, path in scenario.paths.items():
-        its = path.diffserv
-        known = None if its is None else its.tc_of_dscp()
-        for dscp, tc in (known or {}).items():
+        diffserv = path.diffserv
+        tc_of_dscp = None if diffserv is None else diffserv.get_tc_by_dscp()
+        for dscp, tc in (tc_of_dscp or {}).items():
             if tc in phb:
                 problems.add(
                     "relation",
                     ("paths", name),
-                    f"path {name} maps DSCP {dscp_name(dscp)} to TC {tc}, which says congestion "
+                    f"path {name} maps DSCP {get_dscp_name(dscp)} to TC "
+                    f"{tc}, which says congestion "
                     "experienced",
                     at_key=True,
                     related=related,
                 )
-        if known is not None:
+        if tc_of_dscp is not None:
             continue
         for trunk in scenario.trunks.values():
             if name not in (trunk.path, trunk.reverse):
                 continue
             for each in trunk.flows:
-                flow = scenario.flows.get(scenario.declared(each))
+                flow = scenario.flows.get(scenario.get_declared_name(each))
                 if flow is not None and flow.dscp >> 3 in phb:
                     problems.add(
                         "relation",
                         ("paths", name),
-                        f"path {name} has no map, so flow {each} (DSCP {dscp_name(flow.dscp)}) has "
+                        f"path {name} has no map, so flow {each} (DSCP "
+                        f"{get_dscp_name(flow.dscp)}) has "
                         f"TC {flow.dscp >> 3}, which says congestion experienced",
                         hint="give the path a map: `diffserv: {map: {DF: 0}}`",
                         at_key=True,

@@ -2,20 +2,20 @@
 
 from itertools import pairwise
 
-from trunkline.scenario.call import LARGEST_DATAGRAM, Call, datagram_bytes
-from trunkline.scenario.diagnostic import Path
+from trunkline.scenario.call import LARGEST_DATAGRAM, Call, compute_datagram_bytes
+from trunkline.scenario.diagnostic import DocumentPath
 from trunkline.scenario.flow import Echo, Tcp, Udp
 from trunkline.scenario.problems import Problems
-from trunkline.scenario.resolved import Resolved
+from trunkline.scenario.resolved import ResolvedScenario
 from trunkline.scenario.units import format_bytes, format_time
 
 
-def check(scenario: Resolved, problems: Problems) -> None:
+def check(scenario: ResolvedScenario, problems: Problems) -> None:
     """Checks all flows."""
     classes: set[str] = set()
     for name, flow in scenario.flows.items():
-        path: Path = ("flows", name)
-        _ends(scenario, flow, path, problems)
+        path: DocumentPath = ("flows", name)
+        _check_ends(scenario, flow, path, problems)
         if name in scenario.message_flows:
             message = f"{name} is the name of the flow of {name.upper()}'s messages"
             problems.add("relation", path, message, at_key=True)
@@ -25,23 +25,27 @@ def check(scenario: Resolved, problems: Problems) -> None:
             if class_ in classes:
                 continue
             classes.add(class_)
-        _times(scenario, flow, path, problems)
+        _check_times(scenario, flow, path, problems)
         if name in scenario.echoes:
-            own = "reply" in scenario.written.flows[name].model_fields_set
-            _echo(scenario.echoes[name], path if own else ("defaults", "echo"), problems)
+            is_set_on_flow = "reply" in scenario.written.flows[name].model_fields_set
+            _check_echo(
+                scenario.echoes[name], path if is_set_on_flow else ("defaults", "echo"), problems
+            )
         elif isinstance(flow, Tcp):
-            _tcp(flow, path, problems)
+            _check_tcp(flow, path, problems)
         else:
-            _udp(scenario, flow, path, problems)
+            _check_udp(scenario, flow, path, problems)
 
 
-def _ends(scenario: Resolved, flow: Tcp | Udp, path: Path, problems: Problems) -> None:
-    known = True
+def _check_ends(
+    scenario: ResolvedScenario, flow: Tcp | Udp, path: DocumentPath, problems: Problems
+) -> None:
+    are_known = True
     for key, node in (("from", flow.from_), ("to", flow.to)):
         if node not in scenario.nodes:
-            known = False
-            problems.unknown((*path, key), "node", node, scenario.nodes)
-    if not known:
+            are_known = False
+            problems.add_unknown((*path, key), "node", node, scenario.nodes)
+    if not are_known:
         return
     if flow.from_ == flow.to:
         problems.add(
@@ -51,11 +55,13 @@ def _ends(scenario: Resolved, flow: Tcp | Udp, path: Path, problems: Problems) -
             given=flow.to,
             related=(((*path, "from"), "the same node"),),
         )
-    elif scenario.part.get(flow.from_) != scenario.part.get(flow.to):
+    elif scenario.component.get(flow.from_) != scenario.component.get(flow.to):
         problems.add("no-path", (*path, "to"), f"no links lead from {flow.from_} to {flow.to}")
 
 
-def _times(scenario: Resolved, flow: Tcp | Udp, path: Path, problems: Problems) -> None:
+def _check_times(
+    scenario: ResolvedScenario, flow: Tcp | Udp, path: DocumentPath, problems: Problems
+) -> None:
     duration = scenario.run.duration
     if flow.start + flow.start_jitter > duration:
         key = "start" if flow.start >= duration else "start_jitter"
@@ -77,7 +83,7 @@ def _times(scenario: Resolved, flow: Tcp | Udp, path: Path, problems: Problems) 
         )
 
 
-def _tcp(flow: Tcp, path: Path, problems: Problems) -> None:
+def _check_tcp(flow: Tcp, path: DocumentPath, problems: Problems) -> None:
     rto = flow.rto
     if rto.min > rto.max:
         problems.add(
@@ -95,10 +101,10 @@ def _tcp(flow: Tcp, path: Path, problems: Problems) -> None:
             given=f"initial_window {flow.initial_window}, window {flow.window} packets",
         )
     forms = {"impatient": flow.impatient, "partial_ack": flow.partial_ack == "reset"}
-    for key, asked in forms.items():
-        if asked and flow.variant != "new-reno":
-            what = f"{key} is a form of new-reno, not of {flow.variant}"
-            problems.add("relation", (*path, key), what, at_key=True)
+    for key, is_asked in forms.items():
+        if is_asked and flow.variant != "new-reno":
+            message = f"{key} is a form of new-reno, not of {flow.variant}"
+            problems.add("relation", (*path, key), message, at_key=True)
     if flow.stack == "linux" and flow.variant not in ("new-reno", "sack"):
         problems.add(
             "relation",
@@ -117,7 +123,7 @@ def _tcp(flow: Tcp, path: Path, problems: Problems) -> None:
         )
 
 
-_ONLY = {
+_KEY_ARRIVALS = {
     "jitter": ("cbr",),
     "mean_on": ("on-off",),
     "mean_off": ("on-off",),
@@ -126,7 +132,7 @@ _ONLY = {
     "rate": ("cbr", "poisson", "on-off"),
     "size": ("cbr", "poisson", "on-off"),
 }
-_NEEDED = {
+_REQUIRED_KEYS = {
     "cbr": ("rate",),
     "poisson": ("rate",),
     "on-off": ("rate", "mean_on", "mean_off"),
@@ -134,22 +140,24 @@ _NEEDED = {
 }
 
 
-def _udp(scenario: Resolved, flow: Udp, path: Path, problems: Problems) -> None:
+def _check_udp(
+    scenario: ResolvedScenario, flow: Udp, path: DocumentPath, problems: Problems
+) -> None:
     written = scenario.written.flows.get(str(path[1]), flow)
-    own = written.model_fields_set
+    keys_set = written.model_fields_set
     if flow.call is not None and flow.game is not None:
         problems.add("relation", (*path, "game"), "a flow is a call or of a game", at_key=True)
         return
     if flow.call is not None:
-        _call(flow.call, own, path, problems)
+        _check_call(flow.call, keys_set, path, problems)
         return
     if flow.game is not None:
-        _said_elsewhere(own, "a game: its model says it", path, problems)
+        _report_keys_set_by_model(keys_set, "a game: its model says it", path, problems)
         return
     if flow.arrivals == "schedule":
-        _schedule(flow, path, problems)
-    for key, kinds in _ONLY.items():
-        if key in own and flow.arrivals not in kinds:
+        _check_schedule(flow, path, problems)
+    for key, kinds in _KEY_ARRIVALS.items():
+        if key in keys_set and flow.arrivals not in kinds:
             problems.add(
                 "relation",
                 (*path, key),
@@ -157,7 +165,7 @@ def _udp(scenario: Resolved, flow: Udp, path: Path, problems: Problems) -> None:
                 allowed=f"with arrivals {' or '.join(kinds)}",
                 at_key=True,
             )
-    for key in _NEEDED[flow.arrivals]:
+    for key in _REQUIRED_KEYS[flow.arrivals]:
         if getattr(flow, key) is None:
             problems.add(
                 "missing-key",
@@ -165,18 +173,20 @@ def _udp(scenario: Resolved, flow: Udp, path: Path, problems: Problems) -> None:
                 f"{key} is missing: {flow.arrivals} arrivals need it",
                 at_key=True,
             )
-    _size(flow, path, problems)
+    _check_size(flow, path, problems)
 
 
-def _said_elsewhere(own: set[str], why: str, path: Path, problems: Problems) -> None:
+def _report_keys_set_by_model(
+    keys_set: set[str], reason: str, path: DocumentPath, problems: Problems
+) -> None:
     keys = ("arrivals", "rate", "size", "jitter", "mean_on", "mean_off", "schedule", "datagrams")
     for key in keys:
-        if key in own:
-            message = f"{key} has no meaning for {why}"
+        if key in keys_set:
+            message = f"{key} has no meaning for {reason}"
             problems.add("relation", (*path, key), message, at_key=True)
 
 
-def _schedule(flow: Udp, path: Path, problems: Problems) -> None:
+def _check_schedule(flow: Udp, path: DocumentPath, problems: Problems) -> None:
     if (flow.schedule is None) == (not flow.datagrams):
         key = "schedule" if flow.schedule is None else "datagrams"
         code = "missing-key" if flow.schedule is None else "relation"
@@ -184,20 +194,20 @@ def _schedule(flow: Udp, path: Path, problems: Problems) -> None:
         if code == "relation":
             message = "a schedule is a file or stands in `datagrams`, not both"
         problems.add(code, (*path, key), message, at_key=True)
-    for at, (before, after) in enumerate(pairwise(flow.datagrams), start=1):
+    for position, (before, after) in enumerate(pairwise(flow.datagrams), start=1):
         if after.time < before.time:
             problems.add(
                 "relation",
-                (*path, "datagrams", at, "time"),
+                (*path, "datagrams", position, "time"),
                 "times must not fall",
                 given=format_time(after.time),
                 allowed=f"at least {format_time(before.time)}",
             )
 
 
-def _call(call: Call, own: set[str], path: Path, problems: Problems) -> None:
-    _said_elsewhere(own, "a call: its codec says it", path, problems)
-    size = datagram_bytes(call)
+def _check_call(call: Call, keys_set: set[str], path: DocumentPath, problems: Problems) -> None:
+    _report_keys_set_by_model(keys_set, "a call: its codec says it", path, problems)
+    size = compute_datagram_bytes(call)
     if size != int(size) or size > LARGEST_DATAGRAM:
         problems.add(
             "relation",
@@ -209,7 +219,7 @@ def _call(call: Call, own: set[str], path: Path, problems: Problems) -> None:
         )
 
 
-def _echo(echo: Echo, path: Path, problems: Problems) -> None:
+def _check_echo(echo: Echo, path: DocumentPath, problems: Problems) -> None:
     if echo.reply is not None and echo.protocol == "icmp":
         problems.add(
             "relation",
@@ -220,15 +230,17 @@ def _echo(echo: Echo, path: Path, problems: Problems) -> None:
         )
 
 
-def _size(flow: Udp, path: Path, problems: Problems) -> None:
+def _check_size(flow: Udp, path: DocumentPath, problems: Problems) -> None:
     size = flow.size
-    given = [key for key in ("fixed", "exponential", "choice") if getattr(size, key) is not None]
-    if len(given) != 1:
+    kinds_given = [
+        key for key in ("fixed", "exponential", "choice") if getattr(size, key) is not None
+    ]
+    if len(kinds_given) != 1:
         problems.add(
             "relation",
             (*path, "size"),
             "a size is one of: a fixed size, exponential, choice",
-            given=", ".join(given) or "none",
+            given=", ".join(kinds_given) or "none",
             at_key=True,
         )
     choice = size.choice

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from trunkline.scenario.diagnostic import Path
+from trunkline.scenario.diagnostic import DocumentPath
 from trunkline.scenario.flow import Tcp
-from trunkline.scenario.model import Lost
+from trunkline.scenario.model import ScriptedLoss
 from trunkline.scenario.problems import Problems
-from trunkline.scenario.resolved import Resolved
+from trunkline.scenario.resolved import ResolvedScenario
 
 
-def check(scenario: Resolved, problems: Problems) -> None:
+def check(scenario: ResolvedScenario, problems: Problems) -> None:
     """Checks all links."""
     for arc in scenario.arcs:
         if arc.options.rate is None and not arc.backward:
@@ -32,34 +32,43 @@ def check(scenario: Resolved, problems: Problems) -> None:
             )
     for name, link in scenario.written.links.items():
         if link.port is not None:
-            _port(scenario, link.port, ("links", name, "port"), problems)
-        _lose(scenario, link.lose, ("links", name, "lose"), problems)
+            _check_port(scenario, link.port, ("links", name, "port"), problems)
+        _check_scripted_losses(scenario, link.lose, ("links", name, "lose"), problems)
         for key, one_way in (("forward", link.forward), ("backward", link.backward)):
             if one_way is not None and one_way.port is not None:
-                _port(scenario, one_way.port, ("links", name, key, "port"), problems)
+                _check_port(scenario, one_way.port, ("links", name, key, "port"), problems)
             if one_way is not None:
-                _lose(scenario, one_way.lose, ("links", name, key, "lose"), problems)
+                _check_scripted_losses(
+                    scenario, one_way.lose, ("links", name, key, "lose"), problems
+                )
     default = scenario.written.defaults.link
     if default is not None and default.port is not None:
-        _port(scenario, default.port, ("defaults", "link", "port"), problems)
+        _check_port(scenario, default.port, ("defaults", "link", "port"), problems)
     if default is not None:
-        _lose(scenario, default.lose, ("defaults", "link", "lose"), problems)
+        _check_scripted_losses(scenario, default.lose, ("defaults", "link", "lose"), problems)
 
 
-def _lose(scenario: Resolved, lost: Sequence[Lost], path: Path, problems: Problems) -> None:
+def _check_scripted_losses(
+    scenario: ResolvedScenario,
+    losses: Sequence[ScriptedLoss],
+    path: DocumentPath,
+    problems: Problems,
+) -> None:
     """What is lost by script has a flow whose packets have numbers of their own."""
-    own = {name for name, _ in scenario.names} if lost else set()
-    for index, its in enumerate(lost):
-        at = (*path, index, "flow")
-        if its.flow not in own:
-            problems.unknown(at, "flow", its.flow, sorted(own))
+    flow_names = {name for name, _ in scenario.flow_names} if losses else set()
+    for index, loss in enumerate(losses):
+        flow_path = (*path, index, "flow")
+        if loss.flow not in flow_names:
+            problems.add_unknown(flow_path, "flow", loss.flow, sorted(flow_names))
             continue
-        flow = scenario.flows[scenario.declared(its.flow)]
+        flow = scenario.flows[scenario.get_declared_name(loss.flow)]
         if isinstance(flow, Tcp) and not flow.is_one_connection:
-            message = f"{its.flow} has many connections, each with a segment {its.segment}"
-            problems.add("relation", at, message, given=its.flow)
+            message = f"{loss.flow} has many connections, each with a segment {loss.segment}"
+            problems.add("relation", flow_path, message, given=loss.flow)
 
 
-def _port(scenario: Resolved, port: str, path: Path, problems: Problems) -> None:
+def _check_port(
+    scenario: ResolvedScenario, port: str, path: DocumentPath, problems: Problems
+) -> None:
     if port not in scenario.ports:
-        problems.unknown(path, "port configuration", port, scenario.ports)
+        problems.add_unknown(path, "port configuration", port, scenario.ports)

@@ -1,26 +1,28 @@
 """Doubts about flows whose links are down from the start to the end."""
 
-from trunkline.scenario.check.distances import Distances
+from trunkline.scenario.check.path_costs import PathCosts
 from trunkline.scenario.problems import Problems
-from trunkline.scenario.resolved import Resolved
-from trunkline.scenario.resolved.resolved import breaks
+from trunkline.scenario.resolved import ResolvedScenario
+from trunkline.scenario.resolved.resolved import fails_arc
 
 
-def check(scenario: Resolved, problems: Problems) -> None:
+def check(scenario: ResolvedScenario, problems: Problems) -> None:
     """Doubts every flow that no packet of can arrive."""
-    down, cause = _down(scenario)
-    ridden = {scenario.declared(flow) for each in scenario.trunks.values() for flow in each.flows}
-    blocked = _blocked(scenario, down)
-    before = Distances(scenario.arcs)
-    after = Distances([arc for arc in scenario.arcs if arc.name not in down])
-    for name, flow in scenario.flows.items() if down else ():
-        costs, left = before.of(flow.from_), after.of(flow.from_)
+    failed_arcs, cause = _find_failed_arcs(scenario)
+    ridden = {
+        scenario.get_declared_name(flow) for each in scenario.trunks.values() for flow in each.flows
+    }
+    blocked = _find_blocked_flows(scenario, failed_arcs)
+    before = PathCosts(scenario.arcs)
+    after = PathCosts([arc for arc in scenario.arcs if arc.name not in failed_arcs])
+    for name, flow in scenario.flows.items() if failed_arcs else ():
+        costs, costs_left = before.compute_costs(flow.from_), after.compute_costs(flow.from_)
         if flow.to not in costs:
             continue
         # Without rerouting packets keep to the shortest path of the network without failures.
-        longer = left.get(flow.to, costs[flow.to]) > costs[flow.to]
-        stays = scenario.rerouting is None and name not in ridden and longer
-        if flow.to not in left or name in blocked or stays:
+        is_longer = costs_left.get(flow.to, costs[flow.to]) > costs[flow.to]
+        stays_on_path = scenario.rerouting is None and name not in ridden and is_longer
+        if flow.to not in costs_left or name in blocked or stays_on_path:
             problems.add(
                 "no-path",
                 ("flows", name),
@@ -31,22 +33,22 @@ def check(scenario: Resolved, problems: Problems) -> None:
             )
 
 
-def _blocked(scenario: Resolved, down: set[str]) -> set[str]:
+def _find_blocked_flows(scenario: ResolvedScenario, failed_arcs: set[str]) -> set[str]:
     """Flows whose trunk leads over such a link on a path without protection."""
-    safe = {path for each in scenario.protections.values() for path in each.path}
+    protected_paths = {path for each in scenario.protections.values() for path in each.path}
     return {
-        scenario.declared(flow)
+        scenario.get_declared_name(flow)
         for trunk in scenario.trunks.values()
         if trunk.dscp is None
-        and trunk.path in scenario.routes.keys() - safe
-        and any(each.arc.name in down for each in scenario.routes[trunk.path].crossings)
+        and trunk.path in scenario.routes.keys() - protected_paths
+        and any(each.arc.name in failed_arcs for each in scenario.routes[trunk.path].crossings)
         for flow in trunk.flows
     }
 
 
-def _down(scenario: Resolved) -> tuple[set[str], str]:
+def _find_failed_arcs(scenario: ResolvedScenario) -> tuple[set[str], str]:
     """Directions of links that are down during the whole run, and the first failure at fault."""
-    down: set[str] = set()
+    failed_arcs: set[str] = set()
     cause = ""
     for name, failure in scenario.failures.items():
         end = scenario.run.duration
@@ -54,5 +56,5 @@ def _down(scenario: Resolved) -> tuple[set[str], str]:
             each.at == 0 and (each.repair is None or each.repair >= end) for each in failure.times
         ):
             cause = cause or name
-            down |= {arc.name for arc in scenario.arcs if breaks(failure, arc)}
-    return down, cause
+            failed_arcs |= {arc.name for arc in scenario.arcs if fails_arc(failure, arc)}
+    return failed_arcs, cause

@@ -1,61 +1,67 @@
 """Checks of port configurations."""
 
 from trunkline.scenario.check import aqms
-from trunkline.scenario.diagnostic import Path
-from trunkline.scenario.flow_queue import FLOW_SCHEDULERS, WAYS, Cake
-from trunkline.scenario.match import Match, conditions
-from trunkline.scenario.port import Port, Rule
+from trunkline.scenario.diagnostic import DocumentPath
+from trunkline.scenario.flow_queue import CAKE_SET_SIZE, FLOW_SCHEDULERS, Cake
+from trunkline.scenario.match import MatchConditions, list_conditions
+from trunkline.scenario.port import ClassifierRule, PortConfiguration
 from trunkline.scenario.problems import Problems
-from trunkline.scenario.queue import Queue
-from trunkline.scenario.resolved import Resolved
-from trunkline.scenario.scheduler import ALONE, HIERARCHIES, SCHEDULERS
-from trunkline.scenario.shares import DrrClass, Rated
+from trunkline.scenario.queue import QueueOptions
+from trunkline.scenario.resolved import ResolvedScenario
+from trunkline.scenario.scheduler import (
+    HIERARCHICAL_SCHEDULERS,
+    MULTI_CLASS_SCHEDULERS,
+    SINGLE_CLASS_SCHEDULERS,
+)
+from trunkline.scenario.scheduler_classes import DrrClass, RateClass
 from trunkline.scenario.units import format_bytes
 
 MAX_CLASSES = 65_535
 
 
-def check(scenario: Resolved, problems: Problems) -> None:
+def check(scenario: ResolvedScenario, problems: Problems) -> None:
     """Checks all port configurations."""
     default = scenario.written.defaults.queue
     if default is not None:
-        _queue(default, ("defaults", "queue"), problems)
+        _check_queue(default, ("defaults", "queue"), problems)
     for name, port in scenario.ports.items():
-        path: Path = ("ports", name)
-        _shape(scenario, port, path, problems)
+        path: DocumentPath = ("ports", name)
+        _check_shape(scenario, port, path, problems)
         for index, rule in enumerate(port.classify):
-            _rule(scenario, port, rule, (*path, "classify", index), problems)
+            _check_rule(scenario, port, rule, (*path, "classify", index), problems)
         if port.queue is not None:
-            _queue(port.queue, (*path, "queue"), problems)
-        for each, its in port.classes.items():
-            _queue(its.queue, (*path, "classes", each, "queue"), problems)
-            _quantum(scenario, port, each, path, problems)
+            _check_queue(port.queue, (*path, "queue"), problems)
+        for each, port_class in port.classes.items():
+            _check_queue(port_class.queue, (*path, "classes", each, "queue"), problems)
+            _check_quantum(scenario, port, each, path, problems)
 
 
-def _shape(scenario: Resolved, port: Port, path: Path, problems: Problems) -> None:
+def _check_shape(
+    scenario: ResolvedScenario, port: PortConfiguration, path: DocumentPath, problems: Problems
+) -> None:
     if port.classes and (port.queue is not None or port.per == "flow"):
-        other = "queue" if port.queue is not None else "per"
+        key = "queue" if port.queue is not None else "per"
         problems.add(
             "relation",
-            (*path, other),
-            f"classes have queues of their own: `{other}` has no place beside them",
+            (*path, key),
+            f"classes have queues of their own: `{key}` has no place beside them",
             at_key=True,
         )
-    several = len(port.classes) > 1 or port.per == "flow"
-    if several and port.scheduler is None:
+    has_several_classes = len(port.classes) > 1 or port.per == "flow"
+    if has_several_classes and port.scheduler is None:
         problems.add(
             "missing-key",
             (*path, "scheduler"),
             "scheduler is missing: several classes need one",
-            allowed=SCHEDULERS,
+            allowed=MULTI_CLASS_SCHEDULERS,
             at_key=True,
         )
-    if several and port.scheduler in ALONE:
+    if has_several_classes and port.scheduler in SINGLE_CLASS_SCHEDULERS:
         problems.add(
             "relation",
             (*path, "scheduler"),
             f"{port.scheduler} serves one class only",
-            allowed=SCHEDULERS,
+            allowed=MULTI_CLASS_SCHEDULERS,
             hint=f"`flows: {port.scheduler}` divides the queue of a class into flows"
             if port.scheduler in FLOW_SCHEDULERS
             else "`shaped` has a token bucket for each class"
@@ -63,7 +69,10 @@ def _shape(scenario: Resolved, port: Port, path: Path, problems: Problems) -> No
             else "",
         )
     if port.scheduler in FLOW_SCHEDULERS:
-        queues = [port.queue or Queue(), *(its.queue for its in port.classes.values())]
+        queues = [
+            port.queue or QueueOptions(),
+            *(port_class.queue for port_class in port.classes.values()),
+        ]
         if any(each.flows is not None for each in queues):
             problems.add(
                 "relation",
@@ -80,24 +89,24 @@ def _shape(scenario: Resolved, port: Port, path: Path, problems: Problems) -> No
             hint="`tbf` and `shaped` have a rate in each class",
             at_key=True,
         )
-    if not port.classes and port.scheduler in (*HIERARCHIES, "tbf"):
-        due = "curve" if port.scheduler == "hfsc" else "rate"
+    if not port.classes and port.scheduler in (*HIERARCHICAL_SCHEDULERS, "tbf"):
+        promise = "curve" if port.scheduler == "hfsc" else "rate"
         problems.add(
             "relation",
             (*path, "scheduler"),
-            f"{port.scheduler} gives every class a {due}, and this port names no classes",
+            f"{port.scheduler} gives every class a {promise}, and this port names no classes",
             given=port.scheduler,
-            hint=f"add `classes` with a `{'link_share' if due == 'curve' else due}` each",
+            hint=f"add `classes` with a `{'link_share' if promise == 'curve' else promise}` each",
         )
     if port.per == "flow":
-        count = len(scenario.names) + len(scenario.message_flows)
+        count = len(scenario.flow_names) + len(scenario.message_flows)
         if count > MAX_CLASSES:
             problems.add(
                 "limit",
                 (*path, "per"),
                 f"{count} flows need {count} classes; a port has at most {MAX_CLASSES}",
             )
-    elif several and "default" not in port.classes and not _catches_all(port):
+    elif has_several_classes and "default" not in port.classes and not _has_catch_all_rule(port):
         problems.add(
             "classify",
             (*path, "classes"),
@@ -107,24 +116,32 @@ def _shape(scenario: Resolved, port: Port, path: Path, problems: Problems) -> No
         )
 
 
-def _catches_all(port: Port) -> bool:
-    return any(not conditions(rule) for rule in port.classify)
+def _has_catch_all_rule(port: PortConfiguration) -> bool:
+    return any(not list_conditions(rule) for rule in port.classify)
 
 
-def _rule(scenario: Resolved, port: Port, rule: Rule, path: Path, problems: Problems) -> None:
+def _check_rule(
+    scenario: ResolvedScenario,
+    port: PortConfiguration,
+    rule: ClassifierRule,
+    path: DocumentPath,
+    problems: Problems,
+) -> None:
     if rule.class_ is None:
         if len(port.classes) > 1:
             problems.add("missing-key", (*path, "class"), "class is missing", at_key=True)
     elif port.per == "flow" or (not port.classes and rule.class_ != "default"):
         problems.add("classify", (*path, "class"), "this port has no classes to choose from")
     elif port.classes and rule.class_ not in port.classes:
-        problems.unknown(
-            (*path, "class"), "class", rule.class_, port.classes, where=" in this port"
+        problems.add_unknown(
+            (*path, "class"), "class", rule.class_, port.classes, sentence_end=" in this port"
         )
-    match(scenario, rule, path, problems)
+    check_match(scenario, rule, path, problems)
 
 
-def match(scenario: Resolved, rule: Match, path: Path, problems: Problems) -> None:
+def check_match(
+    scenario: ResolvedScenario, rule: MatchConditions, path: DocumentPath, problems: Problems
+) -> None:
     """Checks the conditions of a rule."""
     if rule.dscp is not None and rule.tc is not None:
         problems.add(
@@ -136,24 +153,26 @@ def match(scenario: Resolved, rule: Match, path: Path, problems: Problems) -> No
         )
     for index, name in enumerate(rule.flow or ()):
         if not scenario.has_flow(name):
-            problems.unknown((*path, "flow", index), "flow", name, scenario.flows)
+            problems.add_unknown((*path, "flow", index), "flow", name, scenario.flows)
     for key in ("source", "destination"):
-        problems.each_known((*path, key), "node", getattr(rule, key) or (), scenario.nodes)
-    problems.each_known((*path, "trunk"), "trunk", rule.trunk or (), scenario.trunks)
-    problems.each_known((*path, "path"), "path", rule.path or (), scenario.paths)
-    _same_label(scenario, rule, path, problems)
+        problems.check_known((*path, key), "node", getattr(rule, key) or (), scenario.nodes)
+    problems.check_known((*path, "trunk"), "trunk", rule.trunk or (), scenario.trunks)
+    problems.check_known((*path, "path"), "path", rule.path or (), scenario.paths)
+    _check_shared_paths(scenario, rule, path, problems)
 
 
-def _same_label(scenario: Resolved, rule: Match, path: Path, problems: Problems) -> None:
+def _check_shared_paths(
+    scenario: ResolvedScenario, rule: MatchConditions, path: DocumentPath, problems: Problems
+) -> None:
     """Trunks on one path bear one label: no router can tell them apart."""
-    named = set(rule.trunk or ())
+    trunk_names = set(rule.trunk or ())
     for index, name in enumerate(rule.trunk or ()):
         trunk = scenario.trunks.get(name)
         if trunk is None:
             continue
-        for other, its in scenario.trunks.items():
-            shared = {trunk.path, trunk.reverse} & {its.path, its.reverse} - {None}
-            if other not in named and shared:
+        for other, other_trunk in scenario.trunks.items():
+            shared = {trunk.path, trunk.reverse} & {other_trunk.path, other_trunk.reverse} - {None}
+            if other not in trunk_names and shared:
                 problems.add(
                     "classify",
                     (*path, "trunk", index),
@@ -164,10 +183,10 @@ def _same_label(scenario: Resolved, rule: Match, path: Path, problems: Problems)
                 return
 
 
-def _queue(queue: Queue, path: Path, problems: Problems) -> None:
+def _check_queue(queue: QueueOptions, path: DocumentPath, problems: Problems) -> None:
     aqms.check(queue.aqm, (*path, "aqm"), problems)
     if queue.flows is not None:
-        _flows(queue, path, problems)
+        _check_flow_queues(queue, path, problems)
     if queue.counts_in_service and 0 in (queue.limit.packets, queue.limit.bytes):
         problems.add(
             "relation",
@@ -177,7 +196,7 @@ def _queue(queue: Queue, path: Path, problems: Problems) -> None:
         )
 
 
-def _flows(queue: Queue, path: Path, problems: Problems) -> None:
+def _check_flow_queues(queue: QueueOptions, path: DocumentPath, problems: Problems) -> None:
     flows = queue.flows
     assert flows is not None
     if "aqm" in queue.model_fields_set and type(queue.aqm) is not type(flows.aqm):
@@ -188,13 +207,13 @@ def _flows(queue: Queue, path: Path, problems: Problems) -> None:
             given=queue.aqm.kind,
             allowed=flows.aqm.kind,
         )
-    if isinstance(flows, Cake) and flows.queues % WAYS:
+    if isinstance(flows, Cake) and flows.queues % CAKE_SET_SIZE:
         problems.add(
             "range",
             (*path, "flows", "queues"),
-            f"queues of cake come in sets of {WAYS}",
+            f"queues of cake come in sets of {CAKE_SET_SIZE}",
             given=str(flows.queues),
-            allowed=f"a multiple of {WAYS}",
+            allowed=f"a multiple of {CAKE_SET_SIZE}",
         )
     if queue.counts_in_service:
         problems.add(
@@ -205,9 +224,15 @@ def _flows(queue: Queue, path: Path, problems: Problems) -> None:
         )
 
 
-def _quantum(scenario: Resolved, port: Port, name: str, path: Path, problems: Problems) -> None:
-    its = port.classes[name]
-    quantum = its.quantum if isinstance(its, DrrClass | Rated) else None
+def _check_quantum(
+    scenario: ResolvedScenario,
+    port: PortConfiguration,
+    name: str,
+    path: DocumentPath,
+    problems: Problems,
+) -> None:
+    port_class = port.classes[name]
+    quantum = port_class.quantum if isinstance(port_class, DrrClass | RateClass) else None
     largest = max((flow.largest_packet for flow in scenario.flows.values()), default=0)
     if quantum is not None and quantum < largest:
         problems.add(

@@ -2,20 +2,20 @@
 
 from collections.abc import Sequence
 
-from trunkline.scenario.diagnostic import Path
+from trunkline.scenario.diagnostic import DocumentPath
 from trunkline.scenario.flow import Tcp
 from trunkline.scenario.probe import FLOW_MEASURES, LINK_MEASURES, TCP_MEASURES, Probe
 from trunkline.scenario.problems import Problems
-from trunkline.scenario.resolved import Resolved
+from trunkline.scenario.resolved import ResolvedScenario
 from trunkline.scenario.units import format_time
 
 
-def check(scenario: Resolved, problems: Problems) -> None:
+def check(scenario: ResolvedScenario, problems: Problems) -> None:
     """Checks all probes."""
     for index, probe in enumerate(scenario.probes):
-        path: Path = ("probes", index)
-        _measures(probe, path, problems)
-        _senders(scenario, probe, path, problems)
+        path: DocumentPath = ("probes", index)
+        _check_measures(probe, path, problems)
+        _check_senders(scenario, probe, path, problems)
         if probe.every > scenario.run.duration:
             problems.add(
                 "relation",
@@ -25,24 +25,31 @@ def check(scenario: Resolved, problems: Problems) -> None:
                 related=((("run", "duration"), f"ends at {format_time(scenario.run.duration)}"),),
                 warning=True,
             )
-        for at, name in enumerate(probe.flow or ()):
+        for position, name in enumerate(probe.flow or ()):
             if name != "all" and not scenario.has_flow(name):
-                problems.unknown((*path, "flow", at), "flow", name, scenario.flows)
-        for at, name in enumerate(probe.link or ()):
-            if name != "all" and name not in scenario.arc:
-                problems.unknown(
-                    (*path, "link", at), "direction of a link", name, sorted(scenario.arc)
+                problems.add_unknown((*path, "flow", position), "flow", name, scenario.flows)
+        for position, name in enumerate(probe.link or ()):
+            if name != "all" and name not in scenario.arc_by_name:
+                problems.add_unknown(
+                    (*path, "link", position),
+                    "direction of a link",
+                    name,
+                    sorted(scenario.arc_by_name),
                 )
             elif probe.class_ is not None and name != "all":
-                _classes(scenario, probe, scenario.arc[name].options.port, path, problems)
+                _check_classes(
+                    scenario, probe, scenario.arc_by_name[name].options.port, path, problems
+                )
         if "queue-average" in probe.measure and probe.link is not None and probe.class_ is None:
-            _average(scenario, probe.link, (*path, "measure"), problems)
+            _check_average(scenario, probe.link, (*path, "measure"), problems)
 
 
-def _average(scenario: Resolved, links: Sequence[str], path: Path, problems: Problems) -> None:
+def _check_average(
+    scenario: ResolvedScenario, links: Sequence[str], path: DocumentPath, problems: Problems
+) -> None:
     """An average queue is its class's: a port with several has no one average."""
-    for name in scenario.arc if "all" in links else links:
-        arc = scenario.arc.get(name)
+    for name in scenario.arc_by_name if "all" in links else links:
+        arc = scenario.arc_by_name.get(name)
         classes = scenario.classes.get(arc.options.port, ()) if arc is not None else ()
         if len(classes) > 1:
             message = f"the port of {name} has an average queue for each class; name a `class`"
@@ -50,81 +57,91 @@ def _average(scenario: Resolved, links: Sequence[str], path: Path, problems: Pro
             return
 
 
-def _senders(scenario: Resolved, probe: Probe, path: Path, problems: Problems) -> None:
+def _check_senders(
+    scenario: ResolvedScenario, probe: Probe, path: DocumentPath, problems: Problems
+) -> None:
     """Windows and timers are of TCP senders: a UDP flow has none."""
-    _connections(scenario, probe, path, problems)
-    asked = [each for each in probe.measure if each in TCP_MEASURES]
+    _check_connections(scenario, probe, path, problems)
+    tcp_measures = [each for each in probe.measure if each in TCP_MEASURES]
     agents = {flow.agent for flow in scenario.flows.values()}
-    for at, name in enumerate(probe.flow or () if asked else ()):
-        flow = scenario.flows.get(scenario.declared(name))
+    for position, name in enumerate(probe.flow or () if tcp_measures else ()):
+        flow = scenario.flows.get(scenario.get_declared_name(name))
         if (flow is None and name == "all" and agents == {"udp"}) or (
             flow is not None and flow.agent == "udp"
         ):
             problems.add(
                 "relation",
-                (*path, "flow", at),
-                f"a UDP flow has no {asked[0]}",
+                (*path, "flow", position),
+                f"a UDP flow has no {tcp_measures[0]}",
                 given=name,
                 allowed="flows with `agent: tcp`",
             )
 
 
-def _connections(scenario: Resolved, probe: Probe, path: Path, problems: Problems) -> None:
+def _check_connections(
+    scenario: ResolvedScenario, probe: Probe, path: DocumentPath, problems: Problems
+) -> None:
     """Many connections have no one window; one connection has no transfers that come and go."""
-    for at, name in enumerate(probe.flow or ()):
-        flow = scenario.flows.get(scenario.declared(name))
-        many = isinstance(flow, Tcp) and not flow.is_one_connection
+    for position, name in enumerate(probe.flow or ()):
+        flow = scenario.flows.get(scenario.get_declared_name(name))
+        has_many_connections = isinstance(flow, Tcp) and not flow.is_one_connection
         if flow is None:
             continue
-        asked = [each for each in probe.measure if each in TCP_MEASURES]
-        if many and asked:
-            message = f"transfers have a {asked[0]} each, the flow has none"
-            problems.add("relation", (*path, "flow", at), message, given=name)
-        elif not many and "transfers" in probe.measure:
+        tcp_measures = [each for each in probe.measure if each in TCP_MEASURES]
+        if has_many_connections and tcp_measures:
+            message = f"transfers have a {tcp_measures[0]} each, the flow has none"
+            problems.add("relation", (*path, "flow", position), message, given=name)
+        elif not has_many_connections and "transfers" in probe.measure:
             message = "the flow has no transfers that come and go"
             allowed = "flows with `transfers` or `pages`"
-            problems.add("relation", (*path, "flow", at), message, given=name, allowed=allowed)
+            problems.add(
+                "relation", (*path, "flow", position), message, given=name, allowed=allowed
+            )
 
 
-def _measures(probe: Probe, path: Path, problems: Problems) -> None:
+def _check_measures(probe: Probe, path: DocumentPath, problems: Problems) -> None:
     if (probe.flow is None) == (probe.link is None):
         problems.add(
             "relation", path, "a probe looks at `flow` or at `link`: one of them", at_key=True
         )
         return
-    kind, fits = ("flow", FLOW_MEASURES) if probe.link is None else ("link", LINK_MEASURES)
-    for at, measure in enumerate(probe.measure):
-        if measure not in fits:
+    kind, measures_allowed = (
+        ("flow", FLOW_MEASURES) if probe.link is None else ("link", LINK_MEASURES)
+    )
+    for position, measure in enumerate(probe.measure):
+        if measure not in measures_allowed:
             problems.add(
                 "relation",
-                (*path, "measure", at),
+                (*path, "measure", position),
                 f"{measure} is no measure of a {kind}",
-                allowed=", ".join(fits),
+                allowed=", ".join(measures_allowed),
             )
     if probe.class_ is not None and kind == "flow":
         problems.add("relation", (*path, "class"), "a flow has no classes", at_key=True)
     queues = all(measure.startswith("queue") for measure in probe.measure)
-    whole = set(probe.measure) & {"utilisation", "drops"}
-    if probe.class_ is not None and kind == "link" and whole:
-        _of_queues(path, "class", "only queues are told apart by class", problems)
+    port_measures = set(probe.measure) & {"utilisation", "drops"}
+    if probe.class_ is not None and kind == "link" and port_measures:
+        _report_queue_only_key(path, "class", "only queues are told apart by class", problems)
     if probe.precedence is not None and not queues:
-        what = "only queues are told apart by drop precedence"
-        _of_queues(path, "precedence", what, problems)
+        message = "only queues are told apart by drop precedence"
+        _report_queue_only_key(path, "precedence", message, problems)
 
 
-def _of_queues(path: Path, field: str, what: str, problems: Problems) -> None:
+def _report_queue_only_key(path: DocumentPath, key: str, message: str, problems: Problems) -> None:
     allowed = ", ".join(measure for measure in LINK_MEASURES if measure.startswith("queue"))
-    problems.add("relation", (*path, field), what, at_key=True, allowed=allowed)
+    problems.add("relation", (*path, key), message, at_key=True, allowed=allowed)
 
 
-def _classes(
-    scenario: Resolved,
+def _check_classes(
+    scenario: ResolvedScenario,
     probe: Probe,
     port: str | None,
-    path: Path,
+    path: DocumentPath,
     problems: Problems,
 ) -> None:
-    known = scenario.classes.get(port, ())
-    for at, name in enumerate(probe.class_ or ()):
-        if name not in known:
-            problems.unknown((*path, "class", at), "class", name, known, where=" at this port")
+    class_names = scenario.classes.get(port, ())
+    for position, name in enumerate(probe.class_ or ()):
+        if name not in class_names:
+            problems.add_unknown(
+                (*path, "class", position), "class", name, class_names, sentence_end=" at this port"
+            )

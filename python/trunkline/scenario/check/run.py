@@ -1,11 +1,11 @@
 """Checks of the run: its length and where counting begins."""
 
 from trunkline.scenario.problems import Problems
-from trunkline.scenario.resolved import Resolved
+from trunkline.scenario.resolved import ResolvedScenario
 from trunkline.scenario.units import format_time
 
 
-def check(scenario: Resolved, problems: Problems) -> None:
+def check(scenario: ResolvedScenario, problems: Problems) -> None:
     """Checks the length of the run."""
     run = scenario.run
     if run.warm_up >= run.duration:

@@ -1,34 +1,40 @@
 """Checks of signalling: what needs what, timers that agree, events and requests that can be."""
 
-from trunkline.scenario.diagnostic import Path
+from trunkline.scenario.diagnostic import DocumentPath
 from trunkline.scenario.path import AUTO
 from trunkline.scenario.problems import Problems
-from trunkline.scenario.recovery import LOCAL
-from trunkline.scenario.resolved import Resolved
-from trunkline.scenario.resolved.signalled import links_of, paths_of, signalled
-from trunkline.scenario.signalling import Event, Requests, Signalling
+from trunkline.scenario.recovery import LOCAL_PROTECTION_KINDS
+from trunkline.scenario.resolved import ResolvedScenario
+from trunkline.scenario.resolved.signalled_paths import (
+    find_links_of_route,
+    list_paths_of_event,
+    list_signalled_paths,
+)
+from trunkline.scenario.signalling import OperatorEvent, RandomRequests, SignallingOptions
 from trunkline.scenario.units import format_rate, format_time
 
-UNSIGNALLED = frozenset(
+KEYS_UNUSED_BY_RSVP = frozenset(
     {"detection", "processing", "hold_off", "switch", "revertive", "wait_to_restore"}
     | {"make_before_break"}
 )
 """Keys of a local protection that signalling has no use for."""
 
 
-def check(scenario: Resolved, problems: Problems) -> None:
+def check(scenario: ResolvedScenario, problems: Problems) -> None:
     """Checks signalling, events and requests."""
-    its = scenario.signalling
-    if its.kind == "none":
-        _without(scenario, problems)
+    signalling = scenario.signalling
+    if signalling.kind == "none":
+        _report_unused_keys(scenario, problems)
         return
-    _timers(its, problems)
-    _paths(scenario, problems)
-    _protections(scenario, problems)
-    for name, auto in its.auto_bandwidth.items():
-        path: Path = ("signalling", "auto_bandwidth", name)
-        if name not in signalled(scenario):
-            problems.unknown(path, "signalled path", name, signalled(scenario), at_key=True)
+    _check_timers(signalling, problems)
+    _check_paths(scenario, problems)
+    _check_protections(scenario, problems)
+    for name, auto in signalling.auto_bandwidth.items():
+        path: DocumentPath = ("signalling", "auto_bandwidth", name)
+        if name not in list_signalled_paths(scenario):
+            problems.add_unknown(
+                path, "signalled path", name, list_signalled_paths(scenario), at_key=True
+            )
         if auto.adjust < auto.sample:
             problems.add(
                 "relation",
@@ -46,51 +52,55 @@ def check(scenario: Resolved, problems: Problems) -> None:
                 related=(((*path, "maximum"), f"maximum is {format_rate(auto.maximum)}"),),
             )
     for index, event in enumerate(scenario.events):
-        _event(scenario, event, ("events", index), problems)
+        _check_event(scenario, event, ("events", index), problems)
     for name, request in scenario.written.requests.items():
-        _request(scenario, request, ("requests", name), problems)
+        _check_request(scenario, request, ("requests", name), problems)
 
 
-def _without(scenario: Resolved, problems: Problems) -> None:
+def _report_unused_keys(scenario: ResolvedScenario, problems: Problems) -> None:
     """Keys that do nothing while nothing is signalled."""
     for key in sorted(scenario.signalling.model_fields_set - {"kind"}):
         message = f"{key} does nothing without a kind: paths are there from the start"
         problems.add(
             "signalling", ("signalling", key), message, allowed="kind: rsvp-te", at_key=True
         )
-    for key, said in (("events", scenario.events), ("requests", scenario.written.requests)):
-        if said:
+    for key, elements in (("events", scenario.events), ("requests", scenario.written.requests)):
+        if elements:
             message = f"{key} need paths that are signalled"
             allowed = "signalling: {kind: rsvp-te}"
             problems.add("signalling", (key,), message, allowed=allowed, at_key=True)
 
 
-def _timers(its: Signalling, problems: Problems) -> None:
+def _check_timers(signalling: SignallingOptions, problems: Problems) -> None:
     """Keys of reliable delivery without it, and times that contradict each other."""
     for key in ("resend", "resend_increment", "resend_limit", "summary"):
-        if key in its.model_fields_set and not its.reliable:
+        if key in signalling.model_fields_set and not signalling.reliable:
             message = f"{key} is of reliable delivery"
             problems.add(
                 "signalling", ("signalling", key), message, allowed="reliable: on", at_key=True
             )
-    lifetime = (2 * its.multiplier + 1) * 3 * its.refresh // 4
-    if its.reliable and its.resend >= lifetime:
+    lifetime = (2 * signalling.multiplier + 1) * 3 * signalling.refresh // 4
+    if signalling.reliable and signalling.resend >= lifetime:
         problems.add(
             "relation",
             ("signalling", "resend"),
             "a state dies before its message is sent again",
-            given=format_time(its.resend),
+            given=format_time(signalling.resend),
             allowed=f"below {format_time(lifetime)}, the lifetime of a state",
         )
-    if its.processing and its.hello is not None and its.processing >= its.hello:
+    if (
+        signalling.processing
+        and signalling.hello is not None
+        and signalling.processing >= signalling.hello
+    ):
         problems.add(
             "relation",
             ("signalling", "hello"),
             "hellos come faster than a node handles them",
-            given=format_time(its.hello),
-            allowed=f"above {format_time(its.processing)}, the time of a message",
+            given=format_time(signalling.hello),
+            allowed=f"above {format_time(signalling.processing)}, the time of a message",
         )
-    if its.soft_preemption is not None and not its.make_before_break:
+    if signalling.soft_preemption is not None and not signalling.make_before_break:
         message = "soft preemption moves a path before it is torn down"
         problems.add(
             "signalling",
@@ -101,61 +111,78 @@ def _timers(its: Signalling, problems: Problems) -> None:
         )
 
 
-def _paths(scenario: Resolved, problems: Problems) -> None:
+def _check_paths(scenario: ResolvedScenario, problems: Problems) -> None:
     """Messages go both ways along a path, and its bandwidth can fit its route."""
-    for name in signalled(scenario):
+    for name in list_signalled_paths(scenario):
         for hop in scenario.routes[name].hops:
-            if not scenario.between.get((hop.target, hop.source)):
+            if not scenario.arcs_between.get((hop.target, hop.source)):
                 message = (
                     f"path {name} cannot be signalled: no link leads back "
                     f"from {hop.target} to {hop.source}"
                 )
                 problems.add("signalling", ("paths", name), message, at_key=True)
                 break
-        asked = scenario.unscaled().reserved.get(name, (0, 0))[0]
+        bandwidth = scenario.get_unscaled().reservations.get(name, (0, 0))[0]
         arcs = [hop.over for hop in scenario.routes[name].hops]
-        _room(scenario, asked, arcs, ("paths", name, "bandwidth"), problems)
+        _check_bandwidth_fits(scenario, bandwidth, arcs, ("paths", name, "bandwidth"), problems)
 
 
-def _protections(scenario: Resolved, problems: Problems) -> None:
+def _check_protections(scenario: ResolvedScenario, problems: Problems) -> None:
     """Local repair of signalled paths is RSVP-TE's: it has no timers of its own."""
-    known = set(signalled(scenario))
+    signalled_paths = set(list_signalled_paths(scenario))
     kinds: dict[str, str] = {}
-    for name, its in scenario.written.protections.items():
-        if its.kind not in LOCAL:
+    for name, protection in scenario.written.protections.items():
+        if protection.kind not in LOCAL_PROTECTION_KINDS:
             continue
-        every = its.path == ("all",) and "all" not in scenario.paths
-        paths = [path for path in (known if every else its.path) if path in known]
-        for key in sorted(its.model_fields_set & UNSIGNALLED) if paths else ():
+        is_of_all = protection.path == ("all",) and "all" not in scenario.paths
+        paths = [
+            path
+            for path in (signalled_paths if is_of_all else protection.path)
+            if path in signalled_paths
+        ]
+        for key in sorted(protection.model_fields_set & KEYS_UNUSED_BY_RSVP) if paths else ():
             message = f"{key} does nothing: RSVP-TE repairs and moves signalled paths"
             allowed = "signalling: {detection} says how failures are noticed"
-            where = ("protections", name, key)
-            problems.add("signalling", where, message, allowed=allowed, at_key=True)
+            key_path = ("protections", name, key)
+            problems.add("signalling", key_path, message, allowed=allowed, at_key=True)
         for path in paths:
-            if kinds.setdefault(path, its.kind) != its.kind:
+            if kinds.setdefault(path, protection.kind) != protection.kind:
                 message = f"path {path} asks for detours or for bypass tunnels, not for both"
-                problems.add("signalling", ("protections", name, "kind"), message, given=its.kind)
+                problems.add(
+                    "signalling", ("protections", name, "kind"), message, given=protection.kind
+                )
                 break
 
 
-def _event(scenario: Resolved, event: Event, path: Path, problems: Problems) -> None:
+def _check_event(
+    scenario: ResolvedScenario, event: OperatorEvent, path: DocumentPath, problems: Problems
+) -> None:
     if event.action is None:
         message = "an event does one thing"
         problems.add("signalling", path, message, allowed="set_up, tear, move or resize")
         return
     key, name = event.action
-    known = signalled(scenario)
-    target = paths_of(scenario, event)
-    if not target or target[0] not in known:
-        offered = [*known, *(it for it, its in scenario.trunks.items() if its.path in known)]
-        problems.unknown((*path, key), "signalled path or trunk", name, offered)
+    signalled_paths = list_signalled_paths(scenario)
+    target = list_paths_of_event(scenario, event)
+    if not target or target[0] not in signalled_paths:
+        known_names = [
+            *signalled_paths,
+            *(
+                trunk_name
+                for trunk_name, trunk in scenario.trunks.items()
+                if trunk.path in signalled_paths
+            ),
+        ]
+        problems.add_unknown((*path, key), "signalled path or trunk", name, known_names)
         return
-    for other, wanted in (("to", key == "move"), ("bandwidth", key == "resize")):
-        said = other in event.model_fields_set
-        if wanted and not said:
-            problems.add("signalling", (*path, key), f"{key} needs `{other}`", at_key=True)
-        elif said and not wanted:
-            problems.add("signalling", (*path, other), f"{key} has no `{other}`", at_key=True)
+    for other_key, is_needed in (("to", key == "move"), ("bandwidth", key == "resize")):
+        is_given = other_key in event.model_fields_set
+        if is_needed and not is_given:
+            problems.add("signalling", (*path, key), f"{key} needs `{other_key}`", at_key=True)
+        elif is_given and not is_needed:
+            problems.add(
+                "signalling", (*path, other_key), f"{key} has no `{other_key}`", at_key=True
+            )
     if event.at >= scenario.run.duration:
         problems.add(
             "relation",
@@ -165,16 +192,22 @@ def _event(scenario: Resolved, event: Event, path: Path, problems: Problems) -> 
             related=((("run", "duration"), f"ends at {format_time(scenario.run.duration)}"),),
         )
     if event.to and event.to != (AUTO,):
-        _route(scenario, event, target[0], path, problems)
+        _check_route(scenario, event, target[0], path, problems)
     if event.bandwidth is not None and target[0] in scenario.routes:
         arcs = [hop.over for hop in scenario.routes[target[0]].hops]
-        _room(scenario, event.bandwidth, arcs, (*path, "bandwidth"), problems)
+        _check_bandwidth_fits(scenario, event.bandwidth, arcs, (*path, "bandwidth"), problems)
 
 
-def _route(scenario: Resolved, event: Event, target: str, path: Path, problems: Problems) -> None:
+def _check_route(
+    scenario: ResolvedScenario,
+    event: OperatorEvent,
+    target: str,
+    path: DocumentPath,
+    problems: Problems,
+) -> None:
     """The route that a path is to take."""
-    arcs = links_of(scenario, event.to)
-    nodes = scenario.nodes_of(target)
+    arcs = find_links_of_route(scenario, event.to)
+    nodes = scenario.list_route_nodes(target)
     ends = (nodes[0], nodes[-1]) if nodes else None
     if arcs is None:
         message = "there is no such route"
@@ -185,70 +218,89 @@ def _route(scenario: Resolved, event: Event, target: str, path: Path, problems: 
             given=", ".join(event.to),
             allowed="nodes in order with links between them, a path without tunnels, or auto",
         )
-    elif ends and (scenario.arc[arcs[0]].source, scenario.arc[arcs[-1]].target) != ends:
+    elif (
+        ends
+        and (scenario.arc_by_name[arcs[0]].source, scenario.arc_by_name[arcs[-1]].target) != ends
+    ):
         message = f"the route must lead from {ends[0]} to {ends[1]}, as path {target} does"
         problems.add("signalling", (*path, "to"), message, given=", ".join(event.to))
     else:
-        asked = scenario.unscaled().reserved.get(target, (0, 0))[0]
-        _room(scenario, asked, arcs, (*path, "to"), problems)
+        bandwidth = scenario.get_unscaled().reservations.get(target, (0, 0))[0]
+        _check_bandwidth_fits(scenario, bandwidth, arcs, (*path, "to"), problems)
 
 
-def _room(scenario: Resolved, asked: int, arcs: list[str], path: Path, problems: Problems) -> None:
+def _check_bandwidth_fits(
+    scenario: ResolvedScenario,
+    bandwidth: int,
+    arcs: list[str],
+    path: DocumentPath,
+    problems: Problems,
+) -> None:
     """Whether a bandwidth can ever fit the links of a route."""
-    full = scenario.unscaled()
-    offered = {name: _offered(full, name) for name in arcs}
-    least = min(offered, key=lambda name: offered[name])
-    if asked > offered[least]:
+    full = scenario.get_unscaled()
+    reservable = {name: _compute_reservable(full, name) for name in arcs}
+    tightest_arc = min(reservable, key=lambda name: reservable[name])
+    if bandwidth > reservable[tightest_arc]:
         problems.add(
             "signalling",
             path,
-            f"this can never fit: link {least} offers less",
-            given=format_rate(asked),
-            allowed=f"{format_rate(offered[least])} or less",
+            f"this can never fit: link {tightest_arc} offers less",
+            given=format_rate(bandwidth),
+            allowed=f"{format_rate(reservable[tightest_arc])} or less",
         )
 
 
-def _offered(scenario: Resolved, arc: str) -> int:
+def _compute_reservable(scenario: ResolvedScenario, arc: str) -> int:
     """Bandwidth that a direction of a link offers [bit/s]."""
-    options = scenario.arc[arc].options
+    options = scenario.arc_by_name[arc].options
     return round((options.rate or 0) * options.te.reservable)
 
 
-def _request(scenario: Resolved, its: Requests, path: Path, problems: Problems) -> None:
+def _check_request(
+    scenario: ResolvedScenario, request: RandomRequests, path: DocumentPath, problems: Problems
+) -> None:
     missing = False
     if path[-1] in scenario.paths:
         message = f"there is a path of the name {path[-1]}: results tell them apart by it"
         problems.add("signalling", path, message, at_key=True)
-    for key, name in (("from", its.from_), ("to", its.to)):
+    for key, name in (("from", request.from_), ("to", request.to)):
         if name not in scenario.nodes:
             missing = True
-            problems.unknown((*path, key), "node", name, scenario.nodes)
-    if its.hold > its.setup:
+            problems.add_unknown((*path, key), "node", name, scenario.nodes)
+    if request.hold > request.setup:
         problems.add(
             "relation",
             (*path, "hold"),
             "a path that is set up would give way to itself",
-            given=str(its.hold),
-            allowed=f"{its.setup} or less, the setup priority",
+            given=str(request.hold),
+            allowed=f"{request.setup} or less, the setup priority",
         )
     if missing:
         return
-    if its.from_ == its.to or scenario.part.get(its.from_) != scenario.part.get(its.to):
-        message = f"no path leads from {its.from_} to {its.to}"
+    if request.from_ == request.to or scenario.component.get(
+        request.from_
+    ) != scenario.component.get(request.to):
+        message = f"no path leads from {request.from_} to {request.to}"
         problems.add("signalling", (*path, "to"), message)
         return
-    if its.route == (AUTO,):
+    if request.route == (AUTO,):
         out, into = (
             [arc.name for arc in scenario.arcs if getattr(arc, end) == name]
-            for end, name in (("source", its.from_), ("target", its.to))
+            for end, name in (("source", request.from_), ("target", request.to))
         )
-        best = [max(arcs, key=lambda name: _offered(scenario, name)) for arcs in (out, into)]
-        _room(scenario, its.bandwidth, best, (*path, "bandwidth"), problems)
+        best = [
+            max(arcs, key=lambda name: _compute_reservable(scenario, name)) for arcs in (out, into)
+        ]
+        _check_bandwidth_fits(scenario, request.bandwidth, best, (*path, "bandwidth"), problems)
         return
-    arcs = links_of(scenario, its.route) or []
-    ends = (scenario.arc[arcs[0]].source, scenario.arc[arcs[-1]].target) if arcs else None
-    if ends != (its.from_, its.to):
-        message = f"the route must lead from {its.from_} to {its.to} over links"
-        problems.add("signalling", (*path, "route"), message, given=", ".join(its.route))
+    arcs = find_links_of_route(scenario, request.route) or []
+    ends = (
+        (scenario.arc_by_name[arcs[0]].source, scenario.arc_by_name[arcs[-1]].target)
+        if arcs
+        else None
+    )
+    if ends != (request.from_, request.to):
+        message = f"the route must lead from {request.from_} to {request.to} over links"
+        problems.add("signalling", (*path, "route"), message, given=", ".join(request.route))
         return
-    _room(scenario, its.bandwidth, arcs, (*path, "bandwidth"), problems)
+    _check_bandwidth_fits(scenario, request.bandwidth, arcs, (*path, "bandwidth"), problems)

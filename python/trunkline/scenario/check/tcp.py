@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from trunkline.scenario.diagnostic import Path
+from trunkline.scenario.diagnostic import DocumentPath
 from trunkline.scenario.flow import Tcp
 from trunkline.scenario.problems import Problems
-from trunkline.scenario.resolved import Resolved
+from trunkline.scenario.resolved import ResolvedScenario
 
-_READ_BY = {
+_STACK_OF_KEY = {
     "impatient": "rfc",
     "partial_ack": "rfc",
     "limited_transmit": "rfc",
@@ -20,32 +20,32 @@ _READ_BY = {
 """The stack that reads a key; others are read by both."""
 
 
-def check(scenario: Resolved, problems: Problems) -> None:
+def check(scenario: ResolvedScenario, problems: Problems) -> None:
     """Reports keys that do nothing: of a flow, and of the defaults if no flow reads them."""
     defaults = scenario.written.defaults.tcp
-    in_vain: list[dict[tuple[str, ...], tuple[str, str]]] = []
+    unread_by_flow: list[dict[tuple[str, ...], tuple[str, str]]] = []
     for name, flow in scenario.flows.items():
         if not isinstance(flow, Tcp):
             continue
-        for keys, why, allowed in _lacks(flow):
-            _report(_place(scenario, name, keys), why, allowed, problems)
-        unread = {keys: (why, allowed) for keys, why, allowed in _unread(flow)}
-        in_vain.append(unread)
-        for keys, (why, allowed) in unread.items():
+        for keys, reason, allowed in _list_missing_options(flow):
+            _report_key(_find_key_path(scenario, name, keys), reason, allowed, problems)
+        unread = {keys: (reason, allowed) for keys, reason, allowed in _list_unread_keys(flow)}
+        unread_by_flow.append(unread)
+        for keys, (reason, allowed) in unread.items():
             written = scenario.written.flows.get(name)
             # Flows of demands are written by their template, which has the keys of all stacks.
             if written is not None and _is_set(written, keys):
-                _report(("flows", name, *keys), why, allowed, problems)
-    if defaults is None or not in_vain:
+                _report_key(("flows", name, *keys), reason, allowed, problems)
+    if defaults is None or not unread_by_flow:
         return
-    for keys, (why, allowed) in in_vain[0].items():
-        if _is_set(defaults, keys) and all(keys in others for others in in_vain):
-            _report(("defaults", "tcp", *keys), why, allowed, problems)
+    for keys, (reason, allowed) in unread_by_flow[0].items():
+        if _is_set(defaults, keys) and all(keys in others for others in unread_by_flow):
+            _report_key(("defaults", "tcp", *keys), reason, allowed, problems)
 
 
-def _unread(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str]]:
+def _list_unread_keys(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str]]:
     """Each key that the flow does not read, why, and what reads it."""
-    for key, stack in _READ_BY.items():
+    for key, stack in _STACK_OF_KEY.items():
         if flow.stack != stack:
             yield (key,), f"{key} means nothing to stack {flow.stack}", f"stack: {stack}"
     if flow.stack == "linux":
@@ -54,43 +54,43 @@ def _unread(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str]]:
         yield ("quick_acks",), "quick_acks means nothing without delayed_ack", "with delayed_ack"
 
     if flow.congestion != "cubic":
-        why = f"slow_start means nothing to congestion {flow.congestion}"
-        yield ("slow_start",), why, "congestion: cubic"
+        reason = f"slow_start means nothing to congestion {flow.congestion}"
+        yield ("slow_start",), reason, "congestion: cubic"
     if flow.congestion != "prague":
-        why = f"accurate_ecn means nothing to congestion {flow.congestion}"
-        yield ("accurate_ecn",), why, "congestion: prague"
+        reason = f"accurate_ecn means nothing to congestion {flow.congestion}"
+        yield ("accurate_ecn",), reason, "congestion: prague"
     if flow.congestion == "bbr":
         for key in ("initial_ssthresh", "count_segments"):
             yield (key,), f"{key} means nothing to congestion bbr", "congestion other than bbr"
 
 
-def _lacks(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str]]:
+def _list_missing_options(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str]]:
     """Each thing that the flow lacks and its congestion control needs: key, why, what has it."""
     if flow.congestion in ("dctcp", "prague") and not flow.ecn:
-        why = f"{flow.congestion} answers to marks, and the flow has no ecn"
-        yield ("congestion",), why, "with ecn: true"
-    if flow.congestion == "bbr" and not flow.paced:
+        reason = f"{flow.congestion} answers to marks, and the flow has no ecn"
+        yield ("congestion",), reason, "with ecn: true"
+    if flow.congestion == "bbr" and not flow.is_paced:
         yield ("pacing",), "bbr sends at a pace that it sets itself", "pacing: true, or absent"
     if flow.congestion == "prague":
-        yield from _lacks_of_prague(flow)
+        yield from _list_missing_prague_options(flow)
     if flow.congestion == "bbr" and flow.variant != "sack":
-        why = "bbr counts what each acknowledgement delivers, which SACK tells"
-        yield ("congestion",), why, "with variant: sack"
+        reason = "bbr counts what each acknowledgement delivers, which SACK tells"
+        yield ("congestion",), reason, "with variant: sack"
     if flow.congestion == "cubic" and flow.slow_start:
-        yield from _lacks_of_slow_start(flow)
+        yield from _list_missing_slow_start_options(flow)
     if flow.congestion == "vegas" and flow.stack == "rfc" and not flow.timestamps:
-        why = "vegas times every acknowledgement, and the flow times one segment per window"
-        yield ("congestion",), why, "with timestamps: true"
+        reason = "vegas times every acknowledgement, and the flow times one segment per window"
+        yield ("congestion",), reason, "with timestamps: true"
 
 
-def _lacks_of_prague(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str]]:
+def _list_missing_prague_options(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str]]:
     if not flow.accurate_ecn:
-        why = "prague counts marks, which accurate ECN tells (RFC 9768)"
-        yield ("congestion",), why, "with accurate_ecn: true"
+        reason = "prague counts marks, which accurate ECN tells (RFC 9768)"
+        yield ("congestion",), reason, "with accurate_ecn: true"
     if flow.stack != "rfc":
-        why = "prague is not in Linux 6.1, whose stack this is"
-        yield ("congestion",), why, "with stack: rfc"
-    if not flow.paced:
+        reason = "prague is not in Linux 6.1, whose stack this is"
+        yield ("congestion",), reason, "with stack: rfc"
+    if not flow.is_paced:
         yield (
             ("pacing",),
             "prague sends at a pace (RFC 9331 section 4.4)",
@@ -98,17 +98,17 @@ def _lacks_of_prague(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str]]:
         )
 
 
-def _lacks_of_slow_start(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str]]:
+def _list_missing_slow_start_options(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str]]:
     stack = {"hystart": "linux", "hystart++": "rfc"}.get(str(flow.slow_start))
     if stack not in (None, flow.stack):
-        why = f"stack {flow.stack} has no {flow.slow_start}"
-        yield ("slow_start",), why, f"stack: {stack}"
+        reason = f"stack {flow.stack} has no {flow.slow_start}"
+        yield ("slow_start",), reason, f"stack: {stack}"
     elif flow.slow_start == "hystart++" and not flow.timestamps:
-        why = "hystart++ times every acknowledgement, and the flow times one segment per window"
-        yield ("slow_start",), why, "with timestamps: true"
+        reason = "hystart++ times every acknowledgement, and the flow times one segment per window"
+        yield ("slow_start",), reason, "with timestamps: true"
 
 
-def _place(scenario: Resolved, name: str, keys: tuple[str, ...]) -> Path:
+def _find_key_path(scenario: ResolvedScenario, name: str, keys: tuple[str, ...]) -> DocumentPath:
     """Where the key is written: with the flow, in the defaults, or nowhere but the flow."""
     written, defaults = scenario.written.flows.get(name), scenario.written.defaults.tcp
     if written is not None and _is_set(written, keys):
@@ -126,5 +126,5 @@ def _is_set(options: object, keys: tuple[str, ...]) -> bool:
     return True
 
 
-def _report(path: Path, why: str, allowed: str, problems: Problems) -> None:
-    problems.add("relation", path, why, allowed=allowed, at_key=True)
+def _report_key(path: DocumentPath, reason: str, allowed: str, problems: Problems) -> None:
+    problems.add("relation", path, reason, allowed=allowed, at_key=True)

@@ -1,43 +1,43 @@
 """Checks of trunks: what rides them, whether it gets to them, whether it fits."""
 
-from trunkline.scenario.check.distances import Distances
-from trunkline.scenario.diagnostic import Path
+from trunkline.scenario.check.path_costs import PathCosts
+from trunkline.scenario.diagnostic import DocumentPath
 from trunkline.scenario.path import Trunk
-from trunkline.scenario.problems import Problems, plural
-from trunkline.scenario.resolved import Resolved
+from trunkline.scenario.problems import Problems, format_count
+from trunkline.scenario.resolved import ResolvedScenario
 from trunkline.scenario.units import format_bytes
 
 LABEL_BYTES = 4
 
 
-def check(scenario: Resolved, problems: Problems) -> None:
+def check(scenario: ResolvedScenario, problems: Problems) -> None:
     """Checks all trunks."""
-    _hidden_dscps(scenario, problems)
-    distances = Distances(scenario.arcs)
-    carried: dict[str, list[str]] = {}
+    _check_hidden_dscps(scenario, problems)
+    path_costs = PathCosts(scenario.arcs)
+    trunks_of_flow: dict[str, list[str]] = {}
     for name, trunk in scenario.trunks.items():
-        path: Path = ("trunks", name)
-        known = _paths(scenario, trunk, path, problems)
+        path: DocumentPath = ("trunks", name)
+        are_paths_known = _check_paths(scenario, trunk, path, problems)
         for index, flow in enumerate(trunk.flows):
-            where = (*path, "flows", index)
+            flow_path = (*path, "flows", index)
             if not scenario.has_flow(flow):
-                problems.unknown(where, "flow", flow, scenario.flows)
+                problems.add_unknown(flow_path, "flow", flow, scenario.flows)
                 continue
-            other = _claim(scenario, flow, name, carried)
-            if other is not None:
+            other_trunk = _claim_flow(scenario, flow, name, trunks_of_flow)
+            if other_trunk is not None:
                 problems.add(
                     "trunk",
-                    where,
-                    f"flow {flow} rides trunk {other} already",
-                    related=((("trunks", other), "the other"),),
+                    flow_path,
+                    f"flow {flow} rides trunk {other_trunk} already",
+                    related=((("trunks", other_trunk), "the other"),),
                 )
-            elif known and {trunk.path, trunk.reverse} - {None} <= scenario.routes.keys():
-                _rides(scenario, distances, trunk, flow, where, problems)
+            elif are_paths_known and {trunk.path, trunk.reverse} - {None} <= scenario.routes.keys():
+                _check_ride(scenario, path_costs, trunk, flow, flow_path, problems)
 
 
-def _hidden_dscps(scenario: Resolved, problems: Problems) -> None:
+def _check_hidden_dscps(scenario: ResolvedScenario, problems: Problems) -> None:
     """Doubts ports that tell packets apart by a DSCP that labels hide."""
-    blind = {
+    dscp_only_ports = {
         name
         for name, port in scenario.ports.items()
         if any(rule.dscp is not None for rule in port.classify)
@@ -45,12 +45,12 @@ def _hidden_dscps(scenario: Resolved, problems: Problems) -> None:
     }
     ridden = {trunk.path for trunk in scenario.trunks.values()} & scenario.routes.keys()
     for path in scenario.paths:
-        if any(scenario.tells_phb(each) for each in (path, *scenario.paths[path].through)):
+        if any(scenario.has_phb_labels(each) for each in (path, *scenario.paths[path].through)):
             continue
         for arc, labels, _ in scenario.routes[path].crossings if path in ridden else ():
             port = arc.options.port
-            if labels and port in blind:
-                blind.discard(port)
+            if labels and port in dscp_only_ports:
+                dscp_only_ports.discard(port)
                 problems.add(
                     "classify",
                     ("ports", str(port), "classify"),
@@ -64,83 +64,99 @@ def _hidden_dscps(scenario: Resolved, problems: Problems) -> None:
                 )
 
 
-def _paths(scenario: Resolved, trunk: Trunk, path: Path, problems: Problems) -> bool:
-    known = True
+def _check_paths(
+    scenario: ResolvedScenario, trunk: Trunk, path: DocumentPath, problems: Problems
+) -> bool:
+    are_known = True
     for key, name in (("path", trunk.path), ("reverse", trunk.reverse)):
         if name is not None and name not in scenario.paths:
-            known = False
-            problems.unknown((*path, key), "path", name, scenario.paths)
-    return known
+            are_known = False
+            problems.add_unknown((*path, key), "path", name, scenario.paths)
+    return are_known
 
 
-def _claim(scenario: Resolved, flow: str, trunk: str, carried: dict[str, list[str]]) -> str | None:
+def _claim_flow(
+    scenario: ResolvedScenario, flow: str, trunk: str, trunks_of_flow: dict[str, list[str]]
+) -> str | None:
     """Notes that a flow rides a trunk; names a trunk that carries the same packets, if any."""
-    whole = scenario.declared(flow)
-    others = carried.get(flow, []) + (carried.get(whole, []) if whole != flow else [])
-    if flow == whole and scenario.flows[flow].replicate is not None:
+    declared = scenario.get_declared_name(flow)
+    others = trunks_of_flow.get(flow, []) + (
+        trunks_of_flow.get(declared, []) if declared != flow else []
+    )
+    if flow == declared and scenario.flows[flow].replicate is not None:
         prefix = f"{flow}["
-        others += [each for name, its in carried.items() if name.startswith(prefix) for each in its]
-    mine = scenario.trunks[trunk].dscp
+        others += [
+            each
+            for name, other_dscps in trunks_of_flow.items()
+            if name.startswith(prefix)
+            for each in other_dscps
+        ]
+    own_dscps = scenario.trunks[trunk].dscp
     for other in others:
-        its = scenario.trunks[other].dscp
-        if mine == its or (mine and its and set(mine) & set(its)):
+        other_dscps = scenario.trunks[other].dscp
+        if own_dscps == other_dscps or (
+            own_dscps and other_dscps and set(own_dscps) & set(other_dscps)
+        ):
             return other
-    carried.setdefault(flow, []).append(trunk)
+    trunks_of_flow.setdefault(flow, []).append(trunk)
     return None
 
 
-def _rides(
-    scenario: Resolved,
-    distances: Distances,
+def _check_ride(
+    scenario: ResolvedScenario,
+    distances: PathCosts,
     trunk: Trunk,
     name: str,
-    where: Path,
+    flow_path: DocumentPath,
     problems: Problems,
 ) -> None:
-    base = scenario.declared(name)
+    base = scenario.get_declared_name(name)
     flow = scenario.flows[base]
     if flow.from_ not in scenario.nodes or flow.to not in scenario.nodes:
         return
-    if scenario.part[flow.from_] != scenario.part[flow.to]:
+    if scenario.component[flow.from_] != scenario.component[flow.to]:
         return
     directions = [(trunk.path, flow.from_, flow.to)]
     if trunk.reverse is not None:
         directions.append((trunk.reverse, flow.to, flow.from_))
     for path, source, destination in directions:
-        nodes = scenario.nodes_of(path)
+        nodes = scenario.list_route_nodes(path)
         head, tail = nodes[0], nodes[-1]
-        if scenario.part[head] != scenario.part[source]:
+        if scenario.component[head] != scenario.component[source]:
             message = f"flow {name} cannot reach {head}, where path {path} begins"
-            problems.add("trunk", where, message)
-        elif not distances.on_the_way(source, head, destination):
+            problems.add("trunk", flow_path, message)
+        elif not distances.is_on_shortest_path(source, head, destination):
             problems.add(
                 "trunk",
-                where,
+                flow_path,
                 f"no shortest path of flow {name} from {source} to {destination} passes {head}, "
                 f"where path {path} begins: the trunk carries none of it",
                 warning=True,
             )
-        elif tail != destination and distances.on_the_way(tail, head, destination):
+        elif tail != destination and distances.is_on_shortest_path(tail, head, destination):
             problems.add(
                 "trunk",
-                where,
+                flow_path,
                 f"the shortest path from {tail}, where path {path} ends, to {destination} leads "
                 f"back over {head}, where it begins: packets would circle",
                 warning=True,
             )
-    _fits(scenario, trunk, base, where, problems)
+    _check_mtu(scenario, trunk, base, flow_path, problems)
 
 
-def _fits(scenario: Resolved, trunk: Trunk, flow: str, where: Path, problems: Problems) -> None:
+def _check_mtu(
+    scenario: ResolvedScenario, trunk: Trunk, flow: str, flow_path: DocumentPath, problems: Problems
+) -> None:
     size = scenario.flows[flow].largest_packet
     for arc, labels, _ in scenario.routes[trunk.path].crossings:
         needed = size + LABEL_BYTES * labels
         if needed > arc.options.mtu:
             problems.add(
                 "mtu",
-                where,
+                flow_path,
                 f"packets of {flow} are up to {format_bytes(needed)} with "
-                f"{plural(labels, 'label')}; {arc.name} carries {format_bytes(arc.options.mtu)}",
+                f"{format_count(labels, 'label')}; {arc.name} carries "
+                f"{format_bytes(arc.options.mtu)}",
                 hint="raise the mtu of the link, or make the packets smaller",
                 warning=True,
             )

@@ -1,67 +1,83 @@
 """What a scenario means: defaults merged, replicas and `all` written out, routes followed.
 
 A scenario is resolved by passes, in order, each a function in a file of its own here. A pass reads
-what those before it made and adds its part to the one `Resolved`; it reports what it cannot work
-out. Whatever a section of the language computes (routes, flows, protections), it computes here, so
-that checks judge it and the compiler writes it like anything that was written by hand.
+what those before it made and adds its part to the one `ResolvedScenario`; it reports what it cannot
+work out. Whatever a section of the language computes (routes, flows, protections), it computes
+here, so that checks judge it and the compiler writes it like anything that was written by hand.
 """
 
 from collections.abc import Callable
 
-from trunkline.scenario.model import Sections
+from trunkline.scenario.model import ScenarioSections
 from trunkline.scenario.problems import Problems
-from trunkline.scenario.resolved.backups import backups
-from trunkline.scenario.resolved.classes import classes
-from trunkline.scenario.resolved.demands import demands
-from trunkline.scenario.resolved.diffserv import diffserv
-from trunkline.scenario.resolved.flows import flows
-from trunkline.scenario.resolved.links import links
-from trunkline.scenario.resolved.meshes import meshes
-from trunkline.scenario.resolved.placement import placement
-from trunkline.scenario.resolved.protections import protections
-from trunkline.scenario.resolved.replicas import TooLarge, replicas
-from trunkline.scenario.resolved.resolved import Arc, Crossing, Hop, Offered, Resolved, Route
-from trunkline.scenario.resolved.routes import routes
-from trunkline.scenario.resolved.scale import scale
-from trunkline.scenario.resolved.schedules import schedules
-from trunkline.scenario.resolved.segments import segments
-from trunkline.scenario.resolved.slas import slas
-from trunkline.scenario.resolved.traffic import traffic
-from trunkline.scenario.resolved.trunks import trunks
-from trunkline.scenario.resolved.workloads import workloads
+from trunkline.scenario.resolved.backups import resolve_backups
+from trunkline.scenario.resolved.classes import resolve_classes
+from trunkline.scenario.resolved.demands import resolve_demands
+from trunkline.scenario.resolved.diffserv import resolve_diffserv
+from trunkline.scenario.resolved.flows import resolve_flows
+from trunkline.scenario.resolved.links import resolve_links
+from trunkline.scenario.resolved.meshes import expand_meshes
+from trunkline.scenario.resolved.placement import resolve_placement
+from trunkline.scenario.resolved.protections import resolve_protections
+from trunkline.scenario.resolved.replicas import ScenarioTooLarge, name_flows
+from trunkline.scenario.resolved.resolved import (
+    LinkCrossing,
+    ResolvedArc,
+    ResolvedDemand,
+    ResolvedScenario,
+    Route,
+    RouteHop,
+)
+from trunkline.scenario.resolved.routes import resolve_routes
+from trunkline.scenario.resolved.scale import scale_rates
+from trunkline.scenario.resolved.schedules import read_schedules
+from trunkline.scenario.resolved.segments import resolve_segments
+from trunkline.scenario.resolved.slas import resolve_slas
+from trunkline.scenario.resolved.traffic import resolve_traffic
+from trunkline.scenario.resolved.trunks import resolve_trunks
+from trunkline.scenario.resolved.workloads import resolve_workloads
 
-__all__ = ["PASSES", "Arc", "Crossing", "Hop", "Offered", "Resolved", "Route", "resolve"]
+__all__ = [
+    "PASSES",
+    "LinkCrossing",
+    "ResolvedArc",
+    "ResolvedDemand",
+    "ResolvedScenario",
+    "Route",
+    "RouteHop",
+    "resolve",
+]
 
-PASSES: tuple[Callable[[Resolved, Problems], None], ...] = (
-    links,
-    demands,
-    meshes,
-    traffic,
-    workloads,
-    flows,
-    replicas,
-    schedules,
-    classes,
-    diffserv,
-    trunks,
-    segments,
-    placement,
-    backups,
-    scale,
-    routes,
-    protections,
-    slas,
+PASSES: tuple[Callable[[ResolvedScenario, Problems], None], ...] = (
+    resolve_links,
+    resolve_demands,
+    expand_meshes,
+    resolve_traffic,
+    resolve_workloads,
+    resolve_flows,
+    name_flows,
+    read_schedules,
+    resolve_classes,
+    resolve_diffserv,
+    resolve_trunks,
+    resolve_segments,
+    resolve_placement,
+    resolve_backups,
+    scale_rates,
+    resolve_routes,
+    resolve_protections,
+    resolve_slas,
 )
 """In the order in which they run. One that makes links stands before `links`, one that makes flows
 before `flows`, which gives them their defaults, and so on."""
 
 
-def resolve(scenario: Sections, problems: Problems) -> Resolved | None:
+def resolve(scenario: ScenarioSections, problems: Problems) -> ResolvedScenario | None:
     """Works out what a scenario means.
 
     Parameters
     ----------
-    scenario : Sections
+    scenario : ScenarioSections
         A scenario whose every key is of the right kind and in range.
     problems : Problems
         Gets what cannot be worked out; findings about generated elements are placed where those
@@ -69,14 +85,14 @@ def resolve(scenario: Sections, problems: Problems) -> Resolved | None:
 
     Returns
     -------
-    Resolved or None
+    ResolvedScenario or None
         What is sound of it; None if it is too large to be written out.
     """
-    its = Resolved.of(scenario)
-    problems.origins = its.origins
+    resolved = ResolvedScenario.from_sections(scenario)
+    problems.origins = resolved.origins
     try:
         for each in PASSES:
-            each(its, problems)
-    except TooLarge:
+            each(resolved, problems)
+    except ScenarioTooLarge:
         return None
-    return its
+    return resolved

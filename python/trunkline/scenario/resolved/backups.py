@@ -10,125 +10,151 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from trunkline import te
-from trunkline.scenario.diagnostic import Path as Place
+from trunkline.scenario.diagnostic import DocumentPath as Place
 from trunkline.scenario.fields import MAX_NAME_CHARACTERS
-from trunkline.scenario.path import AUTO, Path
-from trunkline.scenario.problems import Problems, plural
-from trunkline.scenario.recovery import LOCAL, Protection
-from trunkline.scenario.resolved.backed import Backed, Backup, Gap
-from trunkline.scenario.resolved.finder import Finder
-from trunkline.scenario.resolved.placement import (
-    LENIENT,
-    place,
-    request_of,
-    route_of,
-    topology,
+from trunkline.scenario.path import AUTO, LabelSwitchedPath
+from trunkline.scenario.problems import Problems, format_count
+from trunkline.scenario.recovery import LOCAL_PROTECTION_KINDS, Protection
+from trunkline.scenario.resolved.backup_search import BackupSearch
+from trunkline.scenario.resolved.computed_backups import (
+    ComputedBackup,
+    ComputedBackups,
+    ProtectionGap,
 )
-from trunkline.scenario.resolved.resolved import Resolved, Sid
+from trunkline.scenario.resolved.placement import (
+    IS_LENIENT,
+    build_topology,
+    format_route,
+    make_request,
+    place_all_paths,
+)
+from trunkline.scenario.resolved.resolved import PolicySegment, ResolvedScenario
 
 if TYPE_CHECKING:
-    from trunkline.te.place import Placement
+    from trunkline.te.placement import Placement
     from trunkline.te.topology import Topology
 
-ONLY_AUTO = ("protect", "bandwidth", "constraints")
+AUTO_ONLY_KEYS = ("protect", "bandwidth", "constraints")
 """Keys that have a meaning with `backup: auto` alone."""
 
 
-def is_auto(scenario: Resolved, protection: Protection) -> bool:
+def is_computed(scenario: ResolvedScenario, protection: Protection) -> bool:
     """Whether a protection's backups are to be computed."""
     auto = protection.backup == AUTO and AUTO not in scenario.paths
     return auto and protection.kind != "restoration"
 
 
-def backups(scenario: Resolved, problems: Problems) -> None:
+def resolve_backups(scenario: ResolvedScenario, problems: Problems) -> None:
     """Puts backups and their protections in the place of protections with `backup: auto`."""
-    for name, each in scenario.protections.items():
-        _keys(scenario, name, each, problems)
-    wanted = {name: p for name, p in scenario.protections.items() if is_auto(scenario, p)}
-    if not wanted:
+    for name, protection in scenario.protections.items():
+        _check_keys(scenario, name, protection, problems)
+    computed = {name: p for name, p in scenario.protections.items() if is_computed(scenario, p)}
+    if not computed:
         return
-    kept = {name: p for name, p in scenario.protections.items() if name not in wanted}
-    scenario.protections = kept
-    if problems.errors or not scenario.arcs:
+    written = {name: p for name, p in scenario.protections.items() if name not in computed}
+    scenario.protections = written
+    if problems.has_errors or not scenario.arcs:
         return
-    graph = topology(scenario)
+    graph = build_topology(scenario)
     try:
-        made = scenario.placement or place(scenario, graph)
+        placement = scenario.placement or place_all_paths(scenario, graph)
     except ValueError as error:
         problems.add("placement", ("te",), str(error), at_key=True)
         return
-    scenario.backed = into = Backed(te.shared.Shared(graph.reservable - made.state.total()))
-    for name, each in wanted.items():
-        before = len(into.gaps)
-        finder = Finder(scenario, graph, name, each, into)
-        for path in _served(scenario, each, made):
-            finder.serve(path)
-        if each.kind == "facility-bypass":
-            finder.found.sort(key=lambda backup: backup.over)
-        for backup in finder.found:
-            _put(scenario, graph, each, backup)
-        into.backups += finder.found
-        _report(name, each, finder, into.gaps[before:], problems)
+    scenario.computed_backups = backups_found = ComputedBackups(
+        te.shared_backups.SharedBandwidth(graph.reservable - placement.reservations.sum_reserved())
+    )
+    for name, protection in computed.items():
+        before = len(backups_found.gaps)
+        finder = BackupSearch(scenario, graph, name, protection, backups_found)
+        for path in _list_paths_to_protect(scenario, protection, placement):
+            finder.protect_path(path)
+        if protection.kind == "facility-bypass":
+            finder.backups.sort(key=lambda backup: backup.protected_arcs)
+        for backup in finder.backups:
+            _add_backup(scenario, graph, protection, backup)
+        backups_found.backups += finder.backups
+        _report_unprotected(name, protection, finder, backups_found.gaps[before:], problems)
     if scenario.placement is not None:
-        own = tuple(outcome_of_backup(scenario, graph, each) for each in into.backups)
-        scenario.placement = replace(made, outcomes=made.outcomes + own)
+        outcomes = tuple(
+            outcome_of_backup(scenario, graph, protection) for protection in backups_found.backups
+        )
+        scenario.placement = replace(placement, outcomes=placement.outcomes + outcomes)
 
 
-def _served(scenario: Resolved, its: Protection, made: "Placement") -> list[str]:
+def _list_paths_to_protect(
+    scenario: ResolvedScenario, protection: Protection, placement: "Placement"
+) -> list[str]:
     """Paths to protect, in the order of their setup priority, bandwidth and name."""
-    named: Iterable[str] = its.path
-    if its.path == ("all",) and "all" not in scenario.paths:
+    path_names: Iterable[str] = protection.path
+    if protection.path == ("all",) and "all" not in scenario.paths:
         trunks = scenario.trunks.values()
         ridden = {each.path for each in trunks} | {each.reverse for each in trunks}
-        named = [name for name in scenario.paths if name in ridden]
-    order = {each.request.name: te.place.precedence(each.request) for each in made.outcomes}
-    return sorted(named, key=lambda name: order.get(name, (8, 0, name)))
+        path_names = [name for name in scenario.paths if name in ridden]
+    order = {
+        each.request.name: te.placement.make_priority_key(each.request)
+        for each in placement.outcomes
+    }
+    return sorted(path_names, key=lambda name: order.get(name, (8, 0, name)))
 
 
-def _put(scenario: Resolved, graph: "Topology", its: Protection, backup: Backup) -> None:
+def _add_backup(
+    scenario: ResolvedScenario, graph: "Topology", protection: Protection, backup: ComputedBackup
+) -> None:
     """Adds the path of a backup and its protection to the scenario."""
     working = scenario.paths[backup.paths[0]]
-    name = backup.name = _name(scenario, graph, its, backup)
-    made: dict[str, Any] = {"route": route_of(scenario, backup.repair.path)}
-    kept: dict[str, Any]
+    name = backup.name = _make_backup_name(scenario, graph, protection, backup)
+    path_keys: dict[str, Any] = {"route": format_route(scenario, backup.backup_path.path)}
+    inherited: dict[str, Any]
     if backup.segments:
         words = tuple(over or node for node, over in backup.segments)
-        kept = {"from_": graph.arcs[backup.over[0]].tail, "segments": words}
-        kept |= {"ttl": working.ttl, "diffserv": working.diffserv}
-        scenario.segmented[name] = tuple(Sid(*each) for each in backup.segments)
-    elif its.kind == "facility-bypass":
-        kept = {"diffserv": scenario.written.defaults.diffserv}
+        inherited = {"from_": graph.arcs[backup.protected_arcs[0]].tail, "segments": words}
+        inherited |= {"ttl": working.ttl, "diffserv": working.diffserv}
+        scenario.policies[name] = tuple(PolicySegment(*each) for each in backup.segments)
+    elif protection.kind == "facility-bypass":
+        inherited = {"diffserv": scenario.written.defaults.diffserv}
     else:
         keys = {"php", "explicit_null", "ttl", "diffserv"} & working.model_fields_set
-        kept = {key: getattr(working, key) for key in keys | {"diffserv"}}
-    made |= {key: value for key, value in kept.items() if value is not None}
-    scenario.paths[name] = Path.model_construct(None, **made)
-    gone = {"path", "backup", "link", *ONLY_AUTO}
-    said: dict[str, Any] = {"path": tuple(backup.paths), "kind": its.kind, "backup": name}
-    if its.kind == "ti-lfa":
-        said["kind"] = "facility-bypass"
-    said |= {key: getattr(its, key) for key in its.model_fields_set - gone - said.keys()}
-    if (its.kind in LOCAL or backup.segments) and len(backup.over) > 1:
+        inherited = {key: getattr(working, key) for key in keys | {"diffserv"}}
+    path_keys |= {key: value for key, value in inherited.items() if value is not None}
+    scenario.paths[name] = LabelSwitchedPath.model_construct(None, **path_keys)
+    keys_left_out = {"path", "backup", "link", *AUTO_ONLY_KEYS}
+    protection_keys: dict[str, Any] = {
+        "path": tuple(backup.paths),
+        "kind": protection.kind,
+        "backup": name,
+    }
+    if protection.kind == "ti-lfa":
+        protection_keys["kind"] = "facility-bypass"
+    protection_keys |= {
+        key: getattr(protection, key)
+        for key in protection.model_fields_set - keys_left_out - protection_keys.keys()
+    }
+    if (protection.kind in LOCAL_PROTECTION_KINDS or backup.segments) and len(
+        backup.protected_arcs
+    ) > 1:
         # RFC 4090 section 6: a node repairs its own link; those behind have their own backups.
-        said["link"] = (scenario.arcs[backup.over[0]].name,)
-    elif its.kind not in LOCAL and its.link and not backup.segments:
-        said["link"] = its.link
-    scenario.protections[name] = Protection.model_construct(None, **said)
+        protection_keys["link"] = (scenario.arcs[backup.protected_arcs[0]].name,)
+    elif protection.kind not in LOCAL_PROTECTION_KINDS and protection.link and not backup.segments:
+        protection_keys["link"] = protection.link
+    scenario.protections[name] = Protection.model_construct(None, **protection_keys)
     for section in ("paths", "protections"):
         scenario.origins[section, name] = ("protections", backup.protection)
 
 
-def _name(scenario: Resolved, graph: "Topology", its: Protection, backup: Backup) -> str:
-    if its.kind == "facility-bypass":
-        about = "-".join(graph.along(backup.over))
+def _make_backup_name(
+    scenario: ResolvedScenario, graph: "Topology", protection: Protection, backup: ComputedBackup
+) -> str:
+    if protection.kind == "facility-bypass":
+        subject = "-".join(graph.list_node_names(backup.protected_arcs))
     elif backup.segments:
-        first = graph.arcs[backup.over[0]]
-        about = f"{first.tail}-{first.head}.{graph.arcs[backup.over[-1]].head}"
-    elif its.kind == "detour":
-        about = f"{backup.paths[0]}.{graph.arcs[backup.over[0]].tail}"
+        first = graph.arcs[backup.protected_arcs[0]]
+        subject = f"{first.tail}-{first.head}.{graph.arcs[backup.protected_arcs[-1]].head}"
+    elif protection.kind == "detour":
+        subject = f"{backup.paths[0]}.{graph.arcs[backup.protected_arcs[0]].tail}"
     else:
-        about = backup.paths[0]
-    stem = f"{backup.protection}.{about}"
+        subject = backup.paths[0]
+    stem = f"{backup.protection}.{subject}"
     if len(stem) > MAX_NAME_CHARACTERS - 6:
         stem = f"{backup.protection[: MAX_NAME_CHARACTERS - 16]}.{len(scenario.paths)}"
     name, number = stem, 1
@@ -138,58 +164,84 @@ def _name(scenario: Resolved, graph: "Topology", its: Protection, backup: Backup
     return name
 
 
-def outcome_of_backup(scenario: Resolved, graph: "Topology", backup: Backup) -> "te.place.Outcome":
+def outcome_of_backup(
+    scenario: ResolvedScenario, graph: "Topology", backup: ComputedBackup
+) -> "te.placement.PlacementOutcome":
     """A backup as one of the placed paths, which reserves nothing of its own."""
-    request = request_of(scenario, graph, backup.name, scenario.paths[backup.name])
-    return te.place.Outcome(request, te.cspf.Route(backup.repair.path, 0, 0, 1.0))
+    request = make_request(scenario, graph, backup.name, scenario.paths[backup.name])
+    return te.placement.PlacementOutcome(
+        request, te.cspf.ConstrainedPath(backup.backup_path.path, 0, 0, 1.0)
+    )
 
 
-def _report(
-    name: str, its: Protection, finder: Finder, gaps: list[Gap], problems: Problems
+def _report_unprotected(
+    name: str,
+    protection: Protection,
+    finder: BackupSearch,
+    gaps: list[ProtectionGap],
+    problems: Problems,
 ) -> None:
     """What is named for nothing, and what stays without protection."""
-    at: Place = ("protections", name)
-    for index, link in enumerate(its.link):
-        if its.kind in LOCAL and link not in finder.links and not problems.errors:
+    section_path: Place = ("protections", name)
+    for index, link in enumerate(protection.link):
+        if (
+            protection.kind in LOCAL_PROTECTION_KINDS
+            and link not in finder.links_covered
+            and not problems.has_errors
+        ):
             message = f"no path that {name} protects crosses {link}"
-            problems.add("protection", (*at, "link", index), message)
-    bare = [gap for gap in gaps if not gap.by_link]
-    if not finder.found and not bare:
+            problems.add("protection", (*section_path, "link", index), message)
+    unprotected = [gap for gap in gaps if not gap.has_link_backup]
+    if not finder.backups and not unprotected:
         message = "there is no path of a trunk that this can protect"
-        problems.add("protection", (*at, "path"), message, warning=True)
-    if bare and not LENIENT.get():
-        shown = list(dict.fromkeys(f"{gap.around}: {gap.why}" for gap in bare))
-        message = f"{plural(len(bare), 'place')} of paths without a backup: {'; '.join(shown[:3])}"
-        if len(shown) > 3:
-            message += f"; and {len(shown) - 3} more"
-        problems.add("protection", at, message, at_key=True, warning=True)
+        problems.add("protection", (*section_path, "path"), message, warning=True)
+    if unprotected and not IS_LENIENT.get():
+        reasons = list(
+            dict.fromkeys(f"{gap.protected_element}: {gap.reason}" for gap in unprotected)
+        )
+        message = (
+            f"{format_count(len(unprotected), 'place')} of paths without a backup: "
+            f"{'; '.join(reasons[:3])}"
+        )
+        if len(reasons) > 3:
+            message += f"; and {len(reasons) - 3} more"
+        problems.add("protection", section_path, message, at_key=True, warning=True)
 
 
-def _keys(scenario: Resolved, name: str, its: Protection, problems: Problems) -> None:
+def _check_keys(
+    scenario: ResolvedScenario, name: str, protection: Protection, problems: Problems
+) -> None:
     """Reports keys that do nothing or name nothing."""
-    at: Place = ("protections", name)
-    for index, link in enumerate(its.link):
-        if link not in scenario.written.links and link not in scenario.arc:
-            problems.unknown((*at, "link", index), "link", link, scenario.written.links)
-    if its.kind == "ti-lfa" and not is_auto(scenario, its):
+    section_path: Place = ("protections", name)
+    for index, link in enumerate(protection.link):
+        if link not in scenario.written.links and link not in scenario.arc_by_name:
+            problems.add_unknown(
+                (*section_path, "link", index), "link", link, scenario.written.links
+            )
+    if protection.kind == "ti-lfa" and not is_computed(scenario, protection):
         message = "ti-lfa computes its repair lists: `backup: auto`"
-        problems.add("protection", (*at, "kind"), message, given=str(its.backup or "no backup"))
-    if its.kind == "ti-lfa":
+        problems.add(
+            "protection",
+            (*section_path, "kind"),
+            message,
+            given=str(protection.backup or "no backup"),
+        )
+    if protection.kind == "ti-lfa":
         for key in ("bandwidth", "constraints"):
-            if key in its.model_fields_set:
+            if key in protection.model_fields_set:
                 message = f"{key} has no meaning with ti-lfa: repair lists follow IP routing"
-                problems.add("relation", (*at, key), message, at_key=True)
-    if not is_auto(scenario, its):
-        for key in ONLY_AUTO:
-            if key in its.model_fields_set:
+                problems.add("relation", (*section_path, key), message, at_key=True)
+    if not is_computed(scenario, protection):
+        for key in AUTO_ONLY_KEYS:
+            if key in protection.model_fields_set:
                 message = f"{key} has a meaning with `backup: auto` alone"
-                problems.add("relation", (*at, key), message, at_key=True)
+                problems.add("relation", (*section_path, key), message, at_key=True)
         return
-    if not its.path:
-        problems.add("empty", (*at, "path"), "a protection protects at least one path")
-    for index, path in enumerate(its.path):
-        if path not in scenario.paths and its.path != ("all",):
-            problems.unknown((*at, "path", index), "path", path, scenario.paths)
-    asked = its.constraints
-    via = () if asked is None else asked.via
-    problems.each_known((*at, "constraints", "via"), "node", via, scenario.nodes)
+    if not protection.path:
+        problems.add("empty", (*section_path, "path"), "a protection protects at least one path")
+    for index, path in enumerate(protection.path):
+        if path not in scenario.paths and protection.path != ("all",):
+            problems.add_unknown((*section_path, "path", index), "path", path, scenario.paths)
+    constraints = protection.constraints
+    via = () if constraints is None else constraints.via
+    problems.check_known((*section_path, "constraints", "via"), "node", via, scenario.nodes)

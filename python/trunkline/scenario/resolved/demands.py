@@ -3,60 +3,66 @@
 from collections.abc import Iterator
 
 from trunkline import te
-from trunkline.scenario import matrix
-from trunkline.scenario.beside import BesideError
-from trunkline.scenario.demands import Demand, Gravity
-from trunkline.scenario.diagnostic import Path
+from trunkline.scenario import demand_tables
+from trunkline.scenario.demand_tables import DemandRow
+from trunkline.scenario.demands import Demand, GravityDemands
+from trunkline.scenario.diagnostic import DocumentPath
 from trunkline.scenario.dscp import DSCP_NAMES
 from trunkline.scenario.fields import MAX_NAME_CHARACTERS
-from trunkline.scenario.matrix import Row
 from trunkline.scenario.problems import Problems
-from trunkline.scenario.resolved.replicas import FLOW_MEMORY, MEMORY, TooLarge
-from trunkline.scenario.resolved.resolved import Offered, Resolved
+from trunkline.scenario.resolved.replicas import BYTES_PER_FLOW, MEMORY_LIMIT, ScenarioTooLarge
+from trunkline.scenario.resolved.resolved import ResolvedDemand, ResolvedScenario
+from trunkline.scenario.scenario_files import ScenarioFileError
 from trunkline.scenario.units import MAX_RATE_BIT_S, format_rate
 
-KINDS = ("rate", "file", "gravity", "lognormal")
+DEMAND_KINDS = ("rate", "file", "gravity", "lognormal")
 
 
-def demands(scenario: Resolved, problems: Problems) -> None:
+def resolve_demands(scenario: ResolvedScenario, problems: Problems) -> None:
     """Writes out every demand; those of matrices are named by their ends, and class if they differ.
 
     Raises
     ------
-    TooLarge
+    ScenarioTooLarge
         They do not fit into memory, by estimate.
     """
     for name, demand in scenario.written.demands.items():
-        path: Path = ("demands", name)
-        given = [kind for kind in KINDS if getattr(demand, kind) is not None]
-        if len(given) != 1:
+        path: DocumentPath = ("demands", name)
+        kinds_given = [kind for kind in DEMAND_KINDS if getattr(demand, kind) is not None]
+        if len(kinds_given) != 1:
             message = "a demand has one of rate, file, gravity and lognormal"
-            problems.add("relation", path, message, given=", ".join(given) or "none", at_key=True)
+            problems.add(
+                "relation", path, message, given=", ".join(kinds_given) or "none", at_key=True
+            )
             continue
         ends = [key for key in ("from_", "to") if getattr(demand, key) is not None]
         if (demand.rate is not None) != (len(ends) == 2) or (demand.rate is None and ends):
             message = "from and to go with rate: matrices say who sends to whom"
             problems.add("relation", path, message, at_key=True)
             continue
-        class_known(scenario, demand.class_, (*path, "class"), problems)
+        check_class_known(scenario, demand.class_, (*path, "class"), problems)
         if demand.rate is not None:
-            row = Row(str(demand.from_), str(demand.to), demand.rate, "", 0)
-            _add(scenario, name, row, demand, path, problems)
+            row = DemandRow(str(demand.from_), str(demand.to), demand.rate, "", 0)
+            _add_demand(scenario, name, row, demand, path, problems)
             continue
-        _matrix(scenario, name, demand, problems)
+        _resolve_matrix(scenario, name, demand, problems)
 
 
-def class_known(scenario: Resolved, class_: str, path: Path, problems: Problems) -> None:
+def check_class_known(
+    scenario: ResolvedScenario, class_: str, path: DocumentPath, problems: Problems
+) -> None:
     """Reports a class that has no template and is no DSCP."""
     if class_ not in scenario.written.traffic and class_ not in DSCP_NAMES:
-        problems.unknown(path, "class", class_, [*scenario.written.traffic, *DSCP_NAMES])
+        problems.add_unknown(path, "class", class_, [*scenario.written.traffic, *DSCP_NAMES])
 
 
-def _matrix(scenario: Resolved, name: str, demand: Demand, problems: Problems) -> None:
-    path: Path = ("demands", name)
+def _resolve_matrix(
+    scenario: ResolvedScenario, name: str, demand: Demand, problems: Problems
+) -> None:
+    path: DocumentPath = ("demands", name)
     try:
-        rows = list(_rows(scenario, name, demand, problems))
-    except BesideError as error:
+        rows = list(_read_rows(scenario, name, demand, problems))
+    except ScenarioFileError as error:
         problems.add("file", (*path, "file"), str(error), given=str(demand.file))
         return
     except ValueError as error:
@@ -70,15 +76,17 @@ def _matrix(scenario: Resolved, name: str, demand: Demand, problems: Problems) -
             loops += 1
         else:
             if row.class_:
-                class_known(scenario, row.class_, (*path, "file"), problems)
-            _add(scenario, _free(scenario, row, demand), row, demand, path, problems)
-    for count, what in ((zero, "of zero"), (loops, "of a node to itself")):
+                check_class_known(scenario, row.class_, (*path, "file"), problems)
+            _add_demand(
+                scenario, _find_free_name(scenario, row, demand), row, demand, path, problems
+            )
+    for count, kind in ((zero, "of zero"), (loops, "of a node to itself")):
         if count:
-            message = f"{count} demands {what} are left out"
+            message = f"{count} demands {kind} are left out"
             problems.add("demand", path, message, at_key=True, warning=True)
 
 
-def _free(scenario: Resolved, row: Row, demand: Demand) -> str:
+def _find_free_name(scenario: ResolvedScenario, row: DemandRow, demand: Demand) -> str:
     """A name of the language that no other demand has."""
     name = f"{row.source}-{row.target}"
     if row.class_ and row.class_ != demand.class_:
@@ -93,63 +101,74 @@ def _free(scenario: Resolved, row: Row, demand: Demand) -> str:
     return free
 
 
-def _rows(scenario: Resolved, name: str, demand: Demand, problems: Problems) -> Iterator[Row]:
+def _read_rows(
+    scenario: ResolvedScenario, name: str, demand: Demand, problems: Problems
+) -> Iterator[DemandRow]:
     nodes = list(scenario.nodes)
     if demand.file is not None:
-        yield from matrix.read(demand.file, scenario.written._origin.folder)
+        yield from demand_tables.read_demand_table(demand.file, scenario.written._origin.folder)
         return
     if demand.gravity is not None:
         nodes = list(dict.fromkeys([*demand.gravity.out, *(demand.gravity.in_ or {})]))
-    _fits(len(nodes), ("demands", name), problems)
+    _check_memory(len(nodes), ("demands", name), problems)
     if demand.gravity is not None:
-        out, into = _masses(demand.gravity, nodes)
-        table = te.matrix.between_nodes(out, into)
+        out, into = _list_masses(demand.gravity, nodes)
+        table = te.traffic_matrices.fit_gravity_matrix(out, into)
     else:
         assert demand.lognormal is not None
-        its = demand.lognormal
-        stream = f"{name}/{its.seed}"
-        table = te.matrix.lognormal(max(2, len(nodes)), its.total, its.sigma, stream)
+        lognormal = demand.lognormal
+        stream = f"{name}/{lognormal.seed}"
+        table = te.traffic_matrices.make_lognormal_matrix(
+            max(2, len(nodes)), lognormal.total, lognormal.sigma, stream
+        )
     for i, source in enumerate(nodes):
         for j, target in enumerate(nodes):
             if i != j:
-                yield Row(source, target, round(float(table[i, j])), "", 0)
+                yield DemandRow(source, target, round(float(table[i, j])), "", 0)
 
 
-def _masses(gravity: Gravity, nodes: list[str]) -> tuple[list[int], list[int]]:
+def _list_masses(gravity: GravityDemands, nodes: list[str]) -> tuple[list[int], list[int]]:
     into = gravity.out if gravity.in_ is None else gravity.in_
     return [gravity.out.get(each, 0) for each in nodes], [into.get(each, 0) for each in nodes]
 
 
-def _fits(count: int, path: Path, problems: Problems) -> None:
+def _check_memory(count: int, path: DocumentPath, problems: Problems) -> None:
     """Refuses a matrix too large for memory before any of it is made.
 
     Raises
     ------
-    TooLarge
+    ScenarioTooLarge
     """
     pairs = count * (count - 1)
-    if pairs * FLOW_MEMORY <= MEMORY.get():
+    if pairs * BYTES_PER_FLOW <= MEMORY_LIMIT.get():
         return
     problems.add(
         "memory",
         path,
         f"a full mesh of {count} nodes has {pairs} demands, which need about "
-        f"{pairs * FLOW_MEMORY / 1e9:.0f} GB; the limit is {MEMORY.get() / 1e9:.3g} GB "
+        f"{pairs * BYTES_PER_FLOW / 1e9:.0f} GB; the limit is {MEMORY_LIMIT.get() / 1e9:.3g} GB "
         "(--limit-memory)",
         at_key=True,
     )
-    raise TooLarge
+    raise ScenarioTooLarge
 
 
-def _add(
-    scenario: Resolved, name: str, row: Row, demand: Demand, path: Path, problems: Problems
+def _add_demand(
+    scenario: ResolvedScenario,
+    name: str,
+    row: DemandRow,
+    demand: Demand,
+    path: DocumentPath,
+    problems: Problems,
 ) -> None:
     for key, node in (("from", row.source), ("to", row.target)):
         if node not in scenario.nodes:
-            of_table = demand.rate is None
-            where = (*path, "file" if demand.file else "gravity") if of_table else (*path, key)
+            is_from_matrix = demand.rate is None
+            path_at_fault = (
+                (*path, "file" if demand.file else "gravity") if is_from_matrix else (*path, key)
+            )
             line = f" (line {row.line} of {demand.file})" if demand.file else ""
-            problems.unknown(where, "node", node, scenario.nodes, where=line)
+            problems.add_unknown(path_at_fault, "node", node, scenario.nodes, sentence_end=line)
             return
     rate = round(row.rate * demand.scale)
     if not 1 <= rate <= MAX_RATE_BIT_S:
@@ -157,5 +176,7 @@ def _add(
         message = f"a demand must be from 1 bit/s to {limit} after its scale"
         problems.add("range", path, message, given=f"{rate} bit/s", at_key=True)
         return
-    scenario.demands[name] = Offered(row.source, row.target, rate, row.class_ or demand.class_)
+    scenario.demands[name] = ResolvedDemand(
+        row.source, row.target, rate, row.class_ or demand.class_
+    )
     scenario.origins["demands", name] = path

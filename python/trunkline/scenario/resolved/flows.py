@@ -2,40 +2,50 @@
 
 from typing import Any
 
-from trunkline.scenario.base import merged
-from trunkline.scenario.call import LARGEST_DATAGRAM, PAUSE_NS, TALK_NS, Call, datagram_bytes
-from trunkline.scenario.flow import LINUX_TCP, Size, Tcp, Udp
+from trunkline.scenario.base import merge_defaults
+from trunkline.scenario.call import (
+    LARGEST_DATAGRAM,
+    MEAN_PAUSE_NS,
+    MEAN_TALK_NS,
+    Call,
+    compute_datagram_bytes,
+)
+from trunkline.scenario.flow import LINUX_TCP_OPTIONS, DatagramSize, Tcp, Udp
 from trunkline.scenario.game import GAMES, Game
 from trunkline.scenario.model import Defaults
 from trunkline.scenario.problems import Problems
-from trunkline.scenario.resolved.resolved import Resolved
+from trunkline.scenario.resolved.resolved import ResolvedScenario
 
 
-def flows(scenario: Resolved, problems: Problems) -> None:
+def resolve_flows(scenario: ResolvedScenario, problems: Problems) -> None:
     """Gives every flow the keys that it leaves to defaults and presets."""
     defaults = scenario.written.defaults
     scenario.flows = {
-        name: flow if name in scenario.echoes else _complete(flow, defaults)
+        name: flow if name in scenario.echoes else _complete_flow(flow, defaults)
         for name, flow in scenario.flows.items()
     }
 
 
-def _complete(flow: Tcp | Udp, defaults: Defaults) -> Tcp | Udp:
+def _complete_flow(flow: Tcp | Udp, defaults: Defaults) -> Tcp | Udp:
     if isinstance(flow, Tcp):
-        own = merged(flow, defaults.tcp)
-        return merged(own, LINUX_TCP) if own.preset == "linux" else own
-    udp = merged(flow, defaults.udp)
+        completed = merge_defaults(flow, defaults.tcp)
+        return (
+            merge_defaults(completed, LINUX_TCP_OPTIONS)
+            if completed.preset == "linux"
+            else completed
+        )
+    udp = merge_defaults(flow, defaults.udp)
     if udp.game is not None:
-        return _game(udp, udp.game)
-    return udp if udp.call is None else _call(udp, udp.call)
+        return _complete_game(udp, udp.game)
+    return udp if udp.call is None else _complete_call(udp, udp.call)
 
 
-def _game(flow: Udp, game: Game) -> Udp:
+def _complete_game(flow: Udp, game: Game) -> Udp:
     """A game's mean rate and size; the network has its laws."""
     law = GAMES[game.model]
     size = law.mean_bytes + flow.header
     update: dict[str, Any] = {
-        "size": Size(fixed=round(size)),
+        "size": DatagramSize(fixed=round(size)),
         "rate": round(size * 8e3 / law.mean_gap_ms),
         "arrivals": "cbr",
         "schedule": None,
@@ -45,16 +55,16 @@ def _game(flow: Udp, game: Game) -> Udp:
     return flow.model_copy(update=update)
 
 
-def _call(flow: Udp, call: Call) -> Udp:
+def _complete_call(flow: Udp, call: Call) -> Udp:
     """A call with the packets of its codec."""
     # Of more, which no datagram holds, the checks tell.
-    size = min(int(datagram_bytes(call)), LARGEST_DATAGRAM)
+    size = min(int(compute_datagram_bytes(call)), LARGEST_DATAGRAM)
     update: dict[str, Any] = {
-        "size": Size(fixed=size),
+        "size": DatagramSize(fixed=size),
         "rate": round(size * 8e9 / call.packet),
         "arrivals": "on-off" if call.silence else "cbr",
-        "mean_on": TALK_NS if call.silence else None,
-        "mean_off": PAUSE_NS if call.silence else None,
+        "mean_on": MEAN_TALK_NS if call.silence else None,
+        "mean_off": MEAN_PAUSE_NS if call.silence else None,
         "schedule": None,
         "jitter": 0.0,
     }

@@ -1,56 +1,68 @@
 """Directions of links with all their keys: their ends, defaults, and who is joined to whom."""
 
-from trunkline.scenario.base import merged
+from trunkline.scenario.base import merge_defaults
 from trunkline.scenario.model import Link, LinkOptions
 from trunkline.scenario.problems import Problems
-from trunkline.scenario.resolved.resolved import Arc, Resolved
+from trunkline.scenario.resolved.resolved import ResolvedArc, ResolvedScenario
 
 
-def links(scenario: Resolved, problems: Problems) -> None:
+def resolve_links(scenario: ResolvedScenario, problems: Problems) -> None:
     """Works out both directions of every link; one without two known ends is left out."""
     for name, link in scenario.written.links.items():
-        ends = _ends(scenario, name, link, problems)
+        ends = _find_ends(scenario, name, link, problems)
         if ends is None:
             continue
         first, second = ends
-        _add(scenario, Arc(name, first, second, False, _options(scenario, link, link.forward)))
-        _add(scenario, Arc(name, second, first, True, _options(scenario, link, link.backward)))
-    scenario.part = _parts(scenario)
+        _add_arc(
+            scenario,
+            ResolvedArc(name, first, second, False, _merge_options(scenario, link, link.forward)),
+        )
+        _add_arc(
+            scenario,
+            ResolvedArc(name, second, first, True, _merge_options(scenario, link, link.backward)),
+        )
+    scenario.component = _number_components(scenario)
 
 
-def _add(scenario: Resolved, arc: Arc) -> None:
+def _add_arc(scenario: ResolvedScenario, arc: ResolvedArc) -> None:
     scenario.arcs.append(arc)
-    scenario.arc[arc.name] = arc
-    scenario.between.setdefault((arc.source, arc.target), []).append(arc)
+    scenario.arc_by_name[arc.name] = arc
+    scenario.arcs_between.setdefault((arc.source, arc.target), []).append(arc)
 
 
-def _options(scenario: Resolved, link: Link, own: LinkOptions | None) -> LinkOptions:
+def _merge_options(
+    scenario: ResolvedScenario, link: Link, direction_options: LinkOptions | None
+) -> LinkOptions:
     """Keys of one direction: its own, those of the link, and the defaults."""
-    options = merged(link, scenario.written.defaults.link)
-    if own is None:
+    options = merge_defaults(link, scenario.written.defaults.link)
+    if direction_options is None:
         return options
     keys = options.model_fields_set & set(LinkOptions.model_fields)
     values = {key: getattr(options, key) for key in LinkOptions.model_fields}
-    return merged(own, LinkOptions.model_construct(keys, **values))
+    return merge_defaults(direction_options, LinkOptions.model_construct(keys, **values))
 
 
-def _ends(scenario: Resolved, name: str, link: Link, problems: Problems) -> tuple[str, str] | None:
+def _find_ends(
+    scenario: ResolvedScenario, name: str, link: Link, problems: Problems
+) -> tuple[str, str] | None:
     path = ("links", name)
     if link.between is not None:
         ends = link.between
-        if not problems.each_known((*path, "between"), "node", ends, scenario.nodes):
+        if not problems.check_known((*path, "between"), "node", ends, scenario.nodes):
             return None
     else:
         splits = [
-            (name[:at], name[at + 1 :])
-            for at, each in enumerate(name)
-            if each == "-" and name[:at] and name[at + 1 :]
+            (name[:position], name[position + 1 :])
+            for position, each in enumerate(name)
+            if each == "-" and name[:position] and name[position + 1 :]
         ]
-        fits = [pair for pair in splits if pair[0] in scenario.nodes and pair[1] in scenario.nodes]
-        if len(fits) != 1:
-            _no_ends(scenario, name, splits, fits, problems)
+        valid_splits = [
+            pair for pair in splits if pair[0] in scenario.nodes and pair[1] in scenario.nodes
+        ]
+        if len(valid_splits) != 1:
+            _report_unknown_ends(scenario, name, splits, valid_splits, problems)
             return None
-        ends = fits[0]
+        ends = valid_splits[0]
     if ends[0] == ends[1]:
         message = f"a link must join two nodes, not {ends[0]} to itself"
         problems.add("relation", path, message, at_key=True)
@@ -58,16 +70,16 @@ def _ends(scenario: Resolved, name: str, link: Link, problems: Problems) -> tupl
     return ends
 
 
-def _no_ends(
-    scenario: Resolved,
+def _report_unknown_ends(
+    scenario: ResolvedScenario,
     name: str,
     splits: list[tuple[str, str]],
-    fits: list[tuple[str, str]],
+    valid_splits: list[tuple[str, str]],
     problems: Problems,
 ) -> None:
     path = ("links", name)
-    if len(fits) > 1:
-        readings = " or ".join(f"[{first}, {second}]" for first, second in fits)
+    if len(valid_splits) > 1:
+        readings = " or ".join(f"[{first}, {second}]" for first, second in valid_splits)
         problems.add(
             "ambiguous",
             path,
@@ -78,7 +90,7 @@ def _no_ends(
     elif len(splits) == 1:
         for node in splits[0]:
             if node not in scenario.nodes:
-                problems.unknown(path, "node", node, scenario.nodes, at_key=True)
+                problems.add_unknown(path, "node", node, scenario.nodes, at_key=True)
     else:
         problems.add(
             "missing-key",
@@ -89,7 +101,7 @@ def _no_ends(
         )
 
 
-def _parts(scenario: Resolved) -> dict[str, int]:
+def _number_components(scenario: ResolvedScenario) -> dict[str, int]:
     neighbours: dict[str, list[str]] = {node: [] for node in scenario.nodes}
     for arc in scenario.arcs:
         neighbours[arc.source].append(arc.target)

@@ -6,72 +6,72 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from trunkline import te
-from trunkline.scenario.diagnostic import Path as Place
-from trunkline.scenario.path import AUTO, Path
+from trunkline.scenario.diagnostic import DocumentPath as Place
+from trunkline.scenario.path import AUTO, LabelSwitchedPath
 from trunkline.scenario.problems import Problems
-from trunkline.scenario.resolved.resolved import Arc, Resolved
-from trunkline.scenario.te import CLASS_TYPES, Constraints
+from trunkline.scenario.resolved.resolved import ResolvedArc, ResolvedScenario
+from trunkline.scenario.te import CLASS_TYPE_NAMES, RouteConstraints
 from trunkline.scenario.units import format_rate, format_time
 
 if TYPE_CHECKING:
-    from trunkline.te.dste import Pools
-    from trunkline.te.place import Outcome, Placement, Request
+    from trunkline.te.dste import BandwidthConstraints
+    from trunkline.te.placement import PathRequest, Placement, PlacementOutcome
     from trunkline.te.refusal import Refusal
-    from trunkline.te.topology import Path as Arcs, Topology
+    from trunkline.te.topology import ArcPath as Arcs, Topology
 
-LENIENT: ContextVar[bool] = ContextVar("lenient", default=False)
+IS_LENIENT: ContextVar[bool] = ContextVar("lenient", default=False)
 """Whether a path that cannot be placed is a warning, whatever the scenario says."""
 
 
 @contextmanager
 def unplaced_paths_allowed() -> Iterator[None]:
     """Scenarios that are loaded inside may have paths that cannot be placed."""
-    token = LENIENT.set(True)
+    token = IS_LENIENT.set(True)
     try:
         yield
     finally:
-        LENIENT.reset(token)
+        IS_LENIENT.reset(token)
 
 
-def is_auto(path: Path) -> bool:
+def is_computed(path: LabelSwitchedPath) -> bool:
     """Whether a path's route is to be computed."""
     return path.route == (AUTO,)
 
 
-def placement(scenario: Resolved, problems: Problems) -> None:
+def resolve_placement(scenario: ResolvedScenario, problems: Problems) -> None:
     """Gives every path with `route: auto` its route; one that cannot be placed is reported."""
-    _rules(scenario, problems)
-    wanted = [name for name, path in scenario.paths.items() if is_auto(path)]
+    _check_rules(scenario, problems)
+    computed = [name for name, path in scenario.paths.items() if is_computed(path)]
     for name, path in scenario.paths.items():
-        _keys(scenario, name, path, problems)
-    if not wanted:
+        _check_keys(scenario, name, path, problems)
+    if not computed:
         return
-    if problems.errors or not scenario.arcs:
+    if problems.has_errors or not scenario.arcs:
         # What has a fault already gives no sound graph; a path without a route is no new fault.
-        for name in wanted:
-            _drop(scenario, name)
+        for name in computed:
+            _drop_path(scenario, name)
         return
-    graph = topology(scenario)
+    graph = build_topology(scenario)
     try:
-        scenario.placement = place(scenario, graph)
+        scenario.placement = place_all_paths(scenario, graph)
     except ValueError as error:
         problems.add("placement", ("te",), str(error), at_key=True)
-        for name in wanted:
-            _drop(scenario, name)
+        for name in computed:
+            _drop_path(scenario, name)
         return
     for outcome in scenario.placement.outcomes:
         name = outcome.request.name
-        if name not in wanted:
+        if name not in computed:
             continue
         if outcome.route is None:
-            _refused(scenario, graph, outcome, problems)
-            _drop(scenario, name)
+            _report_unplaced(scenario, graph, outcome, problems)
+            _drop_path(scenario, name)
         else:
-            route = route_of(scenario, outcome.route.path)
+            route = format_route(scenario, outcome.route.path)
             scenario.paths[name] = scenario.paths[name].model_copy(update={"route": route})
 
 
-def _drop(scenario: Resolved, name: str) -> None:
+def _drop_path(scenario: ResolvedScenario, name: str) -> None:
     """Leaves out a path without a route: the packets of its trunks follow IP routing."""
     del scenario.paths[name]
     scenario.trunks = {key: each for key, each in scenario.trunks.items() if each.path != name}
@@ -80,9 +80,9 @@ def _drop(scenario: Resolved, name: str) -> None:
             scenario.trunks[key] = trunk.model_copy(update={"reverse": None})
 
 
-def topology(scenario: Resolved) -> "Topology":
+def build_topology(scenario: ResolvedScenario) -> "Topology":
     """The graph, its arcs numbered as those of the scenario."""
-    return te.topology.topology(
+    return te.topology.build_topology(
         list(scenario.nodes),
         [
             te.topology.Arc(
@@ -102,7 +102,7 @@ def topology(scenario: Resolved) -> "Topology":
     )
 
 
-def place(scenario: Resolved, graph: "Topology") -> "Placement":
+def place_all_paths(scenario: ResolvedScenario, graph: "Topology") -> "Placement":
     """Places every path, computed or written, by the rules of the scenario.
 
     Raises
@@ -114,47 +114,58 @@ def place(scenario: Resolved, graph: "Topology") -> "Placement":
     fixed = {
         name: arcs
         for name, path in scenario.paths.items()
-        if not is_auto(path) and (arcs := arcs_of(scenario, path)) is not None
+        if not is_computed(path) and (arcs := find_arcs(scenario, path)) is not None
     }
     requests = [
-        request_of(scenario, graph, name, path)
+        make_request(scenario, graph, name, path)
         for name, path in scenario.paths.items()
-        if name in fixed or is_auto(path)
+        if name in fixed or is_computed(path)
     ]
-    return te.place.place(
+    return te.placement.place_paths(
         graph,
         requests,
         order=rules.order,
-        bounds=_pools(scenario, graph),
+        bandwidth_constraints=_make_bandwidth_constraints(scenario, graph),
         preemption=rules.preemption,
-        fixed=fixed,
+        fixed_paths=fixed,
     )
 
 
-def _pools(scenario: Resolved, graph: "Topology") -> "Pools":
+def _make_bandwidth_constraints(
+    scenario: ResolvedScenario, graph: "Topology"
+) -> "BandwidthConstraints":
     rules = scenario.written.te
     if rules.model == "none":
-        return te.dste.pools(graph.reservable)
-    named = [CLASS_TYPES.index(each) for each in (*rules.class_types, *rules.constraints)]
+        return te.dste.make_bandwidth_constraints(graph.reservable)
+    type_numbers = [
+        CLASS_TYPE_NAMES.index(each) for each in (*rules.class_types, *rules.constraints)
+    ]
     constraints = {str(each): bound for each, bound in rules.constraints.items()}
-    bounds = te.dste.shares(
+    bounds = te.dste.scale_to_reservable(
         graph.reservable,
-        [constraints.get(each, 1.0) for each in CLASS_TYPES[: max(named, default=0) + 1]],
+        [
+            constraints.get(each, 1.0)
+            for each in CLASS_TYPE_NAMES[: max(type_numbers, default=0) + 1]
+        ],
     )
-    spare = te.dste.shares(graph.reservable, [rules.threshold or 0.0])[:, 0]
-    return te.dste.pools(graph.reservable, rules.model, bounds, spare)
+    threshold = te.dste.scale_to_reservable(graph.reservable, [rules.threshold or 0.0])[:, 0]
+    return te.dste.make_bandwidth_constraints(graph.reservable, rules.model, bounds, threshold)
 
 
-def request_of(scenario: Resolved, graph: "Topology", name: str, path: Path) -> "Request":
+def make_request(
+    scenario: ResolvedScenario, graph: "Topology", name: str, path: LabelSwitchedPath
+) -> "PathRequest":
     """What a path asks for."""
-    bandwidth, class_type = scenario.reserved.get(name, (path.bandwidth or 0, 0))
+    bandwidth, class_type = scenario.reservations.get(name, (path.bandwidth or 0, 0))
     written = [each for each in path.route if each in scenario.nodes]
-    source, target = (str(path.from_), str(path.to)) if is_auto(path) else (written[0], written[-1])
-    return te.place.Request(
+    source, target = (
+        (str(path.from_), str(path.to)) if is_computed(path) else (written[0], written[-1])
+    )
+    return te.placement.PathRequest(
         name,
-        graph.node[source],
-        graph.node[target],
-        asked_of(graph, path, bandwidth),
+        graph.node_number[source],
+        graph.node_number[target],
+        make_constraints(graph, path, bandwidth),
         class_type,
         path.setup,
         path.hold,
@@ -162,132 +173,161 @@ def request_of(scenario: Resolved, graph: "Topology", name: str, path: Path) -> 
     )
 
 
-def asked_of(graph: "Topology", said: Constraints, bandwidth: int) -> "te.constraints.Constraints":
+def make_constraints(
+    graph: "Topology", constraints: RouteConstraints, bandwidth: int
+) -> "te.path_constraints.PathConstraints":
     """Constraints as the algorithms take them."""
-    return te.constraints.Constraints(
+    return te.path_constraints.PathConstraints(
         bandwidth=bandwidth,
-        metric=said.minimise,
-        include_any=frozenset(said.include_any),
-        include_all=frozenset(said.include_all),
-        exclude=frozenset(said.exclude),
-        via=tuple(te.constraints.Via(graph.node[each]) for each in said.via),
-        max_hops=said.max_hops,
-        max_delay=said.max_delay,
+        metric=constraints.minimise,
+        include_any=frozenset(constraints.include_any),
+        include_all=frozenset(constraints.include_all),
+        exclude=frozenset(constraints.exclude),
+        via=tuple(te.path_constraints.ViaNode(graph.node_number[each]) for each in constraints.via),
+        max_hops=constraints.max_hops,
+        max_delay=constraints.max_delay,
     )
 
 
-def arcs_of(scenario: Resolved, path: Path) -> "Arcs | None":
+def find_arcs(scenario: ResolvedScenario, path: LabelSwitchedPath) -> "Arcs | None":
     """Arcs of a written route; None if it has a fault, or rides tunnels."""
     number = {arc.name: index for index, arc in enumerate(scenario.arcs)}
-    found: list[int] = []
-    last, chosen = "", ""
+    arcs: list[int] = []
+    last, chosen_link = "", ""
     for word in path.route:
         if word not in scenario.nodes:
-            chosen = word
+            chosen_link = word
             continue
         if last:
-            ways = scenario.between.get((last, word), [])
-            ways = [arc for arc in ways if not chosen or arc.link == chosen]
-            if not ways:
+            parallel_arcs = scenario.arcs_between.get((last, word), [])
+            parallel_arcs = [
+                arc for arc in parallel_arcs if not chosen_link or arc.link == chosen_link
+            ]
+            if not parallel_arcs:
                 return None
-            found.append(number[ways[0].name])
-        last, chosen = word, ""
-    return None if path.through or not found else tuple(found)
+            arcs.append(number[parallel_arcs[0].name])
+        last, chosen_link = word, ""
+    return None if path.through or not arcs else tuple(arcs)
 
 
-def route_of(scenario: Resolved, arcs: "Arcs") -> tuple[str, ...]:
+def format_route(scenario: ResolvedScenario, arcs: "Arcs") -> tuple[str, ...]:
     """A route as it is written: nodes, and the name of a link where several are parallel."""
     words: list[str] = []
     for number in arcs:
-        arc: Arc = scenario.arcs[number]
+        arc: ResolvedArc = scenario.arcs[number]
         words += [] if words else [arc.source]
-        if scenario.between[arc.source, arc.target][0] is not arc:
+        if scenario.arcs_between[arc.source, arc.target][0] is not arc:
             words.append(arc.link)
         words.append(arc.target)
     return tuple(words)
 
 
-def _refused(scenario: Resolved, graph: "Topology", outcome: "Outcome", problems: Problems) -> None:
+def _report_unplaced(
+    scenario: ResolvedScenario, graph: "Topology", outcome: "PlacementOutcome", problems: Problems
+) -> None:
     name = outcome.request.name
-    lenient = LENIENT.get() or scenario.written.te.unplaced == "igp"
-    message = f"path {name} is not placed: {why(graph, outcome)}"
+    lenient = IS_LENIENT.get() or scenario.written.te.unplaced == "igp"
+    message = f"path {name} is not placed: {explain_unplaced(graph, outcome)}"
     if lenient:
         message += "; its packets follow IP routing"
     problems.add("placement", ("paths", name), message, at_key=True, warning=lenient)
 
 
-def why(graph: "Topology", outcome: "Outcome") -> str:
+def explain_unplaced(graph: "Topology", outcome: "PlacementOutcome") -> str:
     """Why a path is not placed, in words: the constraint, what could be had, and the cut."""
-    said = (
-        [] if outcome.refusal is None else [refused(graph, outcome.refusal, outcome.request.asked)]
+    reasons = (
+        []
+        if outcome.refusal is None
+        else [explain_refusal(graph, outcome.refusal, outcome.request.constraints)]
     )
     if outcome.displaced_by:
-        said.append(f"displaced by {', '.join(outcome.displaced_by)}")
-    return "; ".join(said)
+        reasons.append(f"displaced by {', '.join(outcome.displaced_by)}")
+    return "; ".join(reasons)
 
 
-def refused(graph: "Topology", refusal: "Refusal", asked: "te.constraints.Constraints") -> str:
+def explain_refusal(
+    graph: "Topology", refusal: "Refusal", constraints: "te.path_constraints.PathConstraints"
+) -> str:
     """Why there is no route, in words."""
-    said = _words(refusal, asked)
+    reason = _describe_reason(refusal, constraints)
     if refusal.cut:
         arcs = [graph.arcs[number] for number in refusal.cut]
-        shown = ", ".join(f"{arc.tail}->{arc.head}" for arc in arcs[:6])
-        said += f"; the cut is {shown}" + (f" and {len(arcs) - 6} more" if len(arcs) > 6 else "")
-    return said
+        cut_text = ", ".join(f"{arc.tail}->{arc.head}" for arc in arcs[:6])
+        reason += f"; the cut is {cut_text}" + (
+            f" and {len(arcs) - 6} more" if len(arcs) > 6 else ""
+        )
+    return reason
 
 
-def _words(refusal: "Refusal", asked: "te.constraints.Constraints") -> str:
+def _describe_reason(refusal: "Refusal", constraints: "te.path_constraints.PathConstraints") -> str:
     best = refusal.best or 0
     if refusal.reason == "bandwidth":
-        got = f"at most {format_rate(best)}" if best > 0 else "nothing"
-        return f"bandwidth: {format_rate(asked.bandwidth)} is asked, {got} is unreserved"
+        available = f"at most {format_rate(best)}" if best > 0 else "nothing"
+        return (
+            f"bandwidth: {format_rate(constraints.bandwidth)} is asked, {available} is unreserved"
+        )
     return {
         "disconnected": "no links lead there",
         "disjoint": "disjoint: no route is apart from the path that it must not share with",
         "colour": "colour: no route has links of the colours asked",
         "via": "via: no route without a loop passes these nodes in this order",
-        "hops": f"hops: {asked.max_hops} are allowed, the fewest are {best}",
-        "delay": f"delay: {format_time(asked.max_delay or 0)} is allowed, the least is "
+        "hops": f"hops: {constraints.max_hops} are allowed, the fewest are {best}",
+        "delay": f"delay: {format_time(constraints.max_delay or 0)} is allowed, the least is "
         f"{format_time(best)}",
         "bounds": "bounds: hops and delay can each be kept, but not together",
     }[refusal.reason]
 
 
-def _keys(scenario: Resolved, name: str, path: Path, problems: Problems) -> None:
+def _check_keys(
+    scenario: ResolvedScenario, name: str, path: LabelSwitchedPath, problems: Problems
+) -> None:
     """Reports keys that do nothing or name nothing."""
-    at: Place = ("paths", name)
+    section_path: Place = ("paths", name)
     if ("paths", name) in scenario.origins:
         return
-    auto = is_auto(path)
+    auto = is_computed(path)
     if path.hold > path.setup:
         message = "hold is weaker than setup: a path would not keep what it takes"
-        problems.add("relation", (*at, "hold"), message, given=f"{path.hold} above {path.setup}")
+        problems.add(
+            "relation", (*section_path, "hold"), message, given=f"{path.hold} above {path.setup}"
+        )
     for key, node in (("from", path.from_), ("to", path.to)):
         if auto and node is None:
-            problems.add("missing-key", (*at, key), f"{key} is missing: route is auto", at_key=True)
+            problems.add(
+                "missing-key", (*section_path, key), f"{key} is missing: route is auto", at_key=True
+            )
         elif node is not None and node not in scenario.nodes:
-            problems.unknown((*at, key), "node", node, scenario.nodes)
+            problems.add_unknown((*section_path, key), "node", node, scenario.nodes)
     if auto and path.from_ is not None and path.from_ == path.to:
-        problems.add("relation", (*at, "to"), "a path leads from one node to another")
-    only = ("from_", "to", "minimise", "include_any", "include_all", "exclude", "via", "max_hops")
-    for field in (*only, "max_delay", "disjoint_from"):
+        problems.add("relation", (*section_path, "to"), "a path leads from one node to another")
+    auto_only_fields = (
+        "from_",
+        "to",
+        "minimise",
+        "include_any",
+        "include_all",
+        "exclude",
+        "via",
+        "max_hops",
+    )
+    for field in (*auto_only_fields, "max_delay", "disjoint_from"):
         if path.segments and field == "from_":
             continue
         if not auto and field in path.model_fields_set:
             key = field.rstrip("_")
             message = f"{key} has a meaning with `route: auto` alone"
-            problems.add("relation", (*at, key), message, at_key=True)
-    problems.each_known((*at, "via"), "node", path.via, scenario.nodes)
+            problems.add("relation", (*section_path, key), message, at_key=True)
+    problems.check_known((*section_path, "via"), "node", path.via, scenario.nodes)
     for other in path.disjoint_from:
-        where: Place = (*at, "disjoint_from", other)
+        key_path: Place = (*section_path, "disjoint_from", other)
         if other not in scenario.paths:
-            problems.unknown(where, "path", other, scenario.paths)
+            problems.add_unknown(key_path, "path", other, scenario.paths)
         elif other == name or name in scenario.paths[other].disjoint_from:
             message = "of two paths, the one placed second is disjoint from the first"
-            problems.add("relation", where, message, given=other, at_key=True)
+            problems.add("relation", key_path, message, given=other, at_key=True)
 
 
-def _rules(scenario: Resolved, problems: Problems) -> None:
+def _check_rules(scenario: ResolvedScenario, problems: Problems) -> None:
     rules = scenario.written.te
     if rules.model == "none" and rules.constraints:
         message = "constraints have a meaning with a model"
@@ -305,8 +345,8 @@ def _rules(scenario: Resolved, problems: Problems) -> None:
     first: dict[str, str] = {}
     for type_, members in rules.class_types.items():
         for index, class_ in enumerate(members):
-            at: Place = ("te", "class_types", type_, index)
+            key_path: Place = ("te", "class_types", type_, index)
             if class_ not in classes:
-                problems.unknown(at, "class", class_, sorted(classes))
+                problems.add_unknown(key_path, "class", class_, sorted(classes))
             elif first.setdefault(class_, type_) != type_:
-                problems.add("relation", at, f"class {class_} is of {first[class_]} already")
+                problems.add("relation", key_path, f"class {class_} is of {first[class_]} already")

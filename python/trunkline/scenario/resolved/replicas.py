@@ -3,27 +3,27 @@
 from contextvars import ContextVar
 
 from trunkline.scenario.problems import Problems
-from trunkline.scenario.resolved.resolved import Resolved
+from trunkline.scenario.resolved.resolved import ResolvedScenario
 
-MEMORY: ContextVar[int] = ContextVar("memory", default=16 * 10**9)
+MEMORY_LIMIT: ContextVar[int] = ContextVar("memory", default=16 * 10**9)
 """Maximum memory that a network may need, by estimate [B]."""
-FLOW_MEMORY = 8_000  # B for a flow: model, compiled entry, its text, agent and counters
+BYTES_PER_FLOW = 8_000  # B for a flow: model, compiled entry, its text, agent and counters
 
 
-class TooLarge(Exception):
+class ScenarioTooLarge(Exception):
     """The scenario does not fit into memory; what does not was reported."""
 
 
-def replicas(scenario: Resolved, problems: Problems) -> None:
+def name_flows(scenario: ResolvedScenario, problems: Problems) -> None:
     """Names every flow.
 
     Raises
     ------
-    TooLarge
+    ScenarioTooLarge
         They do not fit into memory, by estimate; none is written out.
     """
     count = sum(flow.replicate or 1 for flow in scenario.flows.values())
-    needed, limit = count * FLOW_MEMORY, MEMORY.get()
+    needed, limit = count * BYTES_PER_FLOW, MEMORY_LIMIT.get()
     if needed > limit:
         name = max(scenario.flows, key=lambda each: scenario.flows[each].replicate or 1)
         problems.add(
@@ -32,9 +32,9 @@ def replicas(scenario: Resolved, problems: Problems) -> None:
             f"{count} flows need about {needed / 1e9:.0f} GB; the limit is "
             f"{limit / 1e9:.3g} GB (--limit-memory)",
         )
-        raise TooLarge
+        raise ScenarioTooLarge
     for name, flow in scenario.flows.items():
         if flow.replicate is None:
-            scenario.names.append((name, name))
+            scenario.flow_names.append((name, name))
         else:
-            scenario.names += [(f"{name}[{index}]", name) for index in range(flow.replicate)]
+            scenario.flow_names += [(f"{name}[{index}]", name) for index in range(flow.replicate)]

@@ -4,31 +4,31 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from trunkline.scenario.base import merged
-from trunkline.scenario.cdf import Points
+from trunkline.scenario.base import merge_defaults
+from trunkline.scenario.cdf import CdfPoints
 from trunkline.scenario.conditioner import Conditioner
-from trunkline.scenario.diagnostic import Path as Place
+from trunkline.scenario.diagnostic import DocumentPath as Place
 from trunkline.scenario.flow import Echo, Tcp, Udp
-from trunkline.scenario.model import LinkOptions, Node, Run, Sections
-from trunkline.scenario.path import Path, Trunk
-from trunkline.scenario.port import Port
+from trunkline.scenario.model import LinkOptions, Node, Run, ScenarioSections
+from trunkline.scenario.path import LabelSwitchedPath, Trunk
+from trunkline.scenario.port import PortConfiguration
 from trunkline.scenario.probe import Probe
 from trunkline.scenario.recovery import Failure, Protection, Rerouting
-from trunkline.scenario.resolved.backed import Backed
-from trunkline.scenario.routing import Routing
-from trunkline.scenario.schedule import Schedule
-from trunkline.scenario.shares import Class
-from trunkline.scenario.signalling import Event, Requests, Signalling
-from trunkline.scenario.sla import Bound, Sla
+from trunkline.scenario.resolved.computed_backups import ComputedBackups
+from trunkline.scenario.routing import RoutingOptions
+from trunkline.scenario.schedule import PacketSchedule
+from trunkline.scenario.scheduler_classes import PortClass
+from trunkline.scenario.signalling import OperatorEvent, RandomRequests, SignallingOptions
+from trunkline.scenario.sla import Sla, SlaBound
 
 if TYPE_CHECKING:
-    from trunkline.te.place import Placement
+    from trunkline.te.placement import Placement
 
 _REPLICA = re.compile(r"(.+)\[(\d{1,18})\]\Z", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Arc:
+class ResolvedArc:
     """One direction of a link.
 
     Attributes
@@ -57,7 +57,7 @@ class Arc:
         return arrow if self.link == f"{first}-{second}" else f"{self.link}:{arrow}"
 
 
-def breaks(failure: Failure, arc: Arc) -> bool:
+def fails_arc(failure: Failure, arc: ResolvedArc) -> bool:
     """Whether a failure takes down a direction of a link."""
     return (
         arc.link in failure.link
@@ -67,7 +67,7 @@ def breaks(failure: Failure, arc: Arc) -> bool:
     )
 
 
-class Hop(NamedTuple):
+class RouteHop(NamedTuple):
     """A step of a path's route.
 
     Attributes
@@ -86,21 +86,21 @@ class Hop(NamedTuple):
     is_tunnel: bool
 
 
-class Crossing(NamedTuple):
+class LinkCrossing(NamedTuple):
     """A link that a path's packets cross.
 
     Attributes
     ----------
-    arc : Arc
+    arc : ResolvedArc
         Direction of the link.
-    labels : int
+    label_count : int
         Labels on a packet there.
     paths : frozenset of str
         Paths whose label entry forwards it there.
     """
 
-    arc: Arc
-    labels: int
+    arc: ResolvedArc
+    label_count: int
     paths: frozenset[str]
 
 
@@ -112,18 +112,18 @@ class Route:
     ----------
     nodes : list of str
         Nodes that see the path's own label, its first node before them.
-    hops : list of Hop
+    hops : list of RouteHop
         Links and tunnels between them.
-    crossings : list of Crossing
+    crossings : list of LinkCrossing
         Links crossed in order, tunnels followed.
     """
 
     nodes: list[str]
-    hops: list[Hop]
-    crossings: list[Crossing]
+    hops: list[RouteHop]
+    crossings: list[LinkCrossing]
 
 
-class Sid(NamedTuple):
+class PolicySegment(NamedTuple):
     """A segment of a policy.
 
     Attributes
@@ -138,7 +138,7 @@ class Sid(NamedTuple):
     arc: str | None = None
 
 
-class Offered(NamedTuple):
+class ResolvedDemand(NamedTuple):
     """A demand between two nodes.
 
     Attributes
@@ -158,7 +158,7 @@ class Offered(NamedTuple):
 
 
 @dataclass
-class Resolved:
+class ResolvedScenario:
     """A scenario with all that follows from it.
 
     The sections are those of the scenario; passes replace their elements by complete ones, and may
@@ -166,23 +166,23 @@ class Resolved:
 
     Attributes
     ----------
-    written : Sections
+    written : ScenarioSections
         The scenario as it was written, for what was said and what was left to defaults.
-    arcs : list of Arc
+    arcs : list of ResolvedArc
         Two for each link that has two ends, in the order of the scenario.
-    arc : dict
+    arc_by_name : dict
         The same by name.
-    between : dict
+    arcs_between : dict
         Arcs by their source and target.
-    part : dict
+    component : dict
         A number for each node; equal where links join the nodes.
-    names : list of (str, str)
+    flow_names : list of (str, str)
         Each flow's own name and its name as declared, in order.
     schedules, transfers : dict
         Schedules of packets and of transfers that were read, by file name as written.
     cdfs : dict
         Distribution functions of sizes that were read, by file name as written.
-    requests : dict
+    page_of_request_flow : dict
         Flows that carry requests for pages, and the flow of these.
     echoes : dict
         Flows whose receivers answer, as they are written; ``flows`` has their requests.
@@ -190,81 +190,81 @@ class Resolved:
         Classes of each port configuration in order, queues with defaults; None: of a link without.
     routes : dict
         Routes of the paths that have one without a fault.
-    bounds : list of Bound
+    sla_bounds : list of SlaBound
         Every bound of every agreement.
     demands : dict
         Every demand between two nodes, in order; those of matrices are called by their nodes.
-    reserved : dict
+    reservations : dict
         Bandwidth that each path asks for [bit/s], and its class type.
     path_requests : dict
-        Random requests for paths, by name.
+        RandomOutages requests for paths, by name.
     placement : te.place.Placement or None
         Where computed routes came from; None where all are written.
-    segmented : dict
+    policies : dict
         Segments of each path that is a policy of segment routing.
-    backed : Backed or None
+    computed_backups : ComputedBackups or None
         Computed backups; None where no protection asks for any.
-    before_scale : Resolved or None
+    before_scale : ResolvedScenario or None
         Links, ports and flows at their own rates, where the scenario is scaled.
     origins : dict
         Place of each generated element to that of what it was generated from in the document.
     """
 
-    written: Sections
+    written: ScenarioSections
     nodes: dict[str, Node]
-    ports: dict[str, Port]
+    ports: dict[str, PortConfiguration]
     conditioners: dict[str, Conditioner]
-    paths: dict[str, Path]
+    paths: dict[str, LabelSwitchedPath]
     trunks: dict[str, Trunk]
     flows: dict[str, Tcp | Udp]
     failures: dict[str, Failure]
     protections: dict[str, Protection]
     rerouting: Rerouting | None
-    signalling: Signalling
-    events: tuple[Event, ...]
-    routing: Routing
+    signalling: SignallingOptions
+    events: tuple[OperatorEvent, ...]
+    routing: RoutingOptions
     probes: tuple[Probe, ...]
     slas: dict[str, Sla]
     run: Run
-    arcs: list[Arc] = field(default_factory=list)
-    arc: dict[str, Arc] = field(default_factory=dict)
-    between: dict[tuple[str, str], list[Arc]] = field(default_factory=dict)
-    part: dict[str, int] = field(default_factory=dict)
-    names: list[tuple[str, str]] = field(default_factory=list)
-    schedules: dict[str, Schedule] = field(default_factory=dict)
-    transfers: dict[str, Schedule] = field(default_factory=dict)
-    cdfs: dict[str, Points] = field(default_factory=dict)
-    requests: dict[str, str] = field(default_factory=dict)
+    arcs: list[ResolvedArc] = field(default_factory=list)
+    arc_by_name: dict[str, ResolvedArc] = field(default_factory=dict)
+    arcs_between: dict[tuple[str, str], list[ResolvedArc]] = field(default_factory=dict)
+    component: dict[str, int] = field(default_factory=dict)
+    flow_names: list[tuple[str, str]] = field(default_factory=list)
+    schedules: dict[str, PacketSchedule] = field(default_factory=dict)
+    transfers: dict[str, PacketSchedule] = field(default_factory=dict)
+    cdfs: dict[str, CdfPoints] = field(default_factory=dict)
+    page_of_request_flow: dict[str, str] = field(default_factory=dict)
     echoes: dict[str, Echo] = field(default_factory=dict)
-    classes: dict[str | None, dict[str, Class]] = field(default_factory=dict)
+    classes: dict[str | None, dict[str, PortClass]] = field(default_factory=dict)
     routes: dict[str, Route] = field(default_factory=dict)
-    segmented: dict[str, tuple[Sid, ...]] = field(default_factory=dict)
-    bounds: list[Bound] = field(default_factory=list)
-    demands: dict[str, Offered] = field(default_factory=dict)
-    reserved: dict[str, tuple[int, int]] = field(default_factory=dict)
-    path_requests: dict[str, Requests] = field(default_factory=dict)
+    policies: dict[str, tuple[PolicySegment, ...]] = field(default_factory=dict)
+    sla_bounds: list[SlaBound] = field(default_factory=list)
+    demands: dict[str, ResolvedDemand] = field(default_factory=dict)
+    reservations: dict[str, tuple[int, int]] = field(default_factory=dict)
+    path_requests: dict[str, RandomRequests] = field(default_factory=dict)
     placement: "Placement | None" = None
-    backed: Backed | None = None
-    before_scale: "Resolved | None" = None
+    computed_backups: ComputedBackups | None = None
+    before_scale: "ResolvedScenario | None" = None
     origins: dict[Place, Place] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, written: Sections) -> Self:
+    def from_sections(cls, written: ScenarioSections) -> Self:
         """What is written, with nothing worked out."""
-        usual = written.defaults.echo
+        echo_defaults = written.defaults.echo
         echoes = {
-            name: merged(flow, usual)
+            name: merge_defaults(flow, echo_defaults)
             for name, flow in written.flows.items()
             if isinstance(flow, Echo)
         }
-        made = cls(
+        resolved = cls(
             written,
             dict(written.nodes),
             dict(written.ports),
             dict(written.conditioners),
             dict(written.paths),
             dict(written.trunks),
-            {name: _sending(echoes.get(name, flow)) for name, flow in written.flows.items()},
+            {name: _make_sender(echoes.get(name, flow)) for name, flow in written.flows.items()},
             dict(written.failures),
             dict(written.protections),
             written.rerouting,
@@ -275,9 +275,9 @@ class Resolved:
             dict(written.slas),
             written.run,
         )
-        made.echoes = echoes
-        made.path_requests = dict(written.requests)
-        return made
+        resolved.echoes = echoes
+        resolved.path_requests = dict(written.requests)
+        return resolved
 
     @property
     def message_flows(self) -> list[str]:
@@ -289,7 +289,7 @@ class Resolved:
         }
         return [name for name, runs in running.items() if runs]
 
-    def unscaled(self) -> "Resolved":
+    def get_unscaled(self) -> "ResolvedScenario":
         """The scenario at its own rates."""
         return self.before_scale or self
 
@@ -301,29 +301,29 @@ class Resolved:
         flow = self.flows.get(match[1]) if match else None
         return bool(match and flow and flow.replicate and int(match[2]) < flow.replicate)
 
-    def declared(self, name: str) -> str:
+    def get_declared_name(self, name: str) -> str:
         """Name of a flow as declared: that of ``many[3]`` is ``many``."""
         match = None if name in self.flows else _REPLICA.match(name)
         return match[1] if match else name
 
-    def means_all(self, flow: str) -> bool:
+    def is_all_flows(self, flow: str) -> bool:
         """Whether a name stands for every flow."""
         return flow == "all" and "all" not in self.flows
 
-    def tells_phb(self, path: str) -> bool:
+    def has_phb_labels(self, path: str) -> bool:
         """Whether the TC of a path's label stands for PHBs."""
-        its = self.paths[path].diffserv if path in self.paths else None
-        return its is not None and its.tc_of_dscp() is not None
+        diffserv = self.paths[path].diffserv if path in self.paths else None
+        return diffserv is not None and diffserv.get_tc_by_dscp() is not None
 
-    def phb_of_tc(self) -> dict[int, int]:
+    def map_ce_tcs(self) -> dict[int, int]:
         """TC of the same PHB of each TC that says congestion experienced (RFC 5129)."""
         pairs = [pair for port in self.ports.values() for pair in port.ecn_in_mpls.items()]
-        return {said: tc for tc, said in pairs}
+        return {ce_tc: tc for tc, ce_tc in pairs}
 
-    def nodes_of(self, path: str) -> list[str]:
+    def list_route_nodes(self, path: str) -> list[str]:
         """Nodes of a path's route, sound or not, names of links left out."""
         return [each for each in self.paths[path].route if each in self.nodes]
 
 
-def _sending(flow: Tcp | Udp | Echo) -> Tcp | Udp:
-    return flow.source() if isinstance(flow, Echo) else flow
+def _make_sender(flow: Tcp | Udp | Echo) -> Tcp | Udp:
+    return flow.make_request_flow() if isinstance(flow, Echo) else flow

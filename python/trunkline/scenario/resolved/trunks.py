@@ -1,17 +1,17 @@
 """Trunks with the names of their flows: `all` written out."""
 
 from trunkline.scenario.problems import Problems
-from trunkline.scenario.resolved.resolved import Resolved
+from trunkline.scenario.resolved.resolved import ResolvedScenario
 
 
-def trunks(scenario: Resolved, problems: Problems) -> None:
+def resolve_trunks(scenario: ResolvedScenario, problems: Problems) -> None:
     """Puts every flow for `all` in the flows of trunks."""
     for name, trunk in scenario.trunks.items():
-        if not any(scenario.means_all(flow) for flow in trunk.flows):
+        if not any(scenario.is_all_flows(flow) for flow in trunk.flows):
             continue
         members: list[str] = []
         for index, flow in enumerate(trunk.flows):
-            for each in scenario.flows if scenario.means_all(flow) else (flow,):
+            for each in scenario.flows if scenario.is_all_flows(flow) else (flow,):
                 at = ("trunks", name, "flows")
                 scenario.origins[*at, len(members)] = (*at, index)
                 members.append(each)

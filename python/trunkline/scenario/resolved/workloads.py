@@ -3,61 +3,65 @@
 from typing import Any
 
 from trunkline.scenario import cdf, schedule
-from trunkline.scenario.beside import BesideError
-from trunkline.scenario.diagnostic import Path
+from trunkline.scenario.diagnostic import DocumentPath
 from trunkline.scenario.flow import Tcp
 from trunkline.scenario.problems import Problems
-from trunkline.scenario.resolved.resolved import Resolved
-from trunkline.scenario.workload import MAX_TRANSFER, TransferSize
+from trunkline.scenario.resolved.resolved import ResolvedScenario
+from trunkline.scenario.scenario_files import ScenarioFileError
+from trunkline.scenario.workload import MAX_TRANSFER_BYTES, TransferSize
 
-REQUESTS = ".requests"
+REQUESTS_SUFFIX = ".requests"
 """What the name of a flow of requests ends in."""
 
 
-def workloads(scenario: Resolved, problems: Problems) -> None:
+def resolve_workloads(scenario: ResolvedScenario, problems: Problems) -> None:
     """Adds flows of requests for pages and films, and reads the files that workloads name."""
     for name, flow in list(scenario.flows.items()):
         if not isinstance(flow, Tcp):
             continue
-        at: Path = ("flows", name)
+        flow_path: DocumentPath = ("flows", name)
         if flow.pages is not None or flow.video is not None:
-            _requests(scenario, name, flow, problems)
+            _add_request_flow(scenario, name, flow, problems)
         if flow.pages is not None:
-            _size(scenario, flow.pages.main, (*at, "pages", "main"), problems)
-            _size(scenario, flow.pages.embedded, (*at, "pages", "embedded"), problems)
-        its = flow.transfers
-        if its is None:
+            _read_cdf_of_size(scenario, flow.pages.main, (*flow_path, "pages", "main"), problems)
+            _read_cdf_of_size(
+                scenario, flow.pages.embedded, (*flow_path, "pages", "embedded"), problems
+            )
+        transfers = flow.transfers
+        if transfers is None:
             continue
-        if its.size is not None:
-            _size(scenario, its.size, (*at, "transfers", "size"), problems)
-        if its.schedule is not None:
+        if transfers.size is not None:
+            _read_cdf_of_size(scenario, transfers.size, (*flow_path, "transfers", "size"), problems)
+        if transfers.schedule is not None:
             folder = scenario.written._origin.folder
             try:
-                scenario.transfers[its.schedule] = schedule.read(
-                    its.schedule, folder, lowest=1, highest=MAX_TRANSFER
+                scenario.transfers[transfers.schedule] = schedule.read_schedule(
+                    transfers.schedule, folder, lowest=1, highest=MAX_TRANSFER_BYTES
                 )
-            except BesideError as error:
-                place = (*at, "transfers", "schedule")
-                problems.add("file", place, str(error), given=its.schedule)
+            except ScenarioFileError as error:
+                place = (*flow_path, "transfers", "schedule")
+                problems.add("file", place, str(error), given=transfers.schedule)
 
 
-def _requests(scenario: Resolved, name: str, flow: Tcp, problems: Problems) -> None:
-    requests = f"{name}{REQUESTS}"
+def _add_request_flow(scenario: ResolvedScenario, name: str, flow: Tcp, problems: Problems) -> None:
+    requests = f"{name}{REQUESTS_SUFFIX}"
     if requests in scenario.flows:
         message = f"{requests} is the flow of the requests of {name}: another name is needed"
         problems.add("duplicate-name", ("flows", requests), message, at_key=True)
         return
-    said: dict[str, Any] = {key: getattr(flow, key) for key in flow.model_fields_set}
-    said |= {"from_": flow.to, "to": flow.from_, "pages": None, "video": None}
-    scenario.flows[requests] = Tcp.model_construct(None, **said)
-    scenario.requests[requests] = name
+    flow_keys: dict[str, Any] = {key: getattr(flow, key) for key in flow.model_fields_set}
+    flow_keys |= {"from_": flow.to, "to": flow.from_, "pages": None, "video": None}
+    scenario.flows[requests] = Tcp.model_construct(None, **flow_keys)
+    scenario.page_of_request_flow[requests] = name
     scenario.origins["flows", requests] = ("flows", name)
 
 
-def _size(scenario: Resolved, size: TransferSize, at: Path, problems: Problems) -> None:
+def _read_cdf_of_size(
+    scenario: ResolvedScenario, size: TransferSize, size_path: DocumentPath, problems: Problems
+) -> None:
     if size.cdf is None:
         return
     try:
-        scenario.cdfs[size.cdf] = cdf.read(size.cdf, scenario.written._origin.folder)
-    except BesideError as error:
-        problems.add("file", (*at, "cdf"), str(error), given=size.cdf)
+        scenario.cdfs[size.cdf] = cdf.read_cdf(size.cdf, scenario.written._origin.folder)
+    except ScenarioFileError as error:
+        problems.add("file", (*size_path, "cdf"), str(error), given=size.cdf)

@@ -4,17 +4,17 @@ import difflib
 from pathlib import Path
 
 from trunkline.study.language.model import Study
-from trunkline.study.language.reading import load
+from trunkline.study.language.study_files import load_study
 
-FOLDER = Path(__file__).parent.parent.parent / "studies"
+STUDIES_FOLDER = Path(__file__).parent.parent.parent / "studies"
 
 
-def names() -> list[str]:
+def list_study_names() -> list[str]:
     """Names of the studies, sorted."""
-    return sorted(path.parent.name for path in FOLDER.glob("*/study.yaml"))
+    return sorted(path.parent.name for path in STUDIES_FOLDER.glob("*/study.yaml"))
 
 
-def find(name: str) -> Study:
+def find_study(name: str) -> Study:
     """Load a study by its name, or from a folder of one's own.
 
     Parameters
@@ -28,11 +28,11 @@ def find(name: str) -> Study:
     LookupError
         There is none; the message lists those there are.
     """
-    known = names()
-    if (FOLDER / name / "study.yaml").is_file() and name in known:
-        return load(FOLDER / name)
+    known = list_study_names()
+    if (STUDIES_FOLDER / name / "study.yaml").is_file() and name in known:
+        return load_study(STUDIES_FOLDER / name)
     if (Path(name) / "study.yaml").is_file() or Path(name).is_file():
-        return load(Path(name))
+        return load_study(Path(name))
     near = difflib.get_close_matches(name, known, 1)
     hint = f"did you mean {near[0]!r}? " if near else ""
     msg = f"there is no study {name!r}; {hint}studies: {', '.join(known)}"

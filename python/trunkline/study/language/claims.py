@@ -18,32 +18,32 @@ from typing import Literal
 import numpy as np
 from pydantic import model_validator
 
-from trunkline.scenario.fields import invalid
+from trunkline.scenario.fields import make_invalid_error
 from trunkline.stats import Interval, mean_interval
 from trunkline.study.language import formula
-from trunkline.study.language.formula import Cells, FormulaError, Values
-from trunkline.study.language.part import Part
+from trunkline.study.language.formula import FormulaError, NamedValues, SeedValues
+from trunkline.study.language.part import StudyPart
 
-Outcome = Literal["held", "refuted", "undecided"]
+ClaimOutcome = Literal["held", "refuted", "undecided"]
 
-_MOST_TOLD = 6
+_MAX_CELLS_DETAILED = 6
 """Cells whose numbers are written out."""
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ClaimVerdict:
     """How a claim came out, and the numbers that say so."""
 
-    outcome: Outcome
+    outcome: ClaimOutcome
     detail: str
 
     @property
-    def held(self) -> bool:
+    def is_held(self) -> bool:
         """Whether it held."""
         return self.outcome == "held"
 
 
-class Claim(Part):
+class Claim(StudyPart):
     """A claim.
 
     Parameters
@@ -65,24 +65,26 @@ class Claim(Part):
     unit: str = ""
 
     @model_validator(mode="after")
-    def _formula(self) -> Claim:
+    def _check_formula(self) -> Claim:
         try:
-            formula.parse(self.that, claim=True)
+            formula.parse_formula(self.that, claim=True)
         except FormulaError as error:
-            raise invalid("expression", str(error), given=self.that, at=("that",)) from None
+            raise make_invalid_error(
+                "expression", str(error), given=self.that, at=("that",)
+            ) from None
         return self
 
-    def judge(self, tables: Tables) -> Verdict | None:
+    def judge(self, tables: TableValues) -> ClaimVerdict | None:
         """Judge it; None if a value that it speaks of is not known."""
-        scope = tables if self.table is None else replace(tables, own=self.table)
-        verdict = _judge(formula.parse(self.that, claim=True), scope)
+        scope = tables if self.table is None else replace(tables, default_table=self.table)
+        verdict = _judge_formula(formula.parse_formula(self.that, claim=True), scope)
         if verdict is None or not self.unit:
             return verdict
         return replace(verdict, detail=f"{verdict.detail} [{self.unit}]")
 
 
 @dataclass(frozen=True)
-class Tables:
+class TableValues:
     """The values that formulas speak of.
 
     Parameters
@@ -93,52 +95,61 @@ class Tables:
         Names of each table's rows.
     numbers : mapping of str to sequence of float
         What varies from row to row of a table.
-    own : str
+    default_table : str
         Table of columns that name none.
-    chance : bool, default True
+    is_seed_dependent : bool, default True
         The values come out otherwise with other seeds; published ones do not.
     """
 
-    values: Mapping[tuple[str, str], Values]
+    values: Mapping[tuple[str, str], SeedValues]
     rows: Mapping[str, Sequence[str]]
     numbers: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    own: str = ""
-    chance: bool = True
+    default_table: str = ""
+    is_seed_dependent: bool = True
 
     @property
-    def by_chance(self) -> bool:
+    def is_chance_possible(self) -> bool:
         """Whether a value without an interval may be chance: there is one seed, and not many.
 
         With several, a value without an interval is one of all seeds, such as a mean of theirs.
         """
-        return self.chance and all(values.shape[1] == 1 for values in self.values.values())
+        return self.is_seed_dependent and all(
+            values.shape[1] == 1 for values in self.values.values()
+        )
 
-    def columns(self, table: str | None) -> list[str]:
+    def list_columns(self, table: str | None) -> list[str]:
         """Names of a table's columns."""
-        return [column for name, column in self.values if name == (table or self.own)]
+        return [column for name, column in self.values if name == (table or self.default_table)]
 
-    def cells(self, table: str | None, column: str) -> Cells:
+    def get_cells(self, table: str | None, column: str) -> NamedValues:
         """Rows of a column."""
-        name = table or self.own
-        return Cells(self.values[name, column], tuple(self.rows[name]))
+        name = table or self.default_table
+        return NamedValues(self.values[name, column], tuple(self.rows[name]))
 
-    def offered(self, table: str | None) -> Values:
+    def get_row_parameters(self, table: str | None) -> SeedValues:
         """Give what varies from row to row."""
-        return np.array(self.numbers[table or self.own])
+        return np.array(self.numbers[table or self.default_table])
 
 
-def _judge(tree: ast.expr, scope: Tables) -> Verdict | None:
+def _judge_formula(tree: ast.expr, scope: TableValues) -> ClaimVerdict | None:
     verdicts = []
-    for each in formula.comparisons(tree) or ():
-        left, right = formula.value(each.left, scope), formula.value(each.comparators[0], scope)
+    for each in formula.list_comparisons(tree) or ():
+        left, right = (
+            formula.evaluate_formula(each.left, scope),
+            formula.evaluate_formula(each.comparators[0], scope),
+        )
         if np.isnan(left.values).any() or np.isnan(right.values).any():
             return None
-        sign = formula.SIGNS[type(each.ops[0])]
-        verdicts.append(_compared(left, sign, right, chance=scope.by_chance))
-    return Verdict(overall(v.outcome for v in verdicts), "; ".join(v.detail for v in verdicts))
+        sign = formula.COMPARISON_SIGNS[type(each.ops[0])]
+        verdicts.append(
+            _judge_comparison(left, sign, right, is_chance_possible=scope.is_chance_possible)
+        )
+    return ClaimVerdict(
+        combine_outcomes(v.outcome for v in verdicts), "; ".join(v.detail for v in verdicts)
+    )
 
 
-def overall(outcomes: Iterable[Outcome]) -> Outcome:
+def combine_outcomes(outcomes: Iterable[ClaimOutcome]) -> ClaimOutcome:
     """Outcome of several claims: one that is refuted refutes all."""
     found = set(outcomes)
     if "refuted" in found:
@@ -146,62 +157,95 @@ def overall(outcomes: Iterable[Outcome]) -> Outcome:
     return "undecided" if "undecided" in found else "held"
 
 
-def _side(off: Interval, value: Interval, sign: str, *, chance: bool) -> Outcome:
+def _judge_difference(
+    difference: Interval, value: Interval, sign: str, *, is_chance_possible: bool
+) -> ClaimOutcome:
     """On which side of nothing a difference is that has to be above it, by mean or by interval."""
-    if off.low is None or off.high is None:
-        if chance:
+    if difference.low is None or difference.high is None:
+        if is_chance_possible:
             return "undecided"
-        above = off.mean > 0 if sign in "<>" else off.mean >= 0
+        above = difference.mean > 0 if sign in "<>" else difference.mean >= 0
         return "held" if above else "refuted"
     if sign in "<>":
-        return "held" if off.low > 0 else "refuted" if off.high <= 0 else "undecided"
-    if (value.half_width or 0.0) > abs(value.mean) and off.low < 0 <= off.high:
+        return "held" if difference.low > 0 else "refuted" if difference.high <= 0 else "undecided"
+    if (value.half_width or 0.0) > abs(value.mean) and difference.low < 0 <= difference.high:
         return "undecided"
-    if off.mean >= 0:
+    if difference.mean >= 0:
         return "held"
-    return "refuted" if off.high < 0 else "undecided"
+    return "refuted" if difference.high < 0 else "undecided"
 
 
-def _compared(left: Cells, sign: str, right: Cells, *, chance: bool) -> Verdict:
+def _judge_comparison(
+    left: NamedValues, sign: str, right: NamedValues, *, is_chance_possible: bool
+) -> ClaimVerdict:
     """``<`` and ``>`` by the interval of the paired difference, ``<=`` and ``>=`` by the means."""
-    ours, theirs = formula.matched(left, right)
-    off = theirs - ours if sign in "<=" else ours - theirs
-    values = np.broadcast_to(ours if left.values.shape[0] > 1 or ours.std() else theirs, off.shape)
+    left_values, right_values = formula.match_values(left, right)
+    difference = right_values - left_values if sign in "<=" else left_values - right_values
+    values = np.broadcast_to(
+        left_values if left.values.shape[0] > 1 or left_values.std() else right_values,
+        difference.shape,
+    )
     outcomes = [
-        _side(mean_interval(row.tolist()), mean_interval(value.tolist()), sign, chance=chance)
-        for row, value in zip(off, values, strict=True)
+        _judge_difference(
+            mean_interval(row.tolist()),
+            mean_interval(value.tolist()),
+            sign,
+            is_chance_possible=is_chance_possible,
+        )
+        for row, value in zip(difference, values, strict=True)
     ]
-    held = [each == "held" for each in outcomes]
+    holds = [each == "held" for each in outcomes]
     names = left.names if len(left.values) > 1 else right.names
-    alone = theirs.shape[1] == 1 or bool((theirs == theirs[:, :1]).all())
-    if len(held) == 1:
-        return Verdict(outcomes[0], _told(ours, theirs, alone=alone))
-    shown = [mean_interval(row.tolist()) for row in (ours if alone else ours - theirs)]
-    shown = shown * (len(held) if len(shown) == 1 else 1)
-    detail = f"{sum(held)} of {len(held)}" + ("" if alone else ", differences")
-    if len(held) <= _MOST_TOLD:
-        named = zip(names or [""] * len(held), shown, strict=True)
-        detail += ": " + ", ".join(f"{name} {_text(each)}" for name, each in named)
+    has_single_reference = right_values.shape[1] == 1 or bool(
+        (right_values == right_values[:, :1]).all()
+    )
+    if len(holds) == 1:
+        return ClaimVerdict(
+            outcomes[0],
+            _format_comparison(
+                left_values, right_values, has_single_reference=has_single_reference
+            ),
+        )
+    intervals = [
+        mean_interval(row.tolist())
+        for row in (left_values if has_single_reference else left_values - right_values)
+    ]
+    intervals = intervals * (len(holds) if len(intervals) == 1 else 1)
+    detail = f"{sum(holds)} of {len(holds)}" + ("" if has_single_reference else ", differences")
+    if len(holds) <= _MAX_CELLS_DETAILED:
+        named = zip(names or [""] * len(holds), intervals, strict=True)
+        detail += ": " + ", ".join(f"{name} {_format_interval(each)}" for name, each in named)
     else:
-        means = [each.mean for each in shown]
+        means = [each.mean for each in intervals]
         detail += f" from {min(means):.4g} to {max(means):.4g}"
-    if alone and (theirs == theirs[0, 0]).all() and theirs[0, 0] != 0:
-        detail += f"; {sign} {theirs[0, 0]:.4g} wanted"
-    return Verdict(overall(outcomes), detail)
+    if (
+        has_single_reference
+        and (right_values == right_values[0, 0]).all()
+        and right_values[0, 0] != 0
+    ):
+        detail += f"; {sign} {right_values[0, 0]:.4g} wanted"
+    return ClaimVerdict(combine_outcomes(outcomes), detail)
 
 
-def _told(ours: Values, theirs: Values, *, alone: bool) -> str:
+def _format_comparison(
+    left_values: SeedValues, right_values: SeedValues, *, has_single_reference: bool
+) -> str:
     """Both sides of a comparison, and their difference where both depend on the seed."""
-    if alone:
-        against = "" if theirs[0, 0] == 0 else f" against {theirs[0, 0]:.4g}"
-        return _text(mean_interval(ours[0].tolist())) + against
-    difference = mean_interval((ours - theirs)[0].tolist())
-    return f"{ours.mean():.4g} against {theirs.mean():.4g}, difference {_text(difference)}"
+    if has_single_reference:
+        reference = "" if right_values[0, 0] == 0 else f" against {right_values[0, 0]:.4g}"
+        return _format_interval(mean_interval(left_values[0].tolist())) + reference
+    difference = mean_interval((left_values - right_values)[0].tolist())
+    return (
+        f"{left_values.mean():.4g} against {right_values.mean():.4g}, difference "
+        f"{_format_interval(difference)}"
+    )
 
 
-def _text(interval: Interval) -> str:
-    half = interval.half_width
+def _format_interval(interval: Interval) -> str:
+    half_width = interval.half_width
     # No exponent where few seeds leave a wide interval.
-    if not half:
+    if not half_width:
         return f"{interval.mean:.4g}"
-    return f"{interval.mean:.4g} ± " + (f"{half:.2g}" if half < 100 else f"{half:.0f}")
+    return f"{interval.mean:.4g} ± " + (
+        f"{half_width:.2g}" if half_width < 100 else f"{half_width:.0f}"
+    )

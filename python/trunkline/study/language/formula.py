@@ -20,21 +20,21 @@ from numpy.typing import NDArray
 
 from trunkline.stats import mean_interval
 
-Values = NDArray[np.float64]
+SeedValues = NDArray[np.float64]
 """Values of one column of one table: a row of the table by a seed."""
 
-EVERY = "every"
+EVERY_COLUMN = "every"
 """Stands for all columns."""
-PARAMETER = "parameter"
+ROW_PARAMETER = "parameter"
 """Stands for what varies from row to row, in columns that are worked out."""
 
-_OPERATORS: dict[type[ast.operator], Callable[[Values, Values], Values]] = {
+_OPERATORS: dict[type[ast.operator], Callable[[SeedValues, SeedValues], SeedValues]] = {
     ast.Add: np.add,
     ast.Sub: np.subtract,
     ast.Mult: np.multiply,
     ast.Div: np.divide,
 }
-SIGNS: dict[type[ast.cmpop], str] = {
+COMPARISON_SIGNS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<",
     ast.LtE: "<=",
     ast.Gt: ">",
@@ -43,7 +43,7 @@ SIGNS: dict[type[ast.cmpop], str] = {
 """Comparisons of claims."""
 
 
-_LARGEST = 1e300
+_MAX_NUMBER = 1e300
 """No number of a formula is as large, so that none is infinite."""
 
 
@@ -52,7 +52,7 @@ class FormulaError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class NamedValues:
     """Values with what each is called.
 
     Parameters
@@ -63,33 +63,33 @@ class Cells:
         Rows, or columns where these are what differs; empty if there is nothing to tell apart.
     """
 
-    values: Values
+    values: SeedValues
     names: tuple[str, ...] = ()
 
 
-class Scope(Protocol):
+class FormulaScope(Protocol):
     """What a formula speaks of."""
 
-    def columns(self, table: str | None) -> list[str]:
+    def list_columns(self, table: str | None) -> list[str]:
         """Names of the columns of a table; None: of the formula's own."""
         ...
 
-    def cells(self, table: str | None, column: str) -> Cells:
+    def get_cells(self, table: str | None, column: str) -> NamedValues:
         """Rows of a column."""
         ...
 
-    def offered(self, table: str | None) -> Values:
+    def get_row_parameters(self, table: str | None) -> SeedValues:
         """Give what varies from row to row."""
         ...
 
 
-def identifier(name: str) -> str:
+def to_identifier(name: str) -> str:
     """A column's name as formulas have it."""
-    made = re.sub(r"\W", "_", name)
-    return f"_{made}" if made[:1].isdigit() else made
+    identifier_text = re.sub(r"\W", "_", name)
+    return f"_{identifier_text}" if identifier_text[:1].isdigit() else identifier_text
 
 
-def parse(text: str, *, claim: bool) -> ast.expr:
+def parse_formula(text: str, *, claim: bool) -> ast.expr:
     """Read a formula.
 
     Parameters
@@ -106,29 +106,31 @@ def parse(text: str, *, claim: bool) -> ast.expr:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         raise FormulaError(f"{text!r} is no formula") from None
-    compared = comparisons(tree)
-    if claim and compared is None:
+    comparison_nodes = list_comparisons(tree)
+    if claim and comparison_nodes is None:
         raise FormulaError(f"{text!r} compares nothing; say what is <, <=, > or >= what")
     if not claim and isinstance(tree, ast.Compare | ast.BoolOp):
         raise FormulaError(f"{text!r} compares, which only a claim does; a value is a number")
-    for part in compared if claim and compared is not None else [tree]:
+    for part in comparison_nodes if claim and comparison_nodes is not None else [tree]:
         for side in [part.left, part.comparators[0]] if isinstance(part, ast.Compare) else [part]:
-            _check(side)
+            _check_node(side)
     return tree
 
 
-def comparisons(tree: ast.expr) -> list[ast.Compare] | None:
+def list_comparisons(tree: ast.expr) -> list[ast.Compare] | None:
     """Comparisons of a claim; None if it is none."""
     parts = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
     found = [
         part
         for part in parts
-        if isinstance(part, ast.Compare) and len(part.ops) == 1 and type(part.ops[0]) in SIGNS
+        if isinstance(part, ast.Compare)
+        and len(part.ops) == 1
+        and type(part.ops[0]) in COMPARISON_SIGNS
     ]
     return found if len(found) == len(parts) else None
 
 
-def _check(node: ast.expr) -> None:
+def _check_node(node: ast.expr) -> None:
     """Refuse whatever is not of the language."""
     match node:
         case ast.Constant(value=int() | float() as value) if _is_number(value):
@@ -136,50 +138,52 @@ def _check(node: ast.expr) -> None:
         case ast.Name():
             return
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            _check(left)
-            _check(right)
+            _check_node(left)
+            _check_node(right)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            _check(operand)
+            _check_node(operand)
         case ast.List(elts=parts) if parts:
             for part in parts:
-                _check(part)
-        case ast.Subscript(value=value, slice=chosen) if _texts(chosen):
-            if not _names_columns(value):
+                _check_node(part)
+        case ast.Subscript(value=value, slice=chosen) if _quoted_names(chosen):
+            if not _is_column_expression(value):
                 raise FormulaError(
                     f"{ast.unparse(node)!r} chooses rows of what is worked out; rows are chosen of "
                     f"columns, inside of it"
                 )
-            _check(value)
-        case ast.Call(func=ast.Name(id=name), args=[only], keywords=[]) if name in FUNCTIONS:
-            _check(only)
-        case ast.Call(func=ast.Name(), args=[only], keywords=[]) if len(_texts(only)) == 1:
+            _check_node(value)
+        case ast.Call(func=ast.Name(id=name), args=[only], keywords=[]) if (
+            name in FORMULA_FUNCTIONS
+        ):
+            _check_node(only)
+        case ast.Call(func=ast.Name(), args=[only], keywords=[]) if len(_quoted_names(only)) == 1:
             return
         case _:
-            known = ", ".join(FUNCTIONS)
+            known = ", ".join(FORMULA_FUNCTIONS)
             raise FormulaError(
                 f"{ast.unparse(node)!r} is not of the language of formulas: numbers, columns, "
                 f'column["row"], column("table"), + - * /, and of one value each: {known}'
             )
 
 
-def _names_columns(node: ast.expr) -> bool:
+def _is_column_expression(node: ast.expr) -> bool:
     """Whether this is a column, one of another table, or a list of such, which have rows."""
     match node:
         case ast.Name():
             return True
         case ast.List(elts=parts):
-            return all(_names_columns(part) for part in parts)
+            return all(_is_column_expression(part) for part in parts)
         case ast.Call(func=ast.Name(id=name)):
-            return name not in FUNCTIONS
+            return name not in FORMULA_FUNCTIONS
         case _:
             return False
 
 
 def _is_number(value: float) -> bool:
-    return type(value) is not bool and abs(value) < _LARGEST
+    return type(value) is not bool and abs(value) < _MAX_NUMBER
 
 
-def _texts(node: ast.expr) -> list[str]:
+def _quoted_names(node: ast.expr) -> list[str]:
     """Names in quotes; none if there is anything else."""
     parts = node.elts if isinstance(node, ast.Tuple) else [node]
     found = [part.value for part in parts if isinstance(part, ast.Constant)]
@@ -187,25 +191,25 @@ def _texts(node: ast.expr) -> list[str]:
     return texts if len(texts) == len(parts) else []
 
 
-def references(tree: ast.expr) -> Iterator[tuple[str | None, str, list[str]]]:
+def iterate_references(tree: ast.expr) -> Iterator[tuple[str | None, str, list[str]]]:
     """What a formula speaks of: table, column, rows."""
     match tree:
         case ast.Subscript(value=value, slice=chosen):
-            for table, column, _ in references(value):
-                yield table, column, _texts(chosen)
-        case ast.Call(func=ast.Name(id=name), args=[only]) if name not in FUNCTIONS:
-            yield _texts(only)[0], name, []
+            for table, column, _ in iterate_references(value):
+                yield table, column, _quoted_names(chosen)
+        case ast.Call(func=ast.Name(id=name), args=[only]) if name not in FORMULA_FUNCTIONS:
+            yield _quoted_names(only)[0], name, []
         case ast.Call(args=[only]):
-            yield from references(only)
+            yield from iterate_references(only)
         case ast.Name(id=name):
             yield None, name, []
         case _:
             for part in ast.iter_child_nodes(tree):
                 if isinstance(part, ast.expr):
-                    yield from references(part)
+                    yield from iterate_references(part)
 
 
-def in_order(formulas: Mapping[str, str]) -> list[str]:
+def order_by_dependency(formulas: Mapping[str, str]) -> list[str]:
     """Names of formulas, each after those that it speaks of.
 
     Parameters
@@ -218,96 +222,115 @@ def in_order(formulas: Mapping[str, str]) -> list[str]:
     FormulaError
         One speaks of itself, perhaps through others.
     """
-    waiting = {
-        name: {column for table, column, _ in references(parse(text, claim=False)) if not table}
+    dependencies = {
+        name: {
+            column
+            for table, column, _ in iterate_references(parse_formula(text, claim=False))
+            if not table
+        }
         for name, text in formulas.items()
     }
     ordered: list[str] = []
-    while waiting:
-        unknown = {identifier(name) for name in waiting}
-        ready = [name for name, speaks_of in waiting.items() if not speaks_of & unknown]
+    while dependencies:
+        unknown = {to_identifier(name) for name in dependencies}
+        ready = [name for name, speaks_of in dependencies.items() if not speaks_of & unknown]
         if not ready:
-            raise FormulaError(f"{', '.join(waiting)} are given by each other")
+            raise FormulaError(f"{', '.join(dependencies)} are given by each other")
         ordered += ready
         for name in ready:
-            del waiting[name]
+            del dependencies[name]
     return ordered
 
 
-def value(tree: ast.expr, scope: Scope) -> Cells:
+def evaluate_formula(tree: ast.expr, scope: FormulaScope) -> NamedValues:
     """Work out a formula."""
     match tree:
         case ast.Constant(value=number):
-            return Cells(np.array([[float(number)]]))  # type: ignore[arg-type]
+            return NamedValues(np.array([[float(number)]]))  # type: ignore[arg-type]
         case ast.UnaryOp(operand=operand):
-            its = value(operand, scope)
-            return Cells(-its.values, its.names)
+            operand_values = evaluate_formula(operand, scope)
+            return NamedValues(-operand_values.values, operand_values.names)
         case ast.BinOp(left=left, op=op, right=right):
-            return _paired(_OPERATORS[type(op)], value(left, scope), value(right, scope))
+            return _apply_paired(
+                _OPERATORS[type(op)], evaluate_formula(left, scope), evaluate_formula(right, scope)
+            )
         case ast.List(elts=parts):
-            return _beside([value(part, scope) for part in parts])
-        case ast.Subscript(value=of, slice=chosen):
-            return _chosen(_columns(of, scope), _texts(chosen))
-        case ast.Call(func=ast.Name(id=name), args=[only]) if name in FUNCTIONS:
-            return FUNCTIONS[name](value(only, scope), scope)
+            return _concatenate([evaluate_formula(part, scope) for part in parts])
+        case ast.Subscript(value=selected, slice=chosen):
+            return _select_rows(_resolve_columns(selected, scope), _quoted_names(chosen))
+        case ast.Call(func=ast.Name(id=name), args=[only]) if name in FORMULA_FUNCTIONS:
+            return FORMULA_FUNCTIONS[name](evaluate_formula(only, scope), scope)
         case _:
-            return _chosen(_columns(tree, scope))
+            return _select_rows(_resolve_columns(tree, scope))
 
 
-def _columns(node: ast.expr, scope: Scope) -> list[tuple[str, Cells]]:
+def _resolve_columns(node: ast.expr, scope: FormulaScope) -> list[tuple[str, NamedValues]]:
     """Columns that a name, a call of one, or a list of such stands for, each with all its rows."""
     if isinstance(node, ast.List):
-        return [each for part in node.elts for each in _columns(part, scope)]
+        return [each for part in node.elts for each in _resolve_columns(part, scope)]
     table: str | None = None
     if isinstance(node, ast.Call):
-        table, node = _texts(node.args[0])[0], node.func
+        table, node = _quoted_names(node.args[0])[0], node.func
     assert isinstance(node, ast.Name)
-    names = scope.columns(table)
-    if node.id == PARAMETER:
+    names = scope.list_columns(table)
+    if node.id == ROW_PARAMETER:
         return [
-            (PARAMETER, Cells(scope.offered(table)[:, None], scope.cells(table, names[0]).names))
+            (
+                ROW_PARAMETER,
+                NamedValues(
+                    scope.get_row_parameters(table)[:, None], scope.get_cells(table, names[0]).names
+                ),
+            )
         ]
-    wanted = names if node.id == EVERY else [name for name in names if identifier(name) == node.id]
-    return [(name, scope.cells(table, name)) for name in wanted]
+    selected_names = (
+        names
+        if node.id == EVERY_COLUMN
+        else [name for name in names if to_identifier(name) == node.id]
+    )
+    return [(name, scope.get_cells(table, name)) for name in selected_names]
 
 
-def _chosen(columns: list[tuple[str, Cells]], rows: Sequence[str] | None = None) -> Cells:
+def _select_rows(
+    columns: list[tuple[str, NamedValues]], rows: Sequence[str] | None = None
+) -> NamedValues:
     """Rows of columns, called after what tells them apart; all rows if none are named."""
     parts = []
-    for column, its in columns:
-        names = list(its.names) if rows is None else list(rows)
-        values = its.values[[its.names.index(name) for name in names]]
+    for column, cells in columns:
+        names = list(cells.names) if rows is None else list(rows)
+        values = cells.values[[cells.names.index(name) for name in names]]
         if len(columns) > 1:
             names = [column] if len(names) == 1 else [f"{column} {name}" for name in names]
-        parts.append(Cells(values, tuple(names)))
-    return _beside(parts)
+        parts.append(NamedValues(values, tuple(names)))
+    return _concatenate(parts)
 
 
-def _beside(parts: list[Cells]) -> Cells:
+def _concatenate(parts: list[NamedValues]) -> NamedValues:
     if len(parts) == 1:
         return parts[0]
-    seeds = _seeds([part.values for part in parts])
-    return Cells(
+    seeds = _count_common_seeds([part.values for part in parts])
+    return NamedValues(
         np.concatenate([part.values[:, :seeds] for part in parts]),
         tuple(name for part in parts for name in part.names),
     )
 
 
-def _seeds(parts: list[Values]) -> int:
+def _count_common_seeds(parts: list[SeedValues]) -> int:
     """Seeds that all parts have, those with one left out."""
     return min((part.shape[1] for part in parts if part.shape[1] > 1), default=1)
 
 
-def _paired(act: Callable[[Values, Values], Values], left: Cells, right: Cells) -> Cells:
-    ours, theirs = matched(left, right)
+def _apply_paired(
+    operation: Callable[[SeedValues, SeedValues], SeedValues], left: NamedValues, right: NamedValues
+) -> NamedValues:
+    left_values, right_values = match_values(left, right)
     with np.errstate(divide="ignore", invalid="ignore"):
-        made = act(ours, theirs)
+        result = operation(left_values, right_values)
     # What is divided by nothing is not known.
-    made[np.isinf(made)] = np.nan
-    return Cells(made, left.names if len(left.values) > 1 else right.names)
+    result[np.isinf(result)] = np.nan
+    return NamedValues(result, left.names if len(left.values) > 1 else right.names)
 
 
-def matched(left: Cells, right: Cells) -> tuple[Values, Values]:
+def match_values(left: NamedValues, right: NamedValues) -> tuple[SeedValues, SeedValues]:
     """Values that stand against each other, with the seeds that both have.
 
     Raises
@@ -318,58 +341,58 @@ def matched(left: Cells, right: Cells) -> tuple[Values, Values]:
     sizes = {len(left.values), len(right.values)} - {1}
     if len(sizes) > 1:
         raise FormulaError(f"{len(left.values)} values stand against {len(right.values)}")
-    seeds = _seeds([left.values, right.values])
+    seeds = _count_common_seeds([left.values, right.values])
     return left.values[:, :seeds], right.values[:, :seeds]
 
 
-def _mean(its: Cells, _: Scope) -> Cells:
-    return Cells(its.values.mean(axis=0, keepdims=True))
+def _mean(cells: NamedValues, _: FormulaScope) -> NamedValues:
+    return NamedValues(cells.values.mean(axis=0, keepdims=True))
 
 
-def _slope(its: Cells, scope: Scope) -> Cells:
+def _slope(cells: NamedValues, scope: FormulaScope) -> NamedValues:
     """Least-squares slope over the rows."""
-    offered = scope.offered(None)
-    x = offered - offered.mean()
-    return Cells((x @ its.values / (x @ x))[None, :])
+    parameters = scope.get_row_parameters(None)
+    deviations = parameters - parameters.mean()
+    return NamedValues((deviations @ cells.values / (deviations @ deviations))[None, :])
 
 
-def _spread(its: Cells, _: Scope) -> Cells:
+def _max_relative_deviation(cells: NamedValues, _: FormulaScope) -> NamedValues:
     """Greatest distance of a mean from the mean of all, as a share of it."""
-    means = its.values.mean(axis=1)
-    return Cells(np.array([[np.abs(means / means.mean() - 1).max()]]))
+    means = cells.values.mean(axis=1)
+    return NamedValues(np.array([[np.abs(means / means.mean() - 1).max()]]))
 
 
-def _average(its: Cells, _: Scope) -> Cells:
-    return Cells(its.values.mean(axis=1, keepdims=True), its.names)
+def _average(cells: NamedValues, _: FormulaScope) -> NamedValues:
+    return NamedValues(cells.values.mean(axis=1, keepdims=True), cells.names)
 
 
-def _chance(its: Cells, _: Scope) -> Cells:
+def _prediction_half_width(cells: NamedValues, _: FormulaScope) -> NamedValues:
     """How far one further run may be from the mean: half of its 95 % interval.
 
     It is t * s * sqrt(1 + 1/n), where that of the mean is t * s / sqrt(n).
     """
-    halves = [
+    half_widths = [
         math.nan if each.half_width is None else each.half_width * math.sqrt(each.n + 1)
-        for each in (mean_interval(row.tolist()) for row in its.values)
+        for each in (mean_interval(row.tolist()) for row in cells.values)
     ]
-    return Cells(np.array(halves)[:, None], its.names)
+    return NamedValues(np.array(half_widths)[:, None], cells.names)
 
 
-def _steps(its: Cells, _: Scope) -> Cells:
+def _steps(cells: NamedValues, _: FormulaScope) -> NamedValues:
     """What each row is above the one before."""
-    return Cells(np.diff(its.values, axis=0), its.names[1:])
+    return NamedValues(np.diff(cells.values, axis=0), cells.names[1:])
 
 
-def _abs(its: Cells, _: Scope) -> Cells:
-    return Cells(np.abs(its.values), its.names)
+def _abs(cells: NamedValues, _: FormulaScope) -> NamedValues:
+    return NamedValues(np.abs(cells.values), cells.names)
 
 
-FUNCTIONS: dict[str, Callable[[Cells, Scope], Cells]] = {
+FORMULA_FUNCTIONS: dict[str, Callable[[NamedValues, FormulaScope], NamedValues]] = {
     "mean": _mean,
     "slope": _slope,
-    "spread": _spread,
+    "spread": _max_relative_deviation,
     "average": _average,
-    "chance": _chance,
+    "chance": _prediction_half_width,
     "steps": _steps,
     "abs": _abs,
 }

@@ -9,33 +9,33 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from trunkline.scenario.fields import Whole, invalid
+from trunkline.scenario.fields import PlainInteger, make_invalid_error
 from trunkline.study.language import grid as grids
 from trunkline.study.language.claims import Claim
-from trunkline.study.language.draws import Draw
-from trunkline.study.language.grid import Axis, Sample, Zip
-from trunkline.study.language.part import Given, Part
+from trunkline.study.language.grid import Axis, LatinHypercubeSample, ParameterZip
+from trunkline.study.language.part import ParameterText, StudyPart
 from trunkline.study.language.parts import (
-    Case,
-    Fitted,
+    DocumentReading,
+    DocumentSentence,
+    FittedParameter,
+    GivenParameter,
     Overview,
-    Published,
-    Reading,
+    PublishedValue,
     RunCount,
-    Sentence,
-    Source,
-    Stated,
-    Table,
-    Variant,
+    SourceDocument,
+    StudyCase,
+    StudyTable,
+    StudyVariant,
 )
 from trunkline.study.language.pictures import Picture
-from trunkline.study.language.values import UNITS, Column
+from trunkline.study.language.random_draws import RandomDraw
+from trunkline.study.language.study_columns import UNITS, StudyColumn
 
-FORMAT = 1
+STUDY_FORMAT = 1
 """Version of the form of study files."""
 
 
-class StudyFile(Part):
+class StudyFile(StudyPart):
     """A study: what to run, what to measure, what it should show.
 
     Parameters
@@ -44,38 +44,38 @@ class StudyFile(Part):
         Version of this form: 1.
     name, title : str
         Short name of the study; a line that says what it is about.
-    source : Source, optional
+    source : SourceDocument, optional
         The document whose values are compared; left out if there is nothing to compare with.
     runs : int
         Replications of each point unless asked otherwise; their seeds are 1, 2, ...
     scenario : str, optional
         File beside the study file, where there is but one case.
-    cases : dict of str to Case
+    cases : dict of str to StudyCase
         Tables by their name in the document.
-    variants : list of Variant
+    variants : list of StudyVariant
         Cases once more with something changed.
-    draws : list of Draw
+    draws : list of RandomDraw
         What is drawn again for each seed.
     grid : dict of str to list of str
         Parameters of the scenarios, each to a list of values or a range.
     zip : list of dict of str to list of str
         Groups of parameters whose values go side by side.
-    sample : Sample, optional
+    sample : LatinHypercubeSample, optional
         A Latin hypercube. Points are the product of grid, groups and sample, in this order.
     row_title : str
         What the rows are, e.g. ``UDP source rate``.
-    columns : dict of str to Column
+    columns : dict of str to StudyColumn
         What each column of a table holds.
-    measures : dict of str to Column
+    measures : dict of str to StudyColumn
         Rows of tables that have a row for each measure; columns then say where it is taken.
     stated, fitted : list
         Parameters that the document gives, and those it leaves unsaid with a reason each. All
         are set in every case.
-    sentences : list of Sentence
+    sentences : list of DocumentSentence
         Every sentence of the document about its results, with the claims that judge it.
     claims : list of Claim
         What the document says of its tables, as formulas.
-    readings : list of Reading
+    readings : list of DocumentReading
         Other ways to read the document, each with an error of its own.
     error : {"relative", "absolute"}
         How cells are compared: by ratio, or by difference where some are zero or nearly so.
@@ -92,49 +92,53 @@ class StudyFile(Part):
         Remarks.
     """
 
-    study: Annotated[int, Whole("the version of this form", FORMAT, FORMAT)]
+    study: Annotated[int, PlainInteger("the version of this form", STUDY_FORMAT, STUDY_FORMAT)]
     name: str
     title: str
-    source: Source | None = None
+    source: SourceDocument | None = None
     runs: RunCount = 10
     scenario: str | None = None
-    cases: Annotated[dict[str, Case], Field(min_length=1)]
-    variants: list[Variant] = []
-    draws: list[Draw] = []
+    cases: Annotated[dict[str, StudyCase], Field(min_length=1)]
+    variants: list[StudyVariant] = []
+    draws: list[RandomDraw] = []
     grid: dict[str, Axis] = {}
-    zip: list[Zip] = []
-    sample: Sample | None = None
+    zip: list[ParameterZip] = []
+    sample: LatinHypercubeSample | None = None
     row_title: str = ""
-    columns: dict[str, Column] = {}
-    measures: dict[str, Column] = {}
-    stated: list[Stated] = []
-    fitted: list[Fitted] = []
-    sentences: list[Sentence] = []
+    columns: dict[str, StudyColumn] = {}
+    measures: dict[str, StudyColumn] = {}
+    stated: list[GivenParameter] = []
+    fitted: list[FittedParameter] = []
+    sentences: list[DocumentSentence] = []
     claims: list[Claim] = []
-    readings: list[Reading] = []
+    readings: list[DocumentReading] = []
     error: Literal["relative", "absolute"] = "relative"
     judged: list[str] = []
     overviews: list[Overview] = []
     pictures: dict[str, Picture] | None = None
-    kernel: dict[str, Given] = {}
+    kernel: dict[str, ParameterText] = {}
     notes: list[str] = []
 
     @model_validator(mode="before")
     @classmethod
-    def _a_single_case(cls, said: Any) -> Any:
+    def _wrap_single_case(cls, document: Any) -> Any:
         """A scenario of the study is its only case."""
-        if not isinstance(said, dict) or "scenario" not in said:
-            return said
-        if "cases" in said:
+        if not isinstance(document, dict) or "scenario" not in document:
+            return document
+        if "cases" in document:
             message = "a study has either a scenario or cases"
-            raise invalid("relation", message, at=("scenario",))
+            raise make_invalid_error("relation", message, at=("scenario",))
         # What is no text is reported at its own place.
-        case = {key: said[key] for key in ("title", "scenario") if isinstance(said.get(key), str)}
-        return {**said, "cases": {"1": {"title": "", "scenario": "", **case}}}
+        case = {
+            key: document[key]
+            for key in ("title", "scenario")
+            if isinstance(document.get(key), str)
+        }
+        return {**document, "cases": {"1": {"title": "", "scenario": "", **case}}}
 
     @model_validator(mode="after")
-    def _points_can_be_made(self) -> StudyFile:
-        grids.check(self.grid, self.zip, self.sample)
+    def _check_grid(self) -> StudyFile:
+        grids.check_grid(self.grid, self.zip, self.sample)
         return self
 
 
@@ -143,7 +147,7 @@ class Study(StudyFile):
 
     Parameters
     ----------
-    published : list of Published
+    published : list of PublishedValue
         Lines of ``published.csv``; none if there is no such file.
     file : Path
         The study file.
@@ -151,11 +155,11 @@ class Study(StudyFile):
         What it holds, with the places of all keys and values.
     """
 
-    published: list[Published] = []
+    published: list[PublishedValue] = []
     file: Path
     document: Mapping[str, Any] = {}
 
-    def for_kernel(self) -> Study:
+    def with_kernel_values(self) -> Study:
         """As the Linux kernel can run it."""
         fitted = [
             each.model_copy(update={"value": self.kernel.get(each.parameter, each.value)})
@@ -168,23 +172,23 @@ class Study(StudyFile):
         """Where the study file is."""
         return self.file.parent
 
-    def tables(self) -> list[Table]:
+    def list_tables(self) -> list[StudyTable]:
         """Every table: the cases, then what varies them."""
-        tables = [self._table(name, name, None) for name in self.cases]
+        tables = [self._build_table(name, name, None) for name in self.cases]
         for variant in self.variants:
             for name in variant.cases or self.cases:
-                tables.append(self._table(f"{name}, {variant.name}", name, variant))
+                tables.append(self._build_table(f"{name}, {variant.name}", name, variant))
         return tables
 
-    def table(self, name: str) -> Table:
+    def find_table(self, name: str) -> StudyTable:
         """One table."""
         if name in self.cases:
-            return self._table(name, name, None)
-        return next(table for table in self.tables() if table.name == name)
+            return self._build_table(name, name, None)
+        return next(table for table in self.list_tables() if table.name == name)
 
-    def _table(self, name: str, base: str, variant: Variant | None) -> Table:
+    def _build_table(self, name: str, base: str, variant: StudyVariant | None) -> StudyTable:
         case = self.cases[base]
-        points = self._points(case)
+        points = self._list_case_points(case)
         rows = {label: (label, "") for label in points}
         columns = self.columns if case.columns is None else case.columns
         if self.measures and case.columns is None:
@@ -195,47 +199,51 @@ class Study(StudyFile):
             }
         title = case.title if variant is None else f"{case.title}; {variant.name}"
         runs = (variant.runs if variant else None) or case.runs or self.runs
-        return Table(name, title, base, case, variant, points, rows, columns, runs)
+        return StudyTable(name, title, base, case, variant, points, rows, columns, runs)
 
-    def _points(self, case: Case | None) -> dict[str, dict[str, str]]:
+    def _list_case_points(self, case: StudyCase | None) -> dict[str, dict[str, str]]:
         if case is not None and case.rows is not None:
             return case.rows
         if case is not None and case.grid is not None:
-            made = grids.rows(case.grid)
+            point_values = grids.list_points(case.grid)
         else:
-            made = grids.rows(self.grid, self.zip, self.sample)
+            point_values = grids.list_points(self.grid, self.zip, self.sample)
         points: dict[str, dict[str, str]] = {}
-        met: Counter[str] = Counter()
-        for point in made:
+        label_counts: Counter[str] = Counter()
+        for point in point_values:
             label = ", ".join(point.values()) or "as it is"
-            met[label] += 1
+            label_counts[label] += 1
             # Steps of a sampled range may meet in a point twice.
-            points[label if met[label] == 1 else f"{label} #{met[label]}"] = point
+            points[label if label_counts[label] == 1 else f"{label} #{label_counts[label]}"] = point
         return points
 
-    def rows(self, table: str | None = None) -> dict[str, dict[str, str]]:
+    def list_points(self, table: str | None = None) -> dict[str, dict[str, str]]:
         """Points by label: what is set in each; of a table, or of the grid."""
-        return self._points(None) if table is None else self.table(table).points
+        return self._list_case_points(None) if table is None else self.find_table(table).points
 
-    def offered(self, table: Table | None = None) -> tuple[list[float], str]:
+    def get_row_parameters(self, table: StudyTable | None = None) -> tuple[list[float], str]:
         """Give the first parameter of the points, row by row, and its unit.
 
         That is the unit of the first column where the parameter is of its kind, else the one it is
         written with. A value that is no number with a known unit counts as the number of its row.
         """
-        table = table or self.table(next(iter(self.cases)))
-        said = [
+        table = table or self.find_table(next(iter(self.cases)))
+        value_parts = [
             next(iter(table.points[point].values()), "").partition(" ")
             for point, _ in table.rows.values()
         ]
-        units = {name for _, _, name in said}
+        units = {name for _, _, name in value_parts}
         if not units <= set(UNITS):
-            return [float(number) for number in range(len(said))], ""
-        own = next((column.unit for column in table.columns.values()), "")
-        unit = own if _kind(own) in {_kind(name) for name in units} else said[0][2]
-        return [float(number) * UNITS[name] / UNITS[unit] for number, _, name in said], unit
+            return [float(number) for number in range(len(value_parts))], ""
+        column_unit = next((column.unit for column in table.columns.values()), "")
+        unit = (
+            column_unit
+            if _unit_kind(column_unit) in {_unit_kind(name) for name in units}
+            else value_parts[0][2]
+        )
+        return [float(number) * UNITS[name] / UNITS[unit] for number, _, name in value_parts], unit
 
-    def settings(self, table: Table) -> dict[str, str]:
+    def get_settings(self, table: StudyTable) -> dict[str, str]:
         """Parameters that are the same in every row of a table."""
         given = {item.parameter: item.value for item in self.stated}
         fitted = [
@@ -246,16 +254,16 @@ class Study(StudyFile):
         values = given | {item.parameter: item.value for item in fitted}
         return values | table.case.set
 
-    def unit(self, table: Table, row: str, column: str) -> str:
+    def get_unit(self, table: StudyTable, row: str, column: str) -> str:
         """Unit of a cell."""
-        return self.column(table, row, column).unit
+        return self.find_column(table, row, column).unit
 
-    def column(self, table: Table, row: str, column: str) -> Column:
+    def find_column(self, table: StudyTable, row: str, column: str) -> StudyColumn:
         """How a cell is got."""
         measure = table.rows[row][1]
-        its = table.columns[column]
-        return its.picks(self.measures[measure]) if measure else its
+        own_column = table.columns[column]
+        return own_column.merge_measure(self.measures[measure]) if measure else own_column
 
 
-def _kind(unit: str) -> str:
+def _unit_kind(unit: str) -> str:
     return "bit/s" if unit.endswith("bit/s") else "s" if unit in ("s", "ms", "us") else unit

@@ -10,21 +10,21 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from trunkline.plot.figure import COLOURS
-from trunkline.scenario.fields import PositiveTime, Time, Whole
-from trunkline.study.language.panels import figure_of, legend
-from trunkline.study.language.part import Part
+from trunkline.scenario.fields import PlainInteger, PositiveTime, Time
+from trunkline.study.language.panels import add_legend, create_panels
+from trunkline.study.language.part import StudyPart
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from trunkline.study.outcome.reproduction import Reproduction
 
-Floats = NDArray[np.float64]
-Curve = tuple[Floats, Floats]
+FloatArray = NDArray[np.float64]
+SampledCurve = tuple[FloatArray, FloatArray]
 """Times [s] and values."""
 
 
-class OverTime(Part):
+class OverTimePicture(StudyPart):
     """Samples over time: of the first run that a table keeps, or of columns that keep theirs.
 
     Parameters
@@ -66,22 +66,28 @@ class OverTime(Part):
     columns: dict[str, str] = {}
     y_label: str = ""
     every: PositiveTime = 1_000_000_000
-    bins: Annotated[int, Whole("the number of samples of a point", 1, 2**31 - 1)] = 1
+    bins: Annotated[int, PlainInteger("the number of samples of a point", 1, 2**31 - 1)] = 1
     panels: Literal["points", "targets"] = "points"
     shade: Annotated[list[Time], Field(min_length=2, max_length=2)] | None = None
     published: str | None = None
 
-    def draw(self, done: Reproduction) -> Figure:
+    def draw(self, reproduction: Reproduction) -> Figure:
         """Draw it."""
-        table = done.tables[self.table]
-        points = {point: f"{done.study.row_title} {point}".strip() for point in table.points}
+        table = reproduction.tables[self.table]
+        points = {
+            point: f"{reproduction.study.row_title} {point}".strip() for point in table.points
+        }
         names = self.columns or self.targets
         measures = {"": self.y_label} if self.columns else self.measures
-        curves = self._columns(done) if self.columns else self._series(done)
+        curves = (
+            self._build_column_curves(reproduction)
+            if self.columns
+            else self._build_probe_curves(reproduction)
+        )
         by_point = self.panels == "points"
         across, lines = (points, names) if by_point else (names, points)
         stacked = by_point and len(measures) > 1
-        figure, axes = figure_of(len(measures) if stacked else 1, len(across))
+        figure, axes = create_panels(len(measures) if stacked else 1, len(across))
         for column, panel_key in enumerate(across):
             for row, (measure, label) in enumerate(measures.items()):
                 for number, (line_key, line) in enumerate(lines.items()):
@@ -95,15 +101,17 @@ class OverTime(Part):
                         label=line if len(lines) > 1 else label,
                     )
             axes[0][column].set_title(across[panel_key])
-            said = done.said.get((self.table, self.published or "", panel_key))
-            if said is not None:
-                axes[0][column].axhline(said.value, color="#555555", linewidth=0.9, linestyle="--")
-        self._finish(axes, list(measures.values()))
-        legend(figure, axes[0][0])
+            published = reproduction.said.get((self.table, self.published or "", panel_key))
+            if published is not None:
+                axes[0][column].axhline(
+                    published.value, color="#555555", linewidth=0.9, linestyle="--"
+                )
+        self._label_axes(axes, list(measures.values()))
+        add_legend(figure, axes[0][0])
         figure.suptitle(self.title, fontsize=11)
         return figure
 
-    def _finish(self, axes: Any, labels: list[str]) -> None:
+    def _label_axes(self, axes: Any, labels: list[str]) -> None:
         for panel in axes.flat:
             if self.shade is not None:
                 panel.axvspan(self.shade[0] / 1e9, self.shade[1] / 1e9, color="#f2f2f2", zorder=0)
@@ -113,21 +121,29 @@ class OverTime(Part):
             panel.set_ylabel(label)
             panel.set_ylim(bottom=0)  # shared by the row
 
-    def _columns(self, done: Reproduction) -> dict[tuple[str, str, str], Curve]:
-        curves: dict[tuple[str, str, str], Curve] = {}
-        points = list(done.tables[self.table].points)
+    def _build_column_curves(
+        self, reproduction: Reproduction
+    ) -> dict[tuple[str, str, str], SampledCurve]:
+        curves: dict[tuple[str, str, str], SampledCurve] = {}
+        points = list(reproduction.tables[self.table].points)
         for column in self.columns:
-            values = done.measured.samples[self.table, column].mean(axis=1)
+            values = reproduction.measured.samples[self.table, column].mean(axis=1)
             width = values.shape[1] // self.bins * self.bins
             means = values[:, :width].reshape(len(points), -1, self.bins).mean(axis=2)
-            at = self.every / 1e9 * self.bins * (np.arange(means.shape[1]) + 0.5)
-            curves |= {(point, column, ""): (at, means[row]) for row, point in enumerate(points)}
+            times = self.every / 1e9 * self.bins * (np.arange(means.shape[1]) + 0.5)
+            curves |= {(point, column, ""): (times, means[row]) for row, point in enumerate(points)}
         return curves
 
-    def _series(self, done: Reproduction) -> dict[tuple[str, str, str], Curve]:
-        curves: dict[tuple[str, str, str], Curve] = {}
-        kept = zip(done.tables[self.table].points, done.kept(self.table), strict=True)
-        for point, results in kept:
+    def _build_probe_curves(
+        self, reproduction: Reproduction
+    ) -> dict[tuple[str, str, str], SampledCurve]:
+        curves: dict[tuple[str, str, str], SampledCurve] = {}
+        kept_runs = zip(
+            reproduction.tables[self.table].points,
+            reproduction.get_kept_runs(self.table),
+            strict=True,
+        )
+        for point, results in kept_runs:
             found: dict[tuple[str, str], list[tuple[float, float]]] = {}
             for row in results.series.rows():
                 value = row["value"]
@@ -136,7 +152,7 @@ class OverTime(Part):
                     found.setdefault(key, []).append((float(row["time_s"] or 0), float(value)))
             for target in self.targets:
                 for measure in self.measures:
-                    made = np.array(found.get((target, measure), [])).reshape(-1, 2)
+                    samples = np.array(found.get((target, measure), [])).reshape(-1, 2)
                     factor = self.factors.get(measure, 1.0)
-                    curves[point, target, measure] = made[:, 0], factor * made[:, 1]
+                    curves[point, target, measure] = samples[:, 0], factor * samples[:, 1]
         return curves

@@ -9,19 +9,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def figure_of(
+def create_panels(
     rows: int, columns: int, *, height: float = 2.8, sharey: Literal["row", "all"] = "row"
 ) -> tuple[Figure, Any]:
     """A figure of panels that share the axis below, and the panels by row and column."""
     from matplotlib.figure import Figure
 
-    wide = 7.5 if columns == 1 else min(11, 5.5 * columns)
-    figure = Figure(figsize=(wide, height * rows + (1.6 if rows == 1 else 0.6)))
+    width = 7.5 if columns == 1 else min(11, 5.5 * columns)
+    figure = Figure(figsize=(width, height * rows + (1.6 if rows == 1 else 0.6)))
     figure.set_layout_engine("constrained")
     return figure, figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=sharey)
 
 
-def legend(figure: Figure, *panels: Axes) -> None:
+def add_legend(figure: Figure, *panels: Axes) -> None:
     """Say below all panels what their lines are."""
     found: dict[str, Any] = {}
     for panel in panels:

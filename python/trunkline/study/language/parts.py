@@ -7,17 +7,17 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from trunkline.scenario.fields import Switch, Whole, invalid
+from trunkline.scenario.fields import PlainInteger, Switch, make_invalid_error
 from trunkline.study.language import grid as grids
 from trunkline.study.language.grid import Axis
-from trunkline.study.language.part import Given, Part
-from trunkline.study.language.values import Column, Digits
+from trunkline.study.language.part import ParameterText, StudyPart
+from trunkline.study.language.study_columns import DigitCount, StudyColumn
 
-RunCount = Annotated[int, Whole("the number of runs", 1, 2**31 - 1)]
+RunCount = Annotated[int, PlainInteger("the number of runs", 1, 2**31 - 1)]
 """Replications of a point."""
 
 
-class Source(Part):
+class SourceDocument(StudyPart):
     """The document whose values are compared.
 
     Parameters
@@ -33,7 +33,7 @@ class Source(Part):
     about: str
 
 
-class Script(Part):
+class TcScript(StudyPart):
     """A script of tc that configures routers in place of what the scenario says.
 
     Parameters
@@ -50,7 +50,7 @@ class Script(Part):
     conditioners: dict[str, str] = {}
 
 
-class Case(Part):
+class StudyCase(StudyPart):
     """One scenario, which gives one table.
 
     Parameters
@@ -67,7 +67,7 @@ class Case(Part):
         Axes of its own, in place of those of the study.
     runs : int, optional
         Replications of its points; when others are asked for, in the same proportion.
-    columns : dict of str to Column, optional
+    columns : dict of str to StudyColumn, optional
         Columns of its own; an empty mapping for runs that are there for pictures only.
     keep : int
         So many of the first runs keep all their tables.
@@ -77,21 +77,21 @@ class Case(Part):
 
     title: str
     scenario: str
-    set: dict[str, Given] = {}
-    rows: dict[str, dict[str, Given]] | None = None
+    set: dict[str, ParameterText] = {}
+    rows: dict[str, dict[str, ParameterText]] | None = None
     grid: dict[str, Axis] | None = None
     runs: RunCount | None = None
-    columns: dict[str, Column] | None = None
-    keep: Annotated[int, Whole("the number of runs kept", 0, 2**31 - 1)] = 0
-    published_runs: Annotated[int, Whole("the number of published runs", 1, 2**31 - 1)] = 1
+    columns: dict[str, StudyColumn] | None = None
+    keep: Annotated[int, PlainInteger("the number of runs kept", 0, 2**31 - 1)] = 0
+    published_runs: Annotated[int, PlainInteger("the number of published runs", 1, 2**31 - 1)] = 1
 
     @model_validator(mode="after")
-    def _points_can_be_made(self) -> Case:
-        grids.check(self.grid or {}, (), None)
+    def _check_grid(self) -> StudyCase:
+        grids.check_grid(self.grid or {}, (), None)
         return self
 
 
-class Variant(Part):
+class StudyVariant(StudyPart):
     """Another reading: cases once more with something changed, each a table ``CASE, NAME``.
 
     Parameters
@@ -104,18 +104,18 @@ class Variant(Part):
         Parameters; a case takes those that its scenario has.
     runs : int, optional
         Replications of its points; those of the case if left out.
-    tc : Script, optional
+    tc : TcScript, optional
         Routers configured by a script of tc.
     """
 
     name: str
     cases: list[str] | None = None
-    set: dict[str, Given] = {}
+    set: dict[str, ParameterText] = {}
     runs: RunCount | None = None
-    tc: Script | None = None
+    tc: TcScript | None = None
 
 
-class Stated(Part):
+class GivenParameter(StudyPart):
     """A parameter that the document gives.
 
     Parameters
@@ -127,11 +127,11 @@ class Stated(Part):
     """
 
     parameter: str
-    value: Given
+    value: ParameterText
     where: str
 
 
-class Fitted(Part):
+class FittedParameter(StudyPart):
     """A parameter that the document leaves unsaid.
 
     Parameters
@@ -149,14 +149,14 @@ class Fitted(Part):
     """
 
     parameter: str
-    value: Given
+    value: ParameterText
     reason: str
     set: Switch = True
     cases: list[str] | None = None
-    others: list[Given] = []
+    others: list[ParameterText] = []
 
 
-class Sentence(Part):
+class DocumentSentence(StudyPart):
     """What the document says of its results, and what judges it.
 
     Parameters
@@ -177,14 +177,14 @@ class Sentence(Part):
     because: str = ""
 
     @model_validator(mode="after")
-    def _judged_or_not(self) -> Sentence:
+    def _check_claims_or_reason(self) -> DocumentSentence:
         if bool(self.claims) == bool(self.because):
             message = "needs either claims or because"
-            raise invalid("expression", message, given=self.says)
+            raise make_invalid_error("expression", message, given=self.says)
         return self
 
 
-class Published(Part):
+class PublishedValue(StudyPart):
     """A published value: a line of ``published.csv``.
 
     Parameters
@@ -204,7 +204,7 @@ class Published(Part):
     doubt: str = ""
 
 
-class Reading(Part):
+class DocumentReading(StudyPart):
     """Another way to read the document, with an error of its own.
 
     Parameters
@@ -222,7 +222,7 @@ class Reading(Part):
     tables: list[str] | None = None
 
 
-class Shown(Part):
+class OverviewCell(StudyPart):
     """A cell of an overview.
 
     Parameters
@@ -241,10 +241,10 @@ class Shown(Part):
     row: str = ""
     table: str = ""
     error: str = ""
-    digits: Digits = 2
+    digits: DigitCount = 2
 
 
-class Line(Part):
+class OverviewLine(StudyPart):
     """A line of an overview.
 
     Parameters
@@ -262,29 +262,29 @@ class Line(Part):
     variant: str = ""
 
 
-class Overview(Part):
+class Overview(StudyPart):
     """A table that is shown: some cells of several tables, a line for each.
 
     Parameters
     ----------
     title : str
         Heading, with the unit.
-    cells : dict of str to Shown
+    cells : dict of str to OverviewCell
         Heading of each column to the cell.
-    lines : list of Line
+    lines : list of OverviewLine
         What is set side by side.
     published : bool
         Whether the published values of the first line stand above.
     """
 
     title: str
-    cells: Annotated[dict[str, Shown], Field(min_length=1)]
-    lines: Annotated[list[Line], Field(min_length=1)]
+    cells: Annotated[dict[str, OverviewCell], Field(min_length=1)]
+    lines: Annotated[list[OverviewLine], Field(min_length=1)]
     published: Switch = False
 
 
 @dataclass(frozen=True)
-class Table:
+class StudyTable:
     """A case, or a variant of one, with what it takes from the study.
 
     Parameters
@@ -293,15 +293,15 @@ class Table:
         Its name and what it is.
     base : str
         Name of the case.
-    case : Case
+    case : StudyCase
         The case.
-    variant : Variant or None
+    variant : StudyVariant or None
         The variant.
     points : dict of str to dict
         Label of each point to its parameters.
     rows : dict of str to (str, str)
         Label of each row to its point and measure; the measure is empty where columns are measures.
-    columns : dict of str to Column
+    columns : dict of str to StudyColumn
         Columns.
     runs : int
         Replications.
@@ -310,9 +310,9 @@ class Table:
     name: str
     title: str
     base: str
-    case: Case
-    variant: Variant | None
+    case: StudyCase
+    variant: StudyVariant | None
     points: dict[str, dict[str, str]]
     rows: dict[str, tuple[str, str]]
-    columns: dict[str, Column]
+    columns: dict[str, StudyColumn]
     runs: int

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from trunkline.plot.figure import COLOURS, MARKERS, style
+from trunkline.plot.figure import COLOURS, MARKERS, apply_house_style
 from trunkline.scenario.fields import Switch, Time
-from trunkline.study.language.over_time import OverTime
-from trunkline.study.language.panels import figure_of, legend
-from trunkline.study.language.part import Part
+from trunkline.study.language.over_time import OverTimePicture
+from trunkline.study.language.panels import add_legend, create_panels
+from trunkline.study.language.part import StudyPart
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from trunkline.study.outcome.reproduction import Reproduction
 
 
-class TimeSequence(Part):
+class TimeSequencePicture(StudyPart):
     """Segments, losses and acknowledgements of TCP flows over time, a column for each point.
 
     Parameters
@@ -44,29 +44,29 @@ class TimeSequence(Part):
     after: Time = 0
     mark: Time | None = None
 
-    def draw(self, done: Reproduction) -> Figure:
+    def draw(self, reproduction: Reproduction) -> Figure:
         """Draw it."""
-        from trunkline.plot.sequence import draw_flow
+        from trunkline.plot.sequence import draw_flow_sequence
 
-        points = list(done.tables[self.table].points)
-        figure, axes = figure_of(len(self.flows), len(points), height=2.2)
-        kept = zip(points, done.kept(self.table), strict=True)
-        for column, (point, results) in enumerate(kept):
+        points = list(reproduction.tables[self.table].points)
+        figure, axes = create_panels(len(self.flows), len(points), height=2.2)
+        kept_runs = zip(points, reproduction.get_kept_runs(self.table), strict=True)
+        for column, (point, results) in enumerate(kept_runs):
             for row, flow in enumerate(self.flows):
                 panel = axes[row][column]
-                draw_flow(panel, results, flow, since=self.after / 1e9)
+                draw_flow_sequence(panel, results, flow, since=self.after / 1e9)
                 if self.mark is not None:
                     panel.axvline(self.mark / 1e9, color="#999999", linewidth=0.8)
-                panel.set_title(f"{flow}, {done.study.row_title} {point}")
+                panel.set_title(f"{flow}, {reproduction.study.row_title} {point}")
         for panel in axes[:, 0]:
             panel.set_ylabel("sent [MB]")
         for panel in axes[-1]:
             panel.set_xlabel("time [s]")
-        legend(figure, *axes.flat)
+        add_legend(figure, *axes.flat)
         return figure
 
 
-class Distribution(Part):
+class DistributionPicture(StudyPart):
     """How the values of a column lie over the seeds, a normal curve fitted to each row.
 
     Parameters
@@ -87,39 +87,41 @@ class Distribution(Part):
     rows: list[str] = []
     bin: Annotated[float, Field(gt=0)]
 
-    def draw(self, done: Reproduction) -> Figure:
+    def draw(self, reproduction: Reproduction) -> Figure:
         """Draw it."""
-        table = done.tables[self.table]
+        table = reproduction.tables[self.table]
         all_rows = list(table.rows)
         rows = self.rows or all_rows
-        unit = done.study.unit(table, rows[0], self.column)
-        values = done.measured.columns[self.table, self.column]
+        unit = reproduction.study.get_unit(table, rows[0], self.column)
+        values = reproduction.measured.columns[self.table, self.column]
         values = values[[all_rows.index(row) for row in rows]]
         edges = np.arange(
             np.floor(values.min() / self.bin) * self.bin, values.max() + self.bin, self.bin
         )
         fine = np.linspace(edges[0], edges[-1], 400)
-        figure, axes = figure_of(1, 1)
+        figure, axes = create_panels(1, 1)
         panel = axes[0][0]
-        for number, (row, its) in enumerate(zip(rows, values, strict=True)):
-            share = 100 * np.histogram(its, edges)[0] / len(its)
-            look = {"color": COLOURS[number % len(COLOURS)]}
+        for number, (row, row_values) in enumerate(zip(rows, values, strict=True)):
+            share = 100 * np.histogram(row_values, edges)[0] / len(row_values)
+            line_style = {"color": COLOURS[number % len(COLOURS)]}
             middles = (edges[:-1] + edges[1:]) / 2
-            panel.plot(middles, share, MARKERS[number % len(MARKERS)], markersize=3.5, **look)
-            mean, spread = its.mean(), its.std(ddof=1) if len(its) > 1 else 0.0
+            panel.plot(middles, share, MARKERS[number % len(MARKERS)], markersize=3.5, **line_style)
+            mean, spread = row_values.mean(), row_values.std(ddof=1) if len(row_values) > 1 else 0.0
             label = f"{row}: mean {mean:.4g} {unit}"
             if spread > 0:
-                off = (fine - mean) / spread
-                curve = np.exp(-(off**2) / 2) / (spread * np.sqrt(2 * np.pi))
-                panel.plot(fine, 100 * self.bin * curve, linewidth=1.3, label=label, **look)
+                deviations = (fine - mean) / spread
+                curve = np.exp(-(deviations**2) / 2) / (spread * np.sqrt(2 * np.pi))
+                panel.plot(fine, 100 * self.bin * curve, linewidth=1.3, label=label, **line_style)
         panel.set_xlabel(f"{self.column} [{unit}]")
         panel.set_ylabel(f"share of the seeds [%], bins of {self.bin:g} {unit}")
         panel.set_ylim(bottom=0)
-        panel.legend(title=f"{done.study.row_title} (curve: normal fit)".strip(), fontsize=8)
+        panel.legend(
+            title=f"{reproduction.study.row_title} (curve: normal fit)".strip(), fontsize=8
+        )
         return figure
 
 
-class Lines(Part):
+class LinesPicture(StudyPart):
     """A column of several tables against their rows, with intervals; a panel for each column.
 
     Parameters
@@ -151,20 +153,20 @@ class Lines(Part):
     mark: float | None = None
     y_label: str = ""
 
-    def draw(self, done: Reproduction) -> Figure:
+    def draw(self, reproduction: Reproduction) -> Figure:
         """Draw it."""
-        study = done.study
-        first = done.tables[next(iter(self.tables))]
+        study = reproduction.study
+        first = reproduction.tables[next(iter(self.tables))]
         rows = self.rows or list(first.rows)
-        numbers, unit = study.offered(first)
-        figure, axes = figure_of(1, len(self.columns), sharey="all")
-        cells = {(c.table, c.row, c.column): c for c in done.cells}
+        numbers, unit = study.get_row_parameters(first)
+        figure, axes = create_panels(1, len(self.columns), sharey="all")
+        cells = {(c.table, c.row, c.column): c for c in reproduction.cells}
         for panel, column in zip(axes[0], self.columns, strict=True):
-            said = [cells[first.name, row, column].published for row in rows]
+            published = [cells[first.name, row, column].published for row in rows]
             if self.published:
-                places = [n for n, value in enumerate(said) if value is not None]
+                places = [n for n, value in enumerate(published) if value is not None]
                 panel.hlines(
-                    [said[n] for n in places],
+                    [published[n] for n in places],
                     [n - 0.4 for n in places],
                     [n + 0.4 for n in places],
                     color="#999999",
@@ -172,23 +174,33 @@ class Lines(Part):
                     label="published",
                 )
             for number, (table, label) in enumerate(self.tables.items()):
-                ours = [cells[table, row, column].ours for row in rows]
-                means = np.array([each.mean for each in ours])
-                halves = np.array([each.half_width or 0.0 for each in ours])
-                look: Mapping[str, Any] = {"color": COLOURS[number % len(COLOURS)]}
+                intervals = [cells[table, row, column].ours for row in rows]
+                means = np.array([each.mean for each in intervals])
+                half_widths = np.array([each.half_width or 0.0 for each in intervals])
+                line_style: Mapping[str, Any] = {"color": COLOURS[number % len(COLOURS)]}
                 mark = MARKERS[number % len(MARKERS)]
                 if self.rows and self.bars:
                     width = 0.8 / len(self.tables)
-                    at = np.arange(len(rows)) + width * (number - (len(self.tables) - 1) / 2)
-                    ends: Mapping[str, Any] = {"yerr": halves, "capsize": 3}
-                    panel.bar(at, means, 0.9 * width, alpha=0.65, label=label, **ends, **look)
+                    positions = np.arange(len(rows)) + width * (number - (len(self.tables) - 1) / 2)
+                    ends: Mapping[str, Any] = {"yerr": half_widths, "capsize": 3}
+                    panel.bar(
+                        positions, means, 0.9 * width, alpha=0.65, label=label, **ends, **line_style
+                    )
                 elif self.rows:
-                    at = np.arange(len(rows)) + 0.1 * (number - (len(self.tables) - 1) / 2)
-                    panel.errorbar(at, means, halves, fmt=mark, capsize=2, label=label, **look)
+                    positions = np.arange(len(rows)) + 0.1 * (number - (len(self.tables) - 1) / 2)
+                    panel.errorbar(
+                        positions,
+                        means,
+                        half_widths,
+                        fmt=mark,
+                        capsize=2,
+                        label=label,
+                        **line_style,
+                    )
                 else:
-                    panel.plot(numbers, means, f"{mark}-", markersize=3, **look)
-                    low, high = means - halves, means + halves
-                    panel.fill_between(numbers, low, high, alpha=0.2, label=label, **look)
+                    panel.plot(numbers, means, f"{mark}-", markersize=3, **line_style)
+                    low, high = means - half_widths, means + half_widths
+                    panel.fill_between(numbers, low, high, alpha=0.2, label=label, **line_style)
             panel.axhline(0, color="#555555", linewidth=0.8)
             if self.mark is not None:
                 panel.axvline(self.mark, color="#999999", linewidth=0.8, linestyle=":")
@@ -197,13 +209,13 @@ class Lines(Part):
             if len(self.columns) > 1:
                 panel.set_title(column)
             panel.set_xlabel(study.row_title + (f" [{unit}]" if unit and not self.rows else ""))
-        its = study.unit(first, rows[0], self.columns[0])
-        axes[0][0].set_ylabel(f"{self.y_label or self.columns[0]} [{its}]")
-        legend(figure, axes[0][0])
+        unit_of_rows = study.get_unit(first, rows[0], self.columns[0])
+        axes[0][0].set_ylabel(f"{self.y_label or self.columns[0]} [{unit_of_rows}]")
+        add_legend(figure, axes[0][0])
         return figure
 
 
-class RedCurves(Part):
+class RedCurvesPicture(StudyPart):
     """Drop curves of the scenarios of tables: probability against the average queue.
 
     Parameters
@@ -217,24 +229,26 @@ class RedCurves(Part):
     kind: Literal["red-curves"]
     tables: Annotated[dict[str, str], Field(min_length=1)]
 
-    def draw(self, done: Reproduction) -> Figure:
+    def draw(self, reproduction: Reproduction) -> Figure:
         """Draw it."""
         from trunkline import network as networks
-        from trunkline.plot.red_curves import curves, panel
-        from trunkline.study.language.loading import scenario_of
+        from trunkline.plot.red_curves import draw_curves, iterate_drop_curves
+        from trunkline.study.language.point_scenarios import load_point_scenario
 
-        figure, axes = figure_of(1, len(self.tables))
-        for place, (name, title) in zip(axes[0], self.tables.items(), strict=True):
-            table = done.tables[name]
-            scenario = scenario_of(done.study, table, next(iter(table.points.values())))
-            found = curves(json.loads(networks.compile(scenario).to_json()))
-            panel(place, [(curve.name, curve) for curve in found])
-            place.set_title(title)
-        legend(figure, axes[0][0])
+        figure, axes = create_panels(1, len(self.tables))
+        for axes_panel, (name, title) in zip(axes[0], self.tables.items(), strict=True):
+            table = reproduction.tables[name]
+            scenario = load_point_scenario(
+                reproduction.study, table, next(iter(table.points.values()))
+            )
+            found = iterate_drop_curves(json.loads(networks.compile(scenario).to_json()))
+            draw_curves(axes_panel, [(curve.name, curve) for curve in found])
+            axes_panel.set_title(title)
+        add_legend(figure, axes[0][0])
         return figure
 
 
-class OfTable(Part):
+class TablePicture(StudyPart):
     """A table as it is drawn where a study asks for no pictures: ours, and what was published.
 
     Parameters
@@ -248,20 +262,28 @@ class OfTable(Part):
     kind: Literal["table"]
     table: str
 
-    def draw(self, done: Reproduction) -> Figure:
+    def draw(self, reproduction: Reproduction) -> Figure:
         """Draw it."""
-        from trunkline.study.outcome.files import picture
+        from trunkline.study.outcome.reproduction_files import draw_table
 
-        return picture(done, self.table)
+        return draw_table(reproduction, self.table)
 
 
 Picture = Annotated[
-    OverTime | TimeSequence | Distribution | Lines | RedCurves | OfTable,
+    OverTimePicture
+    | TimeSequencePicture
+    | DistributionPicture
+    | LinesPicture
+    | RedCurvesPicture
+    | TablePicture,
     Field(discriminator="kind"),
 ]
 
 
-def pictures(done: Reproduction) -> dict[str, Figure]:
+def draw_pictures(reproduction: Reproduction) -> dict[str, Figure]:
     """Every picture that the study asks for, by name."""
-    with style():
-        return {name: each.draw(done) for name, each in (done.study.pictures or {}).items()}
+    with apply_house_style():
+        return {
+            name: each.draw(reproduction)
+            for name, each in (reproduction.study.pictures or {}).items()
+        }

@@ -8,22 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from trunkline import rich_form
-from trunkline.results import Results, folder as folders
+from trunkline import notebook_form
+from trunkline.results import Results, atomic_folder as folders
 from trunkline.stats import mean_absolute_percentage, mean_interval, mean_log_ratio
-from trunkline.study.errors import Refused
-from trunkline.study.language.catalogue import find
-from trunkline.study.language.claims import Tables, Verdict
-from trunkline.study.language.formula import Values
+from trunkline.study.errors import StudyError
+from trunkline.study.language.catalogue import find_study
+from trunkline.study.language.claims import ClaimVerdict, TableValues
+from trunkline.study.language.formula import SeedValues
 from trunkline.study.language.model import Study
-from trunkline.study.language.parts import Reading, Table
-from trunkline.study.outcome import files
-from trunkline.study.outcome.cells import Cell, Judged, TableError
+from trunkline.study.language.parts import DocumentReading, StudyTable
+from trunkline.study.outcome import reproduction_files
+from trunkline.study.outcome.compared_cells import ClaimResult, ComparedCell, TableError
 from trunkline.study.run import runner
-from trunkline.study.run.execute import How
-from trunkline.study.run.frames import Runs
-from trunkline.study.run.perform import performed
-from trunkline.study.run.progress import Progress, seen
+from trunkline.study.run.data_set import Runs
+from trunkline.study.run.execution import RunOptions
+from trunkline.study.run.progress import Progress, choose_progress
+from trunkline.study.run.session import perform_plan
 
 
 class Reproduction:
@@ -33,7 +33,7 @@ class Reproduction:
     ----------
     seeds : sequence of int
         Seeds of the replications.
-    measured : Measured
+    measured : StudyValues
         What the runs gave, for all tables or for some.
     runs : Runs, optional
         The runs themselves, of which those that are kept are read.
@@ -43,71 +43,75 @@ class Reproduction:
         self,
         study: Study,
         seeds: Sequence[int],
-        measured: runner.Measured,
+        values: runner.StudyValues,
         runs: Runs | None = None,
     ) -> None:
         self.study = study
         self.seeds = tuple(seeds)
-        self.measured = measured
-        self.tables = {table.name: table for table in study.tables()}
+        self.measured = values
+        self.tables = {table.name: table for table in study.list_tables()}
         self.said = {
-            (table.name, one.row, one.column): one
-            for one in study.published
+            (table.name, published_value.row, published_value.column): published_value
+            for published_value in study.published
             for table in self.tables.values()
-            if table.base == one.table
+            if table.base == published_value.table
         }
         self.cells = [
-            self._cell(table, row, name)
+            self._build_cell(table, row, name)
             for table in self.tables.values()
             for row in table.rows
             for name in table.columns
-            if (table.name, name) in measured.columns and not study.column(table, row, name).hidden
+            if (table.name, name) in values.columns
+            and not study.find_column(table, row, name).hidden
         ]
         # Read at once: the folder of the runs may go away before anything is drawn.
-        self._kept = {} if runs is None else self._read_kept(runs)
+        self._kept_runs = {} if runs is None else self._read_kept_runs(runs)
 
-    def _cell(self, table: Table, row: str, name: str) -> Cell:
+    def _build_cell(self, table: StudyTable, row: str, name: str) -> ComparedCell:
         values = self.measured.columns[table.name, name][list(table.rows).index(row)].tolist()
-        one = self.said.get((table.name, row, name))
-        return Cell(
+        published_value = self.said.get((table.name, row, name))
+        return ComparedCell(
             table.name,
             row,
             name,
-            self.study.unit(table, row, name),
-            one.value if one else None,
+            self.study.get_unit(table, row, name),
+            published_value.value if published_value else None,
             mean_interval(values),
-            one.doubt if one else "",
+            published_value.doubt if published_value else "",
             table.case.published_runs,
         )
 
     @functools.cached_property
-    def claims(self) -> list[Judged]:
+    def claims(self) -> list[ClaimResult]:
         """The study's claims, each with its outcome."""
-        ours = self._speaks_of(self.measured.columns)
-        theirs = self._speaks_of(self._published_columns())
-        theirs = replace(theirs, chance=False)
-        judged = []
+        simulated_tables = self._build_table_values(self.measured.columns)
+        published_tables = self._build_table_values(self._build_published_columns())
+        published_tables = replace(published_tables, is_seed_dependent=False)
+        results = []
         for claim in self.study.claims:
-            verdict = claim.judge(ours)
+            verdict = claim.judge(simulated_tables)
             if verdict is None:
-                verdict = Verdict("undecided", "a value that it speaks of is not known")
+                verdict = ClaimVerdict("undecided", "a value that it speaks of is not known")
             detail = verdict.detail
-            said = claim.judge(theirs)
-            if said is not None:
-                detail += f"; published: {said.detail}{'' if said.held else ', not held'}"
-            judged.append(Judged(claim.name, claim.says, verdict.outcome, detail))
-        return judged
+            published_verdict = claim.judge(published_tables)
+            if published_verdict is not None:
+                detail += (
+                    f"; published: {published_verdict.detail}"
+                    f"{'' if published_verdict.is_held else ', not held'}"
+                )
+            results.append(ClaimResult(claim.name, claim.says, verdict.outcome, detail))
+        return results
 
-    def _speaks_of(self, columns: Mapping[tuple[str, str], Values]) -> Tables:
+    def _build_table_values(self, columns: Mapping[tuple[str, str], SeedValues]) -> TableValues:
         tables = self.tables.values()
-        return Tables(
+        return TableValues(
             columns,
             {table.name: tuple(table.rows) for table in tables},
-            {table.name: self.study.offered(table)[0] for table in tables},
+            {table.name: self.study.get_row_parameters(table)[0] for table in tables},
             next(iter(self.tables)),
         )
 
-    def _published_columns(self) -> dict[tuple[str, str], Values]:
+    def _build_published_columns(self) -> dict[tuple[str, str], SeedValues]:
         """Published values as columns of a single seed; not-a-number where there is none.
 
         A variant asks for what was not published, so that it has none.
@@ -116,38 +120,40 @@ class Reproduction:
             (table, column): np.full((len(values), 1), np.nan)
             for (table, column), values in self.measured.columns.items()
         }
-        for (name, row, column), one in self.said.items():
+        for (name, row, column), published_value in self.said.items():
             if self.tables[name].variant is not None:
                 continue
-            columns[name, column][list(self.tables[name].rows).index(row), 0] = one.value
+            columns[name, column][list(self.tables[name].rows).index(row), 0] = (
+                published_value.value
+            )
         for table in self.tables.values():
-            runner.derive(self.study, table, columns)
+            runner.compute_derived_values(self.study, table, columns)
         return columns
 
-    def _read_kept(self, runs: Runs) -> dict[str, list[Results]]:
-        places = runs.table["run"].to_list()
-        found = {}
+    def _read_kept_runs(self, runs: Runs) -> dict[str, list[Results]]:
+        recorded_runs = runs.table["run"].to_list()
+        runs_by_table = {}
         for name, table in self.tables.items():
             if table.case.keep and table.variant is None:
-                first = self.measured.first[name]
-                count = runner.runs_of(self.study, table, len(self.seeds))
-                wanted = [places[first + n * count] for n in range(len(table.points))]
-                found[name] = [runs.kept(run) for run in wanted]
-        return found
+                first = self.measured.first_runs[name]
+                count = runner.count_table_runs(self.study, table, len(self.seeds))
+                run_numbers = [recorded_runs[first + n * count] for n in range(len(table.points))]
+                runs_by_table[name] = [runs.read_kept_run(run) for run in run_numbers]
+        return runs_by_table
 
-    def kept(self, table: str) -> list[Results]:
+    def get_kept_runs(self, table: str) -> list[Results]:
         """Runs of the first seed of a table, point by point.
 
         Raises
         ------
-        Refused
+        StudyError
             They were not kept.
         """
-        if table not in self._kept:
-            raise Refused(f"a picture needs runs of table {table}: say keep: 1 in its case")
-        return self._kept[table]
+        if table not in self._kept_runs:
+            raise StudyError(f"a picture needs runs of table {table}: say keep: 1 in its case")
+        return self._kept_runs[table]
 
-    def judged(self, table: str) -> list[Cell]:
+    def list_judged_cells(self, table: str) -> list[ComparedCell]:
         """Cells of a table that count in its error."""
         rows = self.study.judged
         compared = [c for c in self.cells if c.table == table and c.published is not None]
@@ -155,35 +161,45 @@ class Reproduction:
 
     def error_of(self, row: str, tables: Iterable[str]) -> float:
         """Mean ``|ours - published|`` of a row over tables."""
-        off = [
+        differences = [
             abs(cell.difference)
             for cell in self.cells
             if cell.row == row and cell.table in tables and cell.difference is not None
         ]
-        return float(np.mean(off)) if off else float("nan")
+        return float(np.mean(differences)) if differences else float("nan")
 
-    def mean_absolute_error(self, reading: Reading | None = None) -> float:
+    def mean_absolute_error(self, reading: DocumentReading | None = None) -> float:
         """Mean ``|ours - published|`` of all published cells, in the unit of the columns.
 
         Parameters
         ----------
-        reading : Reading, optional
+        reading : DocumentReading, optional
             Which tables count, and which are compared with others of ours; all as they are if left
             out.
         """
-        ours = {(c.table, c.row, c.column): c.ours.mean for c in self.cells}
+        simulated_means = {(c.table, c.row, c.column): c.ours.mean for c in self.cells}
         instead = {} if reading is None else reading.instead
-        counted = self.study.cases if reading is None else reading.tables or self.study.cases
+        counted_tables = self.study.cases if reading is None else reading.tables or self.study.cases
         differences = [
-            abs(ours[instead.get(one.table, one.table), one.row, one.column] - one.value)
-            for one in self.study.published
-            if one.table in counted and (not self.study.judged or one.row in self.study.judged)
+            abs(
+                simulated_means[
+                    instead.get(published_value.table, published_value.table),
+                    published_value.row,
+                    published_value.column,
+                ]
+                - published_value.value
+            )
+            for published_value in self.study.published
+            if published_value.table in counted_tables
+            and (not self.study.judged or published_value.row in self.study.judged)
         ]
         return float(np.mean(differences)) if differences else float("nan")
 
     def errors(self) -> dict[str, TableError]:
         """Errors of each table that has published values."""
-        found = {table: self._error(self.judged(table)) for table in self.tables}
+        found = {
+            table: self._compute_table_error(self.list_judged_cells(table)) for table in self.tables
+        }
         return {table: error for table, error in found.items() if error is not None}
 
     def errors_by_row(self) -> dict[tuple[str, str], TableError]:
@@ -191,49 +207,51 @@ class Reproduction:
         if not self.study.measures:
             return {}
         found = {
-            (name, row): self._error([c for c in self.cells if (c.table, c.row) == (name, row)])
+            (name, row): self._compute_table_error(
+                [c for c in self.cells if (c.table, c.row) == (name, row)]
+            )
             for name, table in self.tables.items()
             for row in table.rows
         }
         return {place: error for place, error in found.items() if error is not None}
 
-    def _error(self, cells: Sequence[Cell]) -> TableError | None:
+    def _compute_table_error(self, cells: Sequence[ComparedCell]) -> TableError | None:
         compared = [cell for cell in cells if cell.published is not None]
-        kept = [cell for cell in compared if not cell.doubt]
-        if not kept:
+        undoubted = [cell for cell in compared if not cell.doubt]
+        if not undoubted:
             return None
 
-        def pair(cells: list[Cell]) -> tuple[list[float], list[float]]:
+        def pair(cells: list[ComparedCell]) -> tuple[list[float], list[float]]:
             return [c.ours.mean for c in cells], [float(c.published or 0) for c in cells]
 
         relative = self.study.error == "relative"
         return TableError(
-            len(kept),
-            len(compared) - len(kept),
-            float(np.mean([abs(c.difference or 0) for c in kept])),
-            mean_absolute_percentage(*pair(kept)) if relative else None,
+            len(undoubted),
+            len(compared) - len(undoubted),
+            float(np.mean([abs(c.difference or 0) for c in undoubted])),
+            mean_absolute_percentage(*pair(undoubted)) if relative else None,
             mean_absolute_percentage(*pair(compared)) if relative else None,
-            mean_log_ratio(*pair(kept)) if relative else None,
-            sum(c.inside for c in kept),
+            mean_log_ratio(*pair(undoubted)) if relative else None,
+            sum(c.is_inside_prediction for c in undoubted),
         )
 
     def to_json(self) -> dict[str, Any]:
         """As the object ``trunkline reproduce --json`` prints."""
-        from trunkline.study.outcome.record import to_json
+        from trunkline.study.outcome.reproduction_json import build_reproduction_json
 
-        return to_json(self)
+        return build_reproduction_json(self)
 
     def _repr_html_(self) -> str:
-        return rich_form.html("reproduction", self)
+        return notebook_form.render_html("reproduction", self)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        return rich_form.bundle("reproduction", self)
+        return notebook_form.build_mime_bundle("reproduction", self)
 
     def render(self, *, width: int | None = None, colour: bool = False) -> str:
-        """As tables for a terminal; see :func:`trunkline.study.outcome.render.render`."""
-        from trunkline.study.outcome.render import render
+        """As tables for a terminal."""
+        from trunkline.study.outcome.reproduction_tables import render_reproduction
 
-        return render(self, width=width, colour=colour)
+        return render_reproduction(self, width=width, colour=colour)
 
     def write(self, out: str | Path, *, overwrite: bool = False, pdf: bool = False) -> Path:
         """Write JSON, values and pictures into a new folder, which is whole or not there.
@@ -250,15 +268,17 @@ class Reproduction:
         Path
             The folder; the same study and seeds give the same bytes.
         """
-        fill = functools.partial(files.fill, self, pdf=pdf)
-        return folders.replace(out, fill, marker=files.STUDY, overwrite=overwrite)
+        fill = functools.partial(reproduction_files.write_reproduction_files, self, pdf=pdf)
+        return folders.write_folder(
+            out, fill, marker=reproduction_files.STUDY_JSON, overwrite=overwrite
+        )
 
     def add_to(self, folder: str | Path, *, pdf: bool = False) -> None:
         """Write them into the folder of the runs; see `study.outcome.files.add_to`."""
-        files.add_to(self, folder, pdf=pdf)
+        reproduction_files.add_reproduction_files(self, folder, pdf=pdf)
 
 
-class Subject:
+class StudySubject:
     """A study: what it runs, and what comes of the runs.
 
     Parameters
@@ -279,14 +299,16 @@ class Subject:
     """
 
     def __init__(self, name: str, *, runs: int | None = None, kernel: bool = False) -> None:
-        found = find(name)
-        self.study = found.for_kernel() if kernel else found
+        study = find_study(name)
+        self.study = study.with_kernel_values() if kernel else study
         self.seeds = range(1, (runs or self.study.runs) + 1)
-        self.plan = runner.plan(self.study, self.seeds)
+        self.plan = runner.build_plan(self.study, self.seeds)
 
-    def outcome(self, runs: Runs) -> Reproduction:
+    def build_reproduction(self, runs: Runs) -> Reproduction:
         """What comes of the runs, all of which have ended."""
-        return Reproduction(self.study, self.seeds, runner.measured(self.study, runs), runs)
+        return Reproduction(
+            self.study, self.seeds, runner.read_study_values(self.study, runs), runs
+        )
 
 
 def reproduce(
@@ -296,7 +318,7 @@ def reproduce(
     out: str | Path | None = None,
     progress: bool | Progress = True,
     threads: int | None = None,
-    how: How | None = None,
+    options: RunOptions | None = None,
     resume: bool = False,
     overwrite: bool = False,
     pdf: bool = False,
@@ -315,7 +337,7 @@ def reproduce(
         Draw a progress bar in a notebook, or if standard error is a terminal.
     threads : int, optional
         Runs at once; all cores if left out.
-    how : How, optional
+    options : RunOptions, optional
         Where and within what limits, in place of ``threads``.
     resume, overwrite : bool, default False
         Go on with what is in the folder, or replace it.
@@ -331,17 +353,19 @@ def reproduce(
     ------
     LookupError
         There is no such study.
-    Incomplete
+    IncompleteStudy
         Some runs failed.
     """
-    subject = Subject(name, runs=runs)
+    study_subject = StudySubject(name, runs=runs)
     if isinstance(progress, bool):
-        name = subject.plan.name
-        progress = seen(name) if progress else Progress(name)
-    chosen = how or How(threads=threads)
-    kept = {"resume": resume, "overwrite": overwrite}
-    with performed(subject.plan, out=out, how=chosen, progress=progress, **kept) as ended:
-        done = subject.outcome(ended)
+        name = study_subject.plan.name
+        progress = choose_progress(name) if progress else Progress(name)
+    run_options = options or RunOptions(threads=threads)
+    folder_policy = {"resume": resume, "overwrite": overwrite}
+    with perform_plan(
+        study_subject.plan, out=out, options=run_options, progress=progress, **folder_policy
+    ) as runs_ended:
+        reproduction = study_subject.build_reproduction(runs_ended)
         if out is not None:
-            done.add_to(out, pdf=pdf)
-    return done
+            reproduction.add_to(out, pdf=pdf)
+    return reproduction

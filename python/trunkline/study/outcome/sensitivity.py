@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trunkline.results.render import add, draw, frame
-from trunkline.study.language.catalogue import find
+from trunkline.results.terminal_tables import add_text_row, begin_table, render_to_text
+from trunkline.study.language.catalogue import find_study
 from trunkline.study.language.model import Study
-from trunkline.study.language.parts import Fitted
+from trunkline.study.language.parts import FittedParameter
 from trunkline.study.outcome.reproduction import Reproduction
 from trunkline.study.run import runner
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class SensitivityTrial:
     """A study with one fitted value changed.
 
     Parameters
@@ -22,17 +22,19 @@ class Trial:
     errors : dict of str to float
         Mean ``|ln(ours / published)|`` of each table, doubtful cells left out; of a study that
         compares by difference, mean ``|ours - published|``.
-    broken : list of str
+    broken_claims : list of str
         Names of the claims that do not hold.
     """
 
     parameter: str
     value: str
     errors: dict[str, float]
-    broken: list[str]
+    broken_claims: list[str]
 
 
-def sensitivity(name: str, *, runs: int | None = None, threads: int | None = None) -> list[Trial]:
+def sensitivity(
+    name: str, *, runs: int | None = None, threads: int | None = None
+) -> list[SensitivityTrial]:
     """Run a study as it is, then with each fitted value replaced by each of its ``others``.
 
     Parameters
@@ -44,41 +46,46 @@ def sensitivity(name: str, *, runs: int | None = None, threads: int | None = Non
     threads : int, optional
         Runs at once; all cores if left out.
     """
-    study = find(name)
-    numbers = list(range(1, (runs or study.runs) + 1))
-    trials = [_trial(study, numbers, "", "", threads)]
+    study = find_study(name)
+    seeds = list(range(1, (runs or study.runs) + 1))
+    trials = [_run_trial(study, seeds, "", "", threads)]
     for item in study.fitted:
-        for other in item.others:
-            changed = _with(study, item, other)
-            trials.append(_trial(changed, numbers, item.parameter, other, threads))
+        for other_value in item.others:
+            changed = _replace_fitted_value(study, item, other_value)
+            trials.append(_run_trial(changed, seeds, item.parameter, other_value, threads))
     return trials
 
 
-def render(trials: Sequence[Trial], *, width: int | None = None, colour: bool = False) -> str:
+def render_sensitivity(
+    trials: Sequence[SensitivityTrial], *, width: int | None = None, colour: bool = False
+) -> str:
     """Write trials as a table for a terminal."""
     tables = list(trials[0].errors)
-    heads = ["changed", "to", *(f"table {table}" for table in tables), "claims not held"]
-    drawn = frame("Error by table, and claims not held", heads, names=2)
+    headers = ["changed", "to", *(f"table {table}" for table in tables), "claims not held"]
+    rich_table = begin_table("Error by table, and claims not held", headers, names=2)
     for trial in trials:
         errors = [f"{trial.errors[table]:.3f}" for table in tables]
-        cells = [trial.parameter or "nothing", trial.value, *errors, str(len(trial.broken))]
-        add(drawn, cells)
-    return draw([drawn], width=width, colour=colour)
+        cells = [trial.parameter or "nothing", trial.value, *errors, str(len(trial.broken_claims))]
+        add_text_row(rich_table, cells)
+    return render_to_text([rich_table], width=width, colour=colour)
 
 
-def _with(study: Study, item: Fitted, other: str) -> Study:
+def _replace_fitted_value(study: Study, item: FittedParameter, other_value: str) -> Study:
     fitted = [
-        each.model_copy(update={"value": other}) if each is item else each for each in study.fitted
+        each.model_copy(update={"value": other_value}) if each is item else each
+        for each in study.fitted
     ]
     return study.model_copy(update={"fitted": fitted})
 
 
-def _trial(
+def _run_trial(
     study: Study, seeds: list[int], parameter: str, value: str, threads: int | None
-) -> Trial:
-    done = Reproduction(study, seeds, runner.run(study, seeds, threads=threads))
+) -> SensitivityTrial:
+    reproduction = Reproduction(study, seeds, runner.run_in_memory(study, seeds, threads=threads))
     errors = {
         table: error.mean_absolute if error.mean_log_ratio is None else error.mean_log_ratio
-        for table, error in done.errors().items()
+        for table, error in reproduction.errors().items()
     }
-    return Trial(parameter, value, errors, [claim.name for claim in done.claims if not claim.held])
+    return SensitivityTrial(
+        parameter, value, errors, [claim.name for claim in reproduction.claims if not claim.is_held]
+    )

@@ -20,46 +20,52 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trunkline.engine.sim import Decoder, Job, binary, stream, version
-from trunkline.scenario.units import parse_whole
-from trunkline.study.errors import Refused, Unable
-from trunkline.study.run.journal import Record
-from trunkline.study.run.plan import Point, Task
+from trunkline.engine.packet_engine import (
+    Job,
+    ResultsDecoder,
+    get_engine_file,
+    get_engine_version,
+    stream_runs,
+)
+from trunkline.scenario.units import parse_integer
+from trunkline.study.errors import StudyError, SystemLimitError
+from trunkline.study.run.journal import RunRecord
+from trunkline.study.run.run_plan import RunTask, StudyPoint
 
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
     from distributed import Client, Future
 
-    from trunkline.study.run.execute import How, Sink
+    from trunkline.study.run.execution import ResultSink, RunOptions
 
-CONNECT_S = 5
-PER_WORKER = 4
+CONNECT_TIMEOUT_S = 5
+TASKS_PER_THREAD = 4
 """Tasks sent ahead for each thread of a worker."""
-LOST = "the cluster was lost"
-FETCH_S = 5
+CLUSTER_LOST = "the cluster was lost"
+FETCH_TIMEOUT_S = 5
 """Longest time to wait for the outcome of a run that has ended [s]."""
-NO_WORKERS_S = 30
+NO_WORKERS_TIMEOUT_S = 30
 """A cluster that has had no worker for so long is given up [s]."""
 
 
 @functools.cache
-def build() -> str:
+def describe_build() -> str:
     """Version of this package, and a digest of its files: the engine's and the language's."""
     package = Path(__file__).parent.parent.parent
     digest = hashlib.sha256()
-    for path in [binary(), *sorted(package.rglob("*.py"))]:
+    for path in [get_engine_file(), *sorted(package.rglob("*.py"))]:
         digest.update(path.read_bytes())
-    return f"{version()} ({digest.hexdigest()[:12]})"
+    return f"{get_engine_version()} ({digest.hexdigest()[:12]})"
 
 
-def work(
+def run_on_worker(
     network_json: str,
     seed: int,
-    measured: str,
-    kept: bool,
+    measure: str,
+    is_kept: bool,
     limits: tuple[float | None, int | None],
-    wanted: str,
+    required_build: str,
 ) -> dict[str, Any]:
     """Run one point with one seed, on a worker.
 
@@ -68,66 +74,68 @@ def work(
     dict
         The record, with the raw tables of a run that is kept; or a failure and its text.
     """
-    from trunkline.study.run.execute import record
+    from trunkline.study.run.execution import build_record
 
-    if build() != wanted:
-        return {"refused": build()}
-    came: list[tuple[str | None, Any]] = []
-    stream(
+    if describe_build() != required_build:
+        return {"refused": describe_build()}
+    outcomes: list[tuple[str | None, Any]] = []
+    stream_runs(
         [(network_json, seed)],
-        lambda _, failure, outcome: came.append((failure, outcome)),
+        lambda _, failure, outcome: outcomes.append((failure, outcome)),
         threads=1,
         limit_time_s=limits[0],
         limit_memory=limits[1],
     )
-    failure, outcome = came[0]
+    failure, outcome = outcomes[0]
     if failure is not None:
         return {"failure": failure, "text": outcome}
-    results = Decoder().results(Job(network_json, seed), outcome)
-    point = Point(network_json, (seed,), measured)
-    made = record(Task(0, 0, point, seed, kept=False), results)
-    return {"record": made.to_json(), "raw": outcome if kept else None}
+    results = ResultsDecoder().decode_results(Job(network_json, seed), outcome)
+    point = StudyPoint(network_json, (seed,), measure)
+    run_record = build_record(RunTask(0, 0, point, seed, is_kept=False), results)
+    return {"record": run_record.to_json(), "raw": outcome if is_kept else None}
 
 
-def run(missing: list[Task], how: How, sink: Sink) -> None:
+def run_on_cluster(missing: list[RunTask], options: RunOptions, sink: ResultSink) -> None:
     """Run tasks on a cluster.
 
     Raises
     ------
-    Refused
+    StudyError
         No scheduler answers, or a worker has another version.
-    Unable
+    SystemLimitError
         The cluster is lost, or has no workers any more.
     """
-    with _client(how) as client:
-        _same_build(client)
-        _Drive(client, missing, how, sink).run()
+    with _connect_client(options) as client:
+        _require_same_build(client)
+        _ClusterRun(client, missing, options, sink).run_all()
 
 
 @contextmanager
-def _client(how: How) -> Iterator[Client]:
+def _connect_client(options: RunOptions) -> Iterator[Client]:
     try:
         import dask
         from distributed import Client, LocalCluster
     except ImportError as error:
-        raise Refused(f"a cluster needs the extra: pip install trunkline[dask] ({error})") from None
+        raise StudyError(
+            f"a cluster needs the extra: pip install trunkline[dask] ({error})"
+        ) from None
 
-    assert how.cluster is not None
+    assert options.cluster is not None
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    kind, _, count = how.cluster.partition(":")
+    kind, _, count = options.cluster.partition(":")
     # Which of the runs that a worker held made it die, only running each alone tells: see _Drive.
     settings = {
         "distributed.scheduler.allowed-failures": 0,
-        "distributed.comm.timeouts.connect": CONNECT_S,
+        "distributed.comm.timeouts.connect": CONNECT_TIMEOUT_S,
     }
     with dask.config.set(settings):
         if kind == "local":
-            workers = parse_whole(count)
+            workers = parse_integer(count)
             if workers is None or not 1 <= workers <= 1024:
-                raise Refused(f"cluster {how.cluster!r} is not like local:2")
-            others = multiprocessing.active_children()
-            with _deaf():
+                raise StudyError(f"cluster {options.cluster!r} is not like local:2")
+            earlier_children = multiprocessing.active_children()
+            with _block_interrupts():
                 cluster = LocalCluster(
                     n_workers=workers,
                     threads_per_worker=1,
@@ -142,19 +150,19 @@ def _client(how: How) -> Iterator[Client]:
                 try:
                     yield client
                 except BaseException:
-                    _kill(cluster, others)
+                    _kill_workers(cluster, earlier_children)
                     raise
             return
         try:
-            client = Client(how.cluster, timeout=CONNECT_S, set_as_default=False)
+            client = Client(options.cluster, timeout=CONNECT_TIMEOUT_S, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
-            raise Refused(f"no Dask scheduler answers at {how.cluster}: {error}") from None
+            raise StudyError(f"no Dask scheduler answers at {options.cluster}: {error}") from None
         with client:
             yield client
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
+def _block_interrupts() -> Iterator[None]:
     """Start threads and processes that Ctrl-C does not reach: this one tells them what to do."""
     if sys.platform == "win32":  # which has no masks
         yield
@@ -166,7 +174,7 @@ def _deaf() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
-def _kill(cluster: Any, others: Collection[BaseProcess]) -> None:
+def _kill_workers(cluster: Any, earlier_children: Collection[BaseProcess]) -> None:
     """End the workers of this machine at once: what they are doing is not wanted any more.
 
     Children that were there before the cluster are not its.
@@ -174,127 +182,144 @@ def _kill(cluster: Any, others: Collection[BaseProcess]) -> None:
     for nanny in cluster.workers.values():
         nanny.close_gracefully()  # Otherwise it starts another worker, and its end waits for that.
     for process in multiprocessing.active_children():
-        if process not in others:
+        if process not in earlier_children:
             process.kill()
 
 
-def _same_build(client: Client) -> None:
+def _require_same_build(client: Client) -> None:
     try:
-        client.wait_for_workers(1, timeout=NO_WORKERS_S)
+        client.wait_for_workers(1, timeout=NO_WORKERS_TIMEOUT_S)
     except TimeoutError:
-        raise Refused(f"the cluster has no workers: none has come in {NO_WORKERS_S} s") from None
+        raise StudyError(
+            f"the cluster has no workers: none has come in {NO_WORKERS_TIMEOUT_S} s"
+        ) from None
     try:
-        builds = client.run(build)
+        builds = client.run(describe_build)
     except Exception as error:
-        raise Refused(f"a worker does not have this version: {error}") from None
-    for worker, its in sorted(builds.items()):
-        if its != build():
-            raise Refused(f"worker {worker} has Trunkline {its}, this is {build()}")
+        raise StudyError(f"a worker does not have this version: {error}") from None
+    for worker, worker_build in sorted(builds.items()):
+        if worker_build != describe_build():
+            raise StudyError(
+                f"worker {worker} has Trunkline {worker_build}, this is {describe_build()}"
+            )
 
 
-class _Drive:
+class _ClusterRun:
     """Keeps a cluster busy until all runs have ended."""
 
-    def __init__(self, client: Client, missing: list[Task], how: How, sink: Sink) -> None:
-        self._client, self._how, self._sink = client, how, sink
-        self._ended: queue.SimpleQueue[Future] = queue.SimpleQueue()
-        self._under_way: dict[Future, Task] = {}
-        self._waiting = iter(missing)
+    def __init__(
+        self, client: Client, missing: list[RunTask], options: RunOptions, sink: ResultSink
+    ) -> None:
+        self._client, self._options, self._sink = client, options, sink
+        self._ended_futures: queue.SimpleQueue[Future] = queue.SimpleQueue()
+        self._running: dict[Future, RunTask] = {}
+        self._waiting_tasks = iter(missing)
         # Held by a worker that died: tried once more when all others have ended, one at a time, so
         # that a run which makes its worker die again takes no other with it.
-        self._suspect: list[Task] = []
-        self._again: set[int] = set()
-        self._decoder = Decoder()
-        self._seen_at = self._asked_at = time.monotonic()
+        self._suspect_tasks: list[RunTask] = []
+        self._retried_runs: set[int] = set()
+        self._decoder = ResultsDecoder()
+        self._workers_seen_at = self._workers_checked_at = time.monotonic()
 
-    def run(self) -> None:
+    def run_all(self) -> None:
         """Send runs and take what comes."""
-        self._send()
-        while self._under_way and not self._sink.out_of_memory:
-            self._sink.tick()
-            self._any_workers()
+        self._send_tasks()
+        while self._running and not self._sink.out_of_memory:
+            self._sink.flush_if_due()
+            self._require_workers()
             try:
-                future = self._ended.get(timeout=0.05)
+                future = self._ended_futures.get(timeout=0.05)
             except queue.Empty:
                 continue
-            task = self._under_way[future]
-            if _killed(future) and task.number not in self._again:
-                self._suspect.append(task)
-            elif not _took(future, task, self._sink, self._decoder):
+            task = self._running[future]
+            if _is_worker_killed(future) and task.number not in self._retried_runs:
+                self._suspect_tasks.append(task)
+            elif not _take_result(future, task, self._sink, self._decoder):
                 # Its worker died with the result: the scheduler repeats it.
-                future.add_done_callback(self._ended.put)
+                future.add_done_callback(self._ended_futures.put)
                 continue
-            del self._under_way[future]
-            self._send()
+            del self._running[future]
+            self._send_tasks()
 
-    def _send(self) -> None:
-        threads = max(1, self._threads())
-        while len(self._under_way) < threads * PER_WORKER:
-            task = next(self._waiting, None)
+    def _send_tasks(self) -> None:
+        threads = max(1, self._count_threads())
+        while len(self._running) < threads * TASKS_PER_THREAD:
+            task = next(self._waiting_tasks, None)
             if task is None:
-                if self._under_way or not self._suspect:
+                if self._running or not self._suspect_tasks:
                     return
-                task = self._suspect.pop(0)
-                self._again.add(task.number)
+                task = self._suspect_tasks.pop(0)
+                self._retried_runs.add(task.number)
             point = task.point
             future = self._client.submit(
-                work,
+                run_on_worker,
                 task.network_json,
                 task.seed,
                 point.measure,
-                task.kept,
-                (self._how.limit_time_s, self._how.limit_memory),
-                build(),
+                task.is_kept,
+                (self._options.limit_time_s, self._options.limit_memory),
+                describe_build(),
                 pure=False,
             )
-            self._under_way[future] = task
-            future.add_done_callback(self._ended.put)
+            self._running[future] = task
+            future.add_done_callback(self._ended_futures.put)
 
-    def _threads(self) -> int:
+    def _count_threads(self) -> int:
         try:
             return sum(self._client.nthreads().values())
         except OSError:
-            raise Unable(LOST) from None
+            raise SystemLimitError(CLUSTER_LOST) from None
 
-    def _any_workers(self) -> None:
+    def _require_workers(self) -> None:
         now = time.monotonic()
-        if now - self._asked_at < 1.0:
+        if now - self._workers_checked_at < 1.0:
             return
-        self._asked_at = now
-        if self._threads():
-            self._seen_at = now
-        elif now - self._seen_at > NO_WORKERS_S:
-            listed = ", ".join(str(task.number) for task in self._under_way.values())
-            raise Unable(
-                f"the cluster has had no worker for {NO_WORKERS_S} s; under way were runs {listed}"
+        self._workers_checked_at = now
+        if self._count_threads():
+            self._workers_seen_at = now
+        elif now - self._workers_seen_at > NO_WORKERS_TIMEOUT_S:
+            listed = ", ".join(str(task.number) for task in self._running.values())
+            raise SystemLimitError(
+                f"the cluster has had no worker for {NO_WORKERS_TIMEOUT_S} s; under way were "
+                f"runs {listed}"
             )
 
 
-def _killed(future: Future) -> bool:
+def _is_worker_killed(future: Future) -> bool:
     from distributed.scheduler import KilledWorker
 
     return future.status == "error" and isinstance(future.exception(), KilledWorker)
 
 
-def _took(future: Future, task: Task, sink: Sink, decoder: Decoder) -> bool:
+def _take_result(future: Future, task: RunTask, sink: ResultSink, decoder: ResultsDecoder) -> bool:
     """Take the results of a run; whether there were any."""
     if future.status == "error":
-        sink.fail(task, "worker", f"{type(future.exception()).__name__}: {future.exception()}")
+        sink.add_failure(
+            task, "worker", f"{type(future.exception()).__name__}: {future.exception()}"
+        )
         return True
     try:
-        came = future.result(timeout=FETCH_S)
+        result = future.result(timeout=FETCH_TIMEOUT_S)
     except TimeoutError:
         return False
     except (CancelledError, OSError):
-        raise Unable(LOST) from None
-    if "refused" in came:
-        raise Refused(f"a worker has Trunkline {came['refused']}, this is {build()}")
-    if "failure" in came:
-        sink.fail(task, came["failure"], came["text"])
+        raise SystemLimitError(CLUSTER_LOST) from None
+    if "refused" in result:
+        raise StudyError(f"a worker has Trunkline {result['refused']}, this is {describe_build()}")
+    if "failure" in result:
+        sink.add_failure(task, result["failure"], result["text"])
         return True
-    made = Record.from_json(came["record"])
-    if task.kept:
+    worker_record = RunRecord.from_json(result["record"])
+    if task.is_kept:
         job = Job(task.network_json, task.seed, task.point.scenario())
-        sink.store.keep(task, decoder.results(job, came["raw"]))
-    sink.done(Record(task.number, made.hash, made.events, made.packet_hops, made.values))
+        sink.store.write_run(task, decoder.decode_results(job, result["raw"]))
+    sink.add_record(
+        RunRecord(
+            task.number,
+            worker_record.hash,
+            worker_record.events,
+            worker_record.packet_hops,
+            worker_record.values,
+        )
+    )
     return True

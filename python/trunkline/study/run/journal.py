@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trunkline.study.run.measure import Values
+from trunkline.study.run.run_measures import RunValues
 
 # Windows translates line ends of files that are not said to be binary, and hands none on.
-_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_OPEN_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class RunRecord:
     """A run that has ended.
 
     Parameters
@@ -38,7 +38,7 @@ class Record:
     hash: str
     events: int
     packet_hops: int
-    values: Values
+    values: RunValues
 
     def to_json(self) -> str:
         """As text; floats keep all their digits."""
@@ -46,8 +46,8 @@ class Record:
         return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
-    def from_json(cls, text: str) -> Record:
-        """Record that :meth:`to_json` wrote."""
+    def from_json(cls, text: str) -> RunRecord:
+        """Record that :meth:`make_document` wrote."""
         run, digest, events, packet_hops, values = json.loads(text)
         return cls(run, digest, events, packet_hops, values)
 
@@ -62,17 +62,17 @@ class Journal:
     """
 
     def __init__(self, path: Path) -> None:
-        self._handle = os.open(path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o644)
-        self._whole = os.lseek(self._handle, 0, os.SEEK_END)
+        self._handle = os.open(path, os.O_RDWR | os.O_CREAT | _OPEN_FLAGS, 0o644)
+        self._complete_length = os.lseek(self._handle, 0, os.SEEK_END)
         content = b"\n"
-        if self._whole:
-            os.lseek(self._handle, self._whole - 1, os.SEEK_SET)
+        if self._complete_length:
+            os.lseek(self._handle, self._complete_length - 1, os.SEEK_SET)
             content = os.read(self._handle, 1)
         if content != b"\n":
-            self._whole = path.read_bytes().rfind(b"\n") + 1
-            os.ftruncate(self._handle, self._whole)
+            self._complete_length = path.read_bytes().rfind(b"\n") + 1
+            os.ftruncate(self._handle, self._complete_length)
 
-    def append(self, records: Iterable[Record]) -> None:
+    def append(self, records: Iterable[RunRecord]) -> None:
         """Write records and wait until the disk has them.
 
         Raises
@@ -80,17 +80,17 @@ class Journal:
         OSError
             There is no space; the file is as it was.
         """
-        lines = b"".join(_line(record.to_json()) for record in records)
+        lines = b"".join(_format_line(record.to_json()) for record in records)
         try:
             written = 0
-            os.lseek(self._handle, self._whole, os.SEEK_SET)
+            os.lseek(self._handle, self._complete_length, os.SEEK_SET)
             while written < len(lines):
                 written += os.write(self._handle, lines[written:])
             os.fsync(self._handle)
         except OSError:
-            os.ftruncate(self._handle, self._whole)
+            os.ftruncate(self._handle, self._complete_length)
             raise
-        self._whole += len(lines)
+        self._complete_length += len(lines)
 
     def close(self) -> None:
         """Close the file; once more does nothing."""
@@ -99,12 +99,12 @@ class Journal:
             self._handle = -1
 
 
-def _line(text: str) -> bytes:
+def _format_line(text: str) -> bytes:
     content = text.encode()
     return b"%08x %b\n" % (zlib.crc32(content), content)
 
 
-def read(path: Path) -> tuple[list[Record], list[int]]:
+def read_journal(path: Path) -> tuple[list[RunRecord], list[int]]:
     """Records of a journal.
 
     Parameters
@@ -114,23 +114,23 @@ def read(path: Path) -> tuple[list[Record], list[int]]:
 
     Returns
     -------
-    (list of Record, list of int)
+    (list of RunRecord, list of int)
         Records in the order written, and numbers of the lines, from 1, that are damaged. A last
         line without its end is not one of them: it was being written.
     """
     records, damaged = [], []
-    for number, line in enumerate(_lines(path), 1):
+    for number, line in enumerate(_iterate_lines(path), 1):
         content = line[9:-1]
         if not line.endswith(b"\n"):
             break
         if line[:9] == b"%08x " % zlib.crc32(content):
-            records.append(Record.from_json(content.decode()))
+            records.append(RunRecord.from_json(content.decode()))
         else:
             damaged.append(number)
     return records, damaged
 
 
-def _lines(path: Path) -> Iterator[bytes]:
+def _iterate_lines(path: Path) -> Iterator[bytes]:
     try:
         with path.open("rb") as file:
             yield from file
@@ -138,7 +138,7 @@ def _lines(path: Path) -> Iterator[bytes]:
         return
 
 
-def write_about(path: Path, about: dict[str, Any]) -> None:
+def append_log_line(path: Path, fields: dict[str, Any]) -> None:
     """Append a line of JSON to a log."""
     with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(about, ensure_ascii=False) + "\n")
+        file.write(json.dumps(fields, ensure_ascii=False) + "\n")

@@ -14,27 +14,27 @@ import numpy as np
 
 from trunkline import network as networks
 from trunkline.scenario import Scenario
-from trunkline.scenario.sla import Bound, row_of_dscp
+from trunkline.scenario.sla import SlaBound, get_row_of_dscp
 from trunkline.study.language import formula
-from trunkline.study.language.claims import Tables
-from trunkline.study.language.draws import written
-from trunkline.study.language.formula import Values
-from trunkline.study.language.loading import scenario_of, text_of
+from trunkline.study.language.claims import TableValues
+from trunkline.study.language.formula import SeedValues
 from trunkline.study.language.model import Study
-from trunkline.study.language.parts import Table
-from trunkline.study.language.values import Column
-from trunkline.study.run.execute import How
-from trunkline.study.run.frames import Runs
-from trunkline.study.run.measure import of_columns
-from trunkline.study.run.perform import performed
-from trunkline.study.run.plan import Plan, Point
+from trunkline.study.language.parts import StudyTable
+from trunkline.study.language.point_scenarios import dump_point_scenario, load_point_scenario
+from trunkline.study.language.random_draws import serialise_draws
+from trunkline.study.language.study_columns import StudyColumn
+from trunkline.study.run.data_set import Runs
+from trunkline.study.run.execution import RunOptions
+from trunkline.study.run.run_measures import build_measure
+from trunkline.study.run.run_plan import RunPlan, StudyPoint
+from trunkline.study.run.session import perform_plan
 
 if TYPE_CHECKING:
     import polars as pl
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class StudyValues:
     """What the runs of a study gave.
 
     Parameters
@@ -47,29 +47,29 @@ class Measured:
         Packets sent on links, over all runs.
     samples : dict of (table, column) to ndarray of shape (rows, seeds, samples)
         Columns that keep all samples of a series.
-    first : dict of str to int
+    first_runs : dict of str to int
         Number of each table's first run.
     """
 
-    columns: dict[tuple[str, str], Values]
+    columns: dict[tuple[str, str], SeedValues]
     hash: str
     packet_hops: int
     runs: int = 0
-    samples: dict[tuple[str, str], Values] = field(default_factory=dict)
-    first: dict[str, int] = field(default_factory=dict)
+    samples: dict[tuple[str, str], SeedValues] = field(default_factory=dict)
+    first_runs: dict[str, int] = field(default_factory=dict)
 
 
-def runs_of(study: Study, table: Table, asked: int) -> int:
+def count_table_runs(study: Study, table: StudyTable, requested: int) -> int:
     """Replications of a table's points, in proportion where others than the study's are asked for.
 
     Two are the least that have an interval.
     """
     if table.runs == study.runs:
-        return asked
-    return max(min(2, table.runs), table.runs * asked // study.runs)
+        return requested
+    return max(min(2, table.runs), table.runs * requested // study.runs)
 
 
-def plan(study: Study, seeds: Sequence[int]) -> Plan:
+def build_plan(study: Study, seeds: Sequence[int]) -> RunPlan:
     """Compile every point of a study, tables first, then rows.
 
     The same seeds are used in every point, so that points share their random numbers.
@@ -79,40 +79,42 @@ def plan(study: Study, seeds: Sequence[int]) -> Plan:
     ScenarioError
         A scenario of the study, or a value set in it, is wrong.
     """
-    tables = study.tables()
+    tables = study.list_tables()
     points = []
     for table in tables:
-        columns = _measured(study, table)
-        wanted = runs_of(study, table, len(seeds))
+        columns = _list_measures(study, table)
+        run_count = count_table_runs(study, table, len(seeds))
         # A table with more replications than the study goes on after the study's last seed.
-        own = [*seeds, *range(max(seeds) + 1, max(seeds) + 1 + wanted - len(seeds))][:wanted]
-        drawn = written(
+        table_seeds = [*seeds, *range(max(seeds) + 1, max(seeds) + 1 + run_count - len(seeds))][
+            :run_count
+        ]
+        draws_text = serialise_draws(
             study.name, [d for d in study.draws if d.cases is None or table.base in d.cases]
         )
         for label, values in table.points.items():
-            scenario = scenario_of(study, table, values)
+            scenario = load_point_scenario(study, table, values)
             labels = dict(values) if table.case.rows is None else {"row": label}
             if len(tables) > 1:
                 labels = {"table": table.name, **labels}
-            network, failing = networks.compile(scenario), _failing(scenario)
-            bounds = scenario.bounds()
-            dscps = _dscps(network, bounds) if scenario.failures else None
+            network, failing = networks.compile(scenario), _list_failing(scenario)
+            bounds = scenario.list_sla_bounds()
+            dscps = _group_agreements_by_dscp(network, bounds) if scenario.failures else None
             points.append(
-                Point(
+                StudyPoint(
                     network.to_json(),
-                    tuple(own),
-                    sys.intern(of_columns(columns, bounds, dscps)),
+                    tuple(table_seeds),
+                    sys.intern(build_measure(columns, bounds, dscps)),
                     labels=labels,
-                    scenario=functools.partial(text_of, study, table, values),
+                    scenario=functools.partial(dump_point_scenario, study, table, values),
                     keep=table.case.keep if table.variant is None else 0,
-                    draws=drawn,
+                    draws=draws_text,
                     failing=failing,
                 )
             )
-    return Plan(study.name, study.title, points)
+    return RunPlan(study.name, study.title, points)
 
 
-def _failing(scenario: Scenario) -> tuple[str, ...]:
+def _list_failing(scenario: Scenario) -> tuple[str, ...]:
     """What fails while a scenario runs: its links, and its nodes with that word before them."""
     found: dict[str, None] = {}
     for failure in scenario.failures.values():
@@ -122,11 +124,13 @@ def _failing(scenario: Scenario) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _dscps(network: networks.Network, bounds: Sequence[Bound]) -> dict[str, list[str]]:
+def _group_agreements_by_dscp(
+    network: networks.Network, bounds: Sequence[SlaBound]
+) -> dict[str, list[str]]:
     """Each DSCP of a scenario, and the agreements about it or about its flows."""
     dscps: dict[str, set[str]] = {}
     for flow in network.flows:
-        dscps.setdefault(row_of_dscp(flow["dscp"]), set()).add(str(flow["name"]))
+        dscps.setdefault(get_row_of_dscp(flow["dscp"]), set()).add(str(flow["name"]))
     return {
         name: list(
             dict.fromkeys(
@@ -139,70 +143,80 @@ def _dscps(network: networks.Network, bounds: Sequence[Bound]) -> dict[str, list
     }
 
 
-def _measured(study: Study, table: Table) -> dict[str, Mapping[str, object]]:
+def _list_measures(study: Study, table: StudyTable) -> dict[str, Mapping[str, object]]:
     """What is measured in each run of a table, by the name it has in the data set."""
-    return {name: its.to_measure() for _, _, name, its in _cells(study, table) if its.value is None}
+    return {
+        name: column.to_measure()
+        for _, _, name, column in _iterate_columns(study, table)
+        if column.value is None
+    }
 
 
-def _cells(study: Study, table: Table) -> Iterator[tuple[str, str, str, Column]]:
+def _iterate_columns(
+    study: Study, table: StudyTable
+) -> Iterator[tuple[str, str, str, StudyColumn]]:
     """Measure, column, name in the data set, and how it is got."""
     for name, column in table.columns.items():
         for measure in dict.fromkeys(measure for _, measure in table.rows.values()):
             if measure:
-                its = column.picks(study.measures[measure])
-                yield measure, name, f"{measure} {name}", its
+                merged = column.merge_measure(study.measures[measure])
+                yield measure, name, f"{measure} {name}", merged
             else:
                 yield "", name, name, column
 
 
-def measured(study: Study, runs: Runs) -> Measured:
+def read_study_values(study: Study, runs: Runs) -> StudyValues:
     """Values of a study whose runs have all ended.
 
     Parameters
     ----------
     runs : Runs
-        The results, in the order of :func:`plan`.
+        The results, in the order of :func:`build_plan`.
     """
-    made = Measured(
-        {}, digest(runs.table["hash"]), int(runs.table["packet_hops"].sum()), len(runs.table)
+    study_values = StudyValues(
+        {}, digest_hashes(runs.table["hash"]), int(runs.table["packet_hops"].sum()), len(runs.table)
     )
     counts = runs.table["point"].value_counts().sort("point")["count"].to_list()
     row = place = 0
-    for table in study.tables():
+    for table in study.list_tables():
         count = len(table.points) * counts[place]
-        made.first[table.name] = row
-        read_table(study, table, runs.table.slice(row, count), made)
+        study_values.first_runs[table.name] = row
+        read_table_values(study, table, runs.table.slice(row, count), study_values)
         row, place = row + count, place + len(table.points)
-    return made
+    return study_values
 
 
-def read_table(study: Study, table: Table, block: pl.DataFrame, made: Measured) -> None:
+def read_table_values(
+    study: Study, table: StudyTable, block: pl.DataFrame, study_values: StudyValues
+) -> None:
     """Read the values of a table.
 
     Parameters
     ----------
     block : polars.DataFrame
-        Its runs, which have all ended, in the order of :func:`plan`.
-    made : Measured
+        Its runs, which have all ended, in the order of :func:`build_plan`.
+    study_values : StudyValues
         Takes them in; has those of the tables before it, of which a formula may speak.
     """
     points = len(table.points)
     seeds = len(block) // points
     for name in table.columns:
-        made.columns[table.name, name] = np.full((len(table.rows), seeds), np.nan)
-    for number, (_, column, name, its) in enumerate(_cells(study, table)):
-        if its.listed:
-            kept = np.array(block[name].to_list())
-            made.samples[table.name, column] = kept.reshape(points, seeds, -1)
-            del made.columns[table.name, column]
-        elif its.value is None:
+        study_values.columns[table.name, name] = np.full((len(table.rows), seeds), np.nan)
+    for number, (_, column, name, column_spec) in enumerate(_iterate_columns(study, table)):
+        if column_spec.is_sample_list:
+            samples = np.array(block[name].to_list())
+            study_values.samples[table.name, column] = samples.reshape(points, seeds, -1)
+            del study_values.columns[table.name, column]
+        elif column_spec.value is None:
             step = len(table.rows) // points
             values = block[name].to_numpy().reshape(points, seeds)
-            made.columns[table.name, column][number % step :: step] = values
-    derive(study, table, made.columns)
+            study_values.columns[table.name, column][number % step :: step] = values
+    compute_derived_values(study, table, study_values.columns)
 
 
-def derive(study: Study, table: Table, columns: dict[tuple[str, str], Values]) -> None:
+def compute_derived_values(
+    study: Study, table: StudyTable, columns: dict[tuple[str, str], SeedValues]
+) -> None:
     """Work out what is given by formulas, where nothing is known yet.
 
     Parameters
@@ -210,37 +224,47 @@ def derive(study: Study, table: Table, columns: dict[tuple[str, str], Values]) -
     columns : dict of (table, column) to ndarray
         Values so far; those of the table are filled in.
     """
-    measured = study.measures if any(measure for _, measure in table.rows.values()) else {}
-    family = measured or table.columns
-    formulas = {name: its.value for name, its in family.items() if its.value is not None}
+    measures = study.measures if any(measure for _, measure in table.rows.values()) else {}
+    family = measures or table.columns
+    formulas = {
+        name: column_spec.value
+        for name, column_spec in family.items()
+        if column_spec.value is not None
+    }
     if not formulas:
         return
-    rows = {each.name: tuple(each.rows) for each in study.tables()}
-    numbers = {table.name: study.offered(table)[0]}
-    for name in formula.in_order(formulas):
-        tree = formula.parse(formulas[name], claim=False)
-        if not measured:
-            _fill(columns[table.name, name], tree, Tables(columns, rows, numbers, table.name))
+    rows = {each.name: tuple(each.rows) for each in study.list_tables()}
+    numbers = {table.name: study.get_row_parameters(table)[0]}
+    for name in formula.order_by_dependency(formulas):
+        tree = formula.parse_formula(formulas[name], claim=False)
+        if not measures:
+            _fill_unknown(
+                columns[table.name, name], tree, TableValues(columns, rows, numbers, table.name)
+            )
             continue
         # A formula of measures is worked out at each column for itself.
-        step, place = len(measured), list(measured).index(name)
+        step, place = len(measures), list(measures).index(name)
         for column in table.columns:
-            own = columns[table.name, column]
-            beside = {("", each): own[n::step] for n, each in enumerate(measured)}
-            _fill(own[place::step], tree, Tables(beside, {"": tuple(table.points)}))
+            column_cells = columns[table.name, column]
+            sibling_columns = {("", each): column_cells[n::step] for n, each in enumerate(measures)}
+            _fill_unknown(
+                column_cells[place::step],
+                tree,
+                TableValues(sibling_columns, {"": tuple(table.points)}),
+            )
 
 
-def _fill(cells: Values, tree: ast.expr, scope: Tables) -> None:
-    made = np.broadcast_to(formula.value(tree, scope).values, cells.shape)
-    np.copyto(cells, made, where=np.isnan(cells))
+def _fill_unknown(cells: SeedValues, tree: ast.expr, scope: TableValues) -> None:
+    computed = np.broadcast_to(formula.evaluate_formula(tree, scope).values, cells.shape)
+    np.copyto(cells, computed, where=np.isnan(cells))
 
 
-def digest(hashes: Iterable[str]) -> str:
+def digest_hashes(hashes: Iterable[str]) -> str:
     """SHA-256 over results hashes, in order."""
     return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
 
 
-def run(study: Study, seeds: Sequence[int], *, threads: int | None = None) -> Measured:
+def run_in_memory(study: Study, seeds: Sequence[int], *, threads: int | None = None) -> StudyValues:
     """Run every point with every seed and keep nothing on disk.
 
     Parameters
@@ -248,5 +272,5 @@ def run(study: Study, seeds: Sequence[int], *, threads: int | None = None) -> Me
     threads : int, optional
         Runs at once; all cores if left out. Results do not depend on it.
     """
-    with performed(plan(study, seeds), how=How(threads=threads)) as runs:
-        return measured(study, runs)
+    with perform_plan(build_plan(study, seeds), options=RunOptions(threads=threads)) as runs:
+        return read_study_values(study, runs)

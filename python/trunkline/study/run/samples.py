@@ -8,25 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trunkline.results import Results
-from trunkline.study.errors import Refused
+from trunkline.study.errors import StudyError
 
-Floats = NDArray[np.float64]
+FloatArray = NDArray[np.float64]
 
 
-class Samples:
+class ProbeSamples:
     """The series of a run."""
 
     def __init__(self, results: Results) -> None:
         self._results = results
 
     @functools.cached_property
-    def _probes(self) -> dict[tuple[str, str, int], tuple[NDArray[np.int64], Floats]]:
+    def _probes(self) -> dict[tuple[str, str, int], tuple[NDArray[np.int64], FloatArray]]:
         """Times [ns] and values by measure, target and drop precedence, -1 for all of them."""
         series = self._results.series
-        probe = series.column("probe").array()
-        times = series.column("time_ns").array()
-        values = series.column("value").array()
-        mask = series.column("value").mask()
+        probe = series.column("probe").to_array()
+        times = series.column("time_ns").to_array()
+        values = series.column("value").to_array()
+        mask = series.column("value").get_mask()
         if mask is not None:
             values = np.where(mask, values, np.nan)
         measures, targets = series["measure"], series["target"]
@@ -39,7 +39,7 @@ class Samples:
             found[key] = times[rows], values[rows]
         return found
 
-    def value(self, name: str, column: Mapping[str, Any]) -> float | list[float]:
+    def compute_value(self, name: str, column: Mapping[str, Any]) -> float | list[float]:
         """Work out a column of a study that asks for a series.
 
         Parameters
@@ -54,39 +54,47 @@ class Samples:
 
         Raises
         ------
-        Refused
+        StudyError
             No probe recorded it, or not then.
         """
-        said, of = column["series"], column["of"]
-        stem = of.removesuffix("*")
+        series_spec, target_name = column["series"], column["of"]
+        stem = target_name.removesuffix("*")
         parts = [
-            _over_time(said, times, values)
+            _fold_over_time(series_spec, times, values)
             for (measure, target, precedence), (times, values) in self._probes.items()
-            if measure == said["measure"]
-            and precedence == said.get("precedence", -1)
-            and (target == of if stem == of else target.startswith(stem))
+            if measure == series_spec["measure"]
+            and precedence == series_spec.get("precedence", -1)
+            and (target == target_name if stem == target_name else target.startswith(stem))
         ]
         if not parts or not len(parts[0]):
-            raise Refused(f"column {name}: no samples of {said['measure']} of {of}")
-        together = _FOLDS[said.get("targets", "sum")](np.array(parts), 0) / column["scale"]
-        made: list[float] = together.tolist()
-        return made if said.get("time") == "all" else made[0]
+            raise StudyError(
+                f"column {name}: no samples of {series_spec['measure']} of {target_name}"
+            )
+        folded = (
+            _FOLD_FUNCTIONS[series_spec.get("targets", "sum")](np.array(parts), 0) / column["scale"]
+        )
+        numbers: list[float] = folded.tolist()
+        return numbers if series_spec.get("time") == "all" else numbers[0]
 
 
-def _over_time(said: Mapping[str, Any], times: NDArray[np.int64], values: Floats) -> Floats:
+def _fold_over_time(
+    series_spec: Mapping[str, Any], times: NDArray[np.int64], values: FloatArray
+) -> FloatArray:
     """A sample is about the time that ends with it."""
-    within = times > said["after"] if "after" in said else np.ones(len(times), dtype=bool)
-    if "to" in said:
-        within &= times <= said["to"]
-    chosen: Floats = values[within]
-    if "equals" in said:
-        chosen = (chosen == said["equals"]).astype(float)
-    if said.get("time") == "all" or not len(chosen):
+    is_within = (
+        times > series_spec["after"] if "after" in series_spec else np.ones(len(times), dtype=bool)
+    )
+    if "to" in series_spec:
+        is_within &= times <= series_spec["to"]
+    chosen: FloatArray = values[is_within]
+    if "equals" in series_spec:
+        chosen = (chosen == series_spec["equals"]).astype(float)
+    if series_spec.get("time") == "all" or not len(chosen):
         return chosen
-    return np.array([_FOLDS[said.get("time", "mean")](chosen, 0)])
+    return np.array([_FOLD_FUNCTIONS[series_spec.get("time", "mean")](chosen, 0)])
 
 
-_FOLDS: dict[str, Callable[[Floats, int], Any]] = {
+_FOLD_FUNCTIONS: dict[str, Callable[[FloatArray, int], Any]] = {
     "sum": np.sum,
     "mean": np.mean,
     "max": np.max,

@@ -19,29 +19,35 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from trunkline.results import Results, folder as folders, store as results_store
-from trunkline.results.folder import flush
-from trunkline.study.errors import Damaged, Refused
+from trunkline.results import Results, atomic_folder as folders, store as results_store
+from trunkline.results.atomic_folder import flush_to_disk
+from trunkline.study.errors import DamagedStudyFile, StudyError
 from trunkline.study.run import journal as journals
-from trunkline.study.run.disk import checked, checksum, digest_of, write_bytes, write_json
-from trunkline.study.run.journal import Journal, Record
-from trunkline.study.run.lock import FILE as LOCK, Lock
-from trunkline.study.run.plan import Plan, Task, differences
+from trunkline.study.run.checked_files import (
+    compute_checksum,
+    compute_file_digest,
+    verify_digest,
+    write_bytes,
+    write_json,
+)
+from trunkline.study.run.folder_lock import LOCK_FILE as LOCK, FolderLock
+from trunkline.study.run.journal import Journal, RunRecord
+from trunkline.study.run.run_plan import RunPlan, RunTask, list_differences
 
-MANIFEST, JOURNAL, HISTORY = "manifest.json", "journal.jsonl", "history.jsonl"
-DATA, RUNS, FAILED = "data", "runs", "failed"
+MANIFEST_FILE, JOURNAL_FILE, HISTORY_FILE = "manifest.json", "journal.jsonl", "history.jsonl"
+DATA_FOLDER, RUNS_FOLDER, FAILED_FOLDER = "data", "runs", "failed"
 RUNS_PER_FILE = 100_000
-_SHARD = r"shard-\d+-of-\d+"
+_SHARD_PATTERN = r"shard-\d+-of-\d+"
 
 
-class Store:
+class StudyStore:
     """The folder of a study that is being run.
 
     Parameters
     ----------
     folder : str or Path
         Folder; made if it is not there.
-    plan : Plan
+    plan : RunPlan
         What is to be run.
     resume : bool, default False
         Go on with what is there, if anything is.
@@ -52,7 +58,7 @@ class Store:
 
     Raises
     ------
-    Refused
+    StudyError
         The folder holds something else, or another plan, or is in use.
     OSError
         The folder cannot be made or written to.
@@ -61,133 +67,147 @@ class Store:
     def __init__(
         self,
         folder: str | Path,
-        plan: Plan,
+        plan: RunPlan,
         *,
         resume: bool = False,
         overwrite: bool = False,
         shard: tuple[int, int] | None = None,
     ) -> None:
         self.folder, self.plan = Path(folder), plan
-        self.wanted = plan.to_json() | ({"shard": list(shard)} if shard else {})
-        self.mine = [task for task in plan.tasks() if _in_shard(task.number, shard)]
-        held = _look(self.folder)
-        if held is not None and not (resume or overwrite):
+        self.planned_manifest = plan.to_json() | ({"shard": list(shard)} if shard else {})
+        self.own_tasks = [task for task in plan.iterate_tasks() if _is_in_shard(task.number, shard)]
+        existing_manifest = _read_existing_manifest(self.folder)
+        if existing_manifest is not None and not (resume or overwrite):
             msg = (
                 f"{self.folder} holds a study; go on with --resume, or replace it with --overwrite"
             )
-            raise Refused(msg)
+            raise StudyError(msg)
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.lock = Lock(self.folder)
+        self.lock = FolderLock(self.folder)
         self.warnings: list[str] = []
-        if self.lock.stale:
-            self.warnings.append(f"{self.lock.stale} left {self.folder} without ending its work")
+        if self.lock.stale_holder:
+            self.warnings.append(
+                f"{self.lock.stale_holder} left {self.folder} without ending its work"
+            )
         try:
-            self._begin(_look(self.folder), resume=resume)
+            self._begin(_read_existing_manifest(self.folder), resume=resume)
         except BaseException:
             self.lock.release()
             raise
 
-    def _begin(self, held: dict[str, Any] | None, *, resume: bool) -> None:
-        if held is not None and not resume:
-            _empty(self.folder)
-            held = None
-        if held is not None:
-            found = differences(held, self.wanted)
-            if held.get("shard") != self.wanted.get("shard"):
-                found.insert(0, f"shard: {held.get('shard')} then, {self.wanted.get('shard')} now")
+    def _begin(self, existing_manifest: dict[str, Any] | None, *, resume: bool) -> None:
+        if existing_manifest is not None and not resume:
+            _remove_study(self.folder)
+            existing_manifest = None
+        if existing_manifest is not None:
+            found = list_differences(existing_manifest, self.planned_manifest)
+            if existing_manifest.get("shard") != self.planned_manifest.get("shard"):
+                found.insert(
+                    0,
+                    f"shard: {existing_manifest.get('shard')} then, "
+                    f"{self.planned_manifest.get('shard')} now",
+                )
             if found:
-                more = len(found) - 10
+                unlisted_count = len(found) - 10
                 listed = "".join(f"\n  {each}" for each in found[:10])
-                listed += f"\n  and {more} more" if more > 0 else ""
-                raise Refused(f"{self.folder} was begun with something else:{listed}")
-        for place in (".", DATA, RUNS, FAILED):
-            for left in (self.folder / place).glob(".*"):
-                shutil.rmtree(left) if left.is_dir() else left.unlink()
+                listed += f"\n  and {unlisted_count} more" if unlisted_count > 0 else ""
+                raise StudyError(f"{self.folder} was begun with something else:{listed}")
+        for subfolder in (".", DATA_FOLDER, RUNS_FOLDER, FAILED_FOLDER):
+            for leftover in (self.folder / subfolder).glob(".*"):
+                shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
         self._journal: Journal | None = None
-        self.records: dict[int, Record] = {}
-        if held is not None:
-            self._read_back(held)
-        self.complete = bool(held and held.get("files")) and len(self.records) == len(self.mine)
-        if self.complete:
-            (self.folder / JOURNAL).unlink(missing_ok=True)
+        self.records: dict[int, RunRecord] = {}
+        if existing_manifest is not None:
+            self._read_back(existing_manifest)
+        self.is_complete = bool(existing_manifest and existing_manifest.get("files")) and len(
+            self.records
+        ) == len(self.own_tasks)
+        if self.is_complete:
+            (self.folder / JOURNAL_FILE).unlink(missing_ok=True)
             return  # There is nothing to add.
-        if held is None:
-            write_json(self.folder / MANIFEST, self.wanted)
-        self._journal = Journal(self.folder / JOURNAL)
-        if held is not None and held.get("files"):
+        if existing_manifest is None:
+            write_json(self.folder / MANIFEST_FILE, self.planned_manifest)
+        self._journal = Journal(self.folder / JOURNAL_FILE)
+        if existing_manifest is not None and existing_manifest.get("files"):
             # Some of the data set is damaged: the rest of it goes back to the journal.
             self._journal.append(self.records.values())
-            write_json(self.folder / MANIFEST, self.wanted)
+            write_json(self.folder / MANIFEST_FILE, self.planned_manifest)
 
-    def _read_back(self, held: Mapping[str, Any]) -> None:
-        for name, digest in held.get("files", {}).items():
+    def _read_back(self, existing_manifest: Mapping[str, Any]) -> None:
+        for name, digest in existing_manifest.get("files", {}).items():
             try:
-                found = [] if name.startswith(RUNS) else _records(self.folder / name, digest)
-            except (Damaged, FileNotFoundError) as error:
+                found = (
+                    []
+                    if name.startswith(RUNS_FOLDER)
+                    else _read_verified_records(self.folder / name, digest)
+                )
+            except (DamagedStudyFile, FileNotFoundError) as error:
                 self.warnings.append(f"{error}: its runs are done again")
                 continue
             self.records |= {record.run: record for record in found}
-        path = self.folder / JOURNAL
-        records, damaged = journals.read(path)
+        path = self.folder / JOURNAL_FILE
+        records, damaged = journals.read_journal(path)
         self.records |= {record.run: record for record in records}
         for line in damaged:
             self.warnings.append(f"{path}: line {line} is damaged: its run is done again")
-        for task in self.mine:
-            kept = self.folder / RUNS / str(task.number)
-            if task.kept and task.number in self.records and not _whole(kept):
+        for task in self.own_tasks:
+            run_folder = self.folder / RUNS_FOLDER / str(task.number)
+            if task.is_kept and task.number in self.records and not _is_readable(run_folder):
                 del self.records[task.number]
-                self.warnings.append(f"{kept} is damaged: its run is done again")
+                self.warnings.append(f"{run_folder} is damaged: its run is done again")
 
-    def missing(self) -> list[Task]:
+    def list_missing(self) -> list[RunTask]:
         """Runs that are still to be done, in order."""
-        return [task for task in self.mine if task.number not in self.records]
+        return [task for task in self.own_tasks if task.number not in self.records]
 
-    def keep(self, task: Task, results: Results) -> None:
+    def write_run(self, task: RunTask, results: Results) -> None:
         """Write all tables of a run."""
-        folder = self.folder / RUNS / str(task.number)
-        results_store.write(
+        folder = self.folder / RUNS_FOLDER / str(task.number)
+        results_store.write_results(
             [results], folder, network_json=task.network_json, overwrite=folder.exists()
         )
 
-    def append(self, records: Iterable[Record]) -> None:
+    def append_records(self, records: Iterable[RunRecord]) -> None:
         """Note runs that have ended; when this returns, the disk has them."""
         records = list(records)
         assert self._journal is not None
         self._journal.append(records)
         for record in records:
             self.records[record.run] = record
-            failed = self.folder / FAILED / str(record.run)
+            failed = self.folder / FAILED_FOLDER / str(record.run)
             if failed.exists():
                 shutil.rmtree(failed)
 
-    def fail(self, task: Task, kind: str, text: str) -> Path:
+    def write_failure(self, task: RunTask, kind: str, text: str) -> Path:
         """Keep what is needed to run again a run that failed; its folder."""
-        folder = self.folder / FAILED / str(task.number)
-        about = about_failure(task, kind, text)
+        folder = self.folder / FAILED_FOLDER / str(task.number)
+        failure_record = build_failure_record(task, kind, text)
 
-        def fill(made: Path) -> None:
-            write_json(made / "failure.json", about)
-            folders.write_text(made / "scenario.yaml", task.point.scenario())
-            folders.write_text(made / "network.json", task.network_json + "\n")
+        def fill(target: Path) -> None:
+            write_json(target / "failure.json", failure_record)
+            folders.write_text(target / "scenario.yaml", task.point.scenario())
+            folders.write_text(target / "network.json", task.network_json + "\n")
 
-        return folders.replace(folder, fill, marker="failure.json", overwrite=True)
+        return folders.write_folder(folder, fill, marker="failure.json", overwrite=True)
 
-    def finish(self) -> None:
+    def finish_data_set(self) -> None:
         """Write the data set and the whole manifest, if every run has ended."""
-        if self.complete or self.missing():
+        if self.is_complete or self.list_missing():
             return
-        publish(self.folder, self.wanted, self.records)
-        self.complete = True
-        (self.folder / JOURNAL).unlink()
-        shutil.rmtree(self.folder / FAILED, ignore_errors=True)
-        flush(self.folder)
+        write_data_set(self.folder, self.planned_manifest, self.records)
+        self.is_complete = True
+        (self.folder / JOURNAL_FILE).unlink()
+        shutil.rmtree(self.folder / FAILED_FOLDER, ignore_errors=True)
+        flush_to_disk(self.folder)
 
-    def note(self, **about: Any) -> None:
+    def add_history(self, **fields: Any) -> None:
         """Add a line to the history."""
         when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         machine = {"host": socket.gethostname(), "platform": platform.platform()}
-        done = {"done": len(self.records), "of": len(self.mine)}
-        journals.write_about(self.folder / HISTORY, {"at": when, **machine, **done, **about})
+        done = {"done": len(self.records), "of": len(self.own_tasks)}
+        journals.append_log_line(
+            self.folder / HISTORY_FILE, {"at": when, **machine, **done, **fields}
+        )
 
     def close(self) -> None:
         """Let others work on the folder."""
@@ -196,7 +216,7 @@ class Store:
         self.lock.release()
 
 
-def about_failure(task: Task, kind: str, text: str) -> dict[str, Any]:
+def build_failure_record(task: RunTask, kind: str, text: str) -> dict[str, Any]:
     """Which run failed, and why."""
     return {
         "run": task.number,
@@ -208,27 +228,32 @@ def about_failure(task: Task, kind: str, text: str) -> dict[str, Any]:
     }
 
 
-def told(failure: Mapping[str, Any]) -> str:
-    """What :func:`about_failure` gave, in a line."""
-    where = [failure["part"], *(f"{name} {value}" for name, value in failure["labels"].items())]
-    point = "".join(f", {each}" for each in where if each)
+def format_failure(failure: Mapping[str, Any]) -> str:
+    """What :func:`build_failure_record` gave, in a line."""
+    point_parts = [
+        failure["part"],
+        *(f"{name} {value}" for name, value in failure["labels"].items()),
+    ]
+    point = "".join(f", {each}" for each in point_parts if each)
     return (
         f"run {failure['run']}, seed {failure['seed']}{point}: {failure['kind']}: {failure['text']}"
     )
 
 
-def shards(folder: Path) -> list[Path]:
+def list_shards(folder: Path) -> list[Path]:
     """Folders of shards inside that of their study."""
-    return [path for path in sorted(folder.glob("shard-*")) if re.fullmatch(_SHARD, path.name)]
+    return [
+        path for path in sorted(folder.glob("shard-*")) if re.fullmatch(_SHARD_PATTERN, path.name)
+    ]
 
 
-def share(said: Mapping[str, Any]) -> int:
+def count_planned_runs(plan_manifest: Mapping[str, Any]) -> int:
     """Runs that a folder is to hold: all of the study, or those of a shard."""
-    number, count = said.get("shard", (1, 1))
-    return len(range(number - 1, said["runs"], count))
+    number, count = plan_manifest.get("shard", (1, 1))
+    return len(range(number - 1, plan_manifest["runs"], count))
 
 
-def publish(folder: Path, plan: Mapping[str, Any], records: Mapping[int, Record]) -> None:
+def write_data_set(folder: Path, plan: Mapping[str, Any], records: Mapping[int, RunRecord]) -> None:
     """Write the data set and, last, the manifest with all checksums.
 
     Parameters
@@ -236,83 +261,88 @@ def publish(folder: Path, plan: Mapping[str, Any], records: Mapping[int, Record]
     folder : Path
         Folder of the study; the kept runs are in it.
     """
-    from trunkline.study.run.frames import frame, keeps, labels_of, places_of
+    from trunkline.study.run.data_set import (
+        build_frame,
+        list_kept_runs,
+        list_labels,
+        list_run_places,
+    )
 
-    files, places, labels = {}, places_of(plan), labels_of(plan)
+    files, places, labels = {}, list_run_places(plan), list_labels(plan)
     runs = sorted(records)
     for first in range(0, len(runs), RUNS_PER_FILE):
-        name = f"{DATA}/{first // RUNS_PER_FILE:05}.parquet"
+        name = f"{DATA_FOLDER}/{first // RUNS_PER_FILE:05}.parquet"
         part = {run: records[run] for run in runs[first : first + RUNS_PER_FILE]}
-        written = folders.parquet(frame(plan, part, places, labels))
+        written = folders.encode_parquet(build_frame(plan, part, places, labels))
         files[name] = write_bytes(folder / name, written)
-    for run in sorted(keeps(plan) & set(runs)):
-        name = f"{RUNS}/{run}/run.json"
-        files[name] = digest_of(folder / name)
+    for run in sorted(list_kept_runs(plan) & set(runs)):
+        name = f"{RUNS_FOLDER}/{run}/run.json"
+        files[name] = compute_file_digest(folder / name)
     hashes = "\n".join(records[run].hash for run in runs)
-    done = {"files": files, "hash": hashlib.sha256(hashes.encode()).hexdigest()}
-    write_json(folder / MANIFEST, {**plan, **done})
+    closing_fields = {"files": files, "hash": hashlib.sha256(hashes.encode()).hexdigest()}
+    write_json(folder / MANIFEST_FILE, {**plan, **closing_fields})
 
 
-def _in_shard(number: int, shard: tuple[int, int] | None) -> bool:
+def _is_in_shard(number: int, shard: tuple[int, int] | None) -> bool:
     return shard is None or number % shard[1] == shard[0] - 1
 
 
-def _look(folder: Path) -> dict[str, Any] | None:
+def _read_existing_manifest(folder: Path) -> dict[str, Any] | None:
     """Manifest of the study in a folder; None if the folder is empty or not there."""
     if folder.exists() and not folder.is_dir():
-        raise Refused(f"{folder} is not a folder")
-    if not folder.exists() or not set(os.listdir(folder)) - {LOCK, HISTORY}:
+        raise StudyError(f"{folder} is not a folder")
+    if not folder.exists() or not set(os.listdir(folder)) - {LOCK, HISTORY_FILE}:
         return None
-    if not (folder / MANIFEST).is_file():
+    if not (folder / MANIFEST_FILE).is_file():
         if (folder / "study.json").is_file():
             # A reproduction of a time when their runs were not kept: it can be replaced.
             return {"format": 0, "points": []}
         # Killed before the manifest was there: nothing but our own beginnings.
         if all(name.startswith((".", LOCK, "shard-")) for name in os.listdir(folder)):
             return None
-        raise Refused(f"{folder} holds something else than a study")
-    return manifest(folder)
+        raise StudyError(f"{folder} holds something else than a study")
+    return read_manifest(folder)
 
 
-def manifest(folder: Path) -> dict[str, Any]:
+def read_manifest(folder: Path) -> dict[str, Any]:
     """Manifest of a study.
 
     Raises
     ------
-    Refused
+    StudyError
         There is none, or it is not as it was written, or written by a later version.
     """
-    path = folder / MANIFEST
+    path = folder / MANIFEST_FILE
     try:
-        said = json.loads(path.read_text("utf-8"))
+        content = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
-        raise Refused(f"{folder} holds no study: there is no {MANIFEST}") from None
+        raise StudyError(f"{folder} holds no study: there is no {MANIFEST_FILE}") from None
     except (ValueError, RecursionError):
-        raise Damaged(f"{path} is damaged") from None
-    if not isinstance(said, dict) or said.get("format") != 1:
-        raise Refused(f"{path} was written by another version: its format is not 1")
-    digest = said.pop("checksum", "")
-    if digest != checksum(said):
-        raise Damaged(f"{path} is damaged: its checksum is not right")
-    return said
+        raise DamagedStudyFile(f"{path} is damaged") from None
+    if not isinstance(content, dict) or content.get("format") != 1:
+        raise StudyError(f"{path} was written by another version: its format is not 1")
+    digest = content.pop("checksum", "")
+    if digest != compute_checksum(content):
+        raise DamagedStudyFile(f"{path} is damaged: its checksum is not right")
+    return content
 
 
-def _records(path: Path, digest: str) -> Iterator[Record]:
-    from trunkline.study.run.frames import records
+def _read_verified_records(path: Path, digest: str) -> Iterator[RunRecord]:
+    from trunkline.study.run.data_set import read_records
 
-    return records(checked(path, digest))
+    return read_records(verify_digest(path, digest))
 
 
-def _whole(folder: Path) -> bool:
+def _is_readable(folder: Path) -> bool:
     try:
-        results_store.read(folder)
+        results_store.read_results(folder)
     except Exception:
         return False
     return True
 
 
-def _empty(folder: Path) -> None:
+def _remove_study(folder: Path) -> None:
     """Remove an earlier study: its manifest last, so that an interruption leaves a study."""
-    for path in sorted(folder.iterdir(), key=lambda path: path.name == MANIFEST):
+    for path in sorted(folder.iterdir(), key=lambda path: path.name == MANIFEST_FILE):
         if path.name != LOCK:
             shutil.rmtree(path) if path.is_dir() else path.unlink()

@@ -1,0 +1,207 @@
+"""Every class of every port as arrays: its priority, its weight, its ceiling, its queue.
+
+Schedulers become strict levels with weighted shares inside a level (GPS: Parekh and Gallager 1993).
+Priority, deficit, weighted fair and weighted round robin are that in the long run. Of HTB, HFSC,
+CBQ and CAKE the guaranteed rates are the weights and the ceilings are kept.
+
+Absent: hierarchies of classes, borrowing between them, real-time curves.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+LEVEL_SCHEDULERS: Final = ("fifo", "priority")
+WEIGHTED_SCHEDULERS: Final = ("drr", "wfq", "wrr")
+PRECEDENCE_AQMS: Final = ("precedence-drop-tail", "wred", "rio-c", "rio-d", "gred")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PortQueues:
+    """Q classes of L links, sorted by link, then by their number.
+
+    Parameters
+    ----------
+    first : array of int64, shape (L,)
+        The first class of each link.
+    link : array of int64, shape (Q,)
+        Link of each class.
+    rate : array of float64, shape (L,)
+        Bit/s of each link.
+    level : array of int64, shape (Q,)
+        Strict priority, 0 first.
+    weight : array of float64, shape (Q,)
+        Share inside the level.
+    by_packet : array of bool, shape (Q,)
+        Whether the weight counts packets, not bits.
+    ceiling : array of float64, shape (Q,)
+        Maximum rate of the class [bit/s].
+    limits : array of float64, shape (Q, 2)
+        What a full queue holds: bytes, and packets; infinite without a limit.
+    tcp_min, tcp_max : array of float64, shape (Q,)
+        Between which bytes or packets TCP keeps the queue: half way of RED's thresholds; nan where
+        the policy keeps a delay.
+    target_delay : array of float64, shape (Q,)
+        Delay that the policy keeps [s]; nan where it keeps none.
+    drops_by_precedence : array of bool, shape (Q,)
+        Whether the policy drops by precedence, so that flows do not lose the same share.
+    wait_formula : array of int64, shape (Q,)
+        Formula of waits: 0 by level, 1 by weight, 2 none.
+    """
+
+    first: Ints
+    link: Ints
+    rate: Floats
+    level: Ints
+    weight: Floats
+    by_packet: NDArray[np.bool_]
+    ceiling: Floats
+    limits: Floats
+    tcp_min: Floats
+    tcp_max: Floats
+    target_delay: Floats
+    drops_by_precedence: NDArray[np.bool_]
+    wait_formula: Ints
+
+
+def read_port_queues(network: Mapping[str, Any]) -> PortQueues:
+    """Read the ports of a compiled network.
+
+    Parameters
+    ----------
+    network : mapping
+        The compiled network, parsed from its JSON.
+    """
+    port_rows = [_read_port(port) for port in network["ports"]]
+    link_ports = [link["port"] for link in network["links"]]
+    sizes = np.array([len(port_rows[port]) for port in link_ports], dtype=np.int64)
+    table = (
+        np.concatenate([port_rows[port] for port in link_ports])
+        if link_ports
+        else np.zeros((0, 11))
+    )
+    columns = [np.ascontiguousarray(column) for column in table.T]
+    return PortQueues(
+        first=np.cumsum(sizes) - sizes,
+        link=np.repeat(np.arange(len(link_ports)), sizes),
+        rate=np.array([link["rate_bit_s"] for link in network["links"]], dtype=np.float64),
+        level=columns[0].astype(np.int64),
+        weight=columns[1],
+        by_packet=columns[2] > 0,
+        ceiling=columns[3],
+        limits=np.stack([columns[4], columns[5]], axis=1),
+        tcp_min=columns[6],
+        tcp_max=columns[7],
+        target_delay=columns[8],
+        drops_by_precedence=columns[9] > 0,
+        wait_formula=columns[10].astype(np.int64),
+    )
+
+
+def _read_port(port: Mapping[str, Any]) -> Floats:
+    """A row for each class of a port."""
+    kind, shares = port["scheduler"]["kind"], port["scheduler"]["shares"]
+    rows = []
+    for port_class, share in zip(port["classes"], shares, strict=True):
+        queue = port_class["queue"]
+        packets, octets = queue["limit_packets"], queue["limit_bytes"]
+        limits = (
+            np.inf if octets is None else float(octets),
+            np.inf if packets is None else float(packets),
+        )
+        drops_by_precedence = queue["aqm"]["kind"] in PRECEDENCE_AQMS
+        formula = 0 if kind in LEVEL_SCHEDULERS else 1 if kind in WEIGHTED_SCHEDULERS else 2
+        rows.append(
+            (
+                *_read_share(kind, share),
+                *limits,
+                *_read_tcp_queue(queue),
+                drops_by_precedence,
+                formula,
+            )
+        )
+    return np.array(rows, dtype=np.float64).reshape(len(rows), 11)
+
+
+def _read_share(kind: str, parameters: Mapping[str, Any]) -> tuple[float, float, float, float]:
+    """Level, weight, whether by packets, ceiling."""
+    if kind == "priority":
+        return parameters["priority"], 1.0, 0.0, np.inf
+    if kind == "drr":
+        return 0, float(parameters["weight"] * parameters["quantum_bytes"]), 0.0, np.inf
+    if kind in ("wfq", "wrr"):
+        return 0, float(parameters["weight"]), float(kind == "wrr"), np.inf
+    if kind == "tbf":
+        return 0, 1.0, 0.0, float(parameters["rate_bit_s"])
+    if kind == "shaped":
+        return parameters["priority"], 1.0, 0.0, float(parameters["rate_bit_s"])
+    if kind == "htb":
+        return 0, float(parameters["rate_bit_s"]), 0.0, float(parameters["ceil_bit_s"])
+    if kind in ("cake", "cbq", "cbq-ancestor-only"):
+        return 0, float(max(1, parameters["rate_bit_s"])), 0.0, np.inf
+    if kind == "hfsc":
+        curve = parameters["link_share"] or parameters["real_time"]
+        limit = parameters["upper_limit"]
+        ceiling = np.inf if limit is None else float(limit["m2_bit_s"])
+        return 0, float(curve["m2_bit_s"] if curve else 1), 0.0, ceiling
+    return 0, 1.0, 0.0, np.inf
+
+
+def _read_tcp_queue(queue: Mapping[str, Any]) -> tuple[float, float, float]:
+    """Where TCP keeps a queue: from, to [packets, negative in bytes]; and the delay kept [s]."""
+    aqm = queue["aqm"]
+    kind = aqm["kind"]
+    if kind == "red" and not aqm.get("adaptive"):
+        sign = 1.0 if aqm["unit"] == "packets" else -1.0
+        return sign * aqm["min_th"], sign * aqm["max_th"], np.nan
+    if kind == "pie":
+        return np.nan, np.nan, aqm["target_ns"] / 1e9
+    if kind in ("drop-tail", "precedence-drop-tail"):
+        return 0.0, np.inf, np.nan
+    return np.nan, np.nan, np.nan
+
+
+def sum_by_index(index: Ints, value: Floats, count: int) -> Floats:
+    """Sum of the values of each index [0, count)."""
+    return np.bincount(index, value, count).astype(np.float64)
+
+
+def divide_link_rates(port_queues: PortQueues, requested: Floats, weight: Floats) -> Floats:
+    """Divide every link among its classes.
+
+    Parameters
+    ----------
+    requested : array of float64, shape (Q,)
+        Bit/s on the wire; infinite of a class that takes all it gets.
+    weight : array of float64, shape (Q,)
+        Weights that count bits.
+
+    Returns
+    -------
+    array of float64, shape (Q,)
+        What each gets: levels in order, inside a level by weight, what one leaves to the others.
+    """
+    links = len(port_queues.rate)
+    served = np.zeros(len(requested))
+    free = port_queues.rate.copy()
+    demand = np.minimum(requested, port_queues.ceiling)
+    for level in np.unique(port_queues.level):
+        unserved = (port_queues.level == level) & (demand > 0)
+        while unserved.any():
+            total = sum_by_index(port_queues.link[unserved], weight[unserved], links)
+            fair = (free / np.where(total > 0, total, 1.0))[port_queues.link] * weight
+            satisfied = unserved & (demand <= fair)
+            none_satisfied = np.bincount(port_queues.link[satisfied], minlength=links) == 0
+            # Where none is content with less than its share, all take their shares.
+            settled = satisfied | (unserved & none_satisfied[port_queues.link])
+            served[settled] = np.minimum(demand, fair)[settled]
+            free -= sum_by_index(port_queues.link[settled], served[settled], links)
+            free = np.maximum(free, 0.0)
+            unserved &= ~settled
+    return served

@@ -1,0 +1,200 @@
+"""A topology as a scenario: readable text, and the matrix as a table beside it when large."""
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from trunkline.importers.common.fault import OmittedPart
+from trunkline.importers.network.topology import ImportedLink, ImportedTopology
+from trunkline.scenario.diagnostic import escape_unprintable
+from trunkline.scenario.units import format_rate, format_ratio, format_time
+from trunkline.scenario.yaml_text import format_one_line
+
+MAX_INLINE_DEMANDS = 20
+"""Demands that are written into the scenario itself."""
+MAX_UNSCALED_OFFERED_BIT_S = 5 * 10**9
+"""Offered load above which the scenario is scaled down, so that a run takes seconds [bit/s]."""
+TRAFFIC_CLASS_KEYS = {"agent": "udp", "arrivals": "poisson", "size": "1000 B"}
+
+
+@dataclass(frozen=True)
+class ImportedNetwork:
+    """What an import gives.
+
+    Parameters
+    ----------
+    matrix : str
+        The table of demands that the scenario names, as CSV; empty: none.
+    notes : tuple of OmittedPart
+        What was left out, renamed or filled by a rule.
+    """
+
+    text: str
+    matrix: str
+    notes: tuple[OmittedPart, ...]
+    nodes: int
+    links: int
+    demands: int
+
+
+def format_scenario(
+    topology: ImportedTopology,
+    by_key: dict[str, str],
+    source: str,
+    matrix_file: str = "",
+    *,
+    overloaded: bool = False,
+) -> ImportedNetwork:
+    """Write a topology whose gaps are filled.
+
+    Parameters
+    ----------
+    by_key : dict of str to str
+        Names of nodes, from `rules.names`.
+    matrix_file : str
+        Name of the file for the demands where they are many; empty: they all stand in the text.
+    overloaded : bool
+        Whether there are demands that no path has room for.
+    """
+    has_matrix_file = bool(matrix_file) and len(topology.demands) > MAX_INLINE_DEMANDS
+    lines = [f"# {escape_unprintable(topology.title)}, imported from {escape_unprintable(source)}."]
+    lines += [
+        f"# {escape_unprintable(note.text)}: {escape_unprintable(note.reason)}."
+        for note in topology.notes
+    ]
+    lines += ["trunkline: 1", ""]
+    if topology.demands:
+        lines += _format_scale(topology)
+    lines += ["nodes:", *_format_nodes(topology, by_key), ""]
+    most_common = Counter(link.capacity for link in topology.links).most_common(1)
+    rate = most_common[0][0] if most_common else None
+    if rate is not None:
+        lines += ["defaults:", f"  link: {{rate: {format_rate(rate)}}}", ""]
+    lines += ["links:", *_format_links(topology, by_key, rate), ""]
+    matrix = ""
+    if topology.demands:
+        lines += ["# A class turns a demand into packets; a trunk with `path: auto` gives each of",
+                  "# its demands a label-switched path of its own.",
+                  f"traffic: {{data: "
+                  f"{format_one_line(TRAFFIC_CLASS_KEYS)}}}", "demands:"]  # fmt: skip
+        if has_matrix_file:
+            lines.append(f"  matrix: {format_one_line({'file': matrix_file, 'class': 'data'})}")
+            matrix = _format_matrix(topology, by_key)
+        else:
+            lines += _format_demands(topology, by_key)
+        lines += ["trunks:", "  mesh: {demands: all, path: auto}", ""]
+        if overloaded:
+            lines += ["# Some demands find no path with room for them: they follow IP routing.",
+                      "te: {unplaced: igp}", ""]  # fmt: skip
+    lines += ["run: {duration: 1 s, warm_up: 100 ms}", ""]
+    sizes = (len(topology.nodes), len(topology.links), len(topology.demands))
+    return ImportedNetwork("\n".join(lines), matrix, tuple(topology.notes), *sizes)
+
+
+def _format_scale(topology: ImportedTopology) -> list[str]:
+    offered = sum(each.value for each in topology.demands)
+    if offered <= MAX_UNSCALED_OFFERED_BIT_S:
+        return []
+    scale = 10.0 ** -math.ceil(math.log10(offered / MAX_UNSCALED_OFFERED_BIT_S))
+    return [
+        f"# {format_rate(round(offered))} are offered: rates and demands are scaled so that a run "
+        "takes seconds.",
+        "# Queueing times grow by the inverse of the scale; propagation does not.",
+        f"scale: {format_ratio(scale)}",
+        "",
+    ]
+
+
+def _format_nodes(topology: ImportedTopology, by_key: dict[str, str]) -> list[str]:
+    """Nodes with their places in a picture.
+
+    Degrees of longitude are drawn as long as they are at the middle latitude.
+    """
+    places = [node.place for node in topology.nodes.values() if node.place is not None]
+    shrink = 1.0
+    if topology.geographic and places:
+        low, high = min(y for _, y in places), max(y for _, y in places)
+        shrink = max(0.2, math.cos(math.radians((low + high) / 2)))
+    lines = []
+    for key, node in topology.nodes.items():
+        node_keys: dict[str, Any] = {}
+        if node.place is not None:
+            node_keys["position"] = [round(node.place[0] * shrink, 3), round(node.place[1], 3)]
+        lines.append(f"  {format_one_line(by_key[key])}: {format_one_line(node_keys)}")
+    return lines
+
+
+def _format_links(
+    topology: ImportedTopology, by_key: dict[str, str], default_capacity: int | None
+) -> list[str]:
+    node_names = set(by_key.values())
+    name_by_ends: dict[frozenset[str], str] = {}
+    taken_names: set[str] = set()
+    lines = []
+    for link in topology.links:
+        ends = by_key[link.source], by_key[link.target]
+        name = _free(name_by_ends.setdefault(frozenset(ends), "-".join(ends)), taken_names)
+        link_keys: dict[str, Any] = {}
+        if name != "-".join(ends) or _count_name_splits(name, node_names) != 1:
+            link_keys["between"] = list(ends)
+        lines.append(
+            f"  {format_one_line(name)}: "
+            f"{format_one_line(link_keys | _collect_link_keys(link, default_capacity))}"
+        )
+    return lines
+
+
+def _free(plain: str, taken: set[str]) -> str:
+    """A name that is not taken yet, which it is then."""
+    name, number = plain, 1
+    while name in taken:
+        number += 1
+        name = f"{plain}.{number}"
+    taken.add(name)
+    return name
+
+
+def _count_name_splits(name: str, node_names: set[str]) -> int:
+    hyphen_positions = (position for position, character in enumerate(name) if character == "-")
+    return sum(
+        name[:position] in node_names and name[position + 1 :] in node_names
+        for position in hyphen_positions
+    )
+
+
+def _collect_link_keys(link: ImportedLink, default_capacity: int | None) -> dict[str, Any]:
+    link_keys: dict[str, Any] = {}
+    if link.capacity is not None and link.capacity != default_capacity:
+        link_keys["rate"] = format_rate(link.capacity)
+    if link.delay:
+        link_keys["delay"] = format_time(link.delay)
+    if link.metric not in (None, 1):
+        link_keys["metric"] = link.metric
+    backward_keys: dict[str, Any] = {}
+    if link.capacity_back not in (None, link.capacity):
+        backward_keys["rate"] = format_rate(link.capacity_back or 0)
+    if link.metric_back not in (None, link.metric):
+        backward_keys["metric"] = link.metric_back
+    return link_keys | ({"backward": backward_keys} if backward_keys else {})
+
+
+def _format_demands(topology: ImportedTopology, by_key: dict[str, str]) -> list[str]:
+    lines = []
+    taken: set[str] = set()
+    for demand in topology.demands:
+        ends = by_key[demand.source], by_key[demand.target]
+        rate = format_rate(round(demand.value))
+        demand_keys = {"from": ends[0], "to": ends[1], "rate": rate, "class": "data"}
+        lines.append(
+            f"  {format_one_line(_free('-'.join(ends), taken))}: {format_one_line(demand_keys)}"
+        )
+    return lines
+
+
+def _format_matrix(topology: ImportedTopology, by_key: dict[str, str]) -> str:
+    rows = ["from,to,rate"]
+    for demand in topology.demands:
+        ends = by_key[demand.source], by_key[demand.target]
+        rows.append(f"{ends[0]},{ends[1]},{format_rate(round(demand.value))}")
+    return "\n".join(rows) + "\n"

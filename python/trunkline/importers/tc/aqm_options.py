@@ -1,0 +1,95 @@
+"""Options of tc's flow queueing and of its disciplines that judge by time.
+
+Source: tc-fq_codel(8), tc-codel(8), tc-pie(8), tc-fq_pie(8), tc-sfq(8), tc-fq(8), tc-cake(8).
+"""
+
+from trunkline.importers.tc.option_values import (
+    OptionReader,
+    OptionTable,
+    make_count_reader,
+    make_option_table,
+)
+
+_ECN_NOTE = "flows say whether they are ECN-capable; the AQM then marks their packets"
+_OVERHEAD_NOTE = "the header of the link says what a packet has on the wire"
+IGNORED_OPTIONS = {
+    **dict.fromkeys(("ecn", "noecn"), _ECN_NOTE),
+    "memory_limit": "the limit in packets counts here",
+    "perturb": "the hash does not change here",
+    **dict.fromkeys(("buckets", "orphan_mask"), "each flow has a queue of its own"),
+    "nopacing": "nothing is paced here",
+    "pacing": "senders are not paced here",
+    "initial_quantum": "a new flow gets one quantum here",
+    **dict.fromkeys(("nonat", "nat"), "addresses are not translated here"),
+    "nowash": "no DSCP is washed here",
+    "no-ack-filter": "no acknowledgement is filtered here",
+    **dict.fromkeys(("split-gso", "no-split-gso"), "packets are not merged here"),
+    "wash": "DSCPs stay; a conditioner behind can write them",
+    "ingress": "what is dropped costs the shaper nothing here",
+    "egress": "what leaves is shaped",
+    **dict.fromkeys(("raw", "noatm", "conservative", "ethernet", "docsis"), _OVERHEAD_NOTE),
+    "overhead": _OVERHEAD_NOTE,
+    "mpu": "a packet counts its own length; keep packets at least as long",
+    "unlimited": "the link's rate is the only one",
+    **dict.fromkeys(("bytemode", "nobytemode"), "every packet counts alike here"),
+}
+
+
+def _return_constant(value: int) -> OptionReader:
+    return lambda _reader: value
+
+
+_MAX_INT32 = 2**31 - 1
+_CODEL_WORDS = "limit=packets target interval ce_threshold ecn= noecn="
+_PIE_WORDS = "limit=packets target tupdate alpha beta ecn= noecn= bytemode= nobytemode="
+_FLOW_WORDS = "flows quantum memory_limit="
+_OPTION_READERS = {
+    "limit": make_count_reader(1, _MAX_INT32),
+    "alpha": make_count_reader(1, 32),
+    "beta": make_count_reader(1, 32),
+    "flows": make_count_reader(1, 65_535),
+    "drop_batch": make_count_reader(1, 1_000_000),
+}
+_CAKE_WORDS = "besteffort diffserv3 diffserv4 flows dual-srchost dual-dsthost triple-isolate"
+_CAKE_IGNORED_WORDS = "nonat= nat= nowash= no-ack-filter= split-gso= no-split-gso= wash= ingress= "
+_CAKE_IGNORED_WORDS += "egress= raw= noatm= conservative= ethernet= docsis= overhead= mpu="
+_CAKE_RTT_NS = {
+    "datacentre": 100_000,
+    "lan": 1_000_000,
+    "metro": 10_000_000,
+    "regional": 30_000_000,
+    "internet": 100_000_000,
+    "oceanic": 300_000_000,
+    "satellite": 1_000_000_000,
+    "interplanetary": 3_600_000_000_000,
+}
+
+QDISC_OPTIONS: dict[str, OptionTable] = {
+    "codel": make_option_table(_CODEL_WORDS, **_OPTION_READERS),
+    "fq_codel": make_option_table(f"{_CODEL_WORDS} {_FLOW_WORDS} drop_batch", **_OPTION_READERS),
+    "pie": make_option_table(_PIE_WORDS, **_OPTION_READERS),
+    "fq_pie": make_option_table(f"{_PIE_WORDS} {_FLOW_WORDS}", **_OPTION_READERS),
+    "sfq": make_option_table(
+        "limit=packets depth divisor=flows quantum perturb=",
+        limit=make_count_reader(1, _MAX_INT32),
+        depth=make_count_reader(1, 127),
+        divisor=make_count_reader(1, 65_535),
+        perturb=make_count_reader(0, _MAX_INT32),
+    ),
+    "fq": make_option_table(
+        "limit=packets flow_limit=depth quantum initial_quantum= buckets= orphan_mask= "
+        "pacing= nopacing=",
+        limit=make_count_reader(1, _MAX_INT32),
+        flow_limit=make_count_reader(1, _MAX_INT32),
+        buckets=make_count_reader(1, _MAX_INT32),
+        orphan_mask=make_count_reader(0, _MAX_INT32),
+    ),
+    "cake": {
+        **make_option_table(f"bandwidth unlimited= rtt memlimit {_CAKE_WORDS}"),
+        **{word: ("rtt", _return_constant(rtt_ns)) for word, rtt_ns in _CAKE_RTT_NS.items()},
+        **make_option_table(
+            _CAKE_IGNORED_WORDS, overhead=make_count_reader(-64, 256), mpu=make_count_reader(0, 256)
+        ),
+    },
+}
+"""Options by queueing discipline."""

@@ -1,0 +1,36 @@
+"""Names of a package that are imported when first used: what nobody asks for costs no time.
+
+``from trunkline.study.run import cluster`` imports ``trunkline.study`` too. Were its names there at
+once, a worker that only measures runs would read the whole language of scenarios first.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def make_lazy_getattr(package: str, names_by_module: Mapping[str, str]) -> Callable[[str], Any]:
+    """What a package needs as its ``__getattr__`` (PEP 562).
+
+    Parameters
+    ----------
+    package : str
+        Its full name.
+    names_by_module : mapping of str to str
+        Full names of modules, each with the names that come from it, separated by spaces.
+    """
+    module_by_name = {
+        name: home for home, names in names_by_module.items() for name in names.split()
+    }
+
+    def attribute(name: str) -> Any:
+        if name not in module_by_name:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(module_by_name[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return attribute

@@ -1,0 +1,159 @@
+"""What one engine made of one seed: its tables, and every datagram of UDP flows."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trunkline import _core
+from trunkline.engine.packet_engine import Job, ResultsDecoder
+from trunkline.linux import engine
+from trunkline.linux.outcome.records import read_arrivals
+from trunkline.linux.plan.dry_run import run_raw_tables
+from trunkline.network.types import NetworkData
+from trunkline.results import Results
+
+_SENT, _DELIVERED, _DROPPED = map(_core.PACKET_EVENTS.index, ("sent", "delivered", "dropped"))
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class FlowDatagrams:
+    """Datagrams of one flow; arrays of those that arrived are in order of their number.
+
+    Parameters
+    ----------
+    sent_ns, ip_bytes : array of int
+        Of every datagram sent, by number.
+    number, delay_ns, dscp, ecn, ttl : array of int
+        Of each that arrived before the end of the run, as it arrived; ``ecn`` is the two bits.
+    dropped : array of int
+        Numbers of those known to be lost; those of an engine that does not tell are not here.
+    reordered : int
+        Datagrams that arrived after one with a higher number.
+    """
+
+    sent_ns: Ints
+    ip_bytes: Ints
+    number: Ints
+    delay_ns: Ints
+    dscp: Ints
+    ecn: Ints
+    ttl: Ints
+    dropped: Ints
+    reordered: int
+
+
+@dataclass(frozen=True)
+class EngineRun:
+    """One seed in one engine.
+
+    Parameters
+    ----------
+    flows : dict of str to FlowDatagrams
+        Datagrams of each UDP flow, by name.
+    """
+
+    results: Results
+    flows: dict[str, FlowDatagrams]
+
+
+def trace_simulator(network: NetworkData, seed: int) -> EngineRun:
+    """Run the simulator and note every datagram.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the run [0 to 2**64 - 1].
+    """
+    names = {
+        index: str(flow["name"])
+        for index, flow in enumerate(network["flows"])
+        if flow["agent"]["protocol"] == "udp"
+    }
+    traced_network = {**network, "run": {**network["run"], "trace": bool(names)}}
+    job = Job(json.dumps(traced_network, sort_keys=True, separators=(",", ":")), seed)
+    raw = run_raw_tables(job)
+    results = ResultsDecoder().decode_results(
+        job, {name: raw[name] for name in raw if name != "packets"}
+    )
+    return EngineRun(results, _read_trace(raw["packets"], names) if names else {})
+
+
+def _read_trace(
+    packets: Mapping[str, tuple[str, bytes]], names: Mapping[int, str]
+) -> dict[str, FlowDatagrams]:
+    """Datagrams of the engine's raw trace, which is too long to be decoded in full."""
+    columns = {
+        name: np.frombuffer(packets[name][1], dtype=np.int64)
+        for name in ("event", "flow", "seq", "time_ns", "ip_bytes", "dscp", "ecn", "ttl")
+    }
+    datagrams_by_flow = {}
+    for index, name in names.items():
+        flow_columns = {key: column[columns["flow"] == index] for key, column in columns.items()}
+        is_sent = flow_columns["event"] == _SENT
+        order = np.argsort(flow_columns["seq"][is_sent], kind="stable")
+        times = flow_columns["time_ns"][is_sent][order]
+        has_arrived = flow_columns["event"] == _DELIVERED
+        datagrams_by_flow[name] = _make_datagrams(
+            times,
+            flow_columns["ip_bytes"][is_sent][order],
+            flow_columns["seq"][has_arrived],
+            flow_columns["time_ns"][has_arrived] - times[flow_columns["seq"][has_arrived]],
+            (
+                flow_columns["dscp"][has_arrived],
+                flow_columns["ecn"][has_arrived],
+                flow_columns["ttl"][has_arrived],
+            ),
+            np.unique(flow_columns["seq"][flow_columns["event"] == _DROPPED]),
+        )
+    return datagrams_by_flow
+
+
+def _make_datagrams(
+    sent_ns: Ints,
+    ip_bytes: Ints,
+    number: Ints,
+    delay_ns: Ints,
+    marks: tuple[Ints, Ints, Ints],
+    dropped: Ints,
+) -> FlowDatagrams:
+    """Of arrivals in the order in which they came; a copy that comes second counts once."""
+    reordered = int(np.sum(number < np.maximum.accumulate(number))) if len(number) else 0
+    numbers, first = np.unique(number, return_index=True)
+    dscp, ecn, ttl = (each[first] for each in marks)
+    return FlowDatagrams(
+        sent_ns, ip_bytes, numbers, delay_ns[first], dscp, ecn, ttl, dropped, reordered
+    )
+
+
+def read_kernel_run(kernel_run: engine.KernelRun, folder: Path) -> EngineRun:
+    """What a guest left of a run."""
+    network = kernel_run.compiled.network
+    end = network["run"]["duration_ns"]
+    datagrams_by_flow = {}
+    for index, flow in enumerate(network["flows"]):
+        if flow["agent"]["protocol"] != "udp":
+            continue
+        sent = np.array(kernel_run.compiled.traffic.datagrams[index], dtype=np.int64).reshape(-1, 2)
+        arrived = np.array(
+            [
+                (each.sequence, each.delay_ns, each.tos >> 2, each.tos & 3, each.ttl)
+                for each in read_arrivals(folder, index)
+                if each.received_ns < end
+            ],
+            dtype=np.int64,
+        ).reshape(-1, 5)
+        datagrams_by_flow[str(flow["name"])] = _make_datagrams(
+            sent[:, 0],
+            sent[:, 1],
+            arrived[:, 0],
+            arrived[:, 1],
+            (arrived[:, 2], arrived[:, 3], arrived[:, 4]),
+            np.zeros(0, dtype=np.int64),
+        )
+    return EngineRun(kernel_run.results, datagrams_by_flow)

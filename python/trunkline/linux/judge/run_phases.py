@@ -1,0 +1,49 @@
+"""Phases of a failure: before it, the gap until packets have another way, and what follows."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from trunkline.results import Results
+
+PHASE_EVENTS: Final = ("failed", "switched", "rerouted", "repaired", "reverted")
+SAME_MOMENT_NS: Final = 1_000_000
+"""Moments that are so close are one: routers reroute one after the other."""
+MAX_PHASES: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class RunPhase:
+    """A part of a run.
+
+    Parameters
+    ----------
+    name : str
+        What begins it, and when; empty if the run has no phases.
+    start_ns, end_ns : int
+        Packets sent from the start and before the end belong to it.
+    """
+
+    name: str
+    start_ns: int
+    end_ns: int
+
+
+def find_phases(results: Results, end_ns: int) -> list[RunPhase]:
+    """The phases of a run by what happens to its links and paths; none if nothing does."""
+    table = results.timeline
+    moments: list[tuple[int, str]] = []
+    for time, event in zip(table["time_ns"], table["event"], strict=True):
+        time_ns = int(time or 0)
+        if event not in PHASE_EVENTS or time_ns >= end_ns:
+            continue
+        if not moments or time_ns - moments[-1][0] >= SAME_MOMENT_NS:
+            moments.append((time_ns, str(event)))
+    if not moments or len(moments) > MAX_PHASES:
+        return []
+    starts = [(0, "before"), *moments]
+    ends = [time_ns for time_ns, _ in moments] + [end_ns]
+    return [
+        RunPhase(f"{event} {start / 1e9:.6g} s" if start else event, start, end)
+        for (start, event), end in zip(starts, ends, strict=True)
+        if end > start
+    ]

@@ -1,0 +1,345 @@
+"""One seed in both engines, and by which rules a set of seeds is compared."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from trunkline.linux.judge import tolerance
+from trunkline.linux.judge.engine_run import EngineRun
+from trunkline.linux.judge.measures import (
+    MeasureKey,
+    MeasurementFrame,
+    MeasureValues,
+    make_frame,
+    measure_run,
+)
+from trunkline.linux.judge.per_packet import SeedDatagrams, find_lost_packets
+from trunkline.linux.judge.run_phases import find_phases
+from trunkline.linux.outcome.run_results import KNOWN_CAUSES
+from trunkline.linux.plan.next_links import find_next_links
+from trunkline.network.types import NetworkData
+from trunkline.network.types.flows import Flow
+from trunkline.network.types.ports import Port
+
+DETERMINISTIC_AQMS: Final = ("drop-tail", "precedence-drop-tail", "codel", "cobalt")
+"""AQMs that toss no coins; COBALT does so only once it has overflowed."""
+
+CLOCK_AQMS: Final = ("codel", "cobalt")
+"""AQMs to whom a microsecond of a packet's wait is a drop more or less."""
+
+ReferenceMachine = Literal["simulator", "virtual", "emulated", "real"]
+"""What the reference ran on: its packets take no time in a router, some, or that of the clock."""
+
+
+@dataclass(frozen=True)
+class SeedPair:
+    """One seed in both engines.
+
+    Parameters
+    ----------
+    network : mapping
+        The simulator's compiled network.
+    machine : {"simulator", "virtual", "emulated", "real"}
+        What the reference ran on.
+    values : (dict, dict)
+        Measures of simulator and reference.
+    datagrams : dict of str to (FlowDatagrams, FlowDatagrams, array, array)
+        Of each UDP flow what both delivered, and the numbers that each lost; empty where they are
+        not compared one by one.
+    sizes : set of int
+        IP bytes of datagrams.
+    lasting_reason : str
+        See `explain_lasting_shift`.
+    """
+
+    network: NetworkData
+    machine: ReferenceMachine
+    values: tuple[MeasureValues, MeasureValues]
+    datagrams: dict[str, SeedDatagrams]
+    sizes: frozenset[int]
+    lasting_reason: str
+    packets_sent: int
+
+    def is_hidden(self, key: MeasureKey) -> bool:
+        """Whether the kernel does not tell a measure at all."""
+        if self.machine == "simulator":
+            return False
+        # Its receivers log no TCP segment.
+        segment = key.measure == "mean delay" and key.subject in self.tcp_flows
+        unknown = key.measure == "lost by cause" and key.detail not in KNOWN_CAUSES
+        return segment or unknown or key.measure == "coloured"
+
+    @property
+    def tcp_flows(self) -> list[str]:
+        """Names of the TCP flows."""
+        flows = self.network["flows"]
+        return [str(flow["name"]) for flow in flows if flow["agent"]["protocol"] == "tcp"]
+
+
+def make_seed_pair(
+    network: NetworkData, simulator: EngineRun, reference: EngineRun, machine: ReferenceMachine
+) -> SeedPair:
+    """What both engines made of a seed, in what the comparison needs.
+
+    Parameters
+    ----------
+    machine : {"simulator", "virtual", "emulated", "real"}
+        What the reference ran on.
+    """
+    end = network["run"]["duration_ns"]
+    run_phases = find_phases(simulator.results, end)
+    time_frame: MeasurementFrame = make_frame(network, run_phases, (simulator, reference))
+    both_values = (
+        measure_run(simulator, network, time_frame),
+        measure_run(reference, network, time_frame),
+    )
+    sizes = frozenset(
+        size for flow in simulator.flows.values() for size in set(flow.ip_bytes.tolist())
+    )
+    seed_datagrams: dict[str, SeedDatagrams] = {}
+    if is_exact(network, machine, sizes):
+        emulated = len(network["flows"]) if machine == "emulated" else 0
+        for name, ours in simulator.flows.items():
+            theirs = reference.flows[name]
+            arrived = len(ours.number) + len(theirs.number)
+            end_tolerance_ns = tolerance.compute_delay_tolerance(
+                len(network["links"]), arrived, emulated
+            )
+            seed_datagrams[name] = (
+                ours,
+                theirs,
+                *find_lost_packets(ours, theirs, end, end_tolerance_ns),
+            )
+    sent = sum(len(flow.sent_ns) for flow in simulator.flows.values())
+    return SeedPair(
+        network,
+        machine,
+        both_values,
+        seed_datagrams,
+        sizes,
+        explain_lasting_shift(network, simulator, machine),
+        sent,
+    )
+
+
+def is_random(network: NetworkData) -> bool:
+    """Whether an engine draws random numbers of its own: random loss, RED and others, BBR."""
+    kinds = [each["queue"]["aqm"]["kind"] for port in network["ports"] for each in port["classes"]]
+    return (
+        any(kind not in DETERMINISTIC_AQMS for kind in kinds)
+        or any(link["loss"] for link in network["links"])
+        or any(_is_bbr(flow) for flow in network["flows"])
+        or '"tsw' in json.dumps(network.get("conditioners", []))
+    )
+
+
+def _is_bbr(flow: Flow) -> bool:
+    """Whether its sender draws the phase in which it begins to probe, as that of Linux does."""
+    agent = flow["agent"]
+    return agent["protocol"] == "tcp" and agent.get("congestion") == {"kind": "bbr"}
+
+
+def is_exact(network: NetworkData, machine: ReferenceMachine, sizes: frozenset[int]) -> bool:
+    """Whether packets can be compared one by one.
+
+    TCP answers to what became of earlier packets. So does a limit of bytes where packets have
+    several sizes: who came first decides who finds room for long after. An emulated machine sends
+    late while a program runs beside the packets.
+    """
+    tcp = any(flow["agent"]["protocol"] == "tcp" for flow in network["flows"])
+    if tcp or machine == "real" or is_random(network):
+        return False
+    recovery = network.get("recovery") or {}
+    if machine == "emulated" and (network["run"]["warmup_ns"] or recovery.get("failures")):
+        return False
+    limits = [each["queue"]["limit_bytes"] for port in network["ports"] for each in port["classes"]]
+    return len(sizes) < 2 or not any(limits)
+
+
+def explain_lasting_shift(
+    network: NetworkData, simulator: EngineRun, machine: ReferenceMachine
+) -> str:
+    """Why a microsecond, or what a processor takes, may move all later packets; or empty.
+
+    Where packets of several sizes compete for room or tokens, the one that is first takes what the
+    next would have had. Where flows take turns, it decides whose turn is first until both have
+    nothing left.
+
+    Parameters
+    ----------
+    machine : {"simulator", "virtual", "emulated", "real"}
+        What the reference ran on.
+    """
+    if _has_mixed_sizes(simulator):
+        return (
+            "packets of several sizes are lost or coloured in one place, and which of them comes "
+            "first decides for long after"
+        )
+    queues = [each["queue"] for port in network["ports"] for each in port["classes"]]
+    if machine == "emulated" and any(queue["aqm"]["kind"] in CLOCK_AQMS for queue in queues):
+        return "queues drop by the clock, and the processor of the reference takes time"
+    overflows = any(row["cause"] == "queue_full" for row in simulator.results.drops.rows())
+    if overflows and any(queue["aqm"]["kind"] == "cobalt" for queue in queues):
+        return "queues of COBALT overflow, and then drop by chance as well"
+    if any(queue.get("flows") for queue in queues):
+        return "flows take turns at a port, and which of them comes first decides for long after"
+    return ""
+
+
+def _has_mixed_sizes(simulator: EngineRun) -> bool:
+    """Whether packets of several sizes compete for room or tokens, and not all get them."""
+    sizes = {name: set(flow.ip_bytes.tolist()) for name, flow in simulator.flows.items()}
+    by_place: dict[tuple[str, ...], set[int]] = {}
+    for row in simulator.results.drops.rows():
+        drop_place = tuple(str(row[key]) for key in ("link", "node", "class", "cause"))
+        by_place.setdefault(drop_place, set()).update(sizes.get(str(row["flow"]), ()))
+    if any(len(place_sizes) > 1 for place_sizes in by_place.values()):
+        return True
+    colours: dict[tuple[str, ...], int] = {}
+    for row in simulator.results.colours.rows():
+        meter = tuple(str(row[key]) for key in ("link", "end", "conditioner", "profile"))
+        colours[meter] = colours.get(meter, 0) + bool(row["packets"])
+    is_coloured = any(count > 1 for count in colours.values())
+    return is_coloured and len(set[int]().union(*sizes.values())) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonMethod:
+    """How a set of seeds is compared.
+
+    Parameters
+    ----------
+    is_exact : bool
+        Packets one by one.
+    is_random : bool
+        Every run has a difference of its own.
+    is_emulated : bool
+        The reference's processor took time.
+    has_choice : bool
+        Some port chooses among classes or flows.
+    ties : float
+        Share of packets of which either may be first.
+    fate_packets : float
+        Packets of a run that were lost or coloured otherwise than most.
+    packets : int
+        Datagrams sent in a run.
+    flows : int
+        Flows of the network.
+    """
+
+    is_exact: bool
+    is_random: bool
+    is_emulated: bool
+    has_choice: bool
+    ties: float
+    fate_packets: float
+    packets: int
+    flows: int
+
+    def compute_delay_tolerance(self, hops: int) -> int:
+        """For the delay of a packet over so many links [ns]."""
+        if self.is_emulated and not self.is_exact:
+            return hops * tolerance.EMULATED_HOP_NS
+        return tolerance.compute_delay_tolerance(
+            hops, self.packets, self.flows if self.is_emulated else 0
+        )
+
+
+def choose_method(pairs: Sequence[SeedPair], *, exact: bool) -> ComparisonMethod:
+    """The way in which seeds are compared."""
+    network, machine = pairs[0].network, pairs[0].machine
+    has_single_flow = len(network["flows"]) == 1 and "transfers" not in network["flows"][0]
+    is_single_tcp = len(pairs[0].tcp_flows) == 1 and has_single_flow and not is_random(network)
+    can_be_exact = all(is_exact(network, machine, pair.sizes) for pair in pairs)
+    emulated = machine in ("emulated", "real")
+    is_exact_without_processor = (
+        emulated and not can_be_exact and is_exact(network, "virtual", pairs[0].sizes)
+    )
+    packets = sum(pair.packets_sent for pair in pairs) // len(pairs)
+    gap = network["run"]["duration_ns"] / max(1, packets)
+    most_hops = max(
+        (count_hops(network, str(flow["name"])) for flow in network["flows"]), default=1
+    )
+    method = ComparisonMethod(
+        is_exact=exact and can_be_exact,
+        is_random=not (exact and (can_be_exact or is_single_tcp or is_exact_without_processor))
+        or machine == "real",
+        is_emulated=emulated,
+        has_choice=any(_has_choice(network["ports"][link["port"]]) for link in network["links"]),
+        ties=1.0,
+        fate_packets=sum(_count_fates(pair) for pair in pairs) / len(pairs),
+        packets=packets,
+        flows=len(network["flows"]),
+    )
+    return replace(
+        method, ties=tolerance.compute_tie_share(method.compute_delay_tolerance(most_hops), gap)
+    )
+
+
+def _has_choice(port: Port) -> bool:
+    """Whether it chooses among classes or flows."""
+    return len(port["classes"]) > 1 or any(each["queue"].get("flows") for each in port["classes"])
+
+
+def _count_fates(pair: SeedPair) -> float:
+    """Packets that either engine lost or coloured otherwise than most, whichever are more."""
+    most_packets = 0.0
+    names = {str(flow["name"]) for flow in pair.network["flows"]}
+    for values in pair.values:
+        lost = sum(
+            value or 0.0
+            for key, value in values.items()
+            if key.measure == "packets lost" and key.subject in names
+        )
+        marks: dict[tuple[str, str], list[float]] = {}
+        for key, value in values.items():
+            if key.measure in ("DSCP", "ECN", "TTL", "coloured"):
+                marks.setdefault((key.subject, key.measure), []).append(value or 0.0)
+        most_packets = max(
+            most_packets, lost + sum(sum(each) - max(each) for each in marks.values())
+        )
+    return most_packets
+
+
+def count_hops(network: NetworkData, flow: str) -> int:
+    """Links that packets of a flow cross, on the longest of their ways; at least 1."""
+    return max(1, len(list_crossed_links(network, flow)))
+
+
+def list_crossed_links(network: NetworkData, flow: str) -> list[int]:
+    """Links of the shortest path of a flow, and of the longest label-switched path beside it."""
+    found_flow = next((each for each in network["flows"] if each["name"] == flow), None)
+    if found_flow is None:
+        return list(range(len(network["links"])))
+    next_links_ = find_next_links(len(network["nodes"]), network["links"], found_flow["dst"])
+    links: list[int] = []
+    node = found_flow["src"]
+    while (link := next_links_[node]) is not None:
+        links.append(link)
+        node = network["links"][link]["to"]
+    paths: list[list[int]] = (
+        [path["links"] for path in network["paths"]] if found_flow["fec"] else []
+    )
+    return links + max(paths, key=len, default=[])
+
+
+def compute_packet_time(pair: SeedPair, flow: str) -> int:
+    """Longest transmission that a flow meets: the largest packet on its slowest link."""
+    links = [pair.network["links"][index] for index in list_crossed_links(pair.network, flow)]
+    rates = [link["rate_bit_s"] for link in links]
+    for link in links:
+        # A shaper lets a packet go at its own rate.
+        for share in pair.network["ports"][link["port"]]["scheduler"]["shares"]:
+            shaper_rate = share.get("rate_bit_s")
+            rates += [shaper_rate] if isinstance(shaper_rate, int) and shaper_rate else []
+    return find_largest_packet(pair) * 8 * 10**9 // min(rates) if rates else 0
+
+
+def find_largest_packet(pair: SeedPair) -> int:
+    """IP bytes of the largest packet."""
+    agents = [flow["agent"] for flow in pair.network["flows"]]
+    segments = [
+        each["mss_bytes"] + each["header_bytes"] for each in agents if each["protocol"] == "tcp"
+    ]
+    return max([*pair.sizes, *segments], default=0)

@@ -1,0 +1,150 @@
+"""How far two engines may be apart and still agree, and why. No margin grows with what is unknown.
+
+Packets of deterministic ports are compared one by one. At each hop the kernel may be early by HTB's
+bucket of 1 us, and late by a timer: user-mode Linux tells the time in steps of 256 ns and HTB
+counts in ticks of 64 ns, which the next packet makes up for; hence `HOP_NS`, and `HOSTS_NS` for the
+two hosts. HTB rounds the time of each packet down to a nanosecond, at link and class: while a queue
+does not run empty that adds up, `PACKET_NS` a packet, for `MAX_ROUNDED_PACKETS` of them at most.
+Packets of one instant may change places by that much, and so may the one that finds the last free
+place or the last token: `compute_tie_share` is the share of packets that come so close to the one
+before.
+
+An emulated machine takes its time for what it does: the sender some 10 us a packet, of those that
+are due at one instant one after the other (`SENDER_NS` a flow), each router as long (`ROUTER_NS`).
+Programs that run beside the packets (they count what has come by the end of the warm-up, and change
+routes when something fails) keep it from packets for milliseconds. There packets are not compared
+one by one: delays may be apart by `EMULATED_HOP_NS` a hop too and counts by `EMULATED_PACKETS`.
+
+TCP amplifies a difference of one event, and queues toss coins: there each run has a difference of
+its own, and the interval of their mean must lie inside the margin of `MEASURES`.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+HOP_NS: Final = 1_500
+HOSTS_NS: Final = 3_000
+PACKET_NS: Final = 2
+MAX_ROUNDED_PACKETS: Final = 16_384
+SENDER_NS: Final = 15_000
+ROUTER_NS: Final = 15_000
+EMULATED_HOP_NS: Final = 200_000
+EMULATED_PACKETS: Final = 10
+MAX_LATE_SHARE: Final = 0.05
+"""Share of a flow's packets that may be late by what other packets did."""
+MAX_LATE_RUN_SHARE: Final = 0.01
+"""Share of them that may be so one after the other."""
+MIN_LATE_RUN: Final = 8
+SHIFT_PACKETS: Final = 2
+"""Packets' times by which each of them may be late: one other packet before it, one class."""
+MAX_TIE_SHARE: Final = 0.25
+"""Share of ties above which packets are not compared one by one."""
+TIE_SIGMAS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureSpec:
+    """What is compared.
+
+    Parameters
+    ----------
+    share : float
+        Margin over the mean of the simulator.
+    floor : float
+        Minimum margin, in its unit.
+    """
+
+    unit: str
+    share: float
+    floor: float = 0.0
+
+
+MEASURES: Final = {
+    "packets sent": MeasureSpec("packets", 0.0),
+    "packets delivered": MeasureSpec("packets", 0.005, 2),
+    "packets lost": MeasureSpec("packets", 0.05, 2),
+    "out of order": MeasureSpec("packets", 0.05, 3),
+    "DSCP": MeasureSpec("packets", 0.005, 2),
+    "ECN": MeasureSpec("packets", 0.05, 3),
+    "TTL": MeasureSpec("packets", 0.005, 2),
+    "mean delay": MeasureSpec("s", 0.01),
+    "delay p50": MeasureSpec("s", 0.02),
+    "delay p95": MeasureSpec("s", 0.03),
+    "delay p99": MeasureSpec("s", 0.05),
+    "goodput": MeasureSpec("bit/s", 0.0075),
+    "goodput, each of several": MeasureSpec("bit/s", 0.1),
+    "fairness (Jain)": MeasureSpec("", 0.02),
+    "sent again": MeasureSpec("packets", 0.1, 5),
+    "timeouts": MeasureSpec("", 0.1, 3),
+    "mean window": MeasureSpec("segments", 0.01),
+    "greatest window": MeasureSpec("segments", 0.0, 2),
+    "mean window, each of several": MeasureSpec("segments", 0.1, 1),
+    "transfers complete": MeasureSpec("transfers", 0.005, 2),
+    "mean completion time": MeasureSpec("s", 0.03),
+    "completion time p50": MeasureSpec("s", 0.03),
+    "completion time p95": MeasureSpec("s", 0.05),
+    "sent by class": MeasureSpec("packets", 0.005, 5),
+    "bytes a packet": MeasureSpec("B", 0.001, 0.1),
+    "dropped by class": MeasureSpec("packets", 0.05, 5),
+    "lost by cause": MeasureSpec("packets", 0.05, 5),
+    "coloured": MeasureSpec("packets", 0.005, 2),
+}
+"""By name. A TCP connection of several shares with the others by chance: its share may be apart by
+10 %, their sum by 0.75 %; runs of one kernel that differ in phase alone had sums 0.3 % apart."""
+
+
+def compute_delay_tolerance(hops: int, packets: int, emulated_flows: int = 0) -> int:
+    """For the delay of one packet [ns].
+
+    Parameters
+    ----------
+    emulated_flows : int, default 0
+        Flows that an emulated machine sends; 0 for a machine that takes no time.
+    """
+    virtual_ns = HOSTS_NS + hops * HOP_NS + min(packets, MAX_ROUNDED_PACKETS) * PACKET_NS
+    return virtual_ns + (emulated_flows * SENDER_NS + hops * ROUTER_NS if emulated_flows else 0)
+
+
+def compute_tie_share(tolerance_ns: float, gap_ns: float) -> float:
+    """Share of packets that come so close to the one before that either may be first."""
+    return min(1.0, tolerance_ns / gap_ns)
+
+
+def count_unlike_fates(affected: float, tie_share: float) -> int:
+    """For packets that met another fate, one by one: each tie makes two of them."""
+    return 2 * math.ceil(affected * tie_share)
+
+
+def count_fate_difference(affected: float, tie_share: float) -> int:
+    """For how many packets met a fate: three sigma of as many tosses as there are ties.
+
+    Which of two packets is lost is open in a tie, that one is lost is not; the number drifts by
+    chance alone, which is far less than the number of ties.
+    """
+    return 1 + math.ceil(TIE_SIGMAS * math.sqrt(affected * tie_share)) if affected else 0
+
+
+def count_late_packets(packets: int, tie_share: float, *, is_disturbed: bool) -> int:
+    """Packets whose delays may differ by more.
+
+    Parameters
+    ----------
+    tie_share : float
+        Share of ties: one that comes so close to the moment when another class is chosen goes
+        before or after its packet.
+    is_disturbed : bool
+        Some other packet was lost or coloured. It moves all behind it by its transmission time,
+        until their queue is empty.
+    """
+    return min(
+        packets - 1,
+        math.ceil(
+            MAX_LATE_SHARE * packets if is_disturbed else min(MAX_LATE_SHARE, tie_share) * packets
+        ),
+    )
+
+
+def count_late_run(packets: int, late_packets: int) -> int:
+    """Of those, how many may follow one another."""
+    return min(late_packets, max(MIN_LATE_RUN, math.ceil(MAX_LATE_RUN_SHARE * packets)))

@@ -1,0 +1,363 @@
+"""Simulator against kernel, or against another simulator: the same schedules through both.
+
+Where no port tosses coins and nothing but UDP is sent, packets are compared one by one. Where runs
+differ by chance, the interval of the mean difference over the seeds has to lie inside the margin.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from trunkline.linux import engine
+from trunkline.linux.guest.scratch_folders import make_scratch_folder
+from trunkline.linux.judge import comparisons, engine_run, tolerance
+from trunkline.linux.judge.comparisons import ComparisonRow
+from trunkline.linux.judge.measures import MAX_COMPARED_WINDOWS, MeasureKey
+from trunkline.linux.judge.seed_pair import (
+    ReferenceMachine,
+    SeedPair,
+    choose_method,
+    make_seed_pair,
+)
+from trunkline.linux.plan.compiled_plan import compile_plan
+from trunkline.network.types import Flow, NetworkData, Probe
+from trunkline.stats.equivalence import MIN_PAIRS, EquivalenceOutcome
+
+PROBE_NS: Final = 10_000_000
+"""Step at which congestion windows are compared [ns]."""
+CHECK_DURATION_NS: Final = 1_000_000
+
+ProgressCallback = Callable[[float], None]
+SeedRunner = Callable[[str, int, ProgressCallback | None], tuple[SeedPair, str, tuple[str, ...]]]
+"""Runs a network and a seed in both engines: the pair, the reference's name, and notes."""
+
+
+def combine_outcomes(outcomes: Iterable[EquivalenceOutcome]) -> EquivalenceOutcome:
+    """The outcome of several: what differs comes before what is undecided; of none nothing is."""
+    found_outcomes = set(outcomes)
+    if "differs" in found_outcomes:
+        return "differs"
+    return "agrees" if found_outcomes == {"agrees"} else "undecided"
+
+
+@dataclass(frozen=True)
+class EngineVerdict:
+    """The comparison of both engines.
+
+    Parameters
+    ----------
+    notes : tuple of str
+        What the reference does differently, known beforehand.
+    seeds : tuple of int
+        Seeds of the runs.
+    is_exact : bool
+        Whether packets were compared one by one.
+    reference : str
+        Version and runner of the kernel, or the scenario that the simulator ran in its place.
+    not_compared : tuple of str, default ()
+        What could not be compared.
+    """
+
+    rows: tuple[ComparisonRow, ...]
+    notes: tuple[str, ...]
+    seeds: tuple[int, ...]
+    is_exact: bool
+    reference: str
+    not_compared: tuple[str, ...] = ()
+
+    @property
+    def outcome(self) -> EquivalenceOutcome:
+        """``differs`` if any measure does, ``agrees`` if all do."""
+        return combine_outcomes(row.outcome for row in self.rows)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether all agree."""
+        return self.outcome == "agrees"
+
+    @property
+    def more(self) -> int | None:
+        """Seeds more that are likely to decide all; None where no number is known to."""
+        more_by_row = [row.more for row in self.rows if row.outcome == "undecided"]
+        known_more = [each for each in more_by_row if each is not None]
+        return max(known_more) if known_more and len(known_more) == len(more_by_row) else None
+
+    def to_json(self) -> dict[str, Any]:
+        """One of those that ``trunkline verify --json`` lists."""
+        return {
+            "outcome": self.outcome,
+            "agrees": self.agrees,
+            "more_seeds": self.more,
+            "reference": self.reference,
+            "seeds": list(self.seeds),
+            "packet_by_packet": self.is_exact,
+            "rows": [asdict(row) for row in self.rows],
+            "not_compared": list(self.not_compared),
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def from_json(cls, verdict_json: Mapping[str, Any]) -> EngineVerdict:
+        """The verdict that `make_document` wrote."""
+        return cls(
+            rows=tuple(
+                ComparisonRow(**{name: row[name] for name in ComparisonRow.__slots__})
+                for row in verdict_json["rows"]
+            ),
+            notes=tuple(verdict_json["notes"]),
+            seeds=tuple(verdict_json["seeds"]),
+            is_exact=verdict_json["packet_by_packet"],
+            reference=verdict_json["reference"],
+            not_compared=tuple(verdict_json["not_compared"]),
+        )
+
+
+def check_support(network_json: str, runner: str | None = None, control: str | None = None) -> None:
+    """Finds out quickly whether the kernel has what a network needs, from its first moment alone.
+
+    Raises
+    ------
+    UnsupportedError
+        It has not.
+    """
+    network = json.loads(network_json)
+    network["run"] |= {"duration_ns": CHECK_DURATION_NS, "warmup_ns": 0}
+    compile_plan(json.dumps(network), target=engine.make_target(runner, control))
+
+
+def verify_kernel(
+    network_json: str,
+    seeds: Sequence[int],
+    *,
+    runner: str | None = None,
+    on_progress: ProgressCallback | None = None,
+    max_seeds: int | None = None,
+) -> EngineVerdict:
+    """Runs a network in both engines with several seeds and compares the results.
+
+    Raises
+    ------
+    UnsupportedError
+        The network has what the kernel lacks.
+    """
+    runs = [(network_json, seed) for seed in seeds]
+    return verify_runs(runs, runner=runner, on_progress=on_progress, max_seeds=max_seeds)
+
+
+def verify_runs(
+    runs: Sequence[tuple[str, int]],
+    *,
+    runner: str | None = None,
+    on_progress: ProgressCallback | None = None,
+    max_seeds: int | None = None,
+) -> EngineVerdict:
+    """Does runs in both engines and compares the results of all together.
+
+    Parameters
+    ----------
+    runs : sequence of (str, int)
+        Canonical JSON of compiled networks that differ in their traffic alone, and seeds.
+    on_progress : callable, optional
+        Gets the part of all runs that is done, 0 to 1.
+    max_seeds : int, optional
+        Goes on with the seeds that follow until the verdict is decided or there are so many.
+
+    Raises
+    ------
+    UnsupportedError
+        The network has what the kernel lacks.
+    """
+
+    def run_seed(
+        network_json: str, seed: int, on_seed_progress: ProgressCallback | None
+    ) -> tuple[SeedPair, str, tuple[str, ...]]:
+        return _run_in_kernel(json.loads(network_json), seed, runner, on_seed_progress)
+
+    return run_until_decided(runs, run_seed, on_progress=on_progress, max_seeds=max_seeds)
+
+
+def run_until_decided(
+    runs: Sequence[tuple[str, int]],
+    run_seed: SeedRunner,
+    *,
+    on_progress: ProgressCallback | None = None,
+    max_seeds: int | None = None,
+) -> EngineVerdict:
+    """Do runs and compare, and go on while it is not decided and there may be more.
+
+    Parameters
+    ----------
+    runs : sequence of (str, int)
+        Canonical JSON of compiled networks, and seeds; the seeds that follow are of the last.
+    """
+    used_runs = list(runs)
+    pairs: list[SeedPair] = []
+    notes: list[str] = []
+    reference = ""
+    while True:
+        while len(pairs) < len(used_runs):
+            on_seed_progress = engine.scale_progress(
+                on_progress, len(pairs), max(len(used_runs), max_seeds or 0)
+            )
+            seed_pair, reference, seed_notes = run_seed(*used_runs[len(pairs)], on_seed_progress)
+            pairs.append(seed_pair)
+            notes += seed_notes
+        verdict = judge_pairs(pairs, notes, tuple(seed for _, seed in used_runs), reference)
+        if max_seeds is None or verdict.outcome != "undecided" or len(used_runs) >= max_seeds:
+            return verdict
+        # At most the double at once: the spread of few is itself uncertain.
+        wanted_runs = len(used_runs) + min(
+            verdict.more or len(used_runs), max(len(used_runs), MIN_PAIRS)
+        )
+        network_json, last = used_runs[-1]
+        extra_runs = min(max_seeds, wanted_runs) - len(used_runs)
+        used_runs += [(network_json, last + each) for each in range(1, extra_runs + 1)]
+
+
+def judge_pairs(
+    pairs: Sequence[SeedPair], notes: Sequence[str], seeds: tuple[int, ...], reference: str
+) -> EngineVerdict:
+    """Compare what both engines made of all seeds.
+
+    Parameters
+    ----------
+    notes : sequence of str
+        What is known beforehand; each is said once.
+    """
+    sentences = list(dict.fromkeys(notes))
+    known_samples, unknown = comparisons.pair_samples(pairs)
+    method = choose_method(pairs, exact=True)
+    not_compared = list_unknown_measures(unknown)
+    rows = comparisons.compare_measures(pairs, known_samples, method)
+    if method.is_exact and method.ties > tolerance.MAX_TIE_SHARE:
+        not_compared.append(
+            f"packets one by one: {method.ties:.0%} of them come so close that either may be first"
+        )
+    elif method.is_exact:
+        rows = [*comparisons.compare_packets(pairs, method), *rows]
+    reasons = [each.lasting_reason for each in pairs if each.lasting_reason]
+    if method.is_exact and reasons and any(not row.agrees for row in rows):
+        method = choose_method(pairs, exact=False)
+        rows = comparisons.compare_measures(pairs, known_samples, method)
+        sentences.append(f"{reasons[0]}: means are compared, not packets")
+    elif method.is_emulated and not method.is_exact:
+        sentences.append(
+            "the processor of the reference takes time: means are compared, not packets"
+        )
+    is_exact = method.is_exact and method.ties <= tolerance.MAX_TIE_SHARE
+    return EngineVerdict(
+        tuple(rows), tuple(sentences), seeds, is_exact, reference, tuple(not_compared)
+    )
+
+
+def list_unknown_measures(keys: Sequence[MeasureKey]) -> list[str]:
+    """A line a measure that one engine does not tell."""
+    subjects_by_measure: dict[str, list[str]] = {}
+    for key in keys:
+        name = f"{key.measure}: {key.detail}" if key.measure == "lost by cause" else key.measure
+        subjects_by_measure.setdefault(name, []).append(key.subject)
+    return [
+        f"{name}, of {subjects[0]}"
+        + (f" and {len(subjects) - 1} more" if len(subjects) > 1 else "")
+        for name, subjects in subjects_by_measure.items()
+    ]
+
+
+def make_simulator_runner(network_json: str, other_json: str, name: str) -> SeedRunner:
+    """What runs a network in the simulator twice: as it is, and another in the reference's place.
+
+    Raises
+    ------
+    ValueError
+        The two have other flows or another time, so that nothing can be compared.
+    """
+    first, second = json.loads(network_json), json.loads(other_json)
+    flows = [{str(flow["name"]) for flow in each["flows"]} for each in (first, second)]
+    if flows[0] != flows[1]:
+        unshared = ", ".join(sorted(flows[0] ^ flows[1]))
+        msg = f"the two scenarios have other flows: {unshared}"
+        raise ValueError(msg)
+    times = [
+        {key: each["run"][key] for key in ("duration_ns", "warmup_ns")} for each in (first, second)
+    ]
+    if times[0] != times[1]:
+        msg = "the two scenarios run for another time, or with another warm-up"
+        raise ValueError(msg)
+    reference_network = replace_probes(second)
+
+    def run_seed(
+        network: str, seed: int, _show: ProgressCallback | None
+    ) -> tuple[SeedPair, str, tuple[str, ...]]:
+        probed_network = replace_probes(json.loads(network))
+        engine_runs = (
+            engine_run.trace_simulator(probed_network, seed),
+            engine_run.trace_simulator(reference_network, seed),
+        )
+        return make_seed_pair(probed_network, *engine_runs, "simulator"), f"simulator, {name}", ()
+
+    return run_seed
+
+
+def replace_probes(network: NetworkData) -> NetworkData:
+    """A network that watches TCP's windows and each transfer, in place of its own probes."""
+    tcp = [
+        index for index, flow in enumerate(network["flows"]) if flow["agent"]["protocol"] == "tcp"
+    ]
+    probes: list[Probe] = [
+        {
+            "measure": "cwnd",
+            "target": index,
+            "class": None,
+            "precedence": None,
+            "step_ns": PROBE_NS,
+        }
+        for index in tcp
+        if len(tcp) <= MAX_COMPARED_WINDOWS and "transfers" not in network["flows"][index]
+    ]
+    return {
+        **network,
+        "flows": [_record_transfers(flow) for flow in network["flows"]],
+        "probes": probes,
+    }
+
+
+def _record_transfers(flow: Flow) -> Flow:
+    transfers = flow.get("transfers")
+    return flow if transfers is None else {**flow, "transfers": {**transfers, "record": True}}
+
+
+def _run_in_kernel(
+    network: NetworkData, seed: int, runner: str | None, on_seed_progress: ProgressCallback | None
+) -> tuple[SeedPair, str, tuple[str, ...]]:
+    probed_network = replace_probes(network)
+    probed_json = json.dumps(probed_network, sort_keys=True, separators=(",", ":"))
+    with make_scratch_folder() as folder:
+        kernel_run = engine.run_in_guest(
+            probed_json, seed, Path(folder), runner=runner, on_progress=on_seed_progress
+        )
+        reference = engine_run.read_kernel_run(kernel_run, Path(folder))
+    machines: dict[str, ReferenceMachine] = {
+        engine.VIRTUAL_TIME_RUNNER: "virtual",
+        engine.REAL_TIME_RUNNER: "real",
+    }
+    machine = machines.get(kernel_run.runner, "emulated")
+    seed_pair = make_seed_pair(
+        probed_network, engine_run.trace_simulator(probed_network, seed), reference, machine
+    )
+    notes = (*kernel_run.compiled.notes, *list_stack_notes(probed_network))
+    return seed_pair, kernel_run.results.provenance.version, notes
+
+
+def list_stack_notes(network: NetworkData) -> tuple[str, ...]:
+    """A note a TCP flow whose sender is the RFCs' here and the kernel's there."""
+    return tuple(
+        f"flow {flow['name']} lacks preset: linux: in the simulator it repairs losses as RFC 6582 "
+        "or 6675 has it, with the timers of RFC 6298; the kernel by RACK and loss probes (RFC "
+        "8985), PRR (RFC 6937), F-RTO (RFC 5682) and timers of its own"
+        for flow in network["flows"]
+        if flow["agent"]["protocol"] == "tcp" and not flow["agent"].get("linux")
+    )

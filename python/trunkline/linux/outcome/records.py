@@ -1,0 +1,114 @@
+"""Records of a run: datagrams that arrived, samples of TCP."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from trunkline.linux.plan.guest_plan import ARRIVAL_RECORD, GOODPUT_RECORD, TCP_INFO_RECORD
+
+
+class BrokenRecordsError(ValueError):
+    """A file of records is missing or does not hold whole records."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A datagram that arrived.
+
+    Parameters
+    ----------
+    sequence : int
+        Its number in the flow, from 0.
+    sent_ns, received_ns : int
+        Since time zero.
+    """
+
+    sequence: int
+    tos: int
+    ttl: int
+    sent_ns: int
+    received_ns: int
+
+    @property
+    def delay_ns(self) -> int:
+        """One-way delay [ns]."""
+        return self.received_ns - self.sent_ns
+
+
+@dataclass(frozen=True, slots=True)
+class TcpSample:
+    """A sample of ``TCP_INFO``; see `trunkline.linux.plan.guest_plan.SAMPLE`."""
+
+    time_ns: int
+    cwnd: int
+    ssthresh: int
+    srtt_us: int
+    retransmitted: int
+    unacked: int
+    lost: int
+    state: int
+    rto_us: int
+    acked_bytes: int
+    segments_sent: int
+
+
+def read_arrivals(folder: Path, flow: int) -> list[Arrival]:
+    """Datagrams of a flow, in the order in which they arrived."""
+    records = ARRIVAL_RECORD.iter_unpack(
+        read_records(folder / f"udp-{flow}.bin", ARRIVAL_RECORD.size)
+    )
+    return [Arrival(seq, tos, ttl, sent, received) for seq, tos, ttl, _, sent, received in records]
+
+
+def read_tcp_samples(folder: Path, flow: int) -> tuple[list[TcpSample], list[tuple[int, int]]]:
+    """Samples of a TCP flow's sender, and of its receiver: time [ns], bytes read."""
+    sender = TCP_INFO_RECORD.iter_unpack(
+        read_records(folder / f"tcp-{flow}.bin", TCP_INFO_RECORD.size)
+    )
+    receiver = GOODPUT_RECORD.iter_unpack(
+        read_records(folder / f"tcp-{flow}.goodput", GOODPUT_RECORD.size)
+    )
+    return [TcpSample(*each) for each in sender], [(time, count) for time, count in receiver]
+
+
+def read_records(path: Path, size: int) -> bytes:
+    """Records of one size that a guest left.
+
+    Raises
+    ------
+    BrokenRecordsError
+        There is no such file, or it ends within a record.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        msg = f"the guest left no {path.name}"
+        raise BrokenRecordsError(msg) from None
+    if len(content) % size:
+        msg = f"{path.name} of the guest has {len(content)} B, no multiple of {size}"
+        raise BrokenRecordsError(msg)
+    return content
+
+
+def list_lost_datagrams(
+    sent: Sequence[tuple[int, int]], arrived: Sequence[Arrival], warmup_ns: int, end_ns: int
+) -> list[int]:
+    """Sequence numbers of datagrams that were lost, and not on their way when the run ended.
+
+    Parameters
+    ----------
+    sent : sequence of (int, int)
+        Time [ns] and IP bytes of each datagram.
+    warmup_ns, end_ns : int
+        Only those sent from the warm-up on; when the run ended.
+    """
+    arrived_numbers = {each.sequence for each in arrived}
+    last = max(arrived_numbers, default=-1)
+    longest = max((each.delay_ns for each in arrived), default=0)
+    return [
+        number
+        for number, (time, _) in enumerate(sent)
+        if number not in arrived_numbers
+        and warmup_ns <= time < end_ns
+        and (number < last or time + longest < end_ns)
+    ]

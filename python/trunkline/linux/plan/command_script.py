@@ -1,0 +1,164 @@
+"""Commands as they are collected: by node and program, each with what it is for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from trunkline.linux.plan.command_target import GUEST_TARGET, CommandTarget
+from trunkline.results.terminal_tables import escape_unprintable
+
+if TYPE_CHECKING:
+    from trunkline.scenario import Scenario, ScenarioError
+
+ConfigProgram = Literal["sysctl", "ip", "mpls", "tc"]
+
+
+@dataclass(frozen=True, slots=True)
+class UnsupportedFeature:
+    """Something that the Linux kernel does not have.
+
+    Parameters
+    ----------
+    text : str
+        What, and what is nearest to it.
+    path : tuple of str
+        Where the scenario asks for it, by the names of the compiled network.
+    """
+
+    text: str
+    path: tuple[str, ...]
+
+
+class UnsupportedError(ValueError):
+    """The scenario asks for what the Linux kernel does not have.
+
+    Parameters
+    ----------
+    reasons : list of UnsupportedFeature
+        What, and what is nearest to it.
+    """
+
+    def __init__(self, reasons: list[UnsupportedFeature]) -> None:
+        self.reasons = reasons
+        super().__init__("\n".join(each.text for each in reasons))
+
+    def render(self) -> str:
+        """As a command shows it that has no file of the scenario: one line a reason."""
+        return "\n".join(f"error[linux]: {escape_unprintable(each.text)}" for each in self.reasons)
+
+    def to_scenario_error(self, scenario: Scenario) -> ScenarioError:
+        """The same, with file, line and column."""
+        from trunkline.scenario.unsupported import make_unsupported_error
+
+        return make_unsupported_error(
+            "linux", scenario, [(each.text, each.path) for each in self.reasons]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command.
+
+    Parameters
+    ----------
+    program : {"sysctl", "ip", "mpls", "tc"}
+        Which program reads it; a sysctl is ``key=value``.
+    line : str
+        What that program reads, generated names only.
+    purpose : str
+        What it is for, in the scenario's words; empty: as the command before it.
+    is_wire : bool
+        It stands for the wire between routers, which a real network has already.
+    """
+
+    program: ConfigProgram
+    line: str
+    purpose: str = ""
+    is_wire: bool = False
+
+
+@dataclass
+class CommandScript:
+    """Commands of every node, what cannot be said in them, and what they say differently.
+
+    Parameters
+    ----------
+    commands : list of list of Command
+        By node, in order.
+    reasons : list of UnsupportedFeature
+        What the kernel lacks; empty if it can do all.
+    notes : list of str
+        What the kernel does differently, one sentence each.
+    target : CommandTarget
+        Where the commands are to run.
+    """
+
+    commands: list[list[Command]]
+    reasons: list[UnsupportedFeature] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    target: CommandTarget = GUEST_TARGET
+
+    @classmethod
+    def for_nodes(cls, nodes: int, target: CommandTarget = GUEST_TARGET) -> CommandScript:
+        """A script without a command."""
+        return cls([[] for _ in range(nodes)], target=target)
+
+    def add_command(
+        self,
+        node: int,
+        program: ConfigProgram,
+        line: str,
+        purpose: str = "",
+        *,
+        is_wire: bool = False,
+    ) -> None:
+        """Adds a command; real routers have a wire already."""
+        if is_wire and self.target.on_routers:
+            return
+        self.commands[node].append(Command(program, line, purpose, is_wire))
+
+    def refuse(self, path: tuple[str, ...], reason: str) -> None:
+        """Adds where the scenario asks for what the kernel lacks, and the reason, once."""
+        if all(reason != each.text for each in self.reasons):
+            self.reasons.append(UnsupportedFeature(reason, path))
+
+    def add_note(self, note: str) -> None:
+        """Adds a note once."""
+        if note not in self.notes:
+            self.notes.append(note)
+
+    def list_lines(self, node: int, program: ConfigProgram) -> tuple[str, ...]:
+        """Lines of one program at a node, in order."""
+        return tuple(each.line for each in self.commands[node] if each.program == program)
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioPart:
+    """A part of a scenario, whose name stands before what is said of it.
+
+    Parameters
+    ----------
+    name : str
+        ``queue of core.EF``.
+    path : tuple of str
+        Where the scenario has it.
+    """
+
+    script: CommandScript
+    name: str
+    path: tuple[str, ...]
+
+    def refuse(self, reason: str, *key: str) -> None:
+        """Adds what the kernel lacks of it, and the key that asks for that."""
+        self.script.refuse((*self.path, *key), f"{self.name}: {reason}")
+
+    def add_note(self, difference: str) -> None:
+        """Adds what the kernel does differently with it."""
+        self.script.add_note(f"{self.name}: {difference}")
+
+    def require_qdisc(self, qdisc: str, *key: str) -> None:
+        """Refuses a kind of qdisc whose module the kernel does not have."""
+        if (module := f"sch_{qdisc}") in self.script.target.missing_modules:
+            reason = f"this runner's kernel has no module {module}; nearest: --runner uml"
+            self.refuse(reason, *key)

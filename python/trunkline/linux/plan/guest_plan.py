@@ -1,0 +1,336 @@
+"""The guest plan: everything a guest is given, with generated names only.
+
+A plan is one canonical JSON document and a file of packet times for each UDP flow. It holds no
+name that a user wrote: nodes are ``n0``, ``n1``, ..., devices ``l0a``, ``l0b``, ...
+
+The guest does, in this order:
+
+1. one network namespace for each node, loopback up;
+2. ``links``: a veth pair each, its ends moved into their namespaces (down, with these MACs);
+3. in each namespace, in the order of nodes: ``sysctls`` (``/proc/sys`` paths and values), then
+   ``ip -batch`` of ``ip``, ``ip -f mpls -batch`` of ``mpls``, ``tc -batch`` of ``tc``;
+4. ``daemons`` are started, and each change of the routes of their nodes is noted; time zero is set
+   ``settle_ns`` and some way more ahead; receivers listen, senders wait for it;
+5. the run of ``duration_ns``. All times of plan and results are since time zero;
+6. at the time of each of ``counts`` the queues of a device are read; then, at that of each of
+   ``changes``, its line is done in its namespace, before any packet of that time is sent;
+7. at each of ``snapshots_ns`` the statistics of all qdiscs, classes and filters are read;
+8. at ``duration_ns`` it stops: what is under way then was not delivered.
+
+The folder that a run leaves:
+
+``udp-ID.bin``
+    `RECEIVED` for each datagram that arrived, in that order.
+``udp-ID.sent``
+    Number of datagrams sent, in decimal, and a line feed.
+``tcp-ID.bin``
+    `SAMPLE` at each ``sample_ns`` of the sender's ``TCP_INFO``.
+``tcp-ID.goodput``
+    `GOODPUT` at each ``sample_ns``: bytes the receiver has read.
+``tcp-ID.json``
+    Totals at the end, integers: ``established_ns``, ``finished_ns`` (last byte acknowledged; may be
+    null), ``received_bytes``, ``acked_bytes``, ``data_segments_sent``, ``data_segments_received``,
+    ``retransmitted_segments``, ``receiver_segments_sent``, ``unacked_segments``.
+``transfers-ID.bin``
+    `FATE` for each transfer that began, in the order of its schedule.
+``transfers-ID.tally``
+    `TALLY` at each ``sample_ns``, and at the end.
+``count-N.json``
+    What ``counts[N]`` read: a list of one object, ``time_ns`` and ``queues``.
+``stats.json``
+    A list with an object for each of ``snapshots_ns``: ``time_ns`` and ``nodes``, for each node
+    ``qdiscs`` and ``classes`` (what ``tc -s -j qdisc|class show`` prints, classes for each
+    device: ``{"l0a": [...]}``), ``filters`` (``{"l0a": {"ingress": [...], "egress": [...]}}``)
+    and ``netstat`` (``{"TcpExt": {"TCPTimeouts": 3, ...}, "Tcp": {...}, ...}`` of
+    ``/proc/net/netstat`` and ``/proc/net/snmp``).
+``NODE.changes``
+    Of a node with daemons: the clock at time zero [ns], then what ``ip -ts -o monitor route``
+    printed.
+``NODE.routes``
+    What ``ip -o route show`` printed there at the end.
+``NODE.PROGRAM.log``
+    What a daemon wrote.
+``console.txt``, ``run.json``
+    What the kernel said; what ran it, where, and what it cost.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from dataclasses import asdict, dataclass, field
+from typing import Final
+
+PLAN_FORMAT: Final = 1
+
+SCHEDULE_RECORD: Final = struct.Struct("<QI")
+"""Record of a schedule: time since time zero [ns], UDP payload [B, 16 or more]."""
+
+PAYLOAD_HEADER: Final = struct.Struct("<IIQ")
+"""How a payload begins: flow, sequence number from 0, when it was sent [ns]."""
+
+ARRIVAL_RECORD: Final = struct.Struct("<IBBHQQ")
+"""Record of an arrival: sequence number, TOS byte, TTL, zero, sent and received [ns]."""
+
+TCP_INFO_RECORD: Final = struct.Struct("<QIIIIIIIIQQ")
+"""Record of ``TCP_INFO``: time [ns], cwnd, ssthresh [segments], srtt [us], segments retransmitted,
+unacked, lost, state (0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss), RTO [us], bytes
+acknowledged, data segments sent."""
+
+GOODPUT_RECORD: Final = struct.Struct("<QQ")
+"""Record of a receiver: time [ns], bytes read."""
+
+TRANSFER_RECORD: Final = struct.Struct("<QQ")
+"""Record of a schedule of transfers: time since time zero [ns], application data [B, 1 or more]."""
+
+TRANSFER_RESULT_RECORD: Final = struct.Struct("<QQQ")
+"""Record of a transfer: when it began, when its last byte was read, when that was acknowledged
+[ns]; the largest number for never."""
+
+TRANSFER_TOTALS_RECORD: Final = struct.Struct("<QQQQQQQ")
+"""Record of a flow's transfers together: time [ns], data segments sent, those sent again, segments
+not acknowledged, data segments received, segments that the receivers sent, bytes read."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedEnd:
+    """One end of a link.
+
+    Parameters
+    ----------
+    device : str
+        Name of the device, at most 15 characters.
+    """
+
+    node: str
+    device: str
+    mac: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedLink:
+    """A veth pair."""
+
+    a: PlannedEnd
+    b: PlannedEnd
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedNode:
+    """A namespace and what is done in it.
+
+    Parameters
+    ----------
+    name : str
+        ``n0``, ``n1``, ...
+    sysctls : tuple of (str, str)
+        Keys with slashes (``net/ipv4/ip_forward``) and values, in order.
+    ip, mpls, tc : tuple of str
+        Lines for ``ip -batch``, ``ip -f mpls -batch`` and ``tc -batch``.
+    """
+
+    name: str
+    sysctls: tuple[tuple[str, str], ...] = ()
+    ip: tuple[str, ...] = ()
+    mpls: tuple[str, ...] = ()
+    tc: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedFlow:
+    """What all flows say.
+
+    Parameters
+    ----------
+    id : int
+        Number of the flow in the network.
+    source, destination : str
+        Namespaces; of TCP the source connects.
+    source_address, destination_address : str
+        IPv4 addresses that the sockets bind to.
+    port : int
+        Port of both ends.
+    tos : int
+        TOS byte: DSCP times four; of TCP that of both ends.
+    ttl : int
+        Time to live [1..=255]; of TCP that of both ends.
+    """
+
+    id: int
+    source: str
+    destination: str
+    source_address: str
+    destination_address: str
+    port: int
+    tos: int
+    ttl: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UdpFlow(PlannedFlow):
+    """Datagrams at given times.
+
+    Parameters
+    ----------
+    schedule : str
+        Name of its file of `SCHEDULED` records, in order of time.
+    """
+
+    schedule: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TcpFlow(PlannedFlow):
+    """A bulk transfer.
+
+    Parameters
+    ----------
+    start_ns : int
+        When the source connects.
+    stop_ns : int or None
+        When it writes no more; None: never.
+    bytes : int or None
+        What it writes at most; None: without end.
+    congestion_control : str
+        ``TCP_CONGESTION`` of the sender.
+    mss : int
+        ``TCP_MAXSEG`` of both ends, set before connecting [B].
+    send_buffer_bytes, receive_buffer_bytes : int or None
+        ``SO_SNDBUF`` and ``SO_RCVBUF``; None: the kernel adapts them.
+    nodelay : bool
+        ``TCP_NODELAY``.
+    sample_ns : int
+        Step of its samples.
+    """
+
+    start_ns: int
+    stop_ns: int | None
+    bytes: int | None
+    congestion_control: str
+    mss: int
+    send_buffer_bytes: int | None
+    receive_buffer_bytes: int | None
+    nodelay: bool
+    sample_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class TransferFlow:
+    """Transfers that come and go, a connection each.
+
+    Parameters
+    ----------
+    schedule : str
+        Name of its file of `TRANSFER` records, in order of time.
+    tcp : TcpFlow
+        What all connections are like; each has a port of its own at the source.
+    """
+
+    schedule: str
+    tcp: TcpFlow
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSampling:
+    """A device whose qdisc statistics are read in steps, into ``queue-NODE-DEVICE.json``."""
+
+    node: str
+    device: str
+    step_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueueReading:
+    """A device whose qdisc statistics are read once."""
+
+    at_ns: int
+    node: str
+    device: str
+
+
+@dataclass(frozen=True, slots=True)
+class TimedCommand:
+    """A line that is done during the run.
+
+    Parameters
+    ----------
+    at_ns : int
+        When, before ``duration_ns``.
+    program : {"ip", "mpls", "tc"}
+        Which program reads it.
+    """
+
+    at_ns: int
+    node: str
+    program: str
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class Daemon:
+    """A program that goes on beside the run.
+
+    Parameters
+    ----------
+    log : str
+        File that it writes, to hand back.
+    command : tuple of str
+        Program and arguments; what is started ends when what goes on is ready.
+    """
+
+    node: str
+    log: str
+    command: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GuestPlan:
+    """A plan.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the guest's random numbers [0 to 2**64 - 1].
+    duration_ns : int
+        Length of the run.
+    nodes : tuple of PlannedNode
+        In order.
+    links : tuple of PlannedLink
+        In order.
+    samples : tuple of QueueSampling
+        Devices read in steps.
+    counts : tuple of QueueReading
+        Devices read once, in order of time.
+    changes : tuple of TimedCommand
+        What is done during the run, in order of time; of one time, node and program together.
+    snapshots_ns : tuple of int
+        When statistics of everything are read, in order; the last is ``duration_ns``.
+    daemons : tuple of Daemon
+        Started in this order.
+    settle_ns : int
+        Time that daemons have before time zero.
+    """
+
+    seed: int
+    duration_ns: int
+    nodes: tuple[PlannedNode, ...]
+    links: tuple[PlannedLink, ...]
+    udp: tuple[UdpFlow, ...] = ()
+    tcp: tuple[TcpFlow, ...] = ()
+    transfers: tuple[TransferFlow, ...] = ()
+    samples: tuple[QueueSampling, ...] = ()
+    counts: tuple[QueueReading, ...] = ()
+    changes: tuple[TimedCommand, ...] = ()
+    snapshots_ns: tuple[int, ...] = ()
+    daemons: tuple[Daemon, ...] = ()
+    settle_ns: int = 0
+    format: int = field(default=PLAN_FORMAT)
+
+    def to_json(self) -> str:
+        """Canonical JSON: keys sorted, no spaces, ASCII, no line feed at its end."""
+        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+    def compute_digest(self) -> str:
+        """SHA-256 of the canonical JSON, hexadecimal."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()

@@ -1,0 +1,381 @@
+"""Flows of a plan: schedules of UDP, parameters of TCP, the addresses and ports of both."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from trunkline.linux.plan.addresses import RouteAddresses, name_namespace
+from trunkline.linux.plan.command_script import CommandScript, ScenarioPart
+from trunkline.linux.plan.command_target import GUEST_TARGET, CommandTarget
+from trunkline.linux.plan.dry_run import DryRun, PlannedTransfer
+from trunkline.linux.plan.guest_plan import (
+    PAYLOAD_HEADER,
+    SCHEDULE_RECORD,
+    TRANSFER_RECORD,
+    TcpFlow,
+    TransferFlow,
+    UdpFlow,
+)
+from trunkline.network.types import Classifier, Flow, NetworkData
+from trunkline.network.types.flows import Tcp
+from trunkline.scenario.probe import FLOW_MEASURES
+
+FIRST_PORT: Final = 5000
+MAX_FLOWS: Final = 60_000
+MAX_TRANSFERS: Final = 25_000
+"""Of a flow: the kernel gives ports of 32768 to 60999, and keeps each a minute after its use."""
+UDP_HEADER_BYTES: Final = 28
+TCP_HEADER_BYTES: Final = 40
+TIMESTAMP_OPTION_BYTES: Final = 12
+_MAX_WINDOW: Final = 65_535 << 14
+"""Largest window that TCP can tell [B] (RFC 7323 section 2.2)."""
+_DEFAULT_BUFFER: Final = 4 << 20
+_MAX_BUFFER: Final = 64 << 20
+"""Of a receiver, at first and at most [B]. The kernel advertises half of it."""
+_MIN_SAMPLE_NS: Final = 1_000_000
+_KERNEL_CONTROLS: Final = ("reno", "cubic", "bbr", "dctcp", "vegas", "westwood")
+"""Congestion controls of the kernel."""
+_MISSING_CONTROLS: Final[dict[str, str]] = {
+    "prague": "neither prague nor accurate ECN, which a kernel of the L4S team has; nearest: dctcp",
+}
+"""What is said of controls that it lacks."""
+SAMPLE_NS: Final = 100_000_000
+"""Step of TCP's samples where no probe asks for a finer one [ns]."""
+
+
+@dataclass
+class PlannedTraffic:
+    """What is sent.
+
+    Parameters
+    ----------
+    udp, tcp, transfers : list
+        As the plan has them.
+    schedules : dict of str to bytes
+        Records of each schedule, by the name of its file.
+    datagrams : dict of int to list of (int, int)
+        Time [ns] and IP bytes of each datagram, by flow.
+    flower_keys : list of (str, str)
+        For each flow, keys of ``flower`` of its data and of what comes back.
+    route_senders : dict of int to set of int
+        Nodes that send to each address with its route's parameters.
+    local_matches : list of tuple
+        Node, forwarding equivalence class, DSCP, and protocol and port (``udp dport 5000``) of what
+        each node sends.
+    tcp_starts : dict of int to int
+        When each TCP flow starts [ns].
+    target : CommandTarget
+        Where it is sent; parameters of TCP are a guest's.
+    """
+
+    udp: list[UdpFlow] = field(default_factory=list)
+    tcp: list[TcpFlow] = field(default_factory=list)
+    transfers: list[TransferFlow] = field(default_factory=list)
+    schedules: dict[str, bytes] = field(default_factory=dict)
+    datagrams: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    flower_keys: list[tuple[str, str]] = field(default_factory=list)
+    route_addresses: RouteAddresses = field(default_factory=RouteAddresses)
+    route_senders: dict[int, set[int]] = field(default_factory=dict)
+    local_matches: list[tuple[int, int, int, str]] = field(default_factory=list)
+    tcp_starts: dict[int, int] = field(default_factory=dict)
+    target: CommandTarget = GUEST_TARGET
+
+    def get_route_address(
+        self, node: int, fec: int, sender: int, route: tuple[str, ...] = ()
+    ) -> str:
+        """Address of a node for packets of one class, sent by `sender` with these parameters."""
+        number = self.route_addresses.number_address(
+            node, fec, () if self.target.on_routers else route
+        )
+        self.route_senders.setdefault(number, set()).add(sender)
+        return self.route_addresses.format_address(number)
+
+    def list_rows(self, classifier: Classifier) -> list[tuple[int, str]]:
+        """Row and keys of each direction of a flow."""
+        flow_rows = classifier["flow_rows"]
+        if not flow_rows:
+            return [(0, "")]
+        both_directions = [key for pair in self.flower_keys for key in pair]
+        return [(row, key) for row, key in zip(flow_rows, both_directions, strict=False) if key]
+
+
+def plan_traffic(script: CommandScript, network: NetworkData, dry_run: DryRun) -> PlannedTraffic:
+    """The flows of a compiled network."""
+    if len(network["flows"]) > MAX_FLOWS:
+        script.refuse(
+            ("flows",),
+            f"{len(network['flows'])} flows; there are ports for {MAX_FLOWS}; "
+            "nearest: fewer flows of a higher rate",
+        )
+        return PlannedTraffic()
+    numbers = {each["name"]: index for index, each in enumerate(network["nodes"])}
+    given_addresses = {numbers[name]: addresses for name, addresses in script.target.nodes.items()}
+    planned = PlannedTraffic(
+        datagrams=dry_run.datagrams,
+        route_addresses=RouteAddresses(given_addresses=given_addresses),
+        target=script.target,
+    )
+    if network.get("signalling") is not None:
+        script.refuse(
+            ("signalling",),
+            "the kernel has no RSVP-TE; nearest: the same paths from the start, kind: none",
+        )
+        return PlannedTraffic()
+    for index, flow in enumerate(network["flows"]):
+        if "transfers" in flow and not _can_run_transfers(
+            script, flow, dry_run.transfers.get(index, [])
+        ):
+            continue
+        if "echo" in flow:
+            reason = "echo flows are not run in the kernel; nearest: a UDP flow each way"
+            _make_part(script, flow).refuse(reason)
+            continue
+        if flow["agent"]["protocol"] == "udp":
+            _plan_udp(script, planned, index, flow)
+        else:
+            _plan_tcp(script, network, planned, index, flow, dry_run)
+    _check_node_settings(script, network)
+    return planned
+
+
+def _can_run_transfers(
+    script: CommandScript, flow: Flow, arrivals: Sequence[PlannedTransfer]
+) -> bool:
+    """Whether the kernel has what transfers need; what it lacks is reported."""
+    part, transfers = _make_part(script, flow), flow.get("transfers")
+    opened = transfers["opened"] if transfers else "requests"
+    if opened == "requests":
+        return False  # reported for those who ask
+    if "arrivals" not in opened:
+        part.refuse(
+            "who waits for an answer before the next request (pages, films) is "
+            "not run in the kernel; nearest: transfers of the same load"
+        )
+    elif flow["agent"]["protocol"] != "tcp" or not flow["agent"].get("connect"):
+        part.refuse(
+            "the kernel opens and closes each connection of transfers, which takes a "
+            "round trip; nearest: connect: true",
+            "connect",
+        )
+    elif len(arrivals) > MAX_TRANSFERS:
+        part.refuse(
+            f"{len(arrivals)} transfers; there are ports for {MAX_TRANSFERS}; "
+            "nearest: a shorter run, or several flows of a lower load",
+            "transfers",
+        )
+    else:
+        return True
+    return False
+
+
+def _make_part(script: CommandScript, flow: Flow) -> ScenarioPart:
+    return ScenarioPart(script, f"flow {flow['name']}", ("flows", flow["name"]))
+
+
+def _make_endpoints(
+    index: int, flow: Flow, source_address: str, destination_address: str
+) -> dict[str, Any]:
+    """What flows of all kinds have in a plan: who sends to whom, and the IP header."""
+    return {
+        "id": index,
+        "source": name_namespace(flow["src"]),
+        "destination": name_namespace(flow["dst"]),
+        "source_address": source_address,
+        "destination_address": destination_address,
+        "port": FIRST_PORT + index,
+        "tos": flow["dscp"] << 2,
+        "ttl": flow["ttl"],
+    }
+
+
+def _plan_udp(script: CommandScript, planned: PlannedTraffic, index: int, flow: Flow) -> None:
+    port = FIRST_PORT + index
+    min_bytes = UDP_HEADER_BYTES + PAYLOAD_HEADER.size
+    datagrams = planned.datagrams[index]
+    if any(size < min_bytes for _, size in datagrams):
+        _make_part(script, flow).refuse(
+            f"datagrams below {min_bytes} B have no room for a time stamp; "
+            f"nearest: size: {min_bytes} B",
+            "size",
+        )
+        return
+    destination = planned.get_route_address(flow["dst"], flow["fec"], flow["src"])
+    source = planned.get_route_address(flow["src"], 0, flow["dst"])
+    name = f"udp-{index}.schedule"
+    planned.schedules[name] = b"".join(
+        SCHEDULE_RECORD.pack(time, size - UDP_HEADER_BYTES) for time, size in datagrams
+    )
+    planned.udp.append(UdpFlow(**_make_endpoints(index, flow, source, destination), schedule=name))
+    planned.flower_keys.append((f"ip_proto udp dst_ip {destination} dst_port {port}", ""))
+    planned.local_matches.append((flow["src"], flow["fec"], flow["dscp"], f"udp dport {port}"))
+
+
+def _plan_tcp(
+    script: CommandScript,
+    network: NetworkData,
+    planned: PlannedTraffic,
+    index: int,
+    flow: Flow,
+    dry_run: DryRun,
+) -> None:
+    port, agent = FIRST_PORT + index, flow["agent"]
+    assert agent["protocol"] == "tcp"
+    start = dry_run.starts[index]
+    planned.tcp_starts[index] = start
+    # The sender of a transfer has any port.
+    reverse_port = "src" if "transfers" in flow else "dst"
+    part = _make_part(script, flow)
+    if agent["variant"] == "tahoe":
+        part.refuse("the Linux kernel has no tahoe; nearest: new-reno", "variant")
+    if agent["variant"] == "reno":
+        part.add_note("Linux's reno recovers as NewReno (RFC 6582), not as Reno (RFC 2581)")
+    option_bytes = TIMESTAMP_OPTION_BYTES if agent["timestamps"] else 0
+    if agent["header_bytes"] != TCP_HEADER_BYTES + option_bytes:
+        part.refuse(
+            f"headers of {agent['header_bytes']} B, the kernel's have "
+            f"{TCP_HEADER_BYTES + option_bytes} B; nearest: header: "
+            f"{TCP_HEADER_BYTES + option_bytes} B",
+            "header",
+        )
+    congestion = agent.get("congestion") or {"kind": "reno"}
+    if congestion["kind"] not in _KERNEL_CONTROLS:
+        missing = _MISSING_CONTROLS.get(
+            congestion["kind"], f"no {congestion['kind']}; nearest: cubic"
+        )
+        part.refuse(f"Linux 6.1 has {missing}", "congestion")
+    slow_start = "hystart"
+    if congestion["kind"] == "cubic":
+        slow_start = congestion.get("slow_start", slow_start)
+    if slow_start != "hystart":
+        reason = f"the Linux kernel's cubic has no slow_start {slow_start}; nearest: hystart"
+        part.refuse(reason, "slow_start")
+    if agent["send_overhead_ns"]:
+        part.add_note("the kernel's sender has no send_overhead")
+    destination = planned.get_route_address(
+        flow["dst"], flow["fec"], flow["src"], _format_sender_route(agent)
+    )
+    source = planned.get_route_address(
+        flow["src"], flow["fec_reverse"], flow["dst"], _format_receiver_route(agent)
+    )
+    steps = [
+        probe["step_ns"]
+        for probe in network["probes"]
+        if probe["target"] == index and probe["measure"] in FLOW_MEASURES
+    ]
+    tcp_flow = TcpFlow(
+        **_make_endpoints(index, flow, source, destination),
+        start_ns=start,
+        stop_ns=flow["stop_ns"],
+        bytes=agent["size_bytes"],
+        congestion_control=congestion["kind"],
+        mss=agent["mss_bytes"] + option_bytes,
+        send_buffer_bytes=None,
+        receive_buffer_bytes=None,
+        nodelay=False,
+        sample_ns=_find_sample_step(steps),
+    )
+    if "transfers" in flow:
+        name = f"transfers-{index}.schedule"
+        arrivals = dry_run.transfers.get(index, [])
+        planned.schedules[name] = b"".join(
+            TRANSFER_RECORD.pack(each.start_ns, each.bytes) for each in arrivals
+        )
+        planned.transfers.append(TransferFlow(name, tcp_flow))
+    else:
+        planned.tcp.append(tcp_flow)
+    planned.flower_keys.append(
+        (
+            f"ip_proto tcp dst_ip {destination} dst_port {port}",
+            f"ip_proto tcp dst_ip {source} {reverse_port}_port {port}",
+        )
+    )
+    planned.local_matches.append((flow["src"], flow["fec"], flow["dscp"], f"tcp dport {port}"))
+    planned.local_matches.append(
+        (flow["dst"], flow["fec_reverse"], flow["dscp"], f"tcp {reverse_port[0]}port {port}")
+    )
+
+
+def _find_sample_step(steps: Sequence[int]) -> int:
+    """A step that all the probes' steps are multiples of, unless it would be too short."""
+    common = math.gcd(SAMPLE_NS, *steps)
+    return common if common >= _MIN_SAMPLE_NS else min([SAMPLE_NS, *steps])
+
+
+def _format_sender_route(agent: Tcp) -> tuple[str, ...]:
+    """What the sender takes from its route."""
+    parameters = [
+        f"initcwnd {round(agent['initial_window'])}",
+        f"rto_min {agent['rto_min_ns'] // 1_000_000}ms",
+    ]
+    if agent["initial_ssthresh"] is not None:
+        parameters.append(f"ssthresh lock {round(agent['initial_ssthresh'])}")
+    return (*parameters, *_format_features(agent))
+
+
+def _format_features(agent: Tcp) -> tuple[str, ...]:
+    """ECN of one connection, where both of its routes ask for it."""
+    return ("features ecn",) if agent["ecn"] else ()
+
+
+def _format_receiver_route(agent: Tcp) -> tuple[str, ...]:
+    """What the receiver takes from its route: the greatest window that it advertises, its ACKs."""
+    window = min(agent["window_packets"] * agent["mss_bytes"], _MAX_WINDOW)
+    parameters = (f"window {window}", *_format_features(agent))
+    return parameters if agent["delayed_ack"] is not None else (*parameters, "quickack 1")
+
+
+def _check_node_settings(script: CommandScript, network: NetworkData) -> None:
+    """SACK and time stamps are a node's, not a connection's."""
+    for key, read_setting in (("variant", _uses_sack), ("timestamps", _uses_timestamps)):
+        # By node and what is asked of it: the first flow that asks for it.
+        by_node: dict[int, dict[bool, str]] = {}
+        for flow in network["flows"]:
+            if flow["agent"]["protocol"] == "tcp":
+                for node in (flow["src"], flow["dst"]):
+                    by_node.setdefault(node, {}).setdefault(
+                        read_setting(flow["agent"]), flow["name"]
+                    )
+        for node, values in by_node.items():
+            if len(values) > 1:
+                script.refuse(
+                    ("flows", list(values.values())[1], key),
+                    f"node {network['nodes'][node]['name']}: Linux sets {key} (SACK, time stamps) "
+                    "for a node, not a flow; nearest: give each kind of flow nodes of its own",
+                )
+
+
+def _uses_sack(agent: Tcp) -> bool:
+    return bool(agent["variant"] == "sack")
+
+
+def _uses_timestamps(agent: Tcp) -> bool:
+    return bool(agent["timestamps"])
+
+
+def list_tcp_sysctls(network: NetworkData, node: int) -> list[tuple[str, str]]:
+    """Settings of TCP at a node."""
+    agents = [
+        flow["agent"]
+        for flow in network["flows"]
+        if flow["agent"]["protocol"] == "tcp" and node in (flow["src"], flow["dst"])
+    ]
+    if not agents:
+        return []
+    first = agents[0]
+    # A buffer that grows takes the window with it, above what the route allows.
+    windows = [agent["window_packets"] * agent["mss_bytes"] for agent in agents]
+    largest = min(_MAX_BUFFER, max(_DEFAULT_BUFFER, 2 * max(windows)))
+    sack = "1" if _uses_sack(first) else "0"
+    base = "net/ipv4/tcp_"
+    return [
+        (f"{base}sack", sack),
+        (f"{base}dsack", sack),
+        (f"{base}timestamps", "1" if _uses_timestamps(first) else "0"),
+        (f"{base}ecn", "0"),  # by route
+        (f"{base}no_metrics_save", "1"),
+        (f"{base}window_scaling", "1"),
+        (f"{base}rmem", f"4096 {_DEFAULT_BUFFER} {largest}"),
+        (f"{base}wmem", "4096 4194304 67108864"),
+        (f"{base}notsent_lowat", "131072"),
+    ]

@@ -1,0 +1,103 @@
+"""The least capacity that mends broken failures, over all routings: a linear program."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trunkline.planning.offered_loads import list_offered_loads
+from trunkline.scenario.resolved.placement import build_topology
+from trunkline.te.arc_formulation import minimise_added_capacity
+from trunkline.te.post_failure_routing import find_components
+
+if TYPE_CHECKING:
+    from trunkline.planning.failure_screening import FailureImpact, Survival
+    from trunkline.scenario import Scenario
+    from trunkline.te.topology import Bools, Floats, Topology
+
+MAX_PROGRAM_COLUMNS = 60_000
+"""Columns of the program at most: beyond, it takes minutes."""
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityUpgrade:
+    """What would mend broken failures.
+
+    Parameters
+    ----------
+    failures : tuple of str
+        Those that are mended together, the worst first.
+    broken : int
+        Failures that lose what could be carried, or use a link above its capacity.
+    added_bit_s : int
+        Minimum capacity in sum, each link's counted once for both directions; no routing, protected
+        or not, needs less.
+    links : dict of str to int
+        Where it is added [bit/s].
+    binds : tuple of str
+        Links whose capacity decides.
+    """
+
+    failures: tuple[str, ...]
+    broken: int
+    added_bit_s: int
+    links: dict[str, int]
+    binds: tuple[str, ...]
+
+
+def find_least_upgrade(scenario: Scenario, survival: Survival) -> CapacityUpgrade | None:
+    """Find the least capacity.
+
+    Returns
+    -------
+    CapacityUpgrade or None
+        Of as many of the worst as one program takes; None where none is broken.
+    """
+    broken = [each for each in survival.failures if each.severity[0] > 0 or each.mlu > 1]
+    resolved = scenario.resolve()
+    graph = build_topology(resolved.get_unscaled())
+    demand = np.zeros((len(graph.nodes),) * 2)
+    for load in list_offered_loads(resolved, graph, use_paths=False):
+        demand[load.source, load.target] += load.rate
+    cases = list(_list_failure_cases(graph, demand, broken))
+    if not cases:
+        return None
+    least = minimise_added_capacity(graph, [(traffic, dead) for _, traffic, dead in cases])
+    links = {
+        link: math.ceil(added_bit_s)
+        for link, added_bit_s in zip(graph.links, least.capacity.tolist(), strict=True)
+        # Half a bit per second is rounding.
+        if added_bit_s > 0.5
+    }
+    return CapacityUpgrade(
+        tuple(name for name, _, _ in cases),
+        len(broken),
+        sum(links.values()),
+        links,
+        tuple(link for link, binds in zip(graph.links, least.is_bottleneck, strict=True) if binds),
+    )
+
+
+def _list_failure_cases(
+    graph: Topology, demand: Floats, broken: list[FailureImpact]
+) -> Iterator[tuple[str, Floats, Bools]]:
+    """Traffic that has a way after each failure, and what is down."""
+    columns = 0
+    for impact in broken:
+        dead = np.isin(
+            graph.link, [graph.links.index(name) for name in impact.scenario_keys.get("link", ())]
+        )
+        for node in impact.scenario_keys.get("node", ()):
+            number = graph.node_number[node]
+            dead |= (graph.tail == number) | (graph.head == number)
+        component = find_components(graph, ~dead)
+        traffic = np.where(component[:, None] == component[None, :], demand, 0.0)
+        columns += int(traffic.any(axis=1).sum()) * len(graph.arcs)
+        if columns > MAX_PROGRAM_COLUMNS:
+            return
+        if traffic.any():
+            yield impact.failure, traffic, dead

@@ -1,0 +1,379 @@
+"""Screen failures: what the network carries after each, with its protection and its routing.
+
+Flow level: rates, not packets. After a failure a label-switched path goes where its protections
+send it once all have switched: end to end, else around the failure, else restored. Without any its
+load goes as far as the failure and is lost there, since explicit routes stay. Load that follows IP
+routing, to and from a path that begins or ends elsewhere too, is rerouted if the scenario has
+`rerouting`, else what crosses the failure is lost there; what it would have loaded behind a path's
+end stays counted. TCP flows without a demand offer nothing.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trunkline import te
+from trunkline.planning.failures import (
+    CERTAIN_WORST_PAIRS,
+    MAX_SCREENED_PAIRS,
+    FailureEvent,
+    LinkPairs,
+    list_failure_events,
+)
+from trunkline.planning.offered_loads import OfferedLoad, list_offered_loads
+from trunkline.planning.repaired_paths import RepairedPaths
+from trunkline.scenario.resolved.placement import build_topology
+
+if TYPE_CHECKING:
+    from trunkline.scenario import Scenario
+    from trunkline.scenario.resolved import ResolvedScenario
+    from trunkline.te.topology import ArcPath, Bools, Floats, Ints, Topology
+
+
+@dataclass(frozen=True, slots=True)
+class FailureImpact:
+    """What a failure does.
+
+    Parameters
+    ----------
+    kind : {"link", "node", "risk", "named", "pair"}
+        What fails.
+    mlu : float
+        Maximum utilisation of the links that are left [1].
+    before : float
+        Utilisation of that link without the failure [1].
+    lost_bit_s : int
+        Offered load that has no way any more.
+    unavoidable_bit_s : int
+        Of it, what no routing could carry: its ends are down, or no links join them.
+    disconnects : tuple of str
+        Nodes that are up but cut off from the largest part of the network.
+    rerouted : int
+        Label-switched paths that go another way.
+    unprotected : int
+        Label-switched paths that are down.
+    stretch_s : float
+        Largest growth of the propagation of what goes another way [s].
+    lost_by_class : dict of str to int
+        Lost load by class of demands [bit/s].
+    scenario_keys : dict
+        Its keys in the section `failures` of a scenario.
+    """
+
+    failure: str
+    kind: str
+    mlu: float
+    worst_link: str
+    before: float
+    lost_bit_s: int
+    unavoidable_bit_s: int
+    disconnects: tuple[str, ...]
+    rerouted: int
+    unprotected: int
+    stretch_s: float
+    lost_by_class: dict[str, int]
+    scenario_keys: dict[str, Any]
+
+    @property
+    def severity(self) -> tuple[int, float]:
+        """The larger the worse: what better routing would have carried, then utilisation."""
+        return self.lost_bit_s - self.unavoidable_bit_s, self.mlu
+
+
+@dataclass(frozen=True, slots=True)
+class RequiredCapacity:
+    """Capacity that a direction of a link needs.
+
+    Parameters
+    ----------
+    needed_bit_s : int
+        The least with which it carries its load after every failure, routed as it is.
+    failure : str
+        The failure that needs it; empty: needed without any.
+    """
+
+    link: str
+    capacity_bit_s: int
+    needed_bit_s: int
+    failure: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnscreenedPairs:
+    """Pairs of links that were not screened, and bounds on what they do.
+
+    Parameters
+    ----------
+    lost_bit_s : int
+        No more than this is lost after any of them: what both links carry.
+    mlu : float
+        No link is used more after any of them, as no more than that can move onto it [1].
+    certain : int
+        So many of the pairs that were screened are worse than any of them.
+    """
+
+    pairs: int
+    lost_bit_s: int
+    mlu: float
+    certain: int
+
+
+@dataclass(frozen=True, slots=True)
+class Survival:
+    """All failures of a scenario, screened.
+
+    Parameters
+    ----------
+    mlu : float
+        Maximum link utilisation without a failure [1].
+    failures : tuple of FailureImpact
+        The worst first.
+    links : tuple of RequiredCapacity
+        Every direction of a link, in the order of the scenario.
+    scale : float
+        Factor of all rates in a run; those here are not scaled.
+    left_out : UnscreenedPairs or None
+        Of very many pairs, those whose links carry least.
+    """
+
+    mlu: float
+    offered_bit_s: int
+    failures: tuple[FailureImpact, ...]
+    links: tuple[RequiredCapacity, ...]
+    scale: float
+    left_out: UnscreenedPairs | None = None
+
+    @property
+    def undersized_links(self) -> tuple[RequiredCapacity, ...]:
+        """Links that are too small, with or without a failure."""
+        return tuple(each for each in self.links if each.needed_bit_s > each.capacity_bit_s)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+
+def survive(
+    scenario: Scenario, *, kinds: Sequence[str] = ("link", "node", "risk"), ecmp: bool = False
+) -> Survival:
+    """Screen failures.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Its failures do not happen at their times; those of several elements are risk groups.
+    kinds : sequence of {"link", "node", "risk", "named", "pair"}
+        Failures to screen; named are those of the scenario, several elements or one.
+    ecmp : bool, default False
+        Everything by equal-cost multipath routing that follows failures, paths or none.
+
+    Returns
+    -------
+    Survival
+        Rates are those of the network itself, whatever its `scale`.
+    """
+    resolved = scenario.resolve()
+    graph = build_topology(resolved.get_unscaled())
+    screen = _FailureScreen(resolved, graph, ecmp=ecmp)
+    pairs = None
+    if "pair" in kinds:
+        pairs = LinkPairs(graph, screen.loads, screen.sum_unrestored_loads())
+    return screen.screen_all(list_failure_events(resolved, graph, kinds), pairs, scenario.scale)
+
+
+class _FailureScreen:
+    """Loads without a failure, and what each failure changes."""
+
+    def __init__(self, scenario: ResolvedScenario, graph: Topology, *, ecmp: bool):
+        self.scenario, self.graph = scenario, graph
+        self.repairs = RepairedPaths(scenario, graph)
+        self.offered_loads = list_offered_loads(scenario, graph, use_paths=not ecmp)
+        self.ip_legs = {
+            load: legs for load in self.offered_loads if (legs := self._list_ip_legs(load))
+        }
+        traffic = np.zeros((len(graph.nodes),) * 2)
+        for load, legs in self.ip_legs.items():
+            for ends in legs:
+                traffic[ends] += load.rate
+        self.routing = te.post_failure_routing.ShortestPathRouting(
+            graph, graph.igp, traffic, single_path=not ecmp
+        )
+        self.has_rerouting = ecmp or scenario.rerouting is not None
+        self.loads_by_path: dict[str, list[OfferedLoad]] = defaultdict(list)
+        for load in self.offered_loads:
+            if load.path is not None:
+                self.loads_by_path[load.path].append(load)
+        self.path_rate = {
+            name: sum(offered.rate for offered in legs) for name, legs in self.loads_by_path.items()
+        }
+        self.loads = self.routing.loads.copy()
+        self.paths_by_arc: dict[int, list[str]] = defaultdict(list)
+        for name, rate in self.path_rate.items():
+            for arc in self.repairs.route[name]:
+                self.loads[arc] += rate
+                self.paths_by_arc[arc].append(name)
+        fixed_legs = (
+            set()
+            if self.has_rerouting
+            else {ends for legs in self.ip_legs.values() for ends in legs}
+        )
+        self.fixed_routes = {ends: self.routing.find_path(*ends) for ends in fixed_legs}
+        self.required = self.loads.copy()
+        self.required_by = np.full(len(graph.arcs), -1)
+
+    def _list_ip_legs(self, load: OfferedLoad) -> list[tuple[int, int]]:
+        """Where an offer follows IP routing: all its way, or to and from its path."""
+        if load.path is None:
+            return [(load.source, load.target)]
+        route = self.repairs.route[load.path]
+        head, tail = self.graph.tail[route[0]], self.graph.head[route[-1]]
+        legs = [(load.source, int(head)), (int(tail), load.target)]
+        return [ends for ends in legs if ends[0] != ends[1]]
+
+    def sum_unrestored_loads(self) -> Floats:
+        """Load of every arc that nothing restores; protection may fail in pairs of failures."""
+        loads = np.zeros(len(self.loads)) if self.has_rerouting else self.routing.loads.copy()
+        for name, rate in self.path_rate.items():
+            if not self.repairs.is_restored(name):
+                loads[list(self.repairs.route[name])] += rate
+        return loads
+
+    def _screen_pairs(
+        self, pairs: LinkPairs, number: int
+    ) -> tuple[list[FailureImpact], UnscreenedPairs | None]:
+        """Screen pairs until all others are certainly less bad than the worst."""
+        impacts: list[FailureImpact] = []
+        worst_severities: list[tuple[float, float]] = []
+        while len(impacts) < len(pairs):
+            if len(worst_severities) >= CERTAIN_WORST_PAIRS and (
+                len(impacts) >= MAX_SCREENED_PAIRS
+                or pairs.bound_severity(len(impacts)) <= worst_severities[0]
+            ):
+                break
+            impact = self.screen_failure(number + len(impacts), pairs.make_event(len(impacts)))
+            impacts.append(impact)
+            heapq.heappush(worst_severities, impact.severity)
+            if len(worst_severities) > CERTAIN_WORST_PAIRS:
+                heapq.heappop(worst_severities)
+        screened = len(impacts)
+        if screened == len(pairs):
+            return impacts, None
+        bound = pairs.bound_severity(screened)
+        certain = sum(impact.severity >= bound for impact in impacts)
+        lost = math.ceil(pairs.pair_loads[screened:].max())
+        return impacts, UnscreenedPairs(len(pairs) - screened, lost, bound[1], certain)
+
+    def screen_all(
+        self, events: Sequence[FailureEvent], pairs: LinkPairs | None, scale: float
+    ) -> Survival:
+        impacts = [self.screen_failure(number, event) for number, event in enumerate(events)]
+        unscreened = None
+        if pairs is not None:
+            pair_impacts, unscreened = self._screen_pairs(pairs, len(impacts))
+            impacts += pair_impacts
+        links = tuple(
+            RequiredCapacity(
+                self.scenario.arcs[arc].name,
+                int(self.graph.capacity[arc]),
+                int(np.ceil(self.required[arc])),
+                impacts[self.required_by[arc]].failure if self.required_by[arc] >= 0 else "",
+            )
+            for arc in range(len(self.required))
+        )
+        return Survival(
+            float((self.loads / self.graph.capacity).max(initial=0.0)),
+            round(sum(each.rate for each in self.offered_loads)),
+            tuple(sorted(impacts, key=lambda each: each.severity, reverse=True)),
+            links,
+            scale,
+            unscreened,
+        )
+
+    def screen_failure(self, number: int, event: FailureEvent) -> FailureImpact:
+        graph, dead = self.graph, event.dead_arcs
+        component = te.post_failure_routing.find_components(graph, ~dead)
+        lost_loads: dict[OfferedLoad, None] = {}
+        loads, stretch = self._reroute_ip(dead, component, lost_loads)
+        affected = dict.fromkeys(
+            path_name for arc in np.flatnonzero(dead) for path_name in self.paths_by_arc[int(arc)]
+        )
+        unprotected = 0
+        for name in affected:
+            old, new = self.repairs.route[name], self.repairs.find_repaired_path(name, dead)
+            loads[list(old)] -= self.path_rate[name]
+            if new is None:
+                unprotected += 1
+                loads[_list_arcs_before_failure(old, dead)] += self.path_rate[name]
+                lost_loads.update(dict.fromkeys(self.loads_by_path[name]))
+                continue
+            np.add.at(loads, list(new), self.path_rate[name])
+            stretch_ns = int(graph.delay[list(new)].sum()) - int(graph.delay[list(old)].sum())
+            stretch = max(stretch, stretch_ns)
+        loads[dead] = 0.0
+        lost: dict[str, float] = defaultdict(float)
+        for load in lost_loads:
+            lost[load.class_] += load.rate
+        # Half a bit per second is rounding.
+        exceeded = loads > self.required + 0.5
+        self.required[exceeded], self.required_by[exceeded] = loads[exceeded], number
+        utilisation = loads / graph.capacity
+        worst = int(utilisation.argmax())
+        return FailureImpact(
+            event.name,
+            event.kind,
+            float(utilisation[worst]),
+            self.scenario.arcs[worst].name,
+            float(self.loads[worst] / graph.capacity[worst]),
+            round(sum(lost.values())),
+            round(
+                sum(
+                    each.rate
+                    for each in self.offered_loads
+                    if component[each.source] != component[each.target]
+                )
+            ),
+            _list_cut_off_nodes(graph, component, event),
+            len(affected) - unprotected,
+            unprotected,
+            float(stretch) / 1e9,
+            {class_: round(rate) for class_, rate in sorted(lost.items())},
+            event.scenario_keys,
+        )
+
+    def _reroute_ip(
+        self, dead: Bools, component: Ints, lost_loads: dict[OfferedLoad, None]
+    ) -> tuple[Floats, float]:
+        """Loads of all, those by IP routing as they are after the failure, and their stretch."""
+        if self.has_rerouting:
+            after = self.routing.route_after_failure(dead)
+            for load, legs in self.ip_legs.items():
+                if any(component[source] != component[target] for source, target in legs):
+                    lost_loads[load] = None
+            return self.loads - self.routing.loads + after.loads, after.stretch
+        loads = self.loads.copy()
+        broken_legs = {ends for ends, route in self.fixed_routes.items() if dead[list(route)].any()}
+        for load, legs in self.ip_legs.items() if broken_legs else ():
+            for ends in broken_legs.intersection(legs):
+                loads[list(self.fixed_routes[ends])] -= load.rate
+                loads[_list_arcs_before_failure(self.fixed_routes[ends], dead)] += load.rate
+                lost_loads[load] = None
+        return loads, 0.0
+
+
+def _list_arcs_before_failure(route: ArcPath, dead: Bools) -> list[int]:
+    """Arcs that are loaded still where nothing takes over: those before the failure."""
+    return list(route[: next(position for position, arc in enumerate(route) if dead[arc])])
+
+
+def _list_cut_off_nodes(graph: Topology, component: Ints, event: FailureEvent) -> tuple[str, ...]:
+    """Nodes that are up, but apart from the largest part."""
+    up = [node for node in range(len(component)) if node not in event.dead_nodes]
+    largest = np.bincount(component[up]).argmax() if up else 0
+    return tuple(graph.nodes[node] for node in up if component[node] != largest)

@@ -1,0 +1,100 @@
+"""Offered load: demands, and UDP flows that no demand speaks for, with the paths that they ride."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from trunkline.scenario.dscp import get_dscp_name
+from trunkline.scenario.flow import Udp
+
+if TYPE_CHECKING:
+    from trunkline.scenario.resolved import ResolvedScenario
+    from trunkline.te.topology import Topology
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedLoad:
+    """Load between two nodes.
+
+    Parameters
+    ----------
+    name : str
+        Of the demand or flow.
+    rate : float
+        Bit/s.
+    class_ : str
+        Class of the demand, or the flow's DSCP.
+    path : str or None
+        Label-switched path that carries it; None: IP routing.
+    """
+
+    name: str
+    source: int
+    target: int
+    rate: float
+    class_: str
+    path: str | None
+
+
+def list_offered_loads(
+    scenario: ResolvedScenario, graph: Topology, *, use_paths: bool
+) -> list[OfferedLoad]:
+    """All load that is offered.
+
+    Parameters
+    ----------
+    scenario : ResolvedScenario
+        The scenario; rates are those of the network itself, whatever its `scale`.
+    use_paths : bool
+        Whether load rides the paths of its trunks; else all follows IP routing.
+
+    Returns
+    -------
+    list of OfferedLoad
+        Demands, then flows, in their order. TCP flows without a demand offer nothing.
+    """
+    path_of_flow = _map_flows_to_paths(scenario) if use_paths else {}
+    scenario = scenario.get_unscaled()
+    loads = [
+        OfferedLoad(
+            name,
+            graph.node_number[demand.source],
+            graph.node_number[demand.target],
+            demand.rate,
+            demand.class_,
+            path_of_flow.get(name),
+        )
+        for name, demand in scenario.demands.items()
+    ]
+    for name, flow in scenario.flows.items():
+        if name in scenario.demands or not isinstance(flow, Udp):
+            continue
+        ends = graph.node_number[flow.from_], graph.node_number[flow.to]
+        rate = _compute_mean_rate(flow)
+        if rate and ends[0] != ends[1]:
+            loads.append(
+                OfferedLoad(
+                    name, *ends, rate, str(get_dscp_name(flow.dscp)), path_of_flow.get(name)
+                )
+            )
+    return loads
+
+
+def _compute_mean_rate(flow: Udp) -> float:
+    rate = float(flow.rate or 0) * (flow.replicate or 1)
+    if flow.arrivals == "on-off" and flow.mean_on and flow.mean_off:
+        rate *= flow.mean_on / (flow.mean_on + flow.mean_off)
+    return rate
+
+
+def _map_flows_to_paths(scenario: ResolvedScenario) -> dict[str, str]:
+    """Path of the data of each flow; of trunks by DSCP the one that takes the flow's own."""
+    path_of_flow: dict[str, str] = {}
+    for trunk in sorted(scenario.trunks.values(), key=lambda each: each.dscp is None):
+        for name in trunk.flows:
+            flow = scenario.flows.get(scenario.get_declared_name(name))
+            if flow is None or (trunk.dscp is not None and flow.dscp not in trunk.dscp):
+                continue
+            path_of_flow.setdefault(scenario.get_declared_name(name), trunk.path)
+    return {name: path for name, path in path_of_flow.items() if path in scenario.routes}

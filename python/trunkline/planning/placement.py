@@ -1,0 +1,257 @@
+"""Place the label-switched paths of a scenario: what goes where, what is refused, and why."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trunkline import te
+from trunkline.planning.explicit_scenario import rerouted
+from trunkline.planning.loads import compute_igp_loads, list_igp_demands, sum_path_loads
+from trunkline.planning.routing_methods import MethodComparison, RoutingMethod
+from trunkline.scenario.resolved.backups import outcome_of_backup
+from trunkline.scenario.resolved.placement import (
+    build_topology,
+    explain_unplaced,
+    format_route,
+    is_computed,
+    place_all_paths as place_paths,
+)
+from trunkline.scenario.te import CLASS_TYPE_NAMES
+
+if TYPE_CHECKING:
+    from trunkline.scenario import Scenario
+    from trunkline.scenario.resolved import ResolvedScenario
+    from trunkline.te.placement import Placement, PlacementOutcome
+    from trunkline.te.topology import Floats, Topology
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedPath:
+    """A label-switched path and what became of it.
+
+    Parameters
+    ----------
+    route : tuple of str
+        Nodes, and links where several are parallel; empty if it is not placed.
+    placed : bool
+        Whether it has a route.
+    why : str
+        Why not; empty if it is placed.
+    class_type : str
+        CT0 to CT7.
+    displaced_by : tuple of str
+        Who displaced it, each time.
+    """
+
+    path: str
+    route: tuple[str, ...]
+    bandwidth_bit_s: int
+    placed: bool
+    why: str
+    class_type: str
+    setup: int
+    hold: int
+    displaced_by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkLoad:
+    """A direction of a link.
+
+    Parameters
+    ----------
+    load_bit_s : int
+        Demands that cross it, on paths or by IP routing.
+    reserved_bit_s : int
+        What placed paths reserve.
+    utilisation : float
+        Load over capacity [1].
+    by_class_type : dict of str to int
+        Reserved by class type [bit/s]; types with nothing left out.
+    """
+
+    link: str
+    capacity_bit_s: int
+    load_bit_s: int
+    reserved_bit_s: int
+    utilisation: float
+    by_class_type: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class RoutingPlan:
+    """The paths of a scenario, placed.
+
+    Parameters
+    ----------
+    methods : tuple of RoutingMethod
+        The plan itself, other ways of routing the same demands, and the bound.
+    paths : tuple of PlacedPath
+        In the order of the scenario.
+    links : tuple of LinkLoad
+        In the order of the scenario.
+    scale : float
+        Factor of all rates in a run; those here are not scaled.
+    """
+
+    methods: tuple[RoutingMethod, ...]
+    paths: tuple[PlacedPath, ...]
+    links: tuple[LinkLoad, ...]
+    scale: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+
+def dump_plan_json(scenario: Scenario) -> str | None:
+    """The plan that a report shows, kept beside results.
+
+    Returns
+    -------
+    str or None
+        JSON; None where nothing is planned: no demands, no computed path, no other scale.
+    """
+    has_auto = any(is_computed(path) for path in scenario.paths.values())
+    if not scenario.demands and not has_auto and scenario.scale == 1:
+        return None
+    return json.dumps(place(scenario, thorough=False).to_dict())
+
+
+def place(scenario: Scenario, *, reoptimise: bool = False, thorough: bool = True) -> RoutingPlan:
+    """Place every path of a scenario, computed or written.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Loaded with `trunkline.scenario.resolved.placement.unplaced_paths_allowed`, where paths that
+        cannot be placed are to be listed, not an error.
+    reoptimise : bool
+        Whether computed paths then move off the busiest link, within their constraints.
+    thorough : bool
+        Whether to compute the bound in networks where that takes more than a moment too.
+
+    Returns
+    -------
+    RoutingPlan
+        Rates are those of the network itself, whatever its `scale`.
+
+    Raises
+    ------
+    ValueError
+        A holding priority weaker than the setup priority, or a model that does not fit.
+    """
+    resolved = scenario.resolve()
+    unscaled = resolved.get_unscaled()
+    graph = build_topology(unscaled)
+    placement = unscaled.placement or place_paths(unscaled, graph)
+    igp_loads = compute_igp_loads(unscaled, graph, list_igp_demands(unscaled))
+    loads_by_method = {"placed": igp_loads + sum_lsp_loads(unscaled, graph, placement)}
+    if reoptimise:
+        placement = _reoptimised(scenario, graph, placement, igp_loads)
+        loads_by_method["reoptimised"] = igp_loads + sum_lsp_loads(unscaled, graph, placement)
+    loads = list(loads_by_method.values())[-1]
+    return RoutingPlan(
+        _compare_methods(unscaled, graph, loads_by_method, thorough),
+        tuple(_make_placed_path(unscaled, graph, each) for each in placement.outcomes),
+        list_link_loads(unscaled, graph, placement, loads),
+        scenario.scale,
+    )
+
+
+def _reoptimised(scenario: Scenario, graph: Topology, made: Placement, base: Floats) -> Placement:
+    """The placement after computed paths have moved, with backups for their new routes."""
+    full = scenario.resolve().get_unscaled()
+    backups = (
+        []
+        if full.computed_backups is None
+        else [each.name for each in full.computed_backups.backups]
+    )
+    working = tuple(each for each in made.outcomes if each.request.name not in backups)
+    written = [name for name, path in scenario.paths.items() if not is_computed(path)]
+    before = replace(made, outcomes=working)
+    moved, _ = te.reoptimisation.reoptimise_placement(
+        graph, before, sum_path_loads(full), base, written
+    )
+    if not backups:
+        return moved
+    routes = {
+        each.request.name: format_route(full, each.route.path)
+        for each in moved.outcomes
+        if each.route is not None
+    }
+    new = rerouted(scenario, routes).resolve().get_unscaled()
+    found = () if new.computed_backups is None else new.computed_backups.backups
+    own = tuple(outcome_of_backup(new, graph, each) for each in found)
+    return replace(moved, outcomes=moved.outcomes + own)
+
+
+def sum_lsp_loads(scenario: ResolvedScenario, graph: Topology, placement: Placement) -> Floats:
+    """Load of every arc by demands on label-switched paths [bit/s]."""
+    loads = np.zeros(len(graph.arcs))
+    path_loads = sum_path_loads(scenario)
+    for outcome in placement.outcomes:
+        if outcome.route is not None:
+            loads[list(outcome.route.path)] += path_loads.get(outcome.request.name, 0)
+    return loads
+
+
+def _make_placed_path(
+    scenario: ResolvedScenario, graph: Topology, outcome: PlacementOutcome
+) -> PlacedPath:
+    request = outcome.request
+    return PlacedPath(
+        request.name,
+        () if outcome.route is None else format_route(scenario, outcome.route.path),
+        request.constraints.bandwidth,
+        outcome.route is not None,
+        explain_unplaced(graph, outcome) if outcome.route is None else "",
+        CLASS_TYPE_NAMES[request.class_type],
+        request.setup,
+        request.hold,
+        outcome.displaced_by,
+    )
+
+
+def list_link_loads(
+    scenario: ResolvedScenario, graph: Topology, placement: Placement | None, loads: Floats
+) -> tuple[LinkLoad, ...]:
+    """Load and reservation of every direction of a link, in order; nothing reserved if not made."""
+    reserved = np.zeros((len(graph.arcs), len(CLASS_TYPE_NAMES)), dtype=np.int64)
+    if placement is not None:
+        reserved = placement.reservations.reserved.sum(axis=2)
+    return tuple(
+        LinkLoad(
+            arc.name,
+            int(graph.capacity[index]),
+            round(float(loads[index])),
+            int(reserved[index].sum()),
+            float(loads[index] / graph.capacity[index]),
+            {
+                type_: int(reserved[index, column])
+                for column, type_ in enumerate(CLASS_TYPE_NAMES)
+                if reserved[index, column]
+            },
+        )
+        for index, arc in enumerate(scenario.arcs)
+    )
+
+
+def _compare_methods(
+    scenario: ResolvedScenario, graph: Topology, loads_by_method: dict[str, Floats], thorough: bool
+) -> tuple[RoutingMethod, ...]:
+    """The plan beside routing by the IGP and the optimum."""
+    comparison = MethodComparison(scenario, graph)
+    is_bounded = bool(scenario.demands) and comparison.preferred_form in (
+        "arcs",
+        *["paths", "frank-wolfe"] * thorough,
+    )
+    rated = [
+        comparison.rate_loads(name, loads, comparison.single_path_bound if is_bounded else None)
+        for name, loads in loads_by_method.items()
+    ]
+    return (*rated, *(comparison.rate_igp_and_optimum() if is_bounded else ()))

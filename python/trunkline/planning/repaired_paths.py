@@ -1,0 +1,117 @@
+"""Where a label-switched path goes once all protections have switched."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trunkline import te
+from trunkline.scenario.recovery import LOCAL_PROTECTION_KINDS
+from trunkline.scenario.resolved.protections import covers_arc, find_span
+
+if TYPE_CHECKING:
+    from trunkline.scenario.recovery import Protection
+    from trunkline.scenario.resolved import ResolvedScenario
+    from trunkline.te.topology import ArcPath, Bools, Topology
+
+
+class RepairedPaths:
+    """Paths of a scenario and what takes over for them.
+
+    A backup from end to end comes first, then local repair at the nodes before the failures, then a
+    restored path: the shortest that is left, as the engines compute it.
+
+    Parameters
+    ----------
+    scenario : ResolvedScenario
+        With its routes and protections.
+    graph : Topology
+        Its graph, arcs in the same order.
+
+    Attributes
+    ----------
+    route : dict of str to tuple of int
+        Arcs of every path, tunnels followed.
+    """
+
+    def __init__(self, scenario: ResolvedScenario, graph: Topology):
+        self.scenario, self.graph = scenario, graph
+        number = {arc.name: index for index, arc in enumerate(scenario.arcs)}
+        self.route: dict[str, ArcPath] = {
+            name: tuple(number[each.arc.name] for each in crossed.crossings)
+            for name, crossed in scenario.routes.items()
+        }
+        self._end_to_end: dict[str, list[Protection]] = defaultdict(list)
+        self._local: dict[str, list[tuple[int, int, Protection]]] = defaultdict(list)
+        self._restored: set[str] = set()
+        for crossed in scenario.protections.values():
+            for path in crossed.path:
+                self._add_protection(path, crossed)
+
+    def _add_protection(self, path: str, protection: Protection) -> None:
+        if protection.kind == "restoration":
+            self._restored.add(path)
+        elif protection.kind not in LOCAL_PROTECTION_KINDS:
+            self._end_to_end[path].append(protection)
+        elif (hop_range := find_span(self.scenario, protection, path)) is not None:
+            self._local[path].append((*hop_range, protection))
+
+    def is_restored(self, path: str) -> bool:
+        """Whether a path is restored: it goes on as long as links join its ends."""
+        return path in self._restored
+
+    def find_repaired_path(self, path: str, dead: Bools) -> ArcPath | None:
+        """Way of a path's packets without some arcs.
+
+        Parameters
+        ----------
+        dead : array of bool, shape (E,)
+            Arcs that are down.
+
+        Returns
+        -------
+        tuple of int or None
+            Arcs; None: nothing takes over.
+        """
+        route = self.route[path]
+        for protection in self._end_to_end[path]:
+            if any(dead[arc] and self._is_covered(protection, arc) for arc in route):
+                backup = self.route[protection.backup or ""]
+                if not dead[list(backup)].any():
+                    return backup
+        repaired = self._repair_locally(path, route, dead)
+        if repaired is None and path in self._restored:
+            end_nodes = int(self.graph.tail[route[0]]), int(self.graph.head[route[-1]])
+            weights = np.ones(len(dead))
+            return te.cspf.find_shortest_path(
+                self.graph, *end_nodes, self.graph.igp, ~dead, weights
+            )
+        return repaired
+
+    def _repair_locally(self, path: str, route: ArcPath, dead: Bools) -> ArcPath | None:
+        repaired: list[int] = []
+        position = 0
+        while position < len(route):
+            broken = next((i for i in range(position, len(route)) if dead[route[i]]), None)
+            if broken is None:
+                repaired += route[position:]
+                break
+            candidates = [
+                (first, last, backup)
+                for first, last, protection in self._local[path]
+                if position <= first <= broken < last
+                and self._is_covered(protection, route[broken])
+                and not dead[list(backup := self.route[protection.backup or ""])].any()
+            ]
+            if not candidates:
+                return None
+            # The node next to the failure repairs.
+            first, last, backup = max(candidates, key=lambda each: each[0])
+            repaired += (*route[position:first], *backup)
+            position = last
+        return tuple(repaired)
+
+    def _is_covered(self, protection: Protection, arc: int) -> bool:
+        return covers_arc(protection, self.scenario.arcs[arc])

@@ -1,0 +1,218 @@
+"""Tables of plans, protections and failures, as words: a terminal shows them, and so do pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from trunkline.results.number_format import format_percent, format_quantity
+from trunkline.scenario.units import format_time
+from trunkline.stats.service_levels import format_bound_value
+
+if TYPE_CHECKING:
+    from trunkline.planning.capacity_upgrade import CapacityUpgrade
+    from trunkline.planning.failure_screening import Survival
+    from trunkline.planning.packet_trial import ScreenDeviation, SlaOutcome
+    from trunkline.planning.placement import RoutingPlan
+    from trunkline.planning.protection import BackupPlan
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """A table of words.
+
+    Parameters
+    ----------
+    heads : list of str
+        A word a column.
+    rows : list of list of str
+        What matters most comes first.
+    name_columns : int
+        How many columns hold names; the others hold numbers.
+    is_ranked : bool
+        Whether it may end where a terminal or page has shown enough.
+    """
+
+    title: str
+    heads: list[str]
+    rows: list[list[str]]
+    name_columns: int = 1
+    is_ranked: bool = True
+
+
+def format_rates(*values: int | float) -> list[str]:
+    """Rates for cells."""
+    return [format_quantity(value, "bit/s") for value in values]
+
+
+def _format_stretch(seconds: float) -> str:
+    return format_time(round(seconds * 1e9))
+
+
+def _format_optional_percent(value: float | None) -> str:
+    return "–" if value is None else format_percent(value)
+
+
+def tabulate_plan(plan: RoutingPlan) -> list[TextTable]:
+    """Methods with their gaps, links by utilisation, and paths that were refused or displaced."""
+    has_costs = any(method.cost_gap is not None for method in plan.methods)
+    method_rows = []
+    for each in plan.methods:
+        cells = [each.method, *map(_format_optional_percent, (each.mlu, each.bound, each.gap))]
+        if has_costs:
+            cells += [
+                "–" if each.cost is None else f"{each.cost:.4g}",
+                _format_optional_percent(each.cost_gap),
+            ]
+        method_rows.append(cells)
+    has_reservations = any(link.reserved_bit_s for link in plan.links)
+    link_rows = [
+        [
+            link.link,
+            *format_rates(
+                link.capacity_bit_s, link.load_bit_s, *[link.reserved_bit_s] * has_reservations
+            ),
+            format_percent(link.utilisation),
+        ]
+        for link in sorted(plan.links, key=lambda each: -each.utilisation)
+    ]
+    refused_rows = [
+        [each.path, each.why, *format_rates(each.bandwidth_bit_s)]
+        for each in plan.paths
+        if not each.placed
+    ]
+    displaced_rows = [
+        [each.path, ", ".join(each.displaced_by)] for each in plan.paths if each.displaced_by
+    ]
+    method_heads = ["method", "utilisation", "bound", "gap"] + ["cost", "gap of cost"] * has_costs
+    link_heads = ["link", "capacity", "load", *["reserved"] * has_reservations, "utilisation"]
+    text_tables = [
+        TextTable("Maximum link utilisation", method_heads, method_rows),
+        TextTable("Links by utilisation", link_heads, link_rows),
+        TextTable("Not placed", ["path", "why", "bandwidth"], refused_rows, 2),
+        TextTable("Displaced", ["path", "by"], displaced_rows, 2),
+    ]
+    return [each for at, each in enumerate(text_tables) if at < 2 or each.rows]
+
+
+def tabulate_backups(plan: BackupPlan) -> list[TextTable]:
+    """Backups, the links they take bandwidth of, and what has none."""
+    backup_rows = [
+        [
+            *(each.backup, each.around, " ".join(each.route), str(len(each.paths))),
+            *format_rates(each.bandwidth_bit_s),
+            _format_stretch(each.stretch_s),
+        ]
+        for each in plan.backups
+    ]
+    link_rows = [
+        [
+            link.link,
+            *format_rates(
+                link.capacity_bit_s, link.load_bit_s, link.backup_bit_s, link.unshared_bit_s
+            ),
+            format_percent(link.utilisation),
+        ]
+        for link in sorted(plan.links, key=lambda each: -each.utilisation)
+    ]
+    unprotected_rows = [
+        [gap.path, gap.around, gap.why, "protected" if gap.by_link else "unprotected"]
+        for gap in plan.unprotected
+    ]
+    backup_heads = ["backup", "around", "route", "paths", "bandwidth", "longer by"]
+    link_heads = ["link", "capacity", "load", "backups", "if not shared", "worst"]
+    text_tables = [
+        TextTable("Backups", backup_heads, backup_rows, 3),
+        TextTable("Links at the worst single failure", link_heads, link_rows),
+    ]
+    if unprotected_rows:
+        text_tables.append(
+            TextTable("No such backup", ["path", "around", "why", "its link"], unprotected_rows, 4)
+        )
+    return text_tables
+
+
+def tabulate_failures(survival: Survival) -> list[TextTable]:
+    """What each failure does, which of them cut nodes off, and links too small for one."""
+    rows = [
+        [
+            *(each.failure, each.kind),
+            *format_rates(each.lost_bit_s, each.lost_bit_s - each.unavoidable_bit_s),
+            *(format_percent(each.mlu), each.worst_link, str(each.rerouted), str(each.unprotected)),
+            _format_stretch(each.stretch_s),
+        ]
+        for each in survival.failures
+    ]
+    disconnect_rows = [
+        [each.failure, each.kind, ", ".join(each.disconnects)]
+        for each in survival.failures
+        if each.disconnects
+    ]
+    upgrade_rows = [
+        [
+            required.link,
+            *format_rates(required.capacity_bit_s, required.needed_bit_s),
+            required.failure or "none",
+        ]
+        for required in survival.undersized_links
+    ]
+    heads = ["failure", "kind", "lost", "avoidable", "utilisation", "link"]
+    heads += ["moved", "down", "longer"]
+    text_tables = [TextTable(f"Failures, the worst of {len(rows)}", heads, rows, 2)]
+    if disconnect_rows:
+        text_tables.append(
+            TextTable(
+                "Failures that disconnect", ["failure", "kind", "cut off"], disconnect_rows, 3
+            )
+        )
+    if upgrade_rows:
+        text_tables.append(
+            TextTable("Links too small", ["link", "capacity", "needed", "after"], upgrade_rows)
+        )
+    return text_tables
+
+
+def tabulate_slas(slas: Sequence[SlaOutcome]) -> TextTable:
+    """Every bound of the agreements through the failures that ran in packets."""
+    rows = [
+        [
+            *(outcome.sla, outcome.failure, outcome.row),
+            f"{outcome.measure} at {outcome.at} {format_bound_value(outcome.bound, outcome.unit)}",
+            format_bound_value(outcome.value, outcome.unit),
+            f"{format_bound_value(outcome.low, outcome.unit)} to "
+            f"{format_bound_value(outcome.high, outcome.unit)}",
+            outcome.outcome,
+        ]
+        for outcome in slas
+    ]
+    heads = ["SLA", "failure", "for", "promise", "value", "interval", "is"]
+    return TextTable(
+        "Service levels through the failure, in packets", heads, rows, 3, is_ranked=False
+    )
+
+
+def tabulate_deviations(deviations: Sequence[ScreenDeviation]) -> TextTable:
+    """What the screen says of the failures that ran in packets, and what packets did."""
+    rows = []
+    for deviation in deviations:
+        unit = "bit/s" if deviation.measure == "lost" else "1"
+        values = [
+            format_bound_value(value, unit) for value in (deviation.screen, deviation.packets)
+        ]
+        interval = (
+            f"{format_bound_value(deviation.low, unit)} to "
+            f"{format_bound_value(deviation.high, unit)}"
+        )
+        rows.append([deviation.failure, deviation.measure, deviation.link, *values, interval])
+    heads = ["failure", "measure", "link", "screen", "packets", "interval"]
+    return TextTable("The screen against packets", heads, rows, 3, is_ranked=False)
+
+
+def tabulate_upgrade(upgrade: CapacityUpgrade) -> TextTable:
+    """What a linear program adds to links, and in sum."""
+    rows = [[link, *format_rates(added_bit_s)] for link, added_bit_s in upgrade.links.items()]
+    total = f"{len(upgrade.failures)} of {upgrade.broken} broken"
+    title = "The least capacity that mends, over all routings"
+    rows.append([total, *format_rates(upgrade.added_bit_s)])
+    return TextTable(title, ["link", "add"], rows, is_ranked=False)

@@ -1,0 +1,115 @@
+"""One scenario as a report shows it: its network, its runs, and those repeated to look closer."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from trunkline.report import probed_runs
+from trunkline.results import Results, store
+
+if TYPE_CHECKING:
+    from trunkline.network.types import NetworkData
+
+NodePosition = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class ReportedRun:
+    """A scenario that was run.
+
+    Parameters
+    ----------
+    title : str
+        What it is called on the page.
+    about : str
+        A sentence: which part of the whole it is, what to look at; may be empty.
+    runs : list of Results
+        One run a seed.
+    plan : mapping, optional
+        Of its traffic engineering, as ``te place --json`` prints it.
+    """
+
+    title: str
+    about: str
+    network: NetworkData
+    runs: list[Results]
+    plan: Mapping[str, Any] | None = None
+
+    @classmethod
+    def read_folder(cls, folder: Path, title: str = "", about: str = "") -> ReportedRun:
+        """Read a results folder.
+
+        Raises
+        ------
+        FileNotFoundError
+            The folder holds no results, or no compiled network.
+        """
+        file = folder / store.NETWORK_FILE
+        if not file.is_file():
+            msg = f"{folder} has no {store.NETWORK_FILE}, which describes the network"
+            raise FileNotFoundError(msg)
+        network = store.read_json(file)
+        if not {"name", "links", "flows"} <= network.keys():
+            msg = f"{file} is damaged: it holds no compiled network"
+            raise store.UnreadableResultsError(msg)
+        stored = cast("NetworkData", network)
+        plan = (
+            store.read_json(folder / store.PLAN_FILE)
+            if (folder / store.PLAN_FILE).is_file()
+            else None
+        )
+        if plan is not None and not {"methods", "paths", "links", "scale"} <= plan.keys():
+            raise store.UnreadableResultsError(
+                f"{folder / store.PLAN_FILE} is damaged: it holds no plan"
+            )
+        return cls(title or str(network["name"]), about, stored, store.read_results(folder), plan)
+
+    @property
+    def first_run(self) -> Results:
+        """The run that stands for all where one is shown."""
+        return self.runs[0]
+
+    @functools.cached_property
+    def probed(self) -> probed_runs.ProbedRuns:
+        """The first runs repeated with probes."""
+        return probed_runs.repeat_with_probes(self.network, self.runs)
+
+    @property
+    def duration_ns(self) -> int:
+        """Length of a run [ns]."""
+        return int(self.network["run"]["duration_ns"])
+
+    @property
+    def warmup_ns(self) -> int:
+        """Where counting starts [ns]."""
+        return int(self.network["run"]["warmup_ns"])
+
+    @functools.cached_property
+    def node_positions(self) -> dict[str, NodePosition]:
+        """Where the scenario puts its nodes; those without a place are left out."""
+        from trunkline.scenario import yaml_text
+        from trunkline.scenario.diagnostic import ScenarioError
+
+        scenario_text = self.first_run.provenance.scenario
+        if not scenario_text.strip():
+            return {}
+        try:
+            document, _ = yaml_text.parse_yaml(scenario_text, "scenario")
+        except ScenarioError:
+            return {}
+        nodes = document.get("nodes") if isinstance(document, Mapping) else None
+        if not isinstance(nodes, Mapping):
+            return {}
+        found = {}
+        for name, keys in nodes.items():
+            place = keys.get("position") if isinstance(keys, Mapping) else None
+            if isinstance(place, list | tuple) and len(place) == 2:
+                try:
+                    found[str(name)] = (float(str(place[0])), float(str(place[1])))
+                except ValueError:
+                    continue
+        return found

@@ -1,0 +1,230 @@
+"""What a scheduler owes a class: one type of keys for each scheduler."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from trunkline.scenario.base import CompiledKeys, Element, list_engine_keys
+from trunkline.scenario.fields import (
+    NameReference,
+    PlainInteger,
+    PositiveTime,
+    QuantityField,
+    RateOrShare,
+    ShortForm,
+    Switch,
+)
+from trunkline.scenario.queue import QueueOptions
+from trunkline.scenario.units import BYTES, PACKETS
+
+DEFAULT_BURST_BYTES = 1600
+"""As tc sets it where the clock is fine: the MTU of Ethernet, rounded up [B]."""
+BurstBytes = Annotated[int, QuantityField(BYTES, 1, 2_000_000_000)]
+ClassPriority = Annotated[int, PlainInteger("a priority", 0, 1_000_000)] | None
+ClassWeight = Annotated[int, PlainInteger("a weight", 1, 1_000_000)]
+QuantumBytes = Annotated[int, QuantityField(BYTES, 1, 2**31 - 1)] | None
+_PRIORITY_TEXT = "0 is served first; absent: the order of the classes."
+
+
+def _expand_curve(value: Any) -> Any:
+    return {"m2": value} if isinstance(value, str) else value
+
+
+class PortClass(Element):
+    """A class of a port: a queue. What the scheduler owes it is in the classes below."""
+
+    queue: QueueOptions = Field(default=QueueOptions(), description="Its queue.")
+
+    def list_rates(self) -> tuple[int | float | None, ...]:
+        """Its rates, absolute or shares of the link's."""
+        keys = list_engine_keys(type(self)).items()
+        return tuple(getattr(self, name) for name, (_, is_rate) in keys if is_rate)
+
+    def compile_share(self, index: int, link_rate: int, names: list[str]) -> CompiledKeys:
+        """What it is due as the engine reads it.
+
+        Parameters
+        ----------
+        index : int
+            Its place among the classes, which is its priority where it sets none.
+        link_rate : int
+            Rate of the link, of which rates may be shares [bit/s].
+        """
+        share_keys = self.compile_keys("queue", link_rate=link_rate)
+        for key, absent in (("priority", index), ("quantum_bytes", 0)):
+            if key in share_keys and share_keys[key] is None:
+                share_keys[key] = absent
+        if share_keys.get("parent") is not None:
+            share_keys["parent"] = names.index(share_keys["parent"])
+        return share_keys
+
+
+class FifoClass(PortClass):
+    """The only class of a port."""
+
+
+class PriorityClass(PortClass):
+    """A class under strict priority."""
+
+    priority: ClassPriority = Field(default=None, description=_PRIORITY_TEXT)
+
+
+class DrrClass(PortClass):
+    """A class in a deficit round robin."""
+
+    weight: ClassWeight = Field(
+        default=1, description="Weight among the classes without a quantum."
+    )
+    quantum: QuantumBytes = Field(default=None, description="Quantum; absent: from the weight.")
+
+
+class WeightedClass(PortClass):
+    """A class under weighted fair queueing, or in a round robin by packets."""
+
+    weight: ClassWeight = Field(
+        default=1, description="Weight among its peers; with `wrr`, packets in a turn."
+    )
+
+
+class ShapedClass(PortClass):
+    """A class shaped by a token bucket."""
+
+    priority: ClassPriority = Field(default=None, description=_PRIORITY_TEXT)
+    rate: RateOrShare | None = Field(
+        default=None, description="Rate it is shaped to, or its share of the link's; absent: none."
+    )
+    burst: BurstBytes = Field(default=DEFAULT_BURST_BYTES, description="Depth of its bucket.")
+
+
+class TbfClass(PortClass):
+    """The only class of a port, shaped by a token bucket."""
+
+    rate: RateOrShare = Field(description="Rate it is shaped to, or its share of the link's.")
+    burst: BurstBytes = Field(
+        default=DEFAULT_BURST_BYTES, description="Depth of the bucket of its rate."
+    )
+    peak_rate: RateOrShare | None = Field(
+        default=None, description="Rate at which a burst goes out; absent: that of the link."
+    )
+    min_burst: BurstBytes = Field(
+        default=DEFAULT_BURST_BYTES, description="Depth of the bucket of the peak rate."
+    )
+
+
+class HierarchyClass(PortClass):
+    """A class of a hierarchy."""
+
+    parent: NameReference | None = Field(
+        default=None, description="Class whose rate it shares; only leaves hold packets."
+    )
+
+
+class RateClass(HierarchyClass):
+    """A class of a hierarchy by rates."""
+
+    rate: RateOrShare = Field(description="Rate it is due, or its share of the link's.")
+    quantum: QuantumBytes = Field(
+        default=None, description="Quantum of its turn; absent: by its rate."
+    )
+
+
+class HtbClass(RateClass):
+    """A class of a hierarchical token bucket."""
+
+    priority: Annotated[int, PlainInteger("a priority of htb", 0, 7)] = Field(
+        default=0, description="0 is served first."
+    )
+    ceil: RateOrShare | None = Field(
+        default=None, description="Maximum rate with what it borrows; absent: its rate."
+    )
+    burst: BurstBytes = Field(
+        default=DEFAULT_BURST_BYTES, description="Depth of the bucket of its rate."
+    )
+    cburst: BurstBytes = Field(
+        default=DEFAULT_BURST_BYTES, description="Depth of the bucket of its ceiling."
+    )
+
+
+class CbqClass(RateClass):
+    """A class of class-based queueing."""
+
+    priority: Annotated[int, PlainInteger("a priority", 0, 1_000_000)] = Field(
+        default=0, description="0 is served first."
+    )
+    bounded: Switch = Field(default=False, description="It never borrows.")
+    isolated: Switch = Field(
+        default=False, description="What it leaves is not lent to classes outside it."
+    )
+    max_burst: Annotated[int, QuantityField(PACKETS, 1, 1_000_000)] = Field(
+        default=16, description="Packets that may go back to back after a silence."
+    )
+    average_packet: Annotated[int, QuantityField(BYTES, 1, 65_551)] = Field(
+        default=1000, description="Packet size on the wire that max_burst counts in."
+    )
+    ewma_log: Annotated[int, PlainInteger("an ewma_log", 1, 16)] = Field(
+        default=5, description="Weight of the idle-time average is 2 to minus this."
+    )
+    min_idle: PositiveTime | None = Field(
+        default=None, description="How far below zero the idle-time average may sink."
+    )
+
+    def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
+        """As the engine reads it, which knows who borrows."""
+        borrow = {"borrow": not self.bounded}
+        return super().compile_keys(*without, "bounded", link_rate=link_rate) | borrow
+
+
+class CakeClass(PortClass):
+    """A tin of CAKE."""
+
+    priority: ClassPriority = Field(default=None, description=_PRIORITY_TEXT)
+    rate: RateOrShare = Field(
+        default=1.0,
+        description="Rate up to which it goes first, or its share of the port's bandwidth.",
+    )
+
+
+class ServiceCurve(Element):
+    """A service curve of two pieces; a rate alone is short for `{m2: RATE}`."""
+
+    m1: RateOrShare | None = Field(
+        default=None, description="Rate of the first piece, or its share of the link's."
+    )
+    d: PositiveTime | None = Field(default=None, description="How long the first piece lasts.")
+    m2: RateOrShare = Field(description="Rate after that, or its share of the link's.")
+
+    def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
+        """Its pieces as the engine reads them."""
+        return super().compile_keys(link_rate=link_rate) | {"d_ns": self.d or 0}
+
+
+ServiceCurveField = (
+    Annotated[
+        ServiceCurve,
+        ShortForm(_expand_curve, {"type": "string", "examples": ["2 Mbit/s", "20 %"]}),
+    ]
+    | None
+)
+
+
+class HfscClass(HierarchyClass):
+    """A class of a hierarchy of fair service curves."""
+
+    real_time: ServiceCurveField = Field(
+        default=None, description="Service it gets whatever others do; of leaves."
+    )
+    link_share: ServiceCurveField = Field(
+        default=None, description="Its share of what real time leaves, in proportion to others'."
+    )
+    upper_limit: ServiceCurveField = Field(
+        default=None, description="Maximum rate by link sharing; absent: no limit."
+    )
+
+    def get_curves(self) -> dict[str, ServiceCurve]:
+        """Those it has, by key."""
+        each = {key: getattr(self, key) for key in ("real_time", "link_share", "upper_limit")}
+        return {key: curve for key, curve in each.items() if curve is not None}
+
+    def list_rates(self) -> tuple[int | float | None, ...]:
+        """Its rates, absolute or shares of the link's."""
+        return tuple(rate for curve in self.get_curves().values() for rate in (curve.m1, curve.m2))

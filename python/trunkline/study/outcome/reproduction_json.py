@@ -1,0 +1,121 @@
+"""A reproduction as one JSON object, and its overviews as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from trunkline.study.language.claims import combine_outcomes
+from trunkline.study.outcome.compared_cells import ComparedCell, to_json_number
+
+if TYPE_CHECKING:
+    from trunkline.study.outcome.reproduction import Reproduction
+
+JSON_SCHEMA_VERSION = 1
+
+
+def build_overviews(reproduction: Reproduction) -> list[dict[str, Any]]:
+    """Every overview of the study: ``title``, ``heads`` and ``rows``, all as text."""
+    cells = {(c.table, c.row, c.column): c for c in reproduction.cells}
+    built = []
+    for overview in reproduction.study.overviews:
+        rows: list[list[str]] = []
+        for line in overview.lines:
+            texts, published = [line.name], ["published"]
+            for overview_cell in overview.cells.values():
+                tables = [overview_cell.table] if overview_cell.table else line.tables
+                if line.variant:
+                    tables = [f"{name}, {line.variant}" for name in tables]
+                if overview_cell.error:
+                    error = reproduction.error_of(overview_cell.error, tables)
+                    texts.append(f"{error:.{overview_cell.digits}f}")
+                    continue
+                cell = cells[tables[0], overview_cell.row, overview_cell.column]
+                texts.append(cell.format_value(overview_cell.digits))
+                published_value = cell.published
+                published.append(
+                    "–"
+                    if published_value is None
+                    else f"{published_value:.{overview_cell.digits}f}"
+                )
+            rows += [published] if overview.published and not rows else []
+            rows.append(texts)
+        built.append({"title": overview.title, "heads": ["", *overview.cells], "rows": rows})
+    return built
+
+
+def judge_sentences(reproduction: Reproduction) -> list[dict[str, Any]]:
+    """Every sentence of the document about its results, with its outcome.
+
+    The outcome is that of its claims, refuted before undecided before held; without any it is
+    None, and ``because`` says why.
+    """
+    outcome_by_claim = {claim.name: claim.outcome for claim in reproduction.claims}
+    return [
+        each.model_dump()
+        | {
+            "outcome": combine_outcomes(outcome_by_claim[name] for name in each.claims)
+            if each.claims
+            else None
+        }
+        for each in reproduction.study.sentences
+    ]
+
+
+def format_error_unit(reproduction: Reproduction) -> str:
+    """Units of the cells that count in errors."""
+    return _join_units(
+        cell for table in reproduction.study.cases for cell in reproduction.list_judged_cells(table)
+    )
+
+
+def build_reproduction_json(reproduction: Reproduction) -> dict[str, Any]:
+    """As the object ``trunkline reproduce --json`` prints."""
+    errors = {
+        table: asdict(error) | {"unit": _join_units(reproduction.list_judged_cells(table))}
+        for table, error in reproduction.errors().items()
+    }
+    for (table, row), error in reproduction.errors_by_row().items():
+        errors[table].setdefault("rows", {})[row] = asdict(error)
+    cases = reproduction.study.cases
+    return {
+        "schema": JSON_SCHEMA_VERSION,
+        "study": reproduction.study.name,
+        "runs": len(reproduction.seeds),
+        "cells": [cell.to_dict() for cell in reproduction.cells],
+        "overviews": build_overviews(reproduction),
+        "claims": [
+            {
+                "name": claim_result.name,
+                "held": claim_result.is_held,
+                "outcome": claim_result.outcome,
+                "detail": f"{claim_result.says}: {claim_result.detail}",
+            }
+            for claim_result in reproduction.claims
+        ],
+        "sentences": judge_sentences(reproduction),
+        "fitted": [
+            item.model_dump(include={"parameter", "value", "reason"})
+            for item in reproduction.study.fitted
+        ],
+        "summary": {
+            "tables": {name: error for name, error in errors.items() if name in cases},
+            "variants": {name: error for name, error in errors.items() if name not in cases},
+            "claims_held": sum(claim.is_held for claim in reproduction.claims),
+            "claims": len(reproduction.claims),
+            "mean_absolute_error": to_json_number(reproduction.mean_absolute_error()),
+            "error_unit": format_error_unit(reproduction),
+            "readings": {
+                each.says: reproduction.mean_absolute_error(each)
+                for each in reproduction.study.readings
+            },
+            "runs": reproduction.measured.runs,
+            "packet_hops": reproduction.measured.packet_hops,
+            "hash": reproduction.measured.hash,
+        },
+    }
+
+
+def _join_units(cells: Iterable[ComparedCell]) -> str:
+    return ", ".join(dict.fromkeys(cell.unit for cell in cells))

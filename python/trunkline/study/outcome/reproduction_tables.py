@@ -1,0 +1,209 @@
+"""A reproduction as tables for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from typing import TYPE_CHECKING, Any
+
+from trunkline.results.terminal_tables import (
+    COMPARISON_HEADERS,
+    add_text_row,
+    begin_table,
+    render_to_text,
+)
+from trunkline.study.outcome.reproduction_json import (
+    build_overviews,
+    format_error_unit,
+    judge_sentences,
+)
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+    from trunkline.study.outcome.compared_cells import ComparedCell
+    from trunkline.study.outcome.reproduction import Reproduction
+
+
+def render_reproduction(
+    reproduction: Reproduction,
+    *,
+    without: Container[str] = (),
+    width: int | None = None,
+    colour: bool = False,
+) -> str:
+    """Write ours beside the published values, the claims, and what was fitted.
+
+    Parameters
+    ----------
+    without : container of str
+        Tables that are left out, as they have been shown.
+    width : int, optional
+        Columns of the terminal; found out by itself if left out.
+    colour : bool, default False
+        Whether to use the escape codes of a terminal.
+    """
+    study = reproduction.study
+    parts = [
+        _build_result_table(reproduction, table)
+        for table in list_shown_tables(reproduction)
+        if table not in without
+    ]
+    parts += [_build_overview_table(each) for each in build_overviews(reproduction)]
+    doubts = {cell.doubt: None for cell in reproduction.cells if cell.doubt}
+    if doubts:
+        listed = begin_table("* Judged apart", ["why"])
+        for doubt in doubts:
+            add_text_row(listed, [doubt])
+        parts.append(listed)
+    if reproduction.claims:
+        parts.append(_build_claim_table(reproduction))
+    if study.sentences:
+        parts.append(_build_sentence_table(reproduction))
+    if study.fitted:
+        parts.append(_build_fitted_table(reproduction))
+    if study.published:
+        parts.append(_build_error_table(reproduction))
+    if study.error == "absolute" and study.published:
+        parts.append(_build_overall_table(reproduction))
+    source = f" ({study.source.document}, {study.source.date})" if study.source else ""
+    runs = f"{len(reproduction.seeds)} runs a point, 95 % intervals of the mean"
+    if study.published:
+        runs += "; expected: of as many runs as were published, with 95 % probability"
+        runs += "; |ln|: of ours over published" if study.error == "relative" else ""
+    closing = f"{study.title}{source}; {runs}; hash {reproduction.measured.hash[:16]}"
+    return render_to_text(parts, closing, width=width, colour=colour)
+
+
+def list_shown_tables(reproduction: Reproduction) -> list[str]:
+    """Names of the tables that are shown: those with cells, or of them those of the cases."""
+    known = {cell.table for cell in reproduction.cells}
+    names = reproduction.study.cases if reproduction.study.overviews else reproduction.tables
+    return [name for name in names if name in known]
+
+
+def render_tables(
+    reproduction: Reproduction, *, width: int | None = None, colour: bool = False
+) -> str:
+    """Write ours beside the published values, as far as they are known, and nothing else."""
+    return render_to_text(
+        [_build_result_table(reproduction, table) for table in list_shown_tables(reproduction)],
+        width=width,
+        colour=colour,
+    )
+
+
+def _build_result_table(reproduction: Reproduction, name: str) -> RichTable:
+    table = reproduction.tables[name]
+    table_cells = [c for c in reproduction.cells if c.table == name]
+    published_columns = {c.column for c in table_cells if c.published is not None}
+    headers = [reproduction.study.row_title]
+    for column in dict.fromkeys(c.column for c in table_cells):
+        headers += [column, *COMPARISON_HEADERS] if column in published_columns else [column]
+    units = ", ".join(dict.fromkeys(c.unit for c in table_cells))
+    rich_table = begin_table(f"Table {name}: {table.title} [{units}]", headers)
+    relative = reproduction.study.error == "relative"
+    for row in table.rows:
+        texts = [row]
+        row_cells = [cell for cell in table_cells if cell.row == row]
+        # All of a measure that is hidden.
+        if not row_cells:
+            continue
+        for cell in row_cells:
+            digits = reproduction.study.find_column(table, row, cell.column).digits
+            comparison = (
+                _format_comparison(cell, digits, relative=relative)
+                if cell.column in published_columns
+                else []
+            )
+            texts += [cell.format_value(digits), *comparison]
+        add_text_row(rich_table, texts)
+    return rich_table
+
+
+def _format_comparison(cell: ComparedCell, digits: int, *, relative: bool) -> list[str]:
+    """The published value, how far ours is, and the prediction interval."""
+    if cell.published is None or cell.difference is None:
+        return ["–"] * len(COMPARISON_HEADERS)
+    published_text = f"{cell.published:.{digits}f}" + ("*" if cell.doubt else "")
+    difference_text = f"{cell.difference:+.{digits}f}"
+    if relative and cell.error is not None:
+        difference_text = f"{100 * cell.error:+.0f}%"
+    expected = cell.prediction_interval
+    if expected.low is None or expected.high is None:
+        return [published_text, difference_text, "–"]
+    return [
+        published_text,
+        difference_text,
+        f"{expected.low:.{digits}f} to {expected.high:.{digits}f}",
+    ]
+
+
+def _build_overview_table(overview: Mapping[str, Any]) -> RichTable:
+    rich_table = begin_table(overview["title"], overview["heads"])
+    for row in overview["rows"]:
+        add_text_row(rich_table, row)
+    return rich_table
+
+
+def _build_claim_table(reproduction: Reproduction) -> RichTable:
+    rich_table = begin_table("Claims", ["claim", "", "detail"], names=3)
+    for claim in reproduction.claims:
+        add_text_row(
+            rich_table, [claim.says, claim.outcome.replace("refuted", "REFUTED"), claim.detail]
+        )
+    return rich_table
+
+
+def _build_sentence_table(reproduction: Reproduction) -> RichTable:
+    rich_table = begin_table("What the document says", ["where", "sentence", "claims", ""], names=4)
+    for each in judge_sentences(reproduction):
+        outcome = (each["outcome"] or "not judged").replace("refuted", "REFUTED")
+        judging = ", ".join(each["claims"]) or each["because"]
+        add_text_row(rich_table, [each["where"], each["says"], judging, outcome])
+    return rich_table
+
+
+def _build_fitted_table(reproduction: Reproduction) -> RichTable:
+    rich_table = begin_table(
+        "Fitted, as the document leaves it unsaid", ["parameter", "value", "why"], names=3
+    )
+    for item in reproduction.study.fitted:
+        add_text_row(rich_table, [item.parameter, item.value, item.reason])
+    return rich_table
+
+
+def _build_error_table(reproduction: Reproduction) -> RichTable:
+    relative = reproduction.study.error == "relative"
+    # Rows that are measures have units of their own: a line each, and all of them.
+    lines = [
+        ([table, f"{row} [{reproduction.study.measures[row].unit}]"], error)
+        for (table, row), error in reproduction.errors_by_row().items()
+    ] or [([table], error) for table, error in reproduction.errors().items()]
+    if reproduction.study.overviews:
+        lines = [line for line in lines if line[0][0] in reproduction.study.cases]
+    names = ["table", "measure"] if reproduction.study.measures else ["table"]
+    unit = "" if reproduction.study.measures else f" [{format_error_unit(reproduction)}]"
+    headers = [*names, "cells", f"mean abs.{unit}"]
+    headers += ["mean abs. error", "with *", "mean |ln|"] if relative else []
+    title = "Error against the published values"
+    rich_table = begin_table(title, [*headers, "as expected"], names=len(names))
+    for place, error in lines:
+        cells = [*place, str(error.cells), f"{error.mean_absolute:.3g}"]
+        if error.mape_percent is not None:
+            cells += [
+                f"{error.mape_percent:.1f} %",
+                f"{error.mape_percent_all:.1f} %",
+                f"{error.mean_log_ratio:.3f}",
+            ]
+        add_text_row(rich_table, [*cells, f"{error.published_inside_prediction} of {error.cells}"])
+    return rich_table
+
+
+def _build_overall_table(reproduction: Reproduction) -> RichTable:
+    rich_table = begin_table(
+        "Over all tables", ["reading", f"mean abs. error [{format_error_unit(reproduction)}]"]
+    )
+    add_text_row(rich_table, ["as published", f"{reproduction.mean_absolute_error():.4f}"])
+    for reading in reproduction.study.readings:
+        add_text_row(rich_table, [reading.says, f"{reproduction.mean_absolute_error(reading):.4f}"])
+    return rich_table

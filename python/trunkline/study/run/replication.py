@@ -1,0 +1,256 @@
+"""Studies that replicate each point until its values are sure enough.
+
+Runs are made in stages: ten of every point, then of each point as many more as its intervals are
+likely to need, and so on. A stage is a study of its own in a folder beside the one that is wanted,
+so that it goes on after an interruption like any other; what it is made of follows from the values
+of the stages before it. In the end all runs become one study, the same byte for byte as if their
+numbers had been known from the start.
+"""
+
+import math
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from trunkline.results.atomic_folder import flush_to_disk
+from trunkline.stats import Precision, assess_precision, plan_runs
+from trunkline.study.errors import StudyError
+from trunkline.study.run.checked_files import verify_digest
+from trunkline.study.run.data_set import read_records
+from trunkline.study.run.execution import RunFailure, RunOptions
+from trunkline.study.run.journal import RunRecord
+from trunkline.study.run.merge import copy_run
+from trunkline.study.run.progress import Progress
+from trunkline.study.run.run_measures import list_agreements
+from trunkline.study.run.run_plan import RunPlan, StudyPoint
+from trunkline.study.run.session import hold_and_execute
+from trunkline.study.run.store import (
+    DATA_FOLDER,
+    MANIFEST_FILE,
+    RUNS_FOLDER,
+    StudyStore,
+    read_manifest,
+)
+
+STAGES_SUFFIX = ".stages"
+"""What the folder of the stages ends in."""
+
+_EndedRuns = dict[tuple[int, int], tuple[RunRecord, Path]]
+
+
+@dataclass(frozen=True, slots=True)
+class PrecisionReached:
+    """How sure a point is.
+
+    Parameters
+    ----------
+    point : StudyPoint
+        Which, with the seeds that were run.
+    precision : Precision
+        How many runs it took, and which value is the least sure.
+    """
+
+    point: StudyPoint
+    precision: Precision
+
+
+def replicate_until_precise(
+    plan: RunPlan,
+    folder: Path,
+    target: float,
+    *,
+    max_runs: int,
+    options: RunOptions,
+    progress: Callable[[], Progress],
+    resume: bool = False,
+    overwrite: bool = False,
+) -> tuple[list[PrecisionReached], list[RunFailure]]:
+    """Replicate every point until all its values are sure, or the cap is reached.
+
+    Parameters
+    ----------
+    plan : RunPlan
+        Points, those of a shard if it is one; their seeds are disregarded.
+    target : float
+        Half of the 95 % interval over the mean, above 0 and below 1.
+    max_runs : int
+        Maximum number of runs of a point, with seeds from 1.
+    resume : bool, default False
+        Go on with stages that are there; add to a study that is complete.
+    overwrite : bool, default False
+        Replace an earlier study.
+
+    Returns
+    -------
+    list of PrecisionReached, list of RunFailure
+        Every point; and runs that failed, in which case the study is not complete.
+
+    Raises
+    ------
+    StudyError
+        The folder holds a study, and it is neither to be gone on with nor replaced.
+    """
+    stages = folder.with_name(folder.name + STAGES_SUFFIX)
+    ended_runs: _EndedRuns = {}
+    if folder.exists() and not (folder / MANIFEST_FILE).exists() and any(folder.iterdir()):
+        raise StudyError(f"{folder} holds something else than a study of this kind")
+    if (folder / MANIFEST_FILE).exists():
+        if not (resume or overwrite):
+            msg = f"{folder} holds a study; go on with --resume, or replace it with --overwrite"
+            raise StudyError(msg)
+        if resume:
+            ended_runs = _read_complete_runs(plan, folder)
+    if stages.exists() and not (resume or overwrite):
+        msg = f"{stages} holds a study that was begun; go on with --resume, or use --overwrite"
+        raise StudyError(msg)
+    if overwrite and not resume:
+        shutil.rmtree(stages, ignore_errors=True)
+    counts = [0] * len(plan.points)
+    for stage in range(1, max_runs + 2):
+        precisions = [
+            _assess_point(ended_runs, place, count, target, plan.points[place].measure)
+            if count
+            else Precision(0, False, "", None)
+            for place, count in enumerate(counts)
+        ]
+        run_counts = [
+            plan_runs(point_precision, target, max_runs=max_runs) for point_precision in precisions
+        ]
+        if run_counts == counts:
+            break
+        missing = {
+            place: seeds
+            for place, (done_count, wanted_count) in enumerate(zip(counts, run_counts, strict=True))
+            if (
+                seeds := [
+                    s
+                    for s in range(done_count + 1, wanted_count + 1)
+                    if (place, s) not in ended_runs
+                ]
+            )
+        }
+        if missing:
+            failed = _run_stage(
+                plan, missing, stages / str(stage), ended_runs, options, progress(), resume=resume
+            )
+            if failed:
+                return [], failed
+        counts = run_counts
+    points = _with_seeds(plan.points, dict(enumerate(counts)))
+    full_plan = RunPlan(plan.name, plan.title, points, share=plan.share)
+    _write_complete_study(full_plan, folder, ended_runs)
+    shutil.rmtree(stages, ignore_errors=True)
+    return [
+        PrecisionReached(p, point_precision)
+        for p, point_precision in zip(full_plan.points, precisions, strict=True)
+    ], []
+
+
+def _assess_point(
+    ended_runs: _EndedRuns, place: int, count: int, target: float, measured: str
+) -> Precision:
+    """How sure the first runs of a point are."""
+    values: dict[str, list[float]] = {}
+    agreement_names = list_agreements(
+        [measured]
+    )  # A share of runs is no mean of theirs that could be sure.
+    for seed in range(1, count + 1):
+        for name, value in ended_runs[place, seed][0].values.items():
+            if (
+                name not in agreement_names
+                and isinstance(value, float | int)
+                and not math.isnan(value)
+            ):
+                values.setdefault(name, []).append(float(value))
+    point_precision = assess_precision(values, target)
+    return replace(point_precision, runs=count, reached=point_precision.reached or not values)
+
+
+def _run_stage(
+    plan: RunPlan,
+    missing: Mapping[int, Sequence[int]],
+    folder: Path,
+    ended_runs: _EndedRuns,
+    options: RunOptions,
+    progress: Progress,
+    *,
+    resume: bool,
+) -> list[RunFailure]:
+    points = [replace(plan.points[place], seeds=tuple(seeds)) for place, seeds in missing.items()]
+    store = StudyStore(folder, RunPlan(plan.name, plan.title, points), resume=resume)
+    with hold_and_execute(store, options, progress) as failed:
+        if not failed:
+            places = list(missing)
+            for task in store.own_tasks:
+                run_folder = folder / RUNS_FOLDER / str(task.number)
+                ended_runs[places[task.point_number], task.seed] = (
+                    store.records[task.number],
+                    run_folder,
+                )
+        return failed
+
+
+def _read_complete_runs(plan: RunPlan, folder: Path) -> _EndedRuns:
+    """Runs of a complete study of the same points."""
+    stored_manifest, planned_manifest = read_manifest(folder), plan.to_json()
+    names = [name for name in stored_manifest.get("files", {}) if name.startswith(DATA_FOLDER)]
+    if not names:
+        raise StudyError(f"{folder} holds a study that is not complete; resume it as it was begun")
+    seeds = [point["seeds"] for point in stored_manifest["points"]]
+    consecutive = all(
+        isinstance(seed_range, dict) and seed_range["from"] == 1 for seed_range in seeds
+    )
+    if _strip_seeds(stored_manifest) != _strip_seeds(planned_manifest) or not consecutive:
+        msg = f"{folder} holds another study: its points, values, version or seeds are others"
+        raise StudyError(msg)
+    found = [
+        r
+        for name in names
+        for r in read_records(verify_digest(folder / name, stored_manifest["files"][name]))
+    ]
+    places = [
+        (place, seed)
+        for place, seed_range in enumerate(seeds)
+        for seed in range(1, seed_range["to"] + 1)
+    ]
+    return {places[r.run]: (r, folder / RUNS_FOLDER / str(r.run)) for r in found}
+
+
+def _strip_seeds(plan_manifest: Mapping[str, Any]) -> list[Any]:
+    seedless_points = [
+        {key: value for key, value in point.items() if key != "seeds"}
+        for point in plan_manifest["points"]
+    ]
+    names = ("study", "version", "engine", "measures", "share")
+    return [*(plan_manifest.get(name) for name in names), seedless_points]
+
+
+def _with_seeds(points: Sequence[StudyPoint], counts: Mapping[int, int]) -> list[StudyPoint]:
+    return [
+        replace(point, seeds=tuple(range(1, counts[place] + 1)))
+        for place, point in enumerate(points)
+    ]
+
+
+def _write_complete_study(plan: RunPlan, folder: Path, ended_runs: _EndedRuns) -> None:
+    """Write all runs as one study, beside its place first if an earlier one is there."""
+    temporary_folder = folder.with_name(folder.name + STAGES_SUFFIX) / "whole"
+    shutil.rmtree(temporary_folder, ignore_errors=True)
+    store = StudyStore(temporary_folder, plan)
+    try:
+        ended = []
+        for task in plan.iterate_tasks():
+            record, run_folder = ended_runs[task.point_number, task.seed]
+            if task.is_kept:
+                copy_run(run_folder, temporary_folder / RUNS_FOLDER / str(task.number))
+            ended.append(replace(record, run=task.number))
+        store.append_records(ended)
+        store.finish_data_set()
+    finally:
+        store.close()
+    if folder.exists():
+        folder.rename(temporary_folder.with_name("before"))
+    temporary_folder.rename(folder)
+    flush_to_disk(folder.parent)

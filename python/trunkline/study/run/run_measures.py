@@ -1,0 +1,226 @@
+"""What is measured in a run: columns of result tables, and numbers out of series.
+
+A measure is written as text, so that it can stand in a manifest and go to another machine.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from trunkline.results import Results
+from trunkline.stats import judge_bounds
+from trunkline.study.errors import StudyError
+from trunkline.study.run.samples import ProbeSamples
+
+if TYPE_CHECKING:
+    from trunkline.scenario.sla import SlaBound
+
+RunValue = float | int | str | list[float]
+RunValues = dict[str, RunValue]
+RunMeasure = Callable[[Results], RunValues]
+
+REPLICA_SUFFIX = "[*]"
+"""What the name of a flow ends in that stands for all its replicas."""
+WILDCARD_SUFFIX = "*"
+"""What a name ends in that stands for all that begin so; so do those of replicas."""
+SLA_PREFIX = "sla."
+"""What the names of values begin with that tell whether a run keeps an agreement."""
+DSCP_PREFIX = "dscp."
+"""What the names of values begin with that tell how a DSCP fared under a failure."""
+DSCP_MEASURES = ("loss_ratio", "delay_p99_s", "jitter_s")
+"""What is measured of each DSCP in a study of failures."""
+
+
+def build_measure(
+    columns: Mapping[str, Mapping[str, Any]],
+    bounds: Iterable[SlaBound] = (),
+    dscps: Mapping[str, Sequence[str]] | None = None,
+) -> str:
+    """Measure that reads columns of result tables, and holds runs to service levels.
+
+    Parameters
+    ----------
+    columns : mapping of str to mapping
+        Name to ``table``, ``measure``, ``where``, or to ``series`` and ``of``; and ``unit``
+        with its ``scale``, which the value is divided by.
+    bounds : iterable of SlaBound
+        Of the scenario; each agreement becomes a value ``sla.NAME``, 1 in a run that keeps all its
+        bounds and 0 in others.
+    dscps : mapping of str to sequence of str, optional
+        In a study of failures, each DSCP and the agreements about it: how it fared and the
+        worst value of each bound become values too.
+    """
+    slas: dict[str, list[dict[str, Any]]] = {}
+    for bound in bounds:
+        if SLA_PREFIX + bound.sla in columns:
+            raise StudyError(
+                f"column {SLA_PREFIX + bound.sla} has the name of what an agreement gives"
+            )
+        slas.setdefault(bound.sla, []).append(asdict(bound))
+    sla_fields = ({"slas": slas} if slas else {}) | ({"dscps": dict(dscps)} if dscps else {})
+    return json.dumps({"columns": columns} | sla_fields, sort_keys=False)
+
+
+@functools.lru_cache(maxsize=256)
+def parse_measure(text: str) -> RunMeasure:
+    """Find what a text made by :func:`build_measure` stands for.
+
+    Raises
+    ------
+    StudyError
+        It is no such text.
+    """
+    spec = json.loads(text)
+    if not {"columns"} <= set(spec) <= {"columns", "slas", "dscps"}:
+        raise StudyError(f"{text} is no measure of a study")
+
+    slas = {
+        SLA_PREFIX + name: list(map(_build_bound, bounds))
+        for name, bounds in spec.get("slas", {}).items()
+    }
+
+    def measured(results: Results) -> RunValues:
+        samples = ProbeSamples(results)
+        values: RunValues = {
+            name: samples.compute_value(name, column)
+            if "series" in column
+            else _read_column(name, column, results)
+            for name, column in spec["columns"].items()
+        }
+        values |= {name: _judge_agreement(bounds, results) for name, bounds in slas.items()}
+        return values | _measure_failures(spec.get("dscps", {}), slas.values(), results)
+
+    return measured
+
+
+def _build_bound(fields: dict[str, Any]) -> SlaBound:
+    # Few measures have any, and workers need nothing else of a scenario.
+    from trunkline.scenario.sla import SlaBound
+
+    return SlaBound(**{**fields, "rows": tuple(fields["rows"])})
+
+
+def collect_units(texts: Iterable[str]) -> dict[str, str]:
+    """Units of the values of measures that read columns."""
+    column_specs = [json.loads(text)["columns"] for text in texts]
+    return {
+        name: column.get("unit", "1")
+        for columns in column_specs
+        for name, column in columns.items()
+    }
+
+
+def list_percentiles(texts: Iterable[str]) -> list[str]:
+    """Names of the values that are percentiles of delay, read off a histogram."""
+    column_specs = (json.loads(text)["columns"] for text in texts)
+    found = (
+        name
+        for columns in column_specs
+        for name, column in columns.items()
+        if str(column.get("measure", "")).startswith("delay_p")
+    )
+    return list(dict.fromkeys(found))
+
+
+def list_agreements(texts: Iterable[str]) -> list[str]:
+    """Names of the values that tell whether a run keeps an agreement."""
+    found = (SLA_PREFIX + name for text in texts for name in json.loads(text).get("slas", {}))
+    return list(dict.fromkeys(found))
+
+
+def name_bound_value(bound: SlaBound) -> str:
+    """Name of the value that is the worst of a run against a bound."""
+    return f"{SLA_PREFIX}{bound.sla}.{bound.measure}"
+
+
+def list_failure_values(texts: Iterable[str]) -> list[str]:
+    """Names of the values that tell how DSCPs and bounds fared under failures."""
+    found = []
+    for spec in map(json.loads, texts):
+        dscps = spec.get("dscps", {})
+        found += [f"{DSCP_PREFIX}{name}.{column}" for name in dscps for column in DSCP_MEASURES]
+        if dscps:
+            bounds = (bound for listed in spec.get("slas", {}).values() for bound in listed)
+            found += [f"{SLA_PREFIX}{bound['sla']}.{bound['measure']}" for bound in bounds]
+    return list(dict.fromkeys(found))
+
+
+def _measure_failures(
+    dscps: Mapping[str, Sequence[str]], slas: Iterable[list[SlaBound]], results: Results
+) -> RunValues:
+    """Of each DSCP its measures, of each bound the worst value; nan where nothing arrived."""
+    if not dscps:
+        return {}
+    values: RunValues = {}
+    for name in dscps:
+        row = results.aggregates.where(dscp=name)
+        for column in DSCP_MEASURES:
+            values[f"{DSCP_PREFIX}{name}.{column}"] = _to_float(row[column])
+    for bounds in slas:
+        for bound, level in zip(bounds, judge_bounds(bounds, [results]), strict=True):
+            values[name_bound_value(bound)] = _to_float(level.values[0])
+    return values
+
+
+def _to_float(value: object) -> float:
+    return math.nan if value is None else float(str(value))
+
+
+def _judge_agreement(bounds: list[SlaBound], results: Results) -> float:
+    return float(all(level.met for level in judge_bounds(bounds, [results])))
+
+
+def _read_column(name: str, column: Mapping[str, Any], results: Results) -> float:
+    table, row_filter = results.tables[column["table"]], column["where"]
+    if (
+        any(value.endswith((WILDCARD_SUFFIX, REPLICA_SUFFIX)) for value in row_filter.values())
+        or column["table"] == "drops"
+    ):
+        values = [
+            row[column["measure"]]
+            for row in table.rows(*row_filter, column["measure"])
+            if all(_matches_pattern(str(row[key]), pattern) for key, pattern in row_filter.items())
+        ]
+    else:
+        try:
+            values = [table.where(**row_filter)[column["measure"]]]
+        except KeyError as error:
+            raise StudyError(f"column {name}: {error.args[0]}") from None
+    # Only what was lost has a row among the drops.
+    if not values and column["table"] != "drops":
+        raise StudyError(f"column {name}: {column['table']} has no row with {row_filter}")
+    known = [float("nan") if value is None else float(value) for value in values]
+    return _AGGREGATIONS[column.get("over", "sum")](known) / float(column["scale"])
+
+
+def _compute_p95(values: list[float]) -> float:
+    """Value of rank ceil(0.95 n), as percentiles of delays are; nan where one is unknown."""
+    if any(map(math.isnan, values)):
+        return math.nan
+    return sorted(values)[math.ceil(0.95 * len(values)) - 1]
+
+
+_AGGREGATIONS: dict[str, Callable[[list[float]], float]] = {
+    "sum": math.fsum,
+    "mean": lambda values: math.fsum(values) / len(values),
+    "min": lambda values: math.nan if any(map(math.isnan, values)) else min(values),
+    "max": lambda values: math.nan if any(map(math.isnan, values)) else max(values),
+    "p95": _compute_p95,
+}
+
+
+def _matches_pattern(name: str, pattern: str) -> bool:
+    if pattern.endswith(REPLICA_SUFFIX):
+        stem = pattern.removesuffix(REPLICA_SUFFIX)
+        return re.fullmatch(r"\[\d+\]", name.removeprefix(stem)) is not None
+    return (
+        name.startswith(pattern.removesuffix(WILDCARD_SUFFIX))
+        if pattern.endswith(WILDCARD_SUFFIX)
+        else name == pattern
+    )

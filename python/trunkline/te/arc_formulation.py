@@ -1,0 +1,281 @@
+"""Linear programs of routing by arcs, one commodity for each source, solved by HiGHS.
+
+Columns are the traffic of each source on each arc, rows its conservation at each node: the size
+depends on nodes and arcs, not on the number of demands.
+
+Sources: R. K. Ahuja, T. L. Magnanti, J. B. Orlin, Network Flows, 1993, chapter 17 (multicommodity
+flow); B. Fortz, M. Thorup, Internet Traffic Engineering by Optimizing OSPF Weights, INFOCOM 2000
+(the piecewise linear cost, `minimise_congestion`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from typing import Any
+
+import numpy as np
+from scipy.sparse import block_diag, csc_array, hstack, identity, vstack
+
+from trunkline.te.fortz_thorup import SLOPE_WIDTHS, SLOPES
+from trunkline.te.linear_program import solve_linear_program
+from trunkline.te.optimal_routing import OptimalRouting, tighten_bound, validate_traffic
+from trunkline.te.topology import ArcPath, Bools, Floats, Topology
+
+NEGLIGIBLE_SHARE = 1e-9
+"""Part of a source's traffic below which a flow is rounding."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MinCostRouting:
+    """A routing of least cost.
+
+    Parameters
+    ----------
+    cost : float
+        Its cost, which no routing undercuts.
+    mlu : float
+        Its maximum link utilisation [1].
+    loads : array of float64, shape (E,)
+        In the unit of the traffic.
+    """
+
+    cost: float
+    mlu: float
+    loads: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AddedCapacity:
+    """Capacity that makes traffic fit.
+
+    Parameters
+    ----------
+    capacity : array of float64, shape (L,)
+        Added to both directions of each link.
+    is_bottleneck : array of bool, shape (L,)
+        Links that some case fills, so that less there would cost more elsewhere.
+    """
+
+    capacity: Floats
+    is_bottleneck: Bools
+
+
+class _FlowProgram:
+    """What the programs have in common: columns by source and arc, and their conservation."""
+
+    def __init__(self, topology: Topology, traffic: Floats):
+        self.topology = topology
+        self.unit = float(traffic.max()) or 1.0
+        self.sources = np.flatnonzero(traffic.any(axis=1))
+        count, arcs = len(topology.nodes), np.arange(len(topology.arcs))
+        incidence: Any = csc_array(
+            (
+                np.repeat([1.0, -1.0], len(arcs)),
+                (np.concatenate([topology.tail, topology.head]), np.concatenate([arcs, arcs])),
+            ),
+            shape=(count, len(arcs)),
+        )
+        self.conserved: Any = block_diag([incidence] * len(self.sources), format="csc")
+        supply = -traffic[self.sources] / self.unit
+        supply[np.arange(len(self.sources)), self.sources] = -supply.sum(axis=1)
+        self.supply: Floats = supply.ravel()
+        self.total: Any = hstack([identity(len(arcs), format="csc")] * len(self.sources))
+        self.columns = len(self.sources) * len(arcs)
+        self.capacity: Floats = topology.capacity / self.unit
+
+    def flows_by_source(self, solution: Any) -> Floats:
+        flows: Floats = np.maximum(solution.x[: self.columns], 0.0)
+        return flows.reshape(len(self.sources), -1) * self.unit
+
+
+def minimise_utilisation(topology: Topology, traffic: Floats) -> OptimalRouting:
+    """The least maximum utilisation, exactly.
+
+    Parameters
+    ----------
+    traffic : array of float64, shape (N, N)
+        From `optimum.checked`, not all zero.
+
+    Returns
+    -------
+    OptimalRouting
+        With the paths that its flows make.
+
+    Raises
+    ------
+    ValueError
+        The solver did not end.
+    """
+    program = _FlowProgram(topology, traffic)
+    spare = csc_array((len(program.supply), 1))
+    solution = solve_linear_program(
+        program.columns,
+        c=np.append(np.zeros(program.columns), 1.0),
+        A_eq=hstack([program.conserved, spare], format="csc"),
+        b_eq=program.supply,
+        A_ub=hstack([program.total, csc_array(-program.capacity[:, None])], format="csc"),
+        b_ub=np.zeros(len(program.capacity)),
+    )
+    flows = program.flows_by_source(solution)
+    loads = flows.sum(axis=0)
+    shares: dict[tuple[int, int], list[tuple[ArcPath, float]]] = {}
+    for row, source in enumerate(program.sources.tolist()):
+        shares |= decompose_flow(topology, source, traffic[source], flows[row])
+    mlu = float((loads / topology.capacity).max())
+    # Duality: what conservation is worth is the value of the program.
+    bound = float(solution.eqlin.marginals @ program.supply)
+    return OptimalRouting("arcs", mlu, tighten_bound(mlu, bound), loads, shares)
+
+
+def minimise_congestion(topology: Topology, traffic: Floats) -> MinCostRouting:
+    """The least Fortz-Thorup cost of any routing, which bounds that of IGP weights.
+
+    Parameters
+    ----------
+    traffic : array of float64, shape (N, N)
+        From the row's node to the column's.
+
+    Returns
+    -------
+    MinCostRouting
+        Its cost in the unit of the traffic, see `fortz_thorup.cost`.
+
+    Raises
+    ------
+    ValueError
+        See `optimum.checked`; or the solver did not end.
+    """
+    program = _FlowProgram(topology, validate_traffic(topology, traffic))
+    if not program.columns:
+        return MinCostRouting(0.0, 0.0, np.zeros(len(topology.arcs)))
+    arcs = len(program.capacity)
+    pieces = [-identity(arcs, format="csc")] * len(SLOPES)
+    widths = np.concatenate([width * program.capacity for width in SLOPE_WIDTHS])
+    upper = np.concatenate([np.full(program.columns, np.inf), widths])
+    rows = [
+        hstack([program.conserved, csc_array((len(program.supply), len(SLOPES) * arcs))]),
+        hstack([program.total, *pieces]),
+    ]
+    solution = solve_linear_program(
+        program.columns,
+        c=np.concatenate([np.zeros(program.columns), np.repeat(SLOPES, arcs)]),
+        A_eq=vstack(rows, format="csc"),
+        b_eq=np.concatenate([program.supply, np.zeros(arcs)]),
+        bounds=np.stack([np.zeros(len(upper)), upper], axis=1),
+    )
+    loads = program.flows_by_source(solution).sum(axis=0)
+    return MinCostRouting(
+        solution.fun * program.unit, float((loads / topology.capacity).max()), loads
+    )
+
+
+def minimise_added_capacity(
+    topology: Topology, cases: Sequence[tuple[Floats, Bools]]
+) -> AddedCapacity:
+    """The least capacity in sum with which every case fits, however it is routed.
+
+    Parameters
+    ----------
+    cases : sequence of (array of float64, shape (N, N), array of bool, shape (E,))
+        Traffic, not all zero, and the arcs that are down; each is routed by itself.
+
+    Returns
+    -------
+    AddedCapacity
+        In the unit of the traffic.
+
+    Raises
+    ------
+    ValueError
+        The solver did not end, or some traffic has no way at all.
+    """
+    links, arcs = len(topology.links), len(topology.arcs)
+    unit = max(float(traffic.max()) for traffic, _ in cases)
+    one_link: Any = csc_array((-np.ones(arcs), (np.arange(arcs), topology.link)))
+    programs = [_FlowProgram(topology, traffic) for traffic, _ in cases]
+    upper = [
+        np.tile(np.where(dead, 0.0, np.inf), len(program.sources))
+        for program, (_, dead) in zip(programs, cases, strict=True)
+    ]
+    bounds = np.concatenate([*upper, np.full(links, np.inf)])
+    # Each case counts in a unit of its own.
+    totals = block_diag(
+        [program.total * (program.unit / unit) for program in programs], format="csc"
+    )
+    conserved = block_diag([program.conserved for program in programs], format="csc")
+    supply = np.concatenate([program.supply for program in programs])
+    columns = sum(program.columns for program in programs)
+    solution = solve_linear_program(
+        columns,
+        c=np.concatenate([np.zeros(columns), np.ones(links)]),
+        A_eq=hstack([conserved, csc_array((len(supply), links))], format="csc"),
+        b_eq=supply,
+        A_ub=hstack([totals, vstack([one_link] * len(cases))], format="csc"),
+        b_ub=np.tile(topology.capacity / unit, len(cases)),
+        bounds=np.stack([np.zeros(len(bounds)), bounds], axis=1),
+    )
+    if solution is None:
+        raise ValueError("some traffic has no way at all")
+    dual = np.abs(solution.ineqlin.marginals).reshape(len(cases), arcs).max(axis=0)
+    binds = np.zeros(links, dtype=bool)
+    binds[topology.link[dual > NEGLIGIBLE_SHARE]] = True
+    return AddedCapacity(np.maximum(solution.x[columns:], 0.0) * unit, binds)
+
+
+def decompose_flow(
+    topology: Topology, source: int, traffic: Floats, flow: Floats
+) -> dict[tuple[int, int], list[tuple[ArcPath, float]]]:
+    """Paths of the flow of one source, each destination served along the widest that is left.
+
+    Parameters
+    ----------
+    source : int
+        Its number.
+    traffic : array of float64, shape (N,)
+        To each node.
+    flow : array of float64, shape (E,)
+        On each arc; conserved. Loops are left out.
+
+    Returns
+    -------
+    dict of (int, int) to list of (tuple of int, float)
+        By source and destination: paths and their parts, which sum to 1.
+    """
+    remaining_flow = flow.copy()
+    negligible = NEGLIGIBLE_SHARE * float(traffic.sum())
+    result = {}
+    for target in sorted(np.flatnonzero(traffic).tolist(), key=lambda t: (-traffic[t], t)):
+        unserved = float(traffic[target])
+        parts: list[tuple[ArcPath, float]] = []
+        while unserved > negligible:
+            path = _find_widest_path(topology, source, target, remaining_flow)
+            if path is None:
+                break
+            amount = min(unserved, float(remaining_flow[list(path)].min()))
+            if amount <= negligible:
+                break
+            remaining_flow[list(path)] -= amount
+            unserved -= amount
+            parts.append((path, amount))
+        served = sum(amount for _, amount in parts)
+        result[source, target] = [(path, amount / served) for path, amount in parts]
+    return result
+
+
+def _find_widest_path(topology: Topology, source: int, target: int, flow: Floats) -> ArcPath | None:
+    heap: list[tuple[float, int, int, int]] = [(-np.inf, 0, source, -1)]
+    arc_into: dict[int, int] = {}
+    while heap:
+        width, hops, node, arc = heappop(heap)
+        if node in arc_into:
+            continue
+        arc_into[node] = arc
+        if node == target:
+            break
+        for next_arc in topology.arcs_from[node]:
+            if flow[next_arc] > 0:
+                head = int(topology.head[next_arc])
+                heappush(heap, (max(width, -float(flow[next_arc])), hops + 1, head, next_arc))
+    if target not in arc_into:
+        return None
+    return topology.trace_back(arc_into, source, target)

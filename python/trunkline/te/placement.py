@@ -1,0 +1,353 @@
+"""Place label-switched paths one after the other, with preemption, and place victims again.
+
+Order: as listed, or by priority: setup priority, then bandwidth from the largest, then name. A
+victim is placed again at once if there is room, in the same order; since each displaces only
+holders weaker than itself, this ends. A request that is to be apart from another comes after it;
+whichever of the two is placed later, first or again, stays apart.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from trunkline.te.admission import Reservation, Reservations
+from trunkline.te.cspf import ConstrainedPath, find_constrained_path
+from trunkline.te.disjoint_paths import Disjointness, find_shared_arcs
+from trunkline.te.dste import BandwidthConstraints, make_bandwidth_constraints
+from trunkline.te.path_constraints import PathConstraints
+from trunkline.te.preemption import PreemptionRule, choose_victims
+from trunkline.te.refusal import Refusal
+from trunkline.te.topology import ArcPath, Bools, Floats, Topology
+
+PlacementOrder = Literal["listed", "priority"]
+
+
+@dataclass(frozen=True, slots=True)
+class PathRequest:
+    """A label-switched path that is wanted.
+
+    Parameters
+    ----------
+    name : str
+        Unique.
+    source, target : int
+        Nodes; different.
+    constraints : PathConstraints
+        Bandwidth and what else must hold.
+    class_type : int
+        From 0 to 7.
+    setup, hold : int
+        Priorities, 0 (strongest) to 7; ``hold`` is numerically at most ``setup`` (RFC 3209, 4.7.1).
+    disjoint_from : tuple of (str, {"link", "node", "risk"})
+        Requests from which the path is disjoint, and in what sense; they are placed before it.
+    """
+
+    name: str
+    source: int
+    target: int
+    constraints: PathConstraints
+    class_type: int = 0
+    setup: int = 7
+    hold: int = 7
+    disjoint_from: tuple[tuple[str, Disjointness], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementOutcome:
+    """What became of a request.
+
+    Parameters
+    ----------
+    request : PathRequest
+        As given.
+    route : ConstrainedPath or None
+        Where it goes; none if it was refused or displaced.
+    refusal : Refusal or None
+        Why not.
+    displaced_by : tuple of str
+        Who displaced it, each time it was; it may have been placed again.
+    """
+
+    request: PathRequest
+    route: ConstrainedPath | None
+    refusal: Refusal | None = None
+    displaced_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placement:
+    """All requests with their outcomes, and the state they leave.
+
+    Parameters
+    ----------
+    outcomes : tuple of PlacementOutcome
+        In the order in which the requests were given.
+    order : tuple of str
+        Names in the order in which they were placed first.
+    reservations : Reservations
+        What is reserved.
+    """
+
+    outcomes: tuple[PlacementOutcome, ...]
+    order: tuple[str, ...]
+    reservations: Reservations
+
+    def compute_loads(self) -> Floats:
+        """Bandwidth of the placed requests on each arc.
+
+        Returns
+        -------
+        array of float64, shape (E,)
+            Bit/s.
+        """
+        return self.reservations.sum_reserved().astype(np.float64)
+
+    def get_paths(self) -> dict[str, ArcPath]:
+        """Paths of the placed requests.
+
+        Returns
+        -------
+        dict of str to tuple of int
+            Arcs by name.
+        """
+        return {o.request.name: o.route.path for o in self.outcomes if o.route is not None}
+
+
+def place_paths(
+    topology: Topology,
+    requests: Iterable[PathRequest],
+    *,
+    order: PlacementOrder = "priority",
+    bandwidth_constraints: BandwidthConstraints | None = None,
+    preemption: PreemptionRule = "lowest-priority-first",
+    usable: Bools | None = None,
+    fixed_paths: Mapping[str, ArcPath] | None = None,
+) -> Placement:
+    """Place requests by constrained shortest path first.
+
+    Parameters
+    ----------
+    requests : iterable of PathRequest
+        What is wanted.
+    order : {"listed", "priority"}
+        Who comes first.
+    bandwidth_constraints : BandwidthConstraints, optional
+        Class types and their bandwidth constraints; by default the reservable bandwidth alone.
+    preemption : {"lowest-priority-first", "fewest", "least-bandwidth"}
+        Whom a stronger request displaces.
+    usable : array of bool, shape (E,), optional
+        Arcs that are up.
+    fixed_paths : mapping of str to tuple of int, optional
+        Paths that are given: the request of that name takes this path or none.
+
+    Returns
+    -------
+    Placement
+        Outcomes and reservations.
+
+    Raises
+    ------
+    ValueError
+        A name twice, a holding priority weaker than the setup priority, or a TE-class that is not
+        configured.
+    """
+    listed = list(requests)
+    constraints = (
+        make_bandwidth_constraints(topology.reservable)
+        if bandwidth_constraints is None
+        else bandwidth_constraints
+    )
+    _validate_requests(listed, constraints)
+    queue = _order_after_partners(
+        listed if order == "listed" else sorted(listed, key=make_priority_key)
+    )
+    state = _PlacementState(
+        topology,
+        Reservations(constraints),
+        preemption,
+        usable,
+        fixed_paths or {},
+        find_disjoint_partners(listed),
+    )
+    for request in queue:
+        state.place_request(request)
+    outcomes = tuple(state.outcomes[request.name] for request in listed)
+    return Placement(outcomes, tuple(request.name for request in queue), state.reservations)
+
+
+def make_priority_key(request: PathRequest) -> tuple[int, int, str]:
+    """Sorting key of the order by priority.
+
+    Parameters
+    ----------
+    request : PathRequest
+        What is wanted.
+
+    Returns
+    -------
+    (int, int, str)
+        Setup priority, bandwidth from the largest, name.
+    """
+    return request.setup, -request.constraints.bandwidth, request.name
+
+
+def _order_after_partners(requests: list[PathRequest]) -> list[PathRequest]:
+    """In the same order, but each after those that it is to be apart from."""
+    by_name = {request.name: request for request in requests}
+    placed: dict[str, PathRequest] = {}
+
+    def add_after_partners(request: PathRequest, ancestors: frozenset[str]) -> None:
+        for other, _ in request.disjoint_from:
+            if other in by_name and other not in placed and other not in ancestors:
+                add_after_partners(by_name[other], ancestors | {other})
+        placed.setdefault(request.name, request)
+
+    for request in requests:
+        add_after_partners(request, frozenset({request.name}))
+    return list(placed.values())
+
+
+def find_disjoint_partners(requests: Iterable[PathRequest]) -> dict[str, dict[str, Disjointness]]:
+    """Which requests are apart from which, seen from both.
+
+    Parameters
+    ----------
+    requests : iterable of PathRequest
+        What is wanted.
+
+    Returns
+    -------
+    dict of str to dict of str to {"link", "node", "risk"}
+        The others by name, for each that has any.
+    """
+    found: dict[str, dict[str, Disjointness]] = {}
+    for request in requests:
+        for other, kind in request.disjoint_from:
+            found.setdefault(request.name, {})[other] = kind
+            found.setdefault(other, {}).setdefault(request.name, kind)
+    return found
+
+
+def find_arcs_to_avoid(
+    topology: Topology,
+    partner_kinds: Mapping[str, Disjointness],
+    outcomes: Mapping[str, PlacementOutcome],
+) -> frozenset[int]:
+    """Arcs that a request may not use since they are not apart from placed partners.
+
+    Parameters
+    ----------
+    partner_kinds : mapping of str to {"link", "node", "risk"}
+        From `find_disjoint_partners`.
+    outcomes : mapping of str to PlacementOutcome
+        What is placed.
+
+    Returns
+    -------
+    frozenset of int
+        Arcs.
+    """
+    avoid: set[int] = set()
+    for other, kind in partner_kinds.items():
+        outcome = outcomes.get(other)
+        if outcome is not None and outcome.route is not None:
+            avoid |= find_shared_arcs(topology, outcome.route.path, kind)
+    return frozenset(avoid)
+
+
+def split_request(request: PathRequest, parts: int) -> list[PathRequest]:
+    """Several paths in place of one, which share its bandwidth as equally as whole bits allow.
+
+    Parameters
+    ----------
+    request : PathRequest
+        What is wanted.
+    parts : int
+        How many, 1 or more.
+
+    Returns
+    -------
+    list of PathRequest
+        ``NAME#1`` to ``NAME#parts``; the request itself for one part.
+    """
+    if parts == 1:
+        return [request]
+    share, rest = divmod(request.constraints.bandwidth, parts)
+    return [
+        replace(
+            request,
+            name=f"{request.name}#{i + 1}",
+            constraints=replace(request.constraints, bandwidth=share + (i < rest)),
+        )
+        for i in range(parts)
+    ]
+
+
+def _validate_requests(requests: list[PathRequest], constraints: BandwidthConstraints) -> None:
+    if len({request.name for request in requests}) != len(requests):
+        raise ValueError("two requests have the same name")
+    for request in requests:
+        if request.hold > request.setup:
+            raise ValueError(
+                f"{request.name}: holding priority {request.hold} is weaker than setup priority "
+                f"{request.setup} (RFC 3209, 4.7.1)"
+            )
+        if not constraints.is_te_class(request.class_type, request.setup, request.hold):
+            raise ValueError(
+                f"{request.name}: class type {request.class_type} with priorities "
+                f"{request.setup} and {request.hold} is no TE-class here (RFC 4124, 4.2)"
+            )
+
+
+@dataclass
+class _PlacementState:
+    """State while requests are placed."""
+
+    topology: Topology
+    reservations: Reservations
+    preemption: PreemptionRule
+    usable: Bools | None
+    fixed_paths: Mapping[str, ArcPath]
+    partners: Mapping[str, Mapping[str, Disjointness]]
+    outcomes: dict[str, PlacementOutcome] = field(default_factory=dict)
+
+    def place_request(self, request: PathRequest, displaced_by: tuple[str, ...] = ()) -> None:
+        found = self._find_route(request)
+        if isinstance(found, Refusal):
+            self.outcomes[request.name] = PlacementOutcome(request, None, found, displaced_by)
+            return
+        self.outcomes[request.name] = PlacementOutcome(request, found, None, displaced_by)
+        held = Reservation(
+            found.path, request.constraints.bandwidth, request.class_type, request.hold
+        )
+        self.reservations.reserve(request.name, held)
+        victim_names = choose_victims(
+            self.reservations, found.path, request.name, request.setup, self.preemption
+        )
+        displaced_outcomes = [self.outcomes[name] for name in victim_names]
+        for name in victim_names:
+            self.reservations.tear_down(name)
+            self.outcomes[name] = replace(self.outcomes[name], route=None)
+        for outcome in sorted(
+            displaced_outcomes, key=lambda displaced: make_priority_key(displaced.request)
+        ):
+            self.place_request(outcome.request, (*outcome.displaced_by, request.name))
+
+    def _find_route(self, request: PathRequest) -> ConstrainedPath | Refusal:
+        free = self.reservations.get_unreserved(request.class_type, request.setup)
+        constraints = request.constraints
+        usable = self.usable
+        if request.name in self.fixed_paths:
+            arcs = list(self.fixed_paths[request.name])
+            usable = np.zeros(len(free), dtype=bool)
+            usable[arcs] = True if self.usable is None else self.usable[arcs]
+        avoid = find_arcs_to_avoid(
+            self.topology, self.partners.get(request.name, {}), self.outcomes
+        )
+        if avoid:
+            constraints = replace(constraints, avoid=constraints.avoid | avoid)
+        return find_constrained_path(
+            self.topology, request.source, request.target, constraints, free, usable
+        )

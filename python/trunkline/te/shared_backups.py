@@ -1,0 +1,111 @@
+"""Bandwidth of backups, shared where no single failure needs two of them at once.
+
+What backups need on an arc is the maximum over single failures (a link, a node, a shared risk) of
+what those that the failure calls upon carry there. Backups of different failures use the same
+bandwidth. What the failed paths themselves leave free is not counted.
+
+Source: RFC 4090 section 2 and RFC 3469 section 2.2.1 (shared protection of exclusive failures).
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from trunkline.te.topology import ArcPath, Ints, Topology
+
+SingleFailure = tuple[str, int | str]
+"""A single failure: ``("link", number)``, ``("node", number)`` or ``("risk", name)``."""
+
+
+def list_failures_of_path(
+    topology: Topology, path: ArcPath, *, nodes: bool
+) -> frozenset[SingleFailure]:
+    """Single failures that break a path.
+
+    Parameters
+    ----------
+    path : tuple of int
+        Arcs.
+    nodes : bool
+        Whether those of the nodes between its ends count.
+
+    Returns
+    -------
+    frozenset of SingleFailure
+        Links, risks of links, and nodes.
+    """
+    found: set[SingleFailure] = set()
+    for arc in path:
+        found.add(("link", int(topology.link[arc])))
+        found.update(("risk", risk) for risk in topology.arcs[arc].risks)
+    if nodes:
+        found.update(("node", int(topology.head[arc])) for arc in path[:-1])
+    return frozenset(found)
+
+
+class SharedBandwidth:
+    """What backups hold.
+
+    Parameters
+    ----------
+    free : array of int64, shape (E,)
+        What working paths leave of each arc, bit/s.
+    """
+
+    def __init__(self, free: Ints):
+        self._unreserved = free
+        self._needed_by_failure: dict[SingleFailure, Ints] = {}
+        self.unshared: Ints = np.zeros_like(free)
+        """Bit/s on each arc if every backup had its own."""
+
+    def get_free(self, failures: Iterable[SingleFailure]) -> Ints:
+        """What a backup could still get.
+
+        Parameters
+        ----------
+        failures : iterable of SingleFailure
+            Failures that call upon it.
+
+        Returns
+        -------
+        array of int64, shape (E,)
+            Bit/s; 0 where backups that ask for nothing would already carry more than is left.
+        """
+        needs = [
+            self._needed_by_failure[failure]
+            for failure in failures
+            if failure in self._needed_by_failure
+        ]
+        remaining = self._unreserved - np.max(needs, axis=0) if needs else self._unreserved
+        return np.maximum(remaining, 0)
+
+    def reserve(self, path: ArcPath, bandwidth: int, failures: Iterable[SingleFailure]) -> None:
+        """Count a backup.
+
+        Parameters
+        ----------
+        path : tuple of int
+            Its arcs.
+        bandwidth : int
+            Bit/s.
+        failures : iterable of SingleFailure
+            Failures that call upon it.
+        """
+        arcs = list(path)
+        self.unshared[arcs] += bandwidth
+        for failure in failures:
+            need = self._needed_by_failure.setdefault(failure, np.zeros_like(self._unreserved))
+            need[arcs] += bandwidth
+
+    def compute_total(self) -> Ints:
+        """Bandwidth for backups.
+
+        Returns
+        -------
+        array of int64, shape (E,)
+            Bit/s: the maximum over failures.
+        """
+        if not self._needed_by_failure:
+            return np.zeros_like(self._unreserved)
+        largest_need: Ints = np.max(list(self._needed_by_failure.values()), axis=0)
+        return largest_need

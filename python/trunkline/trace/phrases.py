@@ -1,0 +1,95 @@
+"""Numbers and events in words."""
+
+from collections.abc import Iterable, Mapping
+
+DROP_CAUSE_PHRASES: Mapping[str, str] = {
+    "queue_full": "the queue had no room",
+    "early": "the AQM dropped it early, before the queue was full",
+    "forced": "the AQM's average queue was above its upper threshold",
+    "policed": "a policer refused it",
+    "ttl_expired": "its time to live ran out",
+    "no_route": "there was no route to its destination",
+    "no_label": "the label it came with has no entry",
+    "too_big": "it was larger than the link's MTU",
+    "corrupted": "the link lost it at random",
+    "failed_queued": "the link failed while it waited in the queue",
+    "failed_in_flight": "the link failed while it was on it",
+    "link_down": "the link was down",
+    "node_down": "the node was down",
+    "switching": "a protection switch stood between its two positions",
+    "unselected": "the tail of 1+1 protection took the other copy",
+    "congestion_marked": "its label said congestion, and its sender understands no mark",
+}
+"""What the causes of drops mean."""
+
+
+def format_seconds(at_ns: int) -> str:
+    """A moment, to the nanosecond.
+
+    Parameters
+    ----------
+    at_ns : int
+        After the start of the run [ns].
+    """
+    return f"{at_ns // 10**9}.{at_ns % 10**9:09d} s"
+
+
+def format_count(number: int, singular: str, plural: str | None = None) -> str:
+    """A number with its noun.
+
+    Parameters
+    ----------
+    plural : str, optional
+        For others; with an s if left out.
+    """
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def join_words(items: Iterable[str]) -> str:
+    """Words with commas and a last "and"."""
+    words = list(items)
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def describe_label_change(before: str | None, after: str | None) -> str:
+    """What became of the label stack between two events, in the words of RFC 3031 section 3.10.
+
+    Parameters
+    ----------
+    before, after : str or None
+        Stacks as in the table, from the top: ``label/TC/TTL``.
+
+    Returns
+    -------
+    str
+        Empty where no label came, went or changed.
+    """
+    old, new = (before or "").split(), (after or "").split()
+    if old == new:
+        return ""
+    # What stands alike at the bottom was not touched, if there is more above it.
+    while len(old) > 1 and len(new) > 1 and old[-1] == new[-1]:
+        old.pop()
+        new.pop()
+    changes = []
+    if old and new:
+        changes += [f"label {_get_label(each)} popped" for each in old[:-1]]
+        last, first = old[-1], new.pop()
+        # A label uncovered by a pop only takes over the time to live.
+        if len(old) == 1 or _get_label(last) != _get_label(first):
+            changes.append(f"label {_get_label(last)} swapped for {_format_entry(first)}")
+    else:
+        changes += [f"label {_get_label(each)} popped" for each in old]
+    changes += [f"label {_format_entry(each)} pushed" for each in reversed(new)]
+    return ", ".join(changes)
+
+
+def _get_label(entry: str) -> str:
+    return entry.partition("/")[0]
+
+
+def _format_entry(entry: str) -> str:
+    label, tc, ttl = entry.split("/")
+    return f"{label} (TC {tc}, TTL {ttl})"

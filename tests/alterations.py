@@ -1,0 +1,405 @@
+"""Ten scenarios, and what is altered in each: one thing at a time, as a mistake would have it.
+
+The altered scenario runs in the simulator in the kernel's place and tells no more than a kernel
+does. Where queues toss coins, a link that nothing crosses comes first in it, which moves all random
+streams of links: the same traffic meets other coins, as in a kernel.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from trunkline.linux.judge.engine_run import EngineRun, trace_simulator
+from trunkline.linux.judge.seed_pair import SeedPair, make_seed_pair
+from trunkline.linux.judge.verification import (
+    EngineVerdict,
+    ProgressCallback,
+    replace_probes,
+    run_until_decided,
+)
+from trunkline.network import compile
+from trunkline.scenario import load
+
+EXTRA_LINK_EDIT = ("links:\n", "links:\n  S-T: {rate: 1 Mbit/s, metric: 1000}\n")
+SEED_COUNT = 20
+
+
+@dataclass(frozen=True)
+class AlteredScenario:
+    """A scenario of which parts are altered.
+
+    Parameters
+    ----------
+    text : str
+        The scenario.
+    alterations : dict of str to (str, str)
+        What is changed: the text that stands there, and what comes in its place.
+    is_random : bool
+        Whether its queues toss coins, or its flows share by chance.
+    seeds : int, default 1
+        Runs in each engine.
+    """
+
+    text: str
+    alterations: dict[str, tuple[str, str]]
+    is_random: bool = False
+    seeds: int = 1
+
+
+DROP_TAIL_LINE = """\
+trunkline: 1
+nodes: [S, A, B, T]
+defaults: {link: {rate: 10 Mbit/s, delay: 2 ms, header: 14 B}, udp: {stop: 1900 ms}}
+links:
+  S-A: {}
+  A-B: {rate: 2 Mbit/s, port: p}
+  B-T: {}
+ports: {p: {queue: {limit: 20 packets}}}
+flows:
+  cbr: {agent: udp, from: S, to: T, rate: 1 Mbit/s, size: 500 B}
+  noise: {agent: udp, from: S, to: T, rate: 1200 kbit/s, size: 500 B, arrivals: poisson}
+run: {duration: 2 s}
+"""
+PRIORITY_LINE = DROP_TAIL_LINE.replace(
+    "ports: {p: {queue: {limit: 20 packets}}}",
+    "ports:\n  p:\n    scheduler: priority\n    classify: [{dscp: EF, class: voice}]\n"
+    "    classes: {voice: {}, default: {queue: {limit: 30 packets}}}",
+).replace("rate: 1 Mbit/s, size: 500 B}", "rate: 1 Mbit/s, size: 500 B, dscp: EF}")
+DRR_LINE = PRIORITY_LINE.replace("priority", "drr").replace(
+    "{voice: {}, default: {queue: {limit: 30 packets}}}",
+    "{voice: {weight: 2, queue: {limit: 30 packets}},"
+    " default: {weight: 3, queue: {limit: 30 packets}}}",
+)
+HTB_LINE = """\
+trunkline: 1
+nodes: [S, A, B, T]
+defaults: {link: {rate: 100 Mbit/s, delay: 2 ms, header: 14 B}, udp: {stop: 1900 ms, size: 500 B}}
+links:
+  S-A: {}
+  A-B: {port: p}
+  B-T: {}
+ports:
+  p:
+    scheduler: htb
+    classify: [{dscp: EF, class: voice}]
+    classes:
+      link: {rate: 2 Mbit/s, ceil: 2 Mbit/s, burst: 1600 B, cburst: 1600 B}
+      voice:
+        {parent: link, priority: 0, rate: 500 kbit/s, ceil: 1 Mbit/s, burst: 2 kB, cburst: 1600 B,
+         queue: {limit: 10 packets}}
+      default:
+        {parent: link, priority: 1, rate: 500 kbit/s, ceil: 2 Mbit/s, burst: 2 kB, cburst: 1600 B,
+         queue: {limit: 30 packets}}
+flows:
+  cbr: {agent: udp, from: S, to: T, rate: 1100 kbit/s, dscp: EF}
+  noise: {agent: udp, from: S, to: T, rate: 1400 kbit/s, arrivals: poisson}
+run: {duration: 2 s}
+"""
+POLICED_LINE = """\
+trunkline: 1
+nodes: [S, A, B, T]
+defaults: {link: {rate: 10 Mbit/s, delay: 2 ms}, udp: {stop: 1900 ms, size: 500 B}}
+links:
+  S-A: {forward: {ingress: edge}}
+  A-B: {}
+  B-T: {}
+conditioners:
+  edge:
+    rules: [{dscp: AF11, profile: gold}, {profile: rest}]
+    profiles:
+      gold:
+        {meter: {kind: token-bucket, rate: 500 kbit/s, burst: 5 kB}, red: {dscp: AF13}}
+      rest: {meter: {kind: token-bucket, rate: 2 Mbit/s, burst: 6 kB}, red: drop}
+flows:
+  gold: {agent: udp, from: S, to: T, rate: 1 Mbit/s, dscp: AF11, arrivals: poisson}
+  rest: {agent: udp, from: S, to: T, rate: 2100 kbit/s, arrivals: poisson}
+run: {duration: 2 s}
+"""
+LABELLED_PATH = """\
+trunkline: 1
+nodes: [S, A, B, C, T]
+defaults: {link: {rate: 10 Mbit/s, delay: 2 ms}, udp: {stop: 1900 ms, size: 500 B}}
+links:
+  S-A: {}
+  A-B: {rate: 4 Mbit/s, port: core}
+  B-C: {rate: 2 Mbit/s, port: core}
+  C-T: {}
+ports:
+  core:
+    scheduler: priority
+    classify: [{dscp: EF, class: voice}]
+    classes: {voice: {}, default: {queue: {limit: 30 packets}}}
+paths:
+  e: {route: [A, B, C], php: false, ttl: uniform, diffserv: {kind: e-lsp, map: {DF: 0, EF: 5}}}
+trunks: {all: {path: e, flows: all}}
+flows:
+  voice: {agent: udp, from: S, to: T, rate: 800 kbit/s, dscp: EF}
+  rest: {agent: udp, from: S, to: T, rate: 1500 kbit/s, arrivals: poisson}
+run: {duration: 2 s}
+"""
+PROTECTED_PATH = """\
+trunkline: 1
+nodes: [S, A, B, T, C]
+defaults: {link: {rate: 8 Mbit/s, delay: 5 ms}, udp: {stop: 9800 ms, size: 500 B}}
+links: {S-A: {}, A-B: {}, B-T: {}, A-C: {}, C-B: {delay: 5 ms}}
+paths:
+  working: {route: [A, B, T]}
+  spare: {route: [A, C, B, T]}
+trunks: {all: {path: working, flows: all}}
+flows:
+  cbr: {agent: udp, from: S, to: T, rate: 800 kbit/s, start: 300 us}
+  noise: {agent: udp, from: S, to: T, rate: 1 Mbit/s, arrivals: poisson}
+failures: {cut: {link: A-B, at: 3 s, repair: 3100 ms}}
+protections:
+  p:
+    {path: working, kind: backup, backup: spare, switch: 13 ms, hold_off: 5 ms,
+     wait_to_restore: 50 ms, detection: {kind: loss-of-signal}}
+run: {duration: 10 s}
+"""
+TCP_LINE = """\
+trunkline: 1
+nodes: [S, A, B, T]
+defaults: {link: {rate: 100 Mbit/s, header: 14 B}, tcp: {variant: sack, preset: linux}}
+links:
+  S-A: {}
+  A-B: {forward: {rate: 10 Mbit/s, port: p}}
+  B-T: {delay: 20 ms}
+ports: {p: {queue: {limit: 40 packets}}}
+flows:
+  tcp: {agent: tcp, from: S, to: T, window: 1000 packets}
+run: {duration: 20 s, warm_up: 2 s}
+"""
+WINDOW_LIMITED_LINE = TCP_LINE.replace("window: 1000 packets", "window: 20 packets").replace(
+    "20 s, ", "5 s, "
+)
+RED_LINE = """\
+trunkline: 1
+nodes: [S, A, B, T]
+defaults: {link: {rate: 100 Mbit/s, header: 14 B}, tcp: {variant: new-reno, preset: linux}}
+links:
+  S-A: {}
+  A-B: {forward: {rate: 10 Mbit/s, port: p}}
+  B-T: {delay: 10 ms}
+ports:
+  p:
+    queue:
+      limit: 150 kB
+      aqm:
+        {kind: red-linux, min: 15140 B, max: 45420 B, avpkt: 1514 B, burst: 17 packets,
+         bandwidth: 10 Mbit/s, probability: 0.1, idle_ageing: false}
+flows:
+  tcp: {agent: tcp, from: S, to: T, replicate: 4, start_jitter: 200 ms, ecn: true}
+run: {duration: 10 s, warm_up: 2 s}
+"""
+GRED_LINE = """\
+trunkline: 1
+nodes: [S, A, B, T]
+defaults: {link: {rate: 10 Mbit/s, delay: 2 ms, header: 14 B}, udp: {size: 500 B, stop: 3900 ms}}
+links:
+  S-A: {}
+  A-B: {forward: {rate: 2 Mbit/s, port: p}}
+  B-T: {}
+ports:
+  p:
+    classify: [{dscp: AF11, precedence: 1}, {dscp: AF12, precedence: 2}]
+    queue:
+      limit: none
+      aqm:
+        kind: gred
+        default_dp: 2
+        age: max-p
+        dps:
+          - {dp: 1, limit: 60 kB, min: 15140 B, max: 45420 B, burst: 40 packets,
+             avpkt: 514 B, bandwidth: 2 Mbit/s, probability: 0.1}
+          - {dp: 2, limit: 60 kB, min: 8000 B, max: 24000 B, burst: 20 packets,
+             avpkt: 514 B, bandwidth: 2 Mbit/s, probability: 0.1}
+flows:
+  in: {agent: udp, from: S, to: T, rate: 1100 kbit/s, dscp: AF11, arrivals: poisson}
+  out: {agent: udp, from: S, to: T, rate: 1200 kbit/s, dscp: AF12, arrivals: poisson}
+run: {duration: 4 s}
+"""
+
+ALTERED_SCENARIOS: dict[str, AlteredScenario] = {
+    "drop-tail line": AlteredScenario(
+        DROP_TAIL_LINE,
+        {
+            "bottleneck 1 % slower": ("rate: 2 Mbit/s", "rate: 1980 kbit/s"),
+            "bottleneck 5 % faster": ("rate: 2 Mbit/s", "rate: 2100 kbit/s"),
+            "queue one packet shorter": ("limit: 20 packets", "limit: 19 packets"),
+            "queue counted in bytes": ("limit: 20 packets", "limit: 10 kB"),
+            "link header of 18 B for 14 B": ("header: 14 B", "header: 18 B"),
+            "delay 5 % longer": ("delay: 2 ms", "delay: 2100 us"),
+        },
+    ),
+    "priority": AlteredScenario(
+        PRIORITY_LINE,
+        {
+            "voice not classified": ("[{dscp: EF, class: voice}]", "[{dscp: CS1, class: voice}]"),
+            "queue one packet longer": ("limit: 30 packets", "limit: 31 packets"),
+            "bottleneck 1 % faster": ("rate: 2 Mbit/s", "rate: 2020 kbit/s"),
+        },
+    ),
+    "drr": AlteredScenario(
+        DRR_LINE,
+        {
+            "weight 3 for 2": ("weight: 2", "weight: 3"),
+            "weight 4 for 3": ("weight: 3", "weight: 4"),
+        },
+    ),
+    "htb": AlteredScenario(
+        HTB_LINE,
+        {
+            "ceiling 1 % lower": ("ceil: 1 Mbit/s", "ceil: 990 kbit/s"),
+            "link class 5 % slower": (
+                "link: {rate: 2 Mbit/s, ceil: 2 Mbit/s",
+                "link: {rate: 1900 kbit/s, ceil: 1900 kbit/s",
+            ),
+            "priorities exchanged": ("priority: 0", "priority: 2"),
+        },
+    ),
+    "policed": AlteredScenario(
+        POLICED_LINE,
+        {
+            "policer gone": ("red: drop", "red: {dscp: DF}"),
+            "conditioner gone": ("{forward: {ingress: edge}}", "{}"),
+            "meter of 900 for 500 kbit/s": ("rate: 500 kbit/s", "rate: 900 kbit/s"),
+            "meter 5 % slower": ("rate: 2 Mbit/s", "rate: 1900 kbit/s"),
+            "burst one packet smaller": ("burst: 6 kB", "burst: 5500 B"),
+            "remarked to AF12 for AF13": ("dscp: AF13", "dscp: AF12"),
+        },
+    ),
+    "labels": AlteredScenario(
+        LABELLED_PATH,
+        {
+            "EF mapped to the TC of the rest": (", EF: 5}", ", EF: 0}"),
+            "one label more": (
+                "paths:\n  e: {route: [A, B, C], php: false,",
+                "paths:\n  o: {route: [A, B, C], php: false}\n"
+                "  e: {route: [A, C], through: [o], php: false,",
+            ),
+            "label popped a hop earlier": ("php: false", "php: true"),
+            "pipe for uniform in TTL": ("ttl: uniform", "ttl: pipe"),
+        },
+    ),
+    "protection": AlteredScenario(
+        PROTECTED_PATH,
+        {
+            "backup path 45 ms longer": ("C-B: {delay: 5 ms}", "C-B: {delay: 50 ms}"),
+            "backup path 1 ms longer": ("C-B: {delay: 5 ms}", "C-B: {delay: 6 ms}"),
+            "hold-off of 15 for 5 ms": ("hold_off: 5 ms", "hold_off: 15 ms"),
+            "no protection": ("kind: backup, backup: spare", "kind: restoration, compute: 1 s"),
+            "back 20 ms later": ("wait_to_restore: 50 ms", "wait_to_restore: 70 ms"),
+        },
+    ),
+    "tcp": AlteredScenario(
+        TCP_LINE,
+        {
+            "bottleneck 1 % slower": ("rate: 10 Mbit/s", "rate: 9900 kbit/s"),
+            "queue one packet shorter": ("limit: 40 packets", "limit: 39 packets"),
+            "ACK of 52 for 40 B": ("window: 1000 packets", "window: 1000 packets, ack: 52 B"),
+            "window that binds": ("window: 1000 packets", "window: 60 packets"),
+        },
+    ),
+    "tcp, window": AlteredScenario(
+        WINDOW_LIMITED_LINE,
+        {
+            "window of 21 for 20 packets": ("window: 20 packets", "window: 21 packets"),
+            "path 1 ms longer": ("delay: 20 ms", "delay: 21 ms"),
+        },
+    ),
+    "tcp through red": AlteredScenario(
+        RED_LINE,
+        {
+            "no ECN": (
+                "replicate: 4, start_jitter: 200 ms, ecn: true",
+                "replicate: 4, start_jitter: 200 ms, ecn: false",
+            ),
+            "thresholds halved": ("min: 15140 B, max: 45420 B", "min: 7570 B, max: 22710 B"),
+            "bottleneck 5 % slower": ("rate: 10 Mbit/s, port", "rate: 9500 kbit/s, port"),
+            "bottleneck 1 % slower": ("rate: 10 Mbit/s, port", "rate: 9900 kbit/s, port"),
+            "probability doubled": ("probability: 0.1", "probability: 0.2"),
+        },
+        is_random=True,
+        seeds=SEED_COUNT,
+    ),
+    "gred": AlteredScenario(
+        GRED_LINE,
+        {
+            "precedences exchanged": (
+                "AF11, precedence: 1}, {dscp: AF12, precedence: 2}",
+                "AF11, precedence: 2}, {dscp: AF12, precedence: 1}",
+            ),
+            "threshold 10 % lower": ("min: 8000 B, max: 24000 B", "min: 7200 B, max: 21600 B"),
+            "bottleneck 1 % slower": ("rate: 2 Mbit/s, port", "rate: 1980 kbit/s, port"),
+        },
+        is_random=True,
+        seeds=SEED_COUNT,
+    ),
+}
+
+
+def judge_alteration(
+    name: str, alteration: str | None = None, *, seeds: int | None = None
+) -> EngineVerdict:
+    """What is said of a scenario, altered in one thing or not at all.
+
+    Parameters
+    ----------
+    name : str
+        The scenario.
+    alteration : str, optional
+        What is altered; nothing but the coins if left out.
+    seeds : int, optional
+        Runs; those of the gate if left out.
+    """
+    subject = ALTERED_SCENARIOS[name]
+    text = subject.text
+    if alteration is not None:
+        original_text, altered_text = subject.alterations[alteration]
+        assert original_text in text, (name, alteration)
+        text = text.replace(original_text, altered_text)
+    if subject.is_random:
+        text = text.replace(*EXTRA_LINK_EDIT)
+    original_network, altered_network = (
+        replace_probes(compile_scenario(subject.text)),
+        replace_probes(compile_scenario(text)),
+    )
+
+    def one(
+        network_json: str, seed: int, _: ProgressCallback | None
+    ) -> tuple[SeedPair, str, tuple[str, ...]]:
+        data = json.loads(network_json)
+        pair_ = make_seed_pair(
+            data,
+            run_simulator(network_json, seed),
+            trace_simulator(altered_network, seed),
+            "virtual",
+        )
+        return pair_, "altered", ()
+
+    network_json = json.dumps(original_network)
+    return run_until_decided(
+        [(network_json, 1 + each) for each in range(seeds or subject.seeds)], one
+    )
+
+
+@lru_cache(maxsize=2 * SEED_COUNT)
+def run_simulator(network_json: str, seed: int) -> EngineRun:
+    """What the simulator makes of a scenario as it is: the same beside each alteration."""
+    return trace_simulator(json.loads(network_json), seed)
+
+
+def compile_scenario(text: str) -> dict[str, Any]:
+    """The compiled network of a scenario."""
+    data: dict[str, Any] = json.loads(compile(load(text)).to_json())
+    return data
+
+
+def get_worst_row(verdict_: EngineVerdict) -> tuple[str, str]:
+    """The outcome, and the measure that is furthest beyond its margin."""
+    matching_rows = [row for row in verdict_.rows if row.outcome == verdict_.outcome]
+    worst = max(matching_rows, key=lambda row: abs(row.difference) / (row.margin or 1e-12))
+    return verdict_.outcome, f"{worst.measure} of {worst.subject}"

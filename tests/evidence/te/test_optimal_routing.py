@@ -1,0 +1,269 @@
+"""Optima of public networks, the forms of the program against each other and against others."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import sndlib
+from hypothesis import given, settings, strategies as st
+from scipy.optimize import linprog
+
+from trunkline.te import fortz_thorup
+from trunkline.te.arc_formulation import minimise_congestion
+from trunkline.te.igp_weights import search_weights
+from trunkline.te.optimal_routing import (
+    choose_formulation,
+    compute_gap,
+    minimise_utilisation,
+    validate_traffic,
+)
+from trunkline.te.spf import compute_ecmp_loads
+from trunkline.te.topology import Arc, add_reverse_arcs, build_topology
+from trunkline.te.unsplittable import Commodity, compute_lower_bound, route_unsplittable
+
+# Network, capacity, least maximum utilisation by an independent program in highspy, normalised
+# Fortz-Thorup cost of equal-cost multipath by hops, and the ratio that twelve shortest paths with
+# greedy and local search reached (None: not computed).
+PUBLIC = [
+    ("pdh", 1000, 0.166500, 1.0352, 2.306),
+    ("di-yuan", 10, 0.200000, 1.2151, None),
+    ("norway", 1000, 0.273200, 1.0338, 1.003),
+    ("india35", 1000, 0.120800, 1.0006, 1.043),
+    ("nobel-eu", 200, 1.066667, 111.234, 1.031),
+    ("cost266", 50000, 0.762770, 85.921, 1.0006),
+    ("germany50", 1000, 0.129500, 1.0000, 1.004),
+]
+
+
+@pytest.mark.parametrize("form", ["arcs", "paths"])
+@pytest.mark.parametrize(("name", "capacity", "least"), [row[:3] for row in PUBLIC])
+def test_sndlib_least_maximum_utilisation(name, capacity, least, form):
+    graph, traffic = sndlib.load_network(name, capacity)
+    found = minimise_utilisation(graph, traffic, form)
+    assert found.mlu == pytest.approx(least, abs=6e-7)
+    assert found.bound == pytest.approx(found.mlu, rel=1e-5)
+    assert (found.loads / graph.capacity).max() == pytest.approx(found.mlu)
+
+
+@pytest.mark.parametrize(("name", "capacity", "least"), [row[:3] for row in PUBLIC[2:]])
+def test_frank_wolfe_holds_the_optimum_between_bound_and_value(name, capacity, least):
+    graph, traffic = sndlib.load_network(name, capacity)
+    found = minimise_utilisation(graph, traffic, "frank-wolfe")
+    assert found.bound <= least + 1e-6
+    assert found.mlu >= least - 1e-6
+    assert compute_gap(found.mlu, found.bound) <= 0.02
+
+
+@pytest.mark.parametrize(("name", "capacity", "cost"), [(*row[:2], row[3]) for row in PUBLIC])
+def test_fortz_thorup_cost_of_sndlib_under_ecmp(name, capacity, cost):
+    graph, traffic = sndlib.load_network(name, capacity)
+    loads, _ = compute_ecmp_loads(graph, graph.igp, traffic)
+    ideal = fortz_thorup.compute_uncapacitated_cost(graph, traffic)
+    assert fortz_thorup.compute_cost(graph, loads) / ideal == pytest.approx(cost, abs=6e-5 * cost)
+
+
+def test_fortz_thorup_2000_cost_at_the_ends_of_its_pieces():
+    # 1/3; + 3/3; + 10 (9/10 - 2/3); + 70/10; + 500/10: sums of slope times width.
+    graph = build_topology("AB", [Arc("A", "B", 3000)])
+    for use, cost in [
+        (1 / 3, 1 / 3), (2 / 3, 4 / 3), (0.9, 11 / 3), (1.0, 32 / 3), (1.1, 182 / 3),
+    ]:  # fmt: skip
+        made = fortz_thorup.compute_cost(graph, np.array([3000 * use]))
+        assert made / 3000 == pytest.approx(cost)
+
+
+@pytest.mark.parametrize(("name", "capacity", "ratio"), [(*r[:2], r[4]) for r in PUBLIC if r[4]])
+def test_unsplit_routing_is_as_near_as_twelve_shortest_paths_came(name, capacity, ratio):
+    graph, traffic = sndlib.load_network(name, capacity)
+    np.fill_diagonal(traffic, 0)
+    best = minimise_utilisation(graph, traffic)
+    demands = listed(traffic)
+    major = [max(best.shares[d.source, d.target], key=lambda part: part[1])[0] for d in demands]
+    found = min(
+        (route_unsplittable(graph, demands, start) for start in (None, major)), key=lambda u: u.mlu
+    )
+    # Three decimals were noted.
+    assert found.mlu / best.mlu <= ratio + 0.0006
+    least = compute_lower_bound(graph, demands, best.bound)
+    assert least <= found.mlu + 1e-12
+    loads = np.zeros(len(graph.arcs))
+    for demand, path in zip(demands, found.paths, strict=True):
+        assert graph.list_node_names(path)[0] == graph.nodes[demand.source]
+        assert graph.list_node_names(path)[-1] == graph.nodes[demand.target]
+        loads[list(path)] += demand.rate
+    assert np.allclose(loads, found.loads)
+
+
+def test_pdh_unsplit_is_optimal_since_one_demand_fills_its_link():
+    graph, traffic = sndlib.load_network("pdh", 1000)
+    demands = listed(traffic)
+    # The largest demand is 384, every link 1000.
+    assert compute_lower_bound(graph, demands, 0.1665) == pytest.approx(0.384)
+    assert route_unsplittable(graph, demands).mlu == pytest.approx(0.384)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "split", "whole"),
+    [((6, 6, 6, 6), 0.8, 1.2), ((4,) * 5, 2 / 3, 0.8), ((7, 5, 4, 4, 3), 23 / 30, 0.8)],
+)
+def test_three_routes_of_ten_split_and_unsplit(sizes, split, whole):
+    # Whole: every assignment of demands to routes was tried by a program of its own.
+    ways = [(a, b) for m in "XYZ" for a, b in (("S", m), (m, "T"))]
+    graph = build_topology("SXYZT", add_reverse_arcs(Arc(a, b, 10) for a, b in ways))
+    traffic = np.zeros((5, 5))
+    traffic[0, 4] = sum(sizes)
+    for form in ("arcs", "paths"):
+        assert minimise_utilisation(graph, traffic, form).mlu == pytest.approx(split)
+    demands = [Commodity(0, 4, size) for size in sizes]
+    assert route_unsplittable(graph, demands).mlu == pytest.approx(whole)
+    assert compute_lower_bound(graph, demands, split) == pytest.approx(max(split, max(sizes) / 10))
+
+
+def test_weights_of_nobel_eu_come_near_the_bound_of_any_routing():
+    # By hops 111.234; Fortz and Thorup report a few per cent above the bound on real backbones.
+    graph, traffic = sndlib.load_network("nobel-eu", 200)
+    found = search_weights(graph, traffic)
+    ideal = fortz_thorup.compute_uncapacitated_cost(graph, traffic)
+    least = minimise_congestion(graph, traffic).cost / ideal
+    assert least <= found.cost <= 1.05 * least
+    # Equal-cost multipath with these weights gives these loads.
+    loads, _ = compute_ecmp_loads(graph, found.weights, traffic)
+    assert np.allclose(loads, found.loads)
+    assert fortz_thorup.compute_cost(graph, loads) / ideal == pytest.approx(found.cost)
+    again = search_weights(graph, traffic)
+    assert (again.weights == found.weights).all()
+
+
+@st.composite
+def problems(draw):
+    """A ring with chords, capacities and a few demands."""
+    count = draw(st.integers(3, 7))
+    names = "ABCDEFG"[:count]
+    pairs = {(i, (i + 1) % count) for i in range(count)} if count > 2 else {(0, 1)}
+    pairs |= draw(st.sets(st.tuples(st.integers(0, count - 1), st.integers(0, count - 1))))
+    arcs = [
+        Arc(names[a], names[b], draw(st.integers(1, 20)), link=f"{a}{b}{way}")
+        for a, b in sorted(pairs)
+        if a != b
+        for way in (0, 1)
+    ]
+    arcs = [arc if i % 2 == 0 else arc.make_reverse() for i, arc in enumerate(arcs)]
+    traffic = np.zeros((count, count))
+    for _ in range(draw(st.integers(1, 6))):
+        a, b = draw(st.permutations(range(count)))[:2]
+        traffic[a, b] += draw(st.integers(1, 30))
+    return build_topology(names, arcs), traffic
+
+
+def by_demand(graph, traffic):
+    """The program with a commodity for each demand, written for this test: its least value."""
+    ends = list(zip(*np.nonzero(traffic), strict=True))
+    arcs, count = len(graph.arcs), len(graph.nodes)
+    columns = len(ends) * arcs + 1
+    equal, right = np.zeros((len(ends) * count, columns)), np.zeros(len(ends) * count)
+    upper = np.zeros((arcs, columns))
+    for k, (source, target) in enumerate(ends):
+        for a in range(arcs):
+            equal[k * count + graph.tail[a], k * arcs + a] += 1
+            equal[k * count + graph.head[a], k * arcs + a] -= 1
+            upper[a, k * arcs + a] = 1
+        right[k * count + source] = traffic[source, target]
+        right[k * count + target] = -traffic[source, target]
+    objective = np.zeros(columns)
+    upper[:, -1], objective[-1] = -graph.capacity, 1
+    limit = np.zeros(arcs)
+    return linprog(objective, A_eq=equal, b_eq=right, A_ub=upper, b_ub=limit, method="highs-ds").fun
+
+
+@settings(max_examples=40, deadline=None)
+@given(problems())
+def test_all_forms_agree_with_a_program_by_demand(problem):
+    graph, traffic = problem
+    least = by_demand(graph, traffic)
+    for form in ("arcs", "paths"):
+        assert minimise_utilisation(graph, traffic, form).mlu == pytest.approx(least, rel=1e-6)
+    rough = minimise_utilisation(graph, traffic, "frank-wolfe")
+    assert rough.bound <= least * (1 + 1e-9)
+    assert rough.mlu >= least * (1 - 1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(problems())
+def test_shares_carry_all_traffic_and_make_the_loads(problem):
+    graph, traffic = problem
+    for form in ("arcs", "paths"):
+        found = minimise_utilisation(graph, traffic, form)
+        loads = np.zeros(len(graph.arcs))
+        for (source, target), parts in found.shares.items():
+            assert sum(share for _, share in parts) == pytest.approx(1)
+            for path, share in parts:
+                assert graph.along(path)[0] == graph.nodes[source]
+                assert graph.along(path)[-1] == graph.nodes[target]
+                loads[list(path)] += share * traffic[source, target]
+        # Loops of a flow are left out, so paths load no arc more.
+        assert (loads <= found.loads + 1e-6 * traffic.sum()).all()
+        assert (loads / graph.capacity).max() == pytest.approx(found.mlu, rel=1e-6)
+
+
+@settings(max_examples=30, deadline=None)
+@given(problems())
+def test_no_routing_beats_its_bound(problem):
+    graph, traffic = problem
+    best = minimise_utilisation(graph, traffic)
+    demands = listed(traffic)
+    whole = route_unsplittable(graph, demands)
+    assert whole.mlu >= compute_lower_bound(graph, demands, best.bound) - 1e-9
+    assert whole.mlu <= whole.greedy_mlu
+    weighed = search_weights(graph, traffic, evaluations=100)
+    assert weighed.mlu >= best.bound - 1e-9
+    least = minimise_congestion(graph, traffic).cost
+    assert weighed.cost * fortz_thorup.compute_uncapacitated_cost(graph, traffic) >= least * (
+        1 - 1e-9
+    )
+
+
+def listed(traffic):
+    return [
+        Commodity(int(a), int(b), float(traffic[a, b]))
+        for a, b in zip(*np.nonzero(traffic), strict=True)
+    ]
+
+
+def test_which_form_answers_follows_from_the_size():
+    names = [f"n{i}" for i in range(300)]
+    graph = build_topology(names, add_reverse_arcs(Arc(a, b, 10) for a, b in pairwise(names)))
+    full = 1.0 - np.eye(300)
+    few = np.zeros((300, 300))
+    few[:, 0] = 1
+    few[0, 0] = 0
+    small = np.zeros((300, 300))
+    small[:10] = full[:10]
+    # 300 sources by 598 arcs are above 40,000 columns; 10 sources are below.
+    assert [choose_formulation(graph, t) for t in (small, few, full)] == [
+        "arcs",
+        "paths",
+        "frank-wolfe",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ((0, 1, -1.0), "traffic is finite and 0 or more"),
+        ((0, 1, np.inf), "traffic is finite and 0 or more"),
+        ((0, 2, 1.0), "no links lead from A to C"),
+    ],
+)
+def test_traffic_that_nothing_can_route_is_refused(change, message):
+    graph = build_topology("ABC", add_reverse_arcs([Arc("A", "B", 10)]))
+    traffic = np.zeros((3, 3))
+    traffic[change[0], change[1]] = change[2]
+    with pytest.raises(ValueError, match=message):
+        validate_traffic(graph, traffic)
+
+
+def test_a_gap_is_relative_and_zero_where_nothing_is_offered():
+    assert compute_gap(1.1, 1.0) == pytest.approx(0.1)
+    assert compute_gap(1.0, 1.0 + 1e-12) == 0
+    assert compute_gap(0.0, 0.0) == 0
+    assert compute_gap(1.0, 0.0) is None

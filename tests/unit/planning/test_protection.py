@@ -1,0 +1,211 @@
+"""`backup: auto` in scenarios: what is generated, what it does to packets, what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import trunkline as tl
+from trunkline.network import compile
+from trunkline.planning import (
+    add_default_protection,
+    place,
+    protect,
+    write_explicit_scenario,
+)
+
+RING = """\
+trunkline: 1
+nodes: [A, B, C, D, E]
+defaults: {link: {rate: 10 Mbit/s, delay: 1 ms}}
+links: {A-B: {}, B-C: {}, C-D: {}, D-A: {}, A-E: {}}
+traffic: {data: {agent: udp, size: 500 B}}
+demands:
+  one: {from: A, to: C, rate: 4 Mbit/s, class: data}
+  two: {from: B, to: D, rate: 3 Mbit/s, class: data}
+paths:
+  one: {route: [A, B, C]}
+  two: {route: auto, from: B, to: D, via: [C]}
+trunks:
+  one: {path: one, demands: one}
+  two: {path: two, demands: two}
+failures: {cut: {link: B-C, at: 500 ms}}
+run: {duration: 1 s}
+"""
+
+
+def frr(said: str) -> tl.Scenario:
+    return tl.load(RING + f"protections: {{frr: {{path: all, backup: auto, {said}}}}}\n")
+
+
+def test_one_bypass_serves_all_paths_over_a_link() -> None:
+    plan = protect(frr("kind: facility-bypass"))
+    assert {each.backup: (each.route, each.paths) for each in plan.backups} == {
+        "frr.A-B": (("A", "D", "C", "B"), ("one",)),
+        "frr.B-C": (("B", "A", "D", "C"), ("one", "two")),
+        "frr.C-D": (("C", "B", "A", "D"), ("two",)),
+    }
+    assert {each.bandwidth_bit_s for each in plan.backups} == {4_000_000, 7_000_000, 3_000_000}
+    # Three links in place of one, 1 ms each.
+    assert {each.stretch_s for each in plan.backups} == {0.002}
+    assert (plan.places, plan.coverage) == (4, 1.0)
+    # B->A carries the bypasses of B-C (7) and of C-D (3), for different failures.
+    of = {each.link: each for each in plan.links}
+    assert (of["B->A"].backup_bit_s, of["B->A"].unshared_bit_s) == (7_000_000, 10_000_000)
+
+
+# Three paths of 8 Mbit/s over A-B; the only other way has 10 Mbit/s.
+NARROW = """\
+trunkline: 1
+nodes: [A, B, C]
+links:
+  A-B: {rate: 100 Mbit/s, delay: 1 ms}
+  A-C: {rate: 10 Mbit/s, delay: 1 ms}
+  C-B: {rate: 10 Mbit/s, delay: 1 ms}
+traffic: {data: {agent: udp, size: 500 B}}
+demands:
+  x: {from: A, to: B, rate: 8 Mbit/s, class: data}
+  y: {from: A, to: B, rate: 8 Mbit/s, class: data}
+  z: {from: A, to: B, rate: 8 Mbit/s, class: data}
+trunks: {all: {demands: all, path: auto}}
+run: {duration: 1 s}
+"""
+
+
+@pytest.mark.parametrize("kind", ["facility-bypass", "detour", "backup"])
+def test_rfc4090_s3_a_backup_that_asks_for_no_bandwidth_is_not_refused_for_lack_of_it(kind) -> None:
+    said = f"kind: {kind}, path: [x, y, z], backup: auto"
+    plan = protect(tl.load(NARROW + f"protections: {{p: {{{said}}}}}\n"))
+    assert (plan.places, plan.coverage, plan.unprotected) == (3, 1.0, ())
+    # That it would be too much is said by the link, not by leaving paths without a backup.
+    assert {each.link: each.backup_bit_s for each in plan.links}["A->C"] == 24_000_000
+
+
+@pytest.mark.parametrize("kind", ["facility-bypass", "detour", "backup"])
+def test_rfc4090_s4_1_a_backup_that_asks_for_bandwidth_gets_it_or_is_refused(kind) -> None:
+    said = f"kind: {kind}, path: [x, y, z], backup: auto, bandwidth: 100 %"
+    plan = protect(tl.load(NARROW + f"protections: {{p: {{{said}}}}}\n", strict=False))
+    assert plan.coverage == pytest.approx(1 / 3)
+    assert [gap.path for gap in plan.unprotected] == ["y", "z"]
+    assert all(
+        "8 Mbit/s is asked, at most 2 Mbit/s is unreserved" in g.why for g in plan.unprotected
+    )
+
+
+def test_node_protection_goes_to_the_next_node_but_one_and_the_last_hop_around_its_link() -> None:
+    plan = protect(frr("kind: facility-bypass, protect: node"))
+    assert {each.backup: each.route for each in plan.backups} == {
+        "frr.A-B-C": ("A", "D", "C"),
+        "frr.B-C-D": ("B", "A", "D"),
+        "frr.B-C": ("B", "A", "D", "C"),
+        "frr.C-D": ("C", "B", "A", "D"),
+    }
+    # A node answers for its own link alone: those behind have backups of their own.
+    kept = frr("kind: facility-bypass, protect: node").resolve().protections
+    assert kept["frr.A-B-C"].link == ("A->B",)
+
+
+def test_detours_and_standbys_serve_one_path_each() -> None:
+    detours = protect(frr("kind: detour"))
+    assert {each.backup: each.route for each in detours.backups} == {
+        "frr.one.A": ("A", "D", "C"),
+        "frr.one.B": ("B", "A", "D", "C"),
+        "frr.two.B": ("B", "A", "D"),
+        "frr.two.C": ("C", "B", "A", "D"),
+    }
+    standby = protect(frr("kind: backup, protect: node"))
+    assert {each.backup: each.route for each in standby.backups} == {
+        "frr.one": ("A", "D", "C"),
+        "frr.two": ("B", "A", "D"),
+    }
+
+
+@pytest.mark.parametrize("kind", ["facility-bypass", "detour", "backup"])
+def test_a_computed_backup_carries_packets_as_a_written_one(kind: str) -> None:
+    scenario = frr(f"kind: {kind}, detection: {{kind: fixed, delay: 10 ms}}")
+    written = tl.load(write_explicit_scenario(scenario))
+    assert "auto" not in write_explicit_scenario(scenario).split("protections:")[1]
+    assert compile(written).data == compile(scenario).data | {"name": "scenario"}
+    flows = {row["flow"]: row for row in tl.run(scenario).flows.rows()}
+    for name, rate in (("one", 4e6), ("two", 3e6)):
+        # 10 ms without a repair, and what is on B-C (1 ms) when it fails: 11 ms at the rate.
+        lost = flows[name]["packets_sent"] - flows[name]["packets_delivered"]
+        assert lost == pytest.approx(11e-3 * rate / 4000, abs=6)
+
+
+def test_one_plus_one_makes_a_copy_with_the_labels_of_the_path() -> None:
+    text = RING.replace("[A, B, C]}", "[A, B, C], php: false}")
+    text += "protections: {p: {path: one, kind: one-plus-one, backup: auto, protect: node}}\n"
+    scenario = tl.load(text)
+    assert scenario.resolve().paths["p.one"].php is False
+    rows = {row["flow"]: row for row in tl.run(scenario).flows.rows()}
+    assert rows["one"]["packets_delivered"] > 0.8 * rows["one"]["packets_sent"]
+
+
+def test_bandwidth_is_found_or_refused_with_the_constraint() -> None:
+    # Working paths leave 6 on A->B, 3 on B->C, 7 on C->D and 10 on all others. The bypass of B-C
+    # must carry 4 and 3 over B->A, A->D, D->C: 10 is there. That of A-B must carry 4 over C->B,
+    # that of C-D 3 over A->B.
+    assert protect(frr("kind: facility-bypass, bandwidth: 100 %")).coverage == 1
+    # With 1.6 times the bandwidth the bypass of B-C must carry 6.4 + 4.8 > 10: the path placed
+    # second, with less bandwidth, gets none.
+    plan = protect(frr("kind: facility-bypass, bandwidth: 160 %"))
+    assert [(gap.path, gap.around) for gap in plan.unprotected] == [("two", "link B->C")]
+    assert "4.8 Mbit/s is asked, at most 3.6 Mbit/s is unreserved" in plan.unprotected[0].why
+
+
+def test_several_bypasses_where_one_has_no_room() -> None:
+    text = RING.replace("A-E: {}", "A-E: {}, E-C: {}")
+    text += (
+        "protections: {frr: {path: all, kind: facility-bypass, backup: auto, bandwidth: 160 %}}\n"
+    )
+    plan = protect(tl.load(text))
+    routes = {each.backup: each.route for each in plan.backups if each.around == "link B->C"}
+    # B->A is the only way out of B: 10 Mbit/s for 6.4 and 4.8.
+    assert routes == {"frr.B-C": ("B", "A", "D", "C")}
+    wide = tl.load(text.replace("A-B: {}", "A-B: {rate: 20 Mbit/s}"))
+    routes = {
+        each.backup: each.route for each in protect(wide).backups if each.around == "link B->C"
+    }
+    assert routes == {"frr.B-C": ("B", "A", "D", "C"), "frr.B-C.2": ("B", "A", "E", "C")}
+
+
+def test_what_cannot_be_protected_is_named_with_its_reason() -> None:
+    text = RING.replace("one: {from: A", "one: {from: E").replace("[A, B, C]", "[E, A, B, C]")
+    text += "protections: {frr: {path: all, kind: facility-bypass, backup: auto, protect: node}}\n"
+    scenario = tl.load(text)
+    plan = protect(scenario)
+    assert [(g.path, g.around, g.why, g.by_link) for g in plan.unprotected] == [
+        ("one", "link E->A", "no other way leads from E to A", False)
+    ]
+    assert plan.coverage == pytest.approx(4 / 5)
+    warned = scenario.render_warnings()
+    assert "1 place of paths without a backup: link E->A: no other way" in warned
+
+
+def test_link_narrows_what_is_protected() -> None:
+    plan = protect(frr("kind: facility-bypass, link: [B-C, A->B]"))
+    assert [each.backup for each in plan.backups] == ["frr.A-B", "frr.B-C"]
+
+
+def test_constraints_hold_for_backups() -> None:
+    text = RING.replace("D-A: {}", "D-A: {te: {colours: red}}")
+    said = "kind: facility-bypass, constraints: {exclude: red}"
+    scenario = tl.load(text + f"protections: {{frr: {{path: all, backup: auto, {said}}}}}\n")
+    plan = protect(scenario)
+    assert not plan.backups
+    assert {gap.why.split(":")[0] for gap in plan.unprotected} == {"colour"}
+
+
+def test_a_scenario_without_protections_gets_one() -> None:
+    scenario = add_default_protection(tl.load(RING), around="node", share="100 %")
+    assert len(protect(scenario).backups) == 4
+    assert place(tl.load(write_explicit_scenario(scenario))) == place(scenario)
+    again = add_default_protection(scenario, kind="detour")
+    assert again is scenario
+
+
+def test_plain_data_is_json() -> None:
+    said = json.loads(json.dumps(protect(frr("kind: detour")).to_dict()))
+    assert set(said) == {"backups", "unprotected", "links", "places", "coverage", "scale"}

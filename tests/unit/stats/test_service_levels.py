@@ -1,0 +1,106 @@
+"""Runs held to bounds, worked by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from trunkline.results import Provenance, Results
+from trunkline.results.terminal_tables import render_to_text
+from trunkline.scenario.sla import SlaBound
+from trunkline.stats import judge_bounds
+from trunkline.stats.service_levels import build_levels_table, format_promise
+
+from ..results.raw import column, network, tables
+
+
+def run(seed: int, *, delay_p99_ns: int = 4_900_000, lost: int = 10) -> Results:
+    """A run of 8 s in which `call` is given a 99th percentile of delay and packets lost of 100."""
+    raw = tables()
+    raw["flows"]["delay_p99_ns"] = column("i64", delay_p99_ns, 8_900_000, -1)
+    raw["flows"]["packets_dropped"] = column("i64", lost, 1, 0)
+    made = Provenance.for_network(scenario="", network_json="{}", version="1", seed=seed)
+    return Results.from_raw(raw, network(), made)
+
+
+def late(value: float, *rows: str) -> SlaBound:
+    return SlaBound("s", "flows", rows, "delay_p99", "delay_p99_s", "s", "most", value)
+
+
+def lossy(value: float) -> SlaBound:
+    return SlaBound("s", "flows", ("call",), "loss", "loss_ratio", "1", "most", value)
+
+
+def test_a_bound_is_kept_up_to_the_bound_itself() -> None:
+    # 4.9 ms against 4.9 ms: kept, nothing left; against 4.8 ms: broken by 0.1 ms.
+    kept, broken = judge_bounds([late(0.0049, "call"), late(0.0048, "call")], [run(1)])
+    assert kept.met
+    assert kept.margin == 0
+    assert not broken.met
+    assert broken.margin == pytest.approx(-0.0001)
+
+
+def test_the_worst_flow_counts() -> None:
+    # call 4.9 ms, web 8.9 ms: a bound of 5 ms is broken by web, by 3.9 ms.
+    (level,) = judge_bounds([late(0.005, "call", "web")], [run(1)])
+    assert (level.met, level.worst, level.worst_row) == (False, 0.0089, "web")
+    assert level.margin == pytest.approx(-0.0039)
+
+
+def test_rates_are_bounded_from_below() -> None:
+    # call hands over 15 480 B in 8 s: 15 480 bit/s; 15 000 bit/s are kept with 480 bit/s left.
+    bound = SlaBound(
+        "s", "flows", ("call",), "goodput", "goodput_bit_s", "bit/s", "least", 15_000.0
+    )
+    (level,) = judge_bounds([bound], [run(1)])
+    assert level.met
+    assert level.margin == 480
+
+
+def test_aggregates_are_judged_by_their_own_row() -> None:
+    # DF is web and idle: 1 of 50 lost, 2 %.
+    bound = SlaBound("s", "aggregates", ("DF",), "loss", "loss_ratio", "1", "most", 0.01)
+    (level,) = judge_bounds([bound], [run(1)])
+    assert (level.met, level.worst) == (False, 0.02)
+
+
+def test_every_run_must_keep_it_though_the_mean_does() -> None:
+    # 1, 2 and 6 of 100 lost: mean 3 %, within 5 %, but one of three runs is beyond.
+    (level,) = judge_bounds([lossy(0.05)], [run(4, lost=1), run(5, lost=2), run(6, lost=6)])
+    assert (level.met, level.kept, level.worst, level.worst_seed) == (False, 2, 0.06, 6)
+    assert level.interval is not None
+    assert level.interval.mean == pytest.approx(0.03)
+    # Deviation sqrt((4 + 1 + 9) / 2) = 2.6458 %; t(0.975, 2) = 4.302653; over sqrt(3).
+    assert level.interval.half_width == pytest.approx(0.065724, abs=1e-6)
+
+
+def test_a_measure_without_a_value_is_broken() -> None:
+    (level,) = judge_bounds([late(1.0, "call", "idle")], [run(1)])
+    assert (level.met, level.worst, level.worst_row) == (False, None, "idle")
+    assert level.margin is None
+    assert level.interval is None
+    assert level.to_json()["values"] == [None]
+
+
+def test_runs_of_another_scenario_are_refused() -> None:
+    with pytest.raises(ValueError, match="SLA s: the flows of these runs have no nobody"):
+        judge_bounds([late(1.0, "nobody")], [run(1)])
+    with pytest.raises(ValueError, match="at least one run"):
+        judge_bounds([lossy(0.1)], [])
+
+
+def test_the_table_shows_bound_worst_and_margin() -> None:
+    text = render_to_text(
+        [build_levels_table(judge_bounds([late(0.005, "call", "web"), lossy(0.2)], [run(1)]))],
+        width=100,
+    )
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    assert "s 2 flows delay_p99 at most 5 ms BROKEN 8.9 ms -3.9 ms" in lines
+    assert "s call loss at most 20 % met 10 % 10 %" in lines
+    assert format_promise(lossy(0.001)) == "loss at most 0.1 %"
+
+
+def test_of_more_bounds_than_fit_the_broken_are_shown() -> None:
+    bounds = [lossy(0.2)] * 100 + [lossy(0.05)]
+    text = render_to_text([build_levels_table(judge_bounds(bounds, [run(1)]))], width=100)
+    assert "41 more" in text
+    assert text.count("BROKEN") == 1

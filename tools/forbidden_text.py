@@ -1,0 +1,105 @@
+"""Check for what must not stand in the tree: unsafe calls, unfinished work, paths, odd idioms."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Endings it holds for, what is looked for, why. Written so that no pattern finds itself.
+FORBIDDEN_PATTERNS: list[tuple[tuple[str, ...], str, str]] = [
+    ((".py",), r"(?<![\w.])(eval|exec)\(", "input is parsed, never executed"),
+    (
+        (".py",),
+        r"\b(import|from)\s+(pickle|cPickle|shelve|marshal|dill)\b|pickle\.(loads?|dumps?)\(",
+        "results are data, not objects",
+    ),
+    ((".py",), r"allow_pickle\s*=\s*True", "arrays are data, not objects"),
+    ((".py",), r"shell\s*=\s*True|os\.system\(|os\.popen\(", "programs start without a shell"),
+    ((".py",), r"yaml\.(safe_|full_|unsafe_)?load(_all)?\(", "the scenario loader reads YAML"),
+    ((".py",), r"^\s*(import|from)\s+random\b|np\.random\.(seed|rand)\b", "streams are named"),
+    ((".js", ".html", ".j2"), r"\.(inner|outer)HTML\b|document\.write", "text is set as text"),
+    ((".rs",), r"\b(todo|unimplemented|dbg)!", "unfinished"),
+    ((".rs",), r"\.(ln|exp|powf|log10|log2)\(\)?", "maths goes through trunkline_units::math"),
+    ((".py", ".rs", ".md", ".yaml", ".toml"), r"\b(TO[D]O|FIX[M]E|XX[X])\b", "unfinished"),
+    ((), r"(?<![\w.])/(home|root|Users)/\w", "a path of one machine"),
+    (
+        (".py", ".rs", ".md", ".yaml", ".j2", ".js", ".ipynb"),
+        r"(?i)\b(tells? of|hangs? on|h(eld|old)( \w+)? against|made a[g]ain|its k[i]n)\b",
+        "show, report, depend on, compare with, repeat",
+    ),
+    (
+        (".py", ".rs", ".md", ".yaml", ".j2", ".js", ".ipynb"),
+        r"(?i)\b((is|are|was|were|be|been) told(?! (apart|from)\b)|told o[f]\b|to be h[a]d\b)",
+        "is reported, given, shown; available",
+    ),
+    (
+        (".py", ".rs"),
+        r"(description=\"|help=\"|///? |^\s*\"{3})(Most|Least) (?!elements)[a-z]",
+        "maximum, minimum",
+    ),
+]
+# Where a rule does not hold.
+ALLOWED_PLACES = {
+    # Our own files, which no user writes.
+    (r"python/trunkline/scenario/presets\.py", "the scenario loader reads YAML"),
+    (r"tests/.*", "the scenario loader reads YAML"),
+    (r"tests/.*", "streams are named"),
+    # The module itself, and closed forms that results are compared with under a tolerance.
+    (r"crates/units/src/math\.rs", "maths goes through trunkline_units::math"),
+    (r"crates/\w+/tests/.*", "maths goes through trunkline_units::math"),
+    (r"crates/.*/(\w+_)?tests\.rs", "maths goes through trunkline_units::math"),
+}
+BINARY_SUFFIXES = {".png", ".pdf", ".parquet", ".so", ".gz", ".ico", ".woff2"}
+# Made by programs, or the tests of this one.
+UNCHECKED_FILES = {"Cargo.lock", "tests/tools/test_gates.py"}
+
+
+def list_files() -> list[Path]:
+    """Files of the tree: tracked, or new and not ignored.
+
+    Returns
+    -------
+    list of Path
+    """
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout
+    return [ROOT / name for name in sorted(set(names.decode().split("\0"))) if name]
+
+
+def main() -> int:
+    """Print every place a forbidden word stands.
+
+    Returns
+    -------
+    int
+        1 if there is any.
+    """
+    rules = [(endings, re.compile(pattern), why) for endings, pattern, why in FORBIDDEN_PATTERNS]
+    faults = 0
+    for file in list_files():
+        place = file.relative_to(ROOT).as_posix()
+        if not file.is_file() or file.suffix in BINARY_SUFFIXES or place in UNCHECKED_FILES:
+            continue
+        matching_rules = [
+            (pattern, why)
+            for endings, pattern, why in rules
+            if (not endings or file.suffix in endings)
+            and not any(re.fullmatch(where, place) for where, what in ALLOWED_PLACES if what == why)
+        ]
+        # Some files are there because they are not UTF-8.
+        text = file.read_text("utf-8", errors="replace")
+        for number, line in enumerate(text.splitlines(), 1):
+            for pattern, why in matching_rules:
+                found = pattern.search(line)
+                if found:
+                    print(f"{place}:{number}: {found[0]!r}: {why}")
+                    faults += 1
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
