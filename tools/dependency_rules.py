@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import graphlib
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -254,6 +255,19 @@ def find_architecture_faults() -> list[str]:
     ]
 
 
+def find_missing_files() -> list[str]:
+    """Files that ARCHITECTURE.md names and the repository does not have.
+
+    Returns
+    -------
+    list of str
+        One line a fault.
+    """
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    named = re.findall(r"`((?:crates|python|docs|tools|tests)/[\w./-]+\.\w+)`", text)
+    return [f"ARCHITECTURE.md: there is no {name}" for name in named if not (ROOT / name).exists()]
+
+
 def find_crate_faults() -> list[str]:
     """Dependencies of the crates against the map, and what the mechanisms reach for.
 
@@ -307,6 +321,7 @@ def main() -> int:
         + find_circular_imports()
         + find_crate_faults()
         + find_architecture_faults()
+        + find_missing_files()
     )
     for fault in faults:
         print(fault)

@@ -22,7 +22,7 @@ SITE = ROOT / "build" / "site"
 MENU_PATTERNS: dict[str, list[str]] = {
     "Start": ["tutorial/*", "howto/*"],
     "Background": ["background/*"],
-    "Reference": ["reference/*"],
+    "Reference": ["glossary", "reference/*"],
     "Evidence": ["validation", "studies/*"],
     "Project": ["architecture", "changelog", "decisions/*"],
 }

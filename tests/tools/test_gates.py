@@ -157,6 +157,43 @@ def test_words_finds_a_forbidden_word(monkeypatch, tmp_path, capsys, name, line)
 
 
 @pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("python/trunkline/a.py", "class Told:\n    pass\n"),
+        ("python/trunkline/a.py", "class OfCbr:\n    pass\n"),
+        ("python/trunkline/a.py", "def of(x):\n    return x\n"),
+        ("python/trunkline/a.py", "MOST = 3\n"),
+        ("python/trunkline/a.py", "def count(whole):\n    return whole\n"),
+        ("python/trunkline/a.py", "def count():\n    its = 1\n    return its\n"),
+        ("python/trunkline/felt.py", ""),
+        ("crates/a/src/lib.rs", "pub(crate) struct Kept;\n"),
+        ("crates/a/src/lib.rs", "fn f() {\n    let mut told = 1;\n}\n"),
+    ],
+)
+def test_names_that_say_nothing_are_refused(monkeypatch, tmp_path, capsys, place, text):
+    names = tool("names")
+    monkeypatch.setattr(names, "ROOT", tmp_path)
+    file = tmp_path / place
+    file.parent.mkdir(parents=True)
+    file.write_text("", "utf-8")
+    assert names.main() == ("felt" in place)
+    file.write_text(text, "utf-8")
+    assert names.main() == 1
+    assert place in capsys.readouterr().out
+
+
+def test_a_class_name_stands_for_one_thing(monkeypatch, tmp_path, capsys):
+    names = tool("names")
+    monkeypatch.setattr(names, "ROOT", tmp_path)
+    for package in ("plot", "report"):
+        file = tmp_path / "python" / "trunkline" / package / "lines.py"
+        file.parent.mkdir(parents=True)
+        file.write_text("class ChartLine:\n    pass\n", "utf-8")
+    assert names.main() == 1
+    assert "ChartLine: also a class of" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
     ("page", "right"),
     [
         ("```console\n$ echo one two\none ...\n```\n", True),

@@ -127,6 +127,7 @@ def list_gates() -> list[Gate]:
         ("rust lint", [*lint, "--", "-D", "warnings"], cargo),
         ("rust docs", document, {**cargo, "RUSTDOCFLAGS": DOC_FLAGS}),
         ("import arrows", [python, "tools/dependency_rules.py"], {}),
+        ("names", [python, "tools/names.py"], {}),
         ("forbidden words", [python, "tools/forbidden_text.py"], {}),
         ("requirements", [python, "tools/requirements.py"], {}),
         ("schema", [python, "tools/reference_pages.py"], {}),

@@ -1,0 +1,141 @@
+"""Check the names of classes, functions, constants and files against a list of words.
+
+A name says what it holds in words that an engineer knows: a class is a noun phrase, a function
+begins with a verb, a constant says of what it is the maximum. A class name stands for one thing in
+all packages. `docs/glossary.md` has the words to use.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+FORBIDDEN_PARTS = frozenset(
+    re.findall(r"\w+", "beside came felt goes kin lacking lacks said stands tells told whole")
+)
+"""Words that no part of a name may be."""
+
+FORBIDDEN_NAMES = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        absent after ahead asked enough errand failed few ground its judged kept largest longest
+        many most named needed of offered one passed reached refused say shown taken tell usual
+        wanted way ways what which who written
+        """,
+    )
+)
+"""Words that say nothing alone: no class, function or constant is called so."""
+
+FORBIDDEN_LOCALS = frozenset(["its", "said", "told", "whole"])
+"""Words that no parameter and no local variable is called."""
+
+RUST_ITEM = re.compile(
+    r"^\s*(?:pub(?:\([a-z: ]+\))? )?(?:const )?(?:unsafe )?"
+    r"(?P<kind>struct|enum|trait|fn|const|static|type|mod) (?P<name>[A-Za-z_]\w*)"
+)
+RUST_LOCAL = re.compile(r"\blet (?:mut )?(?P<name>[a-z_]\w*)\b")
+
+Fault = tuple[str, int, str, str]
+"""File, line, name, reason."""
+
+
+def split_words(name: str) -> list[str]:
+    """Split a name in snake case or camel case into its words, in lower case."""
+    return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)]
+
+
+def find_reason(name: str) -> str | None:
+    """Find what is wrong with the name of a class, a function, a constant or a file."""
+    words = split_words(name)
+    bad = [word for word in words if word in FORBIDDEN_PARTS]
+    if bad:
+        return f"{bad[0]!r} says nothing to a newcomer"
+    if len(words) == 1 and words[0] in FORBIDDEN_NAMES:
+        return f"{words[0]!r} alone does not say what it holds or does"
+    if len(words) > 1 and words[0] == "of" and not name.islower():
+        return "a class is a noun phrase"
+    return None
+
+
+def check_python(file: str, tree: ast.Module) -> Iterator[Fault]:
+    """Check every name that a Python file defines."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            reason = find_reason(node.name)
+            if reason:
+                yield file, node.lineno, node.name, reason
+        if isinstance(node, ast.arg) and node.arg in FORBIDDEN_LOCALS:
+            yield file, node.lineno, node.arg, "a variable says what it holds"
+        if isinstance(node, ast.Name) and node.id in FORBIDDEN_LOCALS:
+            yield file, node.lineno, node.id, "a variable says what it holds"
+    for statement in tree.body:
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        if isinstance(statement, ast.AnnAssign):
+            targets = [statement.target]
+        for target in targets:
+            if isinstance(target, ast.Name) and find_reason(target.id):
+                yield file, target.lineno, target.id, str(find_reason(target.id))
+
+
+def check_rust(file: str, text: str) -> Iterator[Fault]:
+    """Check every name that a Rust file defines."""
+    for number, line in enumerate(text.splitlines(), 1):
+        item = RUST_ITEM.match(line)
+        if item:
+            reason = find_reason(item["name"])
+            if reason:
+                yield file, number, item["name"], reason
+        for local in RUST_LOCAL.finditer(line):
+            if local["name"] in FORBIDDEN_LOCALS:
+                yield file, number, local["name"], "a variable says what it holds"
+
+
+def find_shared_names(classes: dict[str, list[str]]) -> Iterator[Fault]:
+    """Find class names that stand for several things."""
+    for name, files in sorted(classes.items()):
+        if len(files) > 1 and not name.startswith("_"):
+            yield files[0], 1, name, f"also a class of {', '.join(files[1:])}"
+
+
+def main() -> int:
+    """Print each name that breaks a rule.
+
+    Returns
+    -------
+    int
+        1 if there is any.
+    """
+    faults: list[Fault] = []
+    classes: dict[str, list[str]] = defaultdict(list)
+    places = [*ROOT.glob("python/trunkline/**/*.py"), *ROOT.glob("tools/**/*.py")]
+    for path in sorted(places):
+        file = path.relative_to(ROOT).as_posix()
+        tree = ast.parse(path.read_text("utf-8"))
+        faults += check_python(file, tree)
+        if find_reason(path.stem):
+            faults.append((file, 1, path.stem, str(find_reason(path.stem))))
+        # The contract's types are those of the engine, under the engine's names.
+        if path.is_relative_to(ROOT / "python") and "network/types" not in file:
+            for node in tree.body:
+                if isinstance(node, ast.ClassDef):
+                    classes[node.name].append(file)
+    for path in sorted(ROOT.glob("crates/*/src/**/*.rs")):
+        file = path.relative_to(ROOT).as_posix()
+        faults += check_rust(file, path.read_text("utf-8"))
+        if find_reason(path.stem):
+            faults.append((file, 1, path.stem, str(find_reason(path.stem))))
+    faults += find_shared_names(classes)
+    for file, line, name, reason in faults:
+        print(f"{file}:{line}: {name}: {reason}")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
