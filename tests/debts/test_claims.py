@@ -70,7 +70,9 @@ def test_a_single_seed_decides_nothing_but_published_values_stand() -> None:
     assert judged("a > 0", 50.0).outcome == "undecided"
     assert judged("a >= 40", 50.0).outcome == "undecided"
     tables = TableValues({("1", "a"): np.array([[50.0]])}, {"1": ("row",)}, {"1": [1.0]}, "1")
-    published = Claim(name="c", says="c", that="a > 0").judge(replace(tables, chance=False))
+    published = Claim(name="c", says="c", that="a > 0").judge(
+        replace(tables, is_seed_dependent=False)
+    )
     assert published is not None
     assert published.is_held
 

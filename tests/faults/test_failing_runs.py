@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from trunkline import _core
-from trunkline.cli import main
+from trunkline.cli import known_errors, main
 from trunkline.study.errors import MemoryLimitExceeded
 from trunkline.study.outcome.reproduction import StudySubject
 from trunkline.study.run.execution import RunOptions
@@ -141,3 +142,10 @@ def test_a_fault_of_the_engine_is_one_plain_error(
     assert ended.value.code == 1
     assert capsys.readouterr().err.splitlines()[-1] == f"error[engine]: {says}"
     assert not (tmp_path / "out").exists()
+
+
+def test_each_error_that_the_command_line_knows_by_name_exists() -> None:
+    """They are named by strings, so that no command imports what it does not use."""
+    for module, name, _, _ in known_errors._KNOWN_ERROR_CLASSES:
+        error_class = getattr(importlib.import_module(f"trunkline.{module}"), name)
+        assert issubclass(error_class, Exception)

@@ -18,7 +18,7 @@ import pytest
 
 from trunkline.study.errors import StudyError
 from trunkline.study.outcome.reproduction import StudySubject
-from trunkline.study.run import disk, store as stores
+from trunkline.study.run import checked_files as disk, store as stores
 from trunkline.study.run.execution import RunOptions, execute_study
 from trunkline.study.run.progress import Progress
 from trunkline.study.run.run_plan import RunPlan
@@ -34,21 +34,21 @@ KILLER = """
 import os, random, signal, sys, time
 from pathlib import Path
 import polars  # imported, not used: it has no threads yet
-from trunkline.study.run.execution import How, execute
+from trunkline.study.run.execution import RunOptions, execute_study
 from trunkline.study.run.progress import Progress
-from trunkline.study.outcome.reproduction import Subject
-from trunkline.study.run.store import Store
+from trunkline.study.outcome.reproduction import StudySubject
+from trunkline.study.run.store import StudyStore
 
 def work(out):
     child = os.fork()
     if child == 0:
-        store = Store(out, plan, resume=True)
-        execute(store, How(threads=2), Progress("small"))
+        store = StudyStore(out, plan, resume=True)
+        execute_study(store, RunOptions(threads=2), Progress("small"))
         store.close()
         os._exit(0)
     return child
 
-plan = Subject(sys.argv[1]).plan
+plan = StudySubject(sys.argv[1]).plan
 target, moments = Path(sys.argv[2]), int(sys.argv[3])
 began = time.monotonic()
 assert os.waitpid(work(target / "whole"), 0)[1] == 0
@@ -119,7 +119,7 @@ def test_f04_f05_every_nth_call_that_fails_leaves_a_study_that_resumes(
 ) -> None:
     """No space at the n-th write, flush or renaming, n = 1, 2, ..., until a run has none left."""
     plan = StudySubject(str(study)).plan
-    monkeypatch.setattr("trunkline.study.run.execution.FLUSH_S", 0.0)
+    monkeypatch.setattr("trunkline.study.run.execution.FLUSH_INTERVAL_S", 0.0)
     failed = 0
     for nth in range(1, 200):
         out = tmp_path / str(nth)

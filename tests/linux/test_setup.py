@@ -177,7 +177,7 @@ def test_a_kernel_that_lacks_a_module_is_named_with_it(trunkline, environment, f
 
 
 BEGIN = "from trunkline.cli import main; from trunkline.linux.guest import setup; "
-NO_CHECK = "setup.UNPACKED['qemu'] = 0; "
+NO_CHECK = "setup.UNPACKED_BYTES['qemu'] = 0; "
 
 
 @pytest.mark.parametrize(

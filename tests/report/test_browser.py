@@ -47,7 +47,7 @@ def test_words_beside_links_cover_neither_each_other_nor_nodes(
     short = {"run.duration": "2 s", "run.warm_up": "0 s"} if name != "does-50-ms-matter" else {}
     folder = run_example(tmp_path / "results", name, range(1, 2), **short)
     looker = look()
-    looker.open(write_report(folder, tmp_path / "page.html"))
+    looker.open_file(write_report(folder, tmp_path / "page.html"))
     drawn, covered = looker.page.evaluate(COVERED)
     assert drawn >= captions
     assert covered == []
@@ -80,7 +80,7 @@ def test_fifty_cities_and_their_traffic_read_well_on_a_desk_and_on_a_phone(tmp_p
     page = write_report(folder, tmp_path / "page.html")
     for width in (1280, 390):
         looker = look(viewport={"width": width, "height": 844})
-        looker.open(page)
+        looker.open_file(page)
         names, nodes = looker.page.evaluate(HIDDEN)
         assert names == []
         assert len(nodes) <= 3
@@ -90,7 +90,7 @@ def test_fifty_cities_and_their_traffic_read_well_on_a_desk_and_on_a_phone(tmp_p
 
 def test_the_slider_moves_by_the_keyboard_and_tells_states(page_of_protected, look):
     looker = look()
-    looker.open(page_of_protected)
+    looker.open_file(page_of_protected)
     page = looker.page
     slider = page.locator(".time")
     lanes = (
@@ -125,18 +125,18 @@ def test_the_slider_moves_by_the_keyboard_and_tells_states(page_of_protected, lo
 
 def test_play_runs_and_stops(page_of_protected, look):
     looker = look()
-    looker.open(page_of_protected)
+    looker.open_file(page_of_protected)
     button = looker.page.locator(".play")
     looker.page.locator(".speed").select_option("4")
     button.click()
-    looker.until("Number(document.querySelector('.time').value) > 2")
+    looker.wait_until("Number(document.querySelector('.time').value) > 2")
     button.click()
     assert button.get_attribute("aria-pressed") == "false"
 
 
 def test_a_click_on_a_packet_tells_its_story(page_of_protected, look):
     looker = look()
-    looker.open(page_of_protected)
+    looker.open_file(page_of_protected)
     page = looker.page
     page.locator(".closely").check()
     slider = page.locator(".time")
@@ -172,7 +172,7 @@ def test_a_click_on_a_packet_tells_its_story(page_of_protected, look):
 
 def test_paths_light_up_by_focus_and_stay_by_a_press(page_of_protected, look):
     looker = look()
-    looker.open(page_of_protected)
+    looker.open_file(page_of_protected)
     page = looker.page
     chip, route = page.locator(".chip").first, page.locator("#x0-path-0")
     shown = "(it) => getComputedStyle(it).visibility"
@@ -190,7 +190,7 @@ def test_paths_light_up_by_focus_and_stay_by_a_press(page_of_protected, look):
 
 def test_tables_are_sorted_by_their_numbers(page_of_protected, look):
     looker = look()
-    looker.open(page_of_protected)
+    looker.open_file(page_of_protected)
     table = looker.page.locator("#x0-flows table")
     table.get_by_role("button", name="goodput").focus()
     looker.page.keyboard.press("Enter")
@@ -203,11 +203,11 @@ def test_tables_are_sorted_by_their_numbers(page_of_protected, look):
 
 def test_lines_of_a_chart_are_hidden_and_shown_by_the_keyboard(page_of_protected, look):
     looker = look()
-    looker.open(page_of_protected)
+    looker.open_file(page_of_protected)
     page = looker.page
     plot = page.locator("#x0-rate .plot")
     plot.scroll_into_view_if_needed()
-    looker.until("document.querySelectorAll('#x0-rate .key button').length === 2")
+    looker.wait_until("document.querySelectorAll('#x0-rate .key button').length === 2")
     shown = """() => {
       const model = drawn.get(document.querySelector('#x0-rate .plot')).getModel();
       return model.getSeries().filter((it) => !it.get('silent')).map((it) => it.name)
@@ -244,8 +244,8 @@ def test_it_reads_well_elsewhere(options, page_of_protected, look):
         assert looker.page.locator(".lane").count() == 24
         assert looker.page.locator("#x0-flows tbody tr").count() == 8
         return
-    looker.open(page_of_protected)
-    assert min(looker.drawn().values()) > LEAST_PIXELS
+    looker.open_file(page_of_protected)
+    assert min(looker.count_drawn_pixels().values()) > LEAST_PIXELS
     assert looker.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     # What stands outside the boxes that scroll is never cut off by the window.
     cut = """() => [...document.querySelectorAll('main p, main li, main h3')]
@@ -257,7 +257,7 @@ def test_it_reads_well_elsewhere(options, page_of_protected, look):
 
 def test_on_paper_the_charts_are_there_and_the_tools_are_not(page_of_protected, look):
     looker = look()
-    looker.open(page_of_protected)
+    looker.open_file(page_of_protected)
     looker.page.emulate_media(media="print")
     assert not looker.page.locator(".player").is_visible()
     paper = looker.page.pdf(format="A4")
@@ -268,9 +268,9 @@ def test_on_paper_the_charts_are_there_and_the_tools_are_not(page_of_protected, 
 def test_hostile_names_stay_text(tmp_path, look, run_example):
     results = run_example(tmp_path / "results", "does-50-ms-matter", range(1, 2), HOSTILE)
     looker = look()
-    looker.open(write_report(results, tmp_path / "page.html"))
+    looker.open_file(write_report(results, tmp_path / "page.html"))
     page: Path = looker.page
-    looker.drawn()
+    looker.count_drawn_pixels()
     page.locator(".closely").check()
     page.locator(".time").evaluate(
         "(it) => { it.value = 500; it.dispatchEvent(new Event('input')); }"

@@ -82,7 +82,7 @@ def test_only_a_page_of_this_server_changes_something(server):
     connection.request("POST", f"/{server.token}/turn", b"{}", {"Content-Type": "application/json"})
     assert connection.getresponse().status == 403
     connection.close()
-    until(lambda: server.watcher.now)
+    until(lambda: server.watcher.latest)
     assert build_live_state(server.watcher)["overrides"] == {}
     assert send(server, "turn", TURN) == 200
     until(lambda: build_live_state(server.watcher)["overrides"] == {"load": "0.9"})
@@ -136,10 +136,10 @@ def test_parameters_become_knobs_and_what_follows_from_others_does_not():
         for knob in list_parameter_controls(QUEUE, {"size": "1 kB", "links.a-b.rate": "2 Mbit/s"})
     }
     assert list(found) == ["load", "size", "buffer", "links.a-b.rate"]
-    assert (found["load"].number, found["load"].whole) == (0.5, False)
+    assert (found["load"].number, found["load"].keeps_integers) == (0.5, False)
     # The slider's middle stays where the file has it.
     size = found["size"]
-    assert (size.number, size.unit, size.value, size.whole) == (500.0, "B", "1 kB", True)
+    assert (size.number, size.unit, size.value, size.keeps_integers) == (500.0, "B", "1 kB", True)
     assert found["links.a-b.rate"].parameter is False
     # A number of 5,000 digits is no place for a slider; in JSON it would be Infinity.
     (absurd,) = list_parameter_controls("parameters: {load: 1" + "0" * 5000 + "}", {})
@@ -148,19 +148,19 @@ def test_parameters_become_knobs_and_what_follows_from_others_does_not():
 
 def test_a_save_runs_anew_and_an_error_keeps_the_last_run(server, file):
     watcher = server.watcher
-    until(lambda: watcher.now)
-    first = watcher.now
+    until(lambda: watcher.latest)
+    first = watcher.latest
     assert first is not None
-    assert first.exhibit is not None
+    assert first.reported_run is not None
     file.write_text(QUEUE.replace("load: 0.5", "load: 0,5"))
-    until(lambda: watcher.now is not first)
+    until(lambda: watcher.latest is not first)
     state = build_live_state(watcher)
     assert state["failed"]
     # The fault stands in line 3, whose parameter is no number.
     assert f"{file}:" in state["said"][0]
-    assert watcher.shown is first
+    assert watcher.shown_attempt is first
     file.write_text(QUEUE.replace("load: 0.5", "load: 0.8"))
-    until(lambda: watcher.shown is not first)
+    until(lambda: watcher.shown_attempt is not first)
     changes = build_live_state(watcher)["changes"]
     # 1 Mbit/s times 0.5, then 0.8: a rate in the network.
     assert changes["network"] == [
@@ -171,16 +171,16 @@ def test_a_save_runs_anew_and_an_error_keeps_the_last_run(server, file):
 
 def test_steps_of_a_slider_are_compared_with_what_was_before_it_moved(server):
     watcher = server.watcher
-    until(lambda: watcher.shown)
+    until(lambda: watcher.shown_attempt)
     for load in ("0.6", "0.7", "0.8"):
-        watcher.turn({"load": load}, settled=False, runs=1)
-        until(lambda load=load: watcher.shown.wanted.overrides == {"load": load})
-    assert "500000 in A, 800000 in B" in watcher.shown.network[0]
-    watcher.turn({"load": "0.8"}, settled=True, runs=1)
-    until(lambda: watcher.shown.settled)
-    watcher.turn({"load": "0.9"}, settled=True, runs=1)
-    until(lambda: watcher.shown.wanted.overrides == {"load": "0.9"})
-    assert "800000 in A, 900000 in B" in watcher.shown.network[0]
+        watcher.set_parameters({"load": load}, is_settled=False, runs=1)
+        until(lambda load=load: watcher.shown_attempt.request.overrides == {"load": load})
+    assert "500000 in A, 800000 in B" in watcher.shown_attempt.network_differences[0]
+    watcher.set_parameters({"load": "0.8"}, is_settled=True, runs=1)
+    until(lambda: watcher.shown_attempt.is_settled)
+    watcher.set_parameters({"load": "0.9"}, is_settled=True, runs=1)
+    until(lambda: watcher.shown_attempt.request.overrides == {"load": "0.9"})
+    assert "800000 in A, 900000 in B" in watcher.shown_attempt.network_differences[0]
 
 
 def test_a_run_that_takes_too_long_is_stopped_and_said(file):
@@ -196,12 +196,12 @@ def test_a_run_that_takes_too_long_is_stopped_and_said(file):
 
 def test_a_study_over_a_parameter_is_a_file_that_runs(server, file):
     watcher = server.watcher
-    until(lambda: watcher.now)
-    watcher.turn({"size": "250 B", "load": "0.7"}, settled=True, runs=1)
-    until(lambda: watcher.shown.wanted.overrides)
+    until(lambda: watcher.latest)
+    watcher.set_parameters({"size": "250 B", "load": "0.7"}, is_settled=True, runs=1)
+    until(lambda: watcher.shown_attempt.request.overrides)
     assert send(server, "study", {"parameter": "load", "values": ["0.3", "0.6"], "runs": 2}) == 200
-    until(lambda: watcher.errand.status is not None, 120)
-    assert watcher.errand.status == 0, watcher.errand.lines
+    until(lambda: watcher.command.status is not None, 120)
+    assert watcher.command.status == 0, watcher.command.lines
     written = (file.parent / "queue-load-study.yaml").read_text()
     assert '"size": "250 B"' in written
     assert '"load": "0.7"' not in written
@@ -213,21 +213,21 @@ def test_a_study_over_a_parameter_is_a_file_that_runs(server, file):
     assert b"queue against load" in answer.read()
     connection.close()
     with pytest.raises(ValueError, match="no parameter"):
-        write_quick_study(watcher.now.wanted, "../x", ["1"], 1)
+        write_quick_study(watcher.latest.request, "../x", ["1"], 1)
 
 
 def opened(look, server, **how):
     looker = look(**how)
     looker.server = server.address
     looker.page.goto(server.address)
-    looker.until("document.querySelector('#run .figures') !== null")
+    looker.wait_until("document.querySelector('#run .figures') !== null")
     return looker
 
 
 def test_in_a_browser_an_error_is_seen_and_mended_and_a_slider_is_dragged(server, file, look):
     looker = opened(look, server)
     page = looker.page
-    looker.drawn()
+    looker.count_drawn_pixels()
     file.write_text(QUEUE.replace("rate: 1 Mbit/s", "rate: 1"))
     page.locator("#problems pre").first.wait_for()
     told = page.locator("#problems").inner_text()
@@ -241,15 +241,15 @@ def test_in_a_browser_an_error_is_seen_and_mended_and_a_slider_is_dragged(server
     slider.focus()
     for _ in range(40):
         page.keyboard.press("ArrowRight")
-    looker.until("document.querySelector('#command').textContent.includes('load=1.26')")
-    looker.until("document.querySelector('#differences').textContent.includes('1260000 in B')")
+    looker.wait_until("document.querySelector('#command').textContent.includes('load=1.26')")
+    looker.wait_until("document.querySelector('#differences').textContent.includes('1260000 in B')")
     assert "goodput_bit_s" in page.locator("#differences").inner_text()
     assert page.get_by_label("load, value").input_value() == "1.26"
     # Several runs give the words of compare: 1.26 Mbit/s into 1 Mbit/s lose packets, 0.5 none.
     page.get_by_label("Runs, each").select_option("5")
-    looker.until("document.querySelector('#changed').textContent.includes('this run')")
+    looker.wait_until("document.querySelector('#changed').textContent.includes('this run')")
     page.get_by_role("button", name="As in the file").click()
-    looker.until("!document.querySelector('#command').textContent.includes('load')")
+    looker.wait_until("!document.querySelector('#command').textContent.includes('load')")
 
 
 def test_in_a_browser_the_report_verify_and_a_study_are_one_click_each(server, look):
@@ -263,9 +263,11 @@ def test_in_a_browser_the_report_verify_and_a_study_are_one_click_each(server, l
     report.close()
     # Where no guest is ready it ends by itself, else it is stopped: either way the page says so.
     page.get_by_role("button", name="Compare with Linux").click()
-    looker.until("document.querySelector('#errand-state').textContent.includes('trunkline verify')")
+    looker.wait_until(
+        "document.querySelector('#errand-state').textContent.includes('trunkline verify')"
+    )
     stopped = "(document.querySelector('#stop').click(), document.querySelector('#stop').hidden)"
-    looker.until(stopped)
+    looker.wait_until(stopped)
     assert not page.locator("#errand-state").inner_text().endswith("running")
     page.get_by_label("Values of the study").fill("0.3, 0.6")
     page.get_by_label("Runs of each value").fill("2")
@@ -282,9 +284,9 @@ def test_in_a_browser_the_report_verify_and_a_study_are_one_click_each(server, l
 
 def test_the_state_says_what_is_set_before_it_has_run(server):
     watcher = server.watcher
-    until(lambda: watcher.now)
-    with watcher.changed:  # nothing is attempted meanwhile
-        watcher.turn({"load": "0.7"}, settled=True, runs=1)
+    until(lambda: watcher.latest)
+    with watcher.change_condition:  # nothing is attempted meanwhile
+        watcher.set_parameters({"load": "0.7"}, is_settled=True, runs=1)
         assert build_live_state(watcher)["overrides"] == {"load": "0.7"}
         assert "load" not in build_live_state(watcher)["command"]
 
@@ -296,11 +298,11 @@ def test_in_a_browser_a_slide_that_has_not_rested_is_taken_back_for_good(server,
     slider.focus()
     for _ in range(5):
         slider.press("ArrowRight")
-    looker.until("document.querySelector('#command').textContent.includes('load')")
+    looker.wait_until("document.querySelector('#command').textContent.includes('load')")
     slider.press("ArrowRight")
     looker.page.get_by_role("button", name="As in the file").click()
     looker.page.wait_for_timeout(1500)
-    looker.until("!document.querySelector('#command').textContent.includes('load')")
+    looker.wait_until("!document.querySelector('#command').textContent.includes('load')")
     assert server.watcher.overrides == {}
 
 

@@ -181,5 +181,5 @@ def test_in_a_browser_the_list_opens_a_report(server, look):
     page.get_by_role("link", name="one").click()
     # The report is made now: nothing can be asked of the page before it has come.
     page.wait_for_url("**/report.html", timeout=120_000)
-    looker.until("document.documentElement.dataset.charts === 'ready'")
+    looker.wait_until("document.documentElement.dataset.charts === 'ready'")
     assert all(url.startswith((server.address, "data:")) for url in asked)

@@ -97,7 +97,7 @@ def scope(done: Reproduction, factor: np.random.Generator | None = None) -> Tabl
                 if study.find_column(table, row, name).value is not None:
                     columns[table.name, name][place] = np.nan
         compute_derived_values(study, table, columns)
-    return replace(done._build_table_values(columns), chance=False)
+    return replace(done._build_table_values(columns), is_seed_dependent=False)
 
 
 def negations(claim: Claim) -> list[Claim]:

@@ -15,16 +15,16 @@ from typing import Any
 
 import pytest
 import yaml
-from trunkline.engine.sim import Job, simulate_jobs
-from trunkline.scenario.text import block
 
 from trunkline import planning
+from trunkline.engine.packet_engine import Job, simulate_jobs
 from trunkline.fluid import simulate as solve_means
-from trunkline.fluid.focus import focus
+from trunkline.fluid.focus import focus_network
 from trunkline.fluid.unsupported import FluidUnsupportedError
 from trunkline.network import Network, compile
 from trunkline.scenario import Diagnostic, Scenario, ScenarioError, load
 from trunkline.scenario.save import prove
+from trunkline.scenario.yaml_text import block
 from trunkline.trace import write_capture
 
 # Links are so fast and long that a run is cut into regions where it may be.
@@ -249,7 +249,7 @@ def means(scenario: Scenario, _folder: Path) -> None:
 
 
 def focused(scenario: Scenario, _folder: Path) -> None:
-    narrow: Any = focus(compile(scenario).data, ["A->B"]).network
+    narrow: Any = focus_network(compile(scenario).data, ["A->B"]).network
     ran(Network(narrow))
 
 

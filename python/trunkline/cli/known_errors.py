@@ -18,8 +18,8 @@ _RESOURCE_ERRNOS = {
 _KNOWN_ERROR_CLASSES = (
     ("results.store", "UnreadableResultsError", "results", Status.USAGE),
     ("scenario.diagnostic", "ScenarioError", "", Status.USAGE),
-    ("engine.sim", "EngineFault", "engine", Status.FAILED),
-    ("linux.plan.script", "UnsupportedError", "", Status.USAGE),
+    ("engine.packet_engine", "EngineFault", "engine", Status.FAILED),
+    ("linux.plan.command_script", "UnsupportedError", "", Status.USAGE),
     ("linux.guest.readiness", "RunnerNotReady", "linux", Status.UNABLE),
     ("linux.guest.process", "GuestFailed", "guest", Status.FAILED),
 )

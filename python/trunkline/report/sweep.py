@@ -44,7 +44,7 @@ def read_sweep(folder: Path) -> dict[str, Any]:
             title, unit = name, runs.units.get(name, "1")
             if name in runs.agreements:
                 title, unit = f"runs that keep agreement {name.removeprefix(SLA_PREFIX)}", "%"
-                interval = interval and interval.scaled(100)
+                interval = interval and interval.scale(100)
             cells.append(
                 {
                     "table": f"{part}: {title}" if part else title,

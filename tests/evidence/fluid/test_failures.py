@@ -86,7 +86,7 @@ def test_a_run_without_its_failure_within_the_measured_time_has_one_part():
 
 
 def test_too_many_moments_are_refused(monkeypatch):
-    monkeypatch.setattr(failure_phases, "MAX_PHASES", 2)
+    monkeypatch.setattr(failure_phases, "MAX_MOMENTS", 2)
     with pytest.raises(ValueError, match="change ways at 3 moments of the run"):
         tl.run(scenario(), engine="fluid")
 

@@ -209,7 +209,7 @@ def simple_paths(graph, source, target):
         if node == target:
             yield path
             return
-        for arc in graph.leaving[node]:
+        for arc in graph.arcs_from[node]:
             head = int(graph.head[arc])
             if head not in seen:
                 yield from walk(head, [*path, arc], seen | {head})

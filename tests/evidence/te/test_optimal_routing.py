@@ -197,8 +197,8 @@ def test_shares_carry_all_traffic_and_make_the_loads(problem):
         for (source, target), parts in found.shares.items():
             assert sum(share for _, share in parts) == pytest.approx(1)
             for path, share in parts:
-                assert graph.along(path)[0] == graph.nodes[source]
-                assert graph.along(path)[-1] == graph.nodes[target]
+                assert graph.list_node_names(path)[0] == graph.nodes[source]
+                assert graph.list_node_names(path)[-1] == graph.nodes[target]
                 loads[list(path)] += share * traffic[source, target]
         # Loops of a flow are left out, so paths load no arc more.
         assert (loads <= found.loads + 1e-6 * traffic.sum()).all()

@@ -33,7 +33,8 @@ def requests():
 
 
 def ways(graph, placement):
-    return {name: "".join(graph.along(path)) for name, path in placement.paths().items()}
+    paths = placement.get_paths()
+    return {name: "".join(graph.list_node_names(path)) for name, path in paths.items()}
 
 
 def test_four_requests_as_listed_before_the_fifth_displaces_any():
@@ -134,7 +135,7 @@ def model_of(graph, name):
 def within_bounds(state):
     """No bound is passed at any priority: the strongest holders alone, the next with them, ..."""
     held = state.reserved.cumsum(axis=2)
-    for types, bound in state.pools.bounds():
+    for types, bound in state.constraints.list_bounds():
         assert (held[:, sorted(types)].sum(axis=1) <= bound[:, None]).all()
 
 
@@ -156,7 +157,7 @@ def test_no_link_is_over_reserved_after_any_sequence_and_all_torn_leaves_zero(se
     state = Reservations(model_of(graph, model))
     for number, (kind, a, b, bandwidth, class_type, setup, hold) in enumerate(events):
         if kind == "place" and a != b:
-            free = state.unreserved(class_type, setup)
+            free = state.get_unreserved(class_type, setup)
             found = find_constrained_path(graph, a, b, PathConstraints(bandwidth), free)
             if isinstance(found, ConstrainedPath):
                 name = f"l{number}"
@@ -170,7 +171,7 @@ def test_no_link_is_over_reserved_after_any_sequence_and_all_torn_leaves_zero(se
         elif kind == "tear" and state.holders:
             state.tear_down(list(state.holders)[a % len(state.holders)])
         elif kind == "fail":
-            for victim in state.holding(bandwidth % len(graph.arcs)):
+            for victim in state.list_holders(bandwidth % len(graph.arcs)):
                 state.tear_down(victim)
         within_bounds(state)
         assert (state.sum_reserved() <= graph.reservable).all()

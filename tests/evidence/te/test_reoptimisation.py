@@ -124,9 +124,9 @@ def test_no_link_over_reserved_constraints_kept_and_never_below_the_bound(data):
     for request in wanted:
         if request.name not in paths:
             continue
-        traffic[request.source, request.target] += request.asked.bandwidth
+        traffic[request.source, request.target] += request.constraints.bandwidth
         assert len(paths[request.name]) <= 5
-        for other, kind in request.apart:
+        for other, kind in request.disjoint_from:
             if other in paths:
                 assert not set(paths[request.name]) & find_shared_arcs(graph, paths[other], kind)
     assert after >= minimise_utilisation(graph, traffic).bound - 1e-9

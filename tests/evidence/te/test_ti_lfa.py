@@ -19,7 +19,7 @@ def ring(count, dear=None):
 def said(graph, target, protect="link"):
     """The list for a packet from 1 whose link to 2 fails."""
     repair = find_repair_list(
-        graph, graph.igp, graph.path("1", "2")[0], graph.node[target], protect
+        graph, graph.igp, graph.find_path_through("1", "2")[0], graph.node_number[target], protect
     )
     assert isinstance(repair, RepairList)
     return [

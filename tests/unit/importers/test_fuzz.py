@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from trunkline.scenario.text import block
 
 from trunkline.importers import Addresses, ImportFault, read_tc, read_tcng
 from trunkline.scenario import load
+from trunkline.scenario.yaml_text import block
 
 FOLDER = files("trunkline") / "studies" / "avallone2003"
 SCRIPTS = {

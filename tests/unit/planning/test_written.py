@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from trunkline.planning.solve import SolverMethod
 
 from trunkline import planning
+from trunkline.planning.solver import SolverMethod
 from trunkline.scenario import Scenario, ScenarioError, load
 from trunkline.scenario.save import prove, read_scenario_tables
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from trunkline.scenario.text import parse
 
 from trunkline.network import compile
 from trunkline.scenario import CODES, Scenario, ScenarioError, load
 from trunkline.scenario.diagnostic import Place
 from trunkline.scenario.parameters import replaced
+from trunkline.scenario.yaml_text import parse_yaml
 
 EXAMPLES = sorted(
     each.read_text(encoding="utf-8")
@@ -144,7 +144,7 @@ def test_whole_numbers_of_any_length_from_python() -> None:
     """Python writes no decimal number of more than 4,300 digits, and no float holds 10^400."""
     tried = set()
     for text in EXAMPLES:
-        document, _ = parse(text, "")
+        document, _ = parse_yaml(text, "")
         for path in leaves(document):
             *rest, last = path
             kind = path[0], last if isinstance(last, str) else (len(path), rest[-1])

@@ -202,7 +202,7 @@ def test_a_script_of_tc_configures_a_scenario_that_names_tables(tmp_path: Path) 
         "columns: {sent: {where: {flow: f}, measure: packets_sent, unit: packets}}\n"
     )
     study = find_study(str(tmp_path))
-    (variant,) = (table for table in study.tables() if table.variant is not None)
+    (variant,) = (table for table in study.list_tables() if table.variant is not None)
     port = load_point_scenario(study, variant, {}).ports["p"]
     assert port.queue is not None
     assert port.queue.limit.packets == 7
