@@ -95,13 +95,13 @@ RUN = """\
 import sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
-from line_plans import SECOND, line_plans, tcp
-from trunkline.linux.guest.runner import execute
+from line_plans import SECOND_NS, make_line_plan, make_tcp_flow
+from trunkline.linux.guest.runner import execute_plan
 slow = {"n1": ("qdisc add dev l1a root tbf rate 1mbit burst 5k limit 50k",)}
 if sys.argv[3] == "native":
     slow = {}
-plan = line(3, tcp=(tcp(),), tc=slow, duration_ns=36000 * SECOND)
-execute(plan, {}, Path(sys.argv[2]), sys.argv[3], on_progress=lambda part: None)
+plan = make_line_plan(3, tcp=(make_tcp_flow(),), tc=slow, duration_ns=36000 * SECOND_NS)
+execute_plan(plan, {}, Path(sys.argv[2]), sys.argv[3], on_progress=lambda part: None)
 """
 
 

@@ -256,11 +256,13 @@ def focused(scenario: Scenario, _folder: Path) -> None:
 def reoptimised(scenario: Scenario, _folder: Path) -> None:
     plan = planning.place(scenario, reoptimise=True)
     routes = {each.path: each.route for each in plan.paths if each.placed}
-    ran(compile(prove(planning.explicit(scenario, routes=routes), "reoptimised", {})))
+    ran(
+        compile(prove(planning.write_explicit_scenario(scenario, routes=routes), "reoptimised", {}))
+    )
 
 
 def protected(scenario: Scenario, _folder: Path) -> None:
-    text = planning.explicit(planning.add_default_protection(scenario))
+    text = planning.write_explicit_scenario(planning.add_default_protection(scenario))
     ran(compile(prove(text, "protected", {})))
 
 
