@@ -312,7 +312,8 @@ def main() -> int:
     Returns
     -------
     int
-        3 if any was not the same work, or costs more instructions than it did; else 0.
+        3 if any did not do the same work, or costs more instructions than it did; 4 without what a
+        workload is made of; else 0.
     """
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__.splitlines()[0])
     parser.add_argument("workloads", nargs="*", metavar="W1|W2|W3|W4", help="default: all")
@@ -334,6 +335,13 @@ def main() -> int:
     unknown = set(options.workloads) - set(WORKLOADS)
     if unknown:
         parser.error(f"no workload {', '.join(sorted(unknown))}; there are {', '.join(WORKLOADS)}")
+    try:
+        for name in options.workloads or WORKLOADS:
+            WORKLOADS[name]()
+    except ImportError:
+        describe_missing = "needs the package topohub: run ./dev setup test, or name others"
+        print(f"bench: {name} {describe_missing}", file=sys.stderr)
+        return 4
     if options.rounds < 1 or (options.seconds is not None and not 0 < options.seconds <= 1e6):
         parser.error("--rounds is 1 or more, --seconds above 0 and at most 1e6")
     if options.counts:

@@ -54,6 +54,22 @@ def test_unknown_command_ends_with_2_and_names_the_nearest(trunkline):
     assert "No such command 'rnu'. Did you mean 'run'?" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "likely"),
+    [
+        ("linux doctor", "'trunkline doctor'"),
+        ("linux satus", "'status'"),
+        ("setup", "'trunkline linux setup'"),
+        ("te run", "'trunkline run' or 'trunkline study run'"),
+        ("examples place", "'trunkline te place'"),
+    ],
+)
+def test_unknown_command_of_a_group_names_the_one_of_this_name_elsewhere(trunkline, words, likely):
+    done = trunkline(*words.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"No such command {words.split()[-1]!r}. Did you mean {likely}?" in done.stderr
+
+
 def test_unknown_option_ends_with_2_and_names_the_nearest(trunkline):
     done = trunkline("run", "--sede", "1", "x.yaml")
     assert done.returncode == 2

@@ -3,7 +3,7 @@
 //! Source: RFC 3031 section 3.12 (a label is looked up in the ILM, an IP destination for its FEC);
 //! RFC 2544 section 26.2 measures the sum as latency.
 //! Differs: a pipeline: packets do not wait for each other, so a packet with shorter look-ups may
-//! overtake; those for the node itself are not processed.
+//! overtake; those for the node itself take no time, unless they bear a label.
 //! Absent: a rate of packets that a node can look up.
 
 use crate::mpls::NextHop;

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from trunkline.cli.command_group import CommandGroup
 from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ COMMAND_NAMES = (
 )
 
 
-class _LazyCommandGroup(click.Group):
+class _LazyCommandGroup(CommandGroup):
     """A group whose commands are imported by name."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -55,17 +56,6 @@ class _LazyCommandGroup(click.Group):
         command = module.command
         assert isinstance(command, click.Command)
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMAND_NAMES and not args[0].startswith("-"):
-            import difflib
-
-            near = difflib.get_close_matches(args[0], COMMAND_NAMES, 1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise click.UsageError(f"No such command {args[0]!r}.{hint}", ctx)
-        return super().resolve_command(ctx, args)
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:

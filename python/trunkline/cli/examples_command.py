@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from trunkline.cli.command_group import CommandGroup
 from trunkline.cli.common import echo_json
 
 if TYPE_CHECKING:
@@ -78,7 +79,10 @@ def find_example(name: str) -> Traversable:
 
 
 @click.group(
-    "examples", short_help="List, show or copy explained scenarios.", invoke_without_command=True
+    "examples",
+    cls=CommandGroup,
+    short_help="List, show or copy explained scenarios.",
+    invoke_without_command=True,
 )
 @click.pass_context
 def command(context: click.Context) -> None:

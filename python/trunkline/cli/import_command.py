@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from trunkline.cli.command_group import CommandGroup
 from trunkline.cli.import_network import import_network
 from trunkline.cli.import_traffic import import_records, import_traffic
 from trunkline.cli.option_groups import combine_options
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 JSON_SCHEMA = 1
 
 
-@click.group("import", short_help="Read networks and configurations of routers.")
+@click.group("import", cls=CommandGroup, short_help="Read networks and configurations of routers.")
 def command() -> None:
     """Read published networks as scenarios, router configurations as ports, captures as flows."""
 

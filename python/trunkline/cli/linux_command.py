@@ -2,6 +2,7 @@
 
 import click
 
+from trunkline.cli.command_group import CommandGroup
 from trunkline.cli.common import echo_json, show_progress
 from trunkline.cli.status import Status
 
@@ -9,7 +10,7 @@ PREPARED_RUNNERS = click.Choice(("qemu", "uml"))
 CONTROL_TYPE = click.Choice(("frr",))
 
 
-@click.group("linux", short_help="Prepare the Linux engine.")
+@click.group("linux", cls=CommandGroup, short_help="Prepare the Linux engine.")
 def command() -> None:
     """Prepare, look at and remove what the Linux engine runs its guests with."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from trunkline.cli.command_group import CommandGroup
 from trunkline.cli.common import (
     convert_engine_errors,
     echo_json,
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
 UseResult = TypeVar("UseResult")
 
 
-@click.group("study", short_help="Run studies: many points, many seeds, one data set.")
+@click.group(
+    "study", cls=CommandGroup, short_help="Run studies: many points, many seeds, one data set."
+)
 def command() -> None:
     """Run studies, and look at their results.
 

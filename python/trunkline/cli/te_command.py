@@ -2,13 +2,16 @@
 
 import click
 
+from trunkline.cli.command_group import CommandGroup
 from trunkline.cli.common import ScenarioSource, scenario_options
 from trunkline.cli.te_common import OutputOptions, load_leniently, output_options
 from trunkline.cli.te_solve import solve
 from trunkline.cli.te_survive import survive
 
 
-@click.group("te", short_help="Traffic engineering: place, solve, protect, survive.")
+@click.group(
+    "te", cls=CommandGroup, short_help="Traffic engineering: place, solve, protect, survive."
+)
 def command() -> None:
     """Place label-switched paths, compare with the optimum, and protect them."""
 

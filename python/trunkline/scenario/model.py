@@ -66,7 +66,7 @@ Coordinate = Annotated[float, Field(allow_inf_nan=False)]
 class Processing(Element):
     """Time from a packet's arrival at a node to the port that it leaves by."""
 
-    fixed: Time = Field(default=0, description="Of every packet that the node forwards.")
+    fixed: Time = Field(default=0, description="Of every packet that needs a look-up.")
     ip_lookup: Time = Field(
         default=0, description="Of each look-up of an IP destination, that of an ingress LSR too."
     )
