@@ -1,9 +1,9 @@
 //! Routing and signalling protocols without input or output: time and messages in, messages,
 //! timers and changes of the forwarding tables out.
 //!
-//! A protocol is one state machine for all nodes, which keeps what each node knows apart. It asks
-//! the network for what it needs through a [`NetworkPlane`], is woken at the time it names, and is handed
-//! each message that arrives and each change of a link that a node notices.
+//! A protocol is one state machine for all nodes, with separate state for each node. It reaches the
+//! network through a [`NetworkPlane`], is woken at the time it returns, and receives each message that
+//! arrives and each change of a link that a node notices.
 
 pub mod ldp;
 pub mod ospf;
@@ -13,7 +13,7 @@ pub mod timers;
 use std::sync::Arc;
 use trunkline_units::Time;
 
-/// A one-way link as routing and signalling see it.
+/// A one-way link in routing and signalling.
 #[derive(Clone, Copy, Debug)]
 pub struct SignalledLink {
     /// Node that sends.
@@ -39,12 +39,12 @@ pub enum Message {
     Rsvp(rsvp::Message),
 }
 
-/// A message on its way out of a node.
+/// A message that leaves a node.
 #[derive(Clone, Debug)]
 pub struct OutgoingMessage {
     /// Its content, handed to the node at the far end of the link.
     pub message: Message,
-    /// What stands in the IP packet behind the IP header.
+    /// Content of the IP packet behind the IP header.
     pub octets: Vec<u8>,
     /// IP header with its options [B].
     pub header_bytes: u16,
@@ -52,14 +52,14 @@ pub struct OutgoingMessage {
     pub protocol: u8,
     /// Nodes whose addresses the IP header bears: source and destination, or [`ALL_ROUTERS`].
     pub ends: [u32; 2],
-    /// Word for its kind: index into the protocol's names.
+    /// Its kind: index into the protocol's names.
     pub kind: u8,
 }
 
 /// A forwarding entry that signalling makes: at most one label off and two on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
-    /// Link to send on; none: look at the packet again here.
+    /// Link to send on; none: the packet is looked up again here.
     pub link: Option<u32>,
     /// Whether the top label is taken off.
     pub pop: bool,
@@ -67,24 +67,24 @@ pub struct Entry {
     pub inner: Option<u32>,
     /// Label put on.
     pub push: Option<u32>,
-    /// Whether the path is one hop to the TTL of what it carries (RFC 3443).
+    /// Whether the path counts as one hop in the TTL of its packets (RFC 3443).
     pub pipe: bool,
     /// `DiffServ` of the label put on, and of the one taken off: indices of the network.
     pub diffserv: [Option<u32>; 2],
     /// Path it belongs to.
     pub path: u32,
-    /// Nothing passes: packets are lost as `switching`.
+    /// No packet passes: packets are lost as `switching`.
     pub closed: bool,
 }
 
-/// What happened to a label-switched path, for the table `signalling`.
+/// An event of a label-switched path, for the table `signalling`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SignallingRow {
-    /// What: index into [`rsvp::EVENTS`].
+    /// Kind of event: index into [`rsvp::EVENTS`].
     pub event: u8,
-    /// Session: index among those of the network, then the requests as they come.
+    /// Session: index among those of the network, then the requests in the order of arrival.
     pub session: u32,
-    /// Process of requests that the session came from.
+    /// Request process of the session.
     pub process: Option<u32>,
     /// LSP ID.
     pub lsp: u16,
@@ -92,22 +92,22 @@ pub struct SignallingRow {
     pub node: u32,
     /// Link it concerns.
     pub link: Option<u32>,
-    /// Bandwidth asked for [bit/s].
+    /// Bandwidth requested [bit/s].
     pub bandwidth: u64,
-    /// Of `up`: since it was asked for [ns]; of an error: code * 65536 + value.
+    /// Of `up`: time since the request [ns]; of an error: code * 65536 + value.
     pub value: Option<u64>,
 }
 
-/// What a node does by LDP with the packets of a FEC, labelled or not.
+/// How a node forwards the packets of a FEC by LDP, labelled or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LabelBinding {
     /// The node.
     pub node: u32,
     /// Node that the packets go to.
     pub fec: u32,
-    /// The label that it has told its neighbours.
+    /// The label that it has advertised to its neighbours.
     pub label: u32,
-    /// Link and the label that the neighbour there has told: 3 is implicit null; none = no label.
+    /// Link and the label that the neighbour there has advertised: 3 is implicit null; none = no label.
     pub hop: Option<(u32, u32)>,
 }
 
@@ -120,7 +120,7 @@ pub enum LinkNews {
     Unreserved(Arc<[u64; 8]>),
 }
 
-/// What one protocol tells the others.
+/// A notice of one protocol to the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProtocolNotice {
     /// The routes of a node have changed.
@@ -150,12 +150,12 @@ pub enum ProtocolNotice {
         node: u32,
         /// The link.
         link: u32,
-        /// What it has learnt.
+        /// The change.
         news: LinkNews,
     },
 }
 
-/// What a router does in routing, for the timeline.
+/// An action of a router in routing, for the timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RoutingEvent {
     /// It originated a router-LSA.
@@ -186,9 +186,9 @@ pub trait NetworkPlane {
     fn tunnel(&mut self, entry: u32, link: u32, message: OutgoingMessage);
     /// Adds a forwarding entry; its index.
     fn install(&mut self, entry: Entry) -> u32;
-    /// Adds a set of entries that share what is bound to it; its index.
+    /// Adds a set of entries that share the packets bound to it; returns its index.
     fn install_set(&mut self, entries: &[u32]) -> u32;
-    /// Takes an entry or a set out that nothing is bound to any more.
+    /// Removes an entry or a set without bindings.
     fn withdraw(&mut self, entry: u32);
     /// Binds an incoming label at a node (ILM), or unbinds it.
     fn bind_label(&mut self, node: u32, label: u32, entry: Option<u32>);
@@ -200,9 +200,9 @@ pub trait NetworkPlane {
     fn routes(&self, node: u32, destination: u32) -> Vec<u32>;
     /// Bytes that have entered a path so far.
     fn path_bytes(&self, path: u32) -> u64;
-    /// Records what a router did in routing.
+    /// Records an action of a router in routing.
     fn record_routing_event(&mut self, moment: RoutingEvent, node: u32, link: Option<u32>);
-    /// Tells the other protocols something.
+    /// Sends a notice to the other protocols.
     fn notify_protocols(&mut self, notice: ProtocolNotice);
     /// Records labels that a node takes into use.
     fn record_labels(&mut self, row: LabelBinding);
@@ -251,7 +251,7 @@ impl Protocol {
         }
     }
 
-    /// Does what is due now.
+    /// Serves the timers that are due.
     pub fn wake(&mut self, plane: &mut dyn NetworkPlane) {
         match self {
             Self::Ldp(protocol) => protocol.wake(plane),
@@ -260,7 +260,7 @@ impl Protocol {
         }
     }
 
-    /// A message has come over `link` to the node at its far end.
+    /// A message has arrived over `link` at the node at its far end.
     pub fn receive(&mut self, link: u32, message: Message, plane: &mut dyn NetworkPlane) {
         match (self, message) {
             (Self::Ldp(protocol), Message::Ldp(message)) => protocol.receive(link, message, plane),
@@ -274,7 +274,7 @@ impl Protocol {
         }
     }
 
-    /// The node notices that a link it is at has gone down or come up.
+    /// A node notices that one of its links has gone down or up.
     pub fn link_changed(&mut self, node: u32, link: u32, down: bool, plane: &mut dyn NetworkPlane) {
         match self {
             Self::Ldp(protocol) => protocol.link_changed(node, link, down, plane),
@@ -283,7 +283,7 @@ impl Protocol {
         }
     }
 
-    /// Hears what another protocol tells.
+    /// Handles a notice of another protocol.
     pub fn on_notice(&mut self, notice: &ProtocolNotice, plane: &mut dyn NetworkPlane) {
         match (self, notice) {
             (Self::Ldp(protocol), ProtocolNotice::Routes { node }) => {
@@ -302,10 +302,10 @@ impl Protocol {
         }
     }
 
-    /// Checks what must hold at the end of a run.
+    /// Checks the state at the end of a run.
     ///
     /// # Errors
-    /// What does not.
+    /// The first rule that does not hold.
     pub fn check(&self) -> Result<(), String> {
         match self {
             Self::Ldp(protocol) => protocol.check(),
@@ -315,7 +315,7 @@ impl Protocol {
     }
 }
 
-/// Stands for all routers on a link.
+/// Destination for all routers on a link.
 pub const ALL_ROUTERS: u32 = u32::MAX;
 
 /// IPv4 address of a node: 10.x.y.z, the last octet neither 0 nor 255; 224.0.0.2 of all routers.

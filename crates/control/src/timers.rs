@@ -1,11 +1,11 @@
 //! Timers of a protocol: served by time, then in the order they were set.
 //!
-//! A timer is not cancelled: who is woken looks whether it still applies.
+//! A timer is not cancelled: the owner checks on waking whether it still applies.
 
 use std::collections::BTreeMap;
 use trunkline_units::{Time, NEVER};
 
-/// What is to be done at which time.
+/// Actions by time.
 #[derive(Clone, Debug)]
 pub struct Timers<T> {
     pending: BTreeMap<(Time, u64), T>,

@@ -12,15 +12,15 @@ pub struct Config {
     pub start_ns: u64,
     /// Interval of hellos [ns, > 0].
     pub hello_ns: u64,
-    /// Hold time of hellos: without one for so long a neighbour is lost [ns, > `hello_ns`].
+    /// Hold time of hellos: a neighbour without a hello for this time is lost [ns, > `hello_ns`].
     pub hello_hold_ns: u64,
-    /// `KeepAlive` Time: a session without a message for so long is lost [ns, > 0].
+    /// `KeepAlive` Time: a session without a message for this time is lost [ns, > 0].
     pub keepalive_ns: u64,
     /// TCP sends a segment again after it, then after twice as long [ns, > 0].
     pub resend_ns: u64,
     /// From a session that is refused to the next attempt; doubles up to eight times [ns, > 0].
     pub retry_ns: u64,
-    /// Segments count only if they come from the neighbour directly (RFC 6720).
+    /// Segments count only if they arrive from the neighbour directly (RFC 6720).
     pub gtsm: bool,
     /// Ordered control of labels; else independent.
     pub ordered: bool,

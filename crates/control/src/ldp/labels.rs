@@ -1,4 +1,4 @@
-//! Labels of LDP: what a node tells its peers, and what follows for forwarding.
+//! Labels of LDP: the mappings that a node sends its peers, and the forwarding entries that follow.
 //!
 //! Source: RFC 5036 sections 2.6.1 (independent and ordered control), 2.6.2.2 (liberal retention),
 //! 2.7 (use of a label: that of the next hop of the route), 3.5.7 to 3.5.11 (mapping, withdraw,
@@ -32,7 +32,7 @@ impl Ldp {
             || if self.config.ordered { routes.any(is_mapped_by_peer) } else { routes.len() > 0 }
     }
 
-    /// Tells a peer of a FEC if there is news.
+    /// Sends a peer the mapping or withdrawal of a FEC if it has changed.
     pub(super) fn advertise(&mut self, end: SessionEnd, fec: u32) {
         let (has, label) = (self.has_label(end.0, fec), label(end.0, fec));
         let Some(peer) = self.peers.get_mut(&end) else { return };

@@ -1,11 +1,11 @@
-//! LDP: labels for the routes of IP, told by each node to its neighbours.
+//! LDP: labels for IP routes, advertised by each node to its neighbours.
 //!
 //! Source: RFC 5036 sections 2.4 (discovery), 2.5 (sessions), 2.6 (label distribution: downstream
 //! unsolicited, liberal retention, independent or ordered control), 3.5 (messages), appendix A.
-//! `session.rs` is the sessions, `tcp_stream.rs` the TCP below them, `labels.rs` what is sent and what
-//! follows for forwarding, `packet.rs` the octets.
-//! Differs: a FEC is a node, the prefix of its address; segments of a session take a link between
-//! its two nodes, not IP routes.
+//! `session.rs` has the sessions, `tcp_stream.rs` the TCP below them, `labels.rs` the mappings and the
+//! forwarding entries, `packet.rs` the octets.
+//! Differs: a FEC is a node, the prefix of its address; segments of a session take a link between its
+//! two nodes, not IP routes.
 //! Absent: targeted sessions, label requests, loop detection, path MTU, graceful restart.
 
 pub mod config;
@@ -81,7 +81,7 @@ enum LdpTimer {
     Hello(u32, u32),
     /// A neighbour may have been silent on a line for too long.
     Hold(u32),
-    /// A segment may lack its acknowledgment.
+    /// A segment may still be unacknowledged.
     Resend(SessionEnd),
     /// A session may need a message, or have been without one for too long.
     Alive(SessionEnd, u16),
@@ -89,7 +89,7 @@ enum LdpTimer {
     Connect(SessionEnd),
 }
 
-/// What a node does with a FEC: next hops with the label put on, and what it has installed.
+/// State of a FEC at a node: next hops with their labels, and the entries installed.
 #[derive(Clone, Debug, Default)]
 struct Binding {
     /// Lines of its routes.
@@ -99,7 +99,7 @@ struct Binding {
     installed: [Vec<u32>; 2],
 }
 
-/// LDP of the whole network.
+/// LDP of the network.
 #[derive(Debug)]
 pub struct Ldp {
     /// As compiled.
@@ -125,7 +125,7 @@ pub struct Ldp {
 }
 
 impl Ldp {
-    /// LDP of `nodes` nodes; what it labels is counted under `path`.
+    /// LDP of `nodes` nodes; packets with its labels are counted under `path`.
     #[must_use]
     pub fn new(config: Config, nodes: u32, lines: Vec<SignalledLink>, path: u32) -> Self {
         let mut peers: BTreeMap<SessionEnd, Peer> = BTreeMap::new();
@@ -170,7 +170,7 @@ impl Ldp {
         self.timers.due()
     }
 
-    /// Does what is due now.
+    /// Serves the timers that are due.
     pub fn wake(&mut self, plane: &mut dyn NetworkPlane) {
         while let Some(timer) = self.timers.pop(plane.now()) {
             match timer {
@@ -184,7 +184,7 @@ impl Ldp {
         }
     }
 
-    /// A message has come over `line`.
+    /// A message has arrived over `line`.
     pub fn receive(&mut self, line: u32, message: Message, plane: &mut dyn NetworkPlane) {
         match message {
             Message::Hello => self.on_hello(line, plane),
@@ -258,7 +258,7 @@ impl Ldp {
 
     fn check_hold_timer(&mut self, line: u32, plane: &mut dyn NetworkPlane) {
         let Some(until) = self.hold_until.get(&line).copied() else { return };
-        // A hello that comes at the last instant counts.
+        // A hello that arrives at the last instant counts.
         if until >= plane.now() {
             return self.timers.set(until + 1, LdpTimer::Hold(line));
         }
@@ -274,7 +274,7 @@ impl Ldp {
         self.lines[*heard as usize].reverse
     }
 
-    /// Sends what an event has left to be sent: messages of one kind share a segment.
+    /// Sends the messages of an event: messages of one kind share a segment.
     fn flush(&mut self, plane: &mut dyn NetworkPlane) {
         for (end, bodies) in std::mem::take(&mut self.outbox) {
             for part in bodies.chunk_by(|one, next| one.kind() == next.kind()) {
@@ -286,10 +286,10 @@ impl Ldp {
         }
     }
 
-    /// Checks what must hold at the end of a run: labels in use are those that neighbours told.
+    /// Checks the state at the end of a run: labels in use are those that neighbours advertised.
     ///
     /// # Errors
-    /// What does not.
+    /// The first label that is not.
     pub fn check(&self) -> Result<(), String> {
         for (node, bindings) in (0..).zip(&self.bindings) {
             for (fec, binding) in (0..).zip(bindings) {

@@ -9,7 +9,7 @@ use super::{Body, PORT};
 use crate::address;
 use trunkline_units::Span;
 
-/// Names of the kinds of message; a segment is of the kind of what it carries.
+/// Names of the kinds of message; a segment has the kind of its payload.
 pub const KINDS: [&str; 9] = [
     "hello",
     "tcp",
@@ -31,7 +31,7 @@ const TCP: u8 = 6;
 const IPV4: u16 = 1;
 const SECOND: Span = 1_000_000_000;
 
-/// Whole seconds, as fields of 16 bits hold them.
+/// Full seconds, as fields of 16 bits hold them.
 fn seconds(span: Span) -> [u8; 2] {
     (span.div_ceil(SECOND).min(0xfffe) as u16).to_be_bytes()
 }

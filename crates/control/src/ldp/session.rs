@@ -1,4 +1,4 @@
-//! Sessions of LDP: who opens them, how they come up, live and end.
+//! Sessions of LDP: set-up, upkeep and end.
 //!
 //! Source: RFC 5036 sections 2.5.2 (the node with the higher address is the active one), 2.5.3 and
 //! 2.5.4 (initialization, its states, retry after 15 s, doubled up to 2 min), 2.5.5 and 2.5.6 (hold
@@ -15,7 +15,7 @@ use trunkline_units::Time;
 const HOLD_TIMER_EXPIRED: u32 = 0x8000_0009;
 const NO_HELLO: u32 = 0x8000_0010;
 const KEEPALIVE_EXPIRED: u32 = 0x8000_0014;
-/// Retries are at most so many times the first wait apart: 2 min after 15 s.
+/// Maximum time between retries, in units of the first wait: 2 min after 15 s.
 const MAX_RETRY_FACTOR: u64 = 8;
 /// First port of an active end (RFC 6335 section 6).
 const FIRST_PORT: u16 = 49_152;
@@ -47,7 +47,7 @@ pub(super) struct Peer {
     awaits_retry: bool,
     /// When the timer of resends is set for.
     planned: Option<Time>,
-    /// Labels that it told, by FEC.
+    /// Labels that the peer advertised, by FEC.
     pub learnt: BTreeMap<u32, u32>,
     /// FECs for which it was sent a label.
     pub advertised_fecs: BTreeSet<u32>,
@@ -77,7 +77,7 @@ impl Ldp {
         self.await_resend(end);
     }
 
-    /// The last hello adjacency with a peer may have gone; `line`: it fell silent there.
+    /// The last hello adjacency with a peer may have ended; `line`: hellos stopped there.
     pub(super) fn lose_adjacency(
         &mut self,
         end: SessionEnd,
@@ -89,8 +89,8 @@ impl Ldp {
         }
     }
 
-    /// A session ends: what was learnt in it is forgotten. `notice`: its peer gets it, on the line
-    /// that leads back from this one.
+    /// A session ends: its labels are forgotten. `notice`: notification to the peer, on the line that
+    /// leads back from this one.
     fn close(&mut self, end: SessionEnd, notice: Option<(u32, u32)>, plane: &mut dyn NetworkPlane) {
         if let Some((status, line)) = notice {
             let (bodies, payload) = self.payload(end, &[Body::Notification(status)]);
@@ -114,7 +114,7 @@ impl Ldp {
         self.await_retry(end, plane.now());
     }
 
-    /// The active end tries again later, ever later after refusals.
+    /// The active end tries again later, with longer waits after refusals.
     fn await_retry(&mut self, end: SessionEnd, now: Time) {
         let first = self.config.retry_ns;
         let peer = self.peer(end);
@@ -145,7 +145,7 @@ impl Ldp {
             return self.await_resend(end);
         }
         if !known {
-            // RFC 9293 section 3.5.2: there is no such connection.
+            // RFC 9293 section 3.5.2: a segment without a connection.
             if !segment.rst && !segment.fin {
                 let from_active = !segment.from_active;
                 let reset =
@@ -229,8 +229,8 @@ impl Ldp {
         }
     }
 
-    /// Sends a `KeepAlive` if nothing was sent for a third of its time, and ends the session if
-    /// nothing came for all of it.
+    /// Sends a `KeepAlive` if no message was sent for a third of its time, and ends the session if none
+    /// arrived for all of it.
     pub(super) fn stay_alive(&mut self, end: SessionEnd, port: u16, plane: &mut dyn NetworkPlane) {
         let (now, time) = (plane.now(), self.config.keepalive_ns);
         let peer = self.peer(end);

@@ -1,11 +1,11 @@
-//! The TCP connection of a session, plainly: handshake, numbered segments, cumulative
-//! acknowledgments, resends.
+//! A simple TCP connection of a session: handshake, numbered segments, cumulative acknowledgments,
+//! resends.
 //!
 //! Source: RFC 9293 sections 3.4 and 3.5 (numbers, handshake, reset), RFC 6298 section 5 (the timer:
 //! doubled at each resend, for the first segment not acknowledged), RFC 6582 (after a resend each
 //! acknowledgment of a part sends the next).
-//! Differs: the timer begins at a set time, not at an estimate; what is to be sent is sent at once,
-//! without a congestion window; both ends close with one segment each.
+//! Differs: the timer begins at a set time, not at an estimate; data are sent at once, without a
+//! congestion window; both ends close with one segment each.
 
 use super::Body;
 use std::collections::{BTreeMap, VecDeque};
@@ -14,7 +14,7 @@ use trunkline_units::{Span, Time};
 /// A segment.
 #[derive(Clone, Debug, Default)]
 pub struct Segment {
-    /// Port of the active side, which tells connections apart.
+    /// Port of the active side, which identifies the connection.
     pub port: u16,
     /// Sent by the active side.
     pub from_active: bool,
@@ -22,7 +22,7 @@ pub struct Segment {
     pub syn: bool,
     /// Ends it.
     pub fin: bool,
-    /// There is no such connection.
+    /// No such connection exists.
     pub rst: bool,
     /// Number of its first octet.
     pub seq: u32,
@@ -30,7 +30,7 @@ pub struct Segment {
     pub ack: Option<u32>,
     /// Payload [B].
     pub bytes: u32,
-    /// What the payload says.
+    /// Messages in the payload.
     pub bodies: Vec<Body>,
     /// The payload.
     pub payload: Vec<u8>,

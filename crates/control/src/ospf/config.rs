@@ -16,7 +16,7 @@ pub struct Config {
     pub lsa_interval_ns: u64,
     /// `MinLSArrival`: an LSA that follows the one before earlier is discarded [ns].
     pub lsa_arrival_ns: u64,
-    /// What nodes say of their links for traffic engineering (RFC 3630), by link; none = nothing.
+    /// Traffic engineering attributes that nodes advertise (RFC 3630), by link; none = no such LSAs.
     #[serde(default)]
     pub te: Option<Vec<LinkTe>>,
     /// Interval of hellos [ns]; none = none are sent.
@@ -52,7 +52,7 @@ pub struct LinkTe {
     pub colours: u32,
 }
 
-/// How the computation of routes is delayed when changes come one after the other.
+/// How the computation of routes is delayed when changes follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum SpfDelay {

@@ -1,6 +1,6 @@
-//! Flooding: LSAs go to all neighbours, which acknowledge them or get them again.
+//! Flooding: LSAs are sent to all neighbours, and again until these acknowledge them.
 //!
-//! Source: RFC 2328 sections 13 (what a router does with an LSA that comes), 13.3 to 13.6.
+//! Source: RFC 2328 sections 13 (processing of an LSA that arrives), 13.3 to 13.6.
 //! Differs: acknowledgments are not delayed.
 
 use super::lsa::{Lsa, LsaContent};
@@ -15,7 +15,7 @@ const IP_PROTOCOL: u8 = 89;
 const MAX_LSAS_PER_UPDATE: usize = 8;
 
 impl Ospf {
-    /// Sends LSAs to all neighbours but the one that they came from.
+    /// Sends LSAs to all neighbours except the one that sent them.
     pub(super) fn flood(
         &mut self,
         node: u32,
@@ -89,9 +89,9 @@ impl Ospf {
         }
     }
 
-    /// RFC 2328 section 13: news are kept, acknowledged and passed on; the sender of what is old
-    /// gets what is newer; what is known counts as an acknowledgment. What follows the instance
-    /// before within `MinLSArrival` is discarded (step 5 a).
+    /// RFC 2328 section 13: newer LSAs are stored, acknowledged and flooded; the sender of an older one
+    /// is sent the newer copy; an LSA already in the database counts as an acknowledgment. An instance
+    /// that follows the one before within `MinLSArrival` is discarded (step 5 a).
     pub(super) fn process_lsas(&mut self, line: u32, lsas: Vec<Lsa>, plane: &mut dyn NetworkPlane) {
         let (Some(back), node) = (self.lines[line as usize].reverse, self.lines[line as usize].to)
         else {

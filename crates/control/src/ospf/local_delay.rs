@@ -1,11 +1,11 @@
-//! A router whose own link goes down leaves its routes as they are for a while, in which local
-//! repair carries the packets and the others take their new routes into use.
+//! A router whose own link goes down delays its new routes, while local repair carries the packets and
+//! the other routers converge.
 //!
 //! Source: RFC 8333 sections 5.3 (for the loss of one link alone, which its other end may report
 //! too) and 5.4 (`ULOOP_DELAY_DOWN_TIMER`, from the computation of the routes).
-//! Flooding and the computation of routes go on as without it. Any other change of the topology ends
-//! the delay.
-//! Differs: routes that are computed by then come into use at once, not with those of that change.
+//! Flooding and the computation of routes are not delayed. Any other change of the topology ends the
+//! delay.
+//! Differs: routes computed by then are used at once, not with those of that change.
 
 use super::{spf, Lsa, Ospf, OspfTimer};
 use crate::NetworkPlane;
@@ -23,8 +23,7 @@ pub(super) struct RouteDelay {
 }
 
 impl Ospf {
-    /// A neighbour of a router is lost or found: the delay begins, or there is more than one
-    /// change.
+    /// A neighbour of a router is lost or found: the delay begins, or ends at the second change.
     pub(super) fn delay_routes(&mut self, line: u32, up: bool, plane: &mut dyn NetworkPlane) {
         let node = self.lines[line as usize].from;
         if self.config.local_delay_ns == 0 {
@@ -54,7 +53,7 @@ impl Ospf {
         }
     }
 
-    /// Routes come into use, unless their router waits.
+    /// Routes are used, unless their router delays them.
     pub(super) fn use_routes(
         &mut self,
         node: u32,

@@ -1,9 +1,9 @@
-//! LSAs: what they say, and their places in a database.
+//! LSAs: their contents, and their places in a database.
 //!
 //! Source: RFC 2328 section 12.4.1 (router-LSA), RFC 3630 section 2.4 (traffic engineering LSAs:
 //! one with the address of a router, one for each of its links).
-//! A database has a place for each LSA that there can be: those of the routers, then, with traffic
-//! engineering, those of the links that lead both ways, then those of the routers' addresses.
+//! A database has a place for each possible LSA: those of the routers, then, with traffic engineering,
+//! those of the links with both directions, then those of the routers' addresses.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub struct RouterLink {
     pub metric: u64,
 }
 
-/// What a traffic engineering LSA says of a link (RFC 3630 section 2.5).
+/// Content of a traffic engineering LSA for a link (RFC 3630 section 2.5).
 #[derive(Clone, Debug)]
 pub struct TeLink {
     /// The one-way link, and the one back.
@@ -37,19 +37,19 @@ pub struct TeLink {
     pub colours: u32,
 }
 
-/// What an LSA says.
+/// Content of an LSA.
 #[derive(Clone, Debug)]
 pub enum LsaContent {
     /// Links to neighbours.
     Router(Arc<Vec<RouterLink>>),
     /// Address of the router.
     Address,
-    /// What a link offers to traffic engineering.
+    /// Attributes of a link for traffic engineering.
     Link(Arc<TeLink>),
 }
 
 impl LsaContent {
-    /// Whether it says the same of a link as before.
+    /// Whether it has the same attributes of a link as before.
     pub fn has_same_offer(&self, before: &Self) -> bool {
         match (self, before) {
             (Self::Link(new), Self::Link(old)) => new.unreserved == old.unreserved,
@@ -67,7 +67,7 @@ pub struct Lsa {
     pub origin: u32,
     /// Number of the instance, from 0.
     pub sequence: u32,
-    /// What it says.
+    /// Its content.
     pub content: LsaContent,
 }
 

@@ -1,13 +1,13 @@
-//! OSPF: what routers do after a change, message by message.
+//! OSPF: the reaction of routers to a change, message by message.
 //!
 //! Source: RFC 2328 sections 9.5 (hello), 12.4 (origination of LSAs); RFC 8405.
 //! Synchronisation with LDP: RFC 5443 section 2.
-//! `lsa.rs` is what LSAs say, `te_lsa.rs` those of traffic engineering, `flooding.rs` how all get
-//! about, `packet.rs` the octets, `throttle.rs` the delay of the
-//! computation, `spf.rs` the routes, `local_delay.rs` when a router next to a failure uses them.
-//! Differs: the run begins with all databases alike; neighbours that find each other again send
-//! their LSAs at once, without describing their databases before; a link whose LDP session has not
-//! come up yet in the run counts as synchronised.
+//! `lsa.rs` has the contents of LSAs, `te_lsa.rs` those of traffic engineering, `flooding.rs` their
+//! distribution, `packet.rs` the octets, `throttle.rs` the delay of the computation, `spf.rs` the
+//! routes, `local_delay.rs` the delay of routes at a router next to a failure.
+//! Differs: the run begins with equal databases; neighbours that find each other again send their LSAs
+//! at once, without describing their databases before; a link whose LDP session has not
+//! been up yet in the run counts as synchronised.
 //! Absent: areas, broadcast networks, ageing and refresh of LSAs (30 min).
 
 pub mod config;
@@ -37,7 +37,7 @@ const LARGEST_METRIC: u64 = 65_535;
 /// A message.
 #[derive(Clone, Debug)]
 pub enum Message {
-    /// The neighbour is there.
+    /// The neighbour is up.
     Hello,
     /// LSAs.
     Update(Vec<Lsa>),
@@ -47,15 +47,15 @@ pub enum Message {
 
 #[derive(Clone, Debug)]
 enum OspfTimer {
-    /// A node has handled LSAs that came over a line.
+    /// A node has handled LSAs that arrived over a line.
     Handle(u32, Vec<Lsa>),
-    /// Updates sent on a line may lack their acknowledgment.
+    /// Updates sent on a line may still be unacknowledged.
     Resend(u32),
     /// The LSA of a place may be originated again.
     Originate(u32),
     /// Routes of a node are computed.
     Compute(u32),
-    /// The routes computed come into use.
+    /// The computed routes are used.
     Install(u32, spf::Routes),
     /// A delay of routes after the loss of a link may be over.
     Release(u32),
@@ -64,12 +64,12 @@ enum OspfTimer {
     Dead(u32),
 }
 
-/// What a node knows and does.
+/// State of a node.
 #[derive(Clone, Debug)]
 struct Router {
     /// Its LSAs by their place.
     database: Vec<Lsa>,
-    /// When each came by flooding.
+    /// When each arrived by flooding.
     arrived: Vec<Option<Time>>,
     throttle: SpfThrottle,
     /// Routes in use; computed at the start.
@@ -89,16 +89,16 @@ struct Origination {
 #[derive(Clone, Debug, Default)]
 struct Adjacency {
     up: bool,
-    /// Detection says that the line from it is down.
+    /// Detection reports that the line from it is down.
     cut: bool,
-    /// When the last hello came.
+    /// When the last hello arrived.
     heard: Time,
     /// Instances sent and not acknowledged, by place.
     unacknowledged: BTreeMap<u32, u32>,
     resending: bool,
 }
 
-/// OSPF of the whole network.
+/// OSPF of the network.
 #[derive(Debug)]
 pub struct Ospf {
     /// As compiled.
@@ -171,7 +171,7 @@ impl Ospf {
         self.timers.due()
     }
 
-    /// Does what is due now.
+    /// Serves the timers that are due.
     pub fn wake(&mut self, plane: &mut dyn NetworkPlane) {
         while let Some(timer) = self.timers.pop(plane.now()) {
             match timer {
@@ -187,7 +187,7 @@ impl Ospf {
         }
     }
 
-    /// A message has come over `line`.
+    /// A message has arrived over `line`.
     pub fn receive(&mut self, line: u32, message: Message, plane: &mut dyn NetworkPlane) {
         let Some(back) = self.lines[line as usize].reverse else { return };
         match message {
@@ -242,7 +242,7 @@ impl Ospf {
         }
     }
 
-    /// Metric of a link as its node tells it.
+    /// Metric of a link as its node advertises it.
     fn metric(&self, line: &SignalledLink) -> u64 {
         match self.sessions.get(&(line.from, line.to)) {
             Some(false) => LARGEST_METRIC,
@@ -250,10 +250,10 @@ impl Ospf {
         }
     }
 
-    /// Checks what must hold at the end of a run.
+    /// Checks the state at the end of a run.
     ///
     /// # Errors
-    /// What does not.
+    /// The first rule that does not hold.
     pub fn check(&self) -> Result<(), String> {
         let known = |router: &Router| router.database.len() == self.originations.len();
         if self.routers.iter().all(known) {
@@ -314,7 +314,7 @@ impl Ospf {
         let origination = &mut self.originations[place as usize];
         origination.is_due = false;
         if content.has_same_offer(&before.content) {
-            // What was reserved meanwhile has been given back.
+            // The bandwidth reserved meanwhile has been released.
             return;
         }
         origination.at = Some(plane.now());

@@ -94,7 +94,7 @@ fn tlv(kind: u16, value: &[u8]) -> Vec<u8> {
     octets
 }
 
-/// What a link offers: the sub-TLVs of its Link TLV.
+/// The sub-TLVs of a Link TLV.
 fn link(te_link: &TeLink) -> Vec<u8> {
     // Octets a second as an IEEE number.
     let bandwidth = |bit_s: &u64| (*bit_s as f32 / 8.0).to_be_bytes();
@@ -129,7 +129,7 @@ fn router(own: [u8; 4], links: &[RouterLink]) -> Vec<u8> {
     octets
 }
 
-/// The two octets of an ISO 8473 checksum that stand at `at`, where there are zeros now.
+/// The two octets of an ISO 8473 checksum at `at`, where there are zeros now.
 fn fletcher(octets: &[u8], at: usize) -> [u8; 2] {
     let (mut first, mut second) = (0i64, 0i64);
     for octet in octets {

@@ -1,9 +1,10 @@
-//! Traffic engineering LSAs: what links offer, flooded like all other LSAs, and what nodes learn.
+//! Traffic engineering LSAs: attributes of links, flooded as all other LSAs, and the databases built
+//! from them.
 //!
 //! Source: RFC 3630 sections 2.4 and 2.5, RFC 5250 section 3 (opaque LSAs of area scope, type 10),
 //! RFC 2328 section 12.4 (`MinLSInterval`).
-//! Differs: the LSA of a link that is down stays; a node passes over a link that one of the
-//! router-LSAs at its ends does not list (RFC 2328 section 16.1), by its own database.
+//! Differs: the LSA of a link that is down stays; a node ignores a link that one of the router-LSAs at
+//! its ends does not list (RFC 2328 section 16.1), by its own database.
 
 use super::lsa::{Lsa, LsaContent, RouterLink, TeLink};
 use super::Ospf;
@@ -38,7 +39,7 @@ impl Ospf {
         lsas
     }
 
-    /// The unreserved bandwidth of a link has changed: its node tells the others.
+    /// The unreserved bandwidth of a link has changed: its node advertises it.
     pub fn update_te_link(
         &mut self,
         line: u32,
@@ -57,7 +58,7 @@ impl Ospf {
         te.then(|| nodes + (0..line).filter(listed).count() as u32)
     }
 
-    /// The LSA of a link as it is now.
+    /// The current LSA of a link.
     pub(super) fn current_te_lsa(&self, place: u32, before: &LsaContent) -> LsaContent {
         match (before, self.unreserved.get(&place)) {
             (LsaContent::Link(offer), Some(unreserved)) => {

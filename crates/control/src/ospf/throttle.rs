@@ -1,9 +1,10 @@
 //! When routes are computed after a change: back-off by doubling, or the algorithm of RFC 8405.
 //!
-//! Source: RFC 8405 section 3 (states QUIET, `SHORT_WAIT`, `LONG_WAIT`; the timers' ends are kept and
-//! looked at when a change comes). The back-off is that of routers' `spf throttle`: the first change
-//! waits `initial`, then computations are `second`, twice, four times `second` ... apart, at most
-//! `maximum`, and a change waits `initial` at least; after twice `maximum` without a change the next one is a first again.
+//! Source: RFC 8405 section 3 (states QUIET, `SHORT_WAIT`, `LONG_WAIT`; the ends of the timers are
+//! stored and compared at each change). The back-off is that of routers' `spf throttle`: the first
+//! change waits `initial`, then computations are `second`, twice, four times `second` ... apart, at most
+//! `maximum`, and a change waits `initial` at least; after twice `maximum` without a change the next one
+//! counts as the first again.
 
 use super::config::SpfDelay;
 use trunkline_units::Time;
@@ -15,9 +16,9 @@ pub struct SpfThrottle {
     last: Option<Time>,
     /// Back-off: interval to the next computation.
     interval: Time,
-    /// When the last change came.
+    /// When the last change was.
     changed: Option<Time>,
-    /// RFC 8405: when the first change since the quiet came.
+    /// RFC 8405: when the first change after the quiet time was.
     busy_since: Time,
 }
 

@@ -1,15 +1,15 @@
-//! Admission to a link by bandwidth and priority, and who is preempted.
+//! Admission to a link by bandwidth and priority, and the choice of preempted sessions.
 //!
 //! Source: RFC 3209 section 4.7.1 (setup and holding priority), RFC 2205 section 1.3 and RFC 3209
 //! section 2.4.2 (shared explicit: paths of one session share, so the largest of them counts, not
 //! the sum), RFC 4829 section 3 (victims: the weakest holding priority first, then the fewest).
-//! Differs: a session shares on a link where it is not routed at all only what it holds there.
+//! Differs: a session that has no route over a link shares there only the bandwidth that it holds.
 //! Absent: class types (RFC 4124).
 
 use super::message::PathKey;
 use std::collections::BTreeMap;
 
-/// What is reserved on a link.
+/// Reservations of a link.
 #[derive(Clone, Debug, Default)]
 pub struct LinkReservations {
     capacity: u64,
@@ -19,21 +19,21 @@ pub struct LinkReservations {
     reserved: [u64; 8],
 }
 
-/// What a session counts for: its strongest priority and its largest bandwidth.
+/// The strongest priority and the largest bandwidth of a session.
 fn session_share(paths: &BTreeMap<PathKey, (u8, u64)>) -> (usize, u64) {
     let priority = paths.values().map(|path| path.0).min().unwrap_or(7);
     (usize::from(priority), paths.values().map(|path| path.1).max().unwrap_or(0))
 }
 
 impl LinkReservations {
-    /// Nothing reserved of a capacity [bit/s].
+    /// No reservation of a capacity [bit/s].
     #[must_use]
     pub fn new(capacity: u64) -> Self {
         Self { capacity, ..Self::default() }
     }
 
-    /// Bandwidth that a request of this setup priority could have: what is held at this priority
-    /// or a stronger one is out of its reach [bit/s].
+    /// Bandwidth available to a request of this setup priority: bandwidth held at this or a stronger
+    /// priority is not [bit/s].
     #[must_use]
     pub fn unreserved(&self, setup: u8) -> u64 {
         let out: u64 = self.reserved[..=usize::from(setup)].iter().sum();
@@ -46,7 +46,7 @@ impl LinkReservations {
         std::array::from_fn(|priority| self.unreserved(priority as u8))
     }
 
-    /// All that is reserved [bit/s].
+    /// Sum of the reservations [bit/s].
     #[must_use]
     pub fn total(&self) -> u64 {
         self.reserved.iter().sum()
@@ -58,22 +58,22 @@ impl LinkReservations {
         self.bandwidth_by_session.get(&session).map_or(0, |paths| session_share(paths).1)
     }
 
-    /// Bandwidth a path would add to what its session holds [bit/s].
+    /// Bandwidth that a path would add to the reservation of its session [bit/s].
     #[must_use]
     pub fn added(&self, key: PathKey, bandwidth: u64) -> u64 {
         bandwidth.saturating_sub(self.session_bandwidth(key.session))
     }
 
-    /// Whether a path fits, if the weaker ones give way.
+    /// Whether a path fits, if the weaker ones are preempted.
     #[must_use]
     pub fn admits(&self, key: PathKey, setup: u8, bandwidth: u64) -> bool {
-        // What the session holds already counts for it, wherever it stands by priority.
+        // The bandwidth that the session holds already counts for it, whatever its priority.
         let own = self.bandwidth_by_session.get(&key.session).map_or((7, 0), session_share);
         let free = self.unreserved(setup) + if own.0 <= usize::from(setup) { own.1 } else { 0 };
         bandwidth <= free
     }
 
-    /// Sessions that must give way for a path that is admitted, the weakest first.
+    /// Sessions to preempt for a path that is admitted, the weakest first.
     #[must_use]
     pub fn preempted_sessions(&self, key: PathKey, setup: u8, bandwidth: u64) -> Vec<u32> {
         let mut lacking = (self.total() + self.added(key, bandwidth)).saturating_sub(self.capacity);
@@ -96,14 +96,14 @@ impl LinkReservations {
         victims
     }
 
-    /// Reserves for a path, or changes what it has.
+    /// Reserves for a path, or changes its reservation.
     pub fn reserve(&mut self, key: PathKey, hold: u8, bandwidth: u64) {
         self.change(key.session, |paths| {
             paths.insert(key, (hold, bandwidth));
         });
     }
 
-    /// Gives back what a path has.
+    /// Releases the reservation of a path.
     pub fn release(&mut self, key: PathKey) {
         self.change(key.session, |paths| {
             paths.remove(&key);
@@ -131,8 +131,8 @@ mod tests {
         PathKey { session, lsp, sender: 0 }
     }
 
-    /// 100 with 60 held: the second path of the session at 70 counts 70, not 130; when the first
-    /// goes 70 stay, and nothing is left when both have gone.
+    /// 100 with 60 held: the second path of the session at 70 counts 70, not 130; when the first is
+    /// released 70 stay, and 0 when both are released.
     #[test]
     fn rfc3209_s2_4_2_paths_of_a_session_share_the_larger_of_them() {
         let mut pool = LinkReservations::new(100);
@@ -160,8 +160,8 @@ mod tests {
         assert!(pool.preempted_sessions(key(3, 1), 4, 30).is_empty());
     }
 
-    /// Capacity 30: gold 20 at 2 and bronze 10 at 6 are held. A request of 20 at setup 1 lacks 20:
-    /// the weakest priority goes first, bronze, then gold.
+    /// Capacity 30: gold 20 at 2 and bronze 10 at 6 are held. A request of 20 at setup 1 lacks 20: the
+    /// weakest priority is preempted first, bronze, then gold.
     #[test]
     fn rfc4829_s3_the_weakest_holding_priority_gives_way_first() {
         let mut pool = LinkReservations::new(30);

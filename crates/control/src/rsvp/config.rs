@@ -3,7 +3,7 @@
 use super::message::DesiredProtection;
 use serde::{Deserialize, Serialize};
 
-/// Signalling of the whole network.
+/// Signalling of the network.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -33,7 +33,8 @@ pub struct Config {
     /// From a change of a link to its news in the database that all heads share [ns]; none = OSPF
     /// brings them to the database of each.
     pub flooding_ns: Option<u64>,
-    /// Minimum change of the unreserved bandwidth of a link that is flooded, over what is reservable.
+    /// Minimum change of the unreserved bandwidth of a link that is flooded, over its reservable
+    /// bandwidth.
     #[serde(default)]
     pub flooding_threshold: f64,
     /// A path that is moved is set up anew before the old one is torn down.
@@ -43,7 +44,7 @@ pub struct Config {
     /// Preempted paths are moved before they are torn down (RFC 5712); for how long they may
     /// stay [ns]; none = hard preemption.
     pub soft_ns: Option<u64>,
-    /// Interval at which heads look for better routes [ns].
+    /// Interval at which heads compute better routes [ns].
     pub reoptimise_ns: Option<u64>,
     /// Packets of a path that is down are discarded; else IP routing takes them.
     pub discard: bool,
@@ -51,10 +52,10 @@ pub struct Config {
     pub reservable: Vec<u64>,
     /// Paths that are set up, by index.
     pub sessions: Vec<Session>,
-    /// What operators do, in order of time.
+    /// Orders of operators, in order of time.
     #[serde(default)]
     pub orders: Vec<Order>,
-    /// Requests that come at random.
+    /// Processes of random requests.
     #[serde(default)]
     pub requests: Vec<Requests>,
 }
@@ -73,24 +74,24 @@ pub struct Session {
     pub setup: u8,
     /// Holding priority [0..=setup].
     pub hold: u8,
-    /// When its head begins; none = when an order says so [ns].
+    /// When its head begins; none = at an order [ns].
     pub start_ns: Option<u64>,
     /// Whether the head computes routes; else it only uses the first one and those it is given.
     pub dynamic: bool,
     /// Links of its first route.
     pub route: Vec<u32>,
-    /// What the nodes of the first route do with it, from head to tail.
+    /// Label actions of the nodes of the first route, from head to tail.
     pub hops: Vec<Hop>,
     /// Classes that ride it, bound at the head while it is up.
     pub classes: Vec<Binding>,
-    /// It is one hop to the TTL of what it carries.
+    /// It counts as one hop in the TTL of its packets.
     pub pipe: bool,
     /// `DiffServ` of its label where it is put on, and taken off.
     pub diffserv: [Option<u32>; 2],
-    /// Local protection that it asks for (RFC 4090).
+    /// Local protection that it requests (RFC 4090).
     #[serde(default)]
     pub protection: Option<Protection>,
-    /// Links whose failure it goes around as a bypass tunnel; empty: it is none.
+    /// Links that it protects as a bypass tunnel; empty: it is none.
     #[serde(default)]
     pub around: Vec<u32>,
     /// Automatic bandwidth.
@@ -102,20 +103,20 @@ pub struct Session {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Protection {
-    /// Each node has a detour of its own; else nodes use the bypass tunnels that begin there.
+    /// Each node has its own detour; else nodes use the bypass tunnels that begin there.
     pub one_to_one: bool,
-    /// The next node is to be gone around, where that is possible.
+    /// The backup avoids the next node, where that is possible.
     pub node: bool,
     /// Detours reserve the bandwidth of the path.
     pub bandwidth: bool,
-    /// Nodes compute the detours that `detours` lacks.
+    /// Nodes compute the detours that are missing in `detours`.
     pub computed: bool,
     /// Links of given detours, each from a node of the first route to a later one.
     pub detours: Vec<Vec<u32>>,
 }
 
 impl Protection {
-    /// What a Path says of it.
+    /// The protection that a Path requests for it.
     #[must_use]
     pub fn desired(&self) -> DesiredProtection {
         DesiredProtection {
@@ -170,11 +171,11 @@ pub struct Order {
     pub at_ns: u64,
     /// Session: index into `sessions`.
     pub session: u32,
-    /// What.
+    /// The action.
     pub action: Action,
 }
 
-/// What operators do.
+/// An action of an operator.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Action {

@@ -1,10 +1,10 @@
-//! Detours: a path of its own around the link or node behind each node of a protected path.
+//! Detours: a separate path from each node of a protected path around the link or node behind it.
 //!
 //! Source: RFC 4090 sections 3.1 (one-to-one backup), 4.2 (DETOUR), 6.1.1 (sender
 //! template-specific), 6.3 (computed by the node itself), 7.1.2 (merge point).
-//! Differs: a detour ends where it first meets the path behind what it goes around, with the
-//! path's label there; a node that finds no way tries again after the time of a head.
-//! `merging.rs` is how detours merge with each other.
+//! Differs: a detour ends where it first meets the path behind the protected element, with the path's
+//! label there; a node that finds no route tries again after the retry time of a head.
+//! `merging.rs` has the merging of detours with each other.
 
 use super::message::{
     other_sender, Detour, Kind, Message, PathKey, PathRequest, ALIAS_BIT, NO_ROUTE,
@@ -77,7 +77,7 @@ impl Rsvp {
         self.timers.set(at, RsvpTimer::Detour(node, key));
     }
 
-    /// Links of a detour, and the node that it goes around: given for a first route, else computed.
+    /// Links of a detour, and the node that it avoids: configured for a first route, else computed.
     fn find_detour_route(
         &self,
         node: u32,
@@ -123,7 +123,7 @@ impl Rsvp {
         })
     }
 
-    /// The end of a detour: it goes on as the path that it joins.
+    /// The end of a detour: it continues as the path that it joins.
     pub(super) fn merge(&mut self, node: u32, key: PathKey, plane: &mut dyn NetworkPlane) {
         let Some(state) = self.states.get(&(node, key)) else { return };
         let main = PathKey { sender: state.request.head, ..key };
@@ -146,7 +146,7 @@ impl Rsvp {
             && self.states.range(key.of_senders(node)).any(|it| ends(it.1))
     }
 
-    /// The last detour of a path that nothing else feeds has gone from its end.
+    /// The last detour of a path without another sender has left its end.
     pub(super) fn end_merged(&mut self, node: u32, key: PathKey, plane: &mut dyn NetworkPlane) {
         let main = PathKey { sender: self.ends(key.session).0, ..key };
         let alone = self
@@ -158,8 +158,7 @@ impl Rsvp {
         }
     }
 
-    /// A path's state is kept by the detour that carries it: at the node that it begins at, and at
-    /// its end.
+    /// Whether a detour keeps a path's state alive: at the first node of the detour, and at its end.
     pub(super) fn is_carried(&self, node: u32, key: PathKey, kind: Kind) -> bool {
         let Some(state) = self.states.get(&(node, key)) else { return false };
         match kind {
@@ -172,7 +171,7 @@ impl Rsvp {
         }
     }
 
-    /// A path has gone from a node: so has its detour there.
+    /// A path has been removed from a node: its detour there is removed too.
     pub(super) fn end_detour(&mut self, node: u32, key: PathKey, plane: &mut dyn NetworkPlane) {
         let own = detour_key(node, key);
         if key.sender == self.ends(key.session).0 && self.states.contains_key(&(node, own)) {
@@ -193,7 +192,7 @@ impl Rsvp {
         self.await_detour(node, main, plane);
     }
 
-    /// A repaired path has lost its way around.
+    /// A repaired path has lost its backup.
     pub(super) fn drop_repaired_path(
         &mut self,
         node: u32,

@@ -1,9 +1,8 @@
-//! Errors and tears: what every node does when a path cannot be, or is to be no more.
+//! Errors and tears: the actions of every node when a path is refused or removed.
 //!
 //! Source: RFC 2205 sections 3.1.5 to 3.1.8 (tears and errors), RFC 3473 section 4.4 (an error that
-//! takes the state of the path away).
-//! Differs: a node that refuses a reservation says so to the head as well, by a PathErr, as
-//! routers do.
+//! removes the state of the path).
+//! Differs: a node that refuses a reservation also sends a PathErr to the head, as routers do.
 
 use super::message::{Error, Kind, Message, PathKey, PathRequest, NO_BANDWIDTH};
 use super::state::PathState;
@@ -12,7 +11,7 @@ use crate::NetworkPlane;
 use std::sync::Arc;
 
 impl Rsvp {
-    /// Tells the head why a path that has no state here is refused.
+    /// Sends the head the reason why a path without state here is refused.
     pub(super) fn refuse(
         &mut self,
         node: u32,
@@ -32,7 +31,7 @@ impl Rsvp {
         }
     }
 
-    /// The bandwidth has gone to another: the tail and the head hear of it.
+    /// The bandwidth was given to another path: sends an error to the tail and to the head.
     pub(super) fn reject(
         &mut self,
         node: u32,
@@ -49,8 +48,8 @@ impl Rsvp {
         self.refuse(node, key, request, hop, (NO_BANDWIDTH, link), plane);
     }
 
-    /// A reservation ends at a node, and by a ResvTear at those before it (RFC 2205 section 3.1.6);
-    /// the head, which has nothing to send into any more, tears the path down.
+    /// A reservation ends at a node, and by a ResvTear at those before it (RFC 2205 section 3.1.6); the
+    /// head, which has no reservation left, tears the path down.
     pub(super) fn unreserve(&mut self, node: u32, key: PathKey, plane: &mut dyn NetworkPlane) {
         if !self.states.get(&(node, key)).is_some_and(|state| state.reserved) {
             return;
@@ -72,7 +71,7 @@ impl Rsvp {
         }
     }
 
-    /// Tells the head of something that leaves the path as it is.
+    /// Sends the head a report that does not change the path.
     pub(super) fn report(
         &mut self,
         node: u32,
@@ -86,7 +85,7 @@ impl Rsvp {
         }
     }
 
-    /// A path ends at a node: what is behind it is torn down, what is before it with the error.
+    /// A path ends at a node: the part behind it is torn down, the part before it receives the error.
     pub(super) fn drop_path(
         &mut self,
         node: u32,

@@ -1,4 +1,4 @@
-//! What happens to label-switched paths: the words of the table `signalling`, by number.
+//! Events of label-switched paths: the words of the table `signalling`, by number.
 
 /// Events of the table `signalling`, by number.
 pub const EVENTS: [&str; 15] = [

@@ -1,9 +1,9 @@
-//! What the first node of a path does: routes, attempts, moves, tears.
+//! The head end of a path: routes, attempts, reroutes, tears.
 //!
 //! Source: RFC 3209 section 2.5 and 4.6.4 (make before break: another LSP ID in the same session),
 //! RFC 4920 section 3 (crankback: another route around the link that refused).
-//! Differs: crankback is by the head alone; a head whose attempts have failed tries again after a
-//! set time, without end, but for requests, which are blocked then.
+//! Differs: crankback is by the head alone; a head whose attempts have failed tries again after a set
+//! time, without end, except for requests, which are then blocked.
 
 use super::config::{AutoBandwidth, Hop, Protection, Requests, Session};
 use super::message::{Error, Kind, Message, PathKey, PathRequest, REPAIRED, SOFT_PREEMPTED};
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use trunkline_units::Time;
 
-/// A session as its head knows it.
+/// A session at its head.
 #[derive(Clone, Debug)]
 pub(super) struct HeadEndSession {
     name: Arc<str>,
@@ -27,11 +27,11 @@ pub(super) struct HeadEndSession {
     pub pipe: bool,
     pub diffserv: [Option<u32>; 2],
     pub hops: Vec<Hop>,
-    /// What the tail wants to be sent.
+    /// Label that the tail expects.
     pub last_label: Option<u32>,
     pub first: Arc<[u32]>,
     pub protection: Option<Protection>,
-    /// Links that it goes around as a bypass tunnel.
+    /// Links that it protects as a bypass tunnel.
     pub around: Vec<u32>,
     pub classes: Vec<(u16, Vec<u8>)>,
     pub dynamic: bool,
@@ -46,11 +46,11 @@ pub(super) struct HeadEndSession {
     pub requested_at: Option<Time>,
     pub tries: u32,
     avoid: BTreeSet<u32>,
-    /// Entry for what comes while it is down.
+    /// Entry for packets while it is down.
     closed: Option<u32>,
     pub counted: (u64, u64),
     departs_after: Option<u64>,
-    /// Process of requests that it came from.
+    /// Its request process.
     pub process: Option<u32>,
 }
 
@@ -81,7 +81,7 @@ impl HeadEndSession {
         }
     }
 
-    /// One that a process of requests asks for, and its holding time.
+    /// A session of a request process, and its holding time.
     pub fn requested(requests: &Requests, process: u32, holding_ns: u64) -> Self {
         Self {
             name: requests.name.as_str().into(),
@@ -95,7 +95,7 @@ impl HeadEndSession {
         }
     }
 
-    /// One that asks for nothing, carries nothing and is down, with the route it is to take.
+    /// A session without a request and without packets that is down, with its route.
     fn down(requested_route: Option<Arc<[u32]>>) -> Self {
         Self {
             name: "".into(),
@@ -209,7 +209,7 @@ impl Rsvp {
         self.database(ends.0).route(&self.lines, &requirements)
     }
 
-    /// Number of the next LSP: of 16 bits, so that it comes to one again that may still be there.
+    /// Number of the next LSP: it has 16 bits, so after a wrap it skips those still in use.
     fn next_lsp(&self, session: u32) -> u16 {
         let head = &self.heads[session as usize];
         let mut lsp = head.last_lsp_id.wrapping_add(1);
@@ -250,7 +250,7 @@ impl Rsvp {
             return;
         }
         if head.active.is_some() {
-            // What is in use stays; a wish that cannot be had is dropped.
+            // The LSP in use stays; a change that is not possible is dropped.
             head.requested_at = None;
             head.bandwidth = held;
             return;
@@ -307,7 +307,7 @@ impl Rsvp {
             };
         }
         self.on_lsp_down(key, error_number, plane);
-        // A request that is lost does not come again.
+        // A lost request is not repeated.
         if self.heads[session as usize].path.is_none() {
             return;
         }
@@ -386,7 +386,7 @@ impl Rsvp {
         }
     }
 
-    /// What a session carries has no LSP: it is discarded, or IP routing has it.
+    /// The session has no LSP: its packets are discarded, or IP routing forwards them.
     fn leave_without_lsp(&mut self, session: u32, plane: &mut dyn NetworkPlane) {
         let node = self.ends(session).0;
         let head = &mut self.heads[session as usize];

@@ -1,6 +1,6 @@
-//! What a head does by its clock: shorter routes, automatic bandwidth, requests that come by chance.
+//! Timers of a head end: reoptimisation, automatic bandwidth, random requests.
 //!
-//! Source: RFC 3209 section 2.5 (a better route, make before break), RFC 8733 (words of automatic
+//! Source: RFC 3209 section 2.5 (a better route, make before break), RFC 8733 (terms of automatic
 //! bandwidth).
 
 use super::head_end::HeadEndSession;
@@ -41,7 +41,7 @@ impl Rsvp {
         }
     }
 
-    /// Takes a sample of the load and, at the end of an interval, asks for the largest of them.
+    /// Samples the load and, at the end of an interval, requests the largest sample.
     pub(super) fn sample(&mut self, session: u32, plane: &mut dyn NetworkPlane) {
         self.await_sample(session, plane.now());
         let current = self.route_of(session);
@@ -71,7 +71,7 @@ impl Rsvp {
         self.timers.set(now.saturating_add(span.max(1)), RsvpTimer::Arrival(index as u32));
     }
 
-    /// A request comes: a session of its own that ends after its holding time.
+    /// A request arrives: a new session that ends after its holding time.
     pub(super) fn request(&mut self, index: u32, plane: &mut dyn NetworkPlane) {
         self.await_request(index as usize, plane.now());
         let requests = &self.config.requests[index as usize];

@@ -1,14 +1,13 @@
-//! Local repair: the node before a failure sends a path around it, and the two ends of the way
-//! around keep the path's state by messages that take it.
+//! Local repair: the node before a failure (PLR) sends a path over a backup, and PLR and merge point
+//! keep the path's state alive by messages over it.
 //!
 //! Source: RFC 4090 sections 3 (one-to-one and facility backup), 4.4 (flags of the recorded route),
 //! 6.4 (bypass tunnels: the label that the merge point recorded below that of the tunnel, Path
 //! messages through the tunnel), 6.5 (the head is sent 25/3; local and global reversion), 7.1
 //! (merge point).
-//! Differs: messages that take the way around are not acknowledged but refreshed; those back to
-//! the node that repaired take its links backwards, since IP routing may still have the failed
-//! link. A node answers for the link before its neighbour alone. A node that the failure has cut
-//! off keeps its state for its lifetime.
+//! Differs: messages over the backup are not acknowledged but refreshed; those back to the PLR take its
+//! links backwards, since IP routing may still have the failed link. A node replies only for the link
+//! before its neighbour. A node that the failure has isolated keeps its state for its lifetime.
 
 use super::message::{
     BypassTunnel, Kind, Message, PathKey, PathRequest, AVAILABLE, BANDWIDTH, IMPLICIT_NULL, IN_USE,
@@ -20,7 +19,7 @@ use crate::{Entry, NetworkPlane};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A way around a failure.
+/// A backup path in use.
 #[derive(Clone, Debug)]
 pub(super) struct LocalRepair {
     /// Bypass tunnel or detour that carries the path.
@@ -29,9 +28,9 @@ pub(super) struct LocalRepair {
     tunnelled: bool,
     /// Place on the path's route where the two meet again.
     place: usize,
-    /// Links of the way.
+    /// Links of the backup.
     links: Arc<[u32]>,
-    /// What the recorded route says of it.
+    /// Its flags in the recorded route.
     flags: u8,
     /// Forwarding entry, once it is in use.
     pub entry: u32,
@@ -45,7 +44,7 @@ impl PathState {
 }
 
 impl Rsvp {
-    /// Whether a node between is gone around.
+    /// Whether `links` avoid a node between their ends.
     pub(super) fn avoids_node(&self, links: &[u32], node: u32) -> bool {
         let at = |link: &u32| {
             let line = &self.lines[*link as usize];
@@ -54,7 +53,7 @@ impl Rsvp {
         !links.iter().any(at)
     }
 
-    /// The way around the link behind a node that a path would take now.
+    /// The backup that a path would take now around the link behind a node.
     fn backup(&self, node: u32, key: PathKey) -> Option<LocalRepair> {
         let state = self.states.get(&(node, key)).filter(|state| state.reserved)?;
         let desired = state.request.protection()?;
@@ -98,7 +97,7 @@ impl Rsvp {
         self.states.get(&(node, key)).map_or(0, |state| state.request.bandwidth)
     }
 
-    /// What the recorded route says of a way around.
+    /// The flags of a backup in the recorded route.
     fn protection_flags(&self, state: &PathState, links: &[u32], bandwidth: u64) -> u8 {
         let next = state.out_link().map(|link| self.lines[link as usize].to);
         let around = next.is_some_and(|next| self.avoids_node(links, next));
@@ -107,7 +106,7 @@ impl Rsvp {
         AVAILABLE | if around { NODE } else { 0 } | if enough { BANDWIDTH } else { 0 }
     }
 
-    /// Label that a node behind has told the one before it.
+    /// Label that a node behind has advertised to the one before it.
     fn label_at(&self, state: &PathState, node: u32) -> Option<u32> {
         state.record.iter().find(|recorded| recorded.node == node).map(|recorded| recorded.label)
     }
@@ -121,7 +120,8 @@ impl Rsvp {
         }
     }
 
-    /// A node looks whether the protection of a path has changed, and says so to those before it.
+    /// A node checks whether the protection of a path has changed, and reports a change to the nodes
+    /// before it.
     pub(super) fn update_protection_flags(
         &mut self,
         node: u32,
@@ -136,11 +136,11 @@ impl Rsvp {
         let changed = std::mem::replace(&mut state.flags, flags) != flags;
         if state.hop > 0 {
             if changed {
-                self.tell_again(node, key, plane);
+                self.resend_resv(node, key, plane);
             }
             return;
         }
-        // The tail protects nothing.
+        // The tail protects no link.
         let behind = state.record.split_last().map_or(&[][..], |split| split.1);
         let covered =
             flags & AVAILABLE > 0 && behind.iter().all(|split| split.flags & AVAILABLE > 0);
@@ -151,7 +151,7 @@ impl Rsvp {
         }
     }
 
-    /// Reviews all that a node protects.
+    /// Checks the protection of every path at a node.
     fn update_all_protection_flags(&mut self, node: u32, plane: &mut dyn NetworkPlane) {
         let range = (node, PathKey::first(0))..=(node, PathKey::last(u32::MAX));
         let guarded = |state: &PathState| state.request.protection().is_some();
@@ -169,7 +169,7 @@ impl Rsvp {
         }
     }
 
-    /// Sends a path around the failed link behind a node; false if there is no way.
+    /// Sends a path over a backup around the failed link behind a node; false if there is none.
     pub(super) fn repair(&mut self, node: u32, key: PathKey, plane: &mut dyn NetworkPlane) -> bool {
         let Some(mut repair) = self.backup(node, key) else { return false };
         let Some(entry) = self.entry_around(node, key, &repair) else { return false };
@@ -196,8 +196,8 @@ impl Rsvp {
         true
     }
 
-    /// The entry that puts a path's packets on their way around: into a bypass tunnel with the label
-    /// of the merge point below, or into a detour.
+    /// The entry that sends a path's packets over their backup: into a bypass tunnel with the label of
+    /// the merge point below, or into a detour.
     fn entry_around(&self, node: u32, key: PathKey, repair: &LocalRepair) -> Option<Entry> {
         let state = self.states.get(&(node, key))?;
         let carrier = self.states.get(&(node, repair.carrier))?;
@@ -265,7 +265,7 @@ impl Rsvp {
         plane.tunnel(entry, heard, self.make_packet(message, [node, mp]));
     }
 
-    /// Tells the merge point that a repaired path is torn down; whether it was one.
+    /// Tells the merge point that a repaired path is torn down; returns whether it was repaired.
     pub(super) fn tear_around(
         &mut self,
         node: u32,
@@ -298,12 +298,12 @@ impl Rsvp {
         (0..self.lines.len() as u32).filter(shunned).collect()
     }
 
-    /// The way around that messages from a node about a path take.
+    /// The backup that messages from a node about a path take.
     pub(super) fn tunnel_of(&self, node: u32, key: PathKey) -> Option<Arc<BypassTunnel>> {
         self.states.get(&(node, key))?.tunnel.clone()
     }
 
-    /// A Path has come around a failure: the merge point answers the same way.
+    /// A Path has arrived over a backup: the merge point replies over it.
     pub(super) fn join_at_merge_point(
         &mut self,
         node: u32,
@@ -322,10 +322,10 @@ impl Rsvp {
             let at = plane.now() + self.refresh_span(node);
             self.timers.set(at, RsvpTimer::Refresh(node, key, Kind::Resv));
         }
-        self.tell_again(node, key, plane);
+        self.resend_resv(node, key, plane);
     }
 
-    /// A Path has come from the node before, as it was before the failure.
+    /// A Path has arrived from the node before, as before the failure.
     pub(super) fn restore_sender(&mut self, node: u32, key: PathKey, plane: &mut dyn NetworkPlane) {
         let Some(state) = self.states.get_mut(&(node, key)) else { return };
         if !std::mem::take(&mut state.orphan) && state.tunnel.is_none() {
@@ -337,7 +337,7 @@ impl Rsvp {
         }
     }
 
-    /// A PathTear has come: a merge point keeps the path while another sender has it.
+    /// A PathTear has arrived: a merge point keeps the path while it has another sender.
     pub(super) fn on_path_tear_at_merge_point(
         &mut self,
         node: u32,
@@ -359,7 +359,7 @@ impl Rsvp {
         }
     }
 
-    /// A Resv has come for a reservation that there is.
+    /// A Resv has arrived for an existing reservation.
     pub(super) fn on_resv_again(
         &mut self,
         node: u32,
@@ -383,14 +383,14 @@ impl Rsvp {
         } else if changed && state.hop > 0 {
             let flags = self.flags(node, key);
             self.states.entry((node, key)).and_modify(|state| state.flags = flags);
-            self.tell_again(node, key, plane);
+            self.resend_resv(node, key, plane);
         } else if changed {
             self.update_protection_flags(node, key, plane);
         }
     }
 
-    /// The link behind the node is there again and so is the path behind it: packets go back
-    /// (section 6.5.2, local reversion).
+    /// The link behind the node is up again and the path behind it too: packets return to it (section
+    /// 6.5.2, local reversion).
     fn revert(&mut self, node: u32, key: PathKey, label: u32, plane: &mut dyn NetworkPlane) {
         self.tear_around(node, key, plane);
         let Some(state) = self.states.get_mut(&(node, key)) else { return };
@@ -413,7 +413,7 @@ impl Rsvp {
         self.update_protection_flags(node, key, plane);
     }
 
-    /// A link is there again: repaired paths are sent over it, so that they can go back.
+    /// A link is up again: repaired paths are signalled over it, so that they can revert.
     pub(super) fn regain_link(
         &mut self,
         node: u32,
@@ -432,7 +432,7 @@ impl Rsvp {
         }
     }
 
-    /// What carried repaired paths at a node is no more: they take another way, or end.
+    /// The backup of repaired paths at a node has ended: they take another one, or end.
     pub(super) fn on_lost_carrier(
         &mut self,
         node: u32,

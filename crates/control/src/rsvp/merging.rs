@@ -1,10 +1,10 @@
-//! Detours that go the same way from a node on are one path from there.
+//! Merging of detours: detours with the same remaining route are one path from there.
 //!
-//! Source: RFC 4090 sections 7.1.1 (detours with senders of their own are merged where next hop and
-//! route to the tail are the same; which Path goes on is a local decision: here that of the first),
-//! 7.1.3 (a tear goes on when all that are merged are torn; an error goes back to each), 8.1 (the
-//! DETOUR object has the pairs of all).
-//! A detour and the path that it protects are merged at the detour's end, in `detour.rs`.
+//! Source: RFC 4090 sections 7.1.1 (detours of different senders are merged where next hop and route to
+//! the tail are the same; the choice of the Path to forward is local: here that of the first), 7.1.3 (a
+//! tear is forwarded when all merged detours are torn; an error is sent back to each), 8.1 (the DETOUR
+//! object has the pairs of all).
+//! `detour.rs` merges a detour with the path that it protects, at the detour's end.
 
 use super::message::{Detour, Error, Kind, PathKey, PathRequest};
 use super::{Rsvp, RsvpTimer};
@@ -20,7 +20,7 @@ fn rest_of_route(request: &PathRequest, hop: usize) -> impl Iterator<Item = &u32
 }
 
 impl Rsvp {
-    /// A detour at a node that goes the same way as this one from there on.
+    /// A detour at a node with the same route as this one from there on.
     pub(super) fn find_mergeable_detour(
         &self,
         node: u32,
@@ -41,13 +41,13 @@ impl Rsvp {
             .map(|at| at.0 .1)
     }
 
-    /// Detours that go on as this one from a node on.
+    /// Detours that continue as this one from a node on.
     pub(super) fn merged(&self, node: u32, key: PathKey) -> Vec<PathKey> {
         let all = self.states.range(key.of_senders(node));
         all.filter(|(_, state)| state.into == Some(key)).map(|(at, _)| at.1).collect()
     }
 
-    /// A detour has come to a node where another goes the same way.
+    /// A detour has reached a node where another has the same remaining route.
     pub(super) fn merge_into(
         &mut self,
         node: u32,
@@ -60,7 +60,7 @@ impl Rsvp {
         self.answer_merged(node, key, plane);
     }
 
-    /// The Path of a detour goes on with the pairs of all that are merged, if they have changed.
+    /// Forwards the Path of a detour with the pairs of all merged detours, if they have changed.
     pub(super) fn announce_merged(
         &mut self,
         node: u32,
@@ -91,7 +91,7 @@ impl Rsvp {
         }
     }
 
-    /// The Path of a detour has come again: what it says of merged ones goes on.
+    /// The Path of a detour has arrived again: forwards the pairs of its merged detours.
     pub(super) fn update_merged(
         &mut self,
         node: u32,
@@ -101,12 +101,12 @@ impl Rsvp {
     ) {
         let until = plane.now() + self.lifetime();
         let Some(state) = self.states.get_mut(&(node, key)) else { return };
-        // What is left of one that went another way lives on until its time is over.
+        // The rest of a detour that takes another route now stays until its time is over.
         if request.detour.is_none() || request.route != state.request.route {
             return;
         }
         if state.path_until == NEVER {
-            // The sender was gone while others went on as this one.
+            // The sender was gone while other detours continued as this one.
             state.path_until = until;
             self.timers.set(until, RsvpTimer::Expire(node, key, Kind::Path));
         }
@@ -116,7 +116,7 @@ impl Rsvp {
         self.announce_merged(node, first, plane);
     }
 
-    /// A detour that is merged has what the one that it goes on as has reserved.
+    /// A merged detour has the reservation of the one that it continues as.
     pub(super) fn answer_merged(&mut self, node: u32, key: PathKey, plane: &mut dyn NetworkPlane) {
         let into = self.states.get(&(node, key)).and_then(|state| state.into);
         let first = into.and_then(|into| self.states.get(&(node, into)));
@@ -124,7 +124,7 @@ impl Rsvp {
         let (label, record) = (first.label_out, first.record.clone());
         let Some(state) = self.states.get_mut(&(node, key)) else { return };
         if std::mem::replace(&mut state.record, record.clone()) != record && state.reserved {
-            return self.tell_again(node, key, plane);
+            return self.resend_resv(node, key, plane);
         }
         if std::mem::replace(&mut state.reserved, true) {
             return;
@@ -139,7 +139,7 @@ impl Rsvp {
         self.reply(node, key, plane);
     }
 
-    /// The sender of a detour is gone; whether the detour stays for those that go on as it.
+    /// The sender of a detour is gone; returns whether the detour stays for those that continue as it.
     pub(super) fn stays_merged(
         &mut self,
         node: u32,
@@ -155,7 +155,7 @@ impl Rsvp {
         true
     }
 
-    /// A merged detour is gone from a node: the one that it went on as says so, or goes too.
+    /// A merged detour has left a node: the one that it continued as announces that, or ends too.
     pub(super) fn leave_merged(&mut self, node: u32, into: PathKey, plane: &mut dyn NetworkPlane) {
         let alone = self.states.get(&(node, into)).is_some_and(|state| state.path_until == NEVER);
         if alone && self.merged(node, into).is_empty() {
@@ -165,7 +165,7 @@ impl Rsvp {
         }
     }
 
-    /// An error about a detour goes back to the senders of those that are merged, too.
+    /// An error about a detour is also sent to the senders of the detours merged into it.
     pub(super) fn share_error(
         &mut self,
         node: u32,

@@ -1,4 +1,4 @@
-//! Messages of RSVP-TE, what they are about and what they carry; their octets are in `encoding.rs`.
+//! Messages of RSVP-TE: their keys and contents; `encoding.rs` has their octets.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub const KINDS: [&str; 21] = [
     "hello",
 ];
 
-/// Label that says: send it unlabelled (RFC 3032 section 2.1).
+/// Label for: send it unlabelled (RFC 3032 section 2.1).
 pub const IMPLICIT_NULL: u32 = 3;
 
 /// An error: code and value of RFC 2205 appendix B and RFC 3209 section 7.3.
@@ -60,15 +60,15 @@ pub const REPAIRED: Error = (25, 3);
 /// Reroute, request for soft preemption (RFC 5711 section 3, RFC 5712 section 9).
 pub const SOFT_PREEMPTED: Error = (34, 1);
 
-/// What identifies the state of a path at a node.
+/// Key of the state of a path at a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PathKey {
     /// Session: tunnel ID.
     pub session: u32,
     /// LSP ID.
     pub lsp: u16,
-    /// Node whose address stands in the SENDER_TEMPLATE: the head, or the one that a detour begins
-    /// at (RFC 4090 section 6.1.1, sender template-specific).
+    /// Node whose address is in the SENDER_TEMPLATE: the head, or the first node of a detour (RFC 4090
+    /// section 6.1.1, sender template-specific).
     pub sender: u32,
 }
 
@@ -85,13 +85,13 @@ impl PathKey {
         Self { session, lsp: u16::MAX, sender: u32::MAX }
     }
 
-    /// What a node keeps under this key, whoever sends it.
+    /// Keys of a path's states at a node, for every sender.
     pub fn of_senders(self, node: u32) -> RangeInclusive<(u32, Self)> {
         (node, Self { sender: 0, ..self })..=(node, Self { sender: u32::MAX, ..self })
     }
 }
 
-/// Local protection that a Path asks for (RFC 4090 section 4).
+/// Local protection that a Path requests (RFC 4090 section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DesiredProtection {
     /// By detours; else by bypass tunnels.
@@ -102,23 +102,23 @@ pub struct DesiredProtection {
     pub bandwidth: bool,
 }
 
-/// What makes a path the detour of another (RFC 4090 section 4.2).
+/// The DETOUR object of a path (RFC 4090 section 4.2).
 #[derive(Clone, Debug)]
 pub struct Detour {
-    /// Nodes that repair by it, each with the node that it goes around there.
+    /// Nodes that repair by it, each with the node that it avoids there.
     pub pairs: Arc<[(u32, u32)]>,
     /// Links of the path that is protected, behind the node where the two merge.
     pub beyond: Arc<[u32]>,
 }
 
-/// A node as it stands in the RECORD_ROUTE of a Resv: its protection and its label.
+/// A node in the RECORD_ROUTE of a Resv: its protection and its label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordedHop {
     /// Node.
     pub node: u32,
     /// Flags of RFC 4090 section 4.4: [`AVAILABLE`], [`IN_USE`], ...
     pub flags: u8,
-    /// Label that it told the node before.
+    /// Label that it advertised to the node before.
     pub label: u32,
 }
 
@@ -128,10 +128,10 @@ pub const AVAILABLE: u8 = 1;
 pub const IN_USE: u8 = 2;
 /// The backup has the bandwidth of the path.
 pub const BANDWIDTH: u8 = 4;
-/// The backup goes around the next node.
+/// The backup avoids the next node.
 pub const NODE: u8 = 8;
 
-/// The way around a failure: where messages of a repaired path pass.
+/// The backup of a repaired path, for its messages.
 #[derive(Clone, Debug)]
 pub struct BypassTunnel {
     /// Node that has repaired the path (PLR).
@@ -152,11 +152,11 @@ impl BypassTunnel {
     }
 }
 
-/// Bit of a sender that stands for another address of the node.
+/// Bit of a sender with another address of the node.
 pub const ALIAS_BIT: u32 = 1 << 31;
 
-/// The sender of what a node sends for a path whose head is `head`: its address; the head has
-/// another one for this, since the senders must differ (RFC 4090 section 6.1.1).
+/// The sender of messages of a node for a path whose head is `head`: its address; the head uses a second
+/// one, since the senders must differ (RFC 4090 section 6.1.1).
 #[must_use]
 pub fn other_sender(node: u32, head: u32) -> u32 {
     if node == head {
@@ -166,7 +166,7 @@ pub fn other_sender(node: u32, head: u32) -> u32 {
     }
 }
 
-/// What a Path asks for, the same along the whole path.
+/// Content of a Path that is the same along the path.
 #[derive(Clone, Debug)]
 pub struct PathRequest {
     /// Links from head to tail.
@@ -185,7 +185,7 @@ pub struct PathRequest {
     pub name: Arc<str>,
     /// Local protection.
     pub desired: Option<DesiredProtection>,
-    /// Of a detour: what it goes around.
+    /// Of a detour: the elements that it avoids.
     pub detour: Option<Detour>,
 }
 
@@ -206,7 +206,7 @@ pub struct Message {
     pub key: PathKey,
     /// The request; none in messages between neighbours alone (Ack, Srefresh, Hello).
     pub request: Option<Arc<PathRequest>>,
-    /// Place of the node it goes to in the route: links before it.
+    /// Place in the route of the node it is sent to: links before it.
     pub hop: usize,
     /// Label of a Resv.
     pub label: u32,
@@ -222,13 +222,13 @@ pub struct Message {
     pub list: Vec<u32>,
     /// Hello: whether it answers, and the instances of source and destination.
     pub hello: Option<(bool, u32, u32)>,
-    /// A PathErr takes the state of the path away as it goes (RFC 3473 section 4.4).
+    /// A PathErr removes the state of the path at each node (RFC 3473 section 4.4).
     pub removes: bool,
     /// Of a Resv: the nodes that it has passed, the last one first.
     pub record: Vec<RecordedHop>,
-    /// It passes, or answers one that has passed, the way around a failure.
+    /// It passes, or answers one that has passed, the backup of a failure.
     pub tunnel: Option<Arc<BypassTunnel>>,
-    /// Links it has yet to pass on its way back to the node that repaired the path.
+    /// Remaining links on its way back to the PLR.
     pub via: Vec<u32>,
 }
 

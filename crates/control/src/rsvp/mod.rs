@@ -1,12 +1,12 @@
-//! RSVP-TE: label-switched paths set up, kept, moved and torn down by messages.
+//! RSVP-TE: label-switched paths set up, refreshed, rerouted and torn down by messages.
 //!
 //! Source: RFC 2205 (messages, soft state), RFC 3209 (labels, explicit routes, priorities, shared
 //! explicit style, hello), RFC 2961 (identifiers, resends, summary refresh), RFC 4090 (local repair),
 //! RFC 4920 (crankback), RFC 5712 (soft preemption).
-//! `state.rs` is what every node does, `errors.rs` and `soft_state.rs` how that ends, `preemption.rs`
-//! who gives way, `local_repair.rs`, `detour.rs` and `merging.rs` how a failure is gone around; `head_end.rs`,
-//! `orders.rs`, `head_end_timers.rs` and `te_database.rs` are what first nodes add, `neighbour.rs` is what
-//! passes between neighbours, `message.rs` and `encoding.rs` are the messages.
+//! `state.rs` has the actions of every node, `errors.rs` and `soft_state.rs` the end of a path,
+//! `preemption.rs` preemption, `local_repair.rs`, `detour.rs` and `merging.rs` the protection against
+//! failures; `head_end.rs`, `orders.rs`, `head_end_timers.rs` and `te_database.rs` the actions of head
+//! ends, `neighbour.rs` the exchange between neighbours, `message.rs` and `encoding.rs` the messages.
 //! Absent: multicast, styles but shared explicit, ResvConf, bundles.
 
 pub mod admission;
@@ -50,10 +50,10 @@ const IP_BYTES: u16 = 20;
 const ALERT_BYTES: u16 = 4;
 /// Protocol number in the IP header (RFC 2205 section 3).
 const IP_PROTOCOL: u8 = 46;
-/// First label that nodes give out while the run goes on; what is compiled lies below.
+/// First label that nodes allocate during the run; compiled labels are below.
 const FIRST_LABEL: u32 = 500_000;
 
-/// What is done at its time.
+/// Action of a timer.
 #[derive(Clone, Debug)]
 enum RsvpTimer {
     /// A node has handled a message.
@@ -76,7 +76,7 @@ enum RsvpTimer {
     Retry(u32),
     /// An operator's order.
     Order(u32),
-    /// The next request of a process comes.
+    /// The next request of a process arrives.
     Arrival(u32),
     /// A path is no longer wanted.
     Departure(u32),
@@ -84,7 +84,7 @@ enum RsvpTimer {
     Cleanup(PathKey),
     /// A preempted path has not been moved in time.
     Overdue(u32, PathKey),
-    /// A head looks for a better route.
+    /// A head computes a better route.
     Reoptimise(u32),
     /// A head takes a sample of its load.
     Sample(u32),
@@ -115,20 +115,20 @@ pub struct Rsvp {
     pub config: Config,
     lines: Vec<SignalledLink>,
     timers: Timers<RsvpTimer>,
-    /// When each node has handled what it was sent before.
+    /// When each node has handled the messages sent to it before.
     busy_until: Vec<Time>,
     random: Vec<RandomStream>,
     labels: Vec<Labels>,
     states: BTreeMap<(u32, PathKey), PathState>,
     pools: Vec<LinkReservations>,
-    /// Links that a node at their end knows to be down.
+    /// Links known to be down by a node at their end.
     down: BTreeSet<(u32, u32)>,
     heads: Vec<HeadEndSession>,
     /// Sessions that are bypass tunnels, by their first node.
     bypasses: BTreeMap<u32, Vec<u32>>,
     /// One that all share, or one of each node.
     databases: Vec<TeDatabase>,
-    /// What links offered when the databases heard of it last.
+    /// Unreserved bandwidth of links in the databases.
     advertised_bandwidths: Vec<[u64; 8]>,
     neighbours: Neighbours,
     /// Arrivals and holding times of each process of requests.
@@ -201,7 +201,7 @@ impl Rsvp {
         self.timers.due()
     }
 
-    /// Does what is due.
+    /// Serves the timers that are due.
     pub fn wake(&mut self, plane: &mut dyn NetworkPlane) {
         while let Some(timer) = self.timers.pop(plane.now()) {
             match timer {
@@ -226,10 +226,10 @@ impl Rsvp {
         }
     }
 
-    /// A message has come over a link; the node handles one after the other.
+    /// A message has arrived over a link; the node handles one after the other.
     pub fn receive(&mut self, link: u32, mut message: Message, plane: &mut dyn NetworkPlane) {
         if !message.via.is_empty() {
-            // It is for another node: it goes on like any packet.
+            // It is for another node and is forwarded like any packet.
             let next = message.via.remove(0);
             return self.transmit(next, message, plane);
         }
@@ -359,7 +359,7 @@ impl Rsvp {
         }
     }
 
-    /// What a node knows of the links.
+    /// The database of a node.
     fn database(&self, node: u32) -> &TeDatabase {
         self.databases.get(node as usize).unwrap_or(&self.databases[0])
     }
@@ -376,10 +376,11 @@ impl Rsvp {
         self.states.len()
     }
 
-    /// Every reservation belongs to a state that holds it, and each state's is there.
+    /// Checks that every reservation belongs to a state that holds it, and that each state's reservation
+    /// exists.
     ///
     /// # Errors
-    /// The first link where it is not so.
+    /// The first link where that fails.
     pub fn check(&self) -> Result<(), String> {
         let mut pools: Vec<LinkReservations> = self
             .config

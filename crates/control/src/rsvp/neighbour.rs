@@ -1,10 +1,9 @@
-//! What passes between neighbours: identifiers and acknowledgements, resends, summary refresh,
-//! hello.
+//! Exchange between neighbours: identifiers and acknowledgements, resends, summary refresh, hello.
 //!
 //! Source: RFC 2961 sections 4 (MESSAGE_ID), 5 (summary refresh) and 6 (resends: after Rf, each
 //! interval 1 + Delta times the last, at most Rl transmissions in all), RFC 3209 section 5 (hello: a neighbour is lost after
 //! 3.5 intervals of silence).
-//! Differs: each acknowledgement is a message of its own, sent at once; epochs do not change.
+//! Differs: each acknowledgement is a separate message, sent at once; epochs do not change.
 
 use super::message::{Kind, Message, PathKey};
 use super::{event, Rsvp, RsvpTimer};
@@ -23,16 +22,16 @@ struct PendingMessage {
     span: Span,
 }
 
-/// What nodes know of their neighbours, by link.
+/// State of nodes for their neighbours, by link.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Neighbours {
     next: u32,
     pending: BTreeMap<(u32, u32), PendingMessage>,
-    /// What was sent on a link and is refreshed by its identifier: state and kind.
+    /// Messages sent on a link that their identifier refreshes: state and kind.
     refreshed: BTreeMap<u32, BTreeMap<u32, (PathKey, Kind)>>,
-    /// What came over a link under an identifier.
+    /// Messages that arrived over a link with an identifier.
     known: BTreeMap<(u32, u32), (PathKey, Kind)>,
-    /// When the last hello came over a link.
+    /// When the last hello arrived over a link.
     heard: BTreeMap<u32, Time>,
 }
 
@@ -77,7 +76,7 @@ impl Rsvp {
         let Some(pending) = self.neighbours.pending.get_mut(&(link, id)) else { return };
         let message = pending.message.clone();
         let node = self.lines[link as usize].from;
-        // What the state has become since makes the message void.
+        // A change of the state since then makes the message void.
         let stale = message.kind == Kind::Path && !self.states.contains_key(&(node, message.key));
         if stale || pending.sent >= self.config.resend_limit {
             self.neighbours.pending.remove(&(link, id));
@@ -94,7 +93,7 @@ impl Rsvp {
         self.transmit(link, message, plane);
     }
 
-    /// What every message does before its content counts; false if it ends here.
+    /// Handles the header of a message before its content; false if the message ends here.
     pub(super) fn process_header(
         &mut self,
         link: u32,
@@ -151,7 +150,7 @@ impl Rsvp {
         true
     }
 
-    /// A neighbour does not know an identifier: it gets the whole message (RFC 2961 section 5.4).
+    /// A neighbour does not know an identifier: sends it the full message (RFC 2961 section 5.4).
     fn resend_full_message(&mut self, link: u32, id: u32, plane: &mut dyn NetworkPlane) {
         let listed = self.neighbours.refreshed.get(&link).and_then(|ids| ids.get(&id).copied());
         let Some((key, kind)) = listed else { return };
@@ -161,7 +160,7 @@ impl Rsvp {
         }
     }
 
-    /// A node sends the identifiers of all that it keeps alive over a link.
+    /// A node sends the identifiers of all states that it refreshes over a link.
     pub(super) fn summarise(&mut self, link: u32, plane: &mut dyn NetworkPlane) {
         let node = self.lines[link as usize].from;
         let states = &self.states;
@@ -180,7 +179,7 @@ impl Rsvp {
         self.timers.set(at, RsvpTimer::Summary(link));
     }
 
-    /// A node asks its neighbour whether it is there, and sees whether it heard it lately.
+    /// A node sends a hello to its neighbour, and checks when the last one arrived.
     pub(super) fn hello(&mut self, link: u32, plane: &mut dyn NetworkPlane) {
         let Some(interval) = self.config.hello_ns else { return };
         self.timers.set(plane.now() + interval, RsvpTimer::Hello(link));

@@ -1,4 +1,4 @@
-//! What a head does when it is asked to: give a path up, replace it, what operators say.
+//! Orders to a head end: tear a path down, replace it, execute orders of operators.
 //!
 //! Source: RFC 3209 sections 2.5 and 4.6.4 (make before break: another LSP ID in the same session).
 
@@ -34,7 +34,7 @@ impl Rsvp {
         self.begin(session, plane);
     }
 
-    /// Does what an operator says.
+    /// Executes an order of an operator.
     pub(super) fn execute_order(&mut self, index: u32, plane: &mut dyn NetworkPlane) {
         let order = self.config.orders[index as usize].clone();
         let session = order.session;

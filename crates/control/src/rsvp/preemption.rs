@@ -1,4 +1,4 @@
-//! Preemption: paths that give way to stronger ones.
+//! Preemption of paths by stronger ones.
 //!
 //! Source: RFC 3209 section 4.7.1 (priorities), RFC 5712 section 5 (soft preemption).
 
@@ -8,7 +8,7 @@ use super::{event, Rsvp, RsvpTimer};
 use crate::NetworkPlane;
 
 impl Rsvp {
-    /// Makes the paths of a session on a link give way.
+    /// Preempts the paths of a session on a link.
     pub(super) fn preempt(
         &mut self,
         node: u32,

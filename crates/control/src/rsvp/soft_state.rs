@@ -1,7 +1,7 @@
-//! Soft state: what refreshes it, and what ends it without a message.
+//! Soft state: refresh and expiry.
 //!
 //! Source: RFC 2205 section 3.7 (refresh and lifetime).
-//! Differs: a node that lost the link before it tears what is behind it at once.
+//! Differs: a node that lost the link before it tears the path behind it at once.
 
 use super::message::{Kind, PathKey, NO_ROUTE};
 use super::state::PathState;
@@ -68,7 +68,7 @@ impl Rsvp {
         }
     }
 
-    /// A node notices that a link to it has gone down, with the one back, or come up.
+    /// A node notices that a link to it has gone down, with the one back, or has come up.
     pub fn link_changed(&mut self, node: u32, link: u32, down: bool, plane: &mut dyn NetworkPlane) {
         let at = (node, link);
         if down != self.down.contains(&at) {
@@ -102,7 +102,7 @@ impl Rsvp {
         }
     }
 
-    /// Paths at a node that come over a link or go out on the one back.
+    /// Paths at a node that arrive over a link or leave on the one back.
     pub(super) fn paths_over_link(&self, node: u32, link: u32, back: Option<u32>) -> Vec<PathKey> {
         let range = (node, PathKey::first(0))..=(node, PathKey::last(u32::MAX));
         let hit = |state: &PathState| state.in_link() == Some(link) || state.out_link() == back;

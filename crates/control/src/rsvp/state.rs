@@ -1,4 +1,4 @@
-//! What every node does for a path: state, admission, labels, errors and tears.
+//! The state of a path at a node: set-up, admission, labels, errors and tears.
 //!
 //! Source: RFC 2205 section 3.1 (messages), RFC 3209 sections 2.2 and 4.1 (labels from the tail
 //! upstream), 2.4.2 (shared explicit).
@@ -25,7 +25,7 @@ pub(super) struct PathState {
     has_taken_label: bool,
     /// Forwarding entry; true: made here, not compiled.
     pub entry: Option<(u32, bool)>,
-    /// The Resv has come (at the tail: the Path) and bandwidth is held.
+    /// The Resv has arrived (at the tail: the Path) and bandwidth is held.
     pub reserved: bool,
     pub label_out: u32,
     pub path_until: Time,
@@ -34,19 +34,19 @@ pub(super) struct PathState {
     pub soft: bool,
     /// Nodes behind this one, as the Resv has recorded them.
     pub record: Vec<RecordedHop>,
-    /// What the node before learns about local protection here.
+    /// Flags of the local protection here, for the node before.
     pub flags: u8,
-    /// The head knows it to be protected everywhere.
+    /// The head knows that it is protected at every node.
     pub covered: bool,
-    /// The way around a failure behind this node, in use.
+    /// The backup around a failure behind this node, in use.
     pub repair: Option<LocalRepair>,
-    /// The way around a failure before this node, on which messages come.
+    /// The backup around a failure before this node, over which messages arrive.
     pub tunnel: Option<Arc<BypassTunnel>>,
-    /// The neighbour before is gone: the path lives by what comes around.
+    /// The neighbour before is gone: messages over the backup keep the path alive.
     pub orphan: bool,
-    /// Detour that it goes on as from here (RFC 4090 section 7.1.1).
+    /// Detour that it continues as from here (RFC 4090 section 7.1.1).
     pub into: Option<PathKey>,
-    /// What its Path says from here on, if other detours go on as it.
+    /// Content of its Path from here on, if other detours continue as it.
     pub onward: Option<Arc<PathRequest>>,
 }
 
@@ -121,7 +121,7 @@ impl Rsvp {
             };
         }
         if message.tunnel.is_some() {
-            // There is nothing left to join.
+            // No path is left to join.
             return;
         }
         let into = self.find_mergeable_detour(node, key, &request, hop);
@@ -142,7 +142,7 @@ impl Rsvp {
         }
     }
 
-    /// Why a path cannot go on over a link.
+    /// Why a link does not admit a path.
     pub(super) fn admission_error(
         &self,
         node: u32,
@@ -184,17 +184,17 @@ impl Rsvp {
             let at = plane.now() + self.refresh_span(node);
             self.timers.set(at, RsvpTimer::Refresh(node, key, Kind::Resv));
         }
-        self.tell_again(node, key, plane);
+        self.resend_resv(node, key, plane);
     }
 
-    /// Sends a state's Resv as it is now.
-    pub(super) fn tell_again(&mut self, node: u32, key: PathKey, plane: &mut dyn NetworkPlane) {
+    /// Sends the current Resv of a state.
+    pub(super) fn resend_resv(&mut self, node: u32, key: PathKey, plane: &mut dyn NetworkPlane) {
         if let Some(message) = self.describe(node, key, Kind::Resv) {
             self.send_up(message, plane);
         }
     }
 
-    /// The message that tells a neighbour of a state, as it is now.
+    /// The message with the current state for a neighbour.
     pub(super) fn describe(&self, node: u32, key: PathKey, kind: Kind) -> Option<Message> {
         let state = self.states.get(&(node, key))?;
         let request = state.request.clone();
@@ -288,8 +288,8 @@ impl Rsvp {
             path: session.path.unwrap_or(0),
             ..Entry::default()
         };
-        // An entry for a label that nobody uses, or without traffic to carry, is none; that of the
-        // first node of a detour is made when it is used.
+        // A label without packets needs no entry; the entry of the first node of a detour is installed
+        // when it is used.
         let needed = session.path.is_some()
             && label.is_none_or(|it| it > IMPLICIT_NULL)
             && !(detour && hop == 0);
@@ -322,7 +322,7 @@ impl Rsvp {
         Some(state)
     }
 
-    /// Gives back what a reservation holds at a node: bandwidth, label, entry.
+    /// Releases the resources of a reservation at a node: bandwidth, label, entry.
     pub(super) fn release(
         &mut self,
         node: u32,

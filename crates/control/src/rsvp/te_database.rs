@@ -1,10 +1,10 @@
-//! The traffic engineering database of the heads, and constrained shortest paths over it.
+//! The traffic engineering database of head ends, and constrained shortest paths over it.
 //!
 //! Source: RFC 3630 section 2.5.8 (unreserved bandwidth at eight priorities), RFC 2702 section 5.2
 //! (prune, then Dijkstra). Ties: metric, then hops, then the order of nodes.
-//! With OSPF each node has a database of its own, which follows the LSAs that reach it; else all
-//! share one, which is behind the links by the flooding time.
-//! Absent: colours, delay and shared risks; a route that needs them is given, not computed.
+//! With OSPF each node has its own database, built from the LSAs that reach it; else all share one,
+//! which follows the links after the flooding time.
+//! Absent: colours, delay and shared risks; a route that needs them is configured, not computed.
 
 use super::admission::LinkReservations;
 use crate::{LinkNews, SignalledLink};
@@ -12,14 +12,14 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
-/// What is known of the links.
+/// State of the links.
 #[derive(Clone, Debug)]
 pub(super) struct TeDatabase {
     up: Vec<bool>,
     unreserved: Vec<Arc<[u64; 8]>>,
 }
 
-/// What a route must have.
+/// Constraints of a route.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RouteRequirements<'a> {
     pub ends: (u32, u32),
@@ -54,7 +54,7 @@ impl TeDatabase {
             && !requirements.avoid.contains(&link)
     }
 
-    /// Metric of a route, if its links are up, as far as is known.
+    /// Metric of a route, if the database has its links as up.
     pub fn metric(&self, lines: &[SignalledLink], route: &[u32]) -> Option<u64> {
         let up = route.iter().all(|link| self.up[*link as usize]);
         up.then(|| route.iter().map(|link| lines[*link as usize].metric).sum())
