@@ -1,4 +1,4 @@
-//! Accounting at a port by flow, codepoint, colour, class and drop precedence, where asked for.
+//! Accounting at a port by flow, codepoint, colour, class and drop precedence, where configured.
 
 use crate::classifier::Assignment;
 use crate::queue::QueueDecision;
@@ -22,7 +22,7 @@ pub struct AccountKey {
     pub precedence: u8,
 }
 
-/// What the port was offered and what it dropped since the warm-up.
+/// Packets and bytes that the port was offered and dropped since the warm-up.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Account {
     /// Packets offered.

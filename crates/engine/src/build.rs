@@ -41,7 +41,7 @@ impl<O: Observer> Simulation<O> {
     /// Prepares a run of `network` with `seed`.
     ///
     /// # Errors
-    /// [`RunError::Invalid`] names the first index or parameter that cannot be.
+    /// [`RunError::Invalid`] with the first index or parameter that is not valid.
     pub fn new(network: &Network, seed: u64, observer: O) -> Result<Self, RunError> {
         check_indices(network)?;
         let mut simulation = Self::new_unarmed(network, seed, observer, initial_routes(network))?;
@@ -50,8 +50,8 @@ impl<O: Observer> Simulation<O> {
         Ok(simulation)
     }
 
-    /// Prepares a run in which each hop has an event of its own, as regions need it, and in which
-    /// nothing is due yet. The indices of the network are sound, and `fib` has its routes.
+    /// Prepares a run in which each hop has an event, as regions need it, and in which no event is due
+    /// yet. The indices of the network are valid, and `fib` has its routes.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -142,7 +142,7 @@ impl<O: Observer> Simulation<O> {
     }
 }
 
-/// The links of a network, and what else is done at their near ends.
+/// The links of a network, and the parts at their near ends.
 fn build_links(network: &Network, seed: u64) -> Result<(Vec<Link>, NearEnds), RunError> {
     let (mut links, mut near_ends) = (Vec::new(), Vec::new());
     for link in &network.links {
@@ -336,8 +336,8 @@ fn invalid(why: String) -> RunError {
     RunError::Invalid(why)
 }
 
-/// Until when the ends of transmissions may go without events: not where anything that comes before
-/// them at one instant offers packets to ports, cuts links or reads averages.
+/// Until when the ends of transmissions need no events: not where an earlier event of the same instant
+/// offers packets to ports, cuts links or reads averages.
 fn event_free_before(network: &Network, sources: [u32; 3]) -> Time {
     let reads = network.probes.iter().any(|probe| probe.measure == Measure::QueueAverage);
     match sources {

@@ -4,10 +4,10 @@
 //! of entries scale with the network and not with the packets in flight, and makes
 //! (time, source) a total order, so equal times need no insertion counter.
 //!
-//! Layout: a wheel of buckets of equal width, each an intrusive list in order, for the block of
-//! time the clock stands in and the one after it; a second wheel of whole blocks for what is later.
-//! A block goes to the first wheel when the clock enters the one before it, so that an event is
-//! touched twice, wherever it is, and no heap is needed.
+//! Layout: a wheel of buckets of equal width, each an intrusive list in order, for the block of the
+//! current time and the next one; a second wheel of full blocks for later events. A block is moved to
+//! the first wheel when the clock enters the one before it, so each event is moved at most once, and no
+//! heap is needed.
 
 mod occupied_slots;
 
@@ -22,10 +22,10 @@ const NO_SOURCE: u32 = u32::MAX;
 const DETACHED: u32 = u32::MAX - 1;
 /// Blocks on the second wheel; later ones share its slots.
 const BLOCKS: usize = 1 << 12;
-/// How many events ahead [`Calendar::peek_upcoming`] looks, about.
+/// How many events ahead [`Calendar::peek_upcoming`] looks, approximately.
 const LOOKED_AHEAD_EVENTS: u64 = 12;
 
-/// Where a source stands: both words are read together, so they share a cache line.
+/// Time and neighbours of a source: both words are read together, so they share a cache line.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     /// When it is due; `NEVER` = not pending.
@@ -39,7 +39,7 @@ struct Entry {
 pub struct Calendar {
     shift: u32,
     mask: usize,
-    /// Number of the bucket the clock stands in.
+    /// Number of the current bucket.
     current: u64,
     /// First bucket of the block after the clock's, and of the one after that.
     next_block: u64,
@@ -55,7 +55,7 @@ pub struct Calendar {
     /// Blocks beyond the horizon; an event that was moved since is stale and skipped.
     blocks: Vec<Vec<(Time, Source)>>,
     used_blocks: OccupiedSlots,
-    /// The bucket `peek_upcoming` named last, and how far ahead of the clock it may look.
+    /// The bucket of the last `peek_upcoming`, and how far ahead of the clock it may look.
     cursor: u64,
     reach: u64,
     /// Events served in this block, and its bucket in which counting began.
@@ -184,9 +184,8 @@ impl Calendar {
         Some((due, source))
     }
 
-    /// A source whose event comes soon, each about once: asked once an event, it keeps some
-    /// `LOOKED_AHEAD_EVENTS` events ahead of the clock. It may be wrong: it is for fetching what an event will
-    /// need.
+    /// A source whose event is due soon, each about once: called once an event, it stays some
+    /// `LOOKED_AHEAD_EVENTS` events ahead of the clock. It may be wrong: it serves prefetching only.
     #[inline(always)]
     pub fn peek_upcoming(&mut self) -> Option<Source> {
         self.served += 1;
@@ -202,7 +201,7 @@ impl Calendar {
         Some(source)
     }
 
-    /// Asks the processor to fetch the entry of a source.
+    /// Prefetches the entry of a source.
     #[inline(always)]
     pub fn fetch(&self, source: Source) {
         prefetch::element(&self.entries, source);
@@ -224,14 +223,14 @@ impl Calendar {
         self.entries[source as usize] = Entry { due: at, next: head };
     }
 
-    /// Whether an event comes before that of another source.
+    /// Whether an event is due before that of another source.
     #[inline(always)]
     fn precedes(&self, source: Source, at: Time, other: Source) -> bool {
         (at, source) < (self.entries[other as usize].due, other)
     }
 
-    /// Enters an event in its place behind the first of a bucket. Many that are due at one instant
-    /// mostly come in their order: the last is asked first.
+    /// Inserts an event in its place behind the first of a bucket. Many events of one instant mostly
+    /// arrive in order: the last is compared first.
     #[inline]
     fn insert_behind_first(&mut self, slot: usize, source: Source, at: Time) {
         let mut before = self.heads[slot];
@@ -264,7 +263,7 @@ impl Calendar {
         }
     }
 
-    /// The clock has passed into the next block: the one after that comes within the horizon.
+    /// The clock has entered the next block: the one after that is now within the horizon.
     #[cold]
     fn enter_block(&mut self) {
         let elapsed = self.current - self.counted_from;
@@ -292,7 +291,7 @@ impl Calendar {
         let slot = block as usize % BLOCKS;
         let mut waiting = std::mem::take(&mut self.blocks[slot]);
         waiting.retain(|&(at, source)| {
-            // What is of a later turn of the wheel stays.
+            // Events of a later turn of the wheel stay.
             let is_in_block = self.block_of(at) == block;
             let holds = Self::is_still_due(&self.entries, at, source);
             if is_in_block && holds {
@@ -338,7 +337,7 @@ impl Calendar {
             }
             block += 1;
         }
-        // Nothing in a whole turn; every event that is left holds.
+        // No event in a full turn; compares every remaining event.
         let earliest = self.blocks.iter().flatten().map(|&(at, _)| at).min()?;
         Some(self.block_of(earliest))
     }

@@ -68,7 +68,7 @@ impl ClassQueue {
         self.counters.waiting_max = self.counters.waiting_max.max(self.stored_backlog().packets);
     }
 
-    /// What waits.
+    /// Packets and bytes that wait.
     #[inline]
     #[must_use]
     pub fn stored_backlog(&self) -> QueueBacklog {
@@ -79,7 +79,7 @@ impl ClassQueue {
         }
     }
 
-    /// Whether nothing waits.
+    /// Whether no packet waits.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -123,7 +123,7 @@ impl ClassQueue {
         }
     }
 
-    /// Judges an arrival; `idle` says that nothing is before it.
+    /// Judges an arrival; `idle` is whether no packet is before it.
     #[inline]
     pub fn admit(
         &mut self,
@@ -150,7 +150,7 @@ impl ClassQueue {
         self.gate.has_aqm()
     }
 
-    /// Lets a packet through an empty class that judges nothing, without storing it.
+    /// Passes a packet through an empty class without an AQM, without storing it.
     #[inline(always)]
     pub fn count_passed(&mut self, bytes: u32) -> bool {
         let QueueKind::One { .. } = self.store else { return false };
@@ -256,7 +256,7 @@ impl ClassQueue {
     }
 }
 
-/// Asks the gate of the only queue about its head, and tells it of the departure.
+/// Asks the gate of the only queue about its head, and reports the departure to it.
 #[inline]
 fn release_head(
     gate: &mut QueueGate,

@@ -30,7 +30,7 @@ pub struct InService {
     pub bytes: u32,
     /// Its drop precedence.
     pub precedence: u8,
-    /// It is on the wire already, since its last bit leaves before anything could tell: then.
+    /// When it leaves, if it is on the wire already because no event can come before its last bit.
     pub until: Option<Time>,
 }
 
@@ -47,7 +47,7 @@ pub struct DiscardedPacket {
     pub cause: Cause,
 }
 
-/// What the transmitter does next.
+/// The next action of the transmitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextTransmission {
     /// Sends a packet.
@@ -77,7 +77,7 @@ pub struct ClassfulPort {
     joined: u16,
     /// The packet being transmitted.
     pub in_service: Option<InService>,
-    /// What was dropped from a queue and is still to be reported to the network.
+    /// Packets dropped from a queue and not yet reported to the network.
     pub discarded: Vec<DiscardedPacket>,
     /// Packets waiting in all classes.
     waiting: u32,
@@ -106,7 +106,7 @@ impl ClassfulPort {
         }
     }
 
-    /// Whether a packet would be sent at once if it came to its class, by any scheduler.
+    /// Whether any scheduler would send a packet at once on its arrival in its class.
     #[inline(always)]
     #[must_use]
     pub fn is_clear(&self) -> bool {
@@ -120,7 +120,7 @@ impl ClassfulPort {
         self.waiting > 0
     }
 
-    /// What was put on the wire ahead of time and has left by now is no longer in service.
+    /// Removes from service a packet that was put on the wire ahead of time and has left by now.
     #[inline(always)]
     pub fn finish_departed(&mut self, now: Time) {
         let until = self.in_service.as_ref().and_then(|service| service.until);
@@ -128,14 +128,14 @@ impl ClassfulPort {
             if until <= now {
                 self.finish(until);
                 if !self.forgets {
-                    // It finds nothing to send, and may take note of that.
+                    // The scheduler finds no packet, and may record that.
                     self.start_next(until);
                 }
             }
         }
     }
 
-    /// Sends a packet that comes to a port at rest, where neither scheduler nor queue take note.
+    /// Sends a packet that arrives at an idle port, where neither scheduler nor queue record it.
     #[inline(always)]
     pub fn pass(&mut self, packet: PacketId, bytes: u32, assignment: Assignment) -> bool {
         let Assignment { class, precedence } = assignment;
@@ -177,7 +177,7 @@ impl ClassfulPort {
         );
         self.waiting += 1;
         if idle {
-            self.joined = class; // it may be sent at once: `start_next` knows
+            self.joined = class; // it may be sent at once: `start_next` decides
         } else {
             entry.count_waiting();
         }

@@ -5,7 +5,7 @@ use trunkline_packet::Packet;
 
 /// Columns of a row: 64 DSCPs, then 8 traffic classes.
 pub const COLUMNS: usize = 72;
-/// "The NHLFE names no row."
+/// The NHLFE has no row.
 pub const NO_ROW: u16 = u16::MAX;
 /// "The packet's own column."
 pub const OWN_COLUMN: u8 = u8::MAX;
@@ -60,8 +60,8 @@ impl Classifier {
         self.assign_as(packet, row, OWN_COLUMN)
     }
 
-    /// Classifies a packet by a `column` that is not its own: at the end of a pipe, by the PHB of
-    /// the label that came off (RFC 3270 section 2.6.2).
+    /// Classifies a packet by another `column` than its own: at the end of a pipe, by the PHB of the
+    /// popped label (RFC 3270 section 2.6.2).
     #[inline]
     #[must_use]
     pub fn assign_as(&self, packet: &Packet, row: u16, column: u8) -> Assignment {

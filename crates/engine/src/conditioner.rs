@@ -93,9 +93,9 @@ impl Conditioner {
     }
 }
 
-/// The colour a packet comes with. RFC 2697 and 2698 section 2: it is "coded in the DS field of the
-/// packet in a PHB specific manner"; the drop precedences of AF are the three (RFC 2597 section 2).
-/// Where the field says nothing, or a label hides it, it is the colour of the last meter passed.
+/// The colour of an arriving packet. RFC 2697 and 2698 section 2: it is "coded in the DS field of the
+/// packet in a PHB specific manner"; the three drop precedences of AF are the colours (RFC 2597 section
+/// 2). Where the field has no colour, or a label hides it, it is the colour of the last meter passed.
 fn incoming_colour(packet: &Packet) -> Colour {
     // AFxy is 8 x + 2 y, x of 1 to 4 and y of 1 to 3 (RFC 2597 section 6).
     let precedence = match packet.dscp {
@@ -116,7 +116,7 @@ mod rfc2475 {
     use crate::network::{Action, Profile};
     use trunkline_port::meter::{MeterConfig, SrTcmConfig};
 
-    /// CIR 8 kbit/s earns nothing within one instant; CBS and EBS of 1000 B each pass one packet
+    /// CIR 8 kbit/s earns no token within one instant; CBS and EBS of 1000 B each pass one packet
     /// of 1000 B green, one yellow, and everything after red (RFC 2697 section 3).
     #[test]
     fn s2_3_3_each_colour_is_marked_or_dropped_as_its_action_says() {
@@ -152,7 +152,7 @@ mod rfc2475 {
     }
 
     /// RFC 2697 section 2: the colour is "coded in the DS field". AF12 and AF13 (DSCPs 12 and 14)
-    /// come as yellow and red; CS2 and EF (16 and 46) say no colour, so it is the packet's own.
+    /// arrive as yellow and red; CS2 and EF (16 and 46) give no colour, so it is the packet's own.
     #[test]
     fn rfc2697_s2_the_drop_precedence_of_an_af_codepoint_is_the_colour_it_comes_with() {
         let mut packet = Packet::new(0, 0, 0, 1000, 0);

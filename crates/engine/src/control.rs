@@ -24,8 +24,7 @@ use trunkline_units::{Time, NEVER};
 /// Messages and octets of one kind that were sent on a link.
 type MessageLoads = BTreeMap<(u32, u32, u8), (u64, u64)>;
 
-/// A message as a capture shows it: flow, number, addresses, protocol, bytes of its header and
-/// octets.
+/// A message in a capture: flow, number, addresses, protocol, bytes of its header and octets.
 type CapturedMessage = (u32, u32, [u32; 2], u8, u16, Vec<u8>);
 
 /// Protocols of a run, and their messages under way.
@@ -39,9 +38,9 @@ pub(crate) struct Control {
     loads: MessageLoads,
     /// Of a traced run.
     captured: Option<Vec<CapturedMessage>>,
-    /// Of a traced run: labels of LDP as they come into use.
+    /// Of a traced run: labels of LDP when they are first used.
     labels: Option<Vec<(Time, LabelBinding)>>,
-    /// What a protocol has told the others.
+    /// Notices of protocols to the others.
     notices: Vec<ProtocolNotice>,
 }
 
@@ -119,7 +118,7 @@ impl Control {
         self.loads.clear();
     }
 
-    /// Checks what each protocol promises.
+    /// Checks the rules of each protocol.
     pub fn check(&self) -> Result<(), String> {
         self.protocols.iter().flatten().try_for_each(Protocol::check)
     }
@@ -297,7 +296,7 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// All protocols hear what one of them, or `rerouting`, tells.
+    /// Delivers a notice of a protocol, or of `rerouting`, to all protocols.
     pub(crate) fn broadcast_notice(&mut self, notice: &ProtocolNotice) {
         for index in 0..self.control.as_ref().map_or(0, |control| control.sources()) {
             self.with_protocol(index, |protocol, plane| protocol.on_notice(notice, plane));
@@ -376,7 +375,7 @@ impl<O: Observer> Simulation<O> {
             ));
         }
         let slot = control.store_message(message.message);
-        // Every node is an end while there is signalling: its column is its index.
+        // Every node is an end with signalling: its column is its index.
         let to = self.links[link as usize].to;
         let plan = self.flows[flow as usize];
         let mut packet = Packet::new(flow, to, number, bytes, self.now);

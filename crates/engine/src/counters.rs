@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use trunkline_packet::{Cause, Packet};
 use trunkline_units::Time;
 
-/// Packets and bytes (IP) that only ever grow; a warm-up cut is a difference of two copies.
+/// Packets and bytes (IP) that only grow; a warm-up cut is a difference of two copies.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
     /// Packets the source sent (retransmissions included).
@@ -20,13 +20,13 @@ pub struct Totals {
     pub datagram_bytes: u64,
     /// Packets of a call that reached the sink too late to be played.
     pub late_packets: u64,
-    /// Packets lost on the way.
+    /// Packets lost in the network.
     pub dropped_packets: u64,
     /// Acknowledgements sent.
     pub acks_sent: u64,
     /// Acknowledgements that arrived.
     pub acks_delivered: u64,
-    /// Acknowledgements lost on the way.
+    /// Acknowledgements lost in the network.
     pub acks_dropped: u64,
     /// Second copies of packets that 1+1 protection made.
     pub copied_packets: u64,
@@ -122,7 +122,7 @@ impl DelayStatistics {
     }
 }
 
-/// Where, what and why a packet was lost.
+/// Place, flow and cause of a loss.
 #[derive(Clone, Copy, Debug)]
 pub struct DropKey {
     /// Flow.
@@ -178,7 +178,7 @@ impl Drops {
         count.bytes += bytes;
     }
 
-    /// Counts what was counted elsewhere.
+    /// Adds the counts of another table.
     pub fn merge(&mut self, more: &Self) {
         more.rows().for_each(|row| self.add(row.key, row.packets, row.bytes));
     }

@@ -7,7 +7,7 @@ use crate::tables::Table;
 /// Quantiles that have columns.
 const QUANTILES: [f64; 5] = [0.50, 0.90, 0.95, 0.99, 0.999];
 
-/// Whose delays, which the names of their columns say.
+/// Kind of delays, which the names of their columns show.
 #[derive(Clone, Copy, Debug)]
 pub enum DelayKind {
     /// One way, of a flow's data or a path's.
@@ -66,7 +66,7 @@ pub fn add_delay_columns(table: Table, delays: &[&DelayStatistics], pool: &Pool)
     add_columns_of(table, DelayKind::OneWay, delays, pool)
 }
 
-/// Adds mean, extremes, quantiles and jitter of each delay; -1 and NaN where nothing was measured.
+/// Adds mean, extremes, quantiles and jitter of each delay; -1 and NaN where no delay was measured.
 pub fn add_columns_of(
     mut table: Table,
     of: DelayKind,

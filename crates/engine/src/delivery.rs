@@ -106,7 +106,7 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// An acknowledgement that goes before the one of the segment that came.
+    /// An acknowledgement to send before the one for the segment that arrived.
     #[cold]
     #[inline(never)]
     fn send_earlier_acknowledgement(
@@ -149,7 +149,7 @@ impl<O: Observer> Simulation<O> {
         ack
     }
 
-    /// What the receiver of a control that answers to the share of marks tells.
+    /// Writes the receiver's count of marks, for a control that reacts to the share of marks.
     #[cold]
     fn write_mark_count(&self, plan: &FlowPlan, ack: &mut Packet) {
         ack.set_ecn(plan.ecn);
@@ -198,7 +198,7 @@ impl<O: Observer> Simulation<O> {
     /// An acknowledgement of a connection that is more than its flow.
     #[inline(never)]
     fn take_marked_ack(&mut self, flow: u32, id: PacketId, ack: &Ack) {
-        // Nothing has been stored since its slot was freed.
+        // The slot was freed, but no packet has been stored since.
         let packet = self.arena[id];
         let Some(plan) = self.plan_for_marked_ack(&packet) else { return };
         self.take_ack(flow, id, ack, &plan);
@@ -210,7 +210,7 @@ impl<O: Observer> Simulation<O> {
     #[inline(always)]
     fn take_ack(&mut self, flow: u32, id: PacketId, ack: &Ack, plan: &FlowPlan) {
         let FlowAgents::Tcp(agent) = plan.agents else {
-            // Nothing has been stored since its slot was freed.
+            // The slot was freed, but no packet has been stored since.
             let reply = self.arena[id];
             return self.take_reply(&reply);
         };
@@ -219,7 +219,7 @@ impl<O: Observer> Simulation<O> {
         self.send_allowed_segments(flow, plan, agent);
     }
 
-    /// Sends what a TCP sender may send now, and sees to its timer.
+    /// Sends the segments that a TCP sender may send now, and sets its timer.
     #[inline(always)]
     pub(crate) fn send_allowed_segments(&mut self, flow: u32, plan: &FlowPlan, agent: u32) {
         if self.now >= plan.stop {

@@ -1,7 +1,7 @@
-//! Two queues behind one limit: what is ECT(1) or CE waits apart from the rest (RFC 9332).
+//! Two queues with one limit: ECT(1) and CE wait in one, all other packets in the other (RFC 9332).
 //!
-//! Source: RFC 9331 section 5.1 (which packets are of the low-latency queue); `aqm::DualPi2` says which
-//! queue sends and what becomes of its head. Labels hide the ECN field: a labelled packet is classic.
+//! Source: RFC 9331 section 5.1 (which packets are of the low-latency queue); `aqm::DualPi2` decides
+//! which queue sends and judges its head. Labels hide the ECN field: a labelled packet is classic.
 
 use crate::queue::{QueueDecision, WaitingPacket};
 use crate::ring::Ring;
@@ -36,7 +36,7 @@ impl DualQueue {
         }
     }
 
-    /// What waits.
+    /// Packets and bytes that wait.
     #[must_use]
     pub fn stored_backlog(&self) -> QueueBacklog {
         let packets = self.queues.iter().map(Ring::len).sum();

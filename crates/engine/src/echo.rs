@@ -1,9 +1,9 @@
-//! Echo flows: the receiver of a request answers at once; the sender measures what comes back.
+//! Echo flows: the receiver of a request answers at once; the sender measures the replies.
 //!
 //! Source: RFC 2681 (round-trip delay), RFC 6673 (round-trip loss: no reply within a waiting time),
-//! RFC 4737 (reordering), RFC 5357 section 4.2 (the reflector answers each test packet, with a
-//! number of its own).
-//! Differs: a reply leaves the instant that its request comes; processing is a parameter of nodes.
+//! RFC 4737 (reordering), RFC 5357 section 4.2 (the reflector answers each test packet, with a separate
+//! number).
+//! Differs: a reply leaves at the instant of its request's arrival; processing is a parameter of nodes.
 
 use crate::counters::DelayStatistics;
 use crate::delay_columns::{self, DelayKind};
@@ -15,16 +15,16 @@ use crate::tables::Table;
 use trunkline_packet::{flag, Packet, PacketId};
 use trunkline_units::Time;
 
-/// What the sender of an echo flow knows of its replies.
+/// Measurements of an echo flow's sender.
 #[derive(Clone, Debug)]
 pub(crate) struct EchoSender {
     pub flow: u32,
     config: Echo,
-    /// Of the replies that came in time, from request to reply.
+    /// Of the replies that arrived in time, from request to reply.
     pub round_trip: DelayStatistics,
     /// Of the same, from the reflector.
     pub back: DelayStatistics,
-    /// Replies that came too late.
+    /// Replies that arrived too late.
     late: u64,
 }
 
@@ -52,14 +52,15 @@ impl EchoSender {
         self.late = 0;
     }
 
-    /// A reply has come.
+    /// A reply has arrived.
     fn measure_reply(&mut self, reply: &Packet, now: Time, pool: &mut Pool) {
         let round_trip = now - reply.echo;
         if round_trip > self.config.timeout_ns {
             self.late += 1;
             return;
         }
-        // The number of the request tells the order of the whole way, that of the reply of its own.
+        // The number of the request gives the order over both directions, that of the reply the order of
+        // the way back.
         let mut round_trip_packet = *reply;
         (round_trip_packet.seq, round_trip_packet.sent_at) = (reply.ack, reply.echo);
         self.round_trip.measure(&round_trip_packet, now, pool);
@@ -73,7 +74,7 @@ impl<O: Observer> Simulation<O> {
         Some(&mut self.echoes[index])
     }
 
-    /// A datagram that came after its flow's limit: late to its call, or a request to answer.
+    /// A datagram that arrived after its flow's limit: late to its call, or a request to answer.
     #[cold]
     #[inline(never)]
     pub(crate) fn handle_late_datagram(&mut self, flow: u32, plan: &FlowPlan, id: PacketId) {
@@ -99,7 +100,7 @@ impl<O: Observer> Simulation<O> {
         self.originate(plan.dst, id);
     }
 
-    /// A packet has come back to a flow that is not of TCP.
+    /// A packet has returned to a flow that is not of TCP.
     #[cold]
     #[inline(never)]
     pub(crate) fn take_reply(&mut self, reply: &Packet) {
@@ -112,7 +113,7 @@ impl<O: Observer> Simulation<O> {
 }
 
 impl AnySimulation {
-    /// What the senders of echo flows have measured.
+    /// The measurements of echo flows.
     pub(crate) fn echo_table(&self) -> Table {
         let ints = |value: fn(&EchoSender) -> u64| {
             self.echoes.iter().map(move |sender| value(sender) as i64)

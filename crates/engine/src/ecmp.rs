@@ -1,9 +1,9 @@
-//! Equal-cost multipath: which of several next hops a packet takes.
+//! Equal-cost multipath: the choice among several next hops.
 //!
-//! Source: RFC 2992 section 2 (hash-threshold: the hash space is cut into equal regions, one a next
+//! Source: RFC 2992 section 2 (hash-threshold: the hash space is divided into equal regions, one a next
 //! hop, in their order); RFC 6790 (entropy labels), RFC 6391 section 1 (why a flow stays on one path).
-//! Differs: what stands for the 5-tuple is the number of the flow, its direction, and of transfers
-//! the connection. Each router has a salt of its own, so that the choices of two are independent.
+//! Differs: the number of the flow, its direction, and of transfers the connection stand for the
+//! 5-tuple. Each router has a separate salt, so that the choices of two are independent.
 //! Absent: weights, and hashes that depend on load.
 
 use crate::flow_queue;
@@ -12,7 +12,7 @@ use trunkline_packet::label::{ENTROPY_INDICATOR, FIRST_UNRESERVED_LABEL, MAX_LAB
 use trunkline_packet::{Packet, StackEntry};
 use trunkline_units::RandomStream;
 
-/// How the routers of a network choose; without ECMP there is nothing to choose.
+/// The hash functions of a network's routers; none without ECMP.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EcmpHasher {
     mode: Option<Ecmp>,
@@ -41,7 +41,7 @@ impl EcmpHasher {
         ((u128::from(nonzero_mix(self.key(packet) ^ salt)) * next_hop_count as u128) >> 64) as usize
     }
 
-    /// What a router hashes of a packet.
+    /// Hash key of a packet at a router.
     fn key(&self, packet: &Packet) -> u64 {
         if packet.labels.is_empty() || self.mode == Some(Ecmp::Flow) {
             return flow_key(packet);
@@ -58,7 +58,7 @@ impl EcmpHasher {
     }
 }
 
-/// What tells the flows of IP packets apart.
+/// Key that distinguishes the flows of IP packets.
 fn flow_key(packet: &Packet) -> u64 {
     let flow = 2 * u64::from(packet.flow) + u64::from(packet.is_reverse());
     packet.connection().map_or(nonzero_mix(flow), |connection| {
@@ -73,7 +73,7 @@ pub(crate) fn entropy_label(packet: &Packet) -> u32 {
     FIRST_UNRESERVED_LABEL + (nonzero_mix(flow_key(packet) ^ 0x6790) % space) as u32
 }
 
-/// Moves the key away from 0, which the other function leaves as it is.
+/// Moves the key away from 0, which the other function does not change.
 fn nonzero_mix(key: u64) -> u64 {
     flow_queue::mix_hash(key.wrapping_add(0x9e37_79b9_7f4a_7c15))
 }

@@ -1,15 +1,15 @@
 //! Hops without an event: a queue that one link alone feeds is filled ahead of time.
 //!
 //! A FIFO link knows when each packet it accepts will reach its far end. Where the queue that the
-//! packet joins there is fed by this link alone, nothing else can come between, so the packet is
-//! offered to it at once, in the time of its arrival, and the hop needs no event. The order by
-//! (time, source), every counter and every delay stay those of a run with an event a hop.
+//! packet joins there is fed by this link alone, no other packet can arrive in between, so the packet is
+//! offered to it at once, in the time of its arrival, and the hop needs no event. The order by (time,
+//! source), every counter and every delay stay those of a run with an event a hop.
 //!
-//! Who feeds a queue is found before the run by following the packets of every flow. A hop keeps
-//! its event where something could tell the difference: the arrival lies beyond the end of the
-//! warm-up or of the run, the packet would be dropped or enters a path, or one before it on the
-//! same wire kept its own. So do all hops of runs with traces, failures, signalling, shared routes,
-//! processing at nodes, conditioners or regions.
+//! The feeders of a queue are found before the run by following the packets of every flow. A hop keeps
+//! its event where a difference would show: the arrival lies beyond the end of the warm-up or of the
+//! run, the packet would be dropped or enters a path, or one before it on the same wire kept its event.
+//! So do all hops of runs with traces, failures, signalling, shared routes, processing at nodes,
+//! conditioners or regions.
 //!
 //! Absent: ports with classes, AQMs, accounts or probes.
 
@@ -22,7 +22,7 @@ use crate::simulation::{AnySimulation, FlowAgents};
 use trunkline_packet::Packet;
 use trunkline_units::Time;
 
-/// Nobody feeds this queue.
+/// No link or agent feeds this queue.
 const NO_FEEDER: u32 = u32::MAX;
 /// More than one link does, or an agent.
 const MANY_FEEDERS: u32 = u32::MAX - 1;
@@ -99,12 +99,13 @@ impl AnySimulation {
             fed_by[probe.target as usize] = MANY_FEEDERS;
         }
         for (index, link) in (0..).zip(&mut self.links) {
-            // A link whose packets part keeps its events: what waits for one holds up the others.
+            // A link whose packets part keeps its events: a packet that waits for its event delays the
+            // others.
             let next = &paths.next[index as usize];
             let leads =
                 next.iter().all(|&next| next != NO_FEEDER && fed_by[next as usize] == index);
             if leads && !next.is_empty() && link.far_end.is_none() && link.is_fifo() {
-                link.onward = OnwardHop::Ahead;
+                link.onward = OnwardHop::EventFree;
             }
         }
         self.ahead = EventFreeHops { fed_by, horizon: network.run.warmup_ns };
@@ -120,8 +121,8 @@ impl AnySimulation {
         paths.record_step(feeder, NO_FEEDER);
     }
 
-    /// The link that a packet takes from `node` on, where it is `fresh` or came by a link, and the
-    /// entry by which it goes into a path; its labels and its TTL change. None where it ends.
+    /// The link that a packet takes from `node` on, where it is `fresh` or arrived by a link, and the
+    /// entry by which it enters a path; its labels and its TTL change. None where it ends.
     #[inline(always)]
     fn next_link(&self, node: u32, packet: &mut Packet, fresh: bool) -> Option<(u32, Option<u32>)> {
         let (mut counted, mut column) = (fresh, OWN_COLUMN);
@@ -160,14 +161,14 @@ impl AnySimulation {
             let next = if alone { self.offer_without_event(index) } else { return };
             let Some(next) = next else { return self.await_arrival(index) };
             match self.links[next as usize].onward {
-                OnwardHop::Ahead => index = next,
+                OnwardHop::EventFree => index = next,
                 _ => return self.await_first(next),
             }
         }
     }
 
-    /// Offers the next packet of a wire to the port it goes to, in the time of its arrival; the
-    /// link of that port. None where it keeps its event.
+    /// Offers the next packet of a wire to its next port, in the time of its arrival; returns the link
+    /// of that port. None where it keeps its event.
     #[inline(always)]
     fn offer_without_event(&mut self, index: u32) -> Option<u32> {
         let link = &self.links[index as usize];
@@ -208,18 +209,18 @@ impl AnySimulation {
         }
     }
 
-    /// The warm-up is over: what waited for its end goes ahead.
+    /// The warm-up is over: forwards the packets that waited for its end.
     pub(crate) fn forward_at_warm_up_end(&mut self) {
         self.ahead.horizon = self.end;
         for index in 0..self.links.len() as u32 {
-            if self.links[index as usize].onward != OnwardHop::Ahead {
+            if self.links[index as usize].onward != OnwardHop::EventFree {
                 continue;
             }
             self.calendar.cancel(self.sources.arrivals + index);
             while self.links[index as usize].arriving() > 0 {
                 let Some(next) = self.offer_without_event(index) else { break };
                 match self.links[next as usize].onward {
-                    OnwardHop::Ahead => self.forward_without_event(next),
+                    OnwardHop::EventFree => self.forward_without_event(next),
                     _ => self.await_first(next),
                 }
             }
@@ -230,7 +231,7 @@ impl AnySimulation {
     }
 }
 
-/// Whether a probe reads the state of a link's queue or what has left it.
+/// Whether a probe reads the state of a link's queue or the packets that have left it.
 fn watches_link(measure: Measure) -> bool {
     use Measure::{Drops, QueueAverage, QueueBytes, QueuePackets, Utilisation};
     matches!(measure, Drops | QueueAverage | QueueBytes | QueuePackets | Utilisation)

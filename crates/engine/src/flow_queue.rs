@@ -1,19 +1,19 @@
-//! A queue of queues: one for each flow that the port can tell apart, each with an AQM of its own.
+//! A queue of queues: one for each flow that the port can distinguish, each with a separate AQM.
 //!
 //! Source: RFC 8290 (FQ-CoDel); McKenney, "Stochastic fairness queueing", INFOCOM 1990; Linux 6.1
 //! `sch_fq_codel.c`, `sch_fq_pie.c`, `sch_sfq.c`, `sch_fq.c`. A packet joins the queue that its
-//! flow's hash names, so that two flows may share one. Queues take turns by `FlowRounds`. When all of
-//! them together exceed the limit, the longest is cut: half of it from its head, at most `batch`
-//! packets (RFC 8290 section 4.1.3), or its newest packet, or the arrival is refused.
-//! A label hides the flow (RFC 3032): labelled packets are told apart by their label stacks, as
+//! flow's hash gives, so two flows may share one. Queues take turns by `FlowRounds`. When all of them
+//! together exceed the limit, the longest is cut: half of it from its head, at most `batch` packets (RFC
+//! 8290 section 4.1.3), or its newest packet, or the arrival is refused.
+//! A label hides the flow (RFC 3032): labelled packets are distinguished by their label stacks, as
 //! routers do, unless the port looks behind the labels.
-//! With `ways` (CAKE: 8) the hash names a set of queues: a flow stays in its own while that holds
-//! packets, else takes an empty one, and shares only where there is none; the queue is then the
-//! newcomer's, and the flow that it was of looks for another, so that flows of a full set may overtake
-//! themselves. With `hosts` the quantum of
-//! a flow is divided by the number of backlogged queues of its host (Høiland-Jørgensen et al., "Piece
-//! of CAKE", 2018, section III-C; Linux counts those that are no longer new).
-//! As Linux, CoDel looks at what all queues hold when it asks whether a packet is the last.
+//! With `ways` (CAKE: 8) the hash gives a set of queues: a flow stays in its own while that holds
+//! packets, else takes an empty one, and shares only where there is none. A shared queue then belongs to
+//! the newcomer, and its former flow looks for another, so flows of a full set may overtake themselves.
+//! With `hosts` the quantum of a flow is divided by the number of backlogged queues of its host
+//! (Høiland-Jørgensen et al., "Piece of CAKE", 2018, section III-C; Linux counts those that are no
+//! longer new).
+//! As in Linux, CoDel compares the backlog of all queues when it checks whether a packet is the last.
 
 use crate::network::{Flow, FlowKey, Flows, Hosts, Overflow};
 use crate::queue::{QueueDecision, QueueGate, WaitingPacket};
@@ -27,8 +27,8 @@ use trunkline_units::Time;
 #[cfg(test)]
 mod tests;
 
-/// Queues for the label stacks of labelled packets, and for connections that come and go, where
-/// each flow has a queue of its own.
+/// Queues for the label stacks of labelled packets, and for connections that come and go, where each
+/// flow has a separate queue.
 const LABEL_QUEUES: u64 = 1024;
 
 /// The queue of the flows with one hash.
@@ -37,7 +37,7 @@ struct FlowQueue {
     queue: Ring<WaitingPacket>,
     bytes: u64,
     gate: QueueGate,
-    /// What the hash of its last flow was made of.
+    /// Hash key of its last flow.
     key: u64,
 }
 
@@ -59,7 +59,7 @@ pub struct FlowQueues {
     config: Flows,
     /// Of the hash.
     seed: u64,
-    /// Whether AQMs see what all queues hold.
+    /// Whether AQMs see the backlog of all queues.
     sees_all: bool,
     hosts: HostLoads,
 }
@@ -105,7 +105,7 @@ impl FlowQueues {
         let hidden = self.hides_headers(packet);
         let label =
             || packet.labels.iter().fold(1, |key, entry| mix_hash(key ^ u64::from(entry.label())));
-        // A flow has a queue of its own; label stacks and connections of a flow share those behind.
+        // A flow has a separate queue; label stacks and connections of a flow share the queues behind.
         let (key, is_flow) = match packet.connection() {
             _ if hidden => (label(), false),
             Some(connection) => {
@@ -195,9 +195,9 @@ impl FlowQueues {
         self.queues[usize::from(queue)].queue.front().map(|waiting| waiting.bytes)
     }
 
-    /// The queue whose turn it is. One whose turn finds it empty is idle from then on, not before
-    /// (RFC 8289 section 5.4, `deque`; Linux's `codel_dequeue`, `cobalt_queue_empty`). None is looked
-    /// at while all are empty: `cake_dequeue` asks first, and HTB asks no queue that is empty.
+    /// The queue whose turn it is. A queue found empty at its turn is idle from then on, not before (RFC
+    /// 8289 section 5.4, `deque`; Linux's `codel_dequeue`, `cobalt_queue_empty`). No queue is checked
+    /// while all are empty: `cake_dequeue` checks that first, and HTB asks no queue that is empty.
     fn choose(&mut self, now: Time) -> Option<u16> {
         if self.held.packets == 0 {
             return None;
@@ -233,7 +233,7 @@ impl FlowQueues {
         Some((waiting, offer))
     }
 
-    /// What a full port refuses: none where a longer queue makes room for the arrival.
+    /// Whether a full port refuses the arrival: not where a longer queue makes room for it.
     #[must_use]
     pub fn refuses_when_full(&self) -> bool {
         self.config.overflow == Overflow::Arrival

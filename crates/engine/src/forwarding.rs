@@ -1,4 +1,4 @@
-//! Forwarding: what a node does with a packet from a link or from one of its own agents.
+//! Forwarding: a node's actions on a packet from a link or from one of its own agents.
 
 use crate::classifier::{Assignment, NO_ROW, OWN_COLUMN};
 use crate::counters::DropKey;
@@ -15,12 +15,12 @@ impl<O: Observer> Simulation<O> {
     #[inline(always)]
     pub(crate) fn arrive(&mut self, index: usize) {
         let link = &mut self.links[index];
-        if link.onward == OnwardHop::Ahead {
+        if link.onward == OnwardHop::EventFree {
             link.arrive(self.now);
         }
         let Some(departure) = link.wire.pop() else { return };
         if let Some(next) = link.wire.front() {
-            // It is looked at when this link's next event comes, in about one transmission time.
+            // It is read at this link's next event, in about one transmission time.
             self.arena.prefetch(next.packet);
             let due = next.at + link.delay;
             self.calendar.schedule_new(self.sources.arrivals + index as u32, due);
@@ -104,7 +104,7 @@ impl<O: Observer> Simulation<O> {
         self.output(next, NO_ROW, column, id);
     }
 
-    /// Sends a packet on one of several links of equal cost, or there is no route for it.
+    /// Sends a packet on one of several links of equal cost, or drops it without a route.
     #[cold]
     fn send_on_equal_cost_link(&mut self, node: u32, id: PacketId, next: u32, column: u8) {
         let links = self.fib.shared(next);
@@ -123,7 +123,7 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// The head of a 1+1 path: the packet goes out on one leg, a copy of it on the other.
+    /// The head of a 1+1 path: sends the packet on one leg and a copy of it on the other.
     #[cold]
     fn send_both(&mut self, bridge: u32, node: u32, id: PacketId) {
         let original = self.arena[id];
@@ -209,7 +209,7 @@ impl<O: Observer> Simulation<O> {
         let onward = link.onward;
         if onward == OnwardHop::Arrives {
             if link.wire.len() == 1 {
-                // Not pending: nothing was on the wire.
+                // Not pending: no packet was on the wire.
                 let due = departs + link.delay;
                 self.calendar.schedule_new(self.sources.arrivals + index, due);
             }
@@ -236,7 +236,7 @@ impl<O: Observer> Simulation<O> {
         self.drop_packet(id, Cause::QueueFull, Some(index), node, Assignment::default());
     }
 
-    /// Offers a packet to a port that looks at more of it.
+    /// Offers a packet to a port that needs more fields of it.
     #[inline(never)]
     fn output_to_full_port(&mut self, index: u32, row: u16, column: u8, id: PacketId) {
         let packet = &mut self.arena[id];
@@ -263,7 +263,7 @@ impl<O: Observer> Simulation<O> {
             return self.drop_before_port(id, index);
         }
         let bytes = size + link.header;
-        // A label hides the ECN field: Linux and most LSRs drop what they would mark.
+        // A label hides the ECN field: Linux and most LSRs drop the packets that they would mark.
         let capable = match packet.labels.is_empty() {
             true => packet.ecn() != Ecn::NotCapable,
             false => link.marks_labelled && self.tables.congestion.can_mark(packet),
@@ -317,7 +317,7 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// The packet that a FIFO accepted last goes on without an event here.
+    /// Forwards the last packet that a FIFO accepted without an event here.
     #[inline(never)]
     fn forward_without_event_from(&mut self, index: u32) {
         if self.links[index as usize].is_outbound() {
@@ -340,7 +340,7 @@ impl<O: Observer> Simulation<O> {
         self.drop_packet(id, cause, None, node, Assignment::outside(0));
     }
 
-    /// A packet ends its way before its destination.
+    /// A packet is lost before its destination.
     #[cold]
     pub(crate) fn drop_packet(
         &mut self,

@@ -1,8 +1,8 @@
 //! Connections that open by a handshake and close by FIN: their packets without data.
 //!
-//! `tcp::Handshake` says what goes when; this sends it, hands what arrives to the right end, and sees
-//! to the timers. A packet without data says what it is by the number of its segment, or of the segment
-//! that it expects: see [`bare_of_sender`] and [`bare_of_receiver`].
+//! `tcp::Handshake` decides what to send; this module sends it, delivers arrivals to the right end, and
+//! sets the timers. The number of its segment, or of the segment that it expects, gives the kind of a
+//! packet without data: see [`bare_of_sender`] and [`bare_of_receiver`].
 
 use crate::observer::Event;
 use crate::observer::Observer;
@@ -11,10 +11,10 @@ use trunkline_agent::tcp::{Ack, AckFields, BarePacket, Handshake};
 use trunkline_packet::{flag, Packet, PacketId};
 use trunkline_units::{Time, NEVER};
 
-/// Number of a SYN: it comes before the first segment.
+/// Number of a SYN: it precedes the first segment.
 pub(crate) const SYN_NUMBER: u32 = u32::MAX;
 
-/// What a packet without data of the sender is, by the number of the segment that comes next.
+/// Kind of a sender's packet without data, by the number of the next segment.
 fn bare_of_sender(seq: u32) -> BarePacket {
     match seq {
         SYN_NUMBER => BarePacket::Syn,
@@ -23,7 +23,7 @@ fn bare_of_sender(seq: u32) -> BarePacket {
     }
 }
 
-/// What a packet without data of the receiver is, by what it acknowledges.
+/// Kind of a receiver's packet without data, by its acknowledgement number.
 fn bare_of_receiver(ack: u32) -> BarePacket {
     match ack {
         0 => BarePacket::Syn,
@@ -60,7 +60,7 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// A packet of the sender's end without data goes.
+    /// Sends a packet without data from the sender's end.
     fn send_bare(&mut self, flow: u32, plan: &FlowPlan, agent: u32, bare: BarePacket, again: bool) {
         let end = self.senders[agent as usize].counters();
         let end =
@@ -86,7 +86,7 @@ impl<O: Observer> Simulation<O> {
         self.send(plan.src, packet);
     }
 
-    /// A packet of the receiver's end without data goes: the answer to a SYN, or a FIN.
+    /// Sends a packet without data from the receiver's end: the answer to a SYN, or a FIN.
     fn send_bare_answer(&mut self, flow: u32, plan: &FlowPlan, agent: u32, bare: BarePacket) {
         let fields = match bare {
             BarePacket::Fin => self.receivers[agent as usize].ack(self.now),
@@ -182,7 +182,7 @@ impl<O: Observer> Simulation<O> {
         let (flow, now) = (packet.flow, self.now);
         if bare_of_receiver(packet.ack) == BarePacket::Syn {
             if self.handshake(agent).has_given_up() {
-                return None; // a reset, which nothing here waits for
+                return None; // a reset, for which no connection waits
             }
             let opened = self.handshake(agent).on_answer(now);
             self.send_bare(flow, &plan, agent, BarePacket::Ack, opened.is_none());
@@ -201,7 +201,7 @@ impl<O: Observer> Simulation<O> {
         None
     }
 
-    /// The receiver's FIN acknowledges what its other acknowledgements did not.
+    /// The receiver's FIN acknowledges the data that its other acknowledgements did not.
     fn acknowledge_by_fin(&mut self, packet: &Packet, flow: u32, plan: &FlowPlan, agent: u32) {
         let ece = packet.flags & flag::ECE != 0;
         let ace = packet.flags >> flag::ACE_SHIFT & 7;
@@ -261,7 +261,7 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// Whether a connection has nothing more to send, either way.
+    /// Whether a connection has no packet left to send, in either direction.
     pub(crate) fn is_connection_over(&self, agent: u32) -> bool {
         let finished = self.senders[agent as usize].finished_at().is_some();
         match self.handshakes.get(agent as usize) {

@@ -98,7 +98,7 @@ impl Histogram {
     }
 
     /// The `share` quantile (0 < share <= 1): the upper end of the bucket in which the value of
-    /// rank `ceil(share * n)` lies. `None` if nothing was counted.
+    /// rank `ceil(share * n)` lies. `None` without counts.
     #[must_use]
     pub fn quantile(&self, pool: &Pool, share: f64) -> Option<u64> {
         let count: u64 = self.buckets(pool).map(|(_, n)| u64::from(n)).sum();

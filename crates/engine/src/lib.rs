@@ -58,7 +58,7 @@ pub use trunkline_control::ospf::KINDS as OSPF_KINDS;
 pub use trunkline_control::rsvp::{EVENTS as SIGNALLING_EVENTS, KINDS as RSVP_KINDS};
 pub use trunkline_packet::{Cause, Colour, Ecn};
 
-/// Runs `network` with `seed` to its end; `interrupted` is asked now and then.
+/// Runs `network` with `seed` to its end; `interrupted` is called now and then.
 ///
 /// # Errors
 /// See [`RunError`].
@@ -75,7 +75,7 @@ pub fn run(
     run_observed::<observer::NoObserver>(network, seed, interrupted).map(|(tables, _)| tables)
 }
 
-/// Runs as [`run`] does and gives every packet's events, in the order they happened, beside the tables.
+/// Runs as [`run`] does and also gives every packet's events, in the order they happened.
 ///
 /// # Errors
 /// See [`RunError`].

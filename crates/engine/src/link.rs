@@ -3,7 +3,7 @@
 //! Two kinds of port feed the wire. A **FIFO** port knows each packet's departure when it arrives,
 //! so a hop costs one event, the arrival at the far end; its queue is read off the ring of
 //! departures. A **classful** port lets later packets overtake, so the end of each transmission
-//! is an event of its own.
+//! has a separate event.
 
 mod event_free;
 mod failure;
@@ -61,7 +61,7 @@ pub struct Fifo {
     gate: QueueGate,
 }
 
-/// What feeds the wire.
+/// The port that feeds the wire.
 #[derive(Clone, Debug)]
 pub enum Port {
     /// One queue in order of arrival.
@@ -70,15 +70,15 @@ pub enum Port {
     Classful(Box<ClassfulPort>),
 }
 
-/// What becomes of packets between the port and the far end.
+/// The next hop of packets between the port and the far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnwardHop {
     /// Each has an event when it reaches the far end.
     Arrives,
     /// The far end is in another region.
     Crosses,
-    /// Each goes on at once to the queue that it will join there, if nothing else can.
-    Ahead,
+    /// Each is offered at once to the queue that it will join there, if no other packet can.
+    EventFree,
 }
 
 /// Random loss, ingress conditioning and processing.
@@ -86,18 +86,18 @@ pub enum OnwardHop {
 pub struct FarEnd {
     /// Probability that a packet is lost on the wire.
     pub loss: f64,
-    /// What is lost by script, and how many times more.
+    /// Packets lost by script, and how many times more.
     pub scripted: Vec<Scripted>,
     /// Draws the losses.
     pub random: RandomStream,
-    /// Conditions what arrives.
+    /// Conditions the packets that arrive.
     pub conditioner: Option<Conditioner>,
-    /// What forwards it takes time: number of the node's processor.
+    /// Forwarding takes time: number of the node's processor.
     pub processor: Option<u32>,
 }
 
 impl FarEnd {
-    /// Whether the script says that a packet is lost here, which it then has said once.
+    /// Whether the script loses a packet here; counts the loss.
     #[cold]
     pub fn loses(&mut self, packet: &Packet) -> bool {
         let scripted_loss = self.scripted.iter_mut().find(|scripted_loss| {
@@ -114,8 +114,8 @@ impl FarEnd {
 
 /// A link.
 ///
-/// In the order of its cache lines: what an arrival reads; what an offer to a FIFO reads beside
-/// that; what it counts; and what is seldom needed.
+/// In the order of its cache lines: fields read by an arrival; fields read in addition by an offer to a
+/// FIFO; its counters; and fields that are seldom needed.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Link {
@@ -137,12 +137,12 @@ pub struct Link {
     pub has_near_end: bool,
     /// Whether only a full queue, counted in packets, drops here: a drop-tail FIFO.
     pub plain: bool,
-    /// What becomes of a packet that a FIFO has accepted.
+    /// The next hop of a packet that a FIFO has accepted.
     pub onward: OnwardHop,
     /// Whether its port marks labelled packets too (RFC 5129).
     pub marks_labelled: bool,
     has_far_end: bool,
-    /// Entries of the wire before this one have gone on ahead of time ([`OnwardHop::Ahead`]).
+    /// Entries of the wire before this one were forwarded ahead of time ([`OnwardHop::EventFree`]).
     pub forwarded: u32,
     /// Transmission times.
     pub serializer: TransmissionClock,
@@ -154,7 +154,7 @@ pub struct Link {
     pub counters: QueueCounters,
     /// Integral of the packets waiting over time [packet ns], for the mean queue.
     pub area: TimeIntegral,
-    /// What happens to packets at the far end before they are forwarded, if anything does.
+    /// Treatment of packets at the far end before they are forwarded, if any.
     pub far_end: Option<Box<FarEnd>>,
 }
 
@@ -165,7 +165,7 @@ impl Fifo {
         Self { bytes_in_port: 0, gate }
     }
 
-    /// What the gate counts of the departures from `first` on, which are in the port.
+    /// Backlog by the gate's count of the departures from `first` on, which are in the port.
     #[inline(always)]
     fn backlog(&self, wire: &Ring<Departure>, first: u32) -> QueueBacklog {
         let packets = wire.tail().wrapping_sub(first);
@@ -246,15 +246,15 @@ impl Link {
         self.in_port = self.wire.tail();
     }
 
-    /// Changes wires with another region's copy, which numbers its entries in its own way. As many
-    /// of the newest are in the port.
+    /// Exchanges wires with another region's copy, which numbers its entries differently. As many of the
+    /// newest are in the port.
     pub fn swap_wire(&mut self, other: &mut Self) {
         let in_port = self.wire.tail().wrapping_sub(self.in_port);
         std::mem::swap(&mut self.wire, &mut other.wire);
         self.in_port = self.wire.tail().wrapping_sub(in_port);
     }
 
-    /// Forgets what has departed, where another region keeps the wire.
+    /// Forgets departed packets, where another region has the wire.
     #[inline(never)]
     pub fn forget_departed(&mut self) {
         if self.onward == OnwardHop::Crosses {
@@ -316,8 +316,8 @@ impl Link {
         }
     }
 
-    /// Brings a FIFO's queue up to `now`: what has been sent by then is no longer in the port.
-    /// At one instant a departure comes before an arrival.
+    /// Brings a FIFO's queue up to `now`: packets sent by then are no longer in the port. At one instant
+    /// a departure precedes an arrival.
     #[inline]
     pub fn drain(&mut self, now: Time) {
         if self.plain {
@@ -325,7 +325,7 @@ impl Link {
         }
         let fifo = match &mut self.port {
             Port::Fifo(fifo) => fifo,
-            // At one instant the end of a transmission comes after all that reads a port.
+            // At one instant the end of a transmission follows all reads of a port.
             Port::Classful(port) => return port.finish_departed(now.saturating_sub(1)),
         };
         let tail = self.wire.tail();
@@ -361,8 +361,8 @@ impl Link {
     }
 }
 
-/// Tells a FIFO's AQM what left "the queue" as its limit counts it: the packet itself when its
-/// last bit is gone, or the next one when its first bit is sent.
+/// Reports to a FIFO's AQM the packets that left "the queue" as its limit counts it: the packet itself
+/// after its last bit, or the next one at its first bit.
 #[inline]
 fn report_departure(
     fifo: &mut Fifo,

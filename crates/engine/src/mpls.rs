@@ -1,4 +1,4 @@
-//! Label switching: the tables FTN, ILM and NHLFE, and how a packet goes through them.
+//! Label switching: the tables FTN, ILM and NHLFE, and the forwarding of packets by them.
 //!
 //! Source: RFC 3031 sections 3.10 to 3.13 (the tables), RFC 3032 section 2.4 (TTL),
 //! RFC 3443 (TTL of uniform and pipe tunnels), RFC 3032 section 2.1 (explicit null), RFC 3270
@@ -52,17 +52,17 @@ pub struct Tables {
     sets: Vec<Vec<u32>>,
     pub(crate) chooser: EcmpHasher,
     diffserv: Vec<TcMarking>,
-    /// Marking of labels that have none of their own: index + 1; 0 = none, no TC tells congestion.
+    /// Marking of labels without their own: index + 1; 0 = none, no TC marks congestion.
     plain: u16,
     pub(crate) congestion: CongestionMap,
     overlays: Overlays,
     /// Entries that follow routes, by node and destination.
     followers: segments::Followers,
-    /// Entries that nothing uses any more.
+    /// Unused entries.
     spare: Vec<u32>,
-    /// Sets that nothing uses any more.
+    /// Unused sets.
     spare_sets: Vec<u32>,
-    /// Traffic by path, then what LDP labels.
+    /// Traffic by path, then the traffic with labels of LDP.
     pub paths: Vec<PathCounters>,
 }
 
@@ -167,7 +167,7 @@ impl Tables {
         }
         let Some(nhlfe) = self.ilm[node as usize].get(top.label()) else {
             if top.label() == EXPLICIT_NULL {
-                // RFC 3032 section 2.1: pop, and forward by what is below.
+                // RFC 3032 section 2.1: pop, and forward by the label or header below.
                 packet.labels.pop();
                 self.congestion.mark_below(self.congestion.says_congested(top.tc()), packet)?;
                 return Ok(NextHop::Again(
@@ -176,8 +176,8 @@ impl Tables {
                 ));
             }
             if top.label() == ENTROPY_INDICATOR {
-                // RFC 6790 section 4.3: the indicator and the label below it come off together,
-                // and the TTL is what it were without them.
+                // RFC 6790 section 4.3: the indicator and the label below it are popped together, and
+                // the TTL is as without them.
                 packet.labels.pop();
                 packet.labels.pop();
                 self.congestion.mark_below(self.congestion.says_congested(top.tc()), packet)?;
@@ -199,15 +199,15 @@ impl Tables {
             packet.labels.pop();
             return entry.hop(reveal_ttl(packet, ttl, entry.ttl));
         }
-        // Swap: the label changes, TC stays, TTL goes down by one (RFC 3443 section 3).
+        // Swap: the label changes, TC stays, TTL decreases by one (RFC 3443 section 3).
         packet.labels.replace_top(StackEntry::new(entry.push[0], top.tc() & entry.keep, ttl));
         entry.push_more(packet, 1, packet.dscp, &self.diffserv)?;
         entry.hop(true)
     }
 }
 
-/// After a pop: the uniform model writes the outer TTL into what is now on top; the pipe model
-/// leaves it (RFC 3443 sections 3.1 to 3.3). True if the packet's TTL has thereby been counted.
+/// After a pop: the uniform model writes the outer TTL into the new top label or header; the pipe model
+/// does not (RFC 3443 sections 3.1 to 3.3). True if the packet's TTL has thereby been counted.
 #[inline]
 fn reveal_ttl(packet: &mut Packet, ttl: u8, model: network::Ttl) -> bool {
     if model == network::Ttl::Pipe {
@@ -222,9 +222,9 @@ fn reveal_ttl(packet: &mut Packet, ttl: u8, model: network::Ttl) -> bool {
     true
 }
 
-/// Puts an entropy label and its indicator on (RFC 6790 section 4.2): the label's TTL is 0, so that
-/// it forwards nothing should it be on top by mistake. The indicator carries the TTL of the packet
-/// in both models: what takes it off gives it back.
+/// Pushes an entropy label and its indicator (RFC 6790 section 4.2): the label's TTL is 0, so that it is
+/// not forwarded by mistake. The indicator carries the TTL of the packet in both models: the router that
+/// pops it restores it.
 fn push_entropy(packet: &mut Packet, dscp: u8) -> Result<(), Cause> {
     let (tc, ttl, label) = (dscp >> 3, packet.ttl, entropy_label(packet));
     let has_room = packet.labels.push(StackEntry::new(label, tc, 0))

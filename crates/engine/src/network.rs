@@ -1,8 +1,8 @@
 //! The compiled network: plain numbers and indices, the contract between language and engines.
 //!
-//! The scenario language compiles to this; `trunkline compile` prints it; its canonical JSON is
-//! what provenance hashes. Every default is written out, so nothing here is optional for
-//! convenience: an `Option` means that absence has a meaning of its own.
+//! The scenario language compiles to this; `trunkline compile` prints it; provenance hashes its
+//! canonical JSON. Every default is written out, so no field is optional for convenience: an `Option`
+//! means that absence has a meaning of its own.
 
 mod call;
 pub(crate) mod diffserv;
@@ -37,7 +37,7 @@ use trunkline_port::sched::SchedulerConfig;
 /// Version of the format of networks: another one is refused.
 pub const FORMAT: u32 = 2;
 
-/// A whole network and its run.
+/// A network and its run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Network {
@@ -66,22 +66,22 @@ pub struct Network {
     pub ilm: Vec<Ilm>,
     /// Next hop label forwarding entries (RFC 3031 3.10), by index.
     pub nhlfe: Vec<Nhlfe>,
-    /// What label-switched paths do for Differentiated Services; NHLFEs refer to it.
+    /// Differentiated Services on label-switched paths; NHLFEs refer to it.
     #[serde(default)]
     pub diffserv: Vec<DiffServ>,
     /// Pairs of traffic classes: of a PHB, and of the same PHB with congestion experienced (RFC 5129);
-    /// none = labels do not tell congestion.
+    /// none = labels do not mark congestion.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ecn_in_mpls: Vec<[u8; 2]>,
-    /// What to record.
+    /// Measurements to record.
     pub probes: Vec<Probe>,
-    /// Failures and what is done about them.
+    /// Failures and recovery.
     #[serde(default)]
     pub recovery: Recovery,
     /// How routers route.
     #[serde(default)]
     pub routing: Routing,
-    /// Protocols that set up paths and routes while the run goes on; none = there are none.
+    /// Protocols that set up paths and routes during the run; none = there are none.
     #[serde(default)]
     pub signalling: Option<Signalling>,
     /// The run.
@@ -94,7 +94,7 @@ pub struct Network {
 pub struct Node {
     /// Its name.
     pub name: String,
-    /// What it takes to forward a packet; none = no time.
+    /// Time to forward a packet; none = no time.
     #[serde(default)]
     pub processing: Option<Processing>,
 }
@@ -132,12 +132,12 @@ pub struct Link {
     /// Conditioner at the far end, before the packet is forwarded: index into `conditioners`.
     #[serde(default)]
     pub ingress: Option<u32>,
-    /// Whether to account for what the port is offered by flow, DSCP, colour and precedence.
+    /// Whether to account for the offered packets by flow, DSCP, colour and precedence.
     #[serde(default)]
     pub account: bool,
 }
 
-/// Traffic conditioning: which packets are metered by what, and what each colour means.
+/// Traffic conditioning: the meter of each class of packets, and the action of each colour.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Conditioner {
@@ -149,19 +149,19 @@ pub struct Conditioner {
     pub profiles: Vec<Profile>,
 }
 
-/// A traffic profile (RFC 2475 section 2.3.2): a meter and what is done with each colour.
+/// A traffic profile (RFC 2475 section 2.3.2): a meter and an action for each colour.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     /// Its name.
     pub name: String,
-    /// The meter; each place a conditioner is used at has meters of its own.
+    /// The meter; each place with this conditioner has a separate one.
     pub meter: MeterConfig,
     /// For green, yellow and red.
     pub actions: [Action; 3],
 }
 
-/// What is done with a packet of one colour.
+/// The action on a packet of one colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Action {
@@ -181,10 +181,10 @@ pub struct PortConfig {
     pub classifier: Classifier,
     /// Classes, by index; at least one.
     pub classes: Vec<Class>,
-    /// Which class sends next, and what each is due.
+    /// Scheduler, and the share of each class.
     pub scheduler: SchedulerConfig,
-    /// Whether labelled packets can be marked, by the network's pairs of traffic classes; else what
-    /// would be marked is dropped.
+    /// Whether labelled packets can be marked, by the network's pairs of traffic classes; else packets
+    /// that would be marked are dropped.
     #[serde(default)]
     pub ecn_in_mpls: bool,
 }
@@ -236,10 +236,10 @@ pub struct Flow {
     pub fec: u16,
     /// Forwarding equivalence class of the acknowledgements; 0 = none.
     pub fec_reverse: u16,
-    /// What sends; flows that are alike share it.
+    /// The source and sink; flows that are alike share it.
     pub agent: Arc<Agent>,
-    /// Of TCP: the flow is no one connection but transfers that come and go, each a connection
-    /// with the agent's parameters and a size of its own.
+    /// Of TCP: the flow is no single connection but transfers that come and go, each a connection with
+    /// the agent's parameters and a separate size.
     #[serde(default)]
     pub transfers: Option<Box<Transfers>>,
     /// Of UDP: the flow is a call.
@@ -311,11 +311,11 @@ pub struct Ilm {
     pub nhlfe: u32,
 }
 
-/// What to do with the label stack, and where the packet goes next.
+/// Actions on the label stack, and the next hop of the packet.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Nhlfe {
-    /// Link to send on; none = look at the packet again here (after a pop).
+    /// Link to send on; none = look the packet up again here (after a pop).
     pub link: Option<u32>,
     /// Whether the top label is taken off first.
     pub pop: bool,
@@ -327,8 +327,8 @@ pub struct Nhlfe {
     /// the class selector bits of the DSCP, or the TC of the label below.
     #[serde(default)]
     pub push_diffserv: Vec<Option<u32>>,
-    /// DiffServ of the label taken off: index into the network's `diffserv`; none: what is below
-    /// stays as it is.
+    /// DiffServ of the popped label: index into the network's `diffserv`; none: the label or header
+    /// below is not changed.
     #[serde(default)]
     pub pop_diffserv: Option<u32>,
     /// Whether a swap writes TC 0 instead of keeping the TC (as Linux does).

@@ -1,4 +1,4 @@
-//! Who watches packets: chosen at compile time, so that a run that records none pays nothing.
+//! Observers of packets: chosen at compile time, so that a run without records pays nothing.
 
 mod trace_lines;
 
@@ -9,7 +9,7 @@ use crate::tables::Table;
 use trunkline_packet::{Arena, Cause, PacketId};
 use trunkline_units::Time;
 
-/// What happened to a packet.
+/// An event of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Its source handed it to the network at this node.
@@ -50,7 +50,7 @@ pub enum Event {
 
 /// Watches packets.
 pub trait Observer: Default + Send + 'static {
-    /// Whether it looks at anything: what is worked out for it alone is left out where it does not.
+    /// Whether it records: values for it alone are not computed where it does not.
     const ACTIVE: bool;
 
     /// Records one event of the packet `id`, which only an observer that keeps it looks up.
@@ -62,31 +62,31 @@ pub trait Observer: Default + Send + 'static {
     /// The first bit of `id` leaves the queue it is in at this time, unless the link fails before.
     fn on_transmission_start(&mut self, id: PacketId, at: Time);
 
-    /// What is recorded from here on belongs to an event of the calendar.
+    /// Later records belong to an event of the calendar.
     fn on_event(&mut self, now: Time, source: Source);
 
-    /// What is recorded from here on comes after what other regions have recorded of this event.
+    /// Later records follow those of other regions for this event.
     fn on_region_step(&mut self);
 
     /// It watches this region of a network.
     fn watch_region(&mut self, number: u8);
 
-    /// What it knows the packet `id` by, which goes to another region.
+    /// Its number for the packet `id`, which moves to another region.
     fn packet_name(&self, id: PacketId) -> u64;
 
-    /// The packet `id` has come from another region, where it was known so.
+    /// The packet `id` has arrived from another region, where its number was `known_as`.
     fn on_crossing(&mut self, id: PacketId, known_as: u64);
 
-    /// What one observer of the whole network would have recorded, from what those of its regions
-    /// have; of a run on one thread there is one.
+    /// Joins the records of the observers of all regions to those of one observer of the network; a run
+    /// on one thread has one.
     #[must_use]
     fn join(parts: Vec<Self>) -> Self;
 
-    /// What it recorded in a run that ended at `end`, if anything, made on so many threads.
+    /// Its records of a run on `threads` threads that ended at `end`, if any.
     fn table(&self, end: Time, threads: usize) -> Option<Table>;
 }
 
-/// Watches nothing.
+/// Records nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoObserver;
 

@@ -10,9 +10,9 @@ thread_local! {
     static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Does something that may panic.
+/// Runs a function that may panic.
 ///
-/// What Rust prints of a panic is left out, unless `RUST_BACKTRACE` asks for it.
+/// Rust's own message of a panic is suppressed, unless `RUST_BACKTRACE` is set.
 ///
 /// # Errors
 /// The message of the panic, and its file and line.

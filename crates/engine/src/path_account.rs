@@ -1,4 +1,4 @@
-//! Delay, loss and order of the data packets that ride a label-switched path, where asked for.
+//! Delay, loss and order of the data packets on a label-switched path, where configured.
 //!
 //! The delay is that of the packet, from source to destination: one clock, as for flows. A packet
 //! is late if it arrives after one of its own flow that was sent later (RFC 4737), and jitter takes
@@ -13,7 +13,7 @@ use trunkline_packet::{Cause, PacketId};
 /// Path of a packet that rides none that is accounted for.
 const NONE: u32 = u32::MAX;
 
-/// What the packets of a path met since the warm-up.
+/// Measurements of the packets of a path since the warm-up.
 #[derive(Clone, Debug, Default)]
 pub struct PathAccount {
     /// Delays of those that arrived.
@@ -35,7 +35,7 @@ impl PathAccounts {
     /// Accounts of the paths that ask for them; none if none does.
     #[must_use]
     pub fn new(paths: &[Path]) -> Option<Box<Self>> {
-        // What LDP labels is no path and comes last.
+        // Traffic with labels of LDP is no path and is last.
         let is_accounted: Vec<bool> =
             paths.iter().map(|path| path.account).chain([false]).collect();
         let accounts = vec![PathAccount::default(); paths.len()];
@@ -43,7 +43,7 @@ impl PathAccounts {
         any.then(|| Box::new(Self { is_accounted, accounts, of_packet: Vec::new() }))
     }
 
-    /// The account of a path, if it asked for one.
+    /// The account of a path, if it has one.
     #[must_use]
     pub fn account_of_path(&self, path: usize) -> Option<&PathAccount> {
         self.is_accounted[path].then(|| &self.accounts[path])
@@ -76,7 +76,7 @@ impl PathAccounts {
         }
     }
 
-    /// A data packet ends on its way. The copy that the tail of a 1+1 path does not select is no loss.
+    /// A data packet is lost. The copy that the tail of a 1+1 path does not select is no loss.
     pub fn lose(&mut self, packet: PacketId, cause: Cause) {
         if let Some(account) = self.leave(packet) {
             account.dropped += u64::from(cause != Cause::Unselected);

@@ -1,10 +1,10 @@
-//! Fetching ahead: what the events of the near future will touch, stage by stage.
+//! Prefetching: the memory that the events of the near future will touch, stage by stage.
 //!
-//! A hop reads a chain of places each of which the one before names: the link, the head of its
-//! wire, the packet, the route, the next link, the end of its queue. On a network that outgrows
-//! the caches each costs a wait of some 100 ns. The calendar names events some way ahead, and each
-//! event moves every hint by one stage, so that these waits overlap with the events between.
-//! Nothing here changes what is simulated; a hint that proves wrong costs nothing but its fetch.
+//! A hop reads a chain of places, each found through the one before: the link, the head of its wire, the
+//! packet, the route, the next link, the end of its queue. On a network that outgrows the caches each
+//! costs a wait of some 100 ns. The calendar gives events some way ahead, and each event moves every
+//! hint by one stage, so that these waits overlap with the events between. This changes nothing in the
+//! simulation; a wrong hint costs only its fetch.
 
 use crate::link::Link;
 use crate::observer::Observer;
@@ -18,7 +18,7 @@ const PREFETCH_STAGES: usize = 6;
 /// Networks of more links are fetched ahead.
 const MIN_PREFETCHED_LINKS: usize = 2_000;
 
-/// What is known of an event that will come.
+/// Known part of an event to come.
 #[derive(Clone, Copy, Debug)]
 enum PrefetchHint {
     Nothing,
@@ -37,7 +37,7 @@ enum PrefetchHint {
     Wake(u32),
 }
 
-/// Hints under way, one in each stage.
+/// Hints in progress, one in each stage.
 #[derive(Debug)]
 pub(crate) struct PrefetchPipeline {
     /// Whether the network is of a size that makes fetching ahead pay.
@@ -83,7 +83,7 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// Fetches what a hint of some age names next. What it reads was fetched one event ago.
+    /// Fetches the next place of a hint of some age. The place it reads was fetched one event ago.
     #[inline(always)]
     fn advance(&self, age: usize, hint: PrefetchHint) -> PrefetchHint {
         match (age, hint) {

@@ -5,7 +5,7 @@ use crate::network::{self, Measure};
 use crate::simulation::{AnySimulation, FlowAgents};
 use trunkline_units::SECOND;
 
-/// Probes of a run and what they recorded.
+/// Probes of a run and their records.
 #[derive(Clone, Debug, Default)]
 pub struct ProbeSampler {
     /// None: another region has it.
@@ -25,7 +25,7 @@ pub struct ProbeSampler {
 }
 
 impl ProbeSampler {
-    /// Nothing recorded yet.
+    /// No records yet.
     #[must_use]
     pub fn new(probes: &[network::Probe]) -> Self {
         let greatest = |(_, probe): &(u32, &network::Probe)| probe.measure == Measure::DelayMax;
@@ -40,7 +40,7 @@ impl ProbeSampler {
         }
     }
 
-    /// Adds what another region sampled.
+    /// Adds the samples of another region.
     pub(crate) fn join(&mut self, part: &Self) {
         self.probe.extend(&part.probe);
         self.time.extend(&part.time);
@@ -175,7 +175,7 @@ impl AnySimulation {
         }
     }
 
-    /// The counters of links and delays restart from zero now: keeps the step under way whole.
+    /// The counters of links and delays restart from zero now: keeps the current step complete.
     pub(crate) fn rebase_probes(&mut self) {
         for index in 0..self.sampler.probes.len() {
             let Some(probe) = &self.sampler.probes[index] else { continue };

@@ -1,4 +1,4 @@
-//! Processing: what a node takes from a packet's arrival to the port that it leaves by.
+//! Processing: a node's delay from a packet's arrival to its output port.
 //!
 //! Source: RFC 3031 section 3.12 (a label is looked up in the ILM, an IP destination for its FEC);
 //! RFC 2544 section 26.2 measures the sum as latency.
@@ -21,7 +21,7 @@ use trunkline_units::{Span, Time};
 pub(crate) struct Processor {
     pub node: u32,
     times: Processing,
-    /// When it is done with each, in which order they came, which they are.
+    /// When each is done, in which order they arrived, their index.
     packets: BinaryHeap<Reverse<(Time, u64, PacketId)>>,
     arrived: u64,
 }

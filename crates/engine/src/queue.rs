@@ -1,5 +1,5 @@
-//! What the only queue of a FIFO and the queue of a class have in common: who is let in, what a
-//! verdict means for a packet, and what is counted.
+//! Common parts of the only queue of a FIFO and the queue of a class: admission, the meaning of a
+//! verdict for a packet, and counters.
 
 use trunkline_packet::{Cause, PacketId};
 use trunkline_port::aqm::{ActiveQueueManagement, Aqm, Arrival, HeadPacket, QueueBacklog, Verdict};
@@ -16,7 +16,7 @@ pub struct QueueLimit {
     pub counts_in_service: bool,
 }
 
-/// Counters of one queue since the warm-up; those of every packet come first.
+/// Counters of one queue since the warm-up; those that every packet changes are first.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct QueueCounters {
@@ -113,7 +113,7 @@ pub struct WaitingPacket {
     pub joined_at: Time,
 }
 
-/// What becomes of a packet at either end of a queue.
+/// Decision about a packet at either end of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueDecision {
     /// Queued, or sent; `true`: it also bears a congestion signal to be marked.
@@ -126,7 +126,7 @@ pub enum QueueDecision {
 }
 
 impl QueueDecision {
-    /// RFC 3168 section 5: what can be marked is marked, the rest is dropped.
+    /// RFC 3168 section 5: marks ECN-capable packets, drops all others.
     #[inline(always)]
     pub fn from_verdict(verdict: Verdict, can_mark: bool) -> Self {
         match verdict {
@@ -149,7 +149,7 @@ struct AqmWithStream {
 #[derive(Clone, Debug)]
 pub struct QueueGate {
     limit: QueueLimit,
-    /// None for drop-tail, which judges nothing.
+    /// None for drop-tail, which never judges.
     judge: Option<Box<AqmWithStream>>,
 }
 
@@ -169,7 +169,7 @@ impl QueueGate {
         self.limit.counts_in_service
     }
 
-    /// Packets that may be in the port where no more than their number is limited and nothing judged.
+    /// Capacity in packets where only the number of packets is limited and there is no AQM.
     #[must_use]
     pub fn capacity(&self) -> Option<u32> {
         let limit = &self.limit;
@@ -184,13 +184,13 @@ impl QueueGate {
         self.judge.is_some()
     }
 
-    /// Whether the limit holds what is in the queue.
+    /// Whether the content of the queue is within the limit.
     #[must_use]
     pub fn is_within(&self, held: QueueBacklog) -> bool {
         held.packets <= self.limit.packets && held.bytes <= self.limit.bytes
     }
 
-    /// Judges an arrival; `idle` says that nothing is before it.
+    /// Judges an arrival; `idle` is whether no packet is before it.
     #[inline(always)]
     pub fn admit(&mut self, arrival: &Arrival, idle: bool, can_mark: bool) -> QueueDecision {
         let mut offer = QueueDecision::Queued { mark: false };
@@ -210,7 +210,8 @@ impl QueueGate {
         }
     }
 
-    /// Whether a packet of `bytes` fits beside the `backlog`; `idle` says that nothing is before it.
+    /// Whether a packet of `bytes` fits in addition to `backlog`; `idle` is whether no packet is before
+    /// it.
     #[inline(always)]
     #[must_use]
     pub fn has_room(&self, backlog: QueueBacklog, bytes: u32, idle: bool) -> bool {
@@ -241,7 +242,7 @@ impl QueueGate {
         }
     }
 
-    /// A packet left the queue; `left` is what remains.
+    /// A packet left the queue; `left` is the remaining content.
     #[inline(always)]
     pub fn on_departure(&mut self, at: Time, bytes: u32, precedence: u8, left: QueueBacklog) {
         if let Some(judge) = &mut self.judge {
@@ -249,7 +250,7 @@ impl QueueGate {
         }
     }
 
-    /// A packet of the queue was dropped for want of room.
+    /// A packet of the queue was dropped to make room.
     pub fn on_overflow(&mut self, at: Time) {
         if let Some(judge) = &mut self.judge {
             judge.aqm.on_overflow(at);

@@ -114,7 +114,7 @@ fn check_tcp(config: &TcpConfig) -> Result<(), String> {
     })
 }
 
-/// What a control of congestion needs of its connection.
+/// Options of a connection that its congestion control needs.
 fn check_congestion(config: &TcpConfig) -> Result<(), String> {
     let kind = &config.congestion;
     require(config.ecn || !kind.needs_exact_echo(), "congestion dctcp and prague need ecn")?;

@@ -35,7 +35,7 @@ impl<O: Observer> Simulation<O> {
 }
 
 impl AnySimulation {
-    /// Counters start here: remembers what has happened so far, to subtract it.
+    /// Counters start here: stores the counts so far, to subtract them.
     pub(crate) fn end_warm_up(&mut self) {
         let now = self.now;
         self.rebase_probes();
@@ -75,7 +75,7 @@ impl AnySimulation {
         }
     }
 
-    /// What a flow has counted since the run began.
+    /// Counters of a flow since the run began.
     fn flow_counters(&self, flow: usize) -> FlowBaseline {
         FlowBaseline {
             totals: self.totals[flow],
@@ -191,14 +191,14 @@ impl AnySimulation {
         Ok(())
     }
 
-    /// Little's law, exactly: the integral of the packets waiting equals the sum of their waits.
-    /// The two are counted independently, so a mistake in either shows in every run.
+    /// Little's law, exactly: the integral of the packets waiting equals the sum of their waits. The two
+    /// are counted independently, so an error in either appears in every run.
     fn check_little(&self) -> Result<(), RunError> {
         for (index, link) in self.links.iter().enumerate() {
             let before = &self.at_warm_up.debts[index];
             let now = unaccounted_waits(link, self.now);
             for (class, (counters, area)) in counters_of(link).zip(areas_of(link)).enumerate() {
-                // What a failure cut short was counted in a FIFO, which has one class.
+                // A FIFO, which has one class, had counted the waits that a failure cut short.
                 let waits = counters.wait + counters.discarded_wait
                     - self.recovery.lines[index].forgone
                     + now[class]
@@ -284,9 +284,9 @@ fn in_classes(link: &Link) -> Vec<(u64, u64)> {
     }
 }
 
-/// Waiting time by class that the sum of waits and the integral of the queue do not yet share at
-/// `now`: a FIFO counts a wait when the packet comes, ahead of the integral; a class counts it
-/// when the packet goes, behind it.
+/// Waiting time by class that the sum of waits and the integral of the queue do not yet share at `now`:
+/// a FIFO counts a wait on the packet's arrival, ahead of the integral; a class counts it on its
+/// departure, behind it.
 fn unaccounted_waits(link: &Link, now: Time) -> Vec<i128> {
     match &link.port {
         Port::Fifo(_) => vec![-link.waits_to_come(now)],

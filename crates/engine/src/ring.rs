@@ -4,7 +4,7 @@ use trunkline_units::prefetch;
 
 /// A queue of `T` whose entries are numbered from the start of the run.
 ///
-/// The numbers let two cursors stand in one ring: `head` (the oldest entry) and any later one.
+/// The numbers allow two cursors in one ring: `head` (the oldest entry) and any later one.
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
     slots: Box<[T]>,
@@ -62,13 +62,13 @@ impl<T: Copy + Default> Ring<T> {
         (!self.is_empty()).then(|| self.get(self.head))
     }
 
-    /// Asks the processor to fetch the oldest entry.
+    /// Prefetches the oldest entry.
     #[inline(always)]
     pub fn fetch_front(&self) {
         prefetch::all_lines(self.get(self.head));
     }
 
-    /// Asks the processor to fetch the place of the next entry to be pushed.
+    /// Prefetches the place of the next entry to be pushed.
     #[inline(always)]
     pub fn fetch_end(&self) {
         prefetch::all_lines(self.get(self.tail));

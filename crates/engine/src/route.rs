@@ -72,7 +72,7 @@ impl Fib {
         fib
     }
 
-    /// The entry that stands for these next hops.
+    /// The entry for these next hops.
     fn entry_of(&mut self, links: &[u32]) -> u32 {
         match *links {
             [] => UNREACHABLE,
@@ -88,7 +88,7 @@ impl Fib {
         }
     }
 
-    /// Out-links that an entry of the table stands for: none if it is [`LOCAL_DELIVERY`] or [`UNREACHABLE`].
+    /// Out-links of an entry of the table: none if it is [`LOCAL_DELIVERY`] or [`UNREACHABLE`].
     #[must_use]
     pub fn links(&self, entry: u32) -> Vec<u32> {
         match entry {
@@ -98,7 +98,7 @@ impl Fib {
         }
     }
 
-    /// Out-links of an entry that stands for several; else none.
+    /// Out-links of an entry with several; else none.
     #[must_use]
     pub fn shared(&self, entry: u32) -> &[u32] {
         let set = self.sets.get(entry.wrapping_sub(FIRST_SHARED) as usize);
@@ -118,7 +118,7 @@ impl Fib {
         self.next[node as usize * self.destinations + column as usize]
     }
 
-    /// Asks the processor to fetch the entry that [`Self::next`] reads.
+    /// Prefetches the entry that [`Self::next`] reads.
     #[inline(always)]
     pub fn fetch(&self, node: u32, column: u32) {
         if let Some(next) = self.next.get(node as usize * self.destinations + column as usize) {

@@ -118,16 +118,16 @@ pub(crate) enum FlowAgents {
     Control(u32),
 }
 
-/// Parts of a port that most ports lack.
+/// Parts of a port that few ports have.
 #[derive(Debug)]
 pub(crate) struct NearEnd {
-    /// Tells the drop precedences of a FIFO apart.
+    /// Separates the drop precedences of a FIFO.
     pub classifier: Option<Classifier>,
     pub conditioner: Option<Conditioner>,
     pub accounts: Option<Accounts>,
 }
 
-/// What a flow's packets carry, and who handles them.
+/// Header values of a flow's packets, and the agents that handle them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowPlan {
     pub agents: FlowAgents,
@@ -181,7 +181,7 @@ pub(crate) struct Sources {
     pub receivers: Source,
 }
 
-/// The caller is asked whether to stop after so many events, some 10 to 50 ms.
+/// The caller's stop check is called once in so many events, some 10 to 50 ms.
 pub(crate) const EVENTS_BETWEEN_STOP_CHECKS: u64 = 0x10000;
 
 pub(crate) const END_SOURCE: Source = 0;
@@ -202,7 +202,7 @@ pub struct Simulation<O: ?Sized> {
     pub(crate) links: Vec<Link>,
     /// Capacity of each link [bit/s].
     pub(crate) capacity: Vec<u64>,
-    /// What else is done at the near end of each link, where anything is.
+    /// Other functions at the near end of each link, where there are any.
     pub(crate) near_ends: Vec<Option<Box<NearEnd>>>,
     /// Node at the near end of each link.
     pub(crate) link_from: Vec<u32>,
@@ -239,15 +239,15 @@ pub struct Simulation<O: ?Sized> {
     pub(crate) end: Time,
     pub(crate) at_warm_up: Baseline,
     pub(crate) events: u64,
-    /// The caller is asked whether to stop when there have been so many events.
+    /// The next stop check is after this number of events.
     pub(crate) next_question: u64,
     pub(crate) events_per_instant: u64,
     pub(crate) node_names: Vec<String>,
     pub(crate) observer: O,
 }
 
-/// A network being run, whoever observes it: what records nothing is a method of this, and is
-/// compiled once.
+/// A network being run, whatever its observer: functions that record nothing are methods of this, and
+/// are compiled once.
 pub(crate) type AnySimulation = Simulation<dyn Send>;
 
 impl<O: Observer> Deref for Simulation<O> {
@@ -296,7 +296,7 @@ impl Baseline {
 }
 
 impl<O: Observer> Simulation<O> {
-    /// Runs to the end. `interrupted` is asked now and then.
+    /// Runs to the end. `interrupted` is called now and then.
     ///
     /// # Errors
     /// A storm, an interruption, or a panic.

@@ -1,9 +1,9 @@
-//! Results as columns: what the engine hands to everything after it.
+//! Results as columns: the output of the engine.
 
 /// One column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
-    /// Whole numbers; -1 where a value does not apply.
+    /// Integers; -1 where a value does not apply.
     I64(Vec<i64>),
     /// Real numbers; NaN where a value does not apply.
     F64(Vec<f64>),
@@ -51,7 +51,7 @@ impl Table {
         Self { name, columns: Vec::new() }
     }
 
-    /// Adds a column of whole numbers.
+    /// Adds a column of integers.
     #[must_use]
     pub fn ints(mut self, name: &'static str, values: impl IntoIterator<Item = i64>) -> Self {
         self.columns.push((name, Column::I64(values.into_iter().collect())));
@@ -65,10 +65,10 @@ impl Table {
         self
     }
 
-    /// The whole numbers of a column.
+    /// The integers of a column.
     ///
     /// # Panics
-    /// If there is no such column of whole numbers.
+    /// If there is no such column of integers.
     #[must_use]
     pub fn int(&self, name: &str) -> &[i64] {
         match self.columns.iter().find(|(column, _)| *column == name) {

@@ -45,12 +45,12 @@ fn sack_block(line: &TraceLine, number: usize) -> i64 {
     }
 }
 
-/// From joining a queue to the first bit sent, where that came before the end of the run.
+/// From joining a queue to the first bit sent, where that was before the end of the run.
 fn queue_wait(line: &TraceLine, end: Time) -> i64 {
     line.wait.filter(|wait| line.at + wait <= end).map_or(NOT_APPLICABLE, |wait| wait as i64)
 }
 
-/// Number of a segment. A SYN and its answer come before the first: -1 (RFC 9293 section 3.4).
+/// Number of a segment. A SYN and its answer precede the first: -1 (RFC 9293 section 3.4).
 fn segment_number(packet: &Packet) -> i64 {
     let opens = if packet.is_reverse() { packet.ack == 0 } else { packet.seq == SYN_NUMBER };
     match packet.flags & flag::BARE != 0 && opens {

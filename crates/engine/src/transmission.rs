@@ -1,8 +1,8 @@
-//! The transmitter of a port with classes: what it sends next, and when that has left.
+//! The transmitter of a port with classes: the next packet, and the end of its transmission.
 //!
 //! The end of a transmission is known when it begins. It has an event only if another packet waits for
-//! it: else the packet is put on the wire at once, and the port learns at its next packet that it has
-//! been at rest.
+//! it: else the packet is put on the wire at once, and the port detects at its next packet that it has
+//! been idle.
 
 use crate::classful::{DiscardedPacket, NextTransmission};
 use crate::link::{Departure, Port};
@@ -10,7 +10,7 @@ use crate::observer::Observer;
 use crate::simulation::Simulation;
 
 impl<O: Observer> Simulation<O> {
-    /// A packet has come to a classful port, which goes on if it is at rest.
+    /// A packet has arrived at a classful port, which starts if it is idle.
     #[inline(always)]
     pub(crate) fn start_transmission(&mut self, index: usize, passes: bool) {
         let Port::Classful(port) = &mut self.links[index].port else { return };
@@ -104,7 +104,7 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// What a port has let in and then dropped.
+    /// Drops packets that a port had admitted.
     #[cold]
     fn lose_discarded(&mut self, index: u32) {
         let Port::Classful(port) = &mut self.links[index as usize].port else { return };

@@ -1,4 +1,4 @@
-//! Whether a network, which somebody may have written by hand, holds together.
+//! Checks the consistency of a network, which may have been written by hand.
 
 use super::invalid;
 use crate::flow_queue::FlowQueues;

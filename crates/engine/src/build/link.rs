@@ -1,4 +1,4 @@
-//! Links: the port, and what stands at both ends.
+//! Links: the port, and the parts at both ends.
 
 use super::invalid;
 use super::port::{build_port, is_fifo};
@@ -32,7 +32,7 @@ fn fifo_classifier(network: &Network, link: &crate::network::Link) -> Option<Cla
         .then(|| Classifier::new(&config.classifier))
 }
 
-/// A conditioner with meters of its own at one end of a link.
+/// A conditioner with separate meters at one end of a link.
 fn build_conditioner(
     network: &Network,
     index: Option<u32>,

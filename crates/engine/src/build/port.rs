@@ -14,7 +14,7 @@ use trunkline_port::aqm::{Aqm, AqmConfig, DropTail, DualPi2, DualPi2Config};
 use trunkline_port::sched::{Sched, SchedulerConfig};
 use trunkline_units::RandomStream;
 
-/// Whether each packet's departure is known when it arrives.
+/// Whether each packet's departure is known on its arrival.
 pub(super) fn is_fifo(config: &PortConfig) -> bool {
     matches!(config.scheduler, SchedulerConfig::Fifo { .. })
         && !config.classes[0].queue.aqm.judges_heads()

@@ -5,7 +5,7 @@ use crate::link::LostPacket;
 use trunkline_units::Time;
 
 impl ClassfulPort {
-    /// Loses every packet of the port. The scheduler starts afresh, the AQMs keep what they know.
+    /// Loses every packet of the port. The scheduler starts afresh, the AQMs retain their state.
     pub fn cut(&mut self, now: Time) -> Vec<LostPacket> {
         let mut lost = Vec::new();
         if let Some(service) = self.in_service.take() {

@@ -107,7 +107,7 @@ fn cake_flows_share_a_queue_only_where_the_set_is_full() {
     assert!((0..8).all(|flow| flow_queues.queue_of(&packet(flow)) == of[flow as usize]));
     let ninth = flow_queues.queue_of(&packet(8));
     fill(&mut flow_queues, ninth, 1000, 1);
-    // Another's queue becomes empty: the former owner goes there, and may overtake its own packet.
+    // Another's queue becomes empty: the former owner moves there, and may overtake its own packet.
     let other = *of.iter().find(|&&queue| queue != ninth).unwrap();
     while flow_queues.remove(other, false).is_some() {}
     assert_eq!(flow_queues.queue_of(&packet(8)), ninth);

@@ -1,4 +1,4 @@
-//! A link whose packets go on ahead of time, and a port that takes them.
+//! A link whose packets are forwarded ahead of time, and a port that takes them.
 
 use super::{Link, Port};
 use trunkline_packet::PacketId;
@@ -11,7 +11,7 @@ impl Link {
         self.onward == super::OnwardHop::Crosses
     }
 
-    /// Whether each packet's departure is known when it is let in.
+    /// Whether each packet's departure is known on its admission.
     #[must_use]
     pub fn is_fifo(&self) -> bool {
         matches!(self.port, Port::Fifo(_))
@@ -28,15 +28,15 @@ impl Link {
         true
     }
 
-    /// Packets that have not gone on ahead of time and have an arrival to come.
+    /// Packets that were not forwarded ahead of time and have an arrival to come.
     #[inline(always)]
     #[must_use]
     pub fn arriving(&self) -> u32 {
         self.wire.tail().wrapping_sub(self.forwarded)
     }
 
-    /// The first of them goes on ahead of time; what is neither in the port nor among them is
-    /// forgotten.
+    /// The first of them is forwarded ahead of time; forgets entries that are neither in the port nor
+    /// among them.
     #[inline(always)]
     pub fn forward(&mut self) {
         self.forwarded = self.forwarded.wrapping_add(1);
@@ -53,12 +53,12 @@ impl Link {
         self.forwarded = self.forwarded.wrapping_add(1);
     }
 
-    /// Packets whose arrival at the far end is to come here.
+    /// Packets whose arrival at the far end is still due here.
     pub fn on_wire(&self) -> impl Iterator<Item = PacketId> + '_ {
         let skip = match self.onward {
             super::OnwardHop::Arrives => 0,
             super::OnwardHop::Crosses => self.wire.len(),
-            super::OnwardHop::Ahead => self.forwarded.wrapping_sub(self.wire.head()),
+            super::OnwardHop::EventFree => self.forwarded.wrapping_sub(self.wire.head()),
         };
         self.wire.iter().skip(skip as usize).map(|departure| departure.packet)
     }

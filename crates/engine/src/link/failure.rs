@@ -1,4 +1,4 @@
-//! A link that fails: what its port and its wire hold is lost.
+//! A link that fails: the packets in its port and on its wire are lost.
 
 use super::{Link, Port};
 use trunkline_packet::PacketId;
@@ -10,7 +10,7 @@ use trunkline_units::Time;
 pub struct LostPacket {
     /// The packet.
     pub packet: PacketId,
-    /// It waited in the queue; else it was being transmitted or on its way.
+    /// It waited in the queue; else it was being transmitted or in flight.
     pub queued: bool,
     /// Its class.
     pub class: u16,
@@ -19,8 +19,8 @@ pub struct LostPacket {
 }
 
 impl Link {
-    /// Empties port and wire at `now`. Returns what is lost, in the order in which it would have
-    /// arrived, and the waiting time that a FIFO had counted in advance and that is not to come.
+    /// Empties port and wire at `now`. Returns the lost packets, in the order in which they would have
+    /// arrived, and the waiting time that a FIFO had counted in advance and that will not occur.
     pub fn take_down_link(&mut self, now: Time) -> (Vec<LostPacket>, i128) {
         self.drain(now);
         self.close_area(now);
@@ -100,8 +100,8 @@ mod tests {
     use trunkline_units::{RandomStream, TransmissionClock};
 
     /// 8 Mbit/s and 1000 B: 1 ms each. Five packets at time 0, propagation 1.5 ms, cut at 2.2 ms:
-    /// packet 0 arrived at 2.5 ms would be on its way, 1 left at 2 ms and is on its way, 2 is
-    /// being sent, 3 and 4 wait. They were to wait 3 and 4 ms: 0.8 and 1.8 ms are not to come.
+    /// packet 0 arrived at 2.5 ms would be in flight, 1 left at 2 ms and is in flight, 2 is being sent,
+    /// 3 and 4 wait. They would have waited 3 and 4 ms: 0.8 and 1.8 ms do not occur.
     #[test]
     fn a_cut_separates_queued_packets_from_those_under_way_and_gives_back_their_waits() {
         let limit = QueueLimit { packets: 50, bytes: u64::MAX, counts_in_service: false };

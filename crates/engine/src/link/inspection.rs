@@ -1,4 +1,4 @@
-//! What probes, results and failures see of a link; no packet pays for it.
+//! State of a link for probes, results and failures; no packet pays for it.
 
 use super::{Departure, Link, Port};
 use trunkline_port::aqm::QueueBacklog;
@@ -45,7 +45,7 @@ impl Link {
         held
     }
 
-    /// Average kept by the AQM of a class, or by that of one of its precedences, if it keeps one.
+    /// Average of the AQM of a class, or of one of its precedences, if it has one.
     #[must_use]
     pub fn average(&self, class: u16, precedence: Option<u8>) -> Option<f64> {
         match &self.port {

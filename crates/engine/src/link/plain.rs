@@ -1,9 +1,9 @@
-//! A drop-tail port that only packets fill: what most hops pass through.
+//! A drop-tail port without other functions: the common case of a hop.
 //!
-//! How many packets are in the port matters when they are more than ever before, as only then the
-//! greatest number changes or the port may be full. Until then what has left is not looked up. The
-//! integral of the queue is the sum of the waits, less those that are still to come: it is worked out
-//! where the time of measurement begins and ends.
+//! The number of packets in the port matters only above its previous maximum, as only then the maximum
+//! changes or the port may be full. Until then departures are not looked up. The integral of the queue
+//! is the sum of the waits, less those that are still due: it is computed where the time of measurement
+//! begins and ends.
 
 use super::{Departure, Link};
 use crate::queue::QueueDecision;
@@ -11,14 +11,14 @@ use trunkline_packet::{Cause, PacketId};
 use trunkline_units::Time;
 
 impl Link {
-    /// Whether there is nothing else at the near end than a plain port.
+    /// Whether the near end has only a plain port.
     #[inline(always)]
     #[must_use]
     pub fn is_bare(&self) -> bool {
         self.plain && !self.has_near_end
     }
 
-    /// What came on the wire last.
+    /// The packet put on the wire last.
     #[inline(always)]
     #[must_use]
     pub fn newest(&self) -> &Departure {
@@ -42,10 +42,10 @@ impl Link {
         QueueDecision::Queued { mark: false }
     }
 
-    /// Whether a packet that comes to a plain port at `now` is let in.
+    /// Whether a plain port admits a packet that arrives at `now`.
     #[inline(always)]
     pub fn has_room(&mut self, now: Time) -> bool {
-        // What is in the port at most: not what has arrived, nor what is known to have left.
+        // Upper bound of the packets in the port: neither arrived, nor known to have left.
         let held = self.wire.tail().wrapping_sub(self.in_port).min(self.wire.len());
         held <= self.counters.waiting_max || self.has_room_left(now)
     }
@@ -56,7 +56,7 @@ impl Link {
         let held = self.wire.tail().wrapping_sub(self.in_port);
         let room = held < self.capacity;
         if room {
-            // All those that are in the port wait but one, and the one that comes does: as many.
+            // All packets in the port wait except one, and the arriving one does: as many.
             self.counters.waiting_max = self.counters.waiting_max.max(held);
         }
         room
@@ -77,7 +77,7 @@ impl Link {
     /// Brings a plain port up to `now`.
     pub(super) fn drain_plain(&mut self, now: Time) {
         let (head, tail) = (self.wire.head(), self.wire.tail());
-        // What has arrived had left.
+        // Arrived packets had left.
         if (head.wrapping_sub(self.in_port) as i32) > 0 {
             self.in_port = head;
         }
@@ -109,7 +109,7 @@ mod tests {
     use trunkline_port::aqm::{Aqm, AqmConfig, DropTailConfig};
     use trunkline_units::{RandomStream, TransmissionClock};
 
-    /// A port for so many packets; one limited in bytes too looks at each departure.
+    /// A port for `packets` packets; one limited in bytes too looks up each departure.
     fn link(packets: u32, counts_in_service: bool, bytes: u64) -> Link {
         let limit = QueueLimit { packets, bytes, counts_in_service };
         let aqm = Aqm::new(&AqmConfig::DropTail(DropTailConfig {}), 8_000_000).expect("drop-tail");
@@ -124,8 +124,8 @@ mod tests {
     }
 
     proptest! {
-        /// Packets come, arrive at the far end and are counted alike in a port that looks at each
-        /// departure; the integral of the queue, which that port keeps step by step, is the same.
+        /// Packets are forwarded, delivered at the far end and counted alike in a port that looks up
+        /// each departure; the integral of the queue, which that port updates step by step, is the same.
         #[test]
         fn a_port_that_looks_seldom_counts_as_one_that_always_looks(
             steps in proptest::collection::vec((0u64..3_000, 40u32..1500, 0u8..9), 1..300),

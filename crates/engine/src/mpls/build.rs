@@ -1,4 +1,4 @@
-//! The label tables of a network: what is bound to a class, and entries of equal cost as sets.
+//! The label tables of a network: bindings of classes, and entries of equal cost as sets.
 
 use super::diffserv::TcMarking;
 use super::label_map::LabelMap;
@@ -15,7 +15,7 @@ impl Tables {
     pub fn new(network: &network::Network, seed: u64) -> Self {
         let nodes = network.nodes.len();
         let chooser = EcmpHasher::new(network, seed);
-        // What follows routes is a set from the start: it may get more next hops of equal cost.
+        // An entry that follows routes is a set from the start: it may get more next hops of equal cost.
         let follows = |entry| network.routing.segments.iter().any(|segment| segment.entry == entry);
         let alone = |entry| !chooser.is_on() || !follows(entry);
         let mut sets = Vec::new();
@@ -89,8 +89,8 @@ pub(super) fn bind(
     }
 }
 
-/// The number of the set of what stands there and one entry more; of one entry its own, where it
-/// stays `alone`.
+/// The number of the set of an entry or set and one entry more; a single entry that stays `alone` has
+/// its own.
 fn join_entry(
     before: Option<u32>,
     nhlfe: u32,

@@ -1,13 +1,13 @@
-//! Congestion experienced under labels: the traffic classes that say it, and how it gets below.
+//! Congestion marking in MPLS: the traffic classes that mark it, and its transfer to the header below.
 //!
-//! Source: RFC 5129 sections 3 (a domain marks without a look at ECT, its egress drops what did not
-//! ask for marks), 4.1 and 4.2 (push), 4.3 (mark), 4.5 and 4.6 (pop). One pair of codepoints for each
-//! PHB, the same in the whole domain.
+//! Source: RFC 5129 sections 3 (a domain marks without a look at ECT, its egress drops packets of
+//! senders without ECN), 4.1 and 4.2 (push), 4.3 (mark), 4.5 and 4.6 (pop). One pair of codepoints for
+//! each PHB, the same in the entire domain.
 
 use trunkline_packet::{Cause, Ecn, Packet, StackEntry};
 
 /// Pairs of traffic classes: of a PHB, and of the same PHB with congestion experienced. A class of no
-/// pair stands for itself.
+/// pair has no mark.
 #[derive(Clone, Copy, Debug)]
 pub struct CongestionMap {
     congested_tc: [u8; 8],
@@ -15,7 +15,7 @@ pub struct CongestionMap {
 }
 
 impl CongestionMap {
-    /// From pairs of a TC and the one that says congestion experienced besides.
+    /// From pairs of a TC and the TC of the same PHB with congestion experienced.
     #[must_use]
     pub fn new(pairs: &[[u8; 2]]) -> Self {
         let mut map =
@@ -33,13 +33,13 @@ impl CongestionMap {
         self.phb[usize::from(tc)]
     }
 
-    /// Whether a TC says congestion experienced.
+    /// Whether a TC marks congestion experienced.
     #[inline]
     pub(super) fn says_congested(&self, tc: u8) -> bool {
         self.phb(tc) != tc
     }
 
-    /// `tc`, or where it must be marked the TC that says congestion experienced too.
+    /// `tc`, or with `experienced` the TC of the same PHB that marks congestion.
     #[inline]
     pub(super) fn marked_tc(&self, tc: u8, experienced: bool) -> u8 {
         if experienced {
@@ -69,7 +69,8 @@ impl CongestionMap {
         }
     }
 
-    /// Tells what a label said to what was below it, which is on top now (sections 4.5 and 4.6).
+    /// Copies the mark of a popped label to the label or header below, now on top (sections 4.5 and
+    /// 4.6).
     ///
     /// # Errors
     /// An IP packet whose sender does not understand marks.

@@ -32,8 +32,8 @@ fn table<T: Copy, const N: usize>(list: &[T], fill: T) -> [T; N] {
 }
 
 impl TcMarking {
-    /// The marking of labels that have none of their own where TCs tell congestion: TC by the first
-    /// bits of the DSCP, or that of the label below.
+    /// The marking of labels without their own where TCs mark congestion: TC by the first bits of the
+    /// DSCP, or that of the label below.
     pub(super) fn plain(congestion: CongestionMap) -> Self {
         Self {
             tc_of_dscp: std::array::from_fn(|dscp| dscp as u8 >> 3),
@@ -72,8 +72,8 @@ impl TcMarking {
 }
 
 impl Tables {
-    /// Takes the top label off by an entry that says what becomes of its TC, then puts on what
-    /// the entry pushes. `ttl` is the label's, counted down.
+    /// Pops the top label by an entry with a rule for its TC, then pushes the labels of the entry. `ttl`
+    /// is the label's, decreased.
     #[inline(never)]
     pub(super) fn pop_marked(
         &self,
@@ -109,7 +109,7 @@ impl Tables {
                     column = phb.unwrap_or(OWN_COLUMN);
                     dscp = phb.unwrap_or(dscp);
                 } else {
-                    // The label below has a map of its own, by which this TC means something else.
+                    // The label below has its own map, where this TC means another PHB.
                     column = phb.unwrap_or(TC_COLUMN + outer as u8);
                 }
             }

@@ -14,7 +14,7 @@ pub(super) const DISCARDED: u32 = u32::MAX - 2;
 pub(super) const UNREACHABLE: u32 = u32::MAX - 3;
 pub(super) const BRIDGED: u32 = u32::MAX - 4;
 
-/// TTL of a fresh label in the pipe model: the tunnel's length does not show in it.
+/// TTL of a new label in the pipe model: the tunnel's length does not show in it.
 const PIPE_TTL: u8 = 255;
 
 /// Where an NHLFE sends a packet.
@@ -22,8 +22,8 @@ const PIPE_TTL: u8 = 255;
 pub enum NextHop {
     /// Out on this link, to be classified there by this row.
     Link(u32, u16),
-    /// The label is off: look at the packet again here. `true`: its TTL has been counted down.
-    /// Then the column to classify it by, [`OWN_COLUMN`] but at the end of a pipe.
+    /// The label is popped: look the packet up again here. `true`: its TTL has been decreased. Then the
+    /// column to classify it by, [`OWN_COLUMN`] except at the end of a pipe.
     Again(bool, u8),
     /// One copy each on the two legs of this bridge.
     Bridge(u32),

@@ -1,19 +1,19 @@
 //! Forwarding entries that recovery changes for a time.
 //!
-//! An entry keeps its first content; overlays are laid on it and taken off again, the last one
-//! counts. Forwarding reads the entry alone, so a switch costs the packets nothing.
+//! An entry keeps its first content; overlays are added to it and removed again, the last one counts.
+//! Forwarding reads the entry alone, so a switch costs the packets nothing.
 
 use super::nhlfe::{Entry, BRIDGED, CHANGED_ENTRIES, DISCARDED};
 use super::Tables;
 use std::collections::BTreeMap;
 use trunkline_packet::{Cause, Packet};
 
-/// What an overlay makes of an entry.
+/// Change of an entry by an overlay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryOverlay {
     /// Does as this other entry does.
     As(u32),
-    /// The same, while the entry itself still sends on the link that the other one goes around.
+    /// The same, while the entry itself still sends on the link that the other one avoids.
     Around {
         /// The other entry.
         other: u32,
@@ -27,7 +27,7 @@ pub enum EntryOverlay {
         /// Out-link.
         link: u32,
     },
-    /// A switch between two positions: nothing passes.
+    /// A switch between two positions: no packet passes.
     Open,
     /// A copy that the tail does not select.
     Unselected,
@@ -62,7 +62,7 @@ impl Tables {
         self.refresh_entries();
     }
 
-    /// Sends what takes `entry` on both `entry` and `other` from now on (the head of 1+1).
+    /// Sends the packets of `entry` on both `entry` and `other` from now on (the head of 1+1).
     pub fn bridge(&mut self, owner: u32, entry: u32, other: u32) {
         let pair = [self.nhlfe[entry as usize].clone(), self.nhlfe[other as usize].clone()];
         self.overlays.bridges.push(pair);
@@ -94,7 +94,7 @@ impl Tables {
         self.overlays.bridges[bridge as usize][leg].path
     }
 
-    /// Changes what an entry is without its overlays.
+    /// Changes the content of an entry below its overlays.
     pub(super) fn change_entry(&mut self, entry: u32, change: impl FnOnce(&mut Entry)) {
         match self.overlays.originals.get_mut(&entry) {
             Some(original) => change(original),

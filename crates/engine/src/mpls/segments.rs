@@ -1,9 +1,9 @@
-//! Entries of node segments, which follow the routes of IP routing while the run goes on.
+//! Entries of node segments, which follow the IP routes during the run.
 //!
 //! Source: RFC 8402 section 3.1 (a node segment is the shortest path to the node), RFC 8660 section
-//! 2.10 (what is done to its label at each router). The node before the segment's end takes the
-//! label off, so that it depends on the next hop whether it stays on. With ECMP the next hops of
-//! equal cost share its packets: one entry each, in a set.
+//! 2.10 (the action on its label at each router). The node before the segment's end pops the label, so
+//! it depends on the next hop whether it stays. With ECMP the next hops of equal cost share its packets:
+//! one entry each, in a set.
 
 use super::nhlfe::{Entry, UNREACHABLE};
 use super::Tables;
@@ -12,7 +12,7 @@ use crate::network::routing::NodeSegment;
 use crate::network::Network;
 use std::collections::BTreeMap;
 
-/// What follows the routes of a node to another.
+/// An entry that follows the routes of a node to another.
 #[derive(Clone, Debug)]
 pub(super) struct RouteFollower {
     segment: NodeSegment,
@@ -25,7 +25,7 @@ pub(super) struct RouteFollower {
 /// Followers by node and by the node that their segment leads to.
 pub(super) type Followers = BTreeMap<(u32, u32), Vec<RouteFollower>>;
 
-/// What follows routes in a network.
+/// The entries that follow routes in a network.
 pub(super) fn followers(network: &Network, sets: &[Vec<u32>]) -> Followers {
     let mut followers_by_node = Followers::new();
     for segment in &network.routing.segments {
@@ -40,7 +40,7 @@ pub(super) fn followers(network: &Network, sets: &[Vec<u32>]) -> Followers {
     followers_by_node
 }
 
-/// Makes an entry take a route: its link and the node at the far end, if there is one.
+/// Sets the route of an entry: its link and the node at the far end, if there is one.
 fn follow_route(entry: &mut Entry, segment: &NodeSegment, route: Option<(u32, u32)>, plain: u16) {
     let top = usize::from(entry.pushes);
     let labelled = top > 0 && entry.push[top - 1] == segment.label;

@@ -7,7 +7,7 @@ use crate::network::{Ftn, Nhlfe, Ttl};
 use trunkline_control as control;
 
 impl Tables {
-    /// Adds an entry, in the place of one that is no more if there is any; its index.
+    /// Adds an entry, in the place of an unused one if there is any; returns its index.
     pub fn add_entry(&mut self, signalled_entry: control::Entry) -> u32 {
         let [on, off] = signalled_entry.diffserv;
         let config = Nhlfe {
@@ -40,7 +40,7 @@ impl Tables {
         }
     }
 
-    /// Adds a set of entries of equal cost, in the place of one that is no more if there is any; its
+    /// Adds a set of entries of equal cost, in the place of an unused one if there is any; returns its
     /// index.
     pub fn add_set(&mut self, entries: &[u32]) -> u32 {
         match self.spare_sets.pop() {

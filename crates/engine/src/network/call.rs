@@ -2,20 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A call: what its receiver does with packets, and what the codec is worth (ITU-T G.107). The
-/// engine counts what comes too late to be played; the rest is for whoever reads its results.
+/// A call: playout at its receiver, and the quality of the codec (ITU-T G.107). The engine counts
+/// packets that are too late to be played; readers of the results use the rest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Call {
     /// Name of the codec.
     pub codec: String,
-    /// A packet is played this long after it was sent; one that comes later is lost to the call [ns].
+    /// A packet is played this long after it was sent; a later one is lost to the call [ns].
     pub playout_ns: u64,
     /// Packetization and look-ahead before a packet is sent [ns].
     pub codec_ns: u64,
-    /// Equipment impairment factor without loss; none = not known.
+    /// Equipment impairment factor without loss; none = unknown.
     pub ie: Option<f64>,
-    /// Packet-loss robustness factor; none = not known.
+    /// Packet-loss robustness factor; none = unknown.
     pub bpl: Option<f64>,
     /// Burst ratio of losses [> 0]; 1 = at random.
     pub burst_ratio: f64,

@@ -1,12 +1,12 @@
-//! What a label-switched path does for Differentiated Services (RFC 3270, RFC 5462).
+//! Differentiated Services on a label-switched path (RFC 3270, RFC 5462).
 
 use super::Network;
 use serde::{Deserialize, Serialize};
 
 /// Maps between codepoints and traffic classes on one label-switched path.
 ///
-/// An E-LSP tells all PHBs by TC; of an L-LSP the label tells the scheduling class, and TC the
-/// drop precedence alone (RFC 3270 section 1.2). To these tables that makes no difference.
+/// An E-LSP encodes all PHBs in the TC; on an L-LSP the label gives the scheduling class, and the TC
+/// only the drop precedence (RFC 3270 section 1.2). These tables have both forms.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DiffServ {
@@ -18,7 +18,7 @@ pub struct DiffServ {
     pub dscp_of_tc: Vec<Option<u8>>,
     /// TC that each of its TCs becomes on the label below, in the uniform model: 8 entries [0..8].
     pub tc_below: Vec<u8>,
-    /// What becomes of its TC where its label is taken off.
+    /// Treatment of its TC where its label is popped.
     pub tunnel: Tunnel,
 }
 
@@ -26,11 +26,13 @@ pub struct DiffServ {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tunnel {
-    /// What is below gets the label's PHB (section 2.6.3).
+    /// The label or header below gets the label's PHB (section 2.6.3).
     Uniform,
-    /// What is below stays; the node that pops forwards by the label's PHB (section 2.6.2).
+    /// The label or header below is not changed; the node that pops forwards by the label's PHB (section
+    /// 2.6.2).
     Pipe,
-    /// What is below stays, and the node that pops forwards by it (section 2.6.2.1).
+    /// The label or header below is not changed, and the node that pops forwards by it (section
+    /// 2.6.2.1).
     ShortPipe,
 }
 

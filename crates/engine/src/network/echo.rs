@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Echo {
-    /// What requests and replies are.
+    /// Protocol of requests and replies.
     pub over: EchoProtocol,
     /// IP bytes of a reply [B, 1..=65535].
     pub reply_bytes: u32,
-    /// A reply that comes later than this after its request is lost [ns, > 0].
+    /// A reply that arrives later than this after its request is lost [ns, > 0].
     pub timeout_ns: u64,
 }
 
@@ -18,8 +18,8 @@ pub struct Echo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EchoProtocol {
-    /// ICMP echo: sequence numbers come back as they went.
+    /// ICMP echo: a reply has the sequence number of its request.
     Icmp,
-    /// A test protocol over UDP: reflectors number and stamp what they send.
+    /// A test protocol over UDP: reflectors number and stamp the packets that they send.
     Udp,
 }

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Probe {
-    /// What.
+    /// The measure.
     pub measure: Measure,
     /// Index of the flow or the link (by `measure`).
     pub target: u32,
-    /// Class of the port, for queues; none = the whole port.
+    /// Class of the port, for queues; none = all of the port.
     pub class: Option<u16>,
     /// Drop precedence, for queues; none = all of them.
     #[serde(default)]

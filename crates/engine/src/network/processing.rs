@@ -1,4 +1,4 @@
-//! What a node takes to forward a packet, as the compiled network has it.
+//! Processing times of a node, in the compiled network.
 
 use serde::{Deserialize, Serialize};
 use trunkline_units::Span;

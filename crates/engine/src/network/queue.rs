@@ -20,13 +20,13 @@ pub struct Queue {
     pub flows: Option<Flows>,
 }
 
-/// Flow queueing: a queue for each flow that a port can tell apart.
+/// Flow queueing: a queue for each flow that a port can distinguish.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flows {
-    /// Queues that flows are hashed to [1..=65535]; none = each flow has one of its own.
+    /// Queues that flows are hashed to [1..=65535]; none = each flow has a separate one.
     pub queues: Option<u32>,
-    /// What distinguishes labelled packets.
+    /// How labelled packets are distinguished.
     pub labelled: FlowKey,
     /// Bytes a flow may send in its turn [B, > 0].
     pub quantum_bytes: u32,
@@ -34,14 +34,14 @@ pub struct Flows {
     pub new_first: bool,
     /// Maximum number of packets in one queue; none = no such limit.
     pub flow_limit_packets: Option<u32>,
-    /// What is dropped when all queues together exceed the limit.
+    /// The packet to drop when all queues together exceed the limit.
     pub overflow: Overflow,
     /// Maximum number of packets that `head` drops at once [> 0].
     pub batch: u32,
     /// Queues that a hash may choose among: the flow's own, or else an empty one [> 0].
     #[serde(default = "default_ways")]
     pub ways: u32,
-    /// Whose shares are kept equal, whatever the number of their flows.
+    /// Hosts with equal shares, whatever the number of their flows.
     #[serde(default)]
     pub hosts: Hosts,
 }
@@ -65,7 +65,7 @@ pub enum Hosts {
     Both,
 }
 
-/// What distinguishes a labelled packet.
+/// How labelled packets are distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowKey {
@@ -75,7 +75,7 @@ pub enum FlowKey {
     FiveTuple,
 }
 
-/// What is dropped when all queues together exceed the limit.
+/// The packet to drop when all queues together exceed the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Overflow {

@@ -1,7 +1,7 @@
-//! Failures and recovery in the compiled network: what breaks and when, who notices and how, and
-//! which forwarding entries take over.
+//! Failures and recovery in the compiled network: failures and their times, detection, and the
+//! forwarding entries that take over.
 //!
-//! Words: RFC 3469 (framework of MPLS recovery), RFC 4090 (local repair), RFC 4427.
+//! Terms: RFC 3469 (framework of MPLS recovery), RFC 4090 (local repair), RFC 4427.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Recovery {
-    /// What fails, and when.
+    /// Failures.
     pub failures: Vec<Failure>,
-    /// What protects the label-switched paths.
+    /// Protections of label-switched paths.
     pub protections: Vec<Protection>,
     /// Whether IP routing adapts to failures; none = its routes stay.
     pub rerouting: Option<Rerouting>,
@@ -64,15 +64,15 @@ pub struct Outage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Detection {
-    /// The repairing node knows this long after the failure, and of the repair at once: a set
-    /// time, without notification.
+    /// The repairing node learns of the failure after this time, and of the repair at once: a set time,
+    /// without notification.
     Fixed {
         /// From failure to knowledge [ns].
         delay_ns: u64,
     },
-    /// The node at the far end of the link sees the signal go, and come back.
+    /// The node at the far end of the link detects the loss and the return of the signal.
     LossOfSignal {
-        /// For which the signal must be gone, or back, to count [ns].
+        /// Time for which the signal must be lost, or back, to count [ns].
         delay_ns: u64,
     },
     /// BFD in asynchronous mode (RFC 5880 section 6.8).
@@ -102,7 +102,7 @@ pub enum ProtectionKind {
     OnePlusOne,
     /// Local repair through a tunnel around a link or node (RFC 4090 section 3.2).
     FacilityBypass,
-    /// Local repair by a path of its own to the tail or merge point (RFC 4090 section 3.1).
+    /// Local repair by a separate path to the tail or merge point (RFC 4090 section 3.1).
     Detour,
     /// A path computed and signalled after the failure.
     Restoration,
@@ -147,11 +147,11 @@ pub struct Protection {
     pub compute_ns: u64,
     /// From the decision to the switch [ns].
     pub switch_ns: u64,
-    /// Whether traffic goes back when the working path is repaired.
+    /// Whether traffic reverts when the working path is repaired.
     pub revertive: bool,
     /// From the notice of the repair to the decision to go back [ns].
     pub wait_to_restore_ns: u64,
-    /// Going back leaves no gap; else nothing passes for `switch_ns`.
+    /// Reversion leaves no gap; else no packet passes for `switch_ns`.
     pub make_before_break: bool,
 }
 

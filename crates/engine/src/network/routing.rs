@@ -8,7 +8,7 @@ use trunkline_packet::MAX_DEPTH;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Routing {
-    /// Whether equal-cost paths share the traffic, and what is hashed to choose one.
+    /// Whether equal-cost paths share the traffic, and the hash input of the choice.
     pub ecmp: Option<Ecmp>,
     /// Entries of node segments that follow OSPF's routes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -31,7 +31,7 @@ pub struct NodeSegment {
     pub rows: Vec<[u32; 2]>,
 }
 
-/// What a router hashes to choose among paths of equal cost.
+/// Hash input of a router to choose among paths of equal cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ecmp {

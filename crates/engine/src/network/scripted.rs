@@ -10,6 +10,6 @@ pub struct Scripted {
     pub flow: u32,
     /// Number of the segment or datagram, from 0.
     pub seq: u32,
-    /// How many times it is lost: once is the first copy that comes.
+    /// How many times it is lost: 1 is the first copy that arrives.
     pub times: u32,
 }

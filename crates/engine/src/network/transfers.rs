@@ -7,7 +7,7 @@ use trunkline_agent::workload::{OpenConfig, PagesConfig, VideoConfig};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transfers {
-    /// What opens them.
+    /// The process that opens them.
     pub opened: Opened,
     /// Upper ends of the bins of sizes that results have [B], rising; one more holds the larger.
     pub bins_bytes: Vec<u64>,
@@ -15,7 +15,7 @@ pub struct Transfers {
     pub record: bool,
 }
 
-/// What opens transfers.
+/// The process that opens transfers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Opened {
@@ -23,7 +23,7 @@ pub enum Opened {
     Arrivals(OpenConfig),
     /// Users fetch pages: the flow carries the objects.
     Pages {
-        /// What users do.
+        /// Behaviour of users.
         users: PagesConfig,
         /// Flow that carries the requests, from the users' node to the server's.
         requests: u32,
@@ -32,7 +32,7 @@ pub enum Opened {
     },
     /// Players fetch films: the flow carries the chunks.
     Video {
-        /// What players do.
+        /// Behaviour of players.
         players: VideoConfig,
         /// Flow that carries the requests, from the players' node to the server's.
         requests: u32,

@@ -1,5 +1,4 @@
-//! A packet trace: every event of every packet, kept by the region that served it and put in one
-//! order at the end.
+//! A packet trace: every event of every packet, recorded by its region and put in one order at the end.
 
 use super::{Event, Observer};
 use crate::calendar::Source;
@@ -15,14 +14,13 @@ pub struct TraceLine {
     pub at: Time,
     /// Its place among the lines of that instant.
     place_in_time: (Source, u32),
-    /// What.
+    /// Kind of event.
     pub event: Event,
     /// Number of the packet: packets and copies are counted from 0 as they are made.
     pub number: u64,
     /// Class and drop precedence, where it was at a port.
     pub place: Option<(u16, u8)>,
-    /// Of a queued packet: from joining the queue to the first bit sent; none if that did not
-    /// come [ns].
+    /// Of a queued packet: from joining the queue to the first bit sent; none if it was not sent [ns].
     pub wait: Option<Span>,
     /// The packet as it was then.
     pub packet: Packet,
@@ -51,7 +49,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// The packet that came into a slot of the arena has this number.
+    /// The packet stored in a slot of the arena has this number.
     fn set_packet_number(&mut self, id: PacketId, number: u64) {
         let slot = id as usize;
         if slot >= self.numbers.len() {
@@ -129,9 +127,9 @@ impl Observer for Trace {
         line.wait = Some(at - line.at);
     }
 
-    /// At one instant the calendar gives the least source that is due, whatever came before it, so
-    /// that of two regions the one goes on whose next source is the lesser: by the greatest source
-    /// that each has had by then.
+    /// At one instant the calendar serves the smallest source that is due, whatever preceded it, so of
+    /// two regions the one with the smaller next source is first: compared by the greatest source that
+    /// each has had by then.
     fn on_event(&mut self, now: Time, source: Source) {
         if now > self.now || source > self.place_in_time.0 {
             (self.now, self.place_in_time) = (now, (source, 0));

@@ -57,7 +57,7 @@ fn cut_into_regions(
     })
 }
 
-/// Nodes in the order of a walk that goes to near nodes first.
+/// Nodes in the order of a walk that visits near nodes first.
 fn order_by_nearness(nodes: usize, links: &[Link]) -> Vec<u32> {
     let mut neighbours: Vec<Vec<u32>> = vec![Vec::new(); nodes];
     for link in links {

@@ -36,7 +36,7 @@ pub(super) fn join_regions<O: Observer>(
 }
 
 impl AnySimulation {
-    /// Joins a region to those before it; `owns` says which nodes are its own.
+    /// Joins a region to those before it; `owns` tests whether a node is its own.
     fn join(&mut self, part: &mut Self, owns: &dyn Fn(u32) -> bool) {
         self.join_links(part, owns);
         let blocks = self.pool.append(std::mem::take(&mut part.pool));
@@ -45,7 +45,7 @@ impl AnySimulation {
             let part_flow = part.at_warm_up.flow(flow);
             if let Some(own_flow) = self.at_warm_up.flows.get_mut(flow) {
                 own_flow.totals.add(&part_flow.totals);
-                // A receiver that is elsewhere has received nothing here.
+                // A receiver of another region has received nothing here.
                 own_flow.goodput += part_flow.goodput;
                 if owns(self.flows[flow].src) {
                     own_flow.tcp = part_flow.tcp;

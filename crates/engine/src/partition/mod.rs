@@ -1,15 +1,14 @@
 //! One run on several threads: the network cut into regions of nodes.
 //!
-//! Each region is a simulation of its own with all tables, that serves the events of its nodes
-//! alone. What crosses a cut is a packet that a port has accepted: it arrives a link's delay after
-//! its departure, so each region may run as far as the shortest delay of a cut link before it
-//! hears of the others (conservative look-ahead: Chandy & Misra, IEEE Trans. Software Eng. 5(5),
-//! 1979). Events are served by (time, source), an order that no cut changes, so the results are
-//! those of one thread, byte for byte.
+//! Each region is a separate simulation with all tables that serves only the events of its nodes. A
+//! packet that a port has accepted crosses a cut: it arrives a link's delay after its departure, so each
+//! region may run as far as the shortest delay of a cut link before it needs the packets of the others
+//! (conservative look-ahead: Chandy & Misra, IEEE Trans. Software Eng. 5(5), 1979). Events are served by
+//! (time, source), an order that no cut changes, so the results are those of one thread, byte for byte.
 //!
 //! Differs: a limit of events at one instant holds for each region.
-//! Failures and what is done about them follow from no packet: every region serves them for its own
-//! tables, and loses what it holds of a link.
+//! Failures and recovery do not depend on packets: every region serves them for its own tables, and
+//! loses its own packets of a link.
 //! Absent: signalling, accounts by path, transfers, which take one thread.
 
 mod cut;

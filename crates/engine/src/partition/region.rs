@@ -6,29 +6,29 @@ use crate::simulation::Simulation;
 use trunkline_packet::arena::SackBlocks;
 use trunkline_packet::{Packet, PacketId};
 
-/// A packet on its way from one region to another.
+/// A packet that moves from one region to another.
 #[derive(Debug)]
 pub(crate) struct Crossing {
     link: u32,
     departure: Departure,
     packet: Packet,
     sack: SackBlocks,
-    /// What observers know it by.
+    /// Its number for observers.
     known_as: u64,
 }
 
-/// What a simulation that is a part of another knows of the whole; a whole one knows nothing.
+/// Place of a simulation among the regions of a network; empty for a simulation of the entire network.
 #[derive(Debug, Default)]
 pub(crate) struct Region {
     /// Region of each node, and the one that this is.
     of_node: Vec<u8>,
     number: u8,
-    /// Packets that left in the window under way, by the region they go to.
+    /// Packets that left in the current window, by destination region.
     pub outbox: Vec<Vec<Crossing>>,
 }
 
 impl Region {
-    /// Whether it is the whole network or the first region: what all regions serve counts there.
+    /// Whether it is the entire network or the first region: events that all regions serve count there.
     pub fn is_first(&self) -> bool {
         self.number == 0
     }
@@ -37,7 +37,7 @@ impl Region {
         self.of_node.get(node as usize).is_none_or(|region| *region == self.number)
     }
 
-    /// Packets that left in the window under way.
+    /// Packets that left in the current window.
     pub fn packets_crossing(&self) -> u64 {
         self.outbox.iter().map(|packets| packets.len() as u64).sum()
     }
@@ -58,14 +58,14 @@ impl<O: Observer> Simulation<O> {
         self.keep_probes(|node| of_node[node as usize] == region);
     }
 
-    /// The packet that a port at the edge accepted last goes to the other side.
+    /// Sends the last packet that a port at the edge accepted to the other side.
     #[inline(never)]
     pub(crate) fn send_accepted_to_other_region(&mut self, index: u32) {
         let departure = *self.links[index as usize].newest();
         self.send_to_other_region(index, departure);
     }
 
-    /// A packet whose departure is known goes to the other side.
+    /// Sends a packet with a known departure to the other side.
     pub(crate) fn send_to_other_region(&mut self, link: u32, departure: Departure) {
         let id = departure.packet;
         let (packet, sack) = (self.arena[id], self.arena.sack(id));
@@ -76,7 +76,7 @@ impl<O: Observer> Simulation<O> {
         self.region.outbox[usize::from(to)].push(crossing);
     }
 
-    /// A packet that was on its way is here.
+    /// Stores a packet that arrives from another region.
     fn admit(&mut self, crossing: &Crossing) -> PacketId {
         let id = self.arena.insert(crossing.packet);
         self.arena.set_sack(id, crossing.sack);
@@ -84,7 +84,7 @@ impl<O: Observer> Simulation<O> {
         id
     }
 
-    /// Takes in what another region sent; the packets of each link come in their order.
+    /// Stores the packets that another region sent; those of each link are in order.
     pub(super) fn take_in(&mut self, crossings: &mut Vec<Crossing>) {
         for crossing in crossings.drain(..) {
             let packet = self.admit(&crossing);
@@ -99,8 +99,8 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// Empties a link that fails of what this region holds of it: what its far end has heard of, and
-    /// then the rest.
+    /// Empties a failing link of this region's packets: those that its far end has received, and then
+    /// the rest.
     pub(crate) fn cut_link(&mut self, index: u32) -> [Vec<LostPacket>; 2] {
         let link = &mut self.links[index as usize];
         let near = self.region.owns(self.link_from[index as usize]);
@@ -117,9 +117,9 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// What is lost at the near end of a link that leads to another region, of which the port has
-    /// told what it `held`: those packets of a FIFO that the far end has not heard of, or those of
-    /// the classes behind them.
+    /// The packets lost at the near end of a link that leads to another region; the port has `held`
+    /// them: those packets of a FIFO that the far end has not received, or those of the classes behind
+    /// them.
     fn recall_from_other_region(&mut self, index: u32, held: Vec<LostPacket>) -> Vec<LostPacket> {
         let link = &self.links[index as usize];
         let (to, now) = (usize::from(self.region.of_node[link.to as usize]), self.now);
@@ -129,7 +129,7 @@ impl<O: Observer> Simulation<O> {
         let (recalled, others): (Vec<_>, Vec<_>) =
             outbox.into_iter().partition(|crossing| crossing.link == index);
         self.region.outbox[to] = others;
-        // What a FIFO has let in last is here.
+        // The packets that a FIFO admitted last are here.
         let in_port_count = recalled.iter().filter(|crossing| in_port(crossing)).count();
         let mut rest =
             if is_fifo { held[held.len() - in_port_count..].iter() } else { held.iter() };

@@ -17,7 +17,7 @@ use trunkline_units::Span;
 /// Maximum number of regions of a run.
 const MAX_REGIONS: usize = 64;
 
-/// Asks whether to stop, from any thread.
+/// Tests whether to stop, from any thread.
 pub type StopCheck<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// Runs `network` with `seed` to its end on at most `threads` threads: as many as a cut into
@@ -44,10 +44,10 @@ pub fn run_on_threads(
 }
 
 /// Runs `network` with `seed` to its end, each node in the region that `of_node` gives it and each
-/// region on a thread of its own. The results are those of [`crate::run`].
+/// region on a separate thread. The results are those of [`crate::run`].
 ///
 /// # Errors
-/// See [`RunError`]; a network that cannot be cut so is invalid.
+/// See [`RunError`]; a network that cannot be cut this way is invalid.
 pub fn run_cut(
     network: &Network,
     seed: u64,
@@ -93,7 +93,7 @@ struct RegionCut<'a> {
     window: Span,
 }
 
-/// Whether all that packets do is done at a node: the state of all nodes of a protocol is in one
+/// Whether packets touch only the state of one node: the state of all nodes of a protocol is in one
 /// place, and so are the connections of transfers and the accounts of paths.
 fn can_be_cut(network: &Network) -> bool {
     network.signalling.is_none()
@@ -126,7 +126,7 @@ fn run_regions<O: Observer>(
         for region in 0..regions {
             let (start, wait): (_, Receiver<()>) = channel();
             let work = move || {
-                // Nobody begins unless all can: a barrier waits for ever for one that is missing.
+                // No thread begins unless all can: a barrier waits for ever for a missing one.
                 wait.recv().ok()?;
                 let built = catch_panic(|| {
                     let mut simulation =
@@ -155,11 +155,11 @@ fn run_regions<O: Observer>(
     })
 }
 
-/// Where regions wait for each other and leave what is for the others.
+/// Where regions wait for each other and exchange packets.
 struct RegionBarrier {
     barrier: Barrier,
-    /// By the window's parity: one barrier a window is enough, since nobody can be two windows
-    /// ahead of another.
+    /// By the window's parity: one barrier a window is enough, since no region can be two windows ahead
+    /// of another.
     failed: [AtomicBool; 2],
     /// By parity too, by the region it is from and the region it is for.
     letters: Vec<Mutex<Vec<Crossing>>>,
@@ -230,7 +230,7 @@ fn all_or_first_failure<O: Observer>(
         return Ok(finished_regions);
     };
     let RunError::Interrupted { at, .. } = first else { return Err(first) };
-    // Of an interrupted run all regions tell how far it came.
+    // Of an interrupted run all regions report their progress.
     let all = failures
         .into_iter()
         .chain(finished_regions.iter_mut().map(|region| region.interruption_error()));
@@ -243,8 +243,8 @@ fn all_or_first_failure<O: Observer>(
     Err(RunError::Interrupted { at, events, packets, queued })
 }
 
-/// Does `work` for each of `items`, dealt out to `threads` threads, and gives what comes of it in
-/// their order.
+/// Calls `work` for each of `items`, divided over `threads` threads, and returns the results in their
+/// order.
 pub(crate) fn on_threads<I: Sync, V: Send>(
     threads: usize,
     items: &[I],

@@ -1,11 +1,11 @@
-//! Detectors: how the node at the far end of a link notices that it failed.
+//! Detectors: detection of a link failure by the node at its far end.
 //!
 //! Source: RFC 5880 section 6.8.4 (detection time), 6.8.7 (jitter); RFC 3209 section 5 (hello).
-//! The packets of BFD and hello are not sent as traffic: each session knows when it sends, and
-//! what its far end would have received. They are taken to pass before all traffic and to be lost
+//! The packets of BFD and hello are not sent as traffic: each session computes when it sends, and which
+//! packets its far end would have received. They are assumed to pass before all traffic and to be lost
 //! with the link alone.
-//! Absent: the three-way handshake that brings a BFD session up; a session counts as up again
-//! with the first packet received.
+//! Absent: the three-way handshake that brings a BFD session up; a session counts as up again with the
+//! first packet received.
 
 use super::timeline::TimelineRow;
 use super::{RecoveryLink, TimelineEvent};
@@ -16,7 +16,7 @@ use crate::simulation::Simulation;
 use std::collections::{BTreeSet, VecDeque};
 use trunkline_units::{RandomStream, Span, Time, NEVER};
 
-/// Who hears of what a detector noticed.
+/// The receiver of a detector's notices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DetectionListener {
     /// A protection.
@@ -27,7 +27,7 @@ pub(crate) enum DetectionListener {
     Control,
 }
 
-/// What a node knows of a link by its own means.
+/// Detection of a link by one node.
 #[derive(Clone, Debug)]
 pub(crate) struct Detector {
     pub link: u32,
@@ -38,7 +38,7 @@ pub(crate) struct Detector {
     pub known_down: bool,
     down_at: Time,
     up_at: Time,
-    /// Notices on their way: when they arrive, and whether they report a failure.
+    /// Notices in transit: when they arrive, and whether they report a failure.
     pub notices: VecDeque<(Time, bool)>,
 }
 
@@ -52,7 +52,7 @@ enum DetectorState {
 #[derive(Clone, Debug)]
 struct HelloTimes {
     interval: Span,
-    /// Maximum that is taken off an interval, and what is taken off always [ns].
+    /// Maximum jitter of an interval, and its constant part [ns].
     jitter: Span,
     less: Span,
     /// From the last packet before a failure to the end of the timer that it started [ns].
@@ -164,7 +164,7 @@ impl Detector {
         self.down_at.min(self.up_at)
     }
 
-    /// What is noticed at `now`: a failure (`true`) or a repair, or nothing new.
+    /// Detection at `now`: a failure (`true`) or a repair, or no change.
     fn notice(&mut self, now: Time) -> Option<bool> {
         if self.up_at <= now {
             self.up_at = NEVER;
@@ -258,7 +258,7 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// A detector's time has come.
+    /// A detector's time is due.
     pub(super) fn detect(&mut self, index: usize) {
         let now = self.now;
         let detector = &mut self.recovery.detectors[index];
@@ -298,8 +298,8 @@ mod tests {
     mod rfc5880 {
         use super::*;
 
-        /// 10 ms x 3. The last packet came at most one interval before the failure, so the timer
-        /// runs out between 20 and 30 ms after it, whatever the phase.
+        /// 10 ms x 3. The last packet arrived at most one interval before the failure, so the timer runs
+        /// out between 20 and 30 ms after it, whatever the phase.
         #[test]
         fn s6_8_4_the_timer_runs_out_within_one_interval_below_the_detection_time() {
             let detection = Detection::Bfd { interval_ns: 10_000_000, multiplier: 3 };

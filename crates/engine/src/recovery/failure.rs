@@ -1,8 +1,8 @@
 //! Failures: links that go down and come up together.
 //!
-//! What a link and its port hold when it fails is lost: `failed_queued` what waits in the queue,
-//! `failed_in_flight` what is being transmitted or is on its way. What comes to a link that is
-//! down is lost as `link_down`, or `node_down` where the failure is a node's.
+//! Packets on a link and in its port are lost when it fails: `failed_queued` those that wait in the
+//! queue, `failed_in_flight` those being transmitted or in flight. Packets that arrive at a link that is
+//! down are lost as `link_down`, or `node_down` where the failure is a node's.
 
 use super::timeline::TimelineRow;
 use super::TimelineEvent;
@@ -50,7 +50,7 @@ impl RunningFailure {
         breakage
     }
 
-    /// When it next goes down or up.
+    /// When it is next down or up.
     pub fn next_at(&self) -> Time {
         self.next_at
     }
@@ -102,13 +102,13 @@ impl<O: Observer> Simulation<O> {
         }
         let from = line.from;
         let held = self.cut_link(index);
-        // No packet is small enough for a link that is down: the check of its size, which every
-        // packet passes, then stands for the check of the link.
+        // No packet is small enough for a link that is down: the check of its size, which every packet
+        // passes, then replaces a check of the link.
         self.links[index as usize].mtu = 0;
         self.calendar.cancel(self.sources.arrivals + index);
         self.calendar.cancel(self.sources.transmitters + index);
         for lost in held {
-            // Other regions lose what they hold of the link before or after this.
+            // Other regions lose their packets of the link before or after this.
             self.observer.on_region_step();
             self.drop_held_packets(index, from, lost);
         }

@@ -1,8 +1,8 @@
-//! Failures and what is done about them, as control events of the run.
+//! Failures and recovery, as control events of the run.
 //!
-//! A failure takes links down; detectors at their ends notice; notices travel to the node that
-//! repairs; its protection switches forwarding entries, or IP routing computes new routes. All of
-//! these come before the packets of the same instant, in that order.
+//! A failure takes links down; detectors at their ends notice; notices travel to the node that repairs;
+//! its protection switches forwarding entries, or IP routing computes new routes. All of these precede
+//! the packets of the same instant, in that order.
 
 pub(crate) mod check;
 mod detector;
@@ -73,7 +73,7 @@ pub(crate) struct Recovery {
     guards: Vec<RunningProtection>,
     routing: Option<LinkStateRouting>,
     pub timeline: Timeline,
-    /// Kept in traced runs.
+    /// Recorded in traced runs.
     routes: Option<RouteLog>,
     parts: SourceRanges,
     /// Label for the next entry that restoration installs, from the last one down.
@@ -131,7 +131,7 @@ impl Recovery {
         self.routes.as_ref().map_or_else(|| RouteLog::default().table(), RouteLog::table)
     }
 
-    /// A row for what a router did in routing.
+    /// Adds a row for an action of a router in routing.
     pub fn mark(&mut self, at: Time, moment: TimelineEvent, node: u32, link: Option<u32>) {
         let row = timeline::TimelineRow { at, moment, protection: None, link, node: Some(node) };
         self.timeline.rows.push(row);
@@ -182,7 +182,7 @@ fn recovery_links(network: &Network) -> Vec<RecoveryLink> {
 }
 
 impl<O: Observer> Simulation<O> {
-    /// Lays the overlays that stand from the start and schedules the first failures.
+    /// Adds the overlays of the start and schedules the first failures.
     pub(crate) fn arm_recovery(&mut self) {
         for guard in 0..self.recovery.guards.len() {
             self.arm_guard(guard);

@@ -1,8 +1,8 @@
-//! Notices: how the repairing node gets to know what another node detected.
+//! Notification: how the repairing node learns of another node's detection.
 //!
-//! A notice goes hop by hop, over links that are up when it is sent, and takes each link's delay
-//! and a node's processing time per hop; of several ways the fastest counts (flooding, RFC 3469
-//! section 3.5). It is not delayed by traffic.
+//! A notice travels hop by hop, over links that are up when it is sent, and takes each link's delay and
+//! a node's processing time per hop; of several routes the fastest counts (flooding, RFC 3469 section
+//! 3.5). Traffic does not delay it.
 
 use super::timeline::TimelineRow;
 use super::{RecoveryLink, TimelineEvent};
@@ -42,7 +42,7 @@ pub(super) fn notice_times(
 }
 
 impl<O: Observer> Simulation<O> {
-    /// Sends what a detector noticed to the node of its protection.
+    /// Sends a detector's notice to the node of its protection.
     pub(super) fn notify(&mut self, index: usize, guard: u32, down: bool) {
         let config = &self.recovery.guards[guard as usize].config;
         let (to, processing) = (config.node, config.processing_ns);

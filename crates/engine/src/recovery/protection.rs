@@ -13,14 +13,14 @@ use crate::simulation::Simulation;
 use std::collections::BTreeSet;
 use trunkline_units::{Time, NEVER};
 
-/// Where a protection stands.
+/// State of a protection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ProtectionState {
     /// Traffic takes the working path.
     Working,
-    /// A failure is known; it may yet pass.
+    /// A failure is known; the hold-off timer runs.
     HoldingOff,
-    /// The switch is under way.
+    /// The switch-over runs.
     Switching,
     /// There was no path to restore to.
     Stranded,
@@ -28,7 +28,7 @@ pub(super) enum ProtectionState {
     Protected,
     /// The working path is repaired, and is being watched for a while.
     WaitingToRestore,
-    /// The way back is under way.
+    /// The reversion runs.
     Reverting,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct RunningProtection {
     /// Last node of the working path.
     pub egress: u32,
     pub state: ProtectionState,
-    /// Detectors that say the working path failed.
+    /// Detectors that report the working path failed.
     known: BTreeSet<u32>,
     /// Links of the path that restoration is setting up.
     pub route: Vec<u32>,
@@ -67,7 +67,7 @@ impl RunningProtection {
 }
 
 impl<O: Observer> Simulation<O> {
-    /// Lays what a protection needs from the start.
+    /// Adds the overlays that a protection needs from the start.
     pub(super) fn arm_guard(&mut self, index: usize) {
         if let Some(Switch { entry, alternative }) = self.recovery.guards[index].config.bridge {
             self.tables.bridge(BRIDGE_OWNER, entry, alternative);
@@ -86,7 +86,7 @@ impl<O: Observer> Simulation<O> {
         let repaired = guard.known.is_empty();
         match (guard.state, repaired) {
             (ProtectionState::Working, false) => self.hold_off(index),
-            // A way back that leaves no gap can be called off; the other one must end first.
+            // A reversion without a gap can be cancelled; one with a gap must end first.
             (ProtectionState::Reverting, false) if guard.config.make_before_break => {
                 self.enter(index, ProtectionState::Protected, NEVER);
             }
@@ -192,7 +192,7 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// Nothing passes until the way back is complete.
+    /// No packet passes until the switch-over is complete.
     fn break_path(&mut self, index: usize) {
         let owner = index as u32;
         let config = &self.recovery.guards[index].config;

@@ -1,9 +1,9 @@
 //! IP rerouting: link-state routing that follows failures.
 //!
-//! Source: the sequence detection, flooding, SPF of OSPF (RFC 2328 sections 13, 16). Every node has
-//! its own database and installs its own routes, so that routes may loop for a while; a link counts
-//! as up only if both its directions do (RFC 2328 section 16.1 (2) (b)).
-//! Differs: an update carries all that its sender knows, newest first by order of detection, so
+//! Source: the sequence detection, flooding, SPF of OSPF (RFC 2328 sections 13, 16). Every node has a
+//! separate database and installs its own routes, so routes may loop for a while; a link counts as up
+//! only if both its directions do (RFC 2328 section 16.1 (2) (b)).
+//! Differs: an update carries the full database of its sender, newest first by order of detection, so
 //! that two parts of a network that are joined again agree at once.
 
 use super::timeline::TimelineRow;
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use trunkline_control::ProtocolNotice;
 use trunkline_units::{Time, NEVER};
 
-/// What a node knows of links: whether each is down, and the number of the news that said so.
+/// A node's view of links: whether each is down, and the number of the last update about it.
 type LinkStateDatabase = BTreeMap<u32, (u64, bool)>;
 
 /// Something a router does at its time.
@@ -29,7 +29,7 @@ enum RoutingStep {
     Compute { node: u32 },
 }
 
-/// Link-state routing of the whole network.
+/// Link-state routing of the network.
 #[derive(Clone, Debug)]
 pub(super) struct LinkStateRouting {
     config: Rerouting,
@@ -82,7 +82,7 @@ impl LinkStateRouting {
 }
 
 impl<O: Observer> Simulation<O> {
-    /// A node tells all others what it noticed of a link.
+    /// A node floods its detection of a link.
     pub(super) fn flood(&mut self, link: u32, node: u32, down: bool) {
         let Some(routing) = &mut self.recovery.routing else { return };
         routing.last_update_number += 1;
@@ -101,7 +101,7 @@ impl<O: Observer> Simulation<O> {
         self.schedule_recovery(self.recovery.parts.routing, due);
     }
 
-    /// Serves what routers do now.
+    /// Serves the routing steps that are due.
     pub(super) fn wake_routing(&mut self) {
         let now = self.now;
         while let Some(routing) = &mut self.recovery.routing {

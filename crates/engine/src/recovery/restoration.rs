@@ -1,8 +1,8 @@
 //! Restoration: a path computed after the failure and signalled before it is used.
 //!
-//! The head computes the shortest path over links that are up at that moment, by metric, then
-//! signals it: a message to the tail that asks and one back that brings the labels (RSVP Path and
-//! Resv, RFC 3209 section 2.2), each hop with the link's delay and a node's processing time.
+//! The head computes the shortest path over links that are up at that moment, by metric, then signals
+//! it: a request to the tail and a reply with the labels (RSVP Path and Resv, RFC 3209 section 2.2),
+//! each hop with the link's delay and a node's processing time.
 //! Absent: admission of bandwidth.
 
 use super::protection::ProtectionState;

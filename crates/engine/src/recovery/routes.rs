@@ -3,7 +3,7 @@
 use crate::tables::Table;
 use trunkline_units::Time;
 
-/// A route as it is put into use.
+/// A route when it is installed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RouteRow {
     pub at: Time,
@@ -16,14 +16,14 @@ pub(crate) struct RouteRow {
     pub link: Option<u32>,
 }
 
-/// Rows in the order they came into use.
+/// Rows in the order of installation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RouteLog {
     pub rows: Vec<RouteRow>,
 }
 
 impl RouteLog {
-    /// The table; -1 stands for none.
+    /// The table; -1 is none.
     pub fn table(&self) -> Table {
         let or_none = |value: Option<u32>| value.map_or(-1, i64::from);
         Table::new("routes")

@@ -1,4 +1,4 @@
-//! What happened when: the rows of the timeline table.
+//! The rows of the timeline table: events of failures and recovery with their times.
 
 use crate::tables::Table;
 use trunkline_units::Time;
@@ -45,7 +45,7 @@ pub enum TimelineEvent {
     Offered,
 }
 
-/// Names of the moments in the timeline table, by number.
+/// Names of the events in the timeline table, by number.
 pub const TIMELINE_EVENT_NAMES: [&str; 18] = [
     "failed",
     "detected",

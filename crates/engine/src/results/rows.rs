@@ -50,9 +50,9 @@ impl AnySimulation {
             .ints("finished_ns", (0..self.flows.len()).map(|flow| self.finished(flow)))
     }
 
-    /// What entered each path; and of those that are accounted for, how it fared.
+    /// Packets that entered each path; and delay, loss and order of the accounted ones.
     pub(super) fn path_table(&self) -> Table {
-        // The last counts what LDP labels, which is no path.
+        // The last one counts traffic with labels of LDP, which is no path.
         let paths = &self.tables.paths[..self.tables.paths.len() - 1];
         let none = PathAccount::default();
         let accounts: Vec<Option<&PathAccount>> = (0..paths.len())
@@ -90,7 +90,7 @@ impl AnySimulation {
             .ints("packets", rows.iter().map(|row| row.2))
     }
 
-    /// What came too late, of the flows that are calls.
+    /// Late packets of the flows that are calls.
     pub(super) fn call_table(&self) -> Table {
         // An echo flow's requests are late from 0 on.
         let is_call = |flow: &usize| !matches!(self.flows[*flow].late_from, 0 | NEVER);
@@ -146,7 +146,7 @@ impl AnySimulation {
             .ints("queue_max_packets", rows.iter().map(|row| i64::from(row.2.waiting_max)))
     }
 
-    /// Mean over the packets whose waits were counted: a class counts one when the packet goes.
+    /// Mean over the packets whose waits were counted: a class counts a wait on departure.
     fn wait_mean(&self, link: usize, counters: &QueueCounters) -> f64 {
         let packets = match self.links[link].port {
             Port::Fifo(_) => counters.packets,
@@ -172,7 +172,7 @@ impl AnySimulation {
             .ints("bytes", self.drops.rows().map(|row| row.bytes as i64))
     }
 
-    /// What each meter saw, by colour.
+    /// Packets of each meter, by colour.
     pub(super) fn colour_table(&self) -> Table {
         let mut rows = Vec::new();
         for (index, (link, near)) in self.links.iter().zip(&self.near_ends).enumerate() {

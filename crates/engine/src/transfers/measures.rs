@@ -1,4 +1,4 @@
-//! What became of transfers: times and slowdowns by bins of size, and every one where asked for.
+//! Measures of transfers: times and slowdowns by bins of size, and of every one where configured.
 
 use crate::histogram::{Histogram, Pool};
 use crate::tables::Table;
@@ -15,7 +15,7 @@ const SLOWDOWNS: [(&str, f64); 4] = [
     ("slowdown_p99_milli", 0.99),
 ];
 
-/// What a row is about, as the raw tables number it.
+/// Kind of a row, by its number in the raw tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowKind {
     /// All transfers.
@@ -109,7 +109,7 @@ pub struct TransferMeasures {
 }
 
 impl TransferMeasures {
-    /// Nothing measured yet.
+    /// No measurements yet.
     pub fn new(uppers: &[u64], record: bool, pages: bool) -> Self {
         let mut bins = vec![TransferBin::new(RowKind::All, u64::MAX)];
         let sizes = uppers.iter().copied().chain([u64::MAX]);
@@ -150,7 +150,7 @@ impl TransferMeasures {
         }
     }
 
-    /// A page is asked for.
+    /// A page is requested.
     pub fn start_page(&mut self) {
         self.bins
             .iter_mut()
@@ -176,7 +176,7 @@ pub fn tables(all: &[(u32, &TransferMeasures)], pool: &Pool) -> Vec<Table> {
     vec![transfer_table(all), completion_table(all, pool), completion_histogram_table(all, pool)]
 }
 
-/// What viewers met since they began, of each flow with its end.
+/// Playback of viewers since they began, of each flow with its end.
 pub fn viewing_table<'a>(videos: impl Iterator<Item = (u32, &'a Video, Time)>) -> Table {
     let rows: Vec<_> = videos
         .flat_map(|(flow, video, end)| video.viewings(end).map(move |viewing| (flow, viewing)))

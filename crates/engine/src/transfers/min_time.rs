@@ -1,4 +1,4 @@
-//! The time that a transfer takes at least: alone, its window never in the way.
+//! The minimum time of a transfer: without other traffic, its window never the limit.
 //!
 //! Source: store and forward of a train of packets over links in a row: all of it at the slowest
 //! link, its first packet at the links before, its last at those after, and the propagation.
@@ -10,7 +10,7 @@ use crate::simulation::FlowPlan;
 use trunkline_agent::tcp::TcpConfig;
 use trunkline_units::Span;
 
-/// The way of a flow's data packets while nothing fails.
+/// The route of a flow's data packets without failures.
 #[derive(Clone, Debug)]
 pub struct MinTransferTime {
     /// Rate [bit/s] and header [B] of each link; empty where no route leads.
@@ -61,7 +61,7 @@ impl MinTransferTime {
         }
     }
 
-    /// Minimum time of a transfer [ns]; 0 where it is not known.
+    /// Minimum time of a transfer [ns]; 0 where it is unknown.
     pub fn time_for(&self, bytes: u64) -> Span {
         let packets = bytes.div_ceil(self.mss).max(1);
         let first = bytes.min(self.mss) + self.header;
@@ -83,7 +83,7 @@ impl MinTransferTime {
     }
 }
 
-/// Time of so many bits at a rate; the longest there is where it would be longer.
+/// Time of `bits` bits at a rate, limited to the largest value of the type.
 fn time_at(bits: u128, rate_bit_s: u64) -> Span {
     Span::try_from(bits * 1_000_000_000 / u128::from(rate_bit_s)).unwrap_or(Span::MAX)
 }
@@ -124,7 +124,7 @@ impl FlowDirection {
     fn links(&self, network: &Network, dscp: u8, fib: &Fib) -> Vec<u32> {
         let mut links = Vec::new();
         let mut node = self.from;
-        // Each step leads nearer, or a table is wrong: no way is longer than all nodes.
+        // Each step leads nearer, or a table is wrong: no route is longer than all nodes.
         for _ in 0..network.nodes.len() {
             let bound = network.ftn.iter().find(|entry| {
                 entry.fec == self.fec
@@ -159,7 +159,7 @@ mod tests {
     }
 
     /// 3000 B are segments of 1460, 1460 and 80 B, packets of 1500, 1500 and 120 B. 10 Mbit/s: 1.2,
-    /// 1.2 and 0.096 ms; behind 100 Mbit/s the first comes after 0.12 ms, and the last leaves another
+    /// 1.2 and 0.096 ms; behind 100 Mbit/s the first arrives after 0.12 ms, and the last leaves another
     /// link of 100 Mbit/s after 0.0096 ms. With 1 ms: 0.12 + 2.496 + 0.0096 + 1 = 3.6256 ms.
     #[test]
     fn a_train_of_packets_takes_the_slowest_link_and_one_packet_at_the_others() {

@@ -1,10 +1,10 @@
 //! Transfers that come and go: connections that a run opens, measures and frees.
 //!
-//! A flow of transfers has many connections. Their packets carry the flow's number, so that every
-//! count by flow holds for all of them together, and the connection's number in a field of their
-//! own. A connection is freed when its sender has every acknowledgement and none of its packets is
-//! inside the network: its number then names the next one. Memory is that of the open ones.
-//! A transfer is complete when its last byte is at the receiver.
+//! A flow of transfers has many connections. Their packets carry the flow's number, so that every count
+//! by flow holds for all of them together, and the connection's number in a separate field. A connection
+//! is freed when its sender has every acknowledgement and none of its packets is in the network: the
+//! next connection reuses its number. Memory is that of the open ones. A transfer is complete when its
+//! last byte is at the receiver.
 
 mod measures;
 mod min_time;
@@ -37,7 +37,7 @@ struct Connection {
     next_seq: u32,
     /// Number it is recorded by.
     number: u32,
-    /// Whose it is, and of a request: what is asked for [B].
+    /// Its user, and of a request: the bytes requested [B].
     user: u32,
     requested_bytes: u64,
 }
@@ -57,7 +57,7 @@ pub(crate) struct Workloads {
 
 impl Workloads {
     /// The workloads of a network, in the order of its flows. `agents` is the number of connections
-    /// that last for the whole run.
+    /// that last for the entire run.
     pub fn new(network: &Network, plans: &[FlowPlan], fib: &Fib, seed: u64, agents: u32) -> Self {
         let mut all = Vec::new();
         let mut index_of = vec![0; network.flows.len()];
@@ -110,7 +110,7 @@ impl Workloads {
         self.connections[connection as usize].packets_inside += 1;
     }
 
-    /// A packet of a connection is lost on its way.
+    /// A packet of a connection is lost in the network.
     #[cold]
     pub fn count_lost_packet(&mut self, connection: u32, senders: &[Sender]) {
         let connection_state = &mut self.connections[connection as usize];
@@ -142,7 +142,7 @@ impl Workloads {
 }
 
 impl<O: Observer> Simulation<O> {
-    /// A workload opens what is due.
+    /// A workload opens the connections that are due.
     #[cold]
     pub(crate) fn wake_workload(&mut self, workload: u32) {
         while self.workloads.next_at(workload) <= self.now {
@@ -178,7 +178,7 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// Sends the requests of users or players; those who have stopped ask for nothing more.
+    /// Sends the requests of users or players; those who have stopped request nothing more.
     fn send_requests(&mut self, workload: u32, mut user_requests: Vec<Request>) {
         if self.now >= self.workloads.all[workload as usize].stop {
             user_requests.clear();
@@ -194,7 +194,7 @@ impl<O: Observer> Simulation<O> {
         self.workloads.requests_buffer = user_requests;
     }
 
-    /// Opens a connection for a transfer, and sends what it may send at once.
+    /// Opens a connection for a transfer, and sends the first segments.
     fn open(&mut self, workload: u32, bytes: u64, user: u32, requested_bytes: u64) {
         for connection in std::mem::take(&mut self.workloads.vacated) {
             self.settle(connection);
@@ -317,7 +317,7 @@ impl<O: Observer> Simulation<O> {
         self.settle(connection);
     }
 
-    /// What a complete transfer leads to.
+    /// Follow-ups of a complete transfer.
     fn complete(&mut self, connection: &Connection) {
         let workload = &mut self.workloads.all[connection.workload as usize];
         let stop = workload.stop;
@@ -327,7 +327,7 @@ impl<O: Observer> Simulation<O> {
                 let of = *of;
                 self.open(of, connection.requested_bytes, connection.user, 0);
             }
-            // A film ends with its flow: what comes later is not watched.
+            // A film ends with its flow: later chunks are not watched.
             Opener::Video { .. } if self.now >= stop => {}
             Opener::Video { players, .. } => {
                 players.on_object(connection.user, self.now);
@@ -403,7 +403,7 @@ impl AnySimulation {
         self.workloads.all[workload as usize].closed_bytes + open.sum::<u64>()
     }
 
-    /// What a workload's senders have done.
+    /// Counters of a workload's senders.
     pub(crate) fn counters_of_workload(&self, workload: u32) -> Counters {
         let mut sum = self.workloads.all[workload as usize].closed;
         self.agents_of(workload).for_each(|agent| add(&mut sum, self.senders[agent].counters()));

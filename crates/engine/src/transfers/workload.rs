@@ -1,4 +1,4 @@
-//! One flow of transfers: what opens them, and what is kept of those that are over.
+//! One flow of transfers: the process that opens them, and the counters of those that are over.
 
 use super::measures::TransferMeasures;
 use super::min_time::MinTransferTime;
@@ -8,12 +8,12 @@ use trunkline_agent::tcp::{Counters, TcpConfig};
 use trunkline_agent::workload::{OpenSource, Pages, Video};
 use trunkline_units::{RandomStream, Time, NEVER};
 
-/// What opens transfers.
+/// The process that opens transfers.
 #[derive(Clone, Debug)]
 pub enum Opener {
     /// They arrive by themselves.
     Arrivals(OpenSource),
-    /// Users ask for pages; `requests` is the workload that carries what they ask.
+    /// Users request pages; `requests` is the workload of their requests.
     Pages { users: Pages, requests: u32, request_bytes: u64 },
     /// Players ask for chunks.
     Video { players: Video, requests: u32, request_bytes: u64 },
@@ -26,7 +26,7 @@ pub enum Opener {
 pub struct Workload {
     /// Index of the flow.
     pub flow: u32,
-    /// From here on it asks for nothing more.
+    /// From here on it requests nothing more.
     pub stop: Time,
     /// Parameters of each connection, their size apart.
     pub tcp: TcpConfig,
