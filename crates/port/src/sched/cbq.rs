@@ -10,7 +10,7 @@
 //!
 //! Who may borrow when a class below its limit is backlogged elsewhere is the link-sharing rule:
 //! - top-level: no class borrows from above the lowest level at which some class is known to be
-//! unsatisfied;
+//!   unsatisfied;
 //! - ancestor-only: borrowing needs only an ancestor below its limit.
 //!
 //! `isolated`: capacity that the class does not use is not lent to others: it is charged to the class

@@ -3,8 +3,8 @@
 //! Source: Stoica, Zhang, Ng, IEEE/ACM ToN 8(2), 2000, sections IV and V; Linux 6.1
 //! `net/sched/sch_hfsc.c`, restated. A class may have three curves:
 //! - real time (leaves): among the classes whose eligible time has come, the earliest deadline is served
-//! first, whatever the hierarchy. If the real-time curves together fit the line, none is late by more
-//! than one largest packet;
+//!   first, whatever the hierarchy. If the real-time curves together fit the line, none is late by more
+//!   than one largest packet;
 //! - link sharing: else each level gives the line to the child with the smallest virtual time;
 //! - upper limit: link sharing skips a class until the curve allows more.
 //!

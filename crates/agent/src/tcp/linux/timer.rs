@@ -1,8 +1,8 @@
 //! Timers as Linux runs them: its estimate of the round trip, and the wheel that they fire from.
 //!
 //! Source: RFC 6298 sections 2 and 5; Linux 6.1 (`tcp_rtt_estimator`, `kernel/time/timer.c`) where
-//! it differs: the variance term never falls below the minimum timeout, so the timeout is at least SRTT
-//! + 200 ms; it is the greatest mean deviation of a round trip, and falls by a quarter each round trip;
+//! it differs: the variance term never falls below the minimum timeout, so the timeout is at least
+//! SRTT + 200 ms; it is the greatest mean deviation of a round trip, and falls by a quarter each round trip;
 //! a shorter sample moves the deviation by an eighth of that. Time advances in ticks of 4 ms (250 a
 //! second, as in Debian's kernels), and a timer fires at the end of its slot in the wheel: slots of one
 //! tick up to 63 ahead, of 8 up to 504, of 64 up to 4032, and so on.
