@@ -26,7 +26,8 @@ COLUMNS_PAGE_HEAD = """\
 Made from `python/trunkline/results/schemas.py` by `tools/reference_pages.py`; not edited by hand.
 What the measures mean is explained in [measures](measures.md). A column is a *name*, *counted* by
 the engine (integers, which the results hash covers), *averaged* by it, or *derived* from the
-others.
+others. What averages nothing is [null](measures.md#null): where the count that a column names is 0
+or null.
 """
 
 # A quantity is known by the example in its schema; defaults are written in its unit.
@@ -184,7 +185,7 @@ def make_columns_page() -> str:
         lines += [f"## {table}", "", "| column | type | origin | what |"]
         lines.append("| --- | --- | --- | --- |")
         for each in fields:
-            lines.append(f"| `{each.name}` | {each.kind} | {each.origin} | {each.about} |")
+            lines.append(f"| `{each.name}` | {each.kind} | {each.origin} | {each.definition} |")
         lines.append("")
     return "\n".join(lines)
 

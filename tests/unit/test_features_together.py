@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import yaml
+from table_invariants import find_invalid_values
 
 from trunkline import planning
 from trunkline.engine.packet_engine import Job, simulate_jobs
@@ -203,6 +204,7 @@ def ran(network: Network, *, threads: int = 1) -> str:
     (results,) = simulate_jobs([Job(network.to_json(), 1)], threads=threads)
     arrived = {row["flow"]: row["packets_delivered"] for row in results.flows.rows()}
     assert arrived["udp"], arrived
+    assert find_invalid_values(results) == []
     return results.hash()
 
 
@@ -246,6 +248,7 @@ def on_threads(scenario: Scenario, _folder: Path) -> None:
 def means(scenario: Scenario, _folder: Path) -> None:
     found = solve_means(compile(scenario).to_json())
     assert {row["flow"] for row in found.flows.rows()} >= {"udp", "tcp"}
+    assert find_invalid_values(found) == []
 
 
 def focused(scenario: Scenario, _folder: Path) -> None:

@@ -51,6 +51,8 @@ pub struct DelayStatistics {
     /// Packets that arrived after one sent later (RFC 4737 type-P-reordered).
     pub reordered: u64,
     pub(crate) next_seq: u32,
+    /// Of the packets measured, those with none before them to compare with.
+    alone: u32,
     /// Distribution.
     pub histogram: Histogram,
 }
@@ -66,6 +68,7 @@ impl Default for DelayStatistics {
             last_delay_ns: None,
             reordered: 0,
             next_seq: 0,
+            alone: 0,
             histogram: Histogram::default(),
         }
     }
@@ -109,8 +112,16 @@ impl DelayStatistics {
         if let Some(change) = change {
             // RFC 3550 section 6.4.1: J += (|D| - J) / 16, D the difference of transit times.
             self.jitter += (change as f64 - self.jitter) / 16.0;
+        } else {
+            self.alone += 1;
         }
         self.histogram.add(pool, delay);
+    }
+
+    /// Differences of delays that the jitter is an estimate of.
+    #[must_use]
+    pub fn compared(&self) -> u64 {
+        self.count - u64::from(self.alone)
     }
 
     /// Starts afresh at the end of the warm-up.

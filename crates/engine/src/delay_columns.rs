@@ -18,8 +18,8 @@ pub enum DelayKind {
     Back,
 }
 
-/// Mean, least, greatest, the quantiles, jitter.
-type ColumnNames = [&'static str; 9];
+/// Mean, least, greatest, the quantiles, jitter, and how many differences that is over.
+type ColumnNames = [&'static str; 10];
 
 impl DelayKind {
     fn names(self) -> ColumnNames {
@@ -34,6 +34,7 @@ impl DelayKind {
                 "delay_p99_ns",
                 "delay_p999_ns",
                 "jitter_ns",
+                "delays_compared",
             ],
             Self::RoundTrip => [
                 "rtt_mean_ns",
@@ -45,6 +46,7 @@ impl DelayKind {
                 "rtt_p99_ns",
                 "rtt_p999_ns",
                 "rtt_jitter_ns",
+                "rtt_compared",
             ],
             Self::Back => [
                 "back_mean_ns",
@@ -56,6 +58,7 @@ impl DelayKind {
                 "back_p99_ns",
                 "back_p999_ns",
                 "back_jitter_ns",
+                "back_compared",
             ],
         }
     }
@@ -74,7 +77,7 @@ pub fn add_columns_of(
     pool: &Pool,
 ) -> Table {
     let measured = |value: u64, count: u64| if count > 0 { value as i64 } else { -1 };
-    let [mean, least, greatest, quantiles @ .., jitter] = of.names();
+    let [mean, least, greatest, quantiles @ .., jitter, compared] = of.names();
     table = table
         .floats(mean, delays.iter().map(|d| d.sum as f64 / d.count as f64))
         .ints(least, delays.iter().map(|d| measured(d.min, d.count)))
@@ -86,6 +89,6 @@ pub fn add_columns_of(
             .map(|d| d.histogram.quantile(pool, share).map_or(-1, |value| value.min(d.max) as i64));
         table = table.ints(name, quantile);
     }
-    let values = delays.iter().map(|d| if d.count > 0 { d.jitter } else { f64::NAN });
-    table.floats(jitter, values)
+    let values = delays.iter().map(|d| if d.compared() > 0 { d.jitter } else { f64::NAN });
+    table.floats(jitter, values).ints(compared, delays.iter().map(|d| d.compared() as i64))
 }

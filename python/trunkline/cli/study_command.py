@@ -304,11 +304,12 @@ def _run_until_precise(
         return status
     worst = max(imprecise, key=lambda point_result: point_result.precision.relative or 0)
     labels = ", ".join(worst.point.labels.values()) or "the point"
+    width = worst.precision.relative
+    sure = "has no interval" if width is None else f"is sure to ± {100 * width:.2g} %"
     click.echo(
         f"NOT ENOUGH RUNS: {len(imprecise)} of {len(reached)} points "
         f"do not reach {share}; the worst: "
-        f"{make_printable(labels)}, {make_printable(worst.precision.widest)} is sure to "
-        f"± {100 * (worst.precision.relative or 0):.2g} %",
+        f"{make_printable(labels)}, {make_printable(worst.precision.widest)} {sure}",
         err=True,
     )
     return status

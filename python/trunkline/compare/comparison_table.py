@@ -63,6 +63,7 @@ def render_comparison(
     lines += [f"note: {note}" for note in comparison.notes]
     lines += [f"only in A: {escape_unprintable(name)}" for name in comparison.only_a]
     lines += [f"only in B: {escape_unprintable(name)}" for name in comparison.only_b]
+    lines += [f"on one side alone: {escape_unprintable(name)}" for name in comparison.one_sided]
     lines.append(comparison.verdict())
     return render_to_text([rich_table], "\n".join(lines), width=width, colour=colour)
 

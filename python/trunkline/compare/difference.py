@@ -86,6 +86,9 @@ class Comparison:
         In the order of metrics and rows.
     only_a, only_b : list of str
         Metrics that one side alone has.
+    one_sided : list of str
+        Metrics that in some pairs have a value on one side alone, and in how many: nothing arrived
+        on the other.
     identical : bool
         Whether each pair has one results hash.
     within : float or None
@@ -102,6 +105,7 @@ class Comparison:
     differences: list[MetricDifference]
     only_a: list[str]
     only_b: list[str]
+    one_sided: list[str]
     identical: bool
     within: float | None
     notes: list[str]
@@ -111,12 +115,13 @@ class Comparison:
         """Whether the sides count as the same.
 
         With a margin: every difference is sure to be within it. Without: none is shown, and there
-        are enough runs to show one. A metric that only one side has is a difference.
+        are enough runs to show one. A metric that only one side has, be it in one pair, is a
+        difference.
         """
         if self.identical:
             return True
         good = {"alike", "within"} if self.within is not None else {"alike", "no difference shown"}
-        same_rows = not self.only_a and not self.only_b
+        same_rows = not self.only_a and not self.only_b and not self.one_sided
         return same_rows and all(each.verdict in good for each in self.differences)
 
     def verdict(self) -> str:
@@ -138,6 +143,12 @@ class Comparison:
             return (
                 f"{shown_count} of {count} metrics differ (Holm: at most 5 % chance of "
                 f"one false find)"
+            )
+        if self.one_sided:
+            have = "1 has" if len(self.one_sided) == 1 else f"{len(self.one_sided)} have"
+            return (
+                f"no difference shown in {count} metrics over {len(self.seeds)} pairs; "
+                f"{have} a value on one side alone in some"
             )
         runs = f"{len(self.seeds)} pairs"
         if not self.paired:
@@ -235,16 +246,16 @@ def compare_operands(
             msg = f"{metric.table} has no row {metric.row!r} on either side"
             raise ValueError(msg)
     metric_differences: list[MetricDifference] = []
+    one_sided: list[str] = []
     for key in values_by_key_a:
         if key not in values_by_key_b:
             continue
         first, second = values_by_key_a[key], values_by_key_b[key]
         if paired:
-            pairs = [
-                (x, y)
-                for x, y in zip(first, second, strict=True)
-                if x is not None and y is not None
-            ]
+            pairs = list(zip(first, second, strict=True))
+            if lone := sum((x is None) != (y is None) for x, y in pairs):
+                one_sided.append(f"{' of '.join(key)}, {lone} of {len(pairs)} pairs")
+            pairs = [(x, y) for x, y in pairs if x is not None and y is not None]
             first, second = [x for x, _ in pairs], [y for _, y in pairs]
         values_a, values_b = ([v for v in side if v is not None] for side in (first, second))
         if values_a and values_b:
@@ -258,6 +269,7 @@ def compare_operands(
         _judge_differences(metric_differences, within),
         [" of ".join(key) for key in values_by_key_a if key not in values_by_key_b],
         [" of ".join(key) for key in values_by_key_b if key not in values_by_key_a],
+        one_sided,
         paired and all(x.hash() == y.hash() for x, y in zip(runs_a, runs_b, strict=True)),
         within,
         _list_notes(a, b, runs_a, runs_b),

@@ -182,7 +182,11 @@ def _tabulate_aggregates(flows: Mapping[str, Any]) -> dict[str, Any]:
         return sum_by_index(group, flows[name], len(names))
 
     arrived = total("packets_delivered")
-    delay = sum_by_index(group, flows["delay_mean_s"] * flows["packets_delivered"], len(names))
+    # A flow of which nothing arrives has no delay, and no part in that of all.
+    weighted_sum = flows["delay_mean_s"] * flows["packets_delivered"]
+    delay = sum_by_index(
+        group, np.where(flows["packets_delivered"] == 0, 0.0, weighted_sum), len(names)
+    )
     squares = sum_by_index(group, np.square(flows["goodput_bytes"]), len(names))
     flows_of = np.bincount(group, minlength=len(names))
     sent = total("packets_sent")
@@ -234,8 +238,10 @@ def _tabulate_ports(state: FluidState, measured_s: float) -> dict[str, Any]:
         "packets_dropped": packets * (1 - passed_share),
         "wait_mean_ns": state.waits * 1e9,
         "wait_mean_s": state.waits,
-        # Little's law.
-        "queue_mean_packets": state.waits * packets * passed_share / measured_s,
+        # Little's law; nothing waits where nothing comes.
+        "queue_mean_packets": np.where(
+            packets == 0, 0.0, state.waits * packets * passed_share / measured_s
+        ),
         "throughput_bit_s": served,
         "utilisation": served / queues.rate[queues.link],
     }

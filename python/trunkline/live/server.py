@@ -69,7 +69,7 @@ class _LiveHandler(LocalHandler):
         elif rest == "events":
             self.send_events(lambda: _build_version_json(watcher), watcher.wait_for_change)
         elif rest == "state":
-            state = json.dumps(build_live_state(watcher)).encode()
+            state = json.dumps(build_live_state(watcher), allow_nan=False).encode()
             self.send_content(200, "application/json", state, "default-src 'none'")
         elif rest == "report.html":
             self._send_report(watcher)

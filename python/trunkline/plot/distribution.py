@@ -271,7 +271,7 @@ def _collect_histograms(
             for flow, each in read_delay_histograms(run).items():
                 by_flow.setdefault(flow, []).append(each)
         if not by_flow:
-            msg = f"{source.label} has no delays: no packet arrived after the warm-up"
+            msg = f"{source.label} has no delays: no data arrived after the warm-up"
             raise MissingData(msg)
         choice.check_names(list(by_flow))
         for flow, parts in by_flow.items():

@@ -149,7 +149,7 @@ def _collect_lines(
             key = (str(target), str(class_name or ""), int(precedence or 0), str(measure))
             if choice.is_chosen(key[0]) or (key[1] and choice.is_chosen(key[1])):
                 values = values_by_probe.setdefault(key, {}).setdefault(int(at or 0), [])
-                if value is not None and not math.isnan(float(value)):
+                if value is not None:
                     values.append(float(value))
     if not names:
         raise MissingData(_describe_missing_probe(source, probe_plot))

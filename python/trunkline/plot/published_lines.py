@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -71,6 +72,10 @@ def draw_published_lines(
         axes.set_ylim(bottom=0)
         axes.margins(x=0.04)
         if x_names is None:
+            if len(x) > 1:
+                # Of all rows, also of those that no line has a value of.
+                side = 0.04 * (max(x) - min(x))
+                axes.set_xlim(min(x) - side, max(x) + side)
             _name_lines(axes, x, lines)
         else:
             _name_bars(axes, len(x), lines)
@@ -141,7 +146,9 @@ def _name_lines(axes: Any, x: Sequence[float], lines: Sequence[PublishedLine]) -
     """Write each name at the right end of its line, kept apart from the others."""
     bottom, top = axes.get_ylim()
     min_distance = 0.06 * (top - bottom)
-    ends = sorted((line.simulated[-1], number) for number, line in enumerate(lines))
+    # A line ends where it has its last value.
+    known = [[value for value in line.simulated if not math.isnan(value)] for line in lines]
+    ends = sorted((values[-1], number) for number, values in enumerate(known) if values)
     height = float("-inf")
     for end, number in ends:
         height = max(end, height + min_distance)

@@ -125,7 +125,7 @@ def list_run_numbers(reported_run: ReportedRun) -> list[HeadlineNumber]:
             f"goodput of {_count_noun(len(runs[0].flows), 'flow')}",
         ),
         HeadlineNumber(
-            format_percent(lost / sent if sent else 0.0), f"of {format_count(sent)} packets lost"
+            format_percent(lost / sent if sent else None), f"of {format_count(sent)} packets lost"
         ),
     ]
     if busiest is not None:
@@ -140,8 +140,8 @@ def list_run_numbers(reported_run: ReportedRun) -> list[HeadlineNumber]:
         numbers.append(
             HeadlineNumber(format_percent(worst[1]), f"loss at {worst[0]}, the worst port")
         )
-    delays_p99 = [float(value or 0) for run in runs for value in run.flows["delay_p99_s"]]
-    if any(delays_p99):
+    delays_p99 = [float(v) for run in runs for v in run.flows["delay_p99_s"] if v is not None]
+    if delays_p99:
         numbers.append(
             HeadlineNumber(
                 format_quantity(max(delays_p99), "s"), "99th percentile of the slowest flow's delay"
@@ -157,12 +157,13 @@ def _compute_losses(reported_run: ReportedRun) -> dict[str, float]:
     """
     found = compute_class_loads(reported_run)
     classes = Counter(link for link, _ in found)
-    return {
+    shares = {
         link if classes[link] == 1 else f"{link}, class {class_name}": (
             load.loss_ratio if classes[link] == 1 else load.port_loss_ratio
         )
         for (link, class_name), load in found.items()
     }
+    return {name: share for name, share in shares.items() if share is not None}
 
 
 def list_run_facts(reported_run: ReportedRun) -> list[Fact]:
@@ -275,7 +276,7 @@ def _list_sla_facts(reported_run: ReportedRun) -> list[Fact]:
         kept_text = (
             f"{level.kept} of {len(level.values)} runs keep it, " if len(level.values) > 1 else ""
         )
-        detail = "it has no value: nothing arrived" if level.worst is None else ""
+        detail = "it has no value: nothing to measure" if level.worst is None else ""
         if level.worst is not None:
             row_text = f" ({level.worst_row})" if len(level.bound.rows) > 1 else ""
             detail = (

@@ -1,5 +1,8 @@
 """The tables of a report: cells with what to sort by, means with intervals where runs are many."""
 
+from __future__ import annotations
+
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,6 +31,10 @@ MAX_UNFOLDED_ROWS = 40
 """Rows of a table that is not folded away."""
 
 
+_MAX_SORT_KEY = 1e300
+"""Beyond all numbers of pages."""
+
+
 @dataclass(frozen=True, slots=True)
 class GridCell:
     """One cell: what it says, and the number it is sorted by (text by itself)."""
@@ -36,6 +43,18 @@ class GridCell:
     sort: float | None = None
     mark: str = ""
     """``good`` or ``bad``, where the page puts a sign beside it."""
+
+    @classmethod
+    def of_number(cls, text: str, value: float | None) -> GridCell:
+        """A cell of a number; one without a value is sorted below all numbers."""
+        return cls(text, -math.inf if value is None else value)
+
+    @property
+    def order(self) -> float | None:
+        """What scripts sort by: finite, since they subtract."""
+        if self.sort is None or math.isfinite(self.sort):
+            return self.sort
+        return _MAX_SORT_KEY if self.sort > 0 else -_MAX_SORT_KEY
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,14 +145,16 @@ def _build_measure_grid(
     columns = _list_columns(reported_run, table)
     rows = average_runs(reported_run.runs, table)
     if required_measure:
-        rows = [row for row in rows if row.measures[required_measure].mean > 0]
+        rows = [row for row in rows if row.get_mean(required_measure) > 0]
     if plural_measure:
-        rows = [row for row in rows if row.measures[plural_measure].mean > 1]
+        rows = [row for row in rows if row.get_mean(plural_measure) > 1]
     hidden_rows = len(rows) - MAX_GRID_ROWS
     if hidden_rows > 0:
-        rows = sorted(rows, key=lambda row: -row.measures[rank_measure].mean)[:MAX_GRID_ROWS]
+        rows = sorted(rows, key=lambda row: -row.get_mean(rank_measure))[:MAX_GRID_ROWS]
     names = list(rows[0].key) if rows else ["name"]
-    headers = [(name, "") for name in names] + [(field.title, field.about) for field in columns]
+    headers = [(name, "") for name in names] + [
+        (field.title, field.definition) for field in columns
+    ]
     dscp_by_flow = {str(r["flow"]): str(r["dscp"]) for r in reported_run.first_run.flows.rows()}
     if table == "flows":
         headers.insert(1, ("DSCP", "DSCP of the source"))
@@ -174,9 +195,7 @@ def _build_measure_grid(
 
 
 def _build_interval_cell(found: Interval | None, unit: str) -> GridCell:
-    if found is None:
-        return GridCell("–", -1.0)
-    return GridCell(format_interval(found, unit), found.mean)
+    return GridCell.of_number(format_interval(found, unit), None if found is None else found.mean)
 
 
 def _build_failure_load_grid(reported_run: ReportedRun) -> Grid:
@@ -246,9 +265,7 @@ def _build_colour_grid(reported_run: ReportedRun) -> Grid:
             [
                 *map(GridCell, names),
                 GridCell(format_count(packets), packets),
-                GridCell(
-                    format_percent(None if share is None else float(share)), float(share or 0)
-                ),
+                GridCell.of_number(format_percent(share), None if share is None else float(share)),
             ]
         )
     heads = [(name, "") for name in ("link", "end", "conditioner", "profile", "colour", "packets")]
@@ -265,9 +282,7 @@ def _build_convergence_grid(reported_run: ReportedRun) -> Grid:
             cells = [GridCell(change.description), GridCell(step.name)]
             for at in (step.heard_ns, step.computed_ns, step.ended_ns):
                 since = None if at is None else (at - change.at_ns) / 1e9
-                cells.append(
-                    GridCell("–" if since is None else format_quantity(since, "s"), since or 0.0)
-                )
+                cells.append(GridCell.of_number(format_quantity(since, "s"), since))
             rows.append(cells)
     heads = [
         ("after", ""),
@@ -336,7 +351,7 @@ def _build_lsp_grid(reported_run: ReportedRun) -> Grid:
         ]
         for column_name in ("setup_mean_s", "setup_max_s", "out_s"):
             value = None if row[column_name] is None else float(row[column_name] or 0)
-            cells.append(GridCell(format_quantity(value, "s"), value or 0))
+            cells.append(GridCell.of_number(format_quantity(value, "s"), value))
         rows.append([GridCell(_format_scalar(row["path"])), *cells])
     heads = [("path", ""), *((name, "") for name in counted), ("set-up", "mean")]
     heads += [("longest", "set-up"), ("out", "asked for and not up")]

@@ -41,14 +41,14 @@ class ReportedLinkLoad:
         return self.dropped + self.lost_by_failure
 
     @property
-    def loss_ratio(self) -> float:
-        """Packets lost over those that came, 0 to 1."""
-        return self.total_lost / self.offered if self.offered else 0.0
+    def loss_ratio(self) -> float | None:
+        """Packets lost over those that came, 0 to 1; None where none came."""
+        return self.total_lost / self.offered if self.offered else None
 
     @property
-    def port_loss_ratio(self) -> float:
-        """Packets that its port dropped over those that came, 0 to 1."""
-        return self.dropped / self.offered if self.offered else 0.0
+    def port_loss_ratio(self) -> float | None:
+        """Packets that its port dropped over those that came, 0 to 1; None where none came."""
+        return self.dropped / self.offered if self.offered else None
 
     def __add__(self, other: ReportedLinkLoad) -> ReportedLinkLoad:
         """Load of two classes together."""

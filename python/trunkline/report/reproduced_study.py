@@ -111,7 +111,7 @@ def _describe_error(error: Mapping[str, Any]) -> str:
     parts = []
     if error.get("mape_percent") is not None:
         parts.append(f"mean absolute error {format_number(error['mape_percent'], 3)} %")
-    elif "mean_absolute" in error:
+    elif error.get("mean_absolute") is not None:
         parts.append(
             f"off by {format_number(error['mean_absolute'], 3)} {error['unit']} on average"
         )

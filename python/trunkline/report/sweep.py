@@ -180,7 +180,10 @@ def build_failure_tables(pairs: list[FailureVerdict]) -> list[ComparedTable]:
     for pair in pairs[:MAX_UNFOLDED_ROWS]:
         numbers = [(pair.loss, "1"), (pair.delay_p99, "s"), (pair.jitter, "s")]
         cells = [
-            GridCell("–" if isnan(v) else format_bound_value(v, unit), v) for v, unit in numbers
+            GridCell.of_number("–", None)
+            if isnan(value)
+            else GridCell(format_bound_value(value, unit), value)
+            for value, unit in numbers
         ]
         bound_text = "" if pair.bound is None else f"{pair.bound.measure} of {pair.bound.sla}"
         names = [GridCell(pair.failure), GridCell(pair.dscp), GridCell(bound_text or "–")]

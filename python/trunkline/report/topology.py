@@ -221,7 +221,7 @@ def _build_link_arrows(
             )
         first_end, second_end = (points[name] for name in ends[members[0]])
         losses = [
-            load_by_link.get(str(links[each]["name"]), ReportedLinkLoad()).loss_ratio
+            load_by_link.get(str(links[each]["name"]), ReportedLinkLoad()).loss_ratio or 0.0
             for each in members
         ]
         texts = captions.list_caption_rows(
@@ -278,7 +278,7 @@ def _build_link_arrow(
         description += "; nothing was sent"
     outline = " ".join(f"{x:.1f},{y:.1f}" for x, y in shape)
     shade = classify_utilisation(load.utilisation) if load.offered else -1
-    return LinkArrow(link, name, outline, shade, load.loss_ratio, description, start, end)
+    return LinkArrow(link, name, outline, shade, load.loss_ratio or 0.0, description, start, end)
 
 
 def _build_drawn_paths(reported_run: ReportedRun, arrows: list[LinkArrow]) -> list[DrawnPath]:

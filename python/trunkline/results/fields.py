@@ -21,13 +21,26 @@ class Field:
         A name from the scenario, an integer of the engine, an average of the engine, or computed
         here from the others.
     about : str
-        What it holds; when it is null.
+        What it holds.
+    base : tuple of str
+        Columns of the same table that count what it averages, or what it is an extreme or a share
+        of. It is null where none of them is above 0; which columns are null follows from this.
     """
 
     name: str
     kind: FieldKind
     origin: FieldOrigin
     about: str
+    base: tuple[str, ...] = ()
+
+    @property
+    def definition(self) -> str:
+        """What it holds, and when it is null for want of anything to average."""
+        if not self.base:
+            return self.about
+        *others, last = (f"`{name}`" for name in self.base)
+        counts = f"{', '.join(others)} and {last} are" if others else f"{last} is"
+        return f"{self.about}; null where {counts} 0"
 
     @property
     def in_json(self) -> bool:
@@ -117,37 +130,40 @@ def define_name(name: str, about: str) -> Field:
     return Field(name, "str", "name", about)
 
 
-def define_count(name: str, about: str) -> Field:
+def define_count(name: str, about: str, *base: str) -> Field:
     """An integer of the engine."""
-    return Field(name, "i64", "counted", about)
+    return Field(name, "i64", "counted", about, base)
 
 
-def define_mean(name: str, about: str) -> Field:
+def define_mean(name: str, about: str, *base: str) -> Field:
     """An average of the engine."""
-    return Field(name, "f64", "averaged", about)
+    return Field(name, "f64", "averaged", about, base)
 
 
-def define_derived(name: str, about: str) -> Field:
+def define_derived(name: str, about: str, *base: str) -> Field:
     """What is computed from the others."""
-    return Field(name, "f64", "derived", about)
+    return Field(name, "f64", "derived", about, base)
 
 
-def define_delays(
-    null_rule: str, jitter: str, *, subject: str = "one-way delay"
-) -> tuple[Field, ...]:
-    """Measures of delay in ns, each with the rule for when it is null."""
+def define_base_count(name: str, about: str) -> Field:
+    """How much there was to average; no result of its own, so no part of the results hash."""
+    return Field(name, "i64", "derived", about)
+
+
+def define_delays(timed: str, jitter: str, *, subject: str = "one-way delay") -> tuple[Field, ...]:
+    """Measures of delay in ns; `timed` counts the packets whose delay was measured."""
     later = [("p95", "95"), ("p99", "99"), ("p999", "99.9")]
     return (
-        define_mean("delay_mean_ns", f"mean {subject}; {null_rule}"),
-        define_count("delay_min_ns", f"minimum {subject}; {null_rule}"),
-        define_count("delay_max_ns", f"maximum {subject}; {null_rule}"),
-        define_count("delay_p50_ns", f"median {subject}; {null_rule}"),
-        define_count("delay_p90_ns", f"90th percentile of the {subject}; {null_rule}"),
+        define_mean("delay_mean_ns", f"mean {subject}", timed),
+        define_count("delay_min_ns", f"minimum {subject}", timed),
+        define_count("delay_max_ns", f"maximum {subject}", timed),
+        define_count("delay_p50_ns", f"median {subject}", timed),
+        define_count("delay_p90_ns", f"90th percentile of the {subject}", timed),
         *(
-            define_count(f"delay_{name}_ns", f"{share}th percentile of it; {null_rule}")
+            define_count(f"delay_{name}_ns", f"{share}th percentile of it", timed)
             for name, share in later
         ),
-        define_mean("jitter_ns", f"{jitter}; {null_rule}"),
+        define_mean("jitter_ns", jitter, "delays_compared"),
     )
 
 
@@ -156,9 +172,11 @@ def define_seconds(*fields: Field) -> tuple[Field, ...]:
     seconds_fields = []
     for field in fields:
         if field.name == "jitter_ns":
-            null = field.about.rpartition("; ")[2]
+            timed = fields[0].base
             seconds_fields.append(
-                define_derived("delay_range_s", f"maximum less minimum one-way delay; {null}")
+                define_derived("delay_range_s", "maximum less minimum one-way delay", *timed)
             )
-        seconds_fields.append(define_derived(field.name.removesuffix("_ns") + "_s", field.about))
+        seconds_fields.append(
+            define_derived(field.name.removesuffix("_ns") + "_s", field.about, *field.base)
+        )
     return tuple(seconds_fields)

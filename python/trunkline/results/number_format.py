@@ -115,11 +115,11 @@ def format_short_quantity(value: float, unit: str) -> str:
     return f"{format_number(value / factor, 3)} {prefix}{unit}"
 
 
-def format_duration(ns: float) -> str:
-    """Write a length of time [ns] in the unit that suits it."""
-    return format_quantity(ns / 1e9, "s")
+def format_duration(ns: float | None) -> str:
+    """Write a length of time [ns] in the unit that suits it; a dash for none."""
+    return format_quantity(None if ns is None else ns / 1e9, "s")
 
 
-def format_rate(bit_s: float) -> str:
-    """Write a rate in the unit that suits it."""
+def format_rate(bit_s: float | None) -> str:
+    """Write a rate in the unit that suits it; a dash for none."""
     return format_quantity(bit_s, "bit/s")

@@ -5,7 +5,8 @@ pictures and reference take title, unit and definition of a column from here. In
 counted; floats are averages or are derived from the integers. A name says its unit: ``_ns``
 nanoseconds, ``_s`` seconds, ``_bit_s`` bits per second, ``bytes_`` bytes, ``packets_`` packets, and
 each time in ``_ns`` that is a measure has a twin in ``_s``.
-How each measure is counted is in ``docs/reference/measures.md``.
+A measure that averages names its ``base``, the columns that count what it averages: it is null
+where they are 0. How each measure is counted is in ``docs/reference/measures.md``.
 """
 
 from dataclasses import replace
@@ -13,6 +14,7 @@ from typing import Final
 
 from trunkline.results.fields import (
     Field,
+    define_base_count,
     define_count,
     define_delays,
     define_derived,
@@ -31,8 +33,6 @@ from trunkline.results.workload_schemas import (
 
 __all__ = ["HASHED_IF_FILLED", "SCHEMAS", "Field", "find_field"]
 
-_NULL_IF_NONE_ARRIVED = "null where no packet arrived"
-
 _RATES = (
     define_derived("offered_bit_s", "IP packets sent: `bytes_sent` over the measured time"),
     define_derived(
@@ -43,9 +43,22 @@ _RATES = (
         "application data handed over in order: `goodput_bytes` over the measured time; above the "
         "throughput where data that arrived during warm-up is handed over after it",
     ),
-    define_derived("loss_ratio", "packets lost over packets sent; null where none was sent"),
+    define_derived(
+        "loss_ratio",
+        "packets lost over packets sent, or over those that ended if these are more",
+        *("packets_sent", "packets_delivered", "packets_dropped"),
+    ),
 )
-_FLOW_DELAYS = define_delays(_NULL_IF_NONE_ARRIVED, "interarrival jitter (RFC 3550 section 6.4.1)")
+_FLOW_DELAYS = define_delays("packets_timed", "interarrival jitter (RFC 3550 section 6.4.1)")
+_FLOW_BASES = (
+    define_base_count(
+        "packets_timed",
+        "delivered packets whose delay was measured: all but those of TCP without data, as a SYN",
+    ),
+    define_base_count(
+        "delays_compared", "those of them with one before, to which the jitter compares"
+    ),
+)
 _FLOW_TIMES = (
     define_count("start_ns", "when the source started, jitter included"),
     define_count(
@@ -72,6 +85,7 @@ FLOWS: Final = (
     define_count("acks_sent", "acknowledgements the destination sent"),
     define_count("acks_dropped", "acknowledgements lost anywhere"),
     define_count("reordered", "packets that arrived after one sent later"),
+    *_FLOW_BASES,
     *_FLOW_DELAYS,
     *_FLOW_TIMES,
     *_RATES,
@@ -86,14 +100,14 @@ DELAYS: Final = (
 )
 
 _AGGREGATE_DELAYS = define_delays(
-    _NULL_IF_NONE_ARRIVED,
-    "the flows' jitter, weighted by packets delivered",
+    "packets_timed",
+    "the flows' jitter, weighted by `packets_timed`",
     subject="delay of all its packets",
 )
 
 SUMMED_COLUMNS: Final = (
     *("packets_sent", "bytes_sent", "packets_delivered", "bytes_delivered", "goodput_bytes"),
-    *("packets_dropped", "packets_copied", "reordered"),
+    *("packets_dropped", "packets_copied", "reordered", "packets_timed", "delays_compared"),
 )
 """What flows that are gathered have together."""
 
@@ -110,7 +124,8 @@ AGGREGATES: Final = (
     *define_seconds(*_AGGREGATE_DELAYS),
     define_derived(
         "jain_index",
-        "Jain's fairness index of the goodput of its flows, 1 / n to 1; null where none arrived",
+        "Jain's fairness index of the goodput of its flows, 1 / n to 1",
+        "goodput_bytes",
     ),
 )
 
@@ -141,9 +156,9 @@ FAIRNESS: Final = (
 
 _WAITS = (
     define_mean(
-        "wait_mean_ns", "mean time from arrival to the start of transmission; null if none sent"
+        "wait_mean_ns", "mean time from arrival to the start of transmission", "packets_waited"
     ),
-    define_count("wait_max_ns", "maximum of that time; null if none was sent"),
+    define_count("wait_max_ns", "maximum of that time", "packets_waited"),
 )
 
 PORTS: Final = (
@@ -154,6 +169,7 @@ PORTS: Final = (
     define_count("packets_sent", "packets sent on the link"),
     define_count("bytes_sent", "wire bytes of those: labels and link header included"),
     define_count("packets_dropped", "packets dropped at the port"),
+    define_base_count("packets_waited", "packets whose wait was measured, 0 ns included"),
     *_WAITS,
     define_mean(
         "queue_mean_packets", "time average of packets waiting, the one being sent left out"
@@ -161,7 +177,7 @@ PORTS: Final = (
     define_count("queue_max_packets", "most packets waiting at once"),
     define_derived("throughput_bit_s", "`bytes_sent` over the measured time"),
     define_derived("utilisation", "`throughput_bit_s` over the rate of the link"),
-    define_derived("loss_ratio", "`packets_dropped` over `packets_offered`; null where none came"),
+    define_derived("loss_ratio", "`packets_dropped` over `packets_offered`", "packets_offered"),
     *define_seconds(*_WAITS),
 )
 
@@ -185,14 +201,17 @@ SERIES: Final = (
     define_name("measure", "what it records"),
     define_count("time_ns", "end of the step"),
     define_derived("time_s", "end of the step"),
-    define_mean("value", "value at the end of the step; for a rate, its mean over the step"),
+    define_mean(
+        "value",
+        "value at the end of the step; for a rate or a delay, its mean over the step; null where "
+        "the step has none",
+    ),
 )
 
 _NULL_WITHOUT_ACCOUNT = "null without `account: true`"
-_NULL_WITHOUT_ARRIVAL = "null without `account: true` or where none arrived"
 
 _PATH_DELAYS = define_delays(
-    _NULL_WITHOUT_ARRIVAL,
+    "packets_delivered",
     "interarrival jitter within flows (RFC 3550 section 6.4.1)",
     subject="delay from end to end",
 )
@@ -214,10 +233,17 @@ PATHS: Final = (
         "reordered",
         f"data packets later than one of their flow sent after; {_NULL_WITHOUT_ACCOUNT}",
     ),
+    define_base_count(
+        "delays_compared",
+        "delivered packets with one of their flow before, to which the jitter compares; "
+        + _NULL_WITHOUT_ACCOUNT,
+    ),
     *_PATH_DELAYS,
     define_derived("throughput_bit_s", "`bytes` over the measured time"),
     define_derived(
-        "loss_ratio", f"`packets_dropped` over these and the delivered; {_NULL_WITHOUT_ARRIVAL}"
+        "loss_ratio",
+        "`packets_dropped` over these and the delivered",
+        *("packets_delivered", "packets_dropped"),
     ),
     *define_seconds(*_PATH_DELAYS),
 )
@@ -246,7 +272,7 @@ ACCOUNTS: Final = (
     define_count("bytes_offered", "their bytes on the wire"),
     define_count("packets_dropped", "those of them that it dropped"),
     define_count("bytes_dropped", "their bytes on the wire"),
-    define_derived("loss_ratio", "`packets_dropped` over `packets_offered`; null without any"),
+    define_derived("loss_ratio", "`packets_dropped` over `packets_offered`", "packets_offered"),
 )
 
 TIMELINE: Final = (
@@ -263,6 +289,12 @@ TIMELINE: Final = (
     define_name("node", "node that noticed or acted; null for the failure itself"),
 )
 
+_SET_UP_TIMES = (
+    define_mean("setup_mean_ns", "mean time from the wish to the first Resv at the head", "setups"),
+    define_count("setup_max_ns", "maximum of that time", "setups"),
+)
+_OUT = define_count("out_ns", "time in which it was asked for and not up; null for requests")
+
 LSPS: Final = (
     define_name("path", "signalled path, or process of requests: all its requests together"),
     define_count(
@@ -274,17 +306,11 @@ LSPS: Final = (
     define_count("refused", "attempts that a node refused"),
     define_count("preempted", "times it gave way, softly or not"),
     define_count("down", "times it was lost"),
-    define_mean(
-        "setup_mean_ns", "mean time from the wish to the first Resv at the head; null if none"
-    ),
-    define_count("setup_max_ns", "maximum of that time; null if none"),
-    define_count("out_ns", "time in which it was asked for and not up; null for requests"),
-    define_derived("blocking_ratio", "`blocked` over `asked`; null without any"),
-    *define_seconds(
-        define_mean("setup_mean_ns", "mean time from the wish to the first Resv at the head"),
-        define_count("setup_max_ns", "maximum of that time"),
-        define_count("out_ns", "time in which it was asked for and not up"),
-    ),
+    define_base_count("setups", "set-ups and moves whose time is known"),
+    *_SET_UP_TIMES,
+    _OUT,
+    define_derived("blocking_ratio", "`blocked` over `asked`", "asked"),
+    *define_seconds(*_SET_UP_TIMES, _OUT),
 )
 
 CONTROL: Final = (

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from math import fsum
+from typing import TYPE_CHECKING, TypeVar
 
 from trunkline.results.number_format import format_number, format_percent, format_quantity
 
 if TYPE_CHECKING:
     from trunkline.results.results import Results
+
+Key = TypeVar("Key")
 
 FULL_UTILISATION = 0.95
 """Utilisation from which a link counts as full."""
@@ -71,15 +74,17 @@ def _describe_port_losses(runs: Sequence[Results]) -> str:
 
 
 def _describe_waits(runs: Sequence[Results]) -> str:
-    mean_wait_by_port: dict[tuple[str, str], float] = defaultdict(float)
+    waits: dict[tuple[str, str], list[float]] = defaultdict(list)
     max_queue_by_port: dict[tuple[str, str], float] = defaultdict(float)
     for run in runs:
         for row in run.ports.rows("link", "class", "wait_mean_s", "queue_max_packets"):
             key = (str(row["link"]), str(row["class"]))
-            mean_wait_by_port[key] += float(row["wait_mean_s"] or 0) / len(runs)
+            if row["wait_mean_s"] is not None:
+                waits[key].append(float(row["wait_mean_s"]))
             max_queue_by_port[key] = max(
                 max_queue_by_port[key], float(row["queue_max_packets"] or 0)
             )
+    mean_wait_by_port = _gather_means(waits)
     worst = max(mean_wait_by_port, key=lambda key: mean_wait_by_port[key], default=None)
     if worst is None or not mean_wait_by_port[worst]:
         return "nobody"
@@ -87,23 +92,30 @@ def _describe_waits(runs: Sequence[Results]) -> str:
     # A class is named where the port has several.
     place = (
         link
-        if sum(each == link for each, _ in mean_wait_by_port) == 1
+        if sum(each == link for each, _ in max_queue_by_port) == 1
         else f"{link}, class {class_name}"
     )
-    delay_by_flow: dict[str, float] = defaultdict(float)
+    delays: dict[str, list[float]] = defaultdict(list)
     for run in runs:
         for row in run.flows.rows("flow", "delay_p99_s"):
-            delay_by_flow[str(row["flow"])] += float(row["delay_p99_s"] or 0) / len(runs)
+            if row["delay_p99_s"] is not None:
+                delays[str(row["flow"])].append(float(row["delay_p99_s"]))
+    delay_by_flow = _gather_means(delays)
     flow = max(delay_by_flow, key=lambda name: delay_by_flow[name], default="")
     sentence = f"{format_quantity(mean_wait_by_port[worst], 's')} on average at {place}"
     if max_queue_by_port[worst]:
         sentence += f", where up to {format_number(max_queue_by_port[worst])} packets queue"
-    if flow and delay_by_flow[flow]:
+    if flow:
         sentence += (
             f"; the slowest flow is {flow}, 99th percentile "
             f"{format_quantity(delay_by_flow[flow], 's')}"
         )
     return sentence
+
+
+def _gather_means(values: Mapping[Key, Sequence[float]]) -> dict[Key, float]:
+    """Of each the mean over the runs that have a value."""
+    return {key: fsum(numbers) / len(numbers) for key, numbers in values.items()}
 
 
 def _describe_full_links(runs: Sequence[Results]) -> str:

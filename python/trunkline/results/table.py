@@ -65,15 +65,22 @@ class Column:
         return self.values if isinstance(self.values, memoryview) else self.to_array().data
 
     def to_array(self) -> NDArray[Any]:
-        """The numbers as a numpy array that shares their memory, with anything where null."""
+        """The numbers as a numpy array: not-a-number where a double is null, else anything there.
+
+        It shares their memory where no double is null.
+        """
         import numpy as np
 
         assert not isinstance(self.values, list)
         if not isinstance(self.values, memoryview):
-            return self.values.fill_null(-1).to_numpy()
+            nothing = np.nan if self.values.dtype.is_float() else -1
+            return self.values.fill_null(nothing).to_numpy()
         if len(self.values) == 0:
             return np.zeros(0, dtype=self.values.format)
-        return np.frombuffer(self.values, dtype=self.values.format)
+        numbers = np.frombuffer(self.values, dtype=self.values.format)
+        if (mask := self.get_mask()) is None or self.values.format != "d":
+            return numbers
+        return np.where(mask, numbers, np.nan)
 
     def get_mask(self) -> NDArray[np.bool_] | None:
         """Which numbers are not null; None if all are."""

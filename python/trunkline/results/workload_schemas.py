@@ -4,6 +4,7 @@ from typing import Final
 
 from trunkline.results.fields import (
     Field,
+    define_base_count,
     define_count,
     define_derived,
     define_mean,
@@ -30,28 +31,42 @@ CALLS: Final = (
     define_derived("mos", "mean opinion score of R, 1 to 4.5; null where the codec has no factors"),
 )
 
-_NULL_WITHOUT_REPLY = "null where no reply came in time"
 _NULL_FOR_ICMP = "null with `protocol: icmp`, which does not tell it"
 
 
-def _define_times(prefix: str, subject: str, null_rule: str) -> tuple[Field, ...]:
+def _define_times(prefix: str, subject: str, timed: str) -> tuple[Field, ...]:
     shares = (("p50", "median"), ("p95", "95th percentile"), ("p99", "99th percentile"))
     return (
-        define_mean(f"{prefix}_mean_ns", f"mean {subject}; {null_rule}"),
-        define_count(f"{prefix}_min_ns", f"minimum {subject}; {null_rule}"),
-        define_count(f"{prefix}_max_ns", f"maximum {subject}; {null_rule}"),
+        define_mean(f"{prefix}_mean_ns", f"mean {subject}", timed),
+        define_count(f"{prefix}_min_ns", f"minimum {subject}", timed),
+        define_count(f"{prefix}_max_ns", f"maximum {subject}", timed),
         *(
-            define_count(f"{prefix}_{name}_ns", f"{share} of the {subject}; {null_rule}")
+            define_count(f"{prefix}_{name}_ns", f"{share} of the {subject}", timed)
             for name, share in shares
         ),
-        define_mean(f"{prefix}_jitter_ns", f"jitter of it (RFC 3550 section 6.4.1); {null_rule}"),
+        define_mean(
+            f"{prefix}_jitter_ns", "jitter of it (RFC 3550 section 6.4.1)", f"{prefix}_compared"
+        ),
     )
 
 
+_ECHO_BASES = (
+    define_base_count(
+        "requests_timed", f"requests whose one-way delay was measured; {_NULL_FOR_ICMP}"
+    ),
+    define_base_count(
+        "replies_timed", f"replies in time whose one-way delay was measured; {_NULL_FOR_ICMP}"
+    ),
+    define_base_count(
+        "rtt_compared", "replies in time with one before, to which the jitter compares"
+    ),
+    define_base_count("there_compared", f"requests that the jitter compares; {_NULL_FOR_ICMP}"),
+    define_base_count("back_compared", f"replies that their jitter compares; {_NULL_FOR_ICMP}"),
+)
 _ECHO_TIMES = (
-    *_define_times("rtt", "round-trip time", _NULL_WITHOUT_REPLY),
-    *_define_times("there", "one-way delay of requests", _NULL_FOR_ICMP),
-    *_define_times("back", "one-way delay of replies in time", _NULL_FOR_ICMP),
+    *_define_times("rtt", "round-trip time", "replies"),
+    *_define_times("there", "one-way delay of requests", "requests_timed"),
+    *_define_times("back", "one-way delay of replies in time", "replies_timed"),
 )
 
 ECHOES: Final = (
@@ -66,9 +81,10 @@ ECHOES: Final = (
     define_count("reordered", "replies that came after that of a later request (RFC 4737)"),
     define_count("reordered_there", f"requests that arrived after a later one; {_NULL_FOR_ICMP}"),
     define_count("reordered_back", f"replies that arrived after one sent later; {_NULL_FOR_ICMP}"),
+    *_ECHO_BASES,
     *_ECHO_TIMES,
     *define_seconds(*_ECHO_TIMES),
-    define_derived("loss_ratio", "`lost` over it and `replies` (RFC 6673); null without any"),
+    define_derived("loss_ratio", "`lost` over it and `replies` (RFC 6673)", "lost", "replies"),
     define_derived(
         "loss_there_ratio", f"`lost_there` over the requests not under way; {_NULL_FOR_ICMP}"
     ),
@@ -94,11 +110,10 @@ VIDEOS: Final = (
     define_derived(
         "stall_ratio", "time stood still over the time since the first picture; null before"
     ),
-    define_derived("bit_rate_bit_s", "mean bit rate of the chunks; null without any"),
+    define_derived("bit_rate_bit_s", "mean bit rate of the chunks", "chunks"),
 )
 
 _NULL_IF_UNFINISHED = "null where it is not complete"
-_NULL_IF_NONE_COMPLETE = "null where none is complete"
 _TRANSFER_TIMES = (
     define_count("start_ns", "when it was begun"),
     define_count("finish_ns", f"when its last byte arrived; {_NULL_IF_UNFINISHED}"),
@@ -116,11 +131,11 @@ TRANSFERS: Final = (
 )
 
 _COMPLETION_TIMES = (
-    define_mean("fct_mean_ns", f"mean completion time; {_NULL_IF_NONE_COMPLETE}"),
-    define_count("fct_min_ns", f"least; {_NULL_IF_NONE_COMPLETE}"),
-    define_count("fct_max_ns", f"greatest; {_NULL_IF_NONE_COMPLETE}"),
+    define_mean("fct_mean_ns", "mean completion time", "finished"),
+    define_count("fct_min_ns", "least", "finished"),
+    define_count("fct_max_ns", "greatest", "finished"),
     *(
-        define_count(f"fct_p{share}_ns", f"{share}th percentile; {_NULL_IF_NONE_COMPLETE}")
+        define_count(f"fct_p{share}_ns", f"{share}th percentile", "finished")
         for share in (50, 90, 95, 99)
     ),
 )
@@ -133,11 +148,12 @@ COMPLETIONS: Final = (
     define_count("unfinished", "those that were not: left out of all times here"),
     define_count("finished_bytes", "application data of the complete"),
     define_count("objects", "transfers; of pages, their objects"),
+    define_base_count("slowdowns", "complete transfers whose least time is known; 0 for pages"),
     *_COMPLETION_TIMES,
     *define_seconds(*_COMPLETION_TIMES),
-    define_derived("slowdown_mean", "mean completion time over the least alone; null for pages"),
+    define_derived("slowdown_mean", "mean completion time over the least alone", "slowdowns"),
     *(
-        define_derived(f"slowdown_p{share}", f"{share}th percentile of it; null for pages")
+        define_derived(f"slowdown_p{share}", f"{share}th percentile of it", "slowdowns")
         for share in (50, 90, 95, 99)
     ),
 )

@@ -48,6 +48,11 @@ class AveragedRow:
     key: dict[str, str]
     measures: dict[str, Interval]
 
+    def get_mean(self, name: str) -> float:
+        """Return the mean of a measure to rank rows by; 0 where it is null in all runs."""
+        interval = self.measures.get(name)
+        return 0.0 if interval is None else interval.mean
+
 
 def average_runs(
     runs: Sequence[Results],

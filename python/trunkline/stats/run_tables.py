@@ -96,11 +96,11 @@ def render_run_averages(
         further_tables = []
     if len(runs[0].completions):
         times = rows("completions")
-        totals = {row.key["flow"]: row.measures["started"].mean for row in times[::-1]}
+        totals = {row.key["flow"]: row.get_mean("started") for row in times[::-1]}
         begun = [
             row
             for row in times
-            if (started := row.measures["started"].mean) > 0
+            if (started := row.get_mean("started")) > 0
             and (row.key["sizes"] in ("all", "pages") or started != totals[row.key["flow"]])
         ]
         tables.append(_build_average_table("completions", begun, max_rows))
@@ -111,9 +111,9 @@ def render_run_averages(
     ]
     if show_all:
         ports = rows("ports", "packets_offered")
-        busy = [row for row in ports if row.measures["packets_offered"].mean > 0]
+        busy = [row for row in ports if row.get_mean("packets_offered") > 0]
         tables.append(_build_average_table("ports", busy, max_rows))
-        shares = [row for row in rows("fairness") if row.measures["flows"].mean > 1]
+        shares = [row for row in rows("fairness") if row.get_mean("flows") > 1]
         tables += [_build_average_table("fairness", shares, max_rows)] if shares else []
     else:
         further_tables += ["ports", *(["fairness"] if len(flows) > 1 else [])]
@@ -199,9 +199,7 @@ def _build_average_table(table: str, rows: list[AveragedRow], max_rows: int | No
     columns = [find_field(table, name) for name in columns_text.split()]
     title = table.capitalize()
     first_names = [next(iter(row.key.values())) for row in rows]
-    row_numbers = select_busiest(
-        first_names, [row.measures[rank_column].mean for row in rows], max_rows
-    )
+    row_numbers = select_busiest(first_names, [row.get_mean(rank_column) for row in rows], max_rows)
     hidden_count = len(rows) - len(row_numbers)
     names = list(rows[0].key) if rows else ["name"]
     selection = describe_selection(

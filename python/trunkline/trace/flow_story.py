@@ -68,11 +68,12 @@ def _describe_counts(row: dict[str, Any]) -> list[str]:
         f"goodput {format_rate(row['goodput_bit_s'])}"
     ]
     if row["packets_dropped"]:
+        share = row["loss_ratio"]
         lines.append(
-            f"{format_count(row['packets_dropped'], 'packet')} lost, one in "
-            f"{max(1, round(row['packets_sent'] / row['packets_dropped'])):,}"
+            f"{format_count(row['packets_dropped'], 'packet')} lost"
+            + (f", one in {round(1 / share):,}" if share else "")
         )
-    if row["packets_delivered"]:
+    if row["delay_mean_ns"] is not None:
         lines.append(
             f"one-way delay {format_duration(row['delay_min_ns'])} to "
             f"{format_duration(row['delay_max_ns'])}, "
@@ -88,7 +89,7 @@ def _describe_counts(row: dict[str, Any]) -> list[str]:
             f"{format_count(row['fast_retransmits'], 'fast retransmit')}, "
             f"{format_count(row['timeouts'], 'timeout')}; "
             f"{format_count(row['acks_sent'], 'acknowledgement')} sent, "
-            f"{row['acks_dropped']:,} lost"
+            f"{format_count(row['acks_dropped'], 'lost', 'lost')}"
         )
     if row["finished_ns"] is not None:
         lines.append(

@@ -34,15 +34,18 @@ def format_seconds(at_ns: int) -> str:
     return f"{at_ns // 10**9}.{at_ns % 10**9:09d} s"
 
 
-def format_count(number: int, singular: str, plural: str | None = None) -> str:
+def format_count(number: int | None, singular: str, plural: str | None = None) -> str:
     """A number with its noun.
 
     Parameters
     ----------
+    number : int or None
+        None, which an engine does not tell, is a dash.
     plural : str, optional
         For others; with an s if left out.
     """
-    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+    noun = singular if number == 1 else plural or singular + "s"
+    return f"– {noun}" if number is None else f"{number:,} {noun}"
 
 
 def join_words(items: Iterable[str]) -> str:

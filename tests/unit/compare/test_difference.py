@@ -191,3 +191,28 @@ def test_of_many_differences_the_largest_come_first_and_of_few_the_order_stays()
     (first,) = done.list_largest(1)
     assert abs(first.relative_difference or 0.0) == max(sizes) > 0
     assert [each.metric for each in done.list_largest(2)][1] != first.metric
+
+
+def test_a_pair_in_which_one_side_has_no_value_is_a_difference() -> None:
+    """Poisson arrivals of some seeds alone reach the end of the run: delays of one side alone."""
+    text = """
+trunkline: 1
+parameters: {rate: 20 kbit/s}
+nodes: [A, B]
+links: {A-B: {rate: 10 Mbit/s, delay: 5 ms, loss: 40 %}}
+flows: {few: {agent: udp, from: A, to: B, rate: $rate, size: 1000 B, arrivals: poisson}}
+run: {duration: 1 s}
+"""
+    sides = [
+        ComparisonOperand.from_scenario(load(text, overrides={"rate": rate}), rate)
+        for rate in ("20 kbit/s", "5 kbit/s")
+    ]
+    done = compare_operands(*sides, [parse_metric("delay_mean_s")])
+    had = [[run.flows["delay_mean_s"][0] is not None for run in s.runs.values()] for s in sides]
+    alone = sum(a != b for a, b in zip(*had, strict=True))
+    assert 0 < alone < 10
+    assert done.one_sided == [f"flows.delay_mean_s of few, {alone} of 10 pairs"]
+    assert done.differences[0].a.n == sum(a and b for a, b in zip(*had, strict=True))
+    assert not done.held
+    assert f"on one side alone: {done.one_sided[0]}\n" in render_comparison(done)
+    assert done.verdict().endswith("1 has a value on one side alone in some")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from table_invariants import find_invalid_values
 
 import trunkline as tl
 
@@ -47,7 +48,7 @@ LONG = "3153600000 s"
 def test_times_and_sizes_of_sources(flow: str, rate: str) -> None:
     text = BASE.format(node="", rate=rate, flow=flow, more="")
     for seed in range(1, 4):
-        tl.run(tl.loads(text), seed=seed)
+        assert find_invalid_values(tl.run(tl.loads(text), seed=seed)) == []
 
 
 CUTS = "failures: {cut: {link: A-B, at: 100 ms, repair: 600 ms}}\n"
@@ -82,4 +83,4 @@ PROTECTED = CUTS + "protections: {g: {path: p, kind: restoration, "
 def test_times_of_nodes_recovery_and_signalling(node: str, more: str) -> None:
     flow = "agent: tcp, size: 20 kB"
     text = BASE.format(node=node, rate="10 Mbit/s", flow=flow, more=more)
-    tl.run(tl.loads(text))
+    assert find_invalid_values(tl.run(tl.loads(text))) == []

@@ -184,3 +184,24 @@ run: {duration: 1 s}
     found = tl.run(tl.loads(text), engine="fluid")
     used = {row["link"]: row["utilisation"] for row in found.ports.rows()}
     assert used["A->B"] == used["A->C"] == used["C->B"] == pytest.approx(0.05, rel=0.01)
+
+
+def test_a_flow_of_which_nothing_arrives_has_no_part_in_the_mean_of_its_dscp() -> None:
+    """`late` starts as the run ends: the delay of DF is that of `early`, 5 ms and 1000 B."""
+    text = """
+trunkline: 1
+nodes: [A, B]
+links: {A-B: {rate: 10 Mbit/s, delay: 5 ms}}
+flows:
+  early: {agent: udp, from: A, to: B, rate: 1 Mbit/s, size: 1000 B}
+  late: {agent: udp, from: A, to: B, rate: 1 Mbit/s, size: 1000 B, start: 1 s}
+run: {duration: 1 s}
+"""
+    run = tl.run(tl.load(text), engine="fluid")
+    assert run.flows.where(flow="late")["delay_mean_s"] is None
+    (both,) = run.aggregates.rows()
+    assert both["delay_mean_s"] == pytest.approx(0.0058)
+    assert both["delay_mean_s"] == run.flows.where(flow="early")["delay_mean_s"]
+    # A mean over time is 0 at a port that nothing comes to; a mean over packets is null there.
+    idle = run.ports.where(link="B->A")
+    assert (idle["queue_mean_packets"], idle["wait_mean_s"]) == (0, None)

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from table_invariants import find_invalid_values
 
 from trunkline.linux.outcome import run_results
 from trunkline.linux.outcome.records import (
@@ -81,6 +82,19 @@ def test_counts_and_delays_of_datagrams(tmp_path: Path, compiled: CompiledPlan) 
     # RFC 3550 section 6.4.1: up by 1 ms, J = 1/16; down, J = 1/16 + (1 - 1/16) / 16 = 31/256; then
     # numbers 8 and 9 differ by nothing from the one before, and J goes to 15/16 twice.
     assert row["jitter_ns"] == pytest.approx(MS * 31 / 256 * (15 / 16) ** 2)
+
+
+def test_what_no_datagram_arrived_of_has_no_delay(tmp_path: Path, compiled: CompiledPlan) -> None:
+    """And one datagram has a delay, and nothing before it that the jitter could compare."""
+    guest(tmp_path, compiled, [])
+    none = read(tmp_path, compiled)
+    assert find_invalid_values(none) == []
+    assert none.flows.where(flow="cbr")["delay_p99_s"] is None
+    assert none.aggregates.where(dscp="DF")["delay_mean_s"] is None
+    json.dumps(none.to_json(), allow_nan=False)
+    guest(tmp_path, compiled, [(3, 2 * MS)])
+    (row,) = read(tmp_path, compiled).flows.rows()
+    assert (row["delay_mean_s"], row["jitter_s"], row["packets_timed"]) == (0.002, None, 1)
 
 
 def test_drops_are_told_by_queue(tmp_path: Path, compiled: CompiledPlan) -> None:

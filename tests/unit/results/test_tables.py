@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import duckdb
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
 
-from trunkline.results import SCHEMAS, Results, dscp as code_points
+from trunkline.results import SCHEMAS, Results, dscp as code_points, store
 from trunkline.stats import average_runs
 
 from .raw import column, network, tables
@@ -79,7 +81,7 @@ def test_aggregates_gather_flows_by_dscp(results: Results) -> None:
 
 def test_mean_delay_of_an_aggregate_weighs_packets(results: Results) -> None:
     raw = tables()
-    raw["flows"]["packets_delivered"] = column("i64", 90, 30, 10)
+    raw["flows"]["packets_timed"] = column("i64", 90, 30, 10)
     raw["flows"]["delay_mean_ns"] = column("f64", 2e6, 4e6, 8e6)
     made = Results.from_raw(raw, network(), results.provenance)
     # (30 * 4 ms + 10 * 8 ms) / 40 = 5 ms.
@@ -89,7 +91,8 @@ def test_mean_delay_of_an_aggregate_weighs_packets(results: Results) -> None:
 def _with_delays(results: Results, upper_ms: list[int], flows: list[int]) -> Results:
     """The flows `web` (1) and `idle` (2), both DF, deliver two packets a bucket."""
     raw = tables()
-    raw["flows"]["packets_delivered"] = column("i64", 90, 30, 10)
+    raw["flows"]["packets_timed"] = column("i64", 90, 30, 10)
+    raw["flows"]["delays_compared"] = column("i64", 89, 29, 9)
     raw["flows"]["jitter_ns"] = column("f64", 1e6, 2e6, 6e6)
     raw["flows"]["delay_max_ns"] = column("i64", *[10_000_000] * 3)
     raw["flows"]["reordered"] = column("i64", 5, 3, 4)
@@ -151,9 +154,16 @@ def test_numbers_reach_numpy_without_a_copy() -> None:
     assert array.__array_interface__["data"][0] == _address(data)
 
 
-def _address(data: bytes) -> int:
-    import numpy as np
+def test_a_double_that_is_null_is_not_a_number_in_numpy(results: Results, tmp_path: Path) -> None:
+    """From memory and from disk alike: what draws it must not see a number there."""
+    (stored,) = store.read_results(store.write_results([results], tmp_path / "out"))
+    for run in (results, stored):
+        array = run.flows.column("delay_mean_s").to_array()
+        assert array[:2].tolist() == [0.002, 0.004]
+        assert np.isnan(array[2])
 
+
+def _address(data: bytes) -> int:
     address: int = np.frombuffer(data, dtype="u1").__array_interface__["data"][0]
     return address
 

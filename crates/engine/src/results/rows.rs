@@ -43,7 +43,8 @@ impl AnySimulation {
             .ints("timeouts", of_tcp(|t| t.timeouts))
             .ints("fast_retransmits", of_tcp(|t| t.fast_retransmits))
             .ints("acks_sent", column(|t| t.acks_sent))
-            .ints("acks_dropped", column(|t| t.acks_dropped));
+            .ints("acks_dropped", column(|t| t.acks_dropped))
+            .ints("packets_timed", self.delays.iter().map(|d| d.count as i64));
         delay_columns::add_delay_columns(table, &delays, &self.pool)
             .ints("reordered", self.delays.iter().map(|d| d.reordered as i64))
             .ints("start_ns", self.flows.iter().map(|plan| plan.start as i64))
@@ -140,19 +141,23 @@ impl AnySimulation {
             .ints("packets_sent", rows.iter().map(|row| row.4 .0 as i64))
             .ints("bytes_sent", rows.iter().map(|row| row.4 .1 as i64))
             .ints("packets_dropped", rows.iter().map(|row| row.2.all_dropped() as i64))
+            .ints("packets_waited", rows.iter().map(|row| self.waited(row.0, &row.2) as i64))
             .floats("wait_mean_ns", rows.iter().map(|row| self.wait_mean(row.0, &row.2)))
             .ints("wait_max_ns", rows.iter().map(|row| row.2.wait_max as i64))
             .floats("queue_mean_packets", rows.iter().map(|row| row.3 as f64 / span))
             .ints("queue_max_packets", rows.iter().map(|row| i64::from(row.2.waiting_max)))
     }
 
-    /// Mean over the packets whose waits were counted: a class counts a wait on departure.
-    fn wait_mean(&self, link: usize, counters: &QueueCounters) -> f64 {
-        let packets = match self.links[link].port {
+    /// Packets whose waits were counted: a class counts a wait on departure.
+    fn waited(&self, link: usize, counters: &QueueCounters) -> u64 {
+        match self.links[link].port {
             Port::Fifo(_) => counters.packets,
             Port::Classful(_) => counters.started,
-        };
-        counters.wait as f64 / packets as f64
+        }
+    }
+
+    fn wait_mean(&self, link: usize, counters: &QueueCounters) -> f64 {
+        counters.wait as f64 / self.waited(link, counters) as f64
     }
 
     pub(super) fn drop_table(&self) -> Table {

@@ -40,6 +40,8 @@ pub struct TransferBin {
     min: Span,
     max: Span,
     times: Histogram,
+    /// Those of which the least time is known.
+    with_slowdown: u64,
     slowdown_sum: f64,
     slowdown_max: u64,
     slowdowns: Histogram,
@@ -58,6 +60,7 @@ impl TransferBin {
             min: Span::MAX,
             max: 0,
             times: Histogram::default(),
+            with_slowdown: 0,
             slowdown_sum: 0.0,
             slowdown_max: 0,
             slowdowns: Histogram::default(),
@@ -76,6 +79,7 @@ impl TransferBin {
 
     fn add_slowdown(&mut self, slowdown: f64, pool: &mut Pool) {
         let milli = (1000.0 * slowdown + 0.5) as u64;
+        self.with_slowdown += 1;
         self.slowdown_sum += slowdown;
         self.slowdown_max = self.slowdown_max.max(milli);
         self.slowdowns.add(pool, milli);
@@ -235,12 +239,10 @@ fn completion_table(all: &[(u32, &TransferMeasures)], pool: &Pool) -> Table {
             |bin: &TransferBin| bin.times.quantile(pool, share).map(|at| at.min(bin.max));
         table = table.ints(name, bins().map(|(_, bin)| any(quantile(bin).unwrap_or(0), bin)));
     }
-    let slow = |bin: &TransferBin| bin.slowdown_sum / bin.finished as f64;
-    let known = |bin: &TransferBin| bin.slowdown_sum > 0.0;
-    table = table.floats(
-        "slowdown_mean",
-        bins().map(|(_, bin)| if known(bin) { slow(bin) } else { f64::NAN }),
-    );
+    let slow = |bin: &TransferBin| bin.slowdown_sum / bin.with_slowdown as f64;
+    table = table
+        .ints("slowdowns", bins().map(|(_, bin)| bin.with_slowdown as i64))
+        .floats("slowdown_mean", bins().map(|(_, bin)| slow(bin)));
     for (name, share) in SLOWDOWNS {
         let quantile = |bin: &TransferBin| bin.slowdowns.quantile(pool, share);
         let quantiles = bins()

@@ -133,14 +133,16 @@ fn any_agent() -> impl Strategy<Value = Agent> {
     ];
     let size = proptest::option::of(1..200_000u64);
     let overhead = prop_oneof![Just(0), Just(MS)];
-    let transfer = (variant, delayed, size, overhead, any::<bool>(), any::<bool>()).prop_map(
-        |(variant, delayed_ack, size_bytes, send_overhead_ns, timestamps, ecn)| {
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>());
+    let transfer = (variant, delayed, size, overhead, flags).prop_map(
+        |(variant, delayed_ack, size_bytes, send_overhead_ns, (timestamps, ecn, connect))| {
             let config = TcpConfig {
                 delayed_ack,
                 size_bytes,
                 send_overhead_ns,
                 timestamps,
                 ecn,
+                connect,
                 limited_transmit: timestamps,
                 window_packets: 64,
                 ..tcp(variant)
@@ -256,12 +258,25 @@ proptest! {
             if !may_overtake(&lab, flow) {
                 prop_assert_eq!(run.flow(flow, "reordered"), 0.0);
             }
+            // Whatever averages nothing is none; what averages something is a number.
+            let timed = run.flow(flow, "packets_timed");
+            let compared = run.flow(flow, "delays_compared");
+            prop_assert!(timed <= run.flow(flow, "packets_delivered"));
+            prop_assert!(compared <= timed && timed <= compared + 1.0);
+            prop_assert_eq!(run.flow(flow, "delay_mean_ns").is_nan(), timed == 0.0);
+            prop_assert_eq!(run.flow(flow, "delay_max_ns") < 0.0, timed == 0.0);
+            prop_assert_eq!(run.flow(flow, "jitter_ns").is_nan(), compared == 0.0);
             let payload = run.flow(flow, "goodput_bytes");
             prop_assert!(payload <= run.flow(flow, "bytes_delivered") + 1e6);
         }
         let span = (lab.network.run.duration_ns - lab.network.run.warmup_ns) as f64;
         for (index, link) in lab.network.links.iter().enumerate() {
             let classes = lab.network.ports[link.port as usize].classes.len() as u16;
+            for class in 0..classes {
+                let waited = run.class(index as u32, class, "packets_waited");
+                let mean = run.class(index as u32, class, "wait_mean_ns");
+                prop_assert_eq!(mean.is_nan(), waited == 0.0);
+            }
             let sent: f64 = (0..classes).map(|c| run.class(index as u32, c, "bytes_sent")).sum();
             let room = span * link.rate_bit_s as f64 / 8e9 + 65_600.0;
             prop_assert!(sent <= room, "link {}: {} B of {}", index, sent, room);

@@ -160,7 +160,7 @@ def _measure_connections(
             for target, time, value in rows
             if target == name and int(time or 0) >= time_frame.end_ns // 2 and value is not None
         ]
-        if window and not all(math.isnan(each) for each in window):
+        if window:
             yield MeasureKey(name, f"mean window{suffix}"), sum(window) / len(window)
             if not suffix:
                 yield MeasureKey(name, "greatest window"), max(window)

@@ -53,8 +53,8 @@ KNOWN_CAUSES = (
 
 _NO_CLASS = 65_535
 _NO_FLOW = 2**32 - 1
-_DELAY_PREFIXES, _WAIT_PREFIXES = ("delay_", "jitter_"), ("wait_", "queue_")
-"""How the columns begin that need times of packets."""
+_QUEUE_LENGTHS = ("queue_mean_packets", "queue_max_packets")
+"""What needs a look at each packet; delays and waits are null as none was measured."""
 
 
 def read_results(compiled: CompiledPlan, folder: Path, provenance: Provenance) -> Results:
@@ -242,12 +242,15 @@ def _make_flow_table(flows: Sequence[FlowCounts]) -> RawTable:
         )
     }
     ordered = [sorted(each.delays) for each in flows]
+    timed_counts = [len(each) for each in ordered]
     ranked = {"min": 0.0, "max": 1.0, **QUANTILES}
     return make_raw_table(
         {
             "flow": range(len(flows)),
             **counted,
             **dict.fromkeys(("packets_copied", "acks_dropped"), [0] * len(flows)),
+            "packets_timed": timed_counts,
+            "delays_compared": [max(0, count - 1) for count in timed_counts],
             "delay_mean_ns": [sum(each) / len(each) if each else math.nan for each in ordered],
             **{
                 f"delay_{name}_ns": [
@@ -272,7 +275,7 @@ def _make_port_table(queue_counts: Sequence[QueueCounts]) -> RawTable:
             "bytes_sent": [each.bytes for each in queue_counts],
             "packets_dropped": [each.dropped for each in queue_counts],
             **dict.fromkeys(("wait_mean_ns", "queue_mean_packets"), [math.nan] * height),
-            **dict.fromkeys(("wait_max_ns", "queue_max_packets"), [0] * height),
+            **dict.fromkeys(("packets_waited", "wait_max_ns", "queue_max_packets"), [0] * height),
         }
     )
 
@@ -320,7 +323,6 @@ def _mask_unknown(
     tables: Mapping[str, results.Table], flows: Sequence[FlowCounts], network: NetworkData
 ) -> dict[str, results.Table]:
     """Tables in which what the kernel does not tell is null."""
-    has_delays = [bool(each.delays) for each in flows]
     known_masks = {
         name: [getattr(each, name) is not None for each in flows]
         for name in ("timeouts", "fast_retransmits", "reordered")
@@ -328,32 +330,12 @@ def _mask_unknown(
     known_masks["acks_dropped"] = [
         is_timed["agent"]["protocol"] == "udp" for is_timed in network["flows"]
     ]
-    timed_dscps = {
-        str(name)
-        for name, is_timed in zip(tables["flows"]["dscp"], has_delays, strict=True)
-        if is_timed
-    }
-    known = [name in timed_dscps for name in tables["aggregates"]["dscp"]]
-    no_values = [False] * len(tables["ports"])
+    no_values = dict.fromkeys(_QUEUE_LENGTHS, [False] * len(tables["ports"]))
     return {
         **tables,
-        "flows": _apply_masks(
-            tables["flows"],
-            known_masks | _mask_columns(tables["flows"], _DELAY_PREFIXES, has_delays),
-        ),
-        "ports": _apply_masks(
-            tables["ports"], _mask_columns(tables["ports"], _WAIT_PREFIXES, no_values)
-        ),
-        "aggregates": _apply_masks(
-            tables["aggregates"], _mask_columns(tables["aggregates"], _DELAY_PREFIXES, known)
-        ),
+        "flows": _apply_masks(tables["flows"], known_masks),
+        "ports": _apply_masks(tables["ports"], no_values),
     }
-
-
-def _mask_columns(
-    table: results.Table, beginnings: tuple[str, ...], mask: list[bool]
-) -> dict[str, list[bool]]:
-    return {name: mask for name in table.columns if name.startswith(beginnings)}
 
 
 def _apply_masks(table: results.Table, masks: Mapping[str, Sequence[bool]]) -> results.Table:

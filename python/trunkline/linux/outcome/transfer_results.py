@@ -201,6 +201,7 @@ def _make_completion_table(bins: Sequence[tuple[int, int, int, list[TransferResu
                 *(index, kind, upper, len(results), len(finished), bytes_, len(finished), *ends),
                 *_rank_quantiles(times),
                 *_rank_quantiles([round(1000 * each) for each in slowdowns]),
+                len(slowdowns),
                 *(
                     sum(values) / len(values) if values else math.nan
                     for values in (times, slowdowns)
@@ -209,7 +210,8 @@ def _make_completion_table(bins: Sequence[tuple[int, int, int, list[TransferResu
         )
     names = ["flow", "kind", "upper_bytes", "started", "finished", "finished_bytes", "objects"]
     names += ["fct_min_ns", "fct_max_ns", *(f"fct_{name}_ns" for name in _QUANTILES)]
-    names += [*(f"slowdown_{name}_milli" for name in _QUANTILES), "fct_mean_ns", "slowdown_mean"]
+    names += [*(f"slowdown_{name}_milli" for name in _QUANTILES), "slowdowns"]
+    names += ["fct_mean_ns", "slowdown_mean"]
     return make_raw_table_from_rows(names, rows)
 
 

@@ -23,6 +23,7 @@ from trunkline.results.decode.columns import (
     complete_columns,
     make_empty_columns,
     make_float_column,
+    mask_empty_bases,
 )
 from trunkline.results.schemas import SCHEMAS
 from trunkline.results.table import LazyColumn, Table
@@ -91,5 +92,8 @@ def decode_tables(raw: RawTables, network: NetworkData) -> dict[str, Table]:
         "aggregates": flows.decode_aggregates(tables["flows"], tables["delays"], measured_s),
         "fairness": fairness.decode_fairness(tables["flows"], raw_rows.get("series"), network),
     }
-    tables |= {name: Table(name, SCHEMAS[name], columns) for name, columns in aggregated.items()}
+    tables |= {
+        name: Table(name, SCHEMAS[name], mask_empty_bases(name, columns))
+        for name, columns in aggregated.items()
+    }
     return {name: tables[name] for name in SCHEMAS}

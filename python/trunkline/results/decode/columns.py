@@ -26,9 +26,6 @@ Valid = list[bool] | None
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 """Quantiles of delay that tables have: probabilities, by their name in columns."""
 
-DELAY_MEASURES = ("mean", "min", "max", *QUANTILES)
-"""Measures of delay that tables have, as their columns call them."""
-
 _STRUCT_FORMATS = {"i64": "q", "f64": "d", "u32": "I", "u8": "B"}
 
 
@@ -175,7 +172,7 @@ def complete_columns(
     """The columns of a table by its schema: what is its own, the rest as the engine gave it.
 
     What the engine numbers is named, and times in nanoseconds are given in seconds too, once
-    somebody asks for them.
+    somebody asks for them. What averages nothing is null.
 
     Parameters
     ----------
@@ -197,7 +194,32 @@ def complete_columns(
         else:
             twin = columns[name.removesuffix("_s") + "_ns"]
             columns[name] = functools.partial(_convert_to_seconds, twin)
-    return columns
+    return mask_empty_bases(table, columns)
+
+
+def mask_empty_bases(table: str, columns: Mapping[str, LazyColumn]) -> dict[str, LazyColumn]:
+    """Make null what averages nothing in the columns of a table: see `Field.base`."""
+
+    @functools.cache
+    def find_filled(base: tuple[str, ...]) -> Valid:
+        counts = (resolve_column(columns[name]).to_list() for name in base)
+        return make_mask(
+            any(count and count > 0 for count in each) for each in zip(*counts, strict=True)
+        )
+
+    def mask_column(name: str, base: tuple[str, ...]) -> Column:
+        return _mask_rows(resolve_column(columns[name]), find_filled(base))
+
+    bases = {field.name: field.base for field in SCHEMAS[table] if field.base}
+    masked = {name: functools.partial(mask_column, name, base) for name, base in bases.items()}
+    return {**columns, **masked}
+
+
+def _mask_rows(column: Column, valid: Valid) -> Column:
+    if valid is None:
+        return column
+    known = column.valid or [True] * len(column)
+    return Column(column.values, [a and b for a, b in zip(known, valid, strict=True)])
 
 
 def _subtract_columns(greatest: LazyColumn, smallest: LazyColumn) -> Column:

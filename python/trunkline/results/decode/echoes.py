@@ -16,7 +16,12 @@ from trunkline.results.table import Column
 if TYPE_CHECKING:
     from trunkline.network.types import NetworkData
 
-_TIME_MEASURES = ("mean", "min", "max", "p50", "p95", "p99", "jitter")
+_REQUEST_TIME_COLUMNS = (
+    ("mean", "delay_mean_ns", True),
+    *((which, f"delay_{which}_ns", False) for which in ("min", "max", "p50", "p95", "p99")),
+    ("jitter", "jitter_ns", True),
+)
+"""Columns of the way there: each with that of the flow, and whether that is an average."""
 
 
 def decode_echoes(rows: RawRows, flows: RawRows, network: NetworkData) -> dict[str, Column]:
@@ -44,38 +49,22 @@ def decode_echoes(rows: RawRows, flows: RawRows, network: NetworkData) -> dict[s
         "lost_back": make_int_column(lost_back, make_mask(two_ways)),
         "reordered_there": make_int_column(of_flow("reordered"), make_mask(two_ways)),
         "reordered_back": rows.column("reordered_back", make_mask(two_ways)),
+        "requests_timed": make_int_column(of_flow("packets_timed"), make_mask(two_ways)),
+        "replies_timed": make_int_column(rows["replies"], make_mask(two_ways)),
+        "there_compared": make_int_column(of_flow("delays_compared"), make_mask(two_ways)),
+        "back_compared": rows.column("back_compared", make_mask(two_ways)),
         "loss_ratio": make_ratio_column(lost, known),
         "loss_there_ratio": _make_two_way_ratio(lost_there, arrived, two_ways),
         "loss_back_ratio": _make_two_way_ratio(lost_back, replies_arrived, two_ways),
     }
-    replied = [count > 0 for count in rows["replies"]]
-    has_reply_times = [a and b for a, b in zip(replied, two_ways, strict=True)]
-    has_request_times = [a > 0 and b for a, b in zip(arrived, two_ways, strict=True)]
-    return (
-        columns
-        | _make_time_columns("rtt", "rtt", rows, list(range(len(replied))), replied)
-        | _make_time_columns("back", "back", rows, list(range(len(replied))), has_reply_times)
-        | _make_time_columns("there", "delay", flows, rows["flow"], has_request_times)
-    )
+    return columns | {
+        f"there_{which}_ns": make_float_column(of_flow(source))
+        if averaged
+        else make_int_column(of_flow(source))
+        for which, source, averaged in _REQUEST_TIME_COLUMNS
+    }
 
 
 def _make_two_way_ratio(lost: list[int], arrived: list[int], valid: list[bool]) -> Column:
     totals = [a + b if ok else 0 for a, b, ok in zip(lost, arrived, valid, strict=True)]
     return make_ratio_column(lost, totals)
-
-
-def _make_time_columns(
-    name: str, source: str, rows: RawRows, row_indices: list[int], valid: list[bool]
-) -> dict[str, Column]:
-    """Times of some rows."""
-    columns: dict[str, Column] = {}
-    for which in _TIME_MEASURES:
-        column = f"{source}_{which}_ns" if (source, which) != ("delay", "jitter") else "jitter_ns"
-        values = [rows[column][index] for index in row_indices]
-        averaged = which in ("mean", "jitter")
-        columns[f"{name}_{which}_ns"] = (
-            make_float_column(values, make_mask(valid))
-            if averaged
-            else make_int_column(values, make_mask(valid))
-        )
-    return columns

@@ -31,19 +31,15 @@ def decode_flows(rows: RawRows, network: NetworkData, measured_s: float) -> dict
     """One row a flow."""
     listed = [network["flows"][index] for index in rows["flow"]]
     nodes = [node["name"] for node in network["nodes"]]
-    arrived = make_mask(count > 0 for count in rows["packets_delivered"])
     finished = make_mask(at >= 0 for at in rows["finished_ns"])
-    columns = {
+    return {
         "source": Column([nodes[flow["src"]] for flow in listed]),
         "destination": Column([nodes[flow["dst"]] for flow in listed]),
         "protocol": Column([_get_protocol(flow) for flow in listed]),
         "dscp": Column([dscp.name_code_point(flow["dscp"]) for flow in listed]),
         "finished_ns": rows.column("finished_ns", finished),
+        **_make_rate_columns(rows, measured_s),
     }
-    for name in rows.names:
-        if name.startswith(("delay_", "jitter_")):
-            columns[name] = rows.column(name, arrived)
-    return columns | _make_rate_columns(rows, measured_s)
 
 
 def _get_protocol(flow: Flow) -> str:
@@ -62,23 +58,25 @@ def decode_aggregates(flows: Table, delays: Table, measured_s: float) -> dict[st
     sums = {
         name: [_sum_group(values, group) for group in groups] for name, values in counts.items()
     }
-    delivered = counts["packets_delivered"]
-    arrived = [[i for i in group if delivered[i] > 0] for group in groups]
+    timed = counts["packets_timed"]
+
+    def having(base: str) -> list[list[int]]:
+        """Flows of each group that have what is averaged."""
+        return [[i for i in group if counts[base][i] > 0] for group in groups]
+
+    def averaged(name: str, base: str) -> Column:
+        values, some = flows.column(name).get_numbers(), having(base)
+        weighted = (sum(values[i] * timed[i] for i in group) for group in some)
+        totals = (max(1, _sum_group(timed, group)) for group in some)
+        return make_seconds_column(part / n for part, n in zip(weighted, totals, strict=True))
+
     min_delays, max_delays = (
         flows.column(f"delay_{end}_ns").get_numbers() for end in ("min", "max")
     )
-    valid = make_mask(bool(group) for group in arrived)
+    arrived = having("packets_timed")
     least_ns = [min((int(min_delays[i]) for i in group), default=-1) for group in arrived]
     most_ns = [max((int(max_delays[i]) for i in group), default=-1) for group in arrived]
     range_ns = [high - low for low, high in zip(least_ns, most_ns, strict=True)]
-
-    def averaged(name: str) -> Column:
-        values = flows.column(name).get_numbers()
-        weighted = (sum(values[i] * delivered[i] for i in group) for group in arrived)
-        totals = (max(1, _sum_group(delivered, group)) for group in arrived)
-        return make_seconds_column(
-            [part / n for part, n in zip(weighted, totals, strict=True)], valid
-        )
 
     dscp_of = dict(zip(flows["flow"], dscps, strict=True))
     # To merge histograms takes longer than all other columns together.
@@ -88,18 +86,18 @@ def decode_aggregates(flows: Table, delays: Table, measured_s: float) -> dict[st
         "dscp": Column([str(name) for name in members]),
         "flows": make_int_column([len(group) for group in groups]),
         **{name: make_int_column(values) for name, values in sums.items()},
-        "delay_min_ns": make_int_column(least_ns, valid),
-        "delay_max_ns": make_int_column(most_ns, valid),
+        "delay_min_ns": make_int_column(least_ns),
+        "delay_max_ns": make_int_column(most_ns),
         **_make_rate_columns(sums, measured_s),
-        "delay_mean_s": averaged("delay_mean_ns"),
-        "delay_min_s": make_seconds_column(least_ns, valid),
-        "delay_max_s": make_seconds_column(most_ns, valid),
+        "delay_mean_s": averaged("delay_mean_ns", "packets_timed"),
+        "delay_min_s": make_seconds_column(least_ns),
+        "delay_max_s": make_seconds_column(most_ns),
         **{
             f"delay_{which}_s": functools.partial(_select_percentile, merged, which)
             for which in QUANTILES
         },
-        "delay_range_s": make_seconds_column(range_ns, valid),
-        "jitter_s": averaged("jitter_ns"),
+        "delay_range_s": make_seconds_column(range_ns),
+        "jitter_s": averaged("jitter_ns", "delays_compared"),
         "jain_index": make_jain_column(
             [[counts["goodput_bytes"][i] for i in group] for group in groups]
         ),
@@ -126,9 +124,8 @@ def _merge_percentiles(
         end = min(upper, int(ends[flow]))
         buckets[end] = buckets.get(end, 0) + packets
     found = [_find_quantiles(sorted(buckets.items())) for buckets in gathered.values()]
-    valid = make_mask(bool(buckets) for buckets in gathered.values())
     return {
-        which: make_seconds_column([values[index] for values in found], valid)
+        which: make_seconds_column(values[index] for values in found)
         for index, which in enumerate(QUANTILES)
     }
 

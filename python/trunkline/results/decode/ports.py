@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from trunkline import _core
 from trunkline.results.decode.columns import (
-    DELAY_MEASURES,
     RawRows,
     build_class_namer,
     make_float_column,
@@ -27,11 +26,8 @@ if TYPE_CHECKING:
 def decode_ports(rows: RawRows, network: NetworkData, measured_s: float) -> dict[str, Column]:
     """One row a link and class."""
     rates = [network["links"][index]["rate_bit_s"] for index in rows["link"]]
-    sent = make_mask(not math.isnan(wait) for wait in rows["wait_mean_ns"])
     pairs = zip(rows["bytes_sent"], rates, strict=True)
     return {
-        "wait_mean_ns": rows.column("wait_mean_ns", sent),
-        "wait_max_ns": rows.column("wait_max_ns", sent),
         "throughput_bit_s": make_rate_column(rows["bytes_sent"], measured_s),
         "utilisation": make_float_column([sent * 8 / measured_s / rate for sent, rate in pairs]),
         "loss_ratio": make_ratio_column(rows["packets_dropped"], rows["packets_offered"]),
@@ -46,11 +42,8 @@ def decode_paths(rows: RawRows, network: NetworkData, measured_s: float) -> dict
         # An engine without such accounts.
         return columns | _make_null_columns(len(has_account))
     delivered, dropped = rows["packets_delivered"], rows["packets_dropped"]
-    arrived = make_mask(count > 0 for count in delivered)
-    for name in ("packets_delivered", "packets_dropped", "reordered"):
+    for name in ("packets_delivered", "packets_dropped", "reordered", "delays_compared"):
         columns[name] = rows.column(name, make_mask(has_account))
-    for name in (*(f"delay_{which}_ns" for which in DELAY_MEASURES), "jitter_ns"):
-        columns[name] = rows.column(name, arrived)
     counted = [
         max(0, delivered_packets) + max(0, dropped_packets)
         for delivered_packets, dropped_packets in zip(delivered, dropped, strict=True)
@@ -92,6 +85,8 @@ def decode_series(rows: RawRows, network: NetworkData) -> dict[str, Column]:
         "class": Column(list(map(classes.__getitem__, probes))),
         "precedence": make_int_column(map(precedences.__getitem__, probes)),
         "measure": make_name_column([probe["measure"] for probe in network["probes"]], probes),
+        # The engine's means of nothing, and what a sender does not know yet, are not a number.
+        "value": rows.column("value", make_mask(not math.isnan(value) for value in rows["value"])),
     }
 
 

@@ -116,7 +116,6 @@ def decode_lsps(rows: RawRows, network: NetworkData) -> dict[str, Column]:
 def _build_lsp_columns(paths: dict[str, _PathRecord], processes: set[str]) -> dict[str, Column]:
     records = list(paths.values())
     counted = {name: [path.counts.get(name, 0) for path in records] for name in _COUNTED_EVENTS}
-    timed = make_mask(bool(path.setups) for path in records)
     means = [sum(path.setups) / len(path.setups) if path.setups else 0.0 for path in records]
     largest = [max(path.setups, default=0) for path in records]
     is_path = make_mask(name not in processes for name in paths)
@@ -124,8 +123,9 @@ def _build_lsp_columns(paths: dict[str, _PathRecord], processes: set[str]) -> di
     return {
         "path": Column(list(paths)),
         **{name: make_int_column(values) for name, values in counted.items()},
-        "setup_mean_ns": make_float_column(means, timed),
-        "setup_max_ns": make_int_column(largest, timed),
+        "setups": make_int_column([len(path.setups) for path in records]),
+        "setup_mean_ns": make_float_column(means),
+        "setup_max_ns": make_int_column(largest),
         "out_ns": make_int_column(out, is_path),
         "blocking_ratio": make_ratio_column(counted["blocked"], counted["asked"]),
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 
 from trunkline.results.decode.columns import (
     RawRows,
@@ -40,21 +39,13 @@ def decode_transfers(rows: RawRows) -> dict[str, Column]:
 
 def decode_completions(rows: RawRows) -> dict[str, Column]:
     """One row a flow and bin of sizes, with one for all of them and one for pages."""
-    done = make_mask(count > 0 for count in rows["finished"])
     columns = {"sizes": _make_size_column(rows)}
     pairs = zip(rows["started"], rows["finished"], strict=True)
     columns["unfinished"] = make_int_column(started - finished for started, finished in pairs)
     for name in rows.names:
-        if name.startswith("fct_"):
-            columns[name] = rows.column(name, done)
-        elif name.endswith("_milli"):
-            known = make_mask(value >= 0 for value in rows[name])
+        if name.endswith("_milli"):
             short = name.removesuffix("_milli")
-            columns[short] = make_float_column([value / 1000 for value in rows[name]], known)
-    means = rows["slowdown_mean"]
-    columns["slowdown_mean"] = rows.column(
-        "slowdown_mean", make_mask(not math.isnan(x) for x in means)
-    )
+            columns[short] = make_float_column(value / 1000 for value in rows[name])
     return columns
 
 

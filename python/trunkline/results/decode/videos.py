@@ -30,7 +30,5 @@ def decode_videos(rows: RawRows, network: NetworkData) -> dict[str, Column]:
         "began_ns": rows.column("began_ns", make_mask(at >= 0 for at in rows["began_ns"])),
         "start_up_ns": rows.column("start_up_ns", started),
         "stall_ratio": make_ratio_column(rows["stalled_ns"], watched),
-        "bit_rate_bit_s": make_float_column(
-            means, make_mask(count > 0 for count in rows["chunks"])
-        ),
+        "bit_rate_bit_s": make_float_column(means),
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -147,7 +146,7 @@ class OverTimePicture(StudyPart):
             found: dict[tuple[str, str], list[tuple[float, float]]] = {}
             for row in results.series.rows():
                 value = row["value"]
-                if value is not None and not math.isnan(float(value)):
+                if value is not None:
                     key = str(row["target"]), str(row["measure"])
                     found.setdefault(key, []).append((float(row["time_s"] or 0), float(value)))
             for target in self.targets:

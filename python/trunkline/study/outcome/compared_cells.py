@@ -34,13 +34,17 @@ class ComparedCell:
 
     @property
     def error(self) -> float | None:
-        """Relative error of ours, signed; None if nothing, or zero, was published."""
-        return None if not self.published else self.ours.mean / self.published - 1
+        """Relative error of ours, signed; None if nothing, or zero, was published, or ours is."""
+        if not self.published or math.isnan(self.ours.mean):
+            return None
+        return self.ours.mean / self.published - 1
 
     @property
     def difference(self) -> float | None:
-        """Ours less the published value; None if nothing was published."""
-        return None if self.published is None else self.ours.mean - self.published
+        """Ours less the published value; None if nothing was published, or ours has no value."""
+        if self.published is None or math.isnan(self.ours.mean):
+            return None
+        return self.ours.mean - self.published
 
     @property
     def prediction_interval(self) -> Interval:
@@ -57,7 +61,9 @@ class ComparedCell:
         return self.published is not None and is_inside(interval.low, self.published, interval.high)
 
     def format_value(self, digits: int) -> str:
-        """Ours with half of its interval."""
+        """Ours with half of its interval; a dash where it has no value."""
+        if math.isnan(self.ours.mean):
+            return "–"
         half_width = self.ours.half_width
         return f"{self.ours.mean:.{digits}f}" + (
             "" if half_width is None else f" ± {half_width:.{digits}f}"
@@ -81,7 +87,7 @@ class ComparedCell:
 
 
 def to_json_number(value: float | None) -> float | None:
-    """JSON has no not-a-number: a measure that was null in some run has no mean."""
+    """A number that is known: a measure that was null in some run has no mean."""
     return None if value is None or math.isnan(value) else value
 
 
@@ -108,15 +114,16 @@ class TableError:
     ----------
     cells, doubtful : int
         Published cells that are judged, and those set apart as doubtful.
-    mean_absolute : float
-        Mean ``|ours - published|`` of the cells that are judged, in their unit.
+    mean_absolute : float or None
+        Mean ``|ours - published|`` of the cells that are judged, in their unit; as the other means
+        None where ours has no value in one of them.
     mape_percent : float or None
         Mean absolute percentage error of the cells that are judged; None where the study compares
         by difference.
     mape_percent_all : float or None
         The same with the doubtful ones.
     mean_log_ratio : float or None
-        Mean ``|ln(ours / published)|`` of the cells that are judged.
+        Mean ``|ln(ours / published)|`` of the cells that are judged; None where one of ours is 0.
     published_inside_prediction : int
         Judged cells whose published value lies in the 95 % prediction interval of as many runs, its
         half `WIDEST` at most.
@@ -124,7 +131,7 @@ class TableError:
 
     cells: int
     doubtful: int
-    mean_absolute: float
+    mean_absolute: float | None
     mape_percent: float | None
     mape_percent_all: float | None
     mean_log_ratio: float | None

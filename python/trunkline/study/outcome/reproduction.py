@@ -18,12 +18,22 @@ from trunkline.study.language.formula import SeedValues
 from trunkline.study.language.model import Study
 from trunkline.study.language.parts import DocumentReading, StudyTable
 from trunkline.study.outcome import reproduction_files
-from trunkline.study.outcome.compared_cells import ClaimResult, ComparedCell, TableError
+from trunkline.study.outcome.compared_cells import (
+    ClaimResult,
+    ComparedCell,
+    TableError,
+    to_json_number,
+)
 from trunkline.study.run import runner
 from trunkline.study.run.data_set import Runs
 from trunkline.study.run.execution import RunOptions
 from trunkline.study.run.progress import Progress, choose_progress
 from trunkline.study.run.session import perform_plan
+
+
+def _compute_mean(values: Sequence[float]) -> float | None:
+    """Mean of values; None without any, or where one is not a number."""
+    return to_json_number(float(np.mean(values))) if values else None
 
 
 class Reproduction:
@@ -159,16 +169,16 @@ class Reproduction:
         compared = [c for c in self.cells if c.table == table and c.published is not None]
         return [c for c in compared if not rows or c.row in rows]
 
-    def error_of(self, row: str, tables: Iterable[str]) -> float:
-        """Mean ``|ours - published|`` of a row over tables."""
+    def error_of(self, row: str, tables: Iterable[str]) -> float | None:
+        """Mean ``|ours - published|`` of a row over tables; None where one has no value."""
         differences = [
-            abs(cell.difference)
+            abs(cell.ours.mean - cell.published)
             for cell in self.cells
-            if cell.row == row and cell.table in tables and cell.difference is not None
+            if cell.row == row and cell.table in tables and cell.published is not None
         ]
-        return float(np.mean(differences)) if differences else float("nan")
+        return _compute_mean(differences)
 
-    def mean_absolute_error(self, reading: DocumentReading | None = None) -> float:
+    def mean_absolute_error(self, reading: DocumentReading | None = None) -> float | None:
         """Mean ``|ours - published|`` of all published cells, in the unit of the columns.
 
         Parameters
@@ -176,6 +186,11 @@ class Reproduction:
         reading : DocumentReading, optional
             Which tables count, and which are compared with others of ours; all as they are if left
             out.
+
+        Returns
+        -------
+        float or None
+            None where nothing is published, or ours has no value somewhere.
         """
         simulated_means = {(c.table, c.row, c.column): c.ours.mean for c in self.cells}
         instead = {} if reading is None else reading.instead
@@ -193,7 +208,7 @@ class Reproduction:
             if published_value.table in counted_tables
             and (not self.study.judged or published_value.row in self.study.judged)
         ]
-        return float(np.mean(differences)) if differences else float("nan")
+        return _compute_mean(differences)
 
     def errors(self) -> dict[str, TableError]:
         """Errors of each table that has published values."""
@@ -225,13 +240,14 @@ class Reproduction:
             return [c.ours.mean for c in cells], [float(c.published or 0) for c in cells]
 
         relative = self.study.error == "relative"
+        positive = all(c.ours.mean > 0 for c in undoubted)
         return TableError(
             len(undoubted),
             len(compared) - len(undoubted),
-            float(np.mean([abs(c.difference or 0) for c in undoubted])),
-            mean_absolute_percentage(*pair(undoubted)) if relative else None,
-            mean_absolute_percentage(*pair(compared)) if relative else None,
-            mean_log_ratio(*pair(undoubted)) if relative else None,
+            _compute_mean([abs(a - b) for a, b in zip(*pair(undoubted), strict=True)]),
+            to_json_number(mean_absolute_percentage(*pair(undoubted))) if relative else None,
+            to_json_number(mean_absolute_percentage(*pair(compared))) if relative else None,
+            mean_log_ratio(*pair(undoubted)) if relative and positive else None,
             sum(c.is_inside_prediction for c in undoubted),
         )
 

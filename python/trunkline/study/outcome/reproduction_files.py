@@ -11,6 +11,7 @@ from trunkline.plot.figure import PICTURE_FORMATS, save_figure
 from trunkline.plot.published_lines import PublishedLine, draw_published_lines
 from trunkline.results import atomic_folder as folders
 from trunkline.study.language.pictures import draw_pictures
+from trunkline.study.outcome.compared_cells import to_json_number
 from trunkline.study.run.checked_files import write_bytes
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def write_reproduction_files(
         }
     else:
         figures = draw_pictures(reproduction)
-    json_text = json.dumps(reproduction.to_json(), indent=2, ensure_ascii=False)
+    json_text = json.dumps(reproduction.to_json(), indent=2, ensure_ascii=False, allow_nan=False)
     folders.write_text(folder / STUDY_JSON, json_text + "\n")
     for name, figure in figures.items():
         for kind in PICTURE_FORMATS if pdf else ("png", "svg"):
@@ -114,7 +115,7 @@ def _write_values(reproduction: Reproduction, path: Path) -> None:
     import polars as pl
 
     rows = [
-        (table, row, column, reproduction.seeds[0] + place, value)
+        (table, row, column, reproduction.seeds[0] + place, to_json_number(value))
         for (table, column), values in reproduction.measured.columns.items()
         for row, seed_values in zip(reproduction.tables[table].rows, values.tolist(), strict=True)
         for place, value in enumerate(seed_values)

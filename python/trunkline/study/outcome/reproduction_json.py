@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from trunkline.study.language.claims import combine_outcomes
-from trunkline.study.outcome.compared_cells import ComparedCell, to_json_number
+from trunkline.study.outcome.compared_cells import ComparedCell
 
 if TYPE_CHECKING:
     from trunkline.study.outcome.reproduction import Reproduction
@@ -29,7 +29,7 @@ def build_overviews(reproduction: Reproduction) -> list[dict[str, Any]]:
                     tables = [f"{name}, {line.variant}" for name in tables]
                 if overview_cell.error:
                     error = reproduction.error_of(overview_cell.error, tables)
-                    texts.append(f"{error:.{overview_cell.digits}f}")
+                    texts.append("–" if error is None else f"{error:.{overview_cell.digits}f}")
                     continue
                 cell = cells[tables[0], overview_cell.row, overview_cell.column]
                 texts.append(cell.format_value(overview_cell.digits))
@@ -104,7 +104,7 @@ def build_reproduction_json(reproduction: Reproduction) -> dict[str, Any]:
             "variants": {name: error for name, error in errors.items() if name not in cases},
             "claims_held": sum(claim.is_held for claim in reproduction.claims),
             "claims": len(reproduction.claims),
-            "mean_absolute_error": to_json_number(reproduction.mean_absolute_error()),
+            "mean_absolute_error": reproduction.mean_absolute_error(),
             "error_unit": format_error_unit(reproduction),
             "readings": {
                 each.says: reproduction.mean_absolute_error(each)

@@ -122,9 +122,11 @@ def _build_result_table(reproduction: Reproduction, name: str) -> RichTable:
 
 def _format_comparison(cell: ComparedCell, digits: int, *, relative: bool) -> list[str]:
     """The published value, how far ours is, and the prediction interval."""
-    if cell.published is None or cell.difference is None:
+    if cell.published is None:
         return ["–"] * len(COMPARISON_HEADERS)
     published_text = f"{cell.published:.{digits}f}" + ("*" if cell.doubt else "")
+    if cell.difference is None:
+        return [published_text, "–", "–"]
     difference_text = f"{cell.difference:+.{digits}f}"
     if relative and cell.error is not None:
         difference_text = f"{100 * cell.error:+.0f}%"
@@ -188,12 +190,12 @@ def _build_error_table(reproduction: Reproduction) -> RichTable:
     title = "Error against the published values"
     rich_table = begin_table(title, [*headers, "as expected"], names=len(names))
     for place, error in lines:
-        cells = [*place, str(error.cells), f"{error.mean_absolute:.3g}"]
-        if error.mape_percent is not None:
+        cells = [*place, str(error.cells), _format_error(error.mean_absolute, ".3g")]
+        if relative:
             cells += [
-                f"{error.mape_percent:.1f} %",
-                f"{error.mape_percent_all:.1f} %",
-                f"{error.mean_log_ratio:.3f}",
+                _format_error(error.mape_percent, ".1f", " %"),
+                _format_error(error.mape_percent_all, ".1f", " %"),
+                _format_error(error.mean_log_ratio, ".3f"),
             ]
         add_text_row(rich_table, [*cells, f"{error.published_inside_prediction} of {error.cells}"])
     return rich_table
@@ -203,7 +205,16 @@ def _build_overall_table(reproduction: Reproduction) -> RichTable:
     rich_table = begin_table(
         "Over all tables", ["reading", f"mean abs. error [{format_error_unit(reproduction)}]"]
     )
-    add_text_row(rich_table, ["as published", f"{reproduction.mean_absolute_error():.4f}"])
+    add_text_row(
+        rich_table, ["as published", _format_error(reproduction.mean_absolute_error(), ".4f")]
+    )
     for reading in reproduction.study.readings:
-        add_text_row(rich_table, [reading.says, f"{reproduction.mean_absolute_error(reading):.4f}"])
+        add_text_row(
+            rich_table,
+            [reading.says, _format_error(reproduction.mean_absolute_error(reading), ".4f")],
+        )
     return rich_table
+
+
+def _format_error(value: float | None, form: str, unit: str = "") -> str:
+    return "–" if value is None else f"{value:{form}}{unit}"

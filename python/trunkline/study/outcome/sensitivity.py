@@ -19,7 +19,7 @@ class SensitivityTrial:
     ----------
     parameter, value : str
         What was changed, and to what; both empty for the study as it is.
-    errors : dict of str to float
+    errors : dict of str to float or None
         Mean ``|ln(ours / published)|`` of each table, doubtful cells left out; of a study that
         compares by difference, mean ``|ours - published|``.
     broken_claims : list of str
@@ -28,7 +28,7 @@ class SensitivityTrial:
 
     parameter: str
     value: str
-    errors: dict[str, float]
+    errors: dict[str, float | None]
     broken_claims: list[str]
 
 
@@ -64,10 +64,14 @@ def render_sensitivity(
     headers = ["changed", "to", *(f"table {table}" for table in tables), "claims not held"]
     rich_table = begin_table("Error by table, and claims not held", headers, names=2)
     for trial in trials:
-        errors = [f"{trial.errors[table]:.3f}" for table in tables]
+        errors = [_format_error(trial.errors[table]) for table in tables]
         cells = [trial.parameter or "nothing", trial.value, *errors, str(len(trial.broken_claims))]
         add_text_row(rich_table, cells)
     return render_to_text([rich_table], width=width, colour=colour)
+
+
+def _format_error(error: float | None) -> str:
+    return "–" if error is None else f"{error:.3f}"
 
 
 def _replace_fitted_value(study: Study, item: FittedParameter, other_value: str) -> Study:
@@ -82,8 +86,9 @@ def _run_trial(
     study: Study, seeds: list[int], parameter: str, value: str, threads: int | None
 ) -> SensitivityTrial:
     reproduction = Reproduction(study, seeds, runner.run_in_memory(study, seeds, threads=threads))
+    relative = study.error == "relative"
     errors = {
-        table: error.mean_absolute if error.mean_log_ratio is None else error.mean_log_ratio
+        table: error.mean_log_ratio if relative else error.mean_absolute
         for table, error in reproduction.errors().items()
     }
     return SensitivityTrial(

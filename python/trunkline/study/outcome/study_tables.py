@@ -55,20 +55,19 @@ def iterate_point_results(
         labels = dict(zip(("part", *runs.labels), key, strict=True))
         labels = {name: text for name, text in labels.items() if text}
         intervals: dict[str, Interval | None] = {}
-        for name in value_names:
-            column = rows[name].drop_nulls()
-            assert column.dtype == pl.Float64
-            numbers = column.to_list()
-            if name in agreement_names:
-                intervals[name] = (
-                    share_interval(round(sum(numbers)), len(numbers)) if numbers else None
-                )
-            elif numbers:
-                known = not any(map(math.isnan, numbers))
-                interval = mean_interval(numbers) if known else None
+        own = set(runs.list_measured_values(rows["point"].unique()))
+        for name in (each for each in value_names if each in own):
+            assert rows[name].dtype == pl.Float64
+            numbers = rows[name].to_list()
+            if None in numbers:
+                intervals[name] = None
+            elif name in agreement_names:
+                intervals[name] = share_interval(round(sum(numbers)), len(numbers))
+            else:
+                interval = mean_interval(numbers)
                 intervals[name] = (
                     interval.at_least(interval.mean * BUCKET_WIDTH_RATIO)
-                    if interval and name in histogram_percentiles
+                    if name in histogram_percentiles
                     else interval
                 )
         yield labels, len(rows), intervals

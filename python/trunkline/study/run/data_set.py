@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,11 @@ from trunkline.results import Results, store as results_store
 from trunkline.study.errors import DamagedStudyFile, StudyError
 from trunkline.study.run.checked_files import verify_digest
 from trunkline.study.run.journal import RunRecord
-from trunkline.study.run.run_measures import collect_units, list_agreements
+from trunkline.study.run.run_measures import (
+    collect_units,
+    list_agreements,
+    list_value_names,
+)
 from trunkline.study.run.run_plan import FIXED_COLUMNS
 
 if TYPE_CHECKING:
@@ -84,10 +88,10 @@ def read_records(path: Path) -> Iterator[RunRecord]:
             f"{path} is damaged: it is no Parquet file, or not all of one"
         ) from None
     manifest = json.loads((path.parent.parent / "manifest.json").read_text("utf-8"))
-    known = {*FIXED_COLUMNS, *list_labels(manifest)}
-    names = [name for name in table.columns if name not in known]
+    given = [list_value_names(text) for text in manifest["measures"]]
     for row in table.iter_rows(named=True):
-        values = {name: row[name] for name in names if row[name] is not None}
+        names = given[manifest["points"][row["point"]]["measure"]]
+        values = {name: row[name] for name in names}
         yield RunRecord(row["run"], row["hash"], row["events"], row["packet_hops"], values)
 
 
@@ -135,7 +139,17 @@ class Runs:
         import polars as pl
 
         rows = self.table.filter(pl.col("part") == name)
-        return rows.select(column.name for column in rows if column.null_count() < len(rows))
+        # What the part measures is there, also where no run has a value.
+        own = set(self.list_measured_values(rows["point"]))
+        return rows.select(
+            column.name for column in rows if column.name in own or column.null_count() < len(rows)
+        )
+
+    def list_measured_values(self, points: Iterable[int]) -> list[str]:
+        """List the values that runs of these points have, those without a number included."""
+        measures = dict.fromkeys(self.manifest["points"][point]["measure"] for point in points)
+        named = (list_value_names(self.manifest["measures"][each]) for each in measures)
+        return list(dict.fromkeys(name for names in named for name in names))
 
     def read_kept_run(self, run: int) -> Results:
         """All tables of a run that is kept."""

@@ -43,7 +43,7 @@ class RunRecord:
     def to_json(self) -> str:
         """As text; floats keep all their digits."""
         fields = [self.run, self.hash, self.events, self.packet_hops, self.values]
-        return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+        return json.dumps(fields, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> RunRecord:

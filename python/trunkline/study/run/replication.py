@@ -7,7 +7,6 @@ of the stages before it. In the end all runs become one study, the same byte for
 numbers had been known from the start.
 """
 
-import math
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -158,11 +157,7 @@ def _assess_point(
     )  # A share of runs is no mean of theirs that could be sure.
     for seed in range(1, count + 1):
         for name, value in ended_runs[place, seed][0].values.items():
-            if (
-                name not in agreement_names
-                and isinstance(value, float | int)
-                and not math.isnan(value)
-            ):
+            if name not in agreement_names and isinstance(value, float | int):
                 values.setdefault(name, []).append(float(value))
     point_precision = assess_precision(values, target)
     return replace(point_precision, runs=count, reached=point_precision.reached or not values)

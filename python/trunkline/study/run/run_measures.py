@@ -21,7 +21,8 @@ from trunkline.study.run.samples import ProbeSamples
 if TYPE_CHECKING:
     from trunkline.scenario.sla import SlaBound
 
-RunValue = float | int | str | list[float]
+RunValue = float | int | str | list[float | None] | None
+"""What a run gives; None where it has nothing to measure."""
 RunValues = dict[str, RunValue]
 RunMeasure = Callable[[Results], RunValues]
 
@@ -134,6 +135,11 @@ def list_agreements(texts: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def list_value_names(text: str) -> list[str]:
+    """List the names of the values that a measure gives, in their order."""
+    return [*json.loads(text)["columns"], *list_agreements([text]), *list_failure_values([text])]
+
+
 def name_bound_value(bound: SlaBound) -> str:
     """Name of the value that is the worst of a run against a bound."""
     return f"{SLA_PREFIX}{bound.sla}.{bound.measure}"
@@ -154,29 +160,25 @@ def list_failure_values(texts: Iterable[str]) -> list[str]:
 def _measure_failures(
     dscps: Mapping[str, Sequence[str]], slas: Iterable[list[SlaBound]], results: Results
 ) -> RunValues:
-    """Of each DSCP its measures, of each bound the worst value; nan where nothing arrived."""
+    """Of each DSCP its measures, of each bound the worst value; None where nothing arrived."""
     if not dscps:
         return {}
     values: RunValues = {}
     for name in dscps:
         row = results.aggregates.where(dscp=name)
         for column in DSCP_MEASURES:
-            values[f"{DSCP_PREFIX}{name}.{column}"] = _to_float(row[column])
+            values[f"{DSCP_PREFIX}{name}.{column}"] = row[column]
     for bounds in slas:
         for bound, level in zip(bounds, judge_bounds(bounds, [results]), strict=True):
-            values[name_bound_value(bound)] = _to_float(level.values[0])
+            values[name_bound_value(bound)] = level.values[0]
     return values
-
-
-def _to_float(value: object) -> float:
-    return math.nan if value is None else float(str(value))
 
 
 def _judge_agreement(bounds: list[SlaBound], results: Results) -> float:
     return float(all(level.met for level in judge_bounds(bounds, [results])))
 
 
-def _read_column(name: str, column: Mapping[str, Any], results: Results) -> float:
+def _read_column(name: str, column: Mapping[str, Any], results: Results) -> float | None:
     table, row_filter = results.tables[column["table"]], column["where"]
     if (
         any(value.endswith((WILDCARD_SUFFIX, REPLICA_SUFFIX)) for value in row_filter.values())
@@ -195,23 +197,21 @@ def _read_column(name: str, column: Mapping[str, Any], results: Results) -> floa
     # Only what was lost has a row among the drops.
     if not values and column["table"] != "drops":
         raise StudyError(f"column {name}: {column['table']} has no row with {row_filter}")
-    known = [float("nan") if value is None else float(value) for value in values]
-    return _AGGREGATIONS[column.get("over", "sum")](known) / float(column["scale"])
-
-
-def _compute_p95(values: list[float]) -> float:
-    """Value of rank ceil(0.95 n), as percentiles of delays are; nan where one is unknown."""
-    if any(map(math.isnan, values)):
-        return math.nan
-    return sorted(values)[math.ceil(0.95 * len(values)) - 1]
+    over = column.get("over", "sum")
+    known = [float(value) for value in values if value is not None]
+    # Where a row has no value all together have none; no row at all adds up to nothing lost.
+    if len(known) < len(values) or not (known or over == "sum"):
+        return None
+    return _AGGREGATIONS[over](known) / float(column["scale"])
 
 
 _AGGREGATIONS: dict[str, Callable[[list[float]], float]] = {
     "sum": math.fsum,
     "mean": lambda values: math.fsum(values) / len(values),
-    "min": lambda values: math.nan if any(map(math.isnan, values)) else min(values),
-    "max": lambda values: math.nan if any(map(math.isnan, values)) else max(values),
-    "p95": _compute_p95,
+    "min": min,
+    "max": max,
+    # The value of rank ceil(0.95 n), as percentiles of delays are.
+    "p95": lambda values: sorted(values)[math.ceil(0.95 * len(values)) - 1],
 }
 
 

@@ -204,7 +204,7 @@ def read_table_values(
         study_values.columns[table.name, name] = np.full((len(table.rows), seeds), np.nan)
     for number, (_, column, name, column_spec) in enumerate(_iterate_columns(study, table)):
         if column_spec.is_sample_list:
-            samples = np.array(block[name].to_list())
+            samples = np.array(block[name].to_list(), dtype=np.float64)
             study_values.samples[table.name, column] = samples.reshape(points, seeds, -1)
             del study_values.columns[table.name, column]
         elif column_spec.value is None:

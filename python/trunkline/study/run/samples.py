@@ -1,6 +1,7 @@
 """Numbers out of the samples of probes: means over a time, shares of a state, sums over flows."""
 
 import functools
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -26,9 +27,6 @@ class ProbeSamples:
         probe = series.column("probe").to_array()
         times = series.column("time_ns").to_array()
         values = series.column("value").to_array()
-        mask = series.column("value").get_mask()
-        if mask is not None:
-            values = np.where(mask, values, np.nan)
         measures, targets = series["measure"], series["target"]
         precedences = series["precedence"]
         numbers, firsts = np.unique(probe, return_index=True)
@@ -39,7 +37,9 @@ class ProbeSamples:
             found[key] = times[rows], values[rows]
         return found
 
-    def compute_value(self, name: str, column: Mapping[str, Any]) -> float | list[float]:
+    def compute_value(
+        self, name: str, column: Mapping[str, Any]
+    ) -> float | list[float | None] | None:
         """Work out a column of a study that asks for a series.
 
         Parameters
@@ -49,8 +49,9 @@ class ProbeSamples:
 
         Returns
         -------
-        float or list of float
-            In the unit of the column; a list where all samples are kept.
+        float, None, or list of them
+            In the unit of the column; a list where all samples are kept. None where no sample has
+            a value, or of several targets, one has none.
 
         Raises
         ------
@@ -73,14 +74,14 @@ class ProbeSamples:
         folded = (
             _FOLD_FUNCTIONS[series_spec.get("targets", "sum")](np.array(parts), 0) / column["scale"]
         )
-        numbers: list[float] = folded.tolist()
+        numbers = [None if math.isnan(sample) else float(sample) for sample in folded.tolist()]
         return numbers if series_spec.get("time") == "all" else numbers[0]
 
 
 def _fold_over_time(
     series_spec: Mapping[str, Any], times: NDArray[np.int64], values: FloatArray
 ) -> FloatArray:
-    """A sample is about the time that ends with it."""
+    """A sample is about the time that ends with it; one without a value is none."""
     is_within = (
         times > series_spec["after"] if "after" in series_spec else np.ones(len(times), dtype=bool)
     )
@@ -88,10 +89,13 @@ def _fold_over_time(
         is_within &= times <= series_spec["to"]
     chosen: FloatArray = values[is_within]
     if "equals" in series_spec:
-        chosen = (chosen == series_spec["equals"]).astype(float)
+        chosen = np.where(np.isnan(chosen), np.nan, chosen == series_spec["equals"])
     if series_spec.get("time") == "all" or not len(chosen):
         return chosen
-    return np.array([_FOLD_FUNCTIONS[series_spec.get("time", "mean")](chosen, 0)])
+    known = chosen[~np.isnan(chosen)]
+    return np.array(
+        [_FOLD_FUNCTIONS[series_spec.get("time", "mean")](known, 0) if len(known) else np.nan]
+    )
 
 
 _FOLD_FUNCTIONS: dict[str, Callable[[FloatArray, int], Any]] = {
