@@ -3,7 +3,7 @@
 from trunkline.network import label_tables, messages, ospf
 from trunkline.network.labels import EXPLICIT_NULL
 from trunkline.scenario.base import CompiledKeys
-from trunkline.scenario.path import AUTO
+from trunkline.scenario.fields import AUTO
 from trunkline.scenario.recovery import LOCAL_PROTECTION_KINDS
 from trunkline.scenario.resolved import ResolvedScenario
 from trunkline.scenario.resolved.protections import covers_arc, list_protected_arcs

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from trunkline.scenario.diagnostic import escape_unprintable
+from trunkline.scenario.fields import AUTO
 from trunkline.scenario.loader import load_text
 from trunkline.scenario.model import LANGUAGE_VERSION
-from trunkline.scenario.path import AUTO
 from trunkline.scenario.resolved.placement import unplaced_paths_allowed
 from trunkline.scenario.yaml_text import format_one_line
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from trunkline import te
 from trunkline.planning.loads import compute_igp_loads, list_igp_demands
 from trunkline.planning.placement import sum_lsp_loads
+from trunkline.scenario.fields import AUTO
 from trunkline.scenario.loader import extend_section
-from trunkline.scenario.path import AUTO
 from trunkline.scenario.resolved.placement import (
     build_topology,
     format_route,

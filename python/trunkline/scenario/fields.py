@@ -10,7 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BeforeValidator, GetCoreSchemaHandler, PlainSerializer, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    GetCoreSchemaHandler,
+    PlainSerializer,
+    WithJsonSchema,
+)
 from pydantic_core import PydanticCustomError, core_schema
 
 from trunkline.scenario import units
@@ -20,6 +26,12 @@ ItemType = TypeVar("ItemType")
 _ValidationInfo = core_schema.ValidationInfo
 
 MAX_NAME_CHARACTERS = 64
+ALL = "all"
+"""Stands for every flow, path, demand or direction of a link where a key takes their names."""
+AUTO = "auto"
+"""Asks for a computed route or backup where a key takes names of nodes or paths."""
+RESERVED_NAMES = (ALL, AUTO)
+"""Words of the language: no element is called so where keys take its name or one of them."""
 _NAME_PATTERN = re.compile(r"\w[\w.+-]*\Z")
 
 
@@ -331,7 +343,17 @@ def _validate_name(value: Any) -> str:
     return unicodedata.normalize("NFC", value)
 
 
+def _refuse_reserved_name(name: str) -> str:
+    if name in RESERVED_NAMES:
+        raise make_invalid_error(
+            "name", f"{name} is a word of the language, which no element is called", given=name
+        )
+    return name
+
+
 Name = Annotated[str, BeforeValidator(_validate_name)]
+ElementName = Annotated[Name, AfterValidator(_refuse_reserved_name)]
+"""Name of an element for which a key may also have a word of the language, such as `all`."""
 
 
 @dataclass(frozen=True)

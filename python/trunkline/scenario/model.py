@@ -23,6 +23,7 @@ from trunkline.scenario.demands import Demand, TrafficTemplate
 from trunkline.scenario.diagnostic import Diagnostic, ScenarioError, render_diagnostics
 from trunkline.scenario.diffserv import DiffServ
 from trunkline.scenario.fields import (
+    ElementName,
     Factor,
     Name,
     NameReference,
@@ -244,22 +245,22 @@ class ScenarioSections(Element):
     )
     defaults: Defaults = Field(default=Defaults(), description="Keys taken where not set.")
     nodes: Annotated[
-        dict[Name, Annotated[Node, ShortForm(_expand_null, _NULL_SCHEMA)]],
+        dict[ElementName, Annotated[Node, ShortForm(_expand_null, _NULL_SCHEMA)]],
         ShortForm(_expand_nodes, _NODE_NAMES_SCHEMA),
     ] = Field(description="Nodes: a list of names, or a mapping to their keys.")
-    links: dict[Name, Annotated[Link, ShortForm(_expand_null, _NULL_SCHEMA)]] = Field(
+    links: dict[ElementName, Annotated[Link, ShortForm(_expand_null, _NULL_SCHEMA)]] = Field(
         default={}, description="Links by name; `A-B` joins nodes A and B."
     )
     ports: dict[Name, PortConfiguration] = Field(
         default={}, description="Port configurations by name."
     )
     conditioners: dict[Name, Conditioner] = Field(default={}, description="Conditioners by name.")
-    paths: dict[Name, LabelSwitchedPath] = Field(
+    paths: dict[ElementName, LabelSwitchedPath] = Field(
         default={}, description="Label-switched paths by name."
     )
     trunks: dict[Name, Trunk] = Field(default={}, description="Trunks by name.")
-    flows: dict[Name, Flow] = Field(default={}, description="Flows by name.")
-    demands: dict[Name, Demand] = Field(
+    flows: dict[ElementName, Flow] = Field(default={}, description="Flows by name.")
+    demands: dict[ElementName, Demand] = Field(
         default={}, description="Load offered between nodes, by name; tables of it as well."
     )
     traffic: dict[Name, TrafficTemplate] = Field(

@@ -17,9 +17,6 @@ from trunkline.scenario.fields import (
 )
 from trunkline.scenario.te import ClassType, RouteConstraints
 
-AUTO = "auto"
-"""A route or a backup that is computed."""
-
 FIRST_LABEL = 16
 """First label that is not reserved (RFC 3032 section 2.1)."""
 

@@ -7,6 +7,7 @@ from pydantic import Field
 from trunkline.scenario.base import Element
 from trunkline.scenario.dscp import Dscp
 from trunkline.scenario.fields import (
+    AUTO,
     Factor,
     NameReference,
     NameReferences,
@@ -16,7 +17,6 @@ from trunkline.scenario.fields import (
     Switch,
     Time,
 )
-from trunkline.scenario.path import AUTO
 from trunkline.scenario.recovery import NS_PER_MS, Detection, LossOfSignalDetection
 
 NS_PER_S = 1000 * NS_PER_MS

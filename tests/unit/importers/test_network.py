@@ -195,6 +195,12 @@ def test_a_missing_capacity_needs_a_rule(tmp_path: Path) -> None:
     assert "--capacity module, the smallest that the file offers" in said
 
 
+def test_nodes_called_as_words_of_the_language_are_renamed(tmp_path: Path) -> None:
+    written, found = made(tmp_path, GML.replace("London", "all"), ImportRules(capacity=GBIT))
+    assert list(found["nodes"]) == ["all_2", "all_3", "New_York"]
+    assert "3 nodes renamed" in {note.text for note in written.notes}
+
+
 def test_gml_with_labels_twice_parallel_links_and_gaps_in_ids(tmp_path: Path) -> None:
     written, said = made(tmp_path, GML, ImportRules(capacity=GBIT))
     assert list(said["nodes"]) == ["London", "London_2", "New_York"]

@@ -128,6 +128,28 @@ def test_a_split_demand_has_paths_with_equal_parts() -> None:
     assert place(tl.load(write_explicit_scenario(scenario))) == plan
 
 
+def test_parts_of_demands_and_rows_of_tables_never_share_a_name(tmp_path: Path) -> None:
+    """Two tables with the same pair give A-B and A-B.2; their parts take the numbers behind."""
+    for file in ("day.csv", "night.csv"):
+        (tmp_path / file).write_text("from,to,rate\nA,B,1 Mbit/s\n", "utf-8")
+    (tmp_path / "net.yaml").write_text(
+        """\
+trunkline: 1
+nodes: [A, B]
+links: {A-B: {rate: 10 Mbit/s}}
+demands: {day: {file: day.csv, class: data}, night: {file: night.csv, class: data}}
+traffic: {data: {agent: udp, arrivals: poisson}}
+trunks: {mesh: {demands: all, path: auto, split: 2}}
+run: {duration: 1 s}
+""",
+        "utf-8",
+    )
+    plan = place(tl.load(tmp_path / "net.yaml"))
+    assert {each.path: each.bandwidth_bit_s for each in plan.paths} == dict.fromkeys(
+        ["A-B", "A-B.3", "A-B.2", "A-B.2.2"], 500_000
+    )
+
+
 def test_a_path_that_cannot_be_placed_is_an_error_or_left_to_ip_routing() -> None:
     text = MESH.replace("6 Mbit/s", "60 Mbit/s")
     with pytest.raises(tl.ScenarioError, match="path one is not placed: bandwidth"):

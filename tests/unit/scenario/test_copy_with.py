@@ -13,7 +13,7 @@ trunkline: 1
 nodes: [a, b, c]
 links: {a-b: {rate: 1 Mbit/s, delay: 1 ms}, b-c: {rate: 1 Mbit/s, delay: 1 ms}}
 demands:
-  all: {gravity: {out: {a: 10 kbit/s, b: 10 kbit/s, c: 10 kbit/s}}, class: slow}
+  every: {gravity: {out: {a: 10 kbit/s, b: 10 kbit/s, c: 10 kbit/s}}, class: slow}
 traffic: {slow: {agent: udp, start: 30 s}}
 run: {duration: 20 s}
 """

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from trunkline.importers.common.fault import ImportFault, OmittedPart
 from trunkline.importers.network.fields import convert_rate, delay
 from trunkline.importers.network.topology import ImportedDemand, ImportedLink, ImportedTopology
+from trunkline.scenario.fields import RESERVED_NAMES
 
 EARTH_KM = 6371.0088
 """Mean radius of the Earth (IUGG) [km]."""
@@ -245,7 +246,7 @@ def make_node_names(topology: ImportedTopology) -> dict[str, str]:
     Characters that a name cannot hold become ``_``; what occurs twice gets a number. Both are
     noted.
     """
-    taken_names: set[str] = set()
+    taken_names: set[str] = set(RESERVED_NAMES)
     result: dict[str, str] = {}
     changed: list[str] = []
     for key, node in topology.nodes.items():

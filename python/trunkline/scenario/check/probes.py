@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from trunkline.scenario.diagnostic import DocumentPath
+from trunkline.scenario.fields import ALL
 from trunkline.scenario.flow import Tcp
 from trunkline.scenario.probe import FLOW_MEASURES, LINK_MEASURES, TCP_MEASURES, Probe
 from trunkline.scenario.problems import Problems
@@ -26,17 +27,17 @@ def check(scenario: ResolvedScenario, problems: Problems) -> None:
                 warning=True,
             )
         for position, name in enumerate(probe.flow or ()):
-            if name != "all" and not scenario.has_flow(name):
+            if name != ALL and not scenario.has_flow(name):
                 problems.add_unknown((*path, "flow", position), "flow", name, scenario.flows)
         for position, name in enumerate(probe.link or ()):
-            if name != "all" and name not in scenario.arc_by_name:
+            if name != ALL and name not in scenario.arc_by_name:
                 problems.add_unknown(
                     (*path, "link", position),
                     "direction of a link",
                     name,
                     sorted(scenario.arc_by_name),
                 )
-            elif probe.class_ is not None and name != "all":
+            elif probe.class_ is not None and name != ALL:
                 _check_classes(
                     scenario, probe, scenario.arc_by_name[name].options.port, path, problems
                 )
@@ -48,7 +49,7 @@ def _check_average(
     scenario: ResolvedScenario, links: Sequence[str], path: DocumentPath, problems: Problems
 ) -> None:
     """An average queue is its class's: a port with several has no one average."""
-    for name in scenario.arc_by_name if "all" in links else links:
+    for name in scenario.arc_by_name if ALL in links else links:
         arc = scenario.arc_by_name.get(name)
         classes = scenario.classes.get(arc.options.port, ()) if arc is not None else ()
         if len(classes) > 1:
@@ -66,7 +67,7 @@ def _check_senders(
     agents = {flow.agent for flow in scenario.flows.values()}
     for position, name in enumerate(probe.flow or () if tcp_measures else ()):
         flow = scenario.flows.get(scenario.get_declared_name(name))
-        if (flow is None and name == "all" and agents == {"udp"}) or (
+        if (flow is None and name == ALL and agents == {"udp"}) or (
             flow is not None and flow.agent == "udp"
         ):
             problems.add(

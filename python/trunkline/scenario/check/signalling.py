@@ -1,7 +1,7 @@
 """Checks of signalling: what needs what, timers that agree, events and requests that can be."""
 
 from trunkline.scenario.diagnostic import DocumentPath
-from trunkline.scenario.path import AUTO
+from trunkline.scenario.fields import ALL, AUTO
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.recovery import LOCAL_PROTECTION_KINDS
 from trunkline.scenario.resolved import ResolvedScenario
@@ -134,7 +134,7 @@ def _check_protections(scenario: ResolvedScenario, problems: Problems) -> None:
     for name, protection in scenario.written.protections.items():
         if protection.kind not in LOCAL_PROTECTION_KINDS:
             continue
-        is_of_all = protection.path == ("all",) and "all" not in scenario.paths
+        is_of_all = protection.path == (ALL,)
         paths = [
             path
             for path in (signalled_paths if is_of_all else protection.path)

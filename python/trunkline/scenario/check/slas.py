@@ -3,6 +3,7 @@
 from trunkline.scenario.call import CODECS
 from trunkline.scenario.diagnostic import DocumentPath
 from trunkline.scenario.dscp import get_dscp_name
+from trunkline.scenario.fields import ALL
 from trunkline.scenario.flow import Tcp, Udp
 from trunkline.scenario.problems import Problems, format_names
 from trunkline.scenario.resolved import ResolvedScenario
@@ -18,7 +19,7 @@ def check(scenario: ResolvedScenario, problems: Problems) -> None:
             message = "an SLA is for `flow` or for `dscp`: one of them"
             problems.add("relation", path, message, at_key=True)
         for position, flow in enumerate(sla.flow or ()):
-            if flow != "all" and not scenario.has_flow(flow):
+            if flow != ALL and not scenario.has_flow(flow):
                 problems.add_unknown((*path, "flow", position), "flow", flow, scenario.flows)
         if sla.dscp is not None and sla.dscp not in dscps_sent:
             problems.add(
@@ -53,7 +54,7 @@ def _check_flow_measures(
             message = f"{measure} is measured of flows, not of a DSCP"
             problems.add("relation", measure_path, message, allowed="with `flow`", at_key=True)
             return
-        flow_names = scenario.flows if "all" in (sla.flow or ()) else (sla.flow or ())
+        flow_names = scenario.flows if ALL in (sla.flow or ()) else (sla.flow or ())
         for name in flow_names:
             flow = scenario.flows.get(scenario.get_declared_name(name))
             if flow is None:
@@ -91,7 +92,7 @@ def _check_calls(
         message = "mos is measured of flows, not of a DSCP"
         problems.add("relation", measure_path, message, allowed="with `flow`", at_key=True)
         return
-    for name in scenario.flows if "all" in (sla.flow or ()) else (sla.flow or ()):
+    for name in scenario.flows if ALL in (sla.flow or ()) else (sla.flow or ()):
         flow = scenario.flows.get(scenario.get_declared_name(name))
         call = flow.call if isinstance(flow, Udp) else None
         if flow is not None and call is None:

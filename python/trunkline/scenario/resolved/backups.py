@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from trunkline import te
 from trunkline.scenario.diagnostic import DocumentPath as Place
-from trunkline.scenario.fields import MAX_NAME_CHARACTERS
-from trunkline.scenario.path import AUTO, LabelSwitchedPath
+from trunkline.scenario.fields import ALL, AUTO, MAX_NAME_CHARACTERS
+from trunkline.scenario.path import LabelSwitchedPath
 from trunkline.scenario.problems import Problems, format_count
 from trunkline.scenario.recovery import LOCAL_PROTECTION_KINDS, Protection
 from trunkline.scenario.resolved.backup_search import BackupSearch
@@ -40,7 +40,7 @@ AUTO_ONLY_KEYS = ("protect", "bandwidth", "constraints")
 
 def is_computed(scenario: ResolvedScenario, protection: Protection) -> bool:
     """Whether a protection's backups are to be computed."""
-    auto = protection.backup == AUTO and AUTO not in scenario.paths
+    auto = protection.backup == AUTO
     return auto and protection.kind != "restoration"
 
 
@@ -87,7 +87,7 @@ def _list_paths_to_protect(
 ) -> list[str]:
     """Paths to protect, in the order of their setup priority, bandwidth and name."""
     path_names: Iterable[str] = protection.path
-    if protection.path == ("all",) and "all" not in scenario.paths:
+    if protection.path == (ALL,):
         trunks = scenario.trunks.values()
         ridden = {each.path for each in trunks} | {each.reverse for each in trunks}
         path_names = [name for name in scenario.paths if name in ridden]
@@ -240,7 +240,7 @@ def _check_keys(
     if not protection.path:
         problems.add("empty", (*section_path, "path"), "a protection protects at least one path")
     for index, path in enumerate(protection.path):
-        if path not in scenario.paths and protection.path != ("all",):
+        if path not in scenario.paths and protection.path != (ALL,):
             problems.add_unknown((*section_path, "path", index), "path", path, scenario.paths)
     constraints = protection.constraints
     via = () if constraints is None else constraints.via

@@ -1,9 +1,11 @@
 """Trunks of demands: a path for each where asked, and the demands that ride a path together."""
 
+import itertools
 from typing import Any
 
 from trunkline.scenario.diagnostic import DocumentPath as Place
-from trunkline.scenario.path import AUTO, LabelSwitchedPath, Trunk
+from trunkline.scenario.fields import ALL, AUTO
+from trunkline.scenario.path import LabelSwitchedPath, Trunk
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved.resolved import ResolvedDemand, ResolvedScenario
 from trunkline.scenario.te import CLASS_TYPE_NAMES, RouteConstraints
@@ -18,7 +20,7 @@ def expand_meshes(scenario: ResolvedScenario, problems: Problems) -> None:
     }
     for name, trunk in list(scenario.trunks.items()):
         members = _list_demands_of_trunk(scenario, name, trunk, problems)
-        if trunk.path == AUTO and AUTO not in scenario.paths:
+        if trunk.path == AUTO:
             del scenario.trunks[name]
             for demand in members:
                 _add_paths_of_demand(scenario, name, trunk, demand, problems)
@@ -50,7 +52,7 @@ def _list_demands_of_trunk(
             for demand in scenario.demands
             if scenario.origins.get(("demands", demand)) == ("demands", each)
         ]
-        if each == "all" and "all" not in scenario.demands:
+        if each == ALL:
             demand_names += scenario.demands
         elif each in scenario.demands:
             demand_names.append(each)
@@ -71,7 +73,7 @@ def _add_paths_of_demand(
     resolved_demand = scenario.demands[demand]
     parts = {demand: resolved_demand}
     if trunk.split > 1:
-        parts = _split_demand(demand, resolved_demand, trunk.split)
+        parts = _split_demand(scenario, demand, trunk.split)
         names_taken = [part for part in parts if part != demand and part in scenario.demands]
         if names_taken:
             message = f"a part of demand {demand} is called as demand {names_taken[0]} is"
@@ -102,18 +104,25 @@ def _add_paths_of_demand(
             scenario.origins[section, part] = ("trunks", name)
 
 
-def _split_demand(
-    demand: str, resolved_demand: ResolvedDemand, parts: int
-) -> dict[str, ResolvedDemand]:
+def _split_demand(scenario: ResolvedScenario, demand: str, parts: int) -> dict[str, ResolvedDemand]:
+    """Divide a demand into ``A-B``, ``A-B.2`` and so on, without the names of rows of tables."""
+    resolved_demand = scenario.demands[demand]
     share, remainder = divmod(resolved_demand.rate, parts)
+    numbered = (f"{demand}.{number}" for number in itertools.count(2))
+    free_names = (
+        name
+        for name in numbered
+        if name not in scenario.demands or name in scenario.written.demands
+    )
+    names = [demand, *itertools.islice(free_names, parts - 1)]
     return {
-        demand if index == 0 else f"{demand}.{index + 1}": ResolvedDemand(
+        name: ResolvedDemand(
             resolved_demand.source,
             resolved_demand.target,
             share + (index < remainder),
             resolved_demand.class_,
         )
-        for index in range(parts)
+        for index, name in enumerate(names)
     }
 
 

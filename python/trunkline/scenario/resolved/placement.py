@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from trunkline import te
 from trunkline.scenario.diagnostic import DocumentPath as Place
-from trunkline.scenario.path import AUTO, LabelSwitchedPath
+from trunkline.scenario.fields import AUTO
+from trunkline.scenario.path import LabelSwitchedPath
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved.resolved import ResolvedArc, ResolvedScenario
 from trunkline.scenario.te import CLASS_TYPE_NAMES, RouteConstraints

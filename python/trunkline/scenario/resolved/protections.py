@@ -1,5 +1,6 @@
 """Protections with the names of what they protect: `all` written out, spans, shared links."""
 
+from trunkline.scenario.fields import ALL
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.recovery import LOCAL_PROTECTION_KINDS, SINGLE_PATH_KINDS, Protection
 from trunkline.scenario.resolved.resolved import ResolvedArc, ResolvedScenario
@@ -19,7 +20,7 @@ def resolve_protections(scenario: ResolvedScenario, problems: Problems) -> None:
 
 def is_of_all_paths(scenario: ResolvedScenario, protection: Protection) -> bool:
     """Whether a protection is one of all paths that it can protect."""
-    return protection.path == ("all",) and "all" not in scenario.paths
+    return protection.path == (ALL,)
 
 
 def _list_protectable_paths(scenario: ResolvedScenario, protection: Protection) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from trunkline.scenario.base import merge_defaults
 from trunkline.scenario.cdf import CdfPoints
 from trunkline.scenario.conditioner import Conditioner
 from trunkline.scenario.diagnostic import DocumentPath as Place
+from trunkline.scenario.fields import ALL
 from trunkline.scenario.flow import Echo, Tcp, Udp
 from trunkline.scenario.model import LinkOptions, Node, Run, ScenarioSections
 from trunkline.scenario.path import LabelSwitchedPath, Trunk
@@ -308,7 +309,7 @@ class ResolvedScenario:
 
     def is_all_flows(self, flow: str) -> bool:
         """Whether a name stands for every flow."""
-        return flow == "all" and "all" not in self.flows
+        return flow == ALL
 
     def has_phb_labels(self, path: str) -> bool:
         """Whether the TC of a path's label stands for PHBs."""

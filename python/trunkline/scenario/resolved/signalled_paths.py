@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from trunkline.scenario.path import AUTO
+from trunkline.scenario.fields import AUTO
 from trunkline.scenario.resolved.resolved import ResolvedScenario
 from trunkline.scenario.signalling import OperatorEvent, get_moved_path
 

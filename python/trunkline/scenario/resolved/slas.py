@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal
 
+from trunkline.scenario.fields import ALL
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved.resolved import ResolvedScenario
 from trunkline.scenario.sla import LowerBounds, Sla, SlaBound, UpperBounds, get_row_of_dscp
@@ -60,5 +61,5 @@ def _expand_flows(scenario: ResolvedScenario, names: tuple[str, ...]) -> tuple[s
     return tuple(
         flow_name
         for flow_name, declared in scenario.flow_names
-        if "all" in names or flow_name in names or declared in names
+        if ALL in names or flow_name in names or declared in names
     )
