@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, TypeVar
 
 from pydantic import (
@@ -343,8 +344,8 @@ def _validate_name(value: Any) -> str:
     return unicodedata.normalize("NFC", value)
 
 
-def _refuse_reserved_name(name: str) -> str:
-    if name in RESERVED_NAMES:
+def _refuse_reserved_name(name: str, reserved: tuple[str, ...] = RESERVED_NAMES) -> str:
+    if name in reserved:
         raise make_invalid_error(
             "name", f"{name} is a word of the language, which no element is called", given=name
         )
@@ -354,6 +355,8 @@ def _refuse_reserved_name(name: str) -> str:
 Name = Annotated[str, BeforeValidator(_validate_name)]
 ElementName = Annotated[Name, AfterValidator(_refuse_reserved_name)]
 """Name of an element for which a key may also have a word of the language, such as `all`."""
+PathName = Annotated[Name, AfterValidator(partial(_refuse_reserved_name, reserved=(AUTO,)))]
+"""Name of a path; whether one may be called `all` depends on the protections."""
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from trunkline.scenario.fields import (
     Factor,
     Name,
     NameReference,
+    PathName,
     PlainInteger,
     PositiveTime,
     QuantityField,
@@ -255,7 +256,7 @@ class ScenarioSections(Element):
         default={}, description="Port configurations by name."
     )
     conditioners: dict[Name, Conditioner] = Field(default={}, description="Conditioners by name.")
-    paths: dict[ElementName, LabelSwitchedPath] = Field(
+    paths: dict[PathName, LabelSwitchedPath] = Field(
         default={}, description="Label-switched paths by name."
     )
     trunks: dict[Name, Trunk] = Field(default={}, description="Trunks by name.")

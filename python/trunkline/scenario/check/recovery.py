@@ -1,6 +1,7 @@
 """Checks of failures and protections: what they name, their times, whether a backup protects."""
 
 from trunkline.scenario.diagnostic import DocumentPath
+from trunkline.scenario.fields import ALL
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.recovery import (
     LOCAL_PROTECTION_KINDS,
@@ -29,6 +30,10 @@ def check(scenario: ResolvedScenario, problems: Problems) -> None:
         path: DocumentPath = ("protections", name)
         _check_hello(protection.detection, path, problems)
         written = scenario.written.protections.get(name, protection)
+        if written.path == (ALL,) and ALL in scenario.paths:
+            message = f"{ALL} stands for every path here, but it is the name of one"
+            related = ((("paths", ALL), "this path"),)
+            problems.add("duplicate-name", (*path, "path"), message, related=related)
         if _check_names(scenario, written, path, problems):
             _check_working_paths(scenario, protection, path, problems)
     if scenario.rerouting is not None:
