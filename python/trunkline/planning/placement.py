@@ -172,10 +172,15 @@ def _reoptimised(scenario: Scenario, graph: Topology, made: Placement, base: Flo
         else [each.name for each in full.computed_backups.backups]
     )
     working = tuple(each for each in made.outcomes if each.request.name not in backups)
-    written = [name for name, path in scenario.paths.items() if not is_computed(path)]
+    # Paths that an event sets up hold nothing in the plan of the start.
+    pinned = [
+        name
+        for name, path in scenario.paths.items()
+        if not is_computed(path) or name not in made.reservations.holders
+    ]
     before = replace(made, outcomes=working)
     moved, _ = te.reoptimisation.reoptimise_placement(
-        graph, before, sum_path_loads(full), base, written
+        graph, before, sum_path_loads(full), base, pinned
     )
     if not backups:
         return moved

@@ -114,6 +114,41 @@ def erlang_b(load: float, servers: int) -> float:
     return blocked
 
 
+SHARED_LINK = """
+trunkline: 1
+nodes: [A, B, C]
+links:
+  A-B: {rate: 10 Mbit/s}
+  A-C: {rate: 10 Mbit/s}
+  C-B: {rate: 10 Mbit/s}
+paths:
+  early: {from: A, to: B, route: auto, bandwidth: 8 Mbit/s}
+  late: {from: A, to: B, route: auto, bandwidth: 8 Mbit/s}
+signalling: {kind: rsvp-te}
+events: [{at: 1 s, tear: early}, {at: 2 s, set_up: late}]
+run: {duration: 4 s}
+"""
+
+
+def test_rfc3209_s2_2_a_path_is_computed_for_the_moment_at_which_it_is_set_up() -> None:
+    """The path torn before leaves the shortest route; one that stays sends it the other way."""
+    sessions = compile(load(SHARED_LINK)).data["signalling"]["rsvp"]["sessions"]
+    assert [len(session["route"]) for session in sessions] == [1, 1]
+    stays = SHARED_LINK.replace("{at: 1 s, tear: early}, ", "")
+    sessions = compile(load(stays)).data["signalling"]["rsvp"]["sessions"]
+    assert [len(session["route"]) for session in sessions] == [1, 2]
+
+
+def test_rfc3209_s2_2_a_path_without_room_at_the_start_can_be_asked_for_later() -> None:
+    """Ten Mbit/s hold one path of eight: the other is up if, and only if, the first was torn."""
+    one_link = SHARED_LINK.replace("  A-C: {rate: 10 Mbit/s}\n  C-B: {rate: 10 Mbit/s}\n", "")
+    text = one_link.replace("nodes: [A, B, C]", "nodes: [A, B]")
+    late = lsp(run(text), "late")
+    assert (late["up"], late["refused"]) == (1, 0)
+    late = lsp(run(text.replace("{at: 1 s, tear: early}, ", "")), "late")
+    assert (late["up"], late["refused"]) == (0, 1)
+
+
 def test_erlang_1917_requests_on_one_link_are_blocked_by_the_b_formula() -> None:
     """16 units, 12 Erlang: B = 0.0604. Poisson in, exponential holding, those blocked are gone.
 

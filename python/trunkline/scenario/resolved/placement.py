@@ -1,8 +1,10 @@
 """Computed routes: paths with `route: auto` are placed, beside those whose route is written."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from trunkline import te
@@ -11,6 +13,7 @@ from trunkline.scenario.fields import AUTO
 from trunkline.scenario.path import LabelSwitchedPath
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved.resolved import ResolvedArc, ResolvedScenario
+from trunkline.scenario.resolved.signalled_paths import list_paths_of_event
 from trunkline.scenario.te import CLASS_TYPE_NAMES, RouteConstraints
 from trunkline.scenario.units import format_rate, format_time
 
@@ -117,19 +120,69 @@ def place_all_paths(scenario: ResolvedScenario, graph: "Topology") -> "Placement
         for name, path in scenario.paths.items()
         if not is_computed(path) and (arcs := find_arcs(scenario, path)) is not None
     }
-    requests = [
-        make_request(scenario, graph, name, path)
+    requests = {
+        name: make_request(scenario, graph, name, path)
         for name, path in scenario.paths.items()
         if name in fixed or is_computed(path)
-    ]
-    return te.placement.place_paths(
+    }
+    place = partial(
+        te.placement.place_paths,
         graph,
-        requests,
         order=rules.order,
         bandwidth_constraints=_make_bandwidth_constraints(scenario, graph),
         preemption=rules.preemption,
+    )
+    set_up_later = _list_paths_set_up_later(scenario)
+    first = place(
+        [request for name, request in requests.items() if name not in set_up_later],
         fixed_paths=fixed,
     )
+    outcomes = {outcome.request.name: outcome for outcome in first.outcomes}
+    present = {
+        name: outcome.route.path for name, outcome in outcomes.items() if outcome.route is not None
+    }
+    for event in sorted(scenario.events, key=lambda event: event.at) if set_up_later else ():
+        for name in list_paths_of_event(scenario, event):
+            if event.tear:
+                present.pop(name, None)
+            elif event.set_up and name in requests and name not in present:
+                if name not in outcomes:
+                    outcomes[name] = _place_later_path(place, requests, present, fixed, name)
+                outcome = outcomes[name]
+                if outcome.route is not None:
+                    present[name] = outcome.route.path
+    return replace(first, outcomes=tuple(outcomes[name] for name in requests))
+
+
+def _list_paths_set_up_later(scenario: ResolvedScenario) -> set[str]:
+    """Signalled paths that an event sets up: they are not there at the start."""
+    if scenario.signalling.kind == "none":
+        return set()
+    return {
+        name
+        for event in scenario.events
+        if event.set_up
+        for name in list_paths_of_event(scenario, event)
+    }
+
+
+def _place_later_path(
+    place: Callable[..., "Placement"],
+    requests: Mapping[str, "PathRequest"],
+    present: Mapping[str, "Arcs"],
+    fixed: Mapping[str, "Arcs"],
+    name: str,
+) -> "PlacementOutcome":
+    """The route of a path for the moment at which it is set up, beside the paths present then.
+
+    Where nothing has room, its head end asks along the route that it would have alone.
+    """
+    others = [request for key, request in requests.items() if key in present and key != name]
+    for requested in ([*others, requests[name]], [requests[name]]):
+        outcome = place(requested, fixed_paths={**present, **fixed}).outcomes[-1]
+        if outcome.route is not None:
+            break
+    return outcome
 
 
 def _make_bandwidth_constraints(
