@@ -1,11 +1,25 @@
 """Traffic engineering on graphs and arrays: paths, admission, preemption, placement.
 
-Nothing here knows a scenario. `topology` makes the graph, N nodes and E arcs; every other module
-takes it with arrays over its arcs, and gives paths as tuples of arcs. Bandwidths are bit/s,
-integers where they are reserved; delays are nanoseconds. `trunkline.planning` applies them to
-scenarios.
+Nothing here knows a scenario; `trunkline.planning` applies these modules to scenarios. Modules are
+imported when first used: ``from trunkline import te``, then ``te.cspf.find_constrained_path(...)``.
 
-Modules are imported when first used: ``from trunkline import te``, then ``te.cspf.cspf(...)``.
+These names mean the same in every module:
+
+- ``topology``: the graph from `topology.build_topology`, with N nodes, E arcs (a direction of a
+  link each) and L links, all numbered from 0.
+- ``source``, ``target``: numbers of two different nodes.
+- ``path``: numbers of its arcs from source to target, as a tuple.
+- ``metric``: array, shape (E,); the cost of each arc, 1 or more.
+- ``usable``: array of bool, shape (E,); arcs that are up, by default all. ``dead``: arcs that fail.
+- ``free``: array of int64, shape (E,); unreserved bandwidth in bit/s for the class type and the
+  setup priority of the request. ``ratio``: unreserved over reservable bandwidth, for ties.
+- ``traffic``: array of float64, shape (N, N); from the node of the row to the node of the column.
+- ``loads``: array of float64, shape (E,); in the unit of the traffic. ``mlu``: the maximum link
+  utilisation, where 1 is a full link.
+- ``class_type``: 0 to 7. ``setup``, ``hold``: priorities from 0 (strongest) to 7.
+- ``protect``, ``kind``: what two paths do not share, ``"link"``, ``"node"`` or ``"risk"``.
+
+Bandwidths are bit/s, integers where they are reserved. Delays are nanoseconds.
 """
 
 from __future__ import annotations

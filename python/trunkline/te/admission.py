@@ -1,6 +1,6 @@
-"""Reservations: who holds how much on which arc, and what is unreserved (RFC 3209, RFC 4124).
+"""Admission control: reserved and unreserved bandwidth of each arc (RFC 3209, RFC 4124).
 
-Amounts are integers, so that what is torn down leaves exactly nothing behind.
+Amounts are integers, so a reservation that is torn down leaves exactly nothing behind.
 """
 
 from dataclasses import dataclass
@@ -13,19 +13,7 @@ from trunkline.te.topology import ArcPath, Ints
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """Bandwidth that a label-switched path holds.
-
-    Parameters
-    ----------
-    path : tuple of int
-        Arcs, each once.
-    bandwidth : int
-        Bit/s.
-    class_type : int
-        From 0 to 7.
-    hold : int
-        Holding priority, 0 (strongest) to 7.
-    """
+    """Bandwidth in bit/s that a label-switched path holds on each of its arcs."""
 
     path: ArcPath
     bandwidth: int
@@ -34,12 +22,7 @@ class Reservation:
 
 
 class Reservations:
-    """The state of a network's admission control.
-
-    Parameters
-    ----------
-    constraints : BandwidthConstraints
-        What may be reserved on each of E arcs.
+    """The reservations of a network.
 
     Attributes
     ----------
@@ -60,46 +43,15 @@ class Reservations:
         self._holders_by_arc: list[dict[str, None]] = [{} for _ in range(count)]
 
     def get_unreserved(self, class_type: int, priority: int) -> Ints:
-        """What a request could get on each arc.
-
-        Parameters
-        ----------
-        class_type : int
-            From 0 to 7.
-        priority : int
-            Setup priority, 0 to 7.
-
-        Returns
-        -------
-        array of int64, shape (E,)
-            Bit/s.
-        """
+        """Return the bandwidth that a request could get on each arc, shape (E,)."""
         return self.free[:, class_type, priority]
 
     def list_holders(self, arc: int) -> tuple[str, ...]:
-        """Who holds bandwidth on an arc.
-
-        Parameters
-        ----------
-        arc : int
-            Its number.
-
-        Returns
-        -------
-        tuple of str
-            Names, in order of admission.
-        """
+        """List the names of those that hold bandwidth on an arc, in order of admission."""
         return tuple(self._holders_by_arc[arc])
 
     def reserve(self, name: str, reservation: Reservation) -> None:
-        """Reserve, whatever is held already: who asks has looked at `unreserved`.
-
-        Parameters
-        ----------
-        name : str
-            Not in use.
-        reservation : Reservation
-            What to hold.
+        """Reserve bandwidth without a check against what is free; the caller has checked.
 
         Raises
         ------
@@ -114,18 +66,7 @@ class Reservations:
             self._holders_by_arc[arc][name] = None
 
     def tear_down(self, name: str) -> Reservation:
-        """Give up a reservation.
-
-        Parameters
-        ----------
-        name : str
-            Who.
-
-        Returns
-        -------
-        Reservation
-            What it held.
-        """
+        """Remove a reservation and return it."""
         reservation = self.holders.pop(name)
         self._add_bandwidth(reservation, -reservation.bandwidth)
         for arc in reservation.path:
@@ -133,13 +74,7 @@ class Reservations:
         return reservation
 
     def sum_reserved(self) -> Ints:
-        """Bandwidth reserved on each arc.
-
-        Returns
-        -------
-        array of int64, shape (E,)
-            Bit/s, of all class types and priorities.
-        """
+        """Sum the reserved bandwidth of each arc over class types and priorities, shape (E,)."""
         summed: Ints = self.reserved.sum(axis=(1, 2))
         return summed
 

@@ -27,17 +27,7 @@ NEGLIGIBLE_SHARE = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MinCostRouting:
-    """A routing of least cost.
-
-    Parameters
-    ----------
-    cost : float
-        Its cost, which no routing undercuts.
-    mlu : float
-        Its maximum link utilisation [1].
-    loads : array of float64, shape (E,)
-        In the unit of the traffic.
-    """
+    """The loads of a routing of least ``cost``: no routing costs less."""
 
     cost: float
     mlu: float
@@ -53,7 +43,7 @@ class AddedCapacity:
     capacity : array of float64, shape (L,)
         Added to both directions of each link.
     is_bottleneck : array of bool, shape (L,)
-        Links that some case fills, so that less there would cost more elsewhere.
+        Links that some case fills: less capacity there costs more elsewhere.
     """
 
     capacity: Floats
@@ -61,7 +51,7 @@ class AddedCapacity:
 
 
 class _FlowProgram:
-    """What the programs have in common: columns by source and arc, and their conservation."""
+    """Columns by source and arc with their conservation, which all programs here share."""
 
     def __init__(self, topology: Topology, traffic: Floats):
         self.topology = topology
@@ -89,17 +79,9 @@ class _FlowProgram:
 
 
 def minimise_utilisation(topology: Topology, traffic: Floats) -> OptimalRouting:
-    """The least maximum utilisation, exactly.
+    """Compute the least maximum utilisation exactly, with paths.
 
-    Parameters
-    ----------
-    traffic : array of float64, shape (N, N)
-        From `optimum.checked`, not all zero.
-
-    Returns
-    -------
-    OptimalRouting
-        With the paths that its flows make.
+    ``traffic`` comes from `optimal_routing.validate_traffic` and is not all zero.
 
     Raises
     ------
@@ -128,22 +110,14 @@ def minimise_utilisation(topology: Topology, traffic: Floats) -> OptimalRouting:
 
 
 def minimise_congestion(topology: Topology, traffic: Floats) -> MinCostRouting:
-    """The least Fortz-Thorup cost of any routing, which bounds that of IGP weights.
+    """Compute the least Fortz-Thorup cost of any routing, which bounds that of IGP weights.
 
-    Parameters
-    ----------
-    traffic : array of float64, shape (N, N)
-        From the row's node to the column's.
-
-    Returns
-    -------
-    MinCostRouting
-        Its cost in the unit of the traffic, see `fortz_thorup.cost`.
+    The cost is in the unit of the traffic, see `fortz_thorup.compute_cost`.
 
     Raises
     ------
     ValueError
-        See `optimum.checked`; or the solver did not end.
+        See `optimal_routing.validate_traffic`; or the solver did not end.
     """
     program = _FlowProgram(topology, validate_traffic(topology, traffic))
     if not program.columns:
@@ -172,22 +146,14 @@ def minimise_congestion(topology: Topology, traffic: Floats) -> MinCostRouting:
 def minimise_added_capacity(
     topology: Topology, cases: Sequence[tuple[Floats, Bools]]
 ) -> AddedCapacity:
-    """The least capacity in sum with which every case fits, however it is routed.
+    """Compute the capacity of least sum with which every case fits, however it is routed.
 
-    Parameters
-    ----------
-    cases : sequence of (array of float64, shape (N, N), array of bool, shape (E,))
-        Traffic, not all zero, and the arcs that are down; each is routed by itself.
-
-    Returns
-    -------
-    AddedCapacity
-        In the unit of the traffic.
+    Each case is traffic, not all zero, and the arcs that are down. It is routed alone.
 
     Raises
     ------
     ValueError
-        The solver did not end, or some traffic has no way at all.
+        The solver did not end, or some traffic has no path at all.
     """
     links, arcs = len(topology.links), len(topology.arcs)
     unit = max(float(traffic.max()) for traffic, _ in cases)
@@ -225,21 +191,19 @@ def minimise_added_capacity(
 def decompose_flow(
     topology: Topology, source: int, traffic: Floats, flow: Floats
 ) -> dict[tuple[int, int], list[tuple[ArcPath, float]]]:
-    """Paths of the flow of one source, each destination served along the widest that is left.
+    """Split the flow of one source into paths; each destination takes the widest path that is left.
 
     Parameters
     ----------
-    source : int
-        Its number.
     traffic : array of float64, shape (N,)
-        To each node.
+        From the source to each node.
     flow : array of float64, shape (E,)
         On each arc; conserved. Loops are left out.
 
     Returns
     -------
-    dict of (int, int) to list of (tuple of int, float)
-        By source and destination: paths and their parts, which sum to 1.
+    dict of (int, int) to list of (path, float)
+        By source and destination: paths with their shares, which sum to 1.
     """
     remaining_flow = flow.copy()
     negligible = NEGLIGIBLE_SHARE * float(traffic.sum())

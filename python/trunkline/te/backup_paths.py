@@ -1,12 +1,14 @@
 """Backups around a link, a node or a shared risk: bypasses, detours, disjoint standbys.
 
-A bypass leads from the node before the protected element to the next node of the path (link, risk)
-or to the one after (node); it serves all paths there. A detour is the way from that node to the
-path's end, cut where it first meets the path behind the element. A standby leads from end to end.
-The last hop of a path has no node to go around: its link is protected.
+A bypass starts at the node before the protected element. It ends at the next node of the path
+(link, risk) or at the one after (node), and serves all paths there. A detour follows the path from
+that node to the end of the working path, cut where it first meets the working path behind the
+element. A standby connects both ends. The last hop of a path has no node to go around, so its link
+is protected.
 
-Source: RFC 4090 sections 3.1, 3.2 and 6.2 (the way without the failed element, by CSPF).
-Differs: a detour merges at the path itself alone, not with other detours (RFC 4090 section 8).
+Source: RFC 4090 sections 3.1, 3.2 and 6.2 (a path without the failed element, by CSPF).
+
+Differs: a detour merges only with its working path, not with other detours (RFC 4090 section 8).
 """
 
 from dataclasses import dataclass, replace
@@ -25,14 +27,7 @@ LocalBackupKind = Literal["facility-bypass", "detour"]
 class BackupPath:
     """A backup of a path, or of a part of it.
 
-    Parameters
-    ----------
-    leaves_at, joins_at : int
-        Places on the path's nodes where the backup leaves and joins it.
-    path : tuple of int
-        Arcs of the backup.
-    protect : {"link", "node", "risk"}
-        What it goes around.
+    ``leaves_at`` and ``joins_at`` are places among the nodes of the working path.
     """
 
     leaves_at: int
@@ -50,27 +45,17 @@ def find_local_backup(
     constraints: PathConstraints,
     free: Ints,
 ) -> BackupPath | Refusal:
-    """The backup of a path by the node before its hop.
+    """Find the backup that the node before a hop sets up, or the constraint that leaves none.
 
     Parameters
     ----------
-    path : tuple of int
-        Arcs of the working path.
+    path : path
+        The working path.
     hop : int
-        Place of the hop whose link, head or risks the backup avoids.
+        Place of the hop whose link, head or risks the backup avoids. For the last hop, ``"node"``
+        means the link.
     kind : {"facility-bypass", "detour"}
-        Where it ends: at the next node that is left, or where the way to the end meets the path.
-    protect : {"link", "node", "risk"}
-        What it avoids. For the last hop a node means the link.
-    constraints : PathConstraints
-        What the backup must satisfy.
-    free : array of int64, shape (E,)
-        Bandwidth that it may use, bit/s.
-
-    Returns
-    -------
-    BackupPath or Refusal
-        The backup, or which constraint leaves none.
+        Where the backup ends: at the next node that is left, or where it meets the path again.
     """
     if protect == "node" and hop == len(path) - 1:
         protect = "link"
@@ -104,24 +89,7 @@ def find_standby(
     constraints: PathConstraints,
     free: Ints,
 ) -> BackupPath | Refusal:
-    """A second path between the ends of a path.
-
-    Parameters
-    ----------
-    path : tuple of int
-        Arcs of the working path.
-    protect : {"link", "node", "risk"}
-        What the two do not share.
-    constraints : PathConstraints
-        What the backup must satisfy.
-    free : array of int64, shape (E,)
-        Bandwidth that it may use, bit/s.
-
-    Returns
-    -------
-    BackupPath or Refusal
-        The backup, or which constraint leaves none.
-    """
+    """Find a second path between the ends of a path, or the constraint that leaves none."""
     avoid = constraints.avoid | find_shared_arcs(topology, path, protect)
     ends = int(topology.tail[path[0]]), int(topology.head[path[-1]])
     found = find_constrained_path(topology, *ends, replace(constraints, avoid=avoid), free)
@@ -131,18 +99,8 @@ def find_standby(
 
 
 def splice_backup(path: ArcPath, backup: BackupPath) -> ArcPath:
-    """The way of packets while a backup carries them.
+    """Return the path of packets while a backup carries them.
 
-    Parameters
-    ----------
-    path : tuple of int
-        Arcs of the working path.
-    backup : BackupPath
-        Its backup.
-
-    Returns
-    -------
-    tuple of int
-        Arcs; one may occur twice, where a bypass leads back.
+    An arc may occur twice, where a bypass leads back.
     """
     return path[: backup.leaves_at] + backup.path + path[backup.joins_at :]

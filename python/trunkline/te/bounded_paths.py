@@ -1,8 +1,8 @@
-"""Minimum metric under bounds on hops and delay: labels with dominance.
+"""Paths of least metric under bounds on hops and delay: labels with dominance.
 
-With two additive measures the problem is NP-hard (Garey and Johnson, ND30), so that the number of
-labels is bounded. Labels are settled by metric, hops, least fill and names; one is dropped if
-another at the same place is at least as good in metric, hops, delay and fill.
+With two additive measures the problem is NP-hard (Garey and Johnson, ND30), so the number of labels
+is bounded. Labels are settled by metric, hops, least fill and names. A label is dropped if another
+one at the same place is at least as good in metric, hops, delay and fill.
 
 Source: M. Desrochers and F. Soumis, A Generalized Permanent Labelling Algorithm for the Shortest
 Path Problem with Time Windows, INFOR 26(3), 1988.
@@ -20,7 +20,7 @@ MAX_LABELS = 100_000
 
 
 class TooManyLabels(ValueError):
-    """The bounds leave too many ways to compare."""
+    """The bounds leave too many paths to compare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,27 +55,14 @@ def find_bounded_path(
     ratio: Floats,
     bounds: tuple[int | None, int | None],
 ) -> ArcPath | None:
-    """Loop-free path of least metric within bounds.
+    """Find the loop-free path of least metric within bounds; None if there is none.
 
     Parameters
     ----------
-    source, target : int
-        Nodes; different.
     via : tuple of (int, bool)
         Nodes to visit in this order, and whether each must be the next node.
-    metric : array of int64, shape (E,)
-        Cost of each arc.
-    usable : array of bool, shape (E,)
-        Arcs that may be used.
-    ratio : array of float64, shape (E,)
-        Unreserved over reservable bandwidth, for ties.
     bounds : (int or None, int or None)
         Bounds on hops and on delay in nanoseconds.
-
-    Returns
-    -------
-    tuple of int or None
-        Arcs; none if no path is within the bounds.
 
     Raises
     ------
@@ -123,7 +110,7 @@ def find_bounded_path(
 
 
 def _met(ends: tuple[tuple[int, bool], ...], stage: int, node: int) -> int:
-    """The stage that a path is in when it has come to a node: it may be named twice in a row."""
+    """Return the stage of a path that has arrived at a node, which may be named twice in a row."""
     while stage < len(ends) and ends[stage][0] == node:
         stage += 1
     return stage

@@ -1,11 +1,12 @@
-"""The least maximum utilisation by paths, which are made as the prices of links call for them.
+"""The least maximum utilisation by paths that are added while the prices of links call for them.
 
-The linear program over all paths is solved over a few; its dual values price the links, and any
-path that is cheaper at these prices than its demand pays joins. The same prices give a lower bound
-each round; it ends when bound and value meet.
+The linear program over all paths is solved over a few. Its dual values are prices of links; any
+path that is cheaper at these prices than its demand pays is added. The same prices give a lower
+bound in each round. The method ends when bound and value meet.
 
 Source: L. R. Ford, D. R. Fulkerson, A Suggested Computation for Maximal Multi-Commodity Network
 Flows, Management Science 5(1), 1958.
+
 Differs: the first paths are those that `PREPARED` steps of Frank-Wolfe's method would take, which
 saves most rounds.
 """
@@ -46,7 +47,7 @@ class _PathProgram:
         return compute_trees(self.topology, price, self.sources)
 
     def add_tree_paths(self, last: Ints, demands: Ints) -> int:
-        """The paths of trees to the destinations of some demands; how many are new."""
+        """Add the paths of trees to the destinations of some demands; return how many are new."""
         new = 0
         for demand in demands.tolist():
             row = self.row[demand]
@@ -60,7 +61,7 @@ class _PathProgram:
         return new
 
     def solve_program(self, unit: float) -> tuple[Floats, Floats, Floats]:
-        """Part of its demand on each path; price of each arc; what each demand pays."""
+        """Return the share of each path in its demand, the price of each arc and of each demand."""
         count, arcs = len(self.paths), len(self.topology.arcs)
         hops = np.array([len(path) for path in self.paths])
         rows = np.concatenate([np.array(path) for path in self.paths])
@@ -89,17 +90,9 @@ class _PathProgram:
 
 
 def minimise_utilisation(topology: Topology, traffic: Floats) -> OptimalRouting:
-    """The least maximum utilisation, exactly.
+    """Compute the least maximum utilisation exactly, with the paths used.
 
-    Parameters
-    ----------
-    traffic : array of float64, shape (N, N)
-        From `optimum.checked`, not all zero.
-
-    Returns
-    -------
-    OptimalRouting
-        With the paths used.
+    ``traffic`` comes from `optimal_routing.validate_traffic` and is not all zero.
 
     Raises
     ------
@@ -135,7 +128,7 @@ def minimise_utilisation(topology: Topology, traffic: Floats) -> OptimalRouting:
 
 
 def _find_first_paths(program: _PathProgram, capacity: Floats, all_demands: Ints) -> float:
-    """First paths: cheapest ones while the prices follow the load that they make."""
+    """Add the cheapest paths while the prices follow the load that these paths make."""
     price, loads, bound = 1.0 / capacity, np.zeros(len(capacity)), 0.0
     for step in range(PREPARATION_STEPS):
         distance, last = program.compute_trees(price)

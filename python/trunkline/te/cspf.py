@@ -1,9 +1,9 @@
-"""Constrained shortest path first: one path that satisfies what is asked (RFC 2702, RFC 3209).
+"""Constrained shortest path first: one path that meets all constraints (RFC 2702, RFC 3209).
 
-Links that cannot serve are pruned, then the path of least metric is taken. Ties are decided by, in
-this order: fewer hops; the larger least ratio of unreserved to reservable bandwidth along the path,
-before the request (least fill); names of the nodes along the path in alphabetical order, then of
-the links. The result does not depend on the order of declaration.
+Links that cannot serve are pruned, then the path of least metric is taken. These rules decide ties,
+in this order: fewer hops; the larger least ratio of unreserved to reservable bandwidth along the
+path, before the request (least fill); names of the nodes along the path in alphabetical order, then
+of the links. The result does not depend on the order of declaration.
 """
 
 from dataclasses import dataclass
@@ -19,18 +19,10 @@ from trunkline.te.topology import ArcPath, Bools, Floats, Ints, Topology
 
 @dataclass(frozen=True, slots=True)
 class ConstrainedPath:
-    """A path found.
+    """A path found, with its sums.
 
-    Parameters
-    ----------
-    path : tuple of int
-        Arcs.
-    metric : int
-        Sum of the metric asked for.
-    delay : int
-        Propagation, nanoseconds.
-    fill : float
-        Minimum ratio of unreserved to reservable bandwidth along it, before it was placed.
+    ``fill`` is the least ratio of unreserved to reservable bandwidth along it, before it was
+    placed.
     """
 
     path: ArcPath
@@ -54,21 +46,10 @@ def find_constrained_path(
 ) -> ConstrainedPath | Refusal:
     """Find the path that a head end would compute.
 
-    Parameters
-    ----------
-    source, target : int
-        Nodes; different.
-    constraints : PathConstraints
-        What must hold.
-    free : array of int64, shape (E,)
-        Unreserved bandwidth for the class type and setup priority, bit/s.
-    usable : array of bool, shape (E,), optional
-        Arcs that are up; all by default.
-
     Returns
     -------
     ConstrainedPath or Refusal
-        The path, or which constraint cannot be met and the cut that shows it.
+        The path, or the constraint that cannot be met with the cut that shows it.
     """
     arcs_up = np.ones(len(free), dtype=bool) if usable is None else usable
     usable_arcs = find_permitted_arcs(topology, constraints, arcs_up) & (
@@ -109,7 +90,7 @@ def _find_path_via(
     usable: Bools,
     ratio: Floats,
 ) -> ArcPath | None:
-    """Shortest paths from one node to the next, without meeting a node twice."""
+    """Join shortest paths from one node to the next without visiting a node twice."""
     path: list[int] = []
     current = source
     visited = {source}
@@ -137,28 +118,12 @@ def _find_path_via(
 def find_shortest_path(
     topology: Topology, source: int, target: int, metric: Ints, usable: Bools, ratio: Floats
 ) -> ArcPath | None:
-    """Path of least metric with the documented ties and no other constraint.
-
-    Parameters
-    ----------
-    source, target : int
-        Nodes; different.
-    metric : array of int64, shape (E,)
-        Cost of each arc, 1 or more.
-    usable : array of bool, shape (E,)
-        Arcs that may be used.
-    ratio : array of float64, shape (E,)
-        Unreserved over reservable bandwidth.
-
-    Returns
-    -------
-    tuple of int or None
-        Arcs; none if there is no path.
+    """Find the path of least metric with the ties above, or None; no other constraint counts.
 
     Raises
     ------
     ValueError
-        Metrics so large that their sums would not be exact.
+        Metrics are so large that their sums would not be exact.
     """
     weight = combine_metric_and_hops(topology, metric)
     distance = compute_distances(topology, weight, np.array([target]), usable)[0]
@@ -184,17 +149,7 @@ def find_shortest_path(
 
 
 def combine_metric_and_hops(topology: Topology, metric: Ints) -> Ints:
-    """One cost that orders paths by metric and, where equal, by hops.
-
-    Parameters
-    ----------
-    metric : array of int64, shape (E,)
-        Cost of each arc.
-
-    Returns
-    -------
-    array of int64, shape (E,)
-        The metric times a power of two above N, plus one.
+    """Combine metric and hops into one cost: the metric times a power of two above N, plus one.
 
     Raises
     ------
@@ -216,7 +171,7 @@ def _compute_widths(
     distance: Floats,
     ratio: Floats,
 ) -> dict[int, float]:
-    """Widest way to the target over equal-cost arcs, from every node that the source can reach."""
+    """Compute the widest path to the target over equal-cost arcs from each reachable node."""
     seen = {source}
     stack = [source]
     while stack:

@@ -1,10 +1,9 @@
 """Pairs of disjoint paths of least total cost.
 
-Links and nodes: Bhandari's form of Suurballe's algorithm, which finds the best pair wherever there
-is one. Taking a shortest path and then a second beside it can fail where a pair exists. Shared
-risks: the problem is NP-hard (Hu 2003), so that shortest paths are tried in order of cost and the
-pair is the best one found; where none is, that there is none is not proven unless every path was
-tried.
+Links and nodes: Bhandari's form of Suurballe's algorithm, which finds the best pair if one exists.
+A shortest path and then a second one disjoint from it can fail where a pair exists. Shared risks:
+the problem is NP-hard (Hu 2003), so shortest paths are tried in order of cost, and the pair is the
+best one found. If none is found, this proves that none exists only if every path was tried.
 
 Sources: J. W. Suurballe, Disjoint Paths in a Network, Networks 4(2), 1974; R. Bhandari, Survivable
 Networks, 1999; J. Q. Hu, Diverse Routing in Optical Mesh Networks, IEEE Trans. Communications
@@ -29,16 +28,9 @@ MAX_FIRST_PATHS = 64
 
 @dataclass(frozen=True, slots=True)
 class DisjointPair:
-    """Two disjoint paths, the cheaper one first.
+    """Two disjoint paths, the cheaper one first, with the sum of their costs.
 
-    Parameters
-    ----------
-    first, second : tuple of int
-        Arcs.
-    cost : int
-        Sum over both.
-    is_optimal : bool
-        Whether no pair costs less; not known for shared risks, unless all paths were tried.
+    ``is_optimal``: no pair costs less. For shared risks this is known only if all paths were tried.
     """
 
     first: ArcPath
@@ -48,20 +40,10 @@ class DisjointPair:
 
 
 def find_shared_arcs(topology: Topology, path: ArcPath, kind: Disjointness) -> frozenset[int]:
-    """Arcs that a disjoint path must avoid.
+    """Find the arcs that a path disjoint from the given one must avoid.
 
-    Parameters
-    ----------
-    path : tuple of int
-        The path to keep away from.
-    kind : {"link", "node", "risk"}
-        Its links in both directions; also all links at its nodes, the ends apart; also all links
-        that share a risk with one of its own.
-
-    Returns
-    -------
-    frozenset of int
-        Arcs.
+    For ``"link"`` these are its links in both directions; for ``"node"`` also all links at its
+    inner nodes; for ``"risk"`` also all links that share a risk with one of its links.
     """
     arcs = list(path)
     mask = np.isin(topology.link, topology.link[arcs])
@@ -82,23 +64,9 @@ def find_disjoint_pair(
     kind: Disjointness = "link",
     usable: Bools | None = None,
 ) -> DisjointPair | None:
-    """Two disjoint paths of least total cost.
+    """Find two disjoint paths of least total cost. Parallel links count as different links.
 
-    Parameters
-    ----------
-    source, target : int
-        Nodes; different.
-    metric : array of int64, shape (E,)
-        Cost of each arc, 1 or more.
-    kind : {"link", "node", "risk"}
-        What they do not share. Parallel links count as different links.
-    usable : array of bool, shape (E,), optional
-        Arcs that may be used.
-
-    Returns
-    -------
-    DisjointPair or None
-        None if no pair was found; for links and nodes there is none then.
+    None means that no pair was found; for links and nodes, that no pair exists.
     """
     arcs_up = np.ones(len(metric), dtype=bool) if usable is None else usable
     if kind == "risk":
@@ -146,10 +114,10 @@ def _find_pair_by_trial(
 def _find_pair_bhandari(
     topology: Topology, source: int, target: int, metric: Ints, arcs_up: Bools, *, by_node: bool
 ) -> tuple[ArcPath, ArcPath] | None:
-    """Two runs of Bellman-Ford: the second may cancel arcs of the first at their negative cost.
+    """Run Bellman-Ford twice: the second run may cancel arcs of the first at their negative cost.
 
-    For node-disjoint pairs each node is split: state 2n is where arcs arrive, 2n + 1 where they
-    leave; without the split the two are one.
+    For node-disjoint pairs each node is split: arcs arrive at state 2n and leave from 2n + 1.
+    Without the split the two are one.
     """
 
     def into(node: int) -> int:
@@ -214,7 +182,7 @@ def _find_path_bellman_ford(edges: list[_Edge], source: int, target: int) -> lis
 def _separate_paths(
     topology: Topology, source: int, target: int, arcs: set[int]
 ) -> tuple[ArcPath, ArcPath]:
-    """Take two paths from a set of arcs that holds exactly these."""
+    """Separate the two paths that a set of arcs consists of."""
     left = sorted(
         arcs, key=lambda arc: (topology.rank[topology.head[arc]], topology.arcs[arc].name)
     )

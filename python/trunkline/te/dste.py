@@ -1,7 +1,8 @@
-"""Bandwidth constraints of DiffServ-aware traffic engineering: what is unreserved on a link.
+"""Bandwidth constraints of DiffServ-aware traffic engineering: unreserved bandwidth of a link.
 
-``none`` counts all class types against the maximum reservable bandwidth M alone. In what follows
-R(b, q) is what class type b has reserved at holding priority q, and B_k is bandwidth constraint k:
+``none`` counts all class types against the maximum reservable bandwidth M alone. Below, R(b, q) is
+the bandwidth that class type b has reserved at holding priority q, and B_k is bandwidth
+constraint k:
 
 - ``mam`` (RFC 4125, 4.1): B_c bounds class type c, M bounds all.
 - ``rdm`` (RFC 4127, 4): B_k bounds class types k and above together; B_0 is M.
@@ -32,8 +33,6 @@ class BandwidthConstraints:
 
     Parameters
     ----------
-    model : {"none", "mam", "rdm", "mar"}
-        Which rules.
     reservable : array of int64, shape (E,)
         M, bit/s.
     constraints : array of int64, shape (E, C)
@@ -41,8 +40,7 @@ class BandwidthConstraints:
     threshold : array of int64, shape (E,)
         T, bit/s; for ``mar`` alone.
     classes : frozenset of (int, int) or None
-        TE-classes that are configured: class type and preemption priority (RFC 4124, 4.2). None
-        admits all.
+        Configured TE-classes: class type and preemption priority (RFC 4124, 4.2). None admits all.
     """
 
     model: BandwidthModel
@@ -53,36 +51,19 @@ class BandwidthConstraints:
 
     @property
     def class_type_count(self) -> int:
-        """Number of class types; 8 where there is no model."""
+        """Number of class types; 8 without a model."""
         return CLASS_TYPES if self.model == "none" else int(self.constraints.shape[1])
 
     def is_te_class(self, class_type: int, *priorities: int) -> bool:
-        """Whether a class type may be used at some priorities.
-
-        Parameters
-        ----------
-        class_type : int
-            From 0.
-        *priorities : int
-            Setup and holding priority, from 0 to 7.
-
-        Returns
-        -------
-        bool
-            Each pair is a configured TE-class.
-        """
+        """Test whether a class type with each of some priorities is a configured TE-class."""
         return class_type < self.class_type_count and (
             self.classes is None or all((class_type, p) in self.classes for p in priorities)
         )
 
     def list_bounds(self) -> list[ClassTypeBound]:
-        """Sums that no set of reservations may pass.
+        """List the sums that no set of reservations may pass: class types, and their bound by arc.
 
-        Returns
-        -------
-        list of (frozenset of int, array of int64)
-            Class types and, by arc, what they may reserve together. The threshold of ``mar`` is not
-            among them: it only keeps newcomers out.
+        The threshold of ``mar`` is not among them, since it only keeps new requests out.
         """
         all_types = frozenset(range(self.class_type_count))
         total = (all_types, self.reservable)
@@ -100,20 +81,11 @@ class BandwidthConstraints:
         return [total]
 
     def compute_unreserved(self, reserved: Ints, arcs: Ints) -> Ints:
-        """Unreserved bandwidth of each TE-class.
+        """Compute the unreserved bandwidth of each TE-class on some arcs.
 
-        Parameters
-        ----------
-        reserved : array of int64, shape (A, 8, 8)
-            Bit/s on some arcs by class type and holding priority.
-        arcs : array of int64, shape (A,)
-            Which arcs these are.
-
-        Returns
-        -------
-        array of int64, shape (A, 8, 8)
-            By class type and priority; negative where newer reservations took over and the victims
-            are not gone yet.
+        ``reserved`` has shape (A, 8, 8), by class type and holding priority; so has the result, by
+        class type and priority. It is negative where newer reservations have taken over bandwidth
+        and the displaced ones are not torn down yet.
         """
         held = reserved.cumsum(axis=2)
         free = np.full(reserved.shape, np.iinfo(np.int64).max)
@@ -137,25 +109,9 @@ def make_bandwidth_constraints(
     threshold: Ints | None = None,
     classes: frozenset[tuple[int, int]] | None = None,
 ) -> BandwidthConstraints:
-    """Bounds of a model, checked.
+    """Check the bounds of a model. The parameters are those of `BandwidthConstraints`.
 
-    Parameters
-    ----------
-    reservable : array of int64, shape (E,)
-        Maximum reservable bandwidth, bit/s.
-    model : {"none", "mam", "rdm", "mar"}
-        Which rules.
-    constraints : array of int64, shape (E, C), optional
-        B_0 to B_(C-1); needed by every model but ``none``. C is 1 to 8.
-    threshold : array of int64, shape (E,), optional
-        For ``mar``; 0 by default.
-    classes : frozenset of (int, int), optional
-        Configured TE-classes, 8 at most.
-
-    Returns
-    -------
-    BandwidthConstraints
-        To be handed to `admission.Reservations`.
+    Every model but ``none`` needs ``constraints``; ``threshold`` is 0 by default.
 
     Raises
     ------
@@ -178,19 +134,6 @@ def make_bandwidth_constraints(
 
 
 def scale_to_reservable(reservable: Ints, factors: Sequence[float]) -> Ints:
-    """Bandwidth constraints as shares of the maximum reservable bandwidth.
-
-    Parameters
-    ----------
-    reservable : array of int64, shape (E,)
-        Bit/s.
-    factors : sequence of float
-        One for each of C class types, from 0.
-
-    Returns
-    -------
-    array of int64, shape (E, C)
-        Bit/s, to the nearest.
-    """
+    """Compute bandwidth constraints, shape (E, C), from C shares of the reservable bandwidth."""
     constraints: Ints = np.rint(np.outer(reservable, factors)).astype(np.int64)
     return constraints

@@ -16,17 +16,9 @@ SLOPE_WIDTHS = tuple(np.diff([*SLOPE_STARTS, np.inf]).tolist())
 
 
 def compute_cost(topology: Topology, loads: Floats) -> float:
-    """Cost of the loads of all arcs.
+    """Compute the cost of the loads of all arcs, in bit/s.
 
-    Parameters
-    ----------
-    loads : array of float64, shape (E,)
-        Bit/s.
-
-    Returns
-    -------
-    float
-        In bit/s: a load below a third of the capacity costs itself.
+    A load below a third of the capacity costs itself.
     """
     total = 0.0
     for start, width, slope in zip(SLOPE_STARTS, SLOPE_WIDTHS, SLOPES, strict=True):
@@ -37,18 +29,9 @@ def compute_cost(topology: Topology, loads: Floats) -> float:
 
 
 def compute_uncapacitated_cost(topology: Topology, traffic: Floats) -> float:
-    """Cost on links without limit: every demand on its fewest hops, at slope 1.
+    """Compute the cost on links without limit: every demand on its fewest hops, at slope 1.
 
-    Parameters
-    ----------
-    traffic : array of float64, shape (N, N)
-        From the row's node to the column's.
-
-    Returns
-    -------
-    float
-        In bit/s. A cost divided by it is normalised: 1 is ideal, and 10 2/3 is what all links just
-        full would cost.
+    A cost divided by it is normalised: 1 is ideal, 10 2/3 is the cost if all links were just full.
     """
     targets = np.flatnonzero(traffic.any(axis=0))
     distance = compute_distances(topology, np.ones(len(topology.arcs)), targets)

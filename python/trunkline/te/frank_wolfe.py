@@ -1,13 +1,14 @@
-"""The least maximum utilisation to a stated gap, for networks too large for a linear program.
+"""The least maximum utilisation to a given gap, for networks too large for a linear program.
 
-The maximum is replaced by the smooth (1/eta) log sum exp(eta u). Each step sends all traffic along
-the paths that are cheapest at the gradient as prices, and moves the routing towards that as far as
-is best. The same prices give a lower bound, so that the gap is proven at every step.
+The smooth (1/eta) log sum exp(eta u) replaces the maximum. Each step sends all traffic along the
+paths that are cheapest at the gradient as prices, and moves the routing in that direction by the
+best length. The same prices give a lower bound, so every step proves its gap.
 
 Sources: M. Frank, P. Wolfe, An Algorithm for Quadratic Programming, Nav. Res. Log. Q. 3, 1956;
 D. Bienstock, Potential Function Methods for Approximately Solving Linear Programming Problems, 2002
 (the exponential potential).
-Differs: eta grows with the step, from what the first routing's utilisation suggests.
+
+Differs: eta grows with the step, from a start that the utilisation of the first routing suggests.
 """
 
 import numpy as np
@@ -30,21 +31,10 @@ MAX_SHARPNESS = 400.0
 def minimise_utilisation(
     topology: Topology, traffic: Floats, target_gap: float = 0.02, steps: int = MAX_STEPS
 ) -> OptimalRouting:
-    """A routing near the least maximum utilisation, and a bound.
+    """Find a routing near the least maximum utilisation, without paths, and a bound.
 
-    Parameters
-    ----------
-    traffic : array of float64, shape (N, N)
-        From `optimum.checked`, not all zero.
-    target_gap : float
-        Gap at which to end.
-    steps : int
-        Maximum number of steps.
-
-    Returns
-    -------
-    OptimalRouting
-        Without paths. The gap may be above ``target_gap`` if the steps ran out.
+    ``traffic`` comes from `optimal_routing.validate_traffic` and is not all zero. The gap may be
+    above ``target_gap`` if the steps ran out.
     """
     sources = np.flatnonzero(traffic.any(axis=1))
     source_traffic = traffic[sources]
@@ -82,7 +72,7 @@ def minimise_utilisation(
 
 
 def _find_step_length(eta: float, utilisation: Floats, change: Floats) -> float:
-    """How far to go: the slope of the potential along the change is 0, by bisection."""
+    """Find by bisection the length at which the slope of the potential along the change is 0."""
     low, high = 0.0, 1.0
     for _ in range(MAX_BISECTIONS):
         middle = (low + high) / 2

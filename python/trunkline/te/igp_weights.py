@@ -1,12 +1,14 @@
 """IGP weights for equal-cost multipath that lower the Fortz-Thorup cost: local search.
 
-One weight is changed at a time, the busiest arc's first, by 1, 2, 4 and 8 up and down; the first
-change that lowers the cost stays. Only destinations whose shortest paths the change touches are
-computed again. It ends when no change of one weight helps, or after a number of evaluations, never
-after a time: the same input gives the same weights.
+The search changes one weight at a time, the busiest arc's first, by 1, 2, 4 and 8 up and down. It
+keeps the first change that lowers the cost. It computes again only destinations whose shortest
+paths the change touches. It ends when no change of one weight helps, or after a number of
+evaluations, never after a time: the same input gives the same weights.
 
 Source: B. Fortz, M. Thorup, Internet Traffic Engineering by Optimizing OSPF Weights, INFOCOM 2000.
+
 Differs: no hashing of vectors seen and no random moves; a descent never returns to a vector.
+
 Absent: balancing the traffic of one node over paths of several links, its second kind of move.
 """
 
@@ -28,22 +30,10 @@ MIN_RELATIVE_DECREASE = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OptimisedWeights:
-    """Weights found, and what they do.
+    """Weights found, and the utilisation and cost with them.
 
-    Parameters
-    ----------
-    weights : array of int64, shape (E,)
-        From 1 to ``LARGEST``.
-    mlu : float
-        Maximum link utilisation with them [1].
-    cost : float
-        Their Fortz-Thorup cost over the uncapacitated one; 1 is ideal.
-    start_cost : float
-        That of the weights that the search began with.
-    evaluations : int
-        How many weight vectors were looked at.
-    loads : array of float64, shape (E,)
-        In the unit of the traffic.
+    Costs are Fortz-Thorup costs over the uncapacitated one, where 1 is ideal; ``start_cost`` is
+    that of the weights with which the search began.
     """
 
     weights: Ints
@@ -98,27 +88,16 @@ class _SearchState:
 def search_weights(
     topology: Topology, traffic: Floats, evaluations: int = DEFAULT_EVALUATIONS
 ) -> OptimisedWeights:
-    """Look for weights of low cost.
+    """Search for weights of low cost.
 
-    It begins with the best of three: the IGP metrics, brought into the range; all equal; and in
-    proportion to the inverse of the capacity.
-
-    Parameters
-    ----------
-    traffic : array of float64, shape (N, N)
-        From the row's node to the column's.
-    evaluations : int
-        Weight vectors to look at, besides those it begins with.
-
-    Returns
-    -------
-    OptimisedWeights
-        The best found.
+    The search begins with the best of three: the IGP metrics, brought into the range; all equal;
+    and in proportion to the inverse of the capacity. ``evaluations`` bounds the weight vectors
+    tried after these.
 
     Raises
     ------
     ValueError
-        See `optimum.checked`.
+        See `optimal_routing.validate_traffic`.
     """
     validated = validate_traffic(topology, traffic)
     starts = [

@@ -21,24 +21,7 @@ def find_k_shortest_paths(
     max_count: int,
     usable: Bools | None = None,
 ) -> Iterator[ArcPath]:
-    """Loop-free paths from the cheapest on.
-
-    Parameters
-    ----------
-    source, target : int
-        Nodes; different.
-    metric : array of int64, shape (E,)
-        Cost of each arc, 1 or more.
-    max_count : int
-        How many to give at most.
-    usable : array of bool, shape (E,), optional
-        Arcs that may be used.
-
-    Yields
-    ------
-    tuple of int
-        Arcs; each path once, found only when it is asked for.
-    """
+    """Yield at most ``max_count`` loop-free paths from the cheapest on, each found on request."""
     arcs_up = np.ones(len(metric), dtype=bool) if usable is None else usable
     no_preference = np.ones(len(metric))
     first = find_shortest_path(topology, source, target, metric, arcs_up, no_preference)

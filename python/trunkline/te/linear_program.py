@@ -13,19 +13,9 @@ MAX_SIMPLEX_COLUMNS = 40_000
 
 
 def solve_linear_program(columns: int, **program: Any) -> Any:
-    """Solve a linear program.
+    """Solve a linear program given as to `scipy.optimize.linprog`; None if it is infeasible.
 
-    Parameters
-    ----------
-    columns : int
-        How many, which decides the method.
-    **program
-        As of `scipy.optimize.linprog`.
-
-    Returns
-    -------
-    scipy.optimize.OptimizeResult or None
-        None if no values satisfy it.
+    The number of columns decides the method.
 
     Raises
     ------

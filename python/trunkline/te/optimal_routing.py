@@ -1,8 +1,8 @@
-"""The minimum of the maximum link utilisation over all ways to split traffic, exact or bounded.
+"""The least maximum link utilisation over all ways to split traffic, exact or bounded.
 
-Three forms of the same linear program: by arcs (`arc_form`), by paths (`column_generation`), and
-the Frank-Wolfe method on a smooth maximum (`frank_wolfe`), which is not exact but proves how near
-it is. Which one answers soonest depends on the size; `minimise_utilisation` chooses.
+There are three forms of the same linear program: by arcs (`arc_formulation`), by paths
+(`column_generation`), and the Frank-Wolfe method on a smooth maximum (`frank_wolfe`), which is not
+exact but proves its gap. The size decides which one is fastest; `minimise_utilisation` chooses.
 """
 
 from dataclasses import dataclass
@@ -26,20 +26,14 @@ MAX_SOURCE_NODE_PAIRS = 4_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OptimalRouting:
-    """A routing that may split traffic, and a proof of how good it is.
+    """A routing that may split traffic, and a bound that proves its quality.
 
     Parameters
     ----------
-    form : {"arcs", "paths", "frank-wolfe"}
-        How it was found.
-    mlu : float
-        Maximum link utilisation of this routing [1].
-    bound : float
-        No routing has less [1].
-    loads : array of float64, shape (E,)
-        In the unit of the traffic.
-    shares : dict of (int, int) to list of (tuple of int, float)
-        Paths of each source and destination with their parts of the traffic, which sum to 1; empty
+    mlu, bound : float
+        Maximum link utilisation of this routing, and a value that no routing undercuts.
+    shares : dict of (int, int) to list of (path, float)
+        Paths of each source and destination with their shares of the traffic, which sum to 1; empty
         for ``frank-wolfe``.
     steps : int
         Rounds, or 1.
@@ -54,18 +48,9 @@ class OptimalRouting:
 
 
 def compute_gap(value: float, bound: float) -> float | None:
-    """How far a value may be above the least possible.
+    """Compute value over bound, less one: how far a value may be above the least possible.
 
-    Parameters
-    ----------
-    value, bound : float
-        The bound is at most the value, but for rounding.
-
-    Returns
-    -------
-    float or None
-        Value over bound, less one; 0 where both are 0 or differ by rounding alone, None where the
-        bound alone is 0.
+    The gap is 0 where both are 0 or differ by rounding alone, None where the bound alone is 0.
     """
     if bound <= 0:
         return 0.0 if value <= 0 else None
@@ -74,30 +59,19 @@ def compute_gap(value: float, bound: float) -> float | None:
 
 
 def tighten_bound(value: float, bound: float) -> float:
-    """A bound, raised to the value where both differ by rounding alone.
-
-    Parameters
-    ----------
-    value, bound : float
-        The bound is at most the value, but for rounding.
-
-    Returns
-    -------
-    float
-        At most the value.
-    """
+    """Raise a bound to the value where both differ by rounding alone."""
     return value if compute_gap(value, bound) == 0.0 else bound
 
 
 def minimise_utilisation(
     topology: Topology, traffic: Floats, form: Formulation | None = None, target_gap: float = 0.02
 ) -> OptimalRouting:
-    """Route traffic, split as it may be, so that the busiest link is loaded least.
+    """Route traffic, split where that helps, so that the busiest link is loaded least.
 
     Parameters
     ----------
     traffic : array of float64, shape (N, N)
-        From the row's node to the column's; the diagonal does not count.
+        The diagonal does not count.
     form : {"arcs", "paths", "frank-wolfe"}, optional
         By default by size: arcs up to 40,000 columns, paths up to 10,000 demands, else Frank-Wolfe.
     target_gap : float
@@ -128,17 +102,7 @@ def minimise_utilisation(
 
 
 def choose_formulation(topology: Topology, traffic: Floats) -> Formulation:
-    """The form that answers soonest.
-
-    Parameters
-    ----------
-    traffic : array of float64, shape (N, N)
-        As for `minimise_utilisation`.
-
-    Returns
-    -------
-    {"arcs", "paths", "frank-wolfe"}
-        Which.
+    """Choose the form that answers soonest.
 
     Raises
     ------
@@ -161,17 +125,7 @@ def choose_formulation(topology: Topology, traffic: Floats) -> Formulation:
 
 
 def validate_traffic(topology: Topology, traffic: Floats) -> Floats:
-    """Traffic without its diagonal.
-
-    Parameters
-    ----------
-    traffic : array of float64, shape (N, N)
-        Any unit.
-
-    Returns
-    -------
-    array of float64, shape (N, N)
-        A copy.
+    """Copy traffic without its diagonal.
 
     Raises
     ------
@@ -196,21 +150,9 @@ def validate_traffic(topology: Topology, traffic: Floats) -> Floats:
 
 
 def compute_tree_loads(topology: Topology, distance: Floats, last: Ints, traffic: Floats) -> Floats:
-    """Loads of traffic along shortest-path trees.
+    """Compute the loads of traffic along S shortest-path trees, shape (E,).
 
-    Parameters
-    ----------
-    distance : array of float64, shape (S, N)
-        From `spf.trees`.
-    last : array of int64, shape (S, N)
-        Last arc of the path to each node, from `spf.trees`.
-    traffic : array of float64, shape (S, N)
-        From each source to each node.
-
-    Returns
-    -------
-    array of float64, shape (E,)
-        Sum over all trees.
+    ``distance`` and ``last`` come from `spf.compute_trees`; ``traffic`` has shape (S, N).
     """
     passing = traffic.copy()
     loads = np.zeros(len(topology.arcs))
@@ -229,21 +171,11 @@ def compute_tree_loads(topology: Topology, distance: Floats, last: Ints, traffic
 def compute_price_bound(
     topology: Topology, price: Floats, distance: Floats, traffic: Floats
 ) -> float:
-    """Lower bound of the maximum utilisation from any prices of arcs, by duality.
+    """Compute by duality a lower bound of the maximum utilisation from any prices of arcs.
 
-    Parameters
-    ----------
-    price : array of float64, shape (E,)
-        0 or more, some above.
-    distance : array of float64, shape (S, N)
-        Cost of the cheapest path from each source at these prices.
-    traffic : array of float64, shape (S, N)
-        From each source to each node.
-
-    Returns
-    -------
-    float
-        What all traffic pays on cheapest paths, over what all capacity would earn.
+    It is the price of all traffic (S, N) on cheapest paths over the price of all capacity.
+    ``distance`` (S, N) is the cost of the cheapest path from each source. Prices are 0 or more,
+    some above.
     """
     paid = float((traffic * np.where(traffic > 0, distance, 0.0)).sum())
     return paid / float(price @ topology.capacity)

@@ -1,4 +1,4 @@
-"""What a path must satisfy, and which arcs may serve it."""
+"""The constraints of a path, and the arcs that meet them."""
 
 from dataclasses import dataclass
 
@@ -11,12 +11,7 @@ from trunkline.te.topology import Bools, MetricName, Topology
 class ViaNode:
     """A node that a path must visit, in the order given (RFC 3209, 4.3).
 
-    Parameters
-    ----------
-    node : int
-        Its number.
-    strict : bool
-        Whether it must follow the one before without a node between.
+    A ``strict`` node follows the one before without a node between.
     """
 
     node: int
@@ -25,23 +20,21 @@ class ViaNode:
 
 @dataclass(frozen=True, slots=True)
 class PathConstraints:
-    """What a path must satisfy.
+    """The constraints of a path.
 
     Parameters
     ----------
     bandwidth : int
         Bit/s that must be unreserved on every link.
     metric : {"igp", "te", "delay"}
-        What is least along the path.
+        The sum that is least along the path.
     include_any, include_all, exclude : frozenset of str
         Colours (RFC 3209, 4.7.4): a link has one of the first unless there are none, all of the
         second, none of the third.
     via : tuple of ViaNode
         Nodes to visit.
-    max_hops : int, optional
-        Bound on the number of links.
-    max_delay : int, optional
-        Bound on the propagation, nanoseconds.
+    max_hops, max_delay : int, optional
+        Bounds on the number of links and on the propagation in nanoseconds.
     avoid : frozenset of int
         Arcs not to use, because they are not disjoint from another path.
     """
@@ -58,20 +51,7 @@ class PathConstraints:
 
 
 def find_permitted_arcs(topology: Topology, constraints: PathConstraints, usable: Bools) -> Bools:
-    """Arcs that are up, disjoint from what is avoided and of the right colours.
-
-    Parameters
-    ----------
-    constraints : PathConstraints
-        What must hold.
-    usable : array of bool, shape (E,)
-        Arcs that are up.
-
-    Returns
-    -------
-    array of bool, shape (E,)
-        Whether each may be used.
-    """
+    """Find the usable arcs of the right colours that are not to be avoided, shape (E,)."""
     permitted_arcs = usable
     if constraints.avoid:
         permitted_arcs = permitted_arcs.copy()
@@ -82,18 +62,7 @@ def find_permitted_arcs(topology: Topology, constraints: PathConstraints, usable
 
 
 def find_coloured_arcs(topology: Topology, constraints: PathConstraints) -> Bools:
-    """Arcs whose colours satisfy the three conditions of RFC 3209, 4.7.4.
-
-    Parameters
-    ----------
-    constraints : PathConstraints
-        Its sets of colours.
-
-    Returns
-    -------
-    array of bool, shape (E,)
-        Whether each arc passes.
-    """
+    """Find the arcs whose colours satisfy the three conditions of RFC 3209, 4.7.4, shape (E,)."""
     return np.array(
         [
             (not constraints.include_any or bool(constraints.include_any & arc.colours))

@@ -1,9 +1,9 @@
 """Place label-switched paths one after the other, with preemption, and place victims again.
 
-Order: as listed, or by priority: setup priority, then bandwidth from the largest, then name. A
-victim is placed again at once if there is room, in the same order; since each displaces only
-holders weaker than itself, this ends. A request that is to be apart from another comes after it;
-whichever of the two is placed later, first or again, stays apart.
+The order is as listed, or by priority: setup priority, then bandwidth from the largest, then name.
+A victim is placed again at once if there is room, in the same order. Each displaces only holders
+weaker than itself, so this ends. A request that must be disjoint from another is placed after it;
+whichever of the two is placed later, first or again, stays disjoint.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,16 +32,10 @@ class PathRequest:
     ----------
     name : str
         Unique.
-    source, target : int
-        Nodes; different.
-    constraints : PathConstraints
-        Bandwidth and what else must hold.
-    class_type : int
-        From 0 to 7.
     setup, hold : int
-        Priorities, 0 (strongest) to 7; ``hold`` is numerically at most ``setup`` (RFC 3209, 4.7.1).
+        ``hold`` is numerically at most ``setup`` (RFC 3209, 4.7.1).
     disjoint_from : tuple of (str, {"link", "node", "risk"})
-        Requests from which the path is disjoint, and in what sense; they are placed before it.
+        Requests from which the path is disjoint, and in which sense; they are placed before it.
     """
 
     name: str
@@ -56,18 +50,10 @@ class PathRequest:
 
 @dataclass(frozen=True, slots=True)
 class PlacementOutcome:
-    """What became of a request.
+    """The result of a request: a route, or the reason why it has none.
 
-    Parameters
-    ----------
-    request : PathRequest
-        As given.
-    route : ConstrainedPath or None
-        Where it goes; none if it was refused or displaced.
-    refusal : Refusal or None
-        Why not.
-    displaced_by : tuple of str
-        Who displaced it, each time it was; it may have been placed again.
+    ``displaced_by`` names the request that displaced it each time; it may have been placed again. A
+    displaced request may have neither route nor refusal.
     """
 
     request: PathRequest
@@ -78,16 +64,10 @@ class PlacementOutcome:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placement:
-    """All requests with their outcomes, and the state they leave.
+    """All requests with their outcomes, and the resulting reservations.
 
-    Parameters
-    ----------
-    outcomes : tuple of PlacementOutcome
-        In the order in which the requests were given.
-    order : tuple of str
-        Names in the order in which they were placed first.
-    reservations : Reservations
-        What is reserved.
+    ``outcomes`` are in the order of the requests; ``order`` has the names in the order in which
+    they were placed first.
     """
 
     outcomes: tuple[PlacementOutcome, ...]
@@ -95,23 +75,11 @@ class Placement:
     reservations: Reservations
 
     def compute_loads(self) -> Floats:
-        """Bandwidth of the placed requests on each arc.
-
-        Returns
-        -------
-        array of float64, shape (E,)
-            Bit/s.
-        """
+        """Compute the bandwidth of the placed requests on each arc, bit/s."""
         return self.reservations.sum_reserved().astype(np.float64)
 
     def get_paths(self) -> dict[str, ArcPath]:
-        """Paths of the placed requests.
-
-        Returns
-        -------
-        dict of str to tuple of int
-            Arcs by name.
-        """
+        """Return the paths of the placed requests by name."""
         return {o.request.name: o.route.path for o in self.outcomes if o.route is not None}
 
 
@@ -129,23 +97,14 @@ def place_paths(
 
     Parameters
     ----------
-    requests : iterable of PathRequest
-        What is wanted.
     order : {"listed", "priority"}
-        Who comes first.
+        See the module.
     bandwidth_constraints : BandwidthConstraints, optional
         Class types and their bandwidth constraints; by default the reservable bandwidth alone.
     preemption : {"lowest-priority-first", "fewest", "least-bandwidth"}
-        Whom a stronger request displaces.
-    usable : array of bool, shape (E,), optional
-        Arcs that are up.
-    fixed_paths : mapping of str to tuple of int, optional
-        Paths that are given: the request of that name takes this path or none.
-
-    Returns
-    -------
-    Placement
-        Outcomes and reservations.
+        The holders that a stronger request displaces, see `preemption.choose_victims`.
+    fixed_paths : mapping of str to path, optional
+        The request of that name takes this path or none.
 
     Raises
     ------
@@ -178,23 +137,12 @@ def place_paths(
 
 
 def make_priority_key(request: PathRequest) -> tuple[int, int, str]:
-    """Sorting key of the order by priority.
-
-    Parameters
-    ----------
-    request : PathRequest
-        What is wanted.
-
-    Returns
-    -------
-    (int, int, str)
-        Setup priority, bandwidth from the largest, name.
-    """
+    """Make the sorting key of the order by priority: setup priority, largest bandwidth, name."""
     return request.setup, -request.constraints.bandwidth, request.name
 
 
 def _order_after_partners(requests: list[PathRequest]) -> list[PathRequest]:
-    """In the same order, but each after those that it is to be apart from."""
+    """Keep the order, but move each request behind those from which it must be disjoint."""
     by_name = {request.name: request for request in requests}
     placed: dict[str, PathRequest] = {}
 
@@ -210,18 +158,7 @@ def _order_after_partners(requests: list[PathRequest]) -> list[PathRequest]:
 
 
 def find_disjoint_partners(requests: Iterable[PathRequest]) -> dict[str, dict[str, Disjointness]]:
-    """Which requests are apart from which, seen from both.
-
-    Parameters
-    ----------
-    requests : iterable of PathRequest
-        What is wanted.
-
-    Returns
-    -------
-    dict of str to dict of str to {"link", "node", "risk"}
-        The others by name, for each that has any.
-    """
+    """Find for each request the others from which it must be disjoint, seen from both."""
     found: dict[str, dict[str, Disjointness]] = {}
     for request in requests:
         for other, kind in request.disjoint_from:
@@ -235,19 +172,9 @@ def find_arcs_to_avoid(
     partner_kinds: Mapping[str, Disjointness],
     outcomes: Mapping[str, PlacementOutcome],
 ) -> frozenset[int]:
-    """Arcs that a request may not use since they are not apart from placed partners.
+    """Find the arcs that a request may not use, because a placed partner does.
 
-    Parameters
-    ----------
-    partner_kinds : mapping of str to {"link", "node", "risk"}
-        From `find_disjoint_partners`.
-    outcomes : mapping of str to PlacementOutcome
-        What is placed.
-
-    Returns
-    -------
-    frozenset of int
-        Arcs.
+    ``partner_kinds`` comes from `find_disjoint_partners`.
     """
     avoid: set[int] = set()
     for other, kind in partner_kinds.items():
@@ -258,19 +185,9 @@ def find_arcs_to_avoid(
 
 
 def split_request(request: PathRequest, parts: int) -> list[PathRequest]:
-    """Several paths in place of one, which share its bandwidth as equally as whole bits allow.
+    """Replace a request by ``NAME#1`` to ``NAME#parts``, which share its bandwidth in whole bits.
 
-    Parameters
-    ----------
-    request : PathRequest
-        What is wanted.
-    parts : int
-        How many, 1 or more.
-
-    Returns
-    -------
-    list of PathRequest
-        ``NAME#1`` to ``NAME#parts``; the request itself for one part.
+    One part gives the request itself.
     """
     if parts == 1:
         return [request]
@@ -303,7 +220,7 @@ def _validate_requests(requests: list[PathRequest], constraints: BandwidthConstr
 
 @dataclass
 class _PlacementState:
-    """State while requests are placed."""
+    """The state while requests are placed."""
 
     topology: Topology
     reservations: Reservations

@@ -1,7 +1,7 @@
-"""Loads after a failure: only what the failure touches is routed again.
+"""Loads after a failure: only traffic that the failure touches is routed again.
 
-A failure changes the routes to those destinations alone whose shortest-path graph has a failed arc;
-their loads are taken off the total and added again as they are without it.
+A failure changes the routes to those destinations alone whose shortest-path graph has a failed arc.
+Their loads are subtracted from the total, and added again as they are without the arc.
 
 Differs: the graphs of such destinations are computed afresh, not repaired node by node.
 """
@@ -29,14 +29,12 @@ class PostFailureRouting:
 
     Parameters
     ----------
-    loads : array of float64, shape (E,)
-        Of every arc.
     lost : float
         Traffic without a path.
     moved : float
-        Traffic towards destinations whose routes changed, that crossed a failed arc.
+        Traffic across a failed arc to destinations whose routes changed.
     stretch : float
-        Largest growth of the propagation between two nodes with traffic whose route changed [ns];
+        Largest growth of the propagation [ns] between two nodes with traffic whose route changed;
         0 where none grew.
     """
 
@@ -47,19 +45,13 @@ class PostFailureRouting:
 
 
 class ShortestPathRouting:
-    """Traffic on shortest paths, and after failures.
+    """Traffic on shortest paths, without failures and after them.
 
     Parameters
     ----------
-    topology : Topology
-        The graph, N nodes and E arcs.
-    metric : array, shape (E,)
-        Cost of each arc.
-    traffic : array of float64, shape (N, N)
-        From the row's node to the column's.
     single_path : bool, default False
         One next hop at each node, the one with the smallest number and there the first arc, as the
-        packet engine routes; else shared equally among all (ECMP).
+        packet engine routes; otherwise equal shares among all (ECMP).
 
     Attributes
     ----------
@@ -83,18 +75,7 @@ class ShortestPathRouting:
         self.lost = float(self._lost.sum())
 
     def route_after_failure(self, dead: Bools) -> PostFailureRouting:
-        """Routes, loads and loss without some arcs.
-
-        Parameters
-        ----------
-        dead : array of bool, shape (E,)
-            Arcs that fail.
-
-        Returns
-        -------
-        PostFailureRouting
-            With all routes computed again.
-        """
+        """Compute routes, loads and loss without the dead arcs."""
         rows = np.flatnonzero((self._by_target[:, dead] > 0).any(axis=1))
         if not len(rows):
             return PostFailureRouting(self.loads, self.lost, 0.0, 0.0)
@@ -115,17 +96,9 @@ class ShortestPathRouting:
         )
 
     def find_path(self, source: int, target: int) -> ArcPath:
-        """The way from one node to another without a failure, of several the first.
+        """Find the path between two nodes with traffic, without a failure; empty if there is none.
 
-        Parameters
-        ----------
-        source, target : int
-            Nodes with traffic between them.
-
-        Returns
-        -------
-        tuple of int
-            Arcs, the first of several at each node; empty where there is no path.
+        Of several, it takes the first arc at each node.
         """
         row = int(np.searchsorted(self._targets, target))
         path: list[int] = []
@@ -141,7 +114,7 @@ class ShortestPathRouting:
     def _route_rows(
         self, rows: Ints, distance: Floats, usable: Bools | None
     ) -> tuple[Floats, Floats, Floats]:
-        """Loads by target, loss, and propagation between nodes with traffic [ns]."""
+        """Compute loads by target, loss, and propagation between nodes with traffic [ns]."""
         traffic = self._traffic[rows]
         if not self.single_path:
             on_shortest = find_equal_cost_arcs(self.topology, self.metric, distance, usable)
@@ -160,7 +133,7 @@ class ShortestPathRouting:
     def _route_rows_ecmp(
         self, distance: Floats, on_shortest: Bools, traffic: Floats
     ) -> tuple[Floats, Floats, Floats]:
-        """As `_routed`: all shortest paths; the propagation is that of the longest of them."""
+        """Do the same over all shortest paths; the propagation is that of the longest of them."""
         graph, reached = self.topology, np.isfinite(distance)
         moves = list(propagate_traffic(graph, on_shortest, np.where(reached, traffic, 0.0)))
         delay = np.where(reached, 0.0, np.inf)
@@ -173,18 +146,7 @@ class ShortestPathRouting:
 
 
 def find_components(topology: Topology, usable: Bools) -> Ints:
-    """Which nodes still reach each other, both ways.
-
-    Parameters
-    ----------
-    usable : array of bool, shape (E,)
-        Arcs that are up.
-
-    Returns
-    -------
-    array of int64, shape (N,)
-        Number of the strongly connected component of each node.
-    """
+    """Number the strongly connected component of each node over usable arcs, shape (N,)."""
     count = len(topology.nodes)
     ends = topology.tail[usable], topology.head[usable]
     graph = csr_array((np.ones(len(ends[0])), ends), shape=(count, count))

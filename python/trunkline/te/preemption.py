@@ -1,7 +1,7 @@
-"""Whom a new reservation displaces: holders of weaker priority, chosen link by link (RFC 4829).
+"""Preemption: a new reservation displaces holders of weaker priority, link by link (RFC 4829).
 
 A request with setup priority s may displace holders with a holding priority numerically above s.
-The links of the path are visited in order, and whoever was chosen for one link counts on the next.
+The links of the path are visited in order; victims of one link also free bandwidth on the next.
 """
 
 from collections.abc import Callable
@@ -21,28 +21,24 @@ def choose_victims(
     setup: int,
     rule: PreemptionRule = "lowest-priority-first",
 ) -> list[str]:
-    """Holders to tear down so that no bound is passed on a path.
+    """Choose the holders to tear down so that no bound is passed on a path.
 
     Parameters
     ----------
     reservations : Reservations
-        With the newcomer's reservation counted already.
-    path : tuple of int
-        Arcs of the newcomer.
-    name : str
-        The newcomer, never a victim.
-    setup : int
-        Its setup priority.
+        With the reservation of the new request included.
+    path, name, setup
+        Of the new request, which is never a victim.
     rule : {"lowest-priority-first", "fewest", "least-bandwidth"}
-        What is least, in this order of criteria (RFC 4829, 2). The first: priority of those
-        displaced, then their bandwidth from the largest, then names from the last. The second:
-        their number, then priority. The third: bandwidth displaced; each time the smallest that is
-        enough alone, or else the largest, and then those not needed after all are spared.
+        The criterion to minimise (RFC 4829, 2). The first: priority of those displaced, then their
+        bandwidth from the largest, then names from the last. The second: their number, then
+        priority. The third: bandwidth displaced; each time the smallest that is enough alone, or
+        else the largest, and then those not needed after all are spared.
 
     Returns
     -------
     list of str
-        Names, in the order chosen. Empty if nothing is over its bound.
+        Names, in the order chosen. Empty if no bound is passed.
     """
     chosen: dict[str, Reservation] = {}
     for arc in path:

@@ -1,4 +1,4 @@
-"""Why there is no path: the first constraint that cuts the source off, and the cut."""
+"""The reason why there is no path: the first constraint that cuts the source off, and the cut."""
 
 import heapq
 from dataclasses import dataclass
@@ -19,21 +19,21 @@ RefusalReason = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Which constraint cannot be met.
+    """The constraint that cannot be met.
 
     Constraints are added in the order of `Reason`; the first after which no path is left is named.
 
     Parameters
     ----------
     reason : str
-        ``disconnected`` (no path that is up), ``disjoint`` (none apart from the other path),
+        ``disconnected`` (no path that is up), ``disjoint`` (none disjoint from the other path),
         ``colour``, ``bandwidth``, ``via``, ``hops``, ``delay``, or ``bounds``: hops and delay can
         each be met, but not together.
     cut : tuple of int
         Arcs that this constraint removed and any of which could join the two parts; empty where
         there is no such cut.
     best : int or None
-        What could be had: the largest bandwidth in bit/s, the fewest hops, the least delay in
+        The best possible value: the largest bandwidth in bit/s, the fewest hops, the least delay in
         nanoseconds. None for other reasons.
     """
 
@@ -50,24 +50,7 @@ def explain_refusal(
     free: Ints,
     usable: Bools,
 ) -> Refusal:
-    """Name the constraint that left no path.
-
-    Parameters
-    ----------
-    source, target : int
-        Nodes.
-    constraints : PathConstraints
-        What was asked.
-    free : array of int64, shape (E,)
-        Unreserved bandwidth, bit/s.
-    usable : array of bool, shape (E,)
-        Arcs that are up.
-
-    Returns
-    -------
-    Refusal
-        Reason, cut and what could be had.
-    """
+    """Name the constraint that left no path, with the cut and the best possible value."""
     allowed = np.ones(len(free), dtype=bool)
     allowed[list(constraints.avoid)] = False
     stages: tuple[tuple[RefusalReason, Bools], ...] = (
@@ -104,7 +87,7 @@ def explain_refusal(
 def _find_cut(
     topology: Topology, source: int, target: int, arcs_left: Bools, arcs_before: Bools
 ) -> tuple[int, ...] | None:
-    """Removed arcs on the border of what the source reaches or of what reaches the target."""
+    """Find removed arcs that border what the source reaches or what reaches the target."""
     reachable = _find_reachable_nodes(topology, source, arcs_left)
     if reachable[target]:
         return None
@@ -137,7 +120,7 @@ def _find_reachable_nodes(topology: Topology, source: int, usable: Bools) -> Boo
 def _find_widest_bandwidth(
     topology: Topology, source: int, target: int, usable: Bools, free: Ints
 ) -> int:
-    """Largest bandwidth that some path has: Dijkstra with the least along a path for the sum."""
+    """Find the largest bandwidth of any path: Dijkstra with the least along a path for the sum."""
     heap = [(-int(free.max(initial=0)), source)]
     done: set[int] = set()
     while heap:
@@ -166,7 +149,7 @@ def _list_sections(
 def _can_visit(
     topology: Topology, source: int, target: int, constraints: PathConstraints, arcs_kept: Bools
 ) -> bool:
-    """Whether a loop-free path through the nodes exists, bounds aside."""
+    """Test whether a loop-free path through the nodes exists, without bounds."""
     nodes = tuple((via.node, via.strict) for via in constraints.via)
     ones = np.ones(len(arcs_kept))
     metric = np.ones(len(arcs_kept), dtype=np.int64)
@@ -184,7 +167,7 @@ def _find_least_sum(
     metric: Ints,
     arcs_kept: Bools,
 ) -> int:
-    """Minimum sum of a metric through the nodes to visit: a lower bound on what a path needs."""
+    """Find the least sum of a metric through the nodes to visit, a lower bound for every path."""
     total = 0
     for tail, head, strict in _list_sections(source, target, constraints):
         step = (

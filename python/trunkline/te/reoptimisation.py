@@ -1,7 +1,7 @@
 """Move placed label-switched paths off the busiest link, within all their constraints.
 
-Each move is what a head end could do alone, make before break aside: the shortest path that meets
-its constraints without displacing anybody, on links that stay below the present maximum.
+A head end could make each move alone, apart from make before break: the path takes the shortest
+path that meets its constraints without preemption, on links that stay below the present maximum.
 """
 
 from collections.abc import Collection, Mapping
@@ -31,7 +31,7 @@ def reoptimise_placement(
     Parameters
     ----------
     placement : Placement
-        From `place.place`; its reservations are changed.
+        From `placement.place_paths`; its reservations are changed.
     rates : mapping of str to float
         Load of each path in bit/s.
     background_loads : array of float64, shape (E,), optional
@@ -44,7 +44,7 @@ def reoptimise_placement(
     placement : Placement
         With the new routes.
     moves : int
-        How many paths moved, counted each time.
+        How many moves; a path may move more than once.
     """
     reservations = placement.reservations
     outcomes = {each.request.name: each for each in placement.outcomes}

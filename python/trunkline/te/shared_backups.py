@@ -1,8 +1,8 @@
 """Bandwidth of backups, shared where no single failure needs two of them at once.
 
-What backups need on an arc is the maximum over single failures (a link, a node, a shared risk) of
-what those that the failure calls upon carry there. Backups of different failures use the same
-bandwidth. What the failed paths themselves leave free is not counted.
+The bandwidth for backups on an arc is the maximum over single failures (a link, a node, a shared
+risk) of the bandwidth of those that the failure activates. Backups of different failures use the
+same bandwidth. Bandwidth that the failed paths themselves free is not counted.
 
 Source: RFC 4090 section 2 and RFC 3469 section 2.2.1 (shared protection of exclusive failures).
 """
@@ -20,20 +20,7 @@ SingleFailure = tuple[str, int | str]
 def list_failures_of_path(
     topology: Topology, path: ArcPath, *, nodes: bool
 ) -> frozenset[SingleFailure]:
-    """Single failures that break a path.
-
-    Parameters
-    ----------
-    path : tuple of int
-        Arcs.
-    nodes : bool
-        Whether those of the nodes between its ends count.
-
-    Returns
-    -------
-    frozenset of SingleFailure
-        Links, risks of links, and nodes.
-    """
+    """List the single failures that break a path; ``nodes`` adds those of inner nodes."""
     found: set[SingleFailure] = set()
     for arc in path:
         found.add(("link", int(topology.link[arc])))
@@ -44,13 +31,7 @@ def list_failures_of_path(
 
 
 class SharedBandwidth:
-    """What backups hold.
-
-    Parameters
-    ----------
-    free : array of int64, shape (E,)
-        What working paths leave of each arc, bit/s.
-    """
+    """Bandwidth that backups hold; ``free`` is what working paths leave of each arc, bit/s."""
 
     def __init__(self, free: Ints):
         self._unreserved = free
@@ -59,17 +40,9 @@ class SharedBandwidth:
         """Bit/s on each arc if every backup had its own."""
 
     def get_free(self, failures: Iterable[SingleFailure]) -> Ints:
-        """What a backup could still get.
+        """Return the bandwidth that a backup for some failures could still get, shape (E,).
 
-        Parameters
-        ----------
-        failures : iterable of SingleFailure
-            Failures that call upon it.
-
-        Returns
-        -------
-        array of int64, shape (E,)
-            Bit/s; 0 where backups that ask for nothing would already carry more than is left.
+        It is 0 where backups that reserve nothing would already carry more than is left.
         """
         needs = [
             self._needed_by_failure[failure]
@@ -80,17 +53,7 @@ class SharedBandwidth:
         return np.maximum(remaining, 0)
 
     def reserve(self, path: ArcPath, bandwidth: int, failures: Iterable[SingleFailure]) -> None:
-        """Count a backup.
-
-        Parameters
-        ----------
-        path : tuple of int
-            Its arcs.
-        bandwidth : int
-            Bit/s.
-        failures : iterable of SingleFailure
-            Failures that call upon it.
-        """
+        """Add a backup that some failures activate."""
         arcs = list(path)
         self.unshared[arcs] += bandwidth
         for failure in failures:
@@ -98,13 +61,7 @@ class SharedBandwidth:
             need[arcs] += bandwidth
 
     def compute_total(self) -> Ints:
-        """Bandwidth for backups.
-
-        Returns
-        -------
-        array of int64, shape (E,)
-            Bit/s: the maximum over failures.
-        """
+        """Compute the bandwidth for backups, the maximum over failures, shape (E,)."""
         if not self._needed_by_failure:
             return np.zeros_like(self._unreserved)
         largest_need: Ints = np.max(list(self._needed_by_failure.values()), axis=0)

@@ -23,21 +23,10 @@ def compute_distances(
     targets: Ints | None = None,
     usable: Bools | None = None,
 ) -> Floats:
-    """Cost of the cheapest path from every node to some destinations.
+    """Compute the cost of the cheapest path from every node to some destinations.
 
-    Parameters
-    ----------
-    metric : array, shape (E,)
-        Cost of each arc, above 0.
-    targets : array of int64, shape (T,), optional
-        Destinations; all nodes by default.
-    usable : array of bool, shape (E,), optional
-        Which arcs may be used; all by default.
-
-    Returns
-    -------
-    array of float64, shape (T, N)
-        Infinite where there is no path.
+    The result has shape (T, N) and is infinite where there is no path. ``targets`` are all nodes by
+    default.
     """
     count = len(topology.nodes)
     values = np.where(True if usable is None else usable, metric, np.inf)
@@ -49,7 +38,7 @@ def compute_distances(
 
 
 def list_distances_to(topology: Topology, metric: Ints | Floats, target: int) -> list[float]:
-    """Cost of the cheapest path of every node to one destination; infinite where there is none."""
+    """List the cost of the cheapest path from every node to the target; infinite without one."""
     found: list[float] = compute_distances(topology, metric, np.array([target]))[0].tolist()
     return found
 
@@ -57,21 +46,9 @@ def list_distances_to(topology: Topology, metric: Ints | Floats, target: int) ->
 def find_equal_cost_arcs(
     topology: Topology, metric: Ints | Floats, distance: Floats, usable: Bools | None = None
 ) -> Bools:
-    """Arcs on some shortest path to each destination.
+    """Find the arcs on some shortest path to each destination, shape (T, E).
 
-    Parameters
-    ----------
-    metric : array, shape (E,)
-        Cost of each arc.
-    distance : array of float64, shape (T, N)
-        From `compute_distances`, with the same metric and arcs.
-    usable : array of bool, shape (E,), optional
-        Which arcs may be used.
-
-    Returns
-    -------
-    array of bool, shape (T, E)
-        Whether the arc's cost is what its head is nearer to the destination.
+    ``distance`` comes from `compute_distances` with the same metric and arcs.
     """
     tail, head = distance[:, topology.tail], distance[:, topology.head]
     on_shortest: Bools = np.isfinite(head) & (head + metric == tail)
@@ -81,18 +58,10 @@ def find_equal_cost_arcs(
 def choose_next_arcs(
     topology: Topology, metric: Ints | Floats, distance: Floats, usable: Bools | None = None
 ) -> Ints:
-    """One next arc at each node, as the packet engine routes.
+    """Choose one next arc at each node, as the packet engine routes, shape (T, N).
 
-    Parameters
-    ----------
-    topology, metric, away, usable
-        As for `find_equal_cost_arcs`.
-
-    Returns
-    -------
-    array of int64, shape (T, N)
-        Among arcs of equal cost the one to the node with the smallest number, then the first; -1 at
-        the destination and where there is no path.
+    Among arcs of equal cost it is the one to the node with the smallest number, then the first; -1
+    at the destination and where there is no path. ``distance`` comes from `compute_distances`.
     """
     count = len(topology.tail)
     order = np.lexsort((np.arange(count), topology.head, topology.tail))
@@ -112,19 +81,19 @@ def choose_next_arcs(
 def walk_paths(
     topology: Topology, next_arc: Ints, rows: Ints, nodes: Ints
 ) -> Iterator[tuple[Ints, Ints]]:
-    """Walk many paths at once, an arc at a time.
+    """Walk P paths at once, an arc at a time.
 
     Parameters
     ----------
     next_arc : array of int64, shape (T, N)
         From `choose_next_arcs`.
     rows, nodes : array of int64, shape (P,)
-        Destination's row, and where each path begins.
+        Row of the destination, and first node of each path.
 
     Yields
     ------
     walkers, arcs : array of int64
-        Which of the P still go, and over which arc.
+        Paths that have not ended yet, and the next arc of each.
     """
     walkers, current = np.arange(len(rows)), nodes
     while True:
@@ -140,7 +109,7 @@ def walk_paths(
 def spread_traffic(
     topology: Topology, on_shortest: Bools, distance: Floats, traffic: Floats
 ) -> tuple[Floats, Floats]:
-    """Loads of traffic that every node shares equally among its next arcs (ECMP).
+    """Compute the loads of traffic that every node shares equally among its next arcs (ECMP).
 
     Parameters
     ----------
@@ -165,7 +134,7 @@ def spread_traffic(
 
 
 def sum_loads(moves: Sequence[tuple[Ints, Ints, Floats]], shape: tuple[int, ...]) -> Floats:
-    """Loads by destination and arc, shape (T, E), of what `propagate_traffic` gives."""
+    """Sum the moves of `propagate_traffic` to loads by destination and arc, shape (T, E)."""
     if not moves:
         return np.zeros(shape)
     row, arc, sent = (np.concatenate(each) for each in zip(*moves, strict=True))
@@ -176,21 +145,17 @@ def sum_loads(moves: Sequence[tuple[Ints, Ints, Floats]], shape: tuple[int, ...]
 def propagate_traffic(
     topology: Topology, on_shortest: Bools, passing: Floats
 ) -> Iterator[tuple[Ints, Ints, Floats]]:
-    """Traffic as it goes an arc at a time, for all destinations side by side.
+    """Move traffic an arc at a time, for all destinations at once.
 
-    Parameters
-    ----------
-    on_shortest : array of bool, shape (T, E)
-        From `find_equal_cost_arcs`.
-    passing : array of float64, shape (T, N)
-        Traffic that enters at each node for each destination, of those from which there is a path.
+    ``passing`` (T, N) is the traffic that enters at each node for each destination, only where
+    there is a path.
 
     Yields
     ------
     row, arc : array of int64
-        Destination's row and arc, each once.
+        Row of the destination and arc, each once.
     sent : array of float64
-        What takes the arc.
+        Traffic on the arc.
     """
     share = 1 / np.maximum(on_shortest @ _build_incidence(topology), 1)
     row, node = np.nonzero(passing)
@@ -213,19 +178,10 @@ def propagate_traffic(
 
 
 def expand_rows(starts: Ints, chosen: Ints) -> tuple[Ints, Ints]:
-    """Entries of some rows of a compressed table.
+    """List the entries of some rows of a compressed table.
 
-    Parameters
-    ----------
-    starts : array of int64, shape (N + 1,)
-        Where each row begins.
-    chosen : array of int64, shape (C,)
-        Rows, repeated or not.
-
-    Returns
-    -------
-    which, place : array of int64
-        Number in `chosen`, and place in the table, of each entry.
+    ``starts`` (N + 1,) is where each row begins; the chosen rows may repeat. The result gives for
+    each entry its number in ``chosen`` and its place in the table.
     """
     counts = starts[chosen + 1] - starts[chosen]
     which = np.repeat(np.arange(len(chosen)), counts)
@@ -237,24 +193,7 @@ def expand_rows(starts: Ints, chosen: Ints) -> tuple[Ints, Ints]:
 def compute_ecmp_loads(
     topology: Topology, metric: Ints | Floats, traffic: Floats, usable: Bools | None = None
 ) -> tuple[Floats, float]:
-    """Load of every arc under equal-cost multipath routing.
-
-    Parameters
-    ----------
-    metric : array, shape (E,)
-        Cost of each arc.
-    traffic : array of float64, shape (N, N)
-        From the row's node to the column's.
-    usable : array of bool, shape (E,), optional
-        Which arcs may be used.
-
-    Returns
-    -------
-    loads : array of float64, shape (E,)
-        In the unit of the traffic.
-    lost : float
-        Traffic between nodes without a path.
-    """
+    """Compute the load of every arc under ECMP routing, and the traffic without a path."""
     targets = np.flatnonzero(traffic.sum(axis=0))
     distance = compute_distances(topology, metric, targets, usable)
     on_shortest = find_equal_cost_arcs(topology, metric, distance, usable)
@@ -265,14 +204,7 @@ def compute_ecmp_loads(
 def compute_trees(
     topology: Topology, metric: Ints | Floats, sources: Ints | None = None
 ) -> tuple[Floats, Ints]:
-    """One shortest-path tree for each source.
-
-    Parameters
-    ----------
-    metric : array, shape (E,)
-        Cost of each arc, above 0.
-    sources : array of int64, shape (S,), optional
-        All nodes by default.
+    """Compute one shortest-path tree for each of S sources, by default all nodes.
 
     Returns
     -------
@@ -296,22 +228,7 @@ def compute_trees(
 def find_cheapest_path(
     topology: Topology, price: Floats, source: int, target: int, usable: Bools | None = None
 ) -> ArcPath | None:
-    """One cheapest path; among equal ones any, but always the same.
-
-    Parameters
-    ----------
-    price : array of float64, shape (E,)
-        Cost of each arc, above 0.
-    source, target : int
-        Nodes; different.
-    usable : array of bool, shape (E,), optional
-        Which arcs may be used.
-
-    Returns
-    -------
-    tuple of int or None
-        Arcs; none if there is no path.
-    """
+    """Find a cheapest path, or None; among equal ones always the same. Prices are above 0."""
     values = price if usable is None else np.where(usable, price, np.inf)
     distance, before = _run_dijkstra(topology, values, source)
     if not np.isfinite(distance[target]):
@@ -331,7 +248,7 @@ def find_cheapest_path(
 
 
 def _run_dijkstra(topology: Topology, cost: Floats, origins: Any) -> tuple[Any, Any]:
-    """Cost to each node from some, and the node before it on the way."""
+    """Compute the cost from some nodes to each node, and the previous node on the path."""
     order, shape = topology.by_tail, (len(topology.nodes),) * 2
     forward: Any = csr_array((cost[order], topology.head[order], topology.tail_start), shape=shape)
     found: Any = dijkstra(forward, indices=origins, return_predecessors=True)
@@ -339,7 +256,7 @@ def _run_dijkstra(topology: Topology, cost: Floats, origins: Any) -> tuple[Any, 
 
 
 def _find_cheapest_arcs(topology: Topology, metric: Floats) -> Ints:
-    """The arc between each two nodes that costs least, -1 where there is none."""
+    """Find the cheapest arc between each two nodes, -1 where there is none."""
     table = np.full((len(topology.nodes),) * 2, -1, dtype=np.int64)
     order = np.lexsort((-np.arange(len(metric)), -metric))
     table[topology.tail[order], topology.head[order]] = order
@@ -347,7 +264,7 @@ def _find_cheapest_arcs(topology: Topology, metric: Floats) -> Ints:
 
 
 def _build_incidence(topology: Topology) -> csr_array:
-    """Arcs by the node they leave."""
+    """Build the matrix of arcs by the node they leave."""
     arcs = np.arange(len(topology.tail))
     ones = np.ones(len(arcs))
     return csr_array((ones, (arcs, topology.tail)), shape=(len(arcs), len(topology.nodes)))

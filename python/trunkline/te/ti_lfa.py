@@ -1,13 +1,15 @@
 """Repair paths of segment routing that need no loop-free neighbour (TI-LFA).
 
 The packet is sent to the first node of the post-convergence path. From there it follows a list of
-segments: node segments where shortest paths before the failure avoid what failed, whichever of
-several equal ones is taken, adjacency segments elsewhere. The list ends at the first node from
-which all shortest paths to the destination avoid it (Q-space).
+segments: node segments where shortest paths before the failure avoid the failed element, whichever
+of several equal ones is taken, and adjacency segments elsewhere. The list ends at the first node
+from which all shortest paths to the destination avoid it (Q-space).
 
 Source: RFC 9855 sections 5 and 6 (P-space of the neighbour, Q-space, repair list); RFC 7490 (the
-spaces). Differs: of several repair nodes that give one list as short, the nearest to the point of
-local repair is taken. Ties of the post-convergence path are those of `te.cspf`.
+spaces).
+
+Differs: of several repair nodes with equally short lists, the one nearest to the point of local
+repair is taken. Ties of the post-convergence path are those of `te.cspf`.
 """
 
 from dataclasses import dataclass
@@ -24,12 +26,7 @@ from trunkline.te.topology import ArcPath, Bools, Ints, Topology
 class RepairSegment:
     """One instruction of a repair list.
 
-    Parameters
-    ----------
-    node : int
-        Node where it ends.
-    arc : int or None
-        The link of an adjacency segment; None for a node segment.
+    ``node`` is its end; ``arc`` is the link of an adjacency segment and None for a node segment.
     """
 
     node: int
@@ -38,14 +35,10 @@ class RepairSegment:
 
 @dataclass(frozen=True, slots=True)
 class RepairList:
-    """What the node before a failure puts on a packet.
+    """The repair that the node before a failure applies to a packet.
 
-    Parameters
-    ----------
-    path : tuple of int
-        Arcs of the post-convergence path.
-    segments : tuple of RepairSegment
-        From the outermost; none if the next node of the path is a loop-free alternate.
+    ``path`` is the post-convergence path. ``segments`` begin with the outermost; there are none if
+    the next node of the path is a loop-free alternate.
     """
 
     path: ArcPath
@@ -60,21 +53,17 @@ def find_repair_list(
     protect: Disjointness = "link",
     max_depth: int | None = None,
 ) -> RepairList | None:
-    """The repair list for a destination whose next hop is a link that fails.
+    """Find the repair list for a destination whose next hop is a link that fails.
 
     Parameters
     ----------
-    metric : array of int64, shape (E,)
-        Cost of each arc, 1 or more.
     failed : int
         Arc from the point of local repair to its next hop.
-    target : int
-        Destination.
     protect : {"link", "node", "risk"}
-        What fails: the link, its far node (the link where that is the destination), or all links
-        that share a risk with it.
+        The element that fails: the link, its far node (the link where that is the destination), or
+        all links that share a risk with it.
     max_depth : int, optional
-        Segments that a packet may get.
+        Most segments that a packet may get.
 
     Returns
     -------
@@ -125,22 +114,10 @@ def _find_failed_arcs(topology: Topology, failed: int, target: int, protect: Dis
 
 
 def find_crossing_nodes(topology: Topology, metric: Ints, targets: Ints, dead: Bools) -> Bools:
-    """Nodes some of whose shortest paths before a failure cross what fails.
+    """Find the nodes some of whose shortest paths before a failure cross a dead arc, shape (T, N).
 
-    Parameters
-    ----------
-    metric : array of int64, shape (E,)
-        Cost of each arc.
-    targets : array of int64, shape (T,)
-        Destinations.
-    dead : array of bool, shape (E,)
-        Arcs that fail.
-
-    Returns
-    -------
-    array of bool, shape (T, N)
-        True also where there is no path. Where false, the node is in the Q-space of the
-        destination, and the destination in the P-space of the node.
+    True also where there is no path. Where false, the node is in the Q-space of the target, and the
+    target in the P-space of the node.
     """
     distance = compute_distances(topology, metric, targets)
     on_shortest = find_equal_cost_arcs(topology, metric, distance)

@@ -1,8 +1,8 @@
-"""The graph that traffic engineering works on: arcs with capacity, metrics, colours and risks.
+"""The graph for traffic engineering: arcs with capacity, metrics, colours and risks.
 
-Nodes and arcs are numbered from 0 in the order of declaration, and every other module speaks in
-these numbers. Parallel arcs are kept apart. Where a result could depend on the numbers, names
-decide instead, so that the order of declaration changes nothing.
+Nodes and arcs are numbered from 0 in the order of declaration, and every other module uses these
+numbers. Parallel arcs are separate. Where a result could depend on the numbers, names decide
+instead, so the order of declaration changes nothing.
 """
 
 from __future__ import annotations
@@ -61,13 +61,7 @@ class Arc:
     risks: frozenset[str] = frozenset()
 
     def make_reverse(self) -> Arc:
-        """The other direction of the same link, with the same attributes.
-
-        Returns
-        -------
-        Arc
-            Tail and head exchanged.
-        """
+        """Make the other direction of the same link, with the same attributes."""
         return replace(self, tail=self.head, head=self.tail, link=self.name)
 
     @property
@@ -129,51 +123,22 @@ class Topology:
     arcs_between: dict[tuple[int, int], tuple[int, ...]] = field(repr=False)
 
     def get_metric(self, name: MetricName) -> Ints:
-        """A metric of every arc.
+        """Return a metric of every arc.
 
-        Parameters
-        ----------
-        name : {"igp", "te", "delay"}
-            Which.
-
-        Returns
-        -------
-        array of int64, shape (E,)
-            Nanoseconds for the delay. An arc without delay counts 1, so that no loop is free.
+        The delay is in nanoseconds; an arc without delay counts 1, so that no loop is free.
         """
         if name == "delay":
             return np.maximum(self.delay, 1)
         return self.igp if name == "igp" else self.te
 
     def list_node_names(self, path: ArcPath) -> tuple[str, ...]:
-        """Names of the nodes of a path.
-
-        Parameters
-        ----------
-        path : tuple of int
-            Arcs.
-
-        Returns
-        -------
-        tuple of str
-            From source to destination; empty for an empty path.
-        """
+        """List the names of the nodes of a path from source to destination."""
         if not path:
             return ()
         return (self.arcs[path[0]].tail, *(self.arcs[a].head for a in path))
 
     def find_path_through(self, *nodes: str) -> ArcPath:
-        """The path through named nodes, by the first arc where several are parallel.
-
-        Parameters
-        ----------
-        *nodes : str
-            Names, from source to destination.
-
-        Returns
-        -------
-        tuple of int
-            Arcs.
+        """Find the path through named nodes, by the first of parallel arcs.
 
         Raises
         ------
@@ -184,20 +149,7 @@ class Topology:
         return tuple(self.arcs_between[pair][0] for pair in pairwise(numbers))
 
     def trace_back(self, arc_into: Mapping[int, int] | Ints, source: int, target: int) -> ArcPath:
-        """The path that the arc into each of its nodes tells.
-
-        Parameters
-        ----------
-        arc_into : mapping of int to int, or array of int64, shape (N,)
-            Arc by the node that it leads to.
-        source, target : int
-            Ends of the path; the target is reached from the source.
-
-        Returns
-        -------
-        tuple of int
-            Arcs.
-        """
+        """Follow the arc into each node from the target back to the source."""
         path: list[int] = []
         while target != source:
             path.append(int(arc_into[target]))
@@ -205,13 +157,7 @@ class Topology:
         return tuple(reversed(path))
 
     def group_arcs_by_risk(self) -> dict[str, tuple[int, ...]]:
-        """Arcs of each shared risk.
-
-        Returns
-        -------
-        dict of str to tuple of int
-            In alphabetical order of the risks.
-        """
+        """Group arcs by shared risk, in alphabetical order of the risks."""
         groups: dict[str, list[int]] = {}
         for number, arc in enumerate(self.arcs):
             for risk in arc.risks:
@@ -222,18 +168,8 @@ class Topology:
 def build_topology(nodes: Sequence[str], arcs: Iterable[Arc]) -> Topology:
     """Number nodes and arcs and lay them out in arrays.
 
-    Parameters
-    ----------
-    nodes : sequence of str
-        Names, each once.
-    arcs : iterable of Arc
-        Directed; a link that carries both ways is given twice (see `Arc.back` and
-        `add_reverse_arcs`).
-
-    Returns
-    -------
-    Topology
-        The graph.
+    Arcs are directed; give a link that carries both ways twice (see `Arc.make_reverse` and
+    `add_reverse_arcs`).
 
     Raises
     ------
@@ -291,18 +227,7 @@ def build_topology(nodes: Sequence[str], arcs: Iterable[Arc]) -> Topology:
 
 
 def add_reverse_arcs(arcs: Iterable[Arc]) -> list[Arc]:
-    """Every arc and its other direction.
-
-    Parameters
-    ----------
-    arcs : iterable of Arc
-        One direction each.
-
-    Returns
-    -------
-    list of Arc
-        Twice as many: each arc is followed by its other direction.
-    """
+    """Add behind each arc its other direction."""
     return [direction for arc in arcs for direction in (arc, arc.make_reverse())]
 
 

@@ -21,19 +21,9 @@ FITTING_TOLERANCE = 1e-12
 
 
 def make_gravity_matrix(out: Sequence[float], into: Sequence[float]) -> Floats:
-    """Demands in proportion to what the ends send and receive, those of a node to itself included.
+    """Make demands in proportion to what the ends send and receive, to the node itself included.
 
-    Parameters
-    ----------
-    out : sequence of float
-        What each of N nodes sends.
-    into : sequence of float
-        What each receives; the sum is above 0.
-
-    Returns
-    -------
-    array of float64, shape (N, N)
-        ``out[i] * into[j] / sum(into)``, from the row's node to the column's.
+    ``out[i] * into[j] / sum(into)``, from the node of the row to the node of the column.
     """
     received = np.asarray(into, dtype=np.float64)
     matrix: Floats = np.outer(np.asarray(out, dtype=np.float64), received) / received.sum()
@@ -41,17 +31,9 @@ def make_gravity_matrix(out: Sequence[float], into: Sequence[float]) -> Floats:
 
 
 def fit_gravity_matrix(out: Sequence[float], into: Sequence[float]) -> Floats:
-    """A gravity matrix without demands of a node to itself, by iterative proportional fitting.
+    """Fit a gravity matrix with an empty diagonal by iterative proportional fitting.
 
-    Parameters
-    ----------
-    out, into : sequence of float
-        What each of N nodes sends and receives; equal sums.
-
-    Returns
-    -------
-    array of float64, shape (N, N)
-        Rows sum to ``out``, columns to ``into``.
+    Rows sum to ``out``, columns to ``into``.
 
     Raises
     ------
@@ -81,23 +63,18 @@ def _scale_factors(target: Floats, current: Floats) -> Floats:
 
 
 def make_lognormal_matrix(count: int, total: float, sigma: float, stream: str) -> Floats:
-    """A gravity matrix between nodes with lognormal masses.
+    """Make a gravity matrix between nodes with lognormal masses, with an empty diagonal.
 
     Parameters
     ----------
     count : int
-        Nodes N, 2 or more.
+        Number of nodes, 2 or more.
     total : float
         Sum of all demands.
     sigma : float
         Standard deviation of the logarithm of a mass; above 0.
     stream : str
         Name of the random stream: the same name gives the same matrix on every machine.
-
-    Returns
-    -------
-    array of float64, shape (N, N)
-        In proportion to the product of the masses, zero on the diagonal.
     """
     # An extendable hash as the stream: 53 bits make a number inside (0, 1).
     random_bits = (

@@ -1,13 +1,13 @@
 """Route each demand on one path so that the busiest link is loaded little: greedy, then better.
 
-The largest demand goes first, on the path that adds least to the sum of utilisation^8 over links.
-Then the demands on the busiest link are moved, the largest first, to the path that adds least among
-those on which every link stays below the present maximum, until none can move: each move either
+The largest demand is placed first, on the path that adds least to the sum of utilisation^8 over
+links. Then demands on the busiest link move, the largest first, to the path that adds least among
+those on which every link stays below the present maximum, until none can move. Each move either
 lowers the maximum or leaves one busiest link fewer.
 
-The problem is NP-hard: J. M. Kleinberg, Single-Source Unsplittable Flow, FOCS 1996. What is known
-is a bound: no routing is better than the optimum with splitting, and none carries the largest
-demand on a path wider than its widest.
+The problem is NP-hard: J. M. Kleinberg, Single-Source Unsplittable Flow, FOCS 1996. There is a
+bound: no routing is better than the optimum with splitting, and none carries the largest demand on
+a path wider than its widest.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,15 +28,7 @@ RerouteFunction = Callable[[int, Bools, Floats], "ArcPath | None"]
 
 @dataclass(frozen=True, slots=True)
 class Commodity:
-    """A demand that is not split.
-
-    Parameters
-    ----------
-    source, target : int
-        Nodes; different.
-    rate : float
-        Above 0.
-    """
+    """A demand that is not split, with a rate above 0."""
 
     source: int
     target: int
@@ -45,20 +37,9 @@ class Commodity:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnsplittableRouting:
-    """One path for each demand.
+    """One path for each demand, in the order of the demands.
 
-    Parameters
-    ----------
-    paths : list of tuple of int
-        Arcs, in the order of the demands.
-    mlu : float
-        Maximum link utilisation [1].
-    greedy_mlu : float
-        That before demands were moved [1].
-    moves : int
-        How many moved.
-    loads : array of float64, shape (E,)
-        In the unit of the demands.
+    ``greedy_mlu`` is the maximum utilisation before demands moved; ``moves`` counts them.
     """
 
     paths: list[ArcPath]
@@ -71,20 +52,7 @@ class UnsplittableRouting:
 def route_unsplittable(
     topology: Topology, demands: Sequence[Commodity], start: Sequence[ArcPath] | None = None
 ) -> UnsplittableRouting:
-    """Place demands on single paths.
-
-    Parameters
-    ----------
-    demands : sequence of Commodity
-        Between nodes that links join.
-    start : sequence of tuple of int, optional
-        Paths to begin with in place of greedy ones.
-
-    Returns
-    -------
-    UnsplittableRouting
-        The routing.
-    """
+    """Place demands on single paths, beginning with greedy paths or with ``start``."""
     capacity = topology.capacity.astype(np.float64)
     loads = np.zeros(len(capacity))
     paths: list[ArcPath] = [()] * len(demands)
@@ -119,14 +87,12 @@ def relieve_busiest_link(
 
     Parameters
     ----------
-    capacity : array of float64, shape (E,)
-        Of each arc.
     rates : array of float64, shape (D,)
         Of each demand.
-    paths : list of tuple of int
+    paths : list of path
         Of each demand, changed in place; an empty one takes no part.
     route : callable
-        See `RerouteFunction`; what it gives uses allowed arcs alone.
+        See `RerouteFunction`; it returns paths of allowed arcs only.
     background_loads : array of float64, shape (E,), optional
         Load that stays where it is.
 
@@ -175,42 +141,14 @@ def relieve_busiest_link(
 
 
 def sum_path_loads(paths: Sequence[ArcPath], rates: Floats, count: int) -> Floats:
-    """Loads that demands on paths make.
-
-    Parameters
-    ----------
-    paths : sequence of tuple of int
-        Arcs of each of D demands.
-    rates : array of float64, shape (D,)
-        Of each.
-    count : int
-        Number of arcs E.
-
-    Returns
-    -------
-    array of float64, shape (E,)
-        In the unit of the rates.
-    """
+    """Sum the loads of demands on paths for ``count`` arcs."""
     arcs = np.array([arc for path in paths for arc in path], dtype=np.int64)
     hops = [len(path) for path in paths]
     return np.bincount(arcs, np.repeat(rates, hops), count).astype(np.float64)
 
 
 def price_added_load(utilisation: Floats, added_utilisation: Floats) -> Floats:
-    """What a demand adds to the sum of utilisation^8 on each arc.
-
-    Parameters
-    ----------
-    utilisation : array of float64, shape (E,)
-        Utilisation without it.
-    added_utilisation : array of float64, shape (E,)
-        What it would add to it.
-
-    Returns
-    -------
-    array of float64, shape (E,)
-        Above 0; in an arbitrary unit.
-    """
+    """Compute what a demand adds to the sum of utilisation^8 on each arc, in any unit."""
     highest = float((utilisation + added_utilisation).max())
     price: Floats = ((utilisation + added_utilisation) / highest) ** UTILISATION_POWER - (
         utilisation / highest
@@ -221,19 +159,10 @@ def price_added_load(utilisation: Floats, added_utilisation: Floats) -> Floats:
 def compute_lower_bound(
     topology: Topology, demands: Sequence[Commodity], split_bound: float
 ) -> float:
-    """No routing on single paths has a smaller maximum utilisation.
+    """Compute a maximum utilisation that no routing on single paths undercuts.
 
-    Parameters
-    ----------
-    demands : sequence of Commodity
-        What is routed.
-    split_bound : float
-        A lower bound with splitting, see `optimum`.
-
-    Returns
-    -------
-    float
-        The larger of that and of each demand over the narrowest link of its widest path [1].
+    It is the larger of ``split_bound``, the bound with splitting, and of each demand over the
+    narrowest link of its widest path.
     """
     lower_bound = split_bound
     narrowest = float(topology.capacity.min(initial=1))
@@ -248,7 +177,7 @@ def compute_lower_bound(
 
 
 def _compute_widths(topology: Topology, source: int) -> list[float]:
-    """Narrowest link of the widest path to each node: Dijkstra with the least for the sum."""
+    """Find the narrowest link of the widest path to each node (Dijkstra over the minimum)."""
     width = [0.0] * len(topology.nodes)
     heap = [(-float("inf"), source)]
     while heap:
