@@ -84,8 +84,8 @@ def test_a_flow_whose_syn_alone_arrived_has_dashes_and_breaks_its_agreements(
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
     for measure in ("delay_p99", "delay_max", "delay_mean"):
         assert f"delays bulk {measure} at most 20 ms BROKEN – –" in lines
-    assert "calls call mos at least 1.00 BROKEN – –" in lines
-    assert "pages web page_p50 at most 1 s BROKEN – –" in lines
+    assert "calls call mos at least 1.00 not judged – –" in lines
+    assert "pages web page_p50 at most 1 s not judged – –" in lines
     assert "bulk DF 0 bit/s 1.408 kbit/s 33.3 % – – – 0" in lines
     assert "call EF 0 bit/s 0 bit/s – – – – –" in lines
 
@@ -120,3 +120,34 @@ def test_what_is_written_of_it_can_be_reported_inspected_and_drawn(
         assert "one-way delay" not in story.stdout
     lacking = trunkline("plot", "two", "cdf", "-o", "cdf.png", cwd=there)
     assert (lacking.returncode, "no data arrived" in lacking.stderr) == (2, True)
+
+
+def test_what_a_flow_that_sent_nothing_was_promised_is_not_judged(
+    trunkline: RunCommand, tmp_path: Path
+) -> None:
+    """Beside it other flows keep a bound, which stays open, or break it."""
+    (tmp_path / "silent.yaml").write_text(
+        """\
+trunkline: 1
+nodes: [A, B]
+links: {A-B: {rate: 10 Mbit/s}}
+flows:
+  busy: {agent: udp, from: A, to: B, rate: 1 Mbit/s}
+  silent: {agent: udp, from: A, to: B, rate: 1 Mbit/s, stop: 100 ms}
+slas:
+  alone: {flow: silent, at_most: {delay_p99: 20 ms, loss: 1 %}}
+  kept: {flow: all, at_most: {delay_max: 20 ms}}
+  broken: {flow: all, at_most: {delay_max: 20 us}}
+run: {duration: 1 s, warm_up: 200 ms}
+""",
+        "utf-8",
+    )
+    done = trunkline("run", "silent.yaml", "--judge", "--json")
+    assert done.returncode == 3
+    outcomes = [(each["sla"], each["outcome"]) for each in json.loads(done.stdout)["slas"]]
+    assert outcomes == [
+        ("alone", "not judged"),
+        ("alone", "not judged"),
+        ("kept", "not judged"),
+        ("broken", "broken"),
+    ]

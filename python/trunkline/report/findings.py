@@ -18,6 +18,11 @@ from trunkline.results.number_format import (
 )
 
 FactSign = Literal["held", "broken", "known", "doubt", "undecided"]
+_SIGN_OF_LEVEL: dict[str, FactSign] = {
+    "met": "held",
+    "broken": "broken",
+    "not judged": "undecided",
+}
 
 SIGN_BY_OUTCOME: Final[dict[str, FactSign]] = {
     "held": "held",
@@ -277,6 +282,8 @@ def _list_sla_facts(reported_run: ReportedRun) -> list[Fact]:
             f"{level.kept} of {len(level.values)} runs keep it, " if len(level.values) > 1 else ""
         )
         detail = "it has no value: nothing to measure" if level.worst is None else ""
+        if level.outcome == "not judged":
+            detail = f"not judged: {level.worst_row} sent nothing"
         if level.worst is not None:
             row_text = f" ({level.worst_row})" if len(level.bound.rows) > 1 else ""
             detail = (
@@ -286,7 +293,7 @@ def _list_sla_facts(reported_run: ReportedRun) -> list[Fact]:
         text = (
             f"SLA {level.bound.sla}: {describe_subject(level.bound)}, {format_promise(level.bound)}"
         )
-        facts.append(Fact("held" if level.met else "broken", text, kept_text + detail))
+        facts.append(Fact(_SIGN_OF_LEVEL[level.outcome], text, kept_text + detail))
     return sorted(facts, key=lambda fact: fact.sign != "broken")
 
 

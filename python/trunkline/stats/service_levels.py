@@ -1,15 +1,15 @@
 """Service levels: whether runs keep the bounds that a scenario promises (RFC 2475 section 1.2).
 
 An agreement holds for every customer in every period, not on average: a bound is met where each of
-its flows keeps it in each run. A measure that a run has no value for, since nothing arrived, is not
-shown to be kept, and counts as broken. The mean over runs and its interval are given beside it.
+its flows keeps it in each run. A flow without a value, since nothing arrived, breaks the bound. A
+flow that sent nothing is not judged. The mean over runs and its interval are given beside it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from trunkline.results import Results
 from trunkline.results.number_format import (
@@ -85,6 +85,8 @@ class Level:
         Whose it is.
     worst_seed : int
         Seed of its run.
+    unjudged : int, default 0
+        Runs in which some row sent nothing and every other keeps the bound.
     """
 
     bound: SlaBoundLike
@@ -93,6 +95,14 @@ class Level:
     worst: float | None
     worst_row: str
     worst_seed: int
+    unjudged: int = 0
+
+    @property
+    def outcome(self) -> Literal["met", "broken", "not judged"]:
+        """``not judged`` where no run breaks the bound and in some a row sent nothing."""
+        if self.kept + self.unjudged < len(self.values):
+            return "broken"
+        return "not judged" if self.unjudged else "met"
 
     @property
     def met(self) -> bool:
@@ -125,6 +135,7 @@ class Level:
             "at": self.bound.at,
             "bound": self.bound.value,
             "met": self.met,
+            "outcome": self.outcome,
             "kept": self.kept,
             "runs": len(self.values),
             "values": list(self.values),
@@ -171,14 +182,29 @@ def _judge_bound(bound: SlaBoundLike, runs: Sequence[Results]) -> Level:
     ]
     _, index = max(ranked, key=lambda pair: (pair[0], -pair[1]))
     value, row = worst_of_run[index]
+    kept = unjudged = 0
+    for run, (run_value, run_row) in zip(runs, worst_of_run, strict=True):
+        # A silent row has no value; it is the worst where no other row breaks the bound.
+        if _compute_excess(bound, run_value) <= 0:
+            kept += 1
+        elif run_row in _list_silent_rows(bound, run):
+            unjudged += 1
     return Level(
         bound,
         tuple(each for each, _ in worst_of_run),
-        sum(_compute_excess(bound, each) <= 0 for each, _ in worst_of_run),
+        kept,
         value,
         row,
         runs[index].seed,
+        unjudged,
     )
+
+
+def _list_silent_rows(bound: SlaBoundLike, run: Results) -> set[str]:
+    """Rows of a bound that sent nothing in a run; none where the engine counts no packets."""
+    key, table = ("dscp", "aggregates") if bound.table == "aggregates" else ("flow", "flows")
+    counts = zip(run.tables[table][key], run.tables[table]["packets_sent"], strict=True)
+    return {str(row) for row, packets in counts if packets == 0} & set(bound.rows)
 
 
 def _find_worst(bound: SlaBoundLike, run: Results) -> tuple[float | None, str]:
@@ -203,7 +229,12 @@ def _find_worst(bound: SlaBoundLike, run: Results) -> tuple[float | None, str]:
         raise ValueError(msg)
     pairs = [(value_by_row[row], row) for row in bound.rows]
     known = [(None if value is None else float(value), row) for value, row in pairs]
-    return max(known, key=lambda pair: _compute_excess(bound, pair[0]))
+    silent = _list_silent_rows(bound, run)
+    judged = [pair for pair in known if pair[1] not in silent]
+    worst = max(judged, key=lambda pair: _compute_excess(bound, pair[0]), default=None)
+    if worst is None or (silent and _compute_excess(bound, worst[0]) <= 0):
+        return next(pair for pair in known if pair[1] in silent)
+    return worst
 
 
 def _compute_scalar_excess(bound: SlaBoundLike, value: object) -> float:
@@ -263,7 +294,7 @@ def _build_levels_table(title: str, levels: Sequence[Level], *, several: bool) -
     for level in levels:
         unit = level.bound.unit
         cells = [level.bound.sla, describe_subject(level.bound), format_promise(level.bound)]
-        cells.append("met" if level.met else "BROKEN")
+        cells.append("BROKEN" if level.outcome == "broken" else level.outcome)
         if several:
             cells += [_format_mean(level.interval, unit), f"{level.kept} of {len(level.values)}"]
         add_text_row(
