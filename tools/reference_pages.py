@@ -138,8 +138,10 @@ def make_keys_page(schema: dict[str, Any]) -> str:
     """
     parts = [KEYS_PAGE_HEAD, make_section("Top of the file", schema)]
     # What is only the keys of another section's elements without their ends is shown there.
-    names = [name for name in schema["definitions"] if not name.endswith("Options")]
-    parts += [make_section(name, schema["definitions"][name]) for name in names]
+    definitions = schema["definitions"]
+    titles = {name: name.removesuffix("Options") for name in definitions}
+    names = [name for name, title in titles.items() if name == title or title not in definitions]
+    parts += [make_section(titles[name], definitions[name]) for name in names]
     return "\n".join(parts)
 
 
