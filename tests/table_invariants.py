@@ -7,8 +7,10 @@ from collections.abc import Iterator
 
 from trunkline.results import SCHEMAS, Results, Table
 
-MARKS = {("series", "precedence"), ("packets", "seq"), ("packets", "seq_bytes")}
-"""Columns in which -1 is said to mean something: all precedences together, a SYN."""
+MARKS = {("series", "precedence"), ("packets", "seq"), ("packets", "seq_bytes")} | {
+    ("calls", "r_factor")
+}
+"""Columns that may be negative: all precedences together, a SYN, R of ITU-T G.107 (annex B)."""
 
 
 def find_invalid_values(results: Results) -> list[str]:

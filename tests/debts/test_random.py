@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import yaml
 from alterations import EXTRA_LINK_EDIT
 from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings, strategies as st
+from random_scenarios import draw_scenario_text
 from table_invariants import find_invalid_values
 
 import trunkline as tl
@@ -167,3 +169,18 @@ def test_a_random_scenario_has_a_report(
         json.loads((out / "run.json").read_text())["runs"][0]["hash"]
         == store.read_results(out)[0].hash()
     )
+
+
+@pytest.mark.parametrize("first_seed", [0, 30])
+def test_whatever_the_checks_allow_runs_and_is_written_and_read_back(first_seed: int) -> None:
+    """Keys of workloads, signalling, failures and protections in random combinations."""
+    for seed in range(first_seed, first_seed + 30):
+        stream = random.Random(seed)
+        text = draw_scenario_text(
+            lambda values, stream=stream: values[int(len(values) * stream.random() ** 1.3)],
+            signalled=None if seed % 3 == 0 else True,
+        )
+        scenario = tl.loads(text)
+        results = tl.run(scenario)
+        assert find_invalid_values(results) == [], (seed, text)
+        assert compile(tl.loads(scenario.dump())).hash() == compile(scenario).hash(), (seed, text)
