@@ -1,8 +1,8 @@
-"""Rows of classifiers, worked out from rules.
+"""Rows of classifiers, derived from rules.
 
 The engine looks a packet up by a row and a column. Columns are DSCPs and traffic classes. Rows
-tell apart what the rules tell apart: the path that forwarded the packet, where rules ask for
-trunks or paths; its flow and direction, where they ask for flows, ends or protocols.
+separate packets as the rules do: by the path that forwarded the packet, where rules ask for trunks
+or paths; by flow and direction, where they ask for flows, ends or protocols.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ _NO_PHBS: tuple[int | None, ...] = (None,) * TC_COUNT
 def has_path_rules(
     rules: Sequence[MatchConditions], scenario: ResolvedScenario | None = None
 ) -> bool:
-    """Whether some rule looks at the path that forwards a packet, or at the PHB it tells."""
+    """Test whether some rule depends on the path that forwards a packet, or on the path's PHB."""
     if any(rule.trunk is not None or rule.path is not None for rule in rules):
         return True
     has_phb_paths = scenario is not None and any(
@@ -62,7 +62,7 @@ def find_paths_of_flows(scenario: ResolvedScenario) -> dict[str, tuple[str, str 
 
 @dataclass(frozen=True)
 class _PacketKind:
-    """What the rules may ask about, DSCP and TC apart."""
+    """The properties that rules can test, except DSCP and TC."""
 
     flow: int
     name: str
@@ -73,7 +73,7 @@ class _PacketKind:
 
 
 class ClassifierRows:
-    """Rows of one classifier, each distinct one once.
+    """Distinct rows of one classifier.
 
     Parameters
     ----------
@@ -82,9 +82,9 @@ class ClassifierRows:
     rules : sequence of MatchConditions
         In order; the first that matches decides.
     per_flow : bool
-        Whether cells depend on the flow whatever the rules ask.
+        Whether cells depend on the flow even if no rule asks for it.
     decide : callable
-        Cell for the rule that matched (None: none did) and the number of the flow.
+        Returns the cell for the matching rule (None: none) and the number of the flow.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class ClassifierRows:
         self.index: dict[tuple[int, tuple[bool, ...], tuple[int | None, ...]], int] = {}
 
     def to_classifier(self) -> dict[str, object]:
-        """As the engine reads it."""
+        """Return the row for the compiled network."""
         return {"rows": self.rows, "flow_rows": self.flow_rows}
 
     def fill_by_path(self, path_sets: set[frozenset[str]]) -> None:
@@ -116,12 +116,9 @@ class ClassifierRows:
                 self.row_of_paths[paths] = self.add_row(None, paths)
 
     def fill_by_flow(self, forwards: Mapping[str, frozenset[str]]) -> None:
-        """A row for each flow and direction.
+        """Return the row of each flow and direction.
 
-        Parameters
-        ----------
-        forwards : mapping
-            Paths that forward the packets of each path here.
+        ``forwards`` gives the paths that forward the packets of each path here.
         """
         trunks = find_paths_of_flows(self.scenario) if forwards else {}
         for index, (name, base) in enumerate(self.scenario.flow_names):
@@ -161,7 +158,7 @@ class ClassifierRows:
     def can_match(
         self, rule: MatchConditions, packet: _PacketKind | None, paths: frozenset[str]
     ) -> bool:
-        """Whether a rule's conditions hold, DSCP and TC apart."""
+        """Test the conditions of a rule except DSCP and TC."""
         if rule.path is not None and not paths.intersection(rule.path):
             return False
         if rule.trunk is not None and not any(
@@ -194,7 +191,7 @@ class ClassifierRows:
         applies: tuple[bool, ...],
         phbs_of_tcs: tuple[int | None, ...],
     ) -> ClassifierCell:
-        """What the first rule that holds for a column decides."""
+        """Return the cell of the first rule that holds for a column."""
         for rule, holds in zip(self.rules, applies, strict=True):
             if holds and _matches_column(rule, column, phbs_of_tcs):
                 return self.decide(rule, flow_number)
@@ -202,7 +199,7 @@ class ClassifierRows:
 
 
 def find_paths_onto(scenario: ResolvedScenario, link: str) -> dict[str, frozenset[str]]:
-    """Paths whose entries forward the packets of each path onto a link."""
+    """Find the paths whose entries forward the packets of each path onto a link."""
     return {
         name: each.paths
         for name, route in scenario.routes.items()
@@ -214,9 +211,9 @@ def find_paths_onto(scenario: ResolvedScenario, link: str) -> dict[str, frozense
 def _matches_column(
     rule: MatchConditions, column: int, phbs_of_tcs: tuple[int | None, ...]
 ) -> bool:
-    """Whether a rule's DSCP or TC is that of a column.
+    """Test whether a column is that of a rule's DSCP or TC.
 
-    A labelled packet shows no DSCP of its own, but that of the PHB its path tells.
+    A labelled packet shows no DSCP, but the PHB that its path carries.
     """
     if column < DSCP_COUNT:
         return rule.tc is None and (rule.dscp is None or column in rule.dscp)

@@ -1,4 +1,4 @@
-"""Scenario to network: names become indices, quantities base units, defaults are written out."""
+"""Scenario to network: names become indices, quantities base units; defaults are written out."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ _SEED_RANGE = PlainInteger("a seed", 0, 2**64 - 1)
 
 @pause_garbage_collection()
 def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
-    """Compiles a scenario.
+    """Compile a scenario. The same scenario gives the same bytes on any machine.
 
     Parameters
     ----------
@@ -35,11 +35,6 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
         From `trunkline.scenario.load` or built in Python; the latter is checked here.
     seed : int, optional
         Replaces the scenario's seed [0 to 2**64 - 1].
-
-    Returns
-    -------
-    Network
-        The same scenario gives the same bytes on any machine.
 
     Raises
     ------
@@ -139,7 +134,7 @@ def _compile_node(name: str, node: Node) -> dict[str, Any]:
 
 
 def _compile_scripted_losses(scenario: ResolvedScenario, options: LinkOptions) -> dict[str, Any]:
-    """What a link loses by script, if anything."""
+    """Compile the scripted losses of a link, if it has any."""
     index = (
         {name: number for number, (name, _) in enumerate(scenario.flow_names)}
         if options.lose

@@ -32,22 +32,14 @@ _UNLIMITED_METER = {
 
 
 class CompiledConditioners:
-    """Compiled conditioners.
-
-    Attributes
-    ----------
-    conditioners : list of dict
-        As the engine reads them; those that links use.
-    index : dict
-        Number of each by its name.
-    """
+    """Compiled conditioners that links use, with the number of each by its name."""
 
     def __init__(self) -> None:
         self.conditioners: list[dict[str, Any]] = []
         self.index: dict[str, int] = {}
 
     def make_link_keys(self, options: LinkOptions) -> dict[str, Any]:
-        """What a link says of its conditioners; nothing where it has none."""
+        """Make the conditioner keys of a link; none if it has no conditioner."""
         keys: dict[str, Any] = {}
         for key in ("conditioner", "ingress"):
             name = getattr(options, key)

@@ -1,4 +1,4 @@
-"""What entries do to traffic classes: maps between DSCPs and TCs (RFC 3270)."""
+"""Maps between DSCPs and TCs that entries of label tables apply (RFC 3270)."""
 
 import json
 from typing import Any
@@ -26,15 +26,10 @@ class DiffServMaps:
         pops: str | None,
         pushes: list[tuple[str, str | None] | None],
     ) -> None:
-        """Says what an entry does to traffic classes.
+        """Write the maps of traffic classes into an entry.
 
-        Parameters
-        ----------
-        entry : dict
-            The entry.
-        pushes : list
-            For each label put on its path and the path of the label below, None for an IP
-            packet; None for a label that is swapped.
+        ``pushes`` has for each pushed label its path and the path of the label below, None for an
+        IP packet; it is None for a label that is swapped.
         """
         paths = self.paths
         push_maps = [
@@ -47,7 +42,7 @@ class DiffServMaps:
             entry["pop_diffserv"] = self._number_maps(pops, self.riders.get(pops))
 
     def _number_maps(self, name: str, below: str | None) -> int:
-        """Number of the maps of a path whose label lies on that of another, or on IP packets."""
+        """Number the maps of a path whose label lies on that of another, or on IP packets."""
         own_diffserv = self.paths[name].diffserv or DiffServ()
         diffserv_below = None if below is None else self.paths[below].diffserv
         phbs = [None] * TC_COUNT if diffserv_below is None else diffserv_below.list_dscps_by_tc()

@@ -1,4 +1,4 @@
-"""Forwarding equivalence classes (RFC 3031 section 2.1): which packets ride which paths."""
+"""Forwarding equivalence classes (RFC 3031 section 2.1): they bind packets to paths."""
 
 from collections.abc import Iterable
 
@@ -10,11 +10,11 @@ FecPaths = tuple[tuple[str, frozenset[int] | None], ...]
 
 
 def number_fecs_of_flows(scenario: ResolvedScenario) -> dict[str, tuple[int, int]]:
-    """Forwarding equivalence class of data and acknowledgements, by name of flow; 0 = none.
+    """Number the classes of data and acknowledgements, by name of flow; 0 is no class.
 
-    Each path that a trunk rides is a class, its number in the scenario from 1; so is each choice
-    of paths by DSCP, numbered after them. With LDP each node is a class, of packets to it that ride
-    no trunk.
+    Each path of a trunk is a class, with its number in the scenario from 1; so is each choice of
+    paths by DSCP, numbered after them. With LDP each node is a class, of packets to it that no
+    trunk carries.
     """
     number = number_fecs(scenario)
     result = {

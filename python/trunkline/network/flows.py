@@ -17,21 +17,9 @@ def compile_flows(
     nodes: dict[str, int],
     fecs: dict[str, tuple[int, int]],
 ) -> list[dict[str, Any]]:
-    """The flows as the engine reads them.
+    """Compile the flows in the order of their indices.
 
-    Parameters
-    ----------
-    scenario : ResolvedScenario
-        The scenario.
-    nodes : dict
-        Index of each node.
-    fecs : dict
-        Forwarding equivalence class of data and of acknowledgements, by name of flow.
-
-    Returns
-    -------
-    list of dict
-        By index.
+    ``fecs`` has the forwarding equivalence class of data and of acknowledgements, by name of flow.
     """
     agents: dict[Any, dict[str, Any]] = {}
     result = []

@@ -41,21 +41,9 @@ def compile_label_tables(
     links: dict[str, int],
     compiled_ports: CompiledPorts,
 ) -> LabelTables:
-    """The label tables.
+    """Compile the label tables in the order of paths, and along each from its first node on.
 
-    Parameters
-    ----------
-    scenario : ResolvedScenario
-        The scenario.
-    nodes, links : dict
-        Index of each node and one-way link.
-    compiled_ports : CompiledPorts
-        Port configurations; they say which row of the classifier an entry's packets take.
-
-    Returns
-    -------
-    LabelTables
-        In the order of paths, and along each from its first node on.
+    ``compiled_ports`` gives the row of the classifier for the packets of an entry.
     """
     builder = _LabelTableBuilder(scenario, nodes, links, compiled_ports)
     return builder.build()
@@ -127,7 +115,7 @@ class _LabelTableBuilder:
         return self.tables
 
     def add_head(self, name: str, *, bound: bool) -> None:
-        """Adds the entry of a path's first node, and binds its class to it."""
+        """Add the entry of the first node of a path, and bind its class to it."""
         entry = self.add_hop_entry(name, 0, pop=False)
         self.tables.entries[name, 0] = entry
         if bound:
@@ -136,7 +124,7 @@ class _LabelTableBuilder:
             self.add_equal_cost_hops(name, entry, bound=bound)
 
     def add_equal_cost_hops(self, name: str, entry: int, *, bound: bool) -> None:
-        """Adds what else the first node of a policy does: its other next hops of equal cost."""
+        """Add the other next hops of equal cost of the first node of a policy."""
         first, *others = segment_labels.compute_segment_forwarding(self.scenario, name)[0].next_hops
         head_entry = self.tables.nhlfe[entry]
         entropy = {"entropy": True} if self.scenario.routing.ecmp == "entropy" else {}
@@ -149,13 +137,13 @@ class _LabelTableBuilder:
                 self.bind_fecs(name, len(self.tables.nhlfe) - 1)
 
     def bind_fecs(self, name: str, entry: int) -> None:
-        """Binds the class of a path to an entry of its first node."""
+        """Bind the class of a path to an entry of its first node."""
         node = self.nodes[self.scenario.routes[name].nodes[0]]
         for number, dscp_keys in self.fecs_of_path.get(name, ()):
             self.tables.ftn.append({"node": node, "fec": number, "nhlfe": entry} | dscp_keys)
 
     def add_policy_entries(self, name: str) -> None:
-        """Adds what routers along a policy do with the outermost label, once for all policies."""
+        """Add the entries for the outermost label of policies, once for all policies."""
         route = self.scenario.routes[name]
         stacks = segment_labels.compute_label_stacks(self.scenario, name)
         for index in range(1, len(route.hops)):
@@ -186,7 +174,7 @@ class _LabelTableBuilder:
                 self.tables.ilm.append({"node": node, "label": label, "nhlfe": entry})
 
     def add_node_segment_entries(self) -> None:
-        """Adds what each router does with the label of each node segment, on the way or not."""
+        """Add the entry of each router for the label of each node segment."""
         owners = {
             sid.node: name
             for name in reversed(self.scenario.policies)

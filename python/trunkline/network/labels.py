@@ -1,4 +1,4 @@
-"""Labels of explicit paths: each node hands out its lowest free ones, in the order of paths."""
+"""Labels of explicit paths: each node assigns its lowest free ones, in the order of paths."""
 
 from trunkline.network import segment_labels
 from trunkline.scenario.path import FIRST_LABEL
@@ -8,7 +8,7 @@ EXPLICIT_NULL = 0
 
 
 def assign_labels(scenario: ResolvedScenario) -> dict[str, list[int | None]]:
-    """Incoming label of each path at each node of its route.
+    """Assign the incoming label of each path at each node of its route.
 
     None at the first node, and at the last after penultimate-hop popping.
     """

@@ -1,4 +1,4 @@
-"""LDP as the engine reads it, the flow that its messages are, and the classes it labels."""
+"""LDP in the compiled network: the flow of its messages, and the classes that it labels."""
 
 from trunkline.network import messages
 from trunkline.scenario.base import CompiledKeys
@@ -19,16 +19,9 @@ def make_message_flows(scenario: ResolvedScenario) -> list[CompiledKeys]:
 def compile_ldp(
     scenario: ResolvedScenario, message_flow_index: int, first_fec: int
 ) -> CompiledKeys | None:
-    """LDP in the signalling part of a network; None without it.
+    """Compile LDP for the signalling part of a network; None without LDP.
 
-    Parameters
-    ----------
-    scenario : ResolvedScenario
-        The scenario.
-    message_flow_index : int
-        Index of the flow of its messages.
-    first_fec : int
-        Class of packets to the first node.
+    ``first_fec`` is the class of packets to the first node.
     """
     ldp_options = scenario.routing.ldp
     if ldp_options is None:

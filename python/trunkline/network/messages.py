@@ -1,4 +1,4 @@
-"""The flow that messages of a protocol between neighbours are counted under."""
+"""The flow that counts the messages of a protocol between neighbours."""
 
 from typing import Any
 

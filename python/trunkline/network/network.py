@@ -10,12 +10,9 @@ from trunkline.network import types
 
 @dataclass(frozen=True)
 class Network:
-    """What engines run: the structure of `crates/engine/src/network.rs`, field by field.
+    """The input of engines: the structure of `crates/engine/src/network.rs`, field by field.
 
-    Attributes
-    ----------
-    data : types.Network
-        All of it, as `make_document` writes it.
+    ``data`` is the document from `make_document`.
     """
 
     data: types.NetworkData
@@ -67,7 +64,7 @@ class Network:
 
     @property
     def probes(self) -> list[types.Probe]:
-        """What to record."""
+        """The probes."""
         return self.data["probes"]
 
     @property

@@ -1,4 +1,4 @@
-"""OSPF as the engine reads it, and the flow that its messages are."""
+"""OSPF in the compiled network, and the flow of its messages."""
 
 from trunkline.network import messages
 from trunkline.scenario.base import CompiledKeys
@@ -25,7 +25,7 @@ def compute_reservable(arc: ResolvedArc) -> int:
 
 
 def _compile_te_links(scenario: ResolvedScenario) -> list[CompiledKeys]:
-    """What nodes say of their links: each colour is a bit, in the order of names."""
+    """Compile the TE attributes of links; each colour is a bit, in the order of names."""
     colours = sorted({name for arc in scenario.arcs for name in arc.options.te.colours})
     return [
         {
@@ -47,15 +47,7 @@ def make_message_flows(scenario: ResolvedScenario) -> list[CompiledKeys]:
 
 
 def compile_ospf(scenario: ResolvedScenario, message_flow_index: int) -> CompiledKeys | None:
-    """The signalling part of a network with OSPF alone; None without it.
-
-    Parameters
-    ----------
-    scenario : ResolvedScenario
-        The scenario.
-    message_flow_index : int
-        Index of the flow of its messages.
-    """
+    """Compile the signalling part of a network with OSPF alone; None without OSPF."""
     ospf_options = scenario.routing.ospf
     if ospf_options is None:
         return None

@@ -1,8 +1,7 @@
 """Port configurations: classes with their queues and shares, and the rows of the classifier.
 
-A port whose rules ask for flows and for paths has rows for each link of its own, since the path
-of a flow is known per link; one whose classes have shares of the link's rate, classes for each
-rate.
+If the rules of a port ask for flows and for paths, each link has separate rows, since the path of a
+flow is known per link. If classes have shares of the link's rate, each rate has separate classes.
 """
 
 from dataclasses import dataclass, field
@@ -32,7 +31,7 @@ class CompiledPorts:
     Attributes
     ----------
     ports : list of dict
-        As the engine reads them.
+        Compiled configurations.
     port_of_link : dict
         Index of the configuration of each one-way link.
     rows : list of dict
@@ -112,7 +111,7 @@ def _list_crossing_path_sets(scenario: ResolvedScenario) -> set[frozenset[str]]:
 
 
 def _complete_tin_queue(tin: PortClass, bandwidth: int) -> QueueOptions:
-    """The queue of a class; in a tin of CAKE its rate sets what is not set."""
+    """Complete the queue of a class; the rate of a CAKE tin gives values that are not set."""
     queue = tin.queue
     if not isinstance(tin, CakeClass):
         return queue

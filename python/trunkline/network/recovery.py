@@ -1,4 +1,4 @@
-"""Failures, protections and rerouting as the engine reads them."""
+"""Failures, protections and rerouting in the compiled network."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,16 +17,9 @@ from trunkline.scenario.resolved.signalled_paths import list_signalled_repairs
 def compile_recovery(
     scenario: ResolvedScenario, tables: LabelTables, indices: tuple[dict[str, int], dict[str, int]]
 ) -> CompiledKeys | None:
-    """The recovery part of a network; None if the scenario has none.
+    """Compile the recovery part of a network; None if the scenario has none.
 
-    Parameters
-    ----------
-    scenario : ResolvedScenario
-        The scenario.
-    tables : LabelTables
-        The label tables, to which local repair adds entries.
-    indices : tuple of dict
-        Index of each node, and of each one-way link.
+    Local repair adds entries to ``tables``. ``indices`` are those of nodes and of one-way links.
     """
     if not (scenario.failures or scenario.protections or scenario.rerouting):
         return None
@@ -81,9 +74,9 @@ class _ProtectionCompiler:
         self.signalled = list_signalled_repairs(self.scenario)
 
     def compile_protections(self, name: str, protection: Protection) -> Iterator[CompiledKeys]:
-        """Those of each of its paths; of several the path is in the name.
+        """Compile a protection for each of its paths; with several, the name has the path.
 
-        Local repair of a path that is signalled is RSVP-TE's.
+        RSVP-TE does the local repair of signalled paths.
         """
         for path in protection.path:
             if protection.kind in LOCAL_PROTECTION_KINDS and path in self.signalled:

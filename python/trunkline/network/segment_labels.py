@@ -1,8 +1,8 @@
-"""Labels of segment routing: what a policy pushes, and what every router on its way does with it.
+"""Labels of segment routing: those that a policy pushes, and the actions of routers on its way.
 
 A node's label is the SRGB's first plus the node's place in `nodes`, the same at every router; the
-node before it takes it off (penultimate-hop popping). The label of a link is of its first node
-alone, which takes it off (RFC 8402 section 3.4).
+node before it pops it (penultimate-hop popping). The label of a link belongs to its first node,
+which pops it (RFC 8402 section 3.4).
 """
 
 from typing import NamedTuple
@@ -50,12 +50,12 @@ class SegmentNextHop(NamedTuple):
 
 
 class SegmentForwarding(NamedTuple):
-    """What a node does with the packets of a policy.
+    """The forwarding of a policy's packets at one node.
 
     Attributes
     ----------
     label : int
-        Label on top when they come; at the first node that of the first segment.
+        Label on top on arrival; at the first node that of the first segment.
     next_hops : list of SegmentNextHop
         Next hops of equal cost.
     """
@@ -66,7 +66,7 @@ class SegmentForwarding(NamedTuple):
 
 
 def compute_segment_forwarding(scenario: ResolvedScenario, name: str) -> list[SegmentForwarding]:
-    """What every node does that a policy's packets may pass with ECMP, its first node first."""
+    """Compute the forwarding at every node that ECMP can use for a policy, its first node first."""
     graph = build_topology(scenario)
     start = (scenario.routes[name].nodes[0], len(scenario.policies[name]))
     forwarding: list[SegmentForwarding] = []
@@ -108,5 +108,5 @@ def get_node_label(scenario: ResolvedScenario, node: str) -> int:
 
 
 def get_adjacency_label(scenario: ResolvedScenario, arc: str) -> int:
-    """Label of a direction of a link, at its first node."""
+    """Return the label of a direction of a link at its first node."""
     return FIRST_ADJACENCY_LABEL + list(scenario.arc_by_name).index(arc)

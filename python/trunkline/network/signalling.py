@@ -1,4 +1,4 @@
-"""Signalling as the engine reads it: sessions with their first routes, orders, requests."""
+"""Signalling in the compiled network: sessions with their first routes, orders, requests."""
 
 from trunkline.network import label_tables, messages, ospf
 from trunkline.network.labels import EXPLICIT_NULL
@@ -35,20 +35,10 @@ def compile_signalling(
     indices: tuple[dict[str, int], dict[str, int]],
     message_flow_index: int,
 ) -> CompiledKeys | None:
-    """The signalling part of a network; None if the scenario has none.
+    """Compile the signalling part of a network; None if the scenario has none.
 
-    The bindings of signalled paths leave the label tables: their sessions make them.
-
-    Parameters
-    ----------
-    scenario : ResolvedScenario
-        The scenario.
-    tables : Tables
-        The label tables.
-    indices : tuple of dict
-        Index of each node, and of each one-way link.
-    message_flow_index : int
-        Index of the flow of the messages.
+    The bindings of signalled paths leave the label tables, because their sessions create them.
+    ``indices`` are those of nodes and of one-way links.
     """
     options = scenario.signalling
     if options.kind == "none":
@@ -188,7 +178,7 @@ def _compile_protection(
 
 
 def _find_bypassed_links(scenario: ResolvedScenario, links: dict[str, int], name: str) -> list[int]:
-    """Links that a path goes around as a bypass tunnel of others; empty if it is none."""
+    """Find the links that a path bypasses for others; empty if it is no bypass tunnel."""
     found: set[int] = set()
     for protection in scenario.protections.values():
         if protection.kind != "facility-bypass" or protection.backup != name:

@@ -12,23 +12,9 @@ from trunkline.scenario.workload import PageWorkload, TransferSize, TransferWork
 def compile_transfers(
     scenario: ResolvedScenario, name: str, flow: Tcp, index: dict[str, int]
 ) -> dict[str, Any] | None:
-    """What opens the transfers of a flow, as the engine reads it.
+    """Compile the transfers of a flow; None for a flow that is one connection.
 
-    Parameters
-    ----------
-    scenario : ResolvedScenario
-        The scenario.
-    name : str
-        Own name of the flow, that of a replica included.
-    flow : Tcp
-        The flow.
-    index : dict
-        Index of each flow by its own name.
-
-    Returns
-    -------
-    dict or None
-        None for a flow that is one connection.
+    ``name`` includes the number of a replica; ``index`` has the index of each flow by such a name.
     """
     base = scenario.get_declared_name(name)
     if base in scenario.page_of_request_flow:
@@ -53,7 +39,7 @@ def compile_transfers(
 def _find_workload_of_requests(
     scenario: ResolvedScenario, name: str
 ) -> PageWorkload | VideoWorkload:
-    """What the requests of a flow are for."""
+    """Find the workload whose requests a flow carries."""
     flow = scenario.flows[name]
     workload = (flow.pages or flow.video) if isinstance(flow, Tcp) else None
     if workload is None:
@@ -104,7 +90,7 @@ def _make_transfers(
 
 
 def _round_floats(value: Any) -> Any:
-    """A value whose numbers have 12 digits, which every reader of JSON reads alike."""
+    """Round numbers to 12 digits, which every reader of JSON reads alike."""
     if isinstance(value, float):
         return float(f"{value:.12g}")
     if isinstance(value, dict):
@@ -163,7 +149,7 @@ def _compile_arrivals(
 def _compute_mean_gap(
     scenario: ResolvedScenario, flow: Tcp, transfers: TransferWorkload, law: dict[str, Any]
 ) -> float:
-    """Mean time from one transfer to the next that makes the load [ns]."""
+    """Compute the mean time from one transfer to the next that gives the load [ns]."""
     header, rate = flow.header, float(transfers.load or 0)
     if isinstance(transfers.load, float):
         link = scenario.arc_by_name[str(transfers.of)].options

@@ -1,4 +1,4 @@
-"""Traffic engineering of scenarios: what goes where, how good that is, and what protects it."""
+"""Traffic engineering of scenarios: place paths, compare with the optimum, plan backups."""
 
 from trunkline.planning.explicit_scenario import write_explicit_scenario
 from trunkline.planning.failure_screening import Survival, survive

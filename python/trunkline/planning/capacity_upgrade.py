@@ -1,4 +1,4 @@
-"""The least capacity that mends broken failures, over all routings: a linear program."""
+"""The least added capacity that repairs broken failures, over all routings: a linear program."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ MAX_PROGRAM_COLUMNS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class CapacityUpgrade:
-    """What would mend broken failures.
+    """Capacity that repairs broken failures.
 
     Parameters
     ----------
     failures : tuple of str
-        Those that are mended together, the worst first.
+        Failures that are repaired together, the worst first.
     broken : int
-        Failures that lose what could be carried, or use a link above its capacity.
+        Number of failures that lose load that routing could carry, or overload a link.
     added_bit_s : int
-        Minimum capacity in sum, each link's counted once for both directions; no routing, protected
-        or not, needs less.
+        Least sum of added capacity, each link's counted once for both directions; no routing,
+        protected or not, needs less.
     links : dict of str to int
-        Where it is added [bit/s].
+        Capacity added to each link [bit/s].
     binds : tuple of str
         Links whose capacity decides.
     """
@@ -50,12 +50,9 @@ class CapacityUpgrade:
 
 
 def find_least_upgrade(scenario: Scenario, survival: Survival) -> CapacityUpgrade | None:
-    """Find the least capacity.
+    """Find the least capacity for as many of the worst failures as one program takes.
 
-    Returns
-    -------
-    CapacityUpgrade or None
-        Of as many of the worst as one program takes; None where none is broken.
+    None means that no failure is broken.
     """
     broken = [each for each in survival.failures if each.severity[0] > 0 or each.mlu > 1]
     resolved = scenario.resolve()
@@ -85,7 +82,7 @@ def find_least_upgrade(scenario: Scenario, survival: Survival) -> CapacityUpgrad
 def _list_failure_cases(
     graph: Topology, demand: Floats, broken: list[FailureImpact]
 ) -> Iterator[tuple[str, Floats, Bools]]:
-    """Traffic that has a way after each failure, and what is down."""
+    """List for each failure the traffic that still has a path, and the dead arcs."""
     columns = 0
     for impact in broken:
         dead = np.isin(

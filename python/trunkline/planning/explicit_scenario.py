@@ -33,13 +33,13 @@ def write_explicit_scenario(
     remarks: Sequence[str] = (),
     routes: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
-    """Write a scenario with what was computed in place of `auto`.
+    """Write a scenario with computed values in place of `auto`.
 
     Parameters
     ----------
     routes : mapping of str to sequence of str, optional
-        Routes of paths in place of those that were computed. Those of computed backups are not
-        looked at: they follow from the others.
+        Routes of paths that replace the computed ones. Routes of computed backups are ignored: they
+        follow from the others.
 
     Returns
     -------
@@ -56,13 +56,9 @@ def write_explicit_scenario(
 
 
 def rerouted(scenario: Scenario, routes: Mapping[str, Sequence[str]]) -> Scenario:
-    """A scenario with other routes in place of those that were computed.
+    """Replace computed routes of a scenario and compute its backups for the new ones.
 
-    Returns
-    -------
-    Scenario
-        Its routes are written out and backups are computed for them; the same scenario where no
-        route differs.
+    The scenario itself is returned if no route differs.
     """
     resolved = scenario.resolve()
     own = {
@@ -127,12 +123,9 @@ def _collect_trunks(resolved: ResolvedScenario, written: Mapping[str, Any]) -> d
 
 
 def format_scenario_yaml(scenario: Scenario, data: dict[str, Any], remarks: Sequence[str]) -> str:
-    """A scenario's data as readable YAML, an element a line.
+    """Format the data of a scenario as readable YAML, one element a line.
 
-    Parameters
-    ----------
-    scenario : Scenario
-        Where it comes from. Demands that it splits are written out in their parts.
+    Demands that the scenario splits are written out in their parts.
     """
     replaced: dict[str, Any] = {}
     if any(trunk.split > 1 for trunk in scenario.trunks.values()):

@@ -1,11 +1,11 @@
-"""Screen failures: what the network carries after each, with its protection and its routing.
+"""Screen failures: the load that the network carries after each, with its protection and routing.
 
-Flow level: rates, not packets. After a failure a label-switched path goes where its protections
-send it once all have switched: end to end, else around the failure, else restored. Without any its
-load goes as far as the failure and is lost there, since explicit routes stay. Load that follows IP
-routing, to and from a path that begins or ends elsewhere too, is rerouted if the scenario has
-`rerouting`, else what crosses the failure is lost there; what it would have loaded behind a path's
-end stays counted. TCP flows without a demand offer nothing.
+The model has rates, not packets. It shows a label-switched path after all its protections have
+switched: end to end, or else around the failure, or else restored. Without protection its load
+travels to the failure and is lost there, since explicit routes stay. Load on IP routing, also
+before and after a path, is rerouted if the scenario has `rerouting`; otherwise load that crosses
+the failure is lost there, but still counts on the links behind the end of a path. TCP flows without
+a demand offer no load.
 """
 
 from __future__ import annotations
@@ -39,32 +39,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FailureImpact:
-    """What a failure does.
+    """The effect of a failure.
 
     Parameters
     ----------
     kind : {"link", "node", "risk", "named", "pair"}
-        What fails.
+        The kind of element that fails.
     mlu : float
         Maximum utilisation of the links that are left [1].
     before : float
         Utilisation of that link without the failure [1].
     lost_bit_s : int
-        Offered load that has no way any more.
+        Offered load that no longer has a path.
     unavoidable_bit_s : int
-        Of it, what no routing could carry: its ends are down, or no links join them.
+        Part of it that no routing can carry, because an end is down or no link leads there.
     disconnects : tuple of str
         Nodes that are up but cut off from the largest part of the network.
     rerouted : int
-        Label-switched paths that go another way.
+        Label-switched paths that take another route.
     unprotected : int
         Label-switched paths that are down.
     stretch_s : float
-        Largest growth of the propagation of what goes another way [s].
+        Largest growth of the propagation of rerouted traffic [s].
     lost_by_class : dict of str to int
         Lost load by class of demands [bit/s].
     scenario_keys : dict
-        Its keys in the section `failures` of a scenario.
+        The failure's keys in the section `failures` of a scenario.
     """
 
     failure: str
@@ -83,7 +83,7 @@ class FailureImpact:
 
     @property
     def severity(self) -> tuple[int, float]:
-        """The larger the worse: what better routing would have carried, then utilisation."""
+        """Sort key, larger for worse: loss that better routing would avoid, then utilisation."""
         return self.lost_bit_s - self.unavoidable_bit_s, self.mlu
 
 
@@ -94,7 +94,7 @@ class RequiredCapacity:
     Parameters
     ----------
     needed_bit_s : int
-        The least with which it carries its load after every failure, routed as it is.
+        Least capacity that carries the load after every failure, with the routing of the scenario.
     failure : str
         The failure that needs it; empty: needed without any.
     """
@@ -107,16 +107,16 @@ class RequiredCapacity:
 
 @dataclass(frozen=True, slots=True)
 class UnscreenedPairs:
-    """Pairs of links that were not screened, and bounds on what they do.
+    """Pairs of links that were not screened, with bounds on their effect.
 
     Parameters
     ----------
     lost_bit_s : int
-        No more than this is lost after any of them: what both links carry.
+        Bound on the loss after any of them: the load on both links.
     mlu : float
-        No link is used more after any of them, as no more than that can move onto it [1].
+        Bound on the utilisation after any of them, since no more load than that can move [1].
     certain : int
-        So many of the pairs that were screened are worse than any of them.
+        Number of screened pairs that are worse than any of them.
     """
 
     pairs: int
@@ -127,7 +127,7 @@ class UnscreenedPairs:
 
 @dataclass(frozen=True, slots=True)
 class Survival:
-    """All failures of a scenario, screened.
+    """The screened failures of a scenario.
 
     Parameters
     ----------
@@ -138,9 +138,9 @@ class Survival:
     links : tuple of RequiredCapacity
         Every direction of a link, in the order of the scenario.
     scale : float
-        Factor of all rates in a run; those here are not scaled.
+        Factor of all rates in a run; rates here are not scaled.
     left_out : UnscreenedPairs or None
-        Of very many pairs, those whose links carry least.
+        The pairs with the least load, if there are too many pairs to screen.
     """
 
     mlu: float
@@ -170,14 +170,14 @@ def survive(
     scenario : Scenario
         Its failures do not happen at their times; those of several elements are risk groups.
     kinds : sequence of {"link", "node", "risk", "named", "pair"}
-        Failures to screen; named are those of the scenario, several elements or one.
+        Failures to screen; ``"named"`` are those of the scenario, of one element or several.
     ecmp : bool, default False
-        Everything by equal-cost multipath routing that follows failures, paths or none.
+        Route everything by equal-cost multipath that follows failures, and ignore paths.
 
     Returns
     -------
     Survival
-        Rates are those of the network itself, whatever its `scale`.
+        Rates are not scaled by the `scale` of the scenario.
     """
     resolved = scenario.resolve()
     graph = build_topology(resolved.get_unscaled())
@@ -189,7 +189,7 @@ def survive(
 
 
 class _FailureScreen:
-    """Loads without a failure, and what each failure changes."""
+    """Loads without a failure, and the changes that each failure makes."""
 
     def __init__(self, scenario: ResolvedScenario, graph: Topology, *, ecmp: bool):
         self.scenario, self.graph = scenario, graph
@@ -229,7 +229,7 @@ class _FailureScreen:
         self.required_by = np.full(len(graph.arcs), -1)
 
     def _list_ip_legs(self, load: OfferedLoad) -> list[tuple[int, int]]:
-        """Where an offer follows IP routing: all its way, or to and from its path."""
+        """List the legs on which a load follows IP routing: all of it, or to and from its path."""
         if load.path is None:
             return [(load.source, load.target)]
         route = self.repairs.route[load.path]
@@ -373,7 +373,7 @@ def _list_arcs_before_failure(route: ArcPath, dead: Bools) -> list[int]:
 
 
 def _list_cut_off_nodes(graph: Topology, component: Ints, event: FailureEvent) -> tuple[str, ...]:
-    """Nodes that are up, but apart from the largest part."""
+    """List the nodes that are up but separate from the largest part."""
     up = [node for node in range(len(component)) if node not in event.dead_nodes]
     largest = np.bincount(component[up]).argmax() if up else 0
     return tuple(graph.nodes[node] for node in up if component[node] != largest)

@@ -1,4 +1,4 @@
-"""The failures of a network: what each takes down; pairs of links in the order of their bounds."""
+"""The failures of a network with the elements they take down; pairs of links sorted by bounds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class FailureEvent:
     name : str
         Link, node, risk group or named failure; ``A-B + B-C`` of a pair.
     kind : {"link", "node", "risk", "named", "pair"}
-        What fails; a failure of the scenario that names several elements is a risk too.
+        A failure of the scenario that names several elements is a risk too.
     scenario_keys : dict
         Its keys in the section `failures` of a scenario.
     dead_arcs : array of bool, shape (E,)
@@ -47,23 +47,23 @@ class FailureEvent:
 
 
 class LinkPairs:
-    """All pairs of links, those first that can be worst.
+    """All pairs of links, sorted by how bad they can be.
 
-    No more can move or be lost than what both links carry.
+    The load on both links bounds the load that can move or be lost.
 
     Parameters
     ----------
     loads : array of float64, shape (E,)
         Of every arc without a failure [bit/s].
     fixed : array of float64, shape (E,)
-        Of it, what nothing restores: it may be lost though there is a way.
+        Part of it that nothing restores: it may be lost although a path exists.
 
     Attributes
     ----------
     pair_loads : array of float64, shape (P,)
-        What both links of each pair carry [bit/s].
+        Load on both links of each pair [bit/s].
     avoidable_loads, max_utilisations : array of float64, shape (P,)
-        Bounds of what is lost that could be carried [bit/s], and of the utilisation [1].
+        Bounds of the loss that routing could avoid [bit/s], and of the utilisation [1].
     """
 
     def __init__(self, graph: Topology, loads: Floats, unrestored_loads: Floats):
@@ -109,7 +109,7 @@ class LinkPairs:
 
 
 def _find_dominant_arcs(loads: Floats, capacity: Floats) -> list[int]:
-    """Arcs that no other one of at least their load and at most their capacity stands above."""
+    """Find the arcs that no arc with at least their load and at most their capacity dominates."""
     found: list[int] = []
     for arc in np.lexsort((-loads, capacity)).tolist():
         if not found or loads[arc] > loads[found[-1]]:
@@ -120,20 +120,7 @@ def _find_dominant_arcs(loads: Floats, capacity: Floats) -> list[int]:
 def list_failure_events(
     scenario: ResolvedScenario, graph: Topology, kinds: Sequence[str]
 ) -> list[FailureEvent]:
-    """All failures of some kinds but pairs.
-
-    Parameters
-    ----------
-    graph : Topology
-        Its graph, arcs in the same order.
-    kinds : sequence of {"link", "node", "risk", "named", "pair"}
-        Which.
-
-    Returns
-    -------
-    list of FailureEvent
-        By kind, then in the order of the scenario.
-    """
+    """List all failures of some kinds except pairs, by kind, then in the order of the scenario."""
     listers = {
         "link": _list_link_failures,
         "node": _list_node_failures,

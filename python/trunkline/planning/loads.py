@@ -1,4 +1,4 @@
-"""Load of every arc: demands on label-switched paths, and those that follow IP routing."""
+"""Load of every arc: demands on label-switched paths, and demands that follow IP routing."""
 
 from __future__ import annotations
 
@@ -16,25 +16,13 @@ if TYPE_CHECKING:
 
 
 def list_igp_demands(scenario: ResolvedScenario) -> list[str]:
-    """Demands that no trunk takes onto a path.
-
-    Returns
-    -------
-    list of str
-        Names, in order.
-    """
+    """List the names of the demands that no trunk carries on a path."""
     on_trunks = {flow for trunk in scenario.trunks.values() for flow in trunk.flows}
     return [name for name in scenario.demands if name not in on_trunks]
 
 
 def sum_path_loads(scenario: ResolvedScenario) -> dict[str, int]:
-    """Load of each path: the demands of its trunks.
-
-    Returns
-    -------
-    dict of str to int
-        Bit/s by path; 0 for a path that carries no demand.
-    """
+    """Sum the demands of the trunks of each path [bit/s]; 0 for a path that carries none."""
     loads = dict.fromkeys(scenario.paths, 0)
     for trunk in scenario.trunks.values():
         for flow in trunk.flows:
@@ -46,13 +34,7 @@ def sum_path_loads(scenario: ResolvedScenario) -> dict[str, int]:
 def build_demand_matrix(
     scenario: ResolvedScenario, graph: Topology, names: Iterable[str]
 ) -> Floats:
-    """Demands as a matrix.
-
-    Returns
-    -------
-    array of float64, shape (N, N)
-        Bit/s from the row's node to the column's.
-    """
+    """Build the matrix of demands, shape (N, N) [bit/s]."""
     traffic = np.zeros((len(graph.nodes), len(graph.nodes)))
     for name in names:
         demand = scenario.demands[name]
@@ -61,15 +43,10 @@ def build_demand_matrix(
 
 
 def compute_igp_loads(scenario: ResolvedScenario, graph: Topology, names: Iterable[str]) -> Floats:
-    """Load of demands that follow IP routing as the packet engine does it.
+    """Compute the load of demands on IP routing as in the packet engine, shape (E,) [bit/s].
 
     Among next hops of equal cost the one listed first in `nodes` is taken, then the link listed
     first.
-
-    Returns
-    -------
-    array of float64, shape (E,)
-        Bit/s.
     """
     traffic = build_demand_matrix(scenario, graph, names)
     return te.post_failure_routing.ShortestPathRouting(

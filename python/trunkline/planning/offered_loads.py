@@ -1,4 +1,4 @@
-"""Offered load: demands, and UDP flows that no demand speaks for, with the paths that they ride."""
+"""Offered load: demands, and UDP flows that no demand covers, with the paths that carry them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class OfferedLoad:
     rate : float
         Bit/s.
     class_ : str
-        Class of the demand, or the flow's DSCP.
+        Class of the demand, or DSCP of the flow.
     path : str or None
         Label-switched path that carries it; None: IP routing.
     """
@@ -40,19 +40,10 @@ class OfferedLoad:
 def list_offered_loads(
     scenario: ResolvedScenario, graph: Topology, *, use_paths: bool
 ) -> list[OfferedLoad]:
-    """All load that is offered.
+    """List all offered load: demands, then flows, in their order.
 
-    Parameters
-    ----------
-    scenario : ResolvedScenario
-        The scenario; rates are those of the network itself, whatever its `scale`.
-    use_paths : bool
-        Whether load rides the paths of its trunks; else all follows IP routing.
-
-    Returns
-    -------
-    list of OfferedLoad
-        Demands, then flows, in their order. TCP flows without a demand offer nothing.
+    Rates are not scaled by the `scale` of the scenario. TCP flows without a demand offer no load.
+    With ``use_paths``, load takes the paths of its trunks; otherwise all follows IP routing.
     """
     path_of_flow = _map_flows_to_paths(scenario) if use_paths else {}
     scenario = scenario.get_unscaled()
@@ -89,7 +80,7 @@ def _compute_mean_rate(flow: Udp) -> float:
 
 
 def _map_flows_to_paths(scenario: ResolvedScenario) -> dict[str, str]:
-    """Path of the data of each flow; of trunks by DSCP the one that takes the flow's own."""
+    """Map the data of each flow to its path; of trunks by DSCP, its DSCP chooses one."""
     path_of_flow: dict[str, str] = {}
     for trunk in sorted(scenario.trunks.values(), key=lambda each: each.dscp is None):
         for name in trunk.flows:

@@ -1,9 +1,8 @@
-"""The worst failures in the packet engine: before, through and after each, judged by agreements.
+"""The worst failures in the packet engine: before, during and after each, judged by agreements.
 
-Beside the agreements two figures of the screen are measured: the load that is lost, and the use of
-the link that the screen says is worst.
-
-It is a study, whose points are the failures: it can be resumed, shared out and run on a cluster.
+The runs also measure two values of the screen: the lost load, and the utilisation of the link that
+is worst in the screen. The runs are a study whose points are the failures: it can be resumed,
+sharded and run on a cluster.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ SENT_PREFIX, ARRIVED_PREFIX, USE_PREFIX = "sent ", "arrived ", "use "
 
 @dataclass(frozen=True, slots=True)
 class ScreenDeviation:
-    """What the screen says of a failure beside what packets do.
+    """The value of the screen for a failure next to the value measured with packets.
 
     Parameters
     ----------
@@ -50,12 +49,12 @@ class ScreenDeviation:
         Load that does not arrive [bit/s], or utilisation of a link [1]: means over the measured
         time, of which the failure takes a part.
     link : str
-        Of the utilisation; empty of the loss.
+        The link of the utilisation; empty for the loss.
     screen : float
-        By the fluid model: before the failure and, from its beginning on, after all has switched.
-        A link carries no more than its rate; what is above it on the worst link is lost.
+        Value of the fluid model: before the failure and, from its beginning on, after all has
+        switched. A link carries at most its rate; load above it on the worst link is lost.
     packets, low, high : float or None
-        Mean over the seeds and its 95 % interval, the gap until all has switched included.
+        Mean over the seeds and its 95 % interval, including the gap until all has switched.
     """
 
     failure: str
@@ -73,20 +72,20 @@ class ScreenDeviation:
 
 @dataclass(frozen=True, slots=True)
 class SlaOutcome:
-    """Whether a bound of an agreement is kept through a failure.
+    """The verdict whether a bound of an agreement holds during a failure.
 
     Parameters
     ----------
     sla : str
         Name of the agreement.
     row : str
-        Flow or DSCP, that whose mean is farthest on the wrong side.
+        The flow or DSCP whose mean is farthest on the wrong side.
     unit : {"s", "1", "bit/s"}
         Unit of the bound and the values.
     at : {"most", "least"}
-        Which side the bound is on.
+        Side of the bound.
     value : float or None
-        Mean over the runs; None where some run has no value, since nothing arrived.
+        Mean over the runs; None if some run has no value, since nothing arrived.
     low, high : float or None
         Its 95 % interval by Student's t.
     outcome : {"held", "refuted", "undecided"}
@@ -115,14 +114,9 @@ class SlaOutcome:
 def plan_failure_runs(
     scenario: Scenario, failures: Sequence[FailureImpact], *, at_ns: int | None, runs: int
 ) -> RunPlan:
-    """A study of failures.
+    """Plan a study of failures without the failures of the scenario itself.
 
-    Parameters
-    ----------
-    scenario : Scenario
-        Whose own failures are left out.
-    at_ns : int, optional
-        When each begins [ns]; by default a quarter into the measured time.
+    ``at_ns`` is the begin of each [ns], by default a quarter into the measured time.
 
     Raises
     ------
@@ -161,7 +155,7 @@ def _get_failure_time(scenario: Scenario, at_ns: int | None) -> int:
 
 
 def _list_screen_columns(network: NetworkData, link: str) -> dict[str, dict[str, Any]]:
-    """What the screen is compared with: load sent and delivered, and the use of a link."""
+    """List the measures to compare with the screen: load sent and delivered, use of a link."""
     dscp_names = dict.fromkeys(dscp.name_code_point(flow["dscp"]) for flow in network["flows"])
     port = next(
         network_link["port"] for network_link in network["links"] if network_link["name"] == link
@@ -186,13 +180,7 @@ def _list_screen_columns(network: NetworkData, link: str) -> dict[str, dict[str,
 def measure_deviations(
     scenario: Scenario, failures: Sequence[FailureImpact], runs: Runs, *, at_ns: int | None
 ) -> tuple[ScreenDeviation, ...]:
-    """The screen beside the packets.
-
-    Returns
-    -------
-    tuple of ScreenDeviation
-        Two of each failure, in their order.
-    """
+    """Compare screen and packets, with two deviations for each failure, in their order."""
     run, begin_ns = scenario.resolve().run, _get_failure_time(scenario, at_ns)
     failure_share = (run.duration - max(begin_ns, run.warm_up)) / (run.duration - run.warm_up)
     by_name = {each.failure: each for each in failures}
@@ -235,7 +223,7 @@ def measure_deviations(
 
 
 def _sum_columns(columns: Mapping[str, list[float | None]], prefix: str) -> NDArray[np.float64]:
-    """Sum of the values whose names begin so, of every run; a class that is not there is none."""
+    """Sum the values of every run whose names have the prefix; absent classes count nothing."""
     selected = [values for name, values in columns.items() if name.startswith(prefix)]
     matrix = np.array([[value or 0.0 for value in values] for values in selected], dtype=np.float64)
     total: NDArray[np.float64] = np.nan_to_num(matrix).sum(axis=0)
@@ -243,7 +231,7 @@ def _sum_columns(columns: Mapping[str, list[float | None]], prefix: str) -> NDAr
 
 
 def _compile_with_failure(scenario: Scenario, network: str, name: str, failure: Failure) -> str:
-    """The compiled network with this failure alone."""
+    """Replace the failures of the compiled network by this one."""
     data = json.loads(network)
     resolved = scenario.resolve()
     links = {arc: index for index, arc in enumerate(resolved.arc_by_name)}
@@ -276,13 +264,7 @@ def _name_column(bound: SlaBound, row: str) -> str:
 
 
 def judge_slas(bounds: Sequence[SlaBound], runs: Runs) -> tuple[SlaOutcome, ...]:
-    """Hold the runs of a plan to agreements.
-
-    Returns
-    -------
-    tuple of SlaOutcome
-        Failures in the order of the plan, bounds in theirs.
-    """
+    """Judge the runs of a plan by agreements: failures in the order of the plan, then bounds."""
     outcomes = []
     for (failure,), rows in runs.table.group_by([FAILURE_LABEL], maintain_order=True):
         for bound in bounds:

@@ -1,4 +1,4 @@
-"""Place the label-switched paths of a scenario: what goes where, what is refused, and why."""
+"""Place the label-switched paths of a scenario and list routes, refusals and their reasons."""
 
 from __future__ import annotations
 
@@ -31,20 +31,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlacedPath:
-    """A label-switched path and what became of it.
+    """A label-switched path with its route, or the reason why it has none.
 
     Parameters
     ----------
     route : tuple of str
         Nodes, and links where several are parallel; empty if it is not placed.
-    placed : bool
-        Whether it has a route.
     why : str
-        Why not; empty if it is placed.
+        Reason of the refusal; empty if it is placed.
     class_type : str
         CT0 to CT7.
     displaced_by : tuple of str
-        Who displaced it, each time.
+        The path that displaced it, each time.
     """
 
     path: str
@@ -60,18 +58,18 @@ class PlacedPath:
 
 @dataclass(frozen=True, slots=True)
 class LinkLoad:
-    """A direction of a link.
+    """The load of a direction of a link.
 
     Parameters
     ----------
     load_bit_s : int
         Demands that cross it, on paths or by IP routing.
     reserved_bit_s : int
-        What placed paths reserve.
+        Reservations of placed paths.
     utilisation : float
         Load over capacity [1].
     by_class_type : dict of str to int
-        Reserved by class type [bit/s]; types with nothing left out.
+        Reserved by class type [bit/s]; types without a reservation are left out.
     """
 
     link: str
@@ -84,18 +82,16 @@ class LinkLoad:
 
 @dataclass(frozen=True, slots=True)
 class RoutingPlan:
-    """The paths of a scenario, placed.
+    """The placed paths of a scenario, with links and other routings to compare.
 
     Parameters
     ----------
     methods : tuple of RoutingMethod
-        The plan itself, other ways of routing the same demands, and the bound.
-    paths : tuple of PlacedPath
-        In the order of the scenario.
-    links : tuple of LinkLoad
+        The plan itself, other routings of the same demands, and the bound.
+    paths, links : tuple
         In the order of the scenario.
     scale : float
-        Factor of all rates in a run; those here are not scaled.
+        Factor of all rates in a run; rates here are not scaled.
     """
 
     methods: tuple[RoutingMethod, ...]
@@ -109,12 +105,9 @@ class RoutingPlan:
 
 
 def dump_plan_json(scenario: Scenario) -> str | None:
-    """The plan that a report shows, kept beside results.
+    """Dump the plan that a report shows, which is stored with the results, as JSON.
 
-    Returns
-    -------
-    str or None
-        JSON; None where nothing is planned: no demands, no computed path, no other scale.
+    None if nothing is planned: no demands, no computed path, no other scale.
     """
     has_auto = any(is_computed(path) for path in scenario.paths.values())
     if not scenario.demands and not has_auto and scenario.scale == 1:
@@ -128,17 +121,17 @@ def place(scenario: Scenario, *, reoptimise: bool = False, thorough: bool = True
     Parameters
     ----------
     scenario : Scenario
-        Loaded with `trunkline.scenario.resolved.placement.unplaced_paths_allowed`, where paths that
-        cannot be placed are to be listed, not an error.
+        Loaded with `trunkline.scenario.resolved.placement.unplaced_paths_allowed` if a path that
+        cannot be placed is to be listed and is no error.
     reoptimise : bool
-        Whether computed paths then move off the busiest link, within their constraints.
+        Move computed paths off the busiest link afterwards, within their constraints.
     thorough : bool
-        Whether to compute the bound in networks where that takes more than a moment too.
+        Compute the bound also in networks where that takes more than a moment.
 
     Returns
     -------
     RoutingPlan
-        Rates are those of the network itself, whatever its `scale`.
+        Rates are not scaled by the `scale` of the scenario.
 
     Raises
     ------
@@ -249,7 +242,7 @@ def list_link_loads(
 def _compare_methods(
     scenario: ResolvedScenario, graph: Topology, loads_by_method: dict[str, Floats], thorough: bool
 ) -> tuple[RoutingMethod, ...]:
-    """The plan beside routing by the IGP and the optimum."""
+    """Compare the plan with routing by the IGP and with the optimum."""
     comparison = MethodComparison(scenario, graph)
     is_bounded = bool(scenario.demands) and comparison.preferred_form in (
         "arcs",

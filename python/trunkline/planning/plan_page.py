@@ -32,19 +32,13 @@ PAGE_STYLE = (
 
 
 def svg(scenario: Scenario, plan: RoutingPlan) -> str:
-    """The network with every direction of a link in the colour of its utilisation."""
+    """Draw the network with every direction of a link in the colour of its utilisation."""
     utilisations = [link.utilisation for link in plan.links]
     return draw_network(scenario, utilisations, [_describe_link(link) for link in plan.links])
 
 
 def draw_network(scenario: Scenario, utilisations: Sequence[float], tooltips: Sequence[str]) -> str:
-    """The network with a number between 0 and 1 for every direction of a link.
-
-    Parameters
-    ----------
-    utilisations : sequence of float
-        What the colours show, by direction in the order of the scenario.
-    """
+    """Draw the network in the colours of one number from 0 to 1 for each direction of a link."""
     sketch = NetworkSketch.from_network(json.loads(compile(scenario).to_json()))
     positions = {name: node.position for name, node in scenario.nodes.items() if node.position}
     return load_map.draw_load_map(sketch, positions, utilisations, tooltips)
@@ -61,7 +55,7 @@ def _describe_link(link: LinkLoad) -> str:
 
 
 def html(scenario: Scenario, plan: RoutingPlan) -> str:
-    """A page of its own, without scripts."""
+    """Render the plan as one page without scripts."""
     method_table, *other_tables = text_tables.tabulate_plan(plan)
     widest = max((each.mlu or 0.0 for each in plan.methods), default=0.0) or 1.0
     bars = [
@@ -98,7 +92,7 @@ def html(scenario: Scenario, plan: RoutingPlan) -> str:
 
 
 def render_document(title: str, parts: Iterable[str]) -> str:
-    """A page of its own."""
+    """Render a complete page."""
     title = escape_text(title)
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -112,7 +106,7 @@ def render_document(title: str, parts: Iterable[str]) -> str:
 
 
 def render_table(sheet: TextTable, max_rows: int | None = None) -> str:
-    """A table with its heading; on a narrow screen it scrolls, by the keyboard too."""
+    """Render a table with its heading; on a narrow screen it scrolls, by the keyboard too."""
     head = "".join(f"<th>{escape_text(each[:1].upper() + each[1:])}</th>" for each in sheet.heads)
     body = "".join(
         f"<tr>{''.join(f'<td>{escape_text(cell)}</td>' for cell in row)}</tr>"
@@ -125,5 +119,5 @@ def render_table(sheet: TextTable, max_rows: int | None = None) -> str:
 
 
 def escape_text(content: str) -> str:
-    """Words as HTML; what is HTML already stays so."""
+    """Escape text for HTML, except content that is HTML already."""
     return content if isinstance(content, Markup) else escape(escape_unprintable(content))

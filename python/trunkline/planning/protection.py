@@ -1,4 +1,4 @@
-"""Protect the label-switched paths of a scenario: backups, their bandwidth, what has none."""
+"""Protect the label-switched paths of a scenario: backups, their bandwidth, gaps of protection."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class PlannedBackup:
     protection : str
         Protection of the scenario that asked for it.
     around : str
-        Link, node or path that it goes around.
+        Link, node or path that it avoids.
     route : tuple of str
         Nodes, and links where several are parallel.
     paths : tuple of str
         Paths that it serves.
     bandwidth_bit_s : int
-        What it carries when it is used.
+        Load of the backup when it is used.
     stretch_s : float
         Propagation of the repaired path less that of the path [s].
     stretch_hops : int
@@ -61,16 +61,16 @@ class PlannedBackup:
 
 @dataclass(frozen=True, slots=True)
 class UnprotectedElement:
-    """What has no backup.
+    """An element without a backup.
 
     Parameters
     ----------
     around : str
-        Link, node or path without a way around it.
+        Link, node or path that no path avoids.
     protection : str
         Protection that should cover it.
     by_link : bool
-        Whether the link has a backup all the same, which does not avoid the node or the risk.
+        Whether the link still has a backup, which does not avoid the node or the risk.
     """
 
     path: str
@@ -82,18 +82,18 @@ class UnprotectedElement:
 
 @dataclass(frozen=True, slots=True)
 class LinkBackupLoad:
-    """A direction of a link.
+    """The load of a direction of a link with its backups.
 
     Parameters
     ----------
     load_bit_s : int
         Demands that cross it without a failure.
     reserved_bit_s : int
-        What working paths reserve.
+        Reservations of working paths.
     backup_bit_s : int
-        What backups carry here at the worst single failure.
+        Load of backups at the worst single failure.
     unshared_bit_s : int
-        What they would take if each had bandwidth of its own.
+        Bandwidth of the backups if they shared none.
     utilisation : float
         Load and backups over capacity [1].
     """
@@ -113,19 +113,16 @@ class BackupPlan:
 
     Parameters
     ----------
-    backups : tuple of PlannedBackup
+    backups, links : tuple
         In the order of the scenario.
     unprotected : tuple of UnprotectedElement
-        What has none, or not the one asked for.
-    links : tuple of LinkBackupLoad
-        In the order of the scenario.
+        Elements without the backup that the scenario asks for.
     places : int
-        Hops of paths that should have a local repair, and paths that should have a backup from end
-        to end.
+        Number of hops that need a local repair, plus paths that need a backup from end to end.
     coverage : float or None
-        Share of them that has one [1]; None without any.
+        Share of the places with a backup [1]; None without places.
     scale : float
-        Factor of all rates in a run; those here are not scaled.
+        Factor of all rates in a run; rates here are not scaled.
     """
 
     backups: tuple[PlannedBackup, ...]
@@ -147,21 +144,16 @@ def add_default_protection(
     around: str = "link",
     share: str | None = None,
 ) -> Scenario:
-    """The scenario, with a protection of all its paths if none of its protections is computed.
+    """Add a protection of all paths to a scenario that has none with ``backup: auto``.
 
     Parameters
     ----------
     kind : {"facility-bypass", "detour", "backup", "one-plus-one"}
         Of the protection that is added.
     around : {"link", "node", "risk"}
-        What its backups go around.
+        Elements that its backups avoid.
     share : str, optional
         Bandwidth that backups must find over that of the paths, as ``100 %``; absent: none.
-
-    Returns
-    -------
-    Scenario
-        The same if it has a protection with ``backup: auto``.
     """
     if any(each.backup == AUTO for each in scenario.protections.values()):
         return scenario
@@ -175,17 +167,10 @@ def add_default_protection(
 
 
 def protect(scenario: Scenario) -> BackupPlan:
-    """Backups that the protections with ``backup: auto`` of a scenario get.
+    """Compute the backups of the protections with ``backup: auto`` of a scenario.
 
-    Parameters
-    ----------
-    scenario : Scenario
-        See `add_default_protection` for one that has none.
-
-    Returns
-    -------
-    BackupPlan
-        Rates are those of the network itself, whatever its `scale`.
+    Rates are not scaled by the `scale` of the scenario. See `add_default_protection` for a scenario
+    without protections.
     """
     resolved = scenario.resolve()
     unscaled = resolved.get_unscaled()

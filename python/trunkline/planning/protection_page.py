@@ -1,4 +1,4 @@
-"""Backups as a picture, and as a page: the map at the worst failure, backups, what has none."""
+"""Backups as a picture and as a page: the map at the worst failure, backups, gaps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def svg(scenario: Scenario, plan: BackupPlan) -> str:
-    """The network with every direction of a link in the colour of its use by load and backups."""
+    """Draw the network with every direction of a link in the colour of its load with backups."""
     tooltips = [
         f"{each.link}: {format_percent(each.utilisation)} at the worst failure, load "
         f"{format_quantity(each.load_bit_s, 'bit/s')}, backups "
@@ -25,7 +25,7 @@ def svg(scenario: Scenario, plan: BackupPlan) -> str:
 
 
 def html(scenario: Scenario, plan: BackupPlan) -> str:
-    """A page of its own, without scripts."""
+    """Render the backups as one page without scripts."""
     coverage = "" if plan.coverage is None else f", {format_percent(plan.coverage)} with a backup"
     parts = [svg(scenario, plan).partition("\n")[2], f"<p>{plan.places} places{coverage}.</p>"]
     parts += map(render_table, tabulate_backups(plan))

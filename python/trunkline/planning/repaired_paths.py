@@ -1,4 +1,4 @@
-"""Where a label-switched path goes once all protections have switched."""
+"""The route of a label-switched path after all protections have switched."""
 
 from __future__ import annotations
 
@@ -18,22 +18,15 @@ if TYPE_CHECKING:
 
 
 class RepairedPaths:
-    """Paths of a scenario and what takes over for them.
+    """Paths of a scenario with their repairs.
 
-    A backup from end to end comes first, then local repair at the nodes before the failures, then a
-    restored path: the shortest that is left, as the engines compute it.
-
-    Parameters
-    ----------
-    scenario : ResolvedScenario
-        With its routes and protections.
-    graph : Topology
-        Its graph, arcs in the same order.
+    A backup from end to end is tried first, then local repair at the nodes before the failures,
+    then a restored path: the shortest that is left, as the engines compute it.
 
     Attributes
     ----------
     route : dict of str to tuple of int
-        Arcs of every path, tunnels followed.
+        Arcs of every path, through tunnels.
     """
 
     def __init__(self, scenario: ResolvedScenario, graph: Topology):
@@ -59,22 +52,11 @@ class RepairedPaths:
             self._local[path].append((*hop_range, protection))
 
     def is_restored(self, path: str) -> bool:
-        """Whether a path is restored: it goes on as long as links join its ends."""
+        """Test whether a path is restored: it continues as long as links join its ends."""
         return path in self._restored
 
     def find_repaired_path(self, path: str, dead: Bools) -> ArcPath | None:
-        """Way of a path's packets without some arcs.
-
-        Parameters
-        ----------
-        dead : array of bool, shape (E,)
-            Arcs that are down.
-
-        Returns
-        -------
-        tuple of int or None
-            Arcs; None: nothing takes over.
-        """
+        """Find the route of the packets of a path without dead arcs; None without a repair."""
         route = self.route[path]
         for protection in self._end_to_end[path]:
             if any(dead[arc] and self._is_covered(protection, arc) for arc in route):

@@ -1,4 +1,4 @@
-"""Ways of routing the same demands, each with how far it can be from the best."""
+"""Routings of the same demands, each with its distance from the best."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RoutingMethod:
-    """How far a way of routing loads the network.
+    """The load that a routing puts on the network, compared with bounds.
 
     Parameters
     ----------
     mlu : float or None
         Maximum link utilisation [1]; None: not known.
     bound : float or None
-        No routing of its kind, split or on single paths, has a smaller one [1].
+        Lower bound of it for all routings of this kind, split or on single paths [1].
     gap : float or None
         The utilisation over the bound, less one.
     cost : float or None
@@ -45,19 +45,19 @@ class RoutingMethod:
 
 
 class MethodComparison:
-    """The demands of a scenario, routed in several ways; each is computed when it is first asked.
+    """The demands of a scenario in several routings, each computed when first asked for.
 
     Parameters
     ----------
     scenario : ResolvedScenario
         Not scaled.
     form : {"arcs", "paths", "frank-wolfe"}, optional
-        How the optimum is found; by size if left out.
+        Method for the optimum; by size if left out.
 
     Raises
     ------
     ValueError
-        See `trunkline.te.optimal_routing.minimum_utilisation`; when a method is asked for.
+        See `trunkline.te.optimal_routing.minimise_utilisation`; when a method is asked for.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class MethodComparison:
 
     @cached_property
     def optimum(self) -> OptimalRouting:
-        """The least maximum utilisation with splitting."""
+        """The routing of least maximum utilisation with splitting."""
         return te.optimal_routing.minimise_utilisation(self.graph, self.traffic, self.form)
 
     @cached_property
@@ -118,7 +118,7 @@ class MethodComparison:
 
     @cached_property
     def min_cost_routing(self) -> MinCostRouting | None:
-        """The least Fortz-Thorup cost; None where the linear program is too large."""
+        """The routing of least Fortz-Thorup cost; None where the linear program is too large."""
         if te.optimal_routing.choose_formulation(self.graph, self.traffic) != "arcs":
             return None
         return te.arc_formulation.minimise_congestion(self.graph, self.traffic)
@@ -132,7 +132,7 @@ class MethodComparison:
     def rate_loads(
         self, method: str, loads: Floats, bound: float | None, *, with_cost_gap: bool = False
     ) -> RoutingMethod:
-        """A method by the loads that it makes."""
+        """Rate a method by its loads."""
         mlu = float((loads / self.graph.capacity).max(initial=0.0))
         cost = te.fortz_thorup.compute_cost(self.graph, loads) / self.uncongested_cost
         min_cost = self.min_cost_routing if with_cost_gap else None

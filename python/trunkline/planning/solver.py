@@ -1,4 +1,4 @@
-"""The demands of a scenario routed as well as can be: the optimum, single paths, IGP weights."""
+"""Good routings for the demands of a scenario: the optimum, single paths, IGP weights."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ SOLVER_METHODS: tuple[SolverMethod, ...] = ("unsplit", "igp-weights", "optimum")
 
 @dataclass(frozen=True, slots=True)
 class Solution(RoutingPlan):
-    """A plan of the solver, for one of the methods that it compares.
+    """A plan of the solver by one of the methods that it compares.
 
     Parameters
     ----------
     method : {"unsplit", "igp-weights", "optimum"}
-        The one whose paths and loads these are.
+        The method of these paths and loads.
     form : str
-        How the optimum was found: ``arcs``, ``paths`` or ``frank-wolfe``.
+        Method of the optimum: ``arcs``, ``paths`` or ``frank-wolfe``.
     weights : dict of str to int
-        IGP metric of each direction of a link; empty but for ``igp-weights``.
+        IGP metric of each direction of a link; empty except for ``igp-weights``.
     """
 
     method: SolverMethod = "unsplit"
@@ -48,23 +48,23 @@ def solve(
     form: Formulation | None = None,
     evaluations: int | None = None,
 ) -> Solution:
-    """Compare ways of routing the demands of a scenario with the best possible.
+    """Compare routings of the demands of a scenario with the best possible.
 
     Parameters
     ----------
     scenario : Scenario
-        With demands. Its own paths and their constraints are not looked at.
+        With demands. Its paths and their constraints are ignored.
     method : {"unsplit", "igp-weights", "optimum"}
-        Whose paths and loads to give.
+        The method whose paths and loads to return.
     form : {"arcs", "paths", "frank-wolfe"}, optional
-        How the optimum is found; by size if left out.
+        Method for the optimum; by size if left out.
     evaluations : int, optional
-        Weight vectors that the search for IGP weights looks at; 2000 if left out.
+        Weight vectors that the search for IGP weights tries; 2000 if left out.
 
     Returns
     -------
     Solution
-        Rates are those of the network itself, whatever its `scale`.
+        Rates are not scaled by the `scale` of the scenario.
 
     Raises
     ------
@@ -145,18 +145,10 @@ def _make_path(name: str, route: tuple[str, ...], rate: int) -> PlacedPath:
 
 
 def write_solution(scenario: Scenario, solution: Solution, *, remarks: Sequence[str] = ()) -> str:
-    """Write a scenario with the paths, or the metrics, of a solution.
+    """Write a scenario with the paths, or the metrics, of a solution, as YAML.
 
-    Parameters
-    ----------
-    solution : Solution
-        For ``unsplit`` or ``igp-weights``.
-
-    Returns
-    -------
-    str
-        YAML. Each demand has a path of its own, or follows IP routing on the new metrics; paths and
-        trunks that carried demands alone are left out.
+    Each demand gets a path with its name, or follows IP routing on the new metrics. Paths and
+    trunks that carried only demands are left out.
 
     Raises
     ------

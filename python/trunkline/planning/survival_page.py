@@ -32,14 +32,14 @@ MAX_LISTED_FAILURES = 100
 
 @dataclass(frozen=True, slots=True)
 class PageExtras:
-    """What a page shows besides.
+    """Optional contents of a page.
 
     Parameters
     ----------
     mend : CapacityUpgrade or None
-        The least capacity that mends what is broken.
+        The least capacity that repairs broken failures.
     replays : mapping of str to str
-        Address of the replay of a failure, relative to the page, by its name.
+        Address of the replay of a failure, relative to the page, by the failure's name.
     """
 
     mend: CapacityUpgrade | None = None
@@ -50,7 +50,7 @@ NO_EXTRAS = PageExtras()
 
 
 def svg(scenario: Scenario, survival: Survival) -> str:
-    """The network, every direction of a link in the colour of its use after its worst failure."""
+    """Draw the network with each direction of a link in the colour of its worst use."""
     utilisations = [each.needed_bit_s / each.capacity_bit_s for each in survival.links]
     tooltips = [
         f"{each.link}: {format_percent(utilisation)} after {each.failure or 'no failure'}, "
@@ -68,7 +68,7 @@ def html(
     deviations: Sequence[ScreenDeviation] = (),
     extras: PageExtras = NO_EXTRAS,
 ) -> str:
-    """A page of its own, without scripts."""
+    """Render the failures as one page without scripts."""
     offered = format_quantity(survival.offered_bit_s, "bit/s")
     parts = [
         svg(scenario, survival).partition("\n")[2],
@@ -110,7 +110,7 @@ def html(
 def _render_link_map(
     scenario: Scenario, survival: Survival, slas: Sequence[SlaOutcome]
 ) -> list[str]:
-    """The map with each link in the colour of what its own failure does."""
+    """Render the map with each link in the colour of its own failure's effect."""
     broken: dict[str, set[str]] = {}
     for each in slas:
         if each.outcome == "refuted":
@@ -137,7 +137,7 @@ def _render_link_map(
 
 
 def _tabulate_outcomes(slas: Sequence[SlaOutcome], replays: Mapping[str, str]) -> TextTable:
-    """Agreements by failure: the worst outcome of its bounds in each cell."""
+    """Tabulate agreements by failure, with the worst outcome of its bounds in each cell."""
     order = ("held", "undecided", "refuted")
     names = list(dict.fromkeys(each.sla for each in slas))
     cells: dict[tuple[str, str], str] = {}

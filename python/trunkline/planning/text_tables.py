@@ -1,4 +1,4 @@
-"""Tables of plans, protections and failures, as words: a terminal shows them, and so do pages."""
+"""Tables of plans, protections and failures as text for terminals and pages."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """A table of words.
+    """A table of text.
 
     Parameters
     ----------
     heads : list of str
-        A word a column.
+        The head of each column.
     rows : list of list of str
-        What matters most comes first.
+        The most important first.
     name_columns : int
-        How many columns hold names; the others hold numbers.
+        Number of columns with names; the others hold numbers.
     is_ranked : bool
-        Whether it may end where a terminal or page has shown enough.
+        Whether a terminal or page may show only the first rows.
     """
 
     title: str
@@ -97,7 +97,7 @@ def tabulate_plan(plan: RoutingPlan) -> list[TextTable]:
 
 
 def tabulate_backups(plan: BackupPlan) -> list[TextTable]:
-    """Backups, the links they take bandwidth of, and what has none."""
+    """Tabulate backups, the links whose bandwidth they take, and gaps of protection."""
     backup_rows = [
         [
             *(each.backup, each.around, " ".join(each.route), str(len(each.paths))),
@@ -134,7 +134,7 @@ def tabulate_backups(plan: BackupPlan) -> list[TextTable]:
 
 
 def tabulate_failures(survival: Survival) -> list[TextTable]:
-    """What each failure does, which of them cut nodes off, and links too small for one."""
+    """Tabulate the effect of each failure, the cut-off nodes, and links too small for a failure."""
     rows = [
         [
             *(each.failure, each.kind),
@@ -193,7 +193,7 @@ def tabulate_slas(slas: Sequence[SlaOutcome]) -> TextTable:
 
 
 def tabulate_deviations(deviations: Sequence[ScreenDeviation]) -> TextTable:
-    """What the screen says of the failures that ran in packets, and what packets did."""
+    """Tabulate screen and packets for the failures that ran in packets."""
     rows = []
     for deviation in deviations:
         unit = "bit/s" if deviation.measure == "lost" else "1"
@@ -210,7 +210,7 @@ def tabulate_deviations(deviations: Sequence[ScreenDeviation]) -> TextTable:
 
 
 def tabulate_upgrade(upgrade: CapacityUpgrade) -> TextTable:
-    """What a linear program adds to links, and in sum."""
+    """Tabulate the capacity that the linear program adds to links, and its sum."""
     rows = [[link, *format_rates(added_bit_s)] for link, added_bit_s in upgrade.links.items()]
     total = f"{len(upgrade.failures)} of {upgrade.broken} broken"
     title = "The least capacity that mends, over all routings"

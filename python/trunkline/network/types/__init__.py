@@ -2,8 +2,7 @@
 
 A network is plain JSON; these types cost nothing at run time. The gate ``contract`` has the engine
 read and write networks made of them, and compares each key, kind and word. Lists refer to each
-other by index. Times are nanoseconds, sizes bytes, rates bit/s; what each key means
-is said once, in Rust.
+other by index. Times are nanoseconds, sizes bytes, rates bit/s; the Rust file explains each key.
 """
 
 from typing import Literal, NotRequired, TypedDict
@@ -55,7 +54,7 @@ __all__ = [
 
 
 class Processing(TypedDict):
-    """What a node takes to forward a packet."""
+    """The time that a node takes to forward a packet."""
 
     fixed_ns: int
     ip_lookup_ns: int
@@ -100,7 +99,7 @@ Link = TypedDict(
 
 
 class Action(TypedDict):
-    """What is done with a packet of one colour."""
+    """The action on a packet of one colour."""
 
     drop: bool
     dscp: int | None
@@ -170,7 +169,7 @@ Meter = TokenBucket | SrTcm | TrTcm | Rfc4115 | Tsw2cm | Tsw3cm
 
 
 class Profile(TypedDict):
-    """A meter and what is done with green, yellow and red."""
+    """A meter and the actions on green, yellow and red."""
 
     name: str
     meter: Meter
@@ -178,7 +177,7 @@ class Profile(TypedDict):
 
 
 class Conditioner(TypedDict):
-    """Which packets are metered by what."""
+    """Meters and the packets they meter."""
 
     name: str
     classifier: Classifier
@@ -293,7 +292,7 @@ class Run(TypedDict):
 
 
 class NetworkData(TypedDict):
-    """A whole network and its run."""
+    """A complete network and its run."""
 
     format: int
     name: str

@@ -14,7 +14,7 @@ class DelayedAck(TypedDict):
 
 
 class PlainCongestion(TypedDict):
-    """A congestion control without keys of its own."""
+    """A congestion control without keys."""
 
     kind: Literal["reno", "bbr", "dctcp", "prague", "vegas", "westwood"]
 
@@ -68,7 +68,7 @@ class CbrArrivals(TypedDict):
 
 
 class CbrVariant(TypedDict):
-    """The word for arrivals at a constant bit rate, with its keys."""
+    """The variant for arrivals at a constant bit rate: its tag and its keys."""
 
     cbr: CbrArrivals
 
@@ -110,31 +110,31 @@ class GumbelGap(TypedDict):
 
 
 class FixedGapVariant(TypedDict):
-    """The word for gaps all alike, with its keys."""
+    """The variant for gaps all alike: its tag and its keys."""
 
     fixed: FixedGap
 
 
 class ExponentialGapVariant(TypedDict):
-    """The word for exponential gaps, with its keys."""
+    """The variant for exponential gaps: its tag and its keys."""
 
     exponential: ExponentialGap
 
 
 class GumbelGapVariant(TypedDict):
-    """The word for gaps of extreme values, with its keys."""
+    """The variant for gaps of extreme values: its tag and its keys."""
 
     gumbel: GumbelGap
 
 
 class GapsVariant(TypedDict):
-    """The word for gaps of a law, with its keys."""
+    """The variant for gaps of a law: its tag and its keys."""
 
     gaps: FixedGapVariant | ExponentialGapVariant | GumbelGapVariant
 
 
 class ScheduleVariant(TypedDict):
-    """The word for arrivals of a list, with its keys."""
+    """The variant for arrivals of a list: its tag and its keys."""
 
     schedule: ScheduledArrivals
 
@@ -149,7 +149,7 @@ class FixedDatagramSize(TypedDict):
 
 
 class FixedDatagramSizeVariant(TypedDict):
-    """The word for one size, with its keys."""
+    """The variant for one size: its tag and its keys."""
 
     fixed: FixedDatagramSize
 
@@ -161,7 +161,7 @@ class ExponentialDatagramSize(TypedDict):
 
 
 class ExponentialDatagramSizeVariant(TypedDict):
-    """The word for exponential sizes, with its keys."""
+    """The variant for exponential sizes: its tag and its keys."""
 
     exponential: ExponentialDatagramSize
 
@@ -174,7 +174,7 @@ class DatagramSizeChoice(TypedDict):
 
 
 class DatagramSizeChoiceVariant(TypedDict):
-    """The word for sizes of a list, with its keys."""
+    """The variant for sizes of a list: its tag and its keys."""
 
     choice: DatagramSizeChoice
 
@@ -188,7 +188,7 @@ class GumbelDatagramSize(TypedDict):
 
 
 class GumbelDatagramSizeVariant(TypedDict):
-    """The word for sizes of extreme values, with its keys."""
+    """The variant for sizes of extreme values: its tag and its keys."""
 
     gumbel: GumbelDatagramSize
 
@@ -235,7 +235,7 @@ class Call(TypedDict):
 
 
 class Echo(TypedDict):
-    """What answers requests."""
+    """The responder to requests."""
 
     over: Literal["icmp", "udp"]
     reply_bytes: int

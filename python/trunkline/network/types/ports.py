@@ -175,7 +175,7 @@ Aqm = _QueueLengthAqm | Codel | Pie | DualPi2 | Cobalt
 
 
 class FlowQueues(TypedDict):
-    """Flow queueing: a queue for each flow that a port can tell apart."""
+    """Flow queueing: a queue for each flow that a port can distinguish."""
 
     queues: int | None
     labelled: Literal["label", "five-tuple"]
@@ -189,7 +189,7 @@ class FlowQueues(TypedDict):
 
 
 class Queue(TypedDict):
-    """A queue: its limits, who judges its packets, its queues by flow."""
+    """A queue: its limits, its AQM, its queues by flow."""
 
     limit_packets: int | None
     limit_bytes: int | None

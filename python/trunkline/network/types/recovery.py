@@ -1,4 +1,4 @@
-"""Failures in the compiled network, and what is done about them."""
+"""Failures in the compiled network, and the repairs."""
 
 from typing import Literal, NotRequired, TypedDict
 

@@ -10,7 +10,7 @@ class FixedSize(TypedDict):
 
 
 class FixedSizeVariant(TypedDict):
-    """The word for one size, with its keys."""
+    """The variant for one size: its tag and its keys."""
 
     fixed: FixedSize
 
@@ -22,7 +22,7 @@ class ExponentialSize(TypedDict):
 
 
 class ExponentialSizeVariant(TypedDict):
-    """The word for exponential sizes, with its keys."""
+    """The variant for exponential sizes: its tag and its keys."""
 
     exponential: ExponentialSize
 
@@ -38,7 +38,7 @@ class ParetoSize(TypedDict):
 
 
 class ParetoSizeVariant(TypedDict):
-    """The word for Pareto sizes, with its keys."""
+    """The variant for Pareto sizes: its tag and its keys."""
 
     pareto: ParetoSize
 
@@ -53,7 +53,7 @@ class LognormalSize(TypedDict):
 
 
 class LognormalSizeVariant(TypedDict):
-    """The word for lognormal sizes, with its keys."""
+    """The variant for lognormal sizes: its tag and its keys."""
 
     lognormal: LognormalSize
 
@@ -66,7 +66,7 @@ class WeibullSize(TypedDict):
 
 
 class WeibullSizeVariant(TypedDict):
-    """The word for Weibull sizes, with its keys."""
+    """The variant for Weibull sizes: its tag and its keys."""
 
     weibull: WeibullSize
 
@@ -79,7 +79,7 @@ class TableSize(TypedDict):
 
 
 class TableSizeVariant(TypedDict):
-    """The word for sizes of a table, with its keys."""
+    """The variant for sizes of a table: its tag and its keys."""
 
     table: TableSize
 
@@ -116,7 +116,7 @@ class PoissonGaps(TypedDict):
 
 
 class PoissonGapsVariant(TypedDict):
-    """The word for a Poisson process, with its keys."""
+    """The variant for a Poisson process: its tag and its keys."""
 
     poisson: PoissonGaps
 
@@ -140,7 +140,7 @@ class ScheduleGaps(TypedDict):
 
 
 class ScheduleGapsVariant(TypedDict):
-    """The word for a list, with its keys."""
+    """The variant for a list: its tag and its keys."""
 
     schedule: ScheduleGaps
 
@@ -153,7 +153,7 @@ class TransferArrivals(TypedDict):
 
 
 class TransferArrivalsVariant(TypedDict):
-    """The word for arrivals, with its keys."""
+    """The variant for arrivals: its tag and its keys."""
 
     arrivals: TransferArrivals
 
@@ -179,7 +179,7 @@ class PageTransfers(TypedDict):
 
 
 class PageTransfersVariant(TypedDict):
-    """The word for pages, with its keys."""
+    """The variant for pages: its tag and its keys."""
 
     pages: PageTransfers
 
@@ -192,7 +192,7 @@ class BufferRule(TypedDict):
 
 
 class BufferRuleVariant(TypedDict):
-    """The word for the rule by the buffer, with its keys."""
+    """The variant for the rule by the buffer: its tag and its keys."""
 
     buffer: BufferRule
 
@@ -218,7 +218,7 @@ class VideoTransfers(TypedDict):
 
 
 class VideoTransfersVariant(TypedDict):
-    """The word for films, with its keys."""
+    """The variant for films: its tag and its keys."""
 
     video: VideoTransfers
 
