@@ -6,10 +6,12 @@ from trunkline.scenario.base import CompiledKeys
 from trunkline.scenario.fields import AUTO
 from trunkline.scenario.recovery import LOCAL_PROTECTION_KINDS
 from trunkline.scenario.resolved import ResolvedScenario
+from trunkline.scenario.resolved.head_constraints import list_head_constraints
 from trunkline.scenario.resolved.protections import covers_arc, list_protected_arcs
 from trunkline.scenario.resolved.signalled_paths import (
     find_links_of_route,
     list_paths_of_event,
+    list_paths_set_up_later,
     list_signalled_paths,
 )
 from trunkline.scenario.signalling import OperatorEvent
@@ -45,7 +47,14 @@ def compile_signalling(
         return None
     nodes, links = indices
     names = list_signalled_paths(scenario)
-    sessions = [_compile_session(scenario, tables, indices, name) for name in names]
+    constraints = _compile_constraints(scenario, nodes, names)
+    set_up_later = list_paths_set_up_later(scenario)
+    sessions = [
+        _compile_session(scenario, tables, indices, name)
+        | {"start_ns": None if name in set_up_later else options.start}
+        | constraints.get(name, {})
+        for name in names
+    ]
     orders = [
         {
             "at_ns": event.at,
@@ -79,6 +88,7 @@ def compile_signalling(
         "discard": options.when_down == "discard",
         "flooding_ns": None if ospf.has_te_lsas(scenario) else options.flooding or 0,
         "reservable": [ospf.compute_reservable(arc) for arc in scenario.arcs],
+        **({"attributes": _compile_attributes(scenario)} if constraints else {}),
         "sessions": sessions,
         "orders": orders,
         "requests": requests,
@@ -109,12 +119,6 @@ def _compile_session(
     head = tables.nhlfe[entries[0]] if entries[0] is not None else {}
     last = next((entry for entry in reversed(entries) if entry is not None), None)
     written = scenario.written.paths.get(name)
-    paths_set_up_later = {
-        path
-        for event in scenario.events
-        if event.set_up
-        for path in list_paths_of_event(scenario, event)
-    }
     auto = scenario.signalling.auto_bandwidth.get(name)
     return {
         "name": name,
@@ -122,9 +126,9 @@ def _compile_session(
         "bandwidth_bit_s": scenario.reservations.get(name, (path.bandwidth or 0, 0))[0],
         "setup": path.setup,
         "hold": path.hold,
-        "start_ns": None if name in paths_set_up_later else scenario.signalling.start,
         "dynamic": written is None or written.route == (AUTO,),
         "route": [links[hop.over] for hop in route.hops],
+        **({"computed": True} if name in scenario.unplanned_paths else {}),
         "hops": [
             {"label": label, "entry": entry} for label, entry in zip(labels, entries, strict=True)
         ],
@@ -140,6 +144,41 @@ def _compile_session(
         if auto is None
         else auto.compile_keys() | {"maximum_bit_s": auto.maximum or 2**62},
     }
+
+
+def _compile_constraints(
+    scenario: ResolvedScenario, nodes: dict[str, int], names: list[str]
+) -> dict[str, CompiledKeys]:
+    """What computed routes must satisfy, of each path that asks for more than bandwidth."""
+    return {
+        name: {
+            "constraints": {
+                "barred": sorted(constraints.barred_arcs),
+                "via": [nodes[node] for node in scenario.paths[name].via],
+                "max_hops": scenario.paths[name].max_hops,
+                "max_delay_ns": scenario.paths[name].max_delay,
+                "minimise": scenario.paths[name].minimise,
+                "apart": [
+                    {"session": names.index(other), "from": kind}
+                    for other, kind in constraints.disjoint_paths.items()
+                ],
+            }
+        }
+        for name, constraints in list_head_constraints(scenario, names).items()
+    }
+
+
+def _compile_attributes(scenario: ResolvedScenario) -> list[CompiledKeys]:
+    """What heads know of each link besides its bandwidth; risks are numbered."""
+    risks = sorted({risk for arc in scenario.arcs for risk in arc.options.te.risks})
+    return [
+        {
+            "metric": arc.options.te.metric or arc.options.metric,
+            "delay_ns": arc.options.delay,
+            "risks": sorted(risks.index(risk) for risk in set(arc.options.te.risks)),
+        }
+        for arc in scenario.arcs
+    ]
 
 
 def _compile_protection(

@@ -48,7 +48,8 @@ class SignallingOptions(Element):
         "Paths with `segments` or `through` are there from the start with either.",
     )
     start: Time = Field(
-        default=0, description="When heads begin; a path that an event sets up waits for it."
+        default=0,
+        description="When heads begin; a path whose first event sets it up waits for that.",
     )
     dscp: Dscp = Field(default=CS6_DSCP, description="DSCP of the messages.")
     refresh: PositiveTime = Field(

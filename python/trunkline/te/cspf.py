@@ -60,7 +60,8 @@ def find_constrained_path(
     path = _find_path_via(topology, source, target, constraints.via, metric, usable_arcs, ratio)
     if path is not None and not _meets_bounds(topology, path, constraints):
         path = None
-    if path is None and (constraints.max_hops is not None or constraints.max_delay is not None):
+    bounded = constraints.max_hops is not None or constraints.max_delay is not None
+    if path is None and (bounded or constraints.via):
         nodes = tuple((via.node, via.strict) for via in constraints.via)
         bounds = (constraints.max_hops, constraints.max_delay)
         path = find_bounded_path(

@@ -50,6 +50,9 @@ pub struct Config {
     pub discard: bool,
     /// Bandwidth that may be reserved, by link [bit/s].
     pub reservable: Vec<u64>,
+    /// What else heads know of each link; empty where no path asks for it.
+    #[serde(default)]
+    pub attributes: Vec<Attributes>,
     /// Paths that are set up, by index.
     pub sessions: Vec<Session>,
     /// Orders of operators, in order of time.
@@ -80,6 +83,12 @@ pub struct Session {
     pub dynamic: bool,
     /// Links of its first route.
     pub route: Vec<u32>,
+    /// Whether its head computes a route from the first attempt on: `route` is one that it may find.
+    #[serde(default)]
+    pub computed: bool,
+    /// What the routes that its head computes must satisfy, besides their bandwidth.
+    #[serde(default)]
+    pub constraints: Option<Constraints>,
     /// Label actions of the nodes of the first route, from head to tail.
     pub hops: Vec<Hop>,
     /// Classes that ride it, bound at the head while it is up.
@@ -97,6 +106,71 @@ pub struct Session {
     /// Automatic bandwidth.
     #[serde(default)]
     pub auto_bandwidth: Option<AutoBandwidth>,
+}
+
+/// What a link tells about itself for traffic engineering (RFC 3630, RFC 4203).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Attributes {
+    /// TE metric.
+    pub metric: u64,
+    /// Propagation delay [ns].
+    pub delay_ns: u64,
+    /// Shared risk link groups, by number.
+    pub risks: Vec<u32>,
+}
+
+/// What a computed route must satisfy; all but the first three keys need `attributes`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Constraints {
+    /// Links that it may not use, for their colours or as others are to be apart from it.
+    pub barred: Vec<u32>,
+    /// Nodes to pass, in this order.
+    pub via: Vec<u32>,
+    /// Maximum number of links.
+    pub max_hops: Option<u32>,
+    /// Greatest sum of delays [ns].
+    pub max_delay_ns: Option<u64>,
+    /// What it has the least of.
+    pub minimise: Minimise,
+    /// Paths that it shares nothing with.
+    pub apart: Vec<Apart>,
+}
+
+/// Cost of a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Minimise {
+    /// Metric of routing.
+    #[default]
+    Igp,
+    /// TE metric.
+    Te,
+    /// Propagation delay.
+    Delay,
+}
+
+/// A path that another shares nothing with.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Apart {
+    /// Index into `sessions`.
+    pub session: u32,
+    /// What is not shared.
+    pub from: Shared,
+}
+
+/// What two paths may share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shared {
+    /// Links, in either direction.
+    Link,
+    /// Links, and the nodes between the ends.
+    Node,
+    /// Links, and risks of links.
+    Risk,
 }
 
 /// Local protection of a path.

@@ -10,7 +10,7 @@ use super::message::{
     other_sender, Detour, Kind, Message, PathKey, PathRequest, ALIAS_BIT, NO_ROUTE,
 };
 use super::state::PathState;
-use super::te_database::RouteRequirements;
+use super::te_database::{RouteBounds, RouteRequirements};
 use super::{Rsvp, RsvpTimer};
 use crate::NetworkPlane;
 use std::collections::BTreeSet;
@@ -112,6 +112,8 @@ impl Rsvp {
                 setup: request.setup,
                 avoid: &avoid,
                 own: (&request.route, request.bandwidth),
+                cost: &self.costs.igp,
+                bounds: RouteBounds::default(),
             };
             let route = self.database(node).route(&self.lines, &requirements)?;
             let behind = |link: &u32| {

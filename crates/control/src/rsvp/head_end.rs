@@ -5,9 +5,11 @@
 //! Differs: crankback is by the head alone; a head whose attempts have failed tries again after a set
 //! time, without end, except for requests, which are then blocked.
 
-use super::config::{AutoBandwidth, Hop, Protection, Requests, Session};
+use super::config::{
+    AutoBandwidth, Constraints, Hop, Minimise, Protection, Requests, Session, Shared,
+};
 use super::message::{Error, Kind, Message, PathKey, PathRequest, REPAIRED, SOFT_PREEMPTED};
-use super::te_database::RouteRequirements;
+use super::te_database::{RouteBounds, RouteRequirements};
 use super::{event, Rsvp, RsvpTimer};
 use crate::{Entry, NetworkPlane, SignalledLink};
 use std::collections::BTreeSet;
@@ -30,6 +32,7 @@ pub(super) struct HeadEndSession {
     /// Label that the tail expects.
     pub last_label: Option<u32>,
     pub first: Arc<[u32]>,
+    constraints: Constraints,
     pub protection: Option<Protection>,
     /// Links that it protects as a bypass tunnel.
     pub around: Vec<u32>,
@@ -76,8 +79,9 @@ impl HeadEndSession {
             dynamic: session.dynamic,
             auto: session.auto_bandwidth,
             first: first.clone(),
+            constraints: session.constraints.clone().unwrap_or_default(),
             ends: (head, tail),
-            ..Self::down(Some(first))
+            ..Self::down(Some(first).filter(|_| !session.computed))
         }
     }
 
@@ -109,6 +113,7 @@ impl HeadEndSession {
             hops: Vec::new(),
             last_label: None,
             first: Arc::new([]),
+            constraints: Constraints::default(),
             protection: None,
             around: Vec::new(),
             classes: Vec::new(),
@@ -201,12 +206,66 @@ impl Rsvp {
         let own = self.route_of(session);
         let held = self.reserved_bandwidth(session);
         let links = own.as_deref().unwrap_or(&[]);
-        let HeadEndSession { bandwidth, setup, avoid, .. } = head;
+        let HeadEndSession { bandwidth, setup, avoid, constraints, .. } = head;
         let (ends, own) = (self.ends(session), (links, held));
-        let avoid = &(avoid | &self.forbidden_links(&head.around));
-        let requirements =
-            RouteRequirements { ends, bandwidth: *bandwidth, setup: *setup, avoid, own };
+        let mut avoid = avoid | &self.forbidden_links(&head.around);
+        avoid.extend(&constraints.barred);
+        avoid.extend(self.links_apart(session));
+        let requirements = RouteRequirements {
+            ends,
+            bandwidth: *bandwidth,
+            setup: *setup,
+            avoid: &avoid,
+            own,
+            cost: self.link_costs(session),
+            bounds: RouteBounds {
+                via: &constraints.via,
+                max_hops: constraints.max_hops,
+                max_delay: constraints.max_delay_ns.map(|most| (most, self.costs.delay.as_slice())),
+            },
+        };
         self.database(ends.0).route(&self.lines, &requirements)
+    }
+
+    /// Cost of each link, of which routes of a session have the least.
+    pub(super) fn link_costs(&self, session: u32) -> &[u64] {
+        match self.heads[session as usize].constraints.minimise {
+            Minimise::Igp => &self.costs.igp,
+            Minimise::Te => &self.costs.te,
+            Minimise::Delay => &self.costs.delay,
+        }
+    }
+
+    /// Links that a session may not use, because they share with a path that it is disjoint from.
+    fn links_apart(&self, session: u32) -> BTreeSet<u32> {
+        let mut shared = BTreeSet::new();
+        for apart in &self.heads[session as usize].constraints.apart {
+            let head = &self.heads[apart.session as usize];
+            for lsp in [head.active, head.pending].into_iter().flatten() {
+                let key = head.key(apart.session, lsp);
+                let Some(state) = self.states.get(&(head.ends.0, key)) else { continue };
+                shared.extend(self.links_sharing(&state.request.route, apart.from));
+            }
+        }
+        shared
+    }
+
+    /// Links that share with a route: its links in both directions, those at its nodes or of its risks.
+    fn links_sharing(&self, route: &[u32], what: Shared) -> Vec<u32> {
+        let line = |link: &u32| &self.lines[*link as usize];
+        let risks = |link: &u32| {
+            self.config.attributes.get(*link as usize).map_or(&[][..], |link| link.risks.as_slice())
+        };
+        let inner: BTreeSet<u32> = route.iter().skip(1).map(|link| line(link).from).collect();
+        let shares = |link: &u32| {
+            let same = |one: &u32| one == link || line(one).reverse == Some(*link);
+            let met = inner.contains(&line(link).from) || inner.contains(&line(link).to);
+            let exposed = |one: &u32| risks(one).iter().any(|risk| risks(link).contains(risk));
+            route.iter().any(same)
+                || what == Shared::Node && met
+                || what == Shared::Risk && route.iter().any(exposed)
+        };
+        (0..self.lines.len() as u32).filter(shares).collect()
     }
 
     /// Number of the next LSP: it has 16 bits, so after a wrap it skips those still in use.

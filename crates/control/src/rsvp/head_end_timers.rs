@@ -25,9 +25,9 @@ impl Rsvp {
         }
         let requested_route = head.requested_route.take();
         let better_route = self.choose_route(session);
-        let metric = |route: &[u32]| self.database(node).metric(&self.lines, route);
-        let now = self.route_of(session).and_then(|route| metric(&route));
-        let better = better_route.as_deref().and_then(metric);
+        let cost = |route: &[u32]| self.database(node).cost(self.link_costs(session), route);
+        let now = self.route_of(session).and_then(|route| cost(&route));
+        let better = better_route.as_deref().and_then(cost);
         if better.is_some_and(|better| now.is_none_or(|now| better < now)) {
             self.heads[session as usize].requested_route = better_route;
             return self.replace(session, plane);

@@ -108,6 +108,24 @@ impl Labels {
     }
 }
 
+/// Costs of links, of which routes have the least.
+#[derive(Clone, Debug)]
+struct LinkCosts {
+    igp: Vec<u64>,
+    te: Vec<u64>,
+    delay: Vec<u64>,
+}
+
+impl LinkCosts {
+    fn new(config: &Config, lines: &[SignalledLink]) -> Self {
+        Self {
+            igp: lines.iter().map(|line| line.metric).collect(),
+            te: config.attributes.iter().map(|link| link.metric).collect(),
+            delay: config.attributes.iter().map(|link| link.delay_ns).collect(),
+        }
+    }
+}
+
 /// RSVP-TE on all nodes of a network.
 #[derive(Debug)]
 pub struct Rsvp {
@@ -121,6 +139,7 @@ pub struct Rsvp {
     labels: Vec<Labels>,
     states: BTreeMap<(u32, PathKey), PathState>,
     pools: Vec<LinkReservations>,
+    costs: LinkCosts,
     /// Links known to be down by a node at their end.
     down: BTreeSet<(u32, u32)>,
     heads: Vec<HeadEndSession>,
@@ -158,6 +177,7 @@ impl Rsvp {
         }
         Self {
             arrivals: arrivals.collect(),
+            costs: LinkCosts::new(&config, &lines),
             heads,
             bypasses,
             random: (0..nodes).map(|it| stream(format!("signalling[{it}]"), "refresh")).collect(),

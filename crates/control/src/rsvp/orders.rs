@@ -41,7 +41,13 @@ impl Rsvp {
         let current = self.route_of(session);
         let head = &mut self.heads[session as usize];
         match order.action {
-            Action::SetUp {} => self.begin(session, plane),
+            Action::SetUp {} => {
+                // Its route is computed now, with what is unreserved now.
+                if head.dynamic && head.active.is_none() && head.pending.is_none() {
+                    head.requested_route = None;
+                }
+                self.begin(session, plane);
+            }
             Action::Tear {} => self.give_up(session, plane),
             Action::Move { route } => {
                 head.requested_route = route.map(Into::into);

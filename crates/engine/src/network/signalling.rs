@@ -111,11 +111,16 @@ fn check_rsvp(rsvp_config: &rsvp::Config, network: &Network) -> Result<(), Strin
     {
         return fail("intervals must be above 0");
     }
+    if !rsvp_config.attributes.is_empty() && rsvp_config.attributes.len() != network.links.len() {
+        return fail("attributes has an entry for each link");
+    }
     if rsvp_config.summary && rsvp_config.resend_ns.is_none() {
         return fail("a summary refresh needs resend_ns");
     }
     for session in &rsvp_config.sessions {
-        check_session(session, network).map_err(|why| format!("{}: {why}", session.name))?;
+        check_session(session, network)
+            .and_then(|()| check_constraints(session, rsvp_config, network))
+            .map_err(|why| format!("{}: {why}", session.name))?;
     }
     for order in &rsvp_config.orders {
         check_index("session", order.session, rsvp_config.sessions.len())?;
@@ -156,6 +161,27 @@ fn check_session(session: &rsvp::config::Session, network: &Network) -> Result<(
         }
         _ => Ok(()),
     }
+}
+
+fn check_constraints(
+    session: &rsvp::config::Session,
+    rsvp_config: &rsvp::Config,
+    network: &Network,
+) -> Result<(), String> {
+    let Some(constraints) = &session.constraints else { return Ok(()) };
+    constraints
+        .barred
+        .iter()
+        .try_for_each(|link| check_index("link", *link, network.links.len()))?;
+    constraints.via.iter().try_for_each(|node| check_index("node", *node, network.nodes.len()))?;
+    for apart in &constraints.apart {
+        check_index("session", apart.session, rsvp_config.sessions.len())?;
+    }
+    let costs = constraints.minimise != Default::default() || constraints.max_delay_ns.is_some();
+    if costs && rsvp_config.attributes.is_empty() {
+        return Err("signalling: costs and delays of routes need attributes".into());
+    }
+    Ok(())
 }
 
 fn check_priorities(setup: u8, hold: u8) -> Result<(), String> {

@@ -5,6 +5,31 @@ from typing import Literal, NotRequired, TypedDict
 from trunkline.network.types.recovery import Detection
 
 
+class LinkAttributes(TypedDict):
+    """What a link tells about itself."""
+
+    metric: int
+    delay_ns: int
+    risks: list[int]
+
+
+DisjointSession = TypedDict(
+    "DisjointSession", {"session": int, "from": Literal["link", "node", "risk"]}
+)
+"""A path that another shares nothing with."""
+
+
+class HeadConstraints(TypedDict):
+    """What computed routes must satisfy."""
+
+    barred: list[int]
+    via: list[int]
+    max_hops: int | None
+    max_delay_ns: int | None
+    minimise: Literal["igp", "te", "delay"]
+    apart: list[DisjointSession]
+
+
 class SessionHop(TypedDict):
     """A node of a first route."""
 
@@ -50,6 +75,8 @@ class Session(TypedDict):
     start_ns: int | None
     dynamic: bool
     route: list[int]
+    computed: NotRequired[bool]
+    constraints: NotRequired[HeadConstraints | None]
     hops: list[SessionHop]
     classes: list[FecBinding]
     pipe: bool
@@ -129,6 +156,7 @@ class Rsvp(TypedDict):
     reoptimise_ns: int | None
     discard: bool
     reservable: list[int]
+    attributes: NotRequired[list[LinkAttributes]]
     sessions: list[Session]
     orders: NotRequired[list[OperatorOrder]]
     requests: NotRequired[list[RandomRequests]]

@@ -1,6 +1,6 @@
 """Computed routes: paths with `route: auto` are placed, beside those whose route is written."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -13,11 +13,15 @@ from trunkline.scenario.fields import AUTO
 from trunkline.scenario.path import LabelSwitchedPath
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved.resolved import ResolvedArc, ResolvedScenario
-from trunkline.scenario.resolved.signalled_paths import list_paths_of_event
+from trunkline.scenario.resolved.signalled_paths import (
+    list_paths_set_up_later,
+    list_route_only_paths,
+)
 from trunkline.scenario.te import CLASS_TYPE_NAMES, RouteConstraints
 from trunkline.scenario.units import format_rate, format_time
 
 if TYPE_CHECKING:
+    from trunkline.te.cspf import ConstrainedPath
     from trunkline.te.dste import BandwidthConstraints
     from trunkline.te.placement import PathRequest, Placement, PlacementOutcome
     from trunkline.te.refusal import Refusal
@@ -67,12 +71,28 @@ def resolve_placement(scenario: ResolvedScenario, problems: Problems) -> None:
         name = outcome.request.name
         if name not in computed:
             continue
-        if outcome.route is None:
+        found = outcome.route
+        if found is None:
+            found = _find_retried_route(scenario, graph, outcome.request)
             _report_unplaced(scenario, graph, outcome, problems)
+        if found is None:
             _drop_path(scenario, name)
         else:
-            route = format_route(scenario, outcome.route.path)
+            route = format_route(scenario, found.path)
             scenario.paths[name] = scenario.paths[name].model_copy(update={"route": route})
+
+
+def _find_retried_route(
+    scenario: ResolvedScenario, graph: "Topology", request: "PathRequest"
+) -> "ConstrainedPath | None":
+    """The route that a path without room would have alone, where its head asks for it again."""
+    is_error = scenario.written.te.unplaced == "error"
+    if scenario.signalling.kind == "none" or is_error or IS_LENIENT.get():
+        return None
+    found = _make_placer(scenario, graph)([request]).outcomes[0].route
+    if found is not None:
+        scenario.unplanned_paths.add(request.name)
+    return found
 
 
 def _drop_path(scenario: ResolvedScenario, name: str) -> None:
@@ -109,12 +129,14 @@ def build_topology(scenario: ResolvedScenario) -> "Topology":
 def place_all_paths(scenario: ResolvedScenario, graph: "Topology") -> "Placement":
     """Places every path, computed or written, by the rules of the scenario.
 
+    Signalled paths that are not there at the start reserve nothing: each has the route that it
+    would have alone, since its head computes one when it is set up.
+
     Raises
     ------
     ValueError
         A holding priority weaker than the setup priority, or a model that does not fit.
     """
-    rules = scenario.written.te
     fixed = {
         name: arcs
         for name, path in scenario.paths.items()
@@ -125,64 +147,28 @@ def place_all_paths(scenario: ResolvedScenario, graph: "Topology") -> "Placement
         for name, path in scenario.paths.items()
         if name in fixed or is_computed(path)
     }
-    place = partial(
+    place = _make_placer(scenario, graph)
+    absent = list_paths_set_up_later(scenario) | list_route_only_paths(scenario)
+    first = place(
+        [request for name, request in requests.items() if name not in absent],
+        fixed_paths=fixed,
+    )
+    outcomes = {outcome.request.name: outcome for outcome in first.outcomes}
+    for name in absent & requests.keys():
+        outcomes[name] = place([requests[name]], fixed_paths=fixed).outcomes[0]
+    return replace(first, outcomes=tuple(outcomes[name] for name in requests))
+
+
+def _make_placer(scenario: ResolvedScenario, graph: "Topology") -> "Callable[..., Placement]":
+    """A function that places requests by the rules of the scenario."""
+    rules = scenario.written.te
+    return partial(
         te.placement.place_paths,
         graph,
         order=rules.order,
         bandwidth_constraints=_make_bandwidth_constraints(scenario, graph),
         preemption=rules.preemption,
     )
-    set_up_later = _list_paths_set_up_later(scenario)
-    first = place(
-        [request for name, request in requests.items() if name not in set_up_later],
-        fixed_paths=fixed,
-    )
-    outcomes = {outcome.request.name: outcome for outcome in first.outcomes}
-    present = {
-        name: outcome.route.path for name, outcome in outcomes.items() if outcome.route is not None
-    }
-    for event in sorted(scenario.events, key=lambda event: event.at) if set_up_later else ():
-        for name in list_paths_of_event(scenario, event):
-            if event.tear:
-                present.pop(name, None)
-            elif event.set_up and name in requests and name not in present:
-                if name not in outcomes:
-                    outcomes[name] = _place_later_path(place, requests, present, fixed, name)
-                outcome = outcomes[name]
-                if outcome.route is not None:
-                    present[name] = outcome.route.path
-    return replace(first, outcomes=tuple(outcomes[name] for name in requests))
-
-
-def _list_paths_set_up_later(scenario: ResolvedScenario) -> set[str]:
-    """Signalled paths that an event sets up: they are not there at the start."""
-    if scenario.signalling.kind == "none":
-        return set()
-    return {
-        name
-        for event in scenario.events
-        if event.set_up
-        for name in list_paths_of_event(scenario, event)
-    }
-
-
-def _place_later_path(
-    place: Callable[..., "Placement"],
-    requests: Mapping[str, "PathRequest"],
-    present: Mapping[str, "Arcs"],
-    fixed: Mapping[str, "Arcs"],
-    name: str,
-) -> "PlacementOutcome":
-    """The route of a path for the moment at which it is set up, beside the paths present then.
-
-    Where nothing has room, its head end asks along the route that it would have alone.
-    """
-    others = [request for key, request in requests.items() if key in present and key != name]
-    for requested in ([*others, requests[name]], [requests[name]]):
-        outcome = place(requested, fixed_paths={**present, **fixed}).outcomes[-1]
-        if outcome.route is not None:
-            break
-    return outcome
 
 
 def _make_bandwidth_constraints(
@@ -282,7 +268,9 @@ def _report_unplaced(
     name = outcome.request.name
     lenient = IS_LENIENT.get() or scenario.written.te.unplaced == "igp"
     message = f"path {name} is not placed: {explain_unplaced(graph, outcome)}"
-    if lenient:
+    if name in scenario.unplanned_paths:
+        message += f"; its head asks again each {format_time(scenario.signalling.retry)}"
+    elif lenient:
         message += "; its packets follow IP routing"
     problems.add("placement", ("paths", name), message, at_key=True, warning=lenient)
 

@@ -201,6 +201,9 @@ class ResolvedScenario:
         RandomOutages requests for paths, by name.
     placement : te.place.Placement or None
         Where computed routes came from; None where all are written.
+    unplanned_paths : set of str
+        Signalled paths that have no room in the plan of the start: their heads find their routes.
+        Their route here is the one that they would have alone.
     policies : dict
         Segments of each path that is a policy of segment routing.
     computed_backups : ComputedBackups or None
@@ -245,6 +248,7 @@ class ResolvedScenario:
     reservations: dict[str, tuple[int, int]] = field(default_factory=dict)
     path_requests: dict[str, RandomRequests] = field(default_factory=dict)
     placement: "Placement | None" = None
+    unplanned_paths: set[str] = field(default_factory=set)
     computed_backups: ComputedBackups | None = None
     before_scale: "ResolvedScenario | None" = None
     origins: dict[Place, Place] = field(default_factory=dict)

@@ -13,22 +13,44 @@ def list_signalled_paths(scenario: ResolvedScenario) -> list[str]:
     Left out are policies of segment routing, paths that ride tunnels, detours, which belong to the
     path that they protect, and paths that only lend their route to an event.
     """
-    ridden = {trunk.path for trunk in scenario.trunks.values()}
-    ridden |= {trunk.reverse for trunk in scenario.trunks.values() if trunk.reverse}
     detours = {
         protection.backup
         for protection in scenario.protections.values()
         if protection.kind == "detour"
     }
-    route_only_paths = ({get_moved_path(event) for event in scenario.events} | detours) - ridden
+    not_signalled = list_route_only_paths(scenario) | (detours - _list_ridden_paths(scenario))
     return [
         name
         for name, path in scenario.paths.items()
         if name in scenario.routes
         and name not in scenario.policies
         and not path.through
-        and name not in route_only_paths
+        and name not in not_signalled
     ]
+
+
+def _list_ridden_paths(scenario: ResolvedScenario) -> set[str]:
+    """Paths that a trunk rides, in either direction."""
+    trunks = scenario.trunks.values()
+    return {trunk.path for trunk in trunks} | {trunk.reverse for trunk in trunks if trunk.reverse}
+
+
+def list_route_only_paths(scenario: ResolvedScenario) -> set[str]:
+    """Paths that only lend their route to an event, and are not set up."""
+    named = {get_moved_path(event) for event in scenario.events} - _list_ridden_paths(scenario)
+    return {name for name in named if name is not None}
+
+
+def list_paths_set_up_later(scenario: ResolvedScenario) -> set[str]:
+    """Signalled paths that are absent at the start: their first event sets them up."""
+    if scenario.signalling.kind == "none":
+        return set()
+    first_events: dict[str, OperatorEvent] = {}
+    for event in sorted(scenario.events, key=lambda event: event.at):
+        if event.set_up is not None or event.tear is not None:
+            for path in list_paths_of_event(scenario, event):
+                first_events.setdefault(path, event)
+    return {path for path, event in first_events.items() if event.set_up is not None}
 
 
 def list_signalled_repairs(scenario: ResolvedScenario) -> set[str]:
