@@ -19,23 +19,23 @@ fn protection(one_to_one: bool, node: bool) -> Protection {
 
 /// The path 0 - 1 - 2 - 3.
 fn protected(one_to_one: bool, node: bool) -> Session {
-    let mut its = session("trunk", 4, 1_000_000);
-    its.protection = Some(protection(one_to_one, node));
-    its
+    let mut new_session = session("trunk", 4, 1_000_000);
+    new_session.protection = Some(protection(one_to_one, node));
+    new_session
 }
 
 /// A bypass tunnel over two links.
 fn bypass(route: [u32; 2], around: &[u32]) -> Session {
-    let mut its = session("other", 3, 0);
-    (its.route, its.around) = (route.to_vec(), around.to_vec());
-    its
+    let mut new_session = session("other", 3, 0);
+    (new_session.route, new_session.around) = (route.to_vec(), around.to_vec());
+    new_session
 }
 
 fn network(sessions: Vec<Session>) -> Network {
-    let mut its = config(14, sessions);
+    let mut rsvp_config = config(14, sessions);
     // A state lives for 5.25 s.
-    its.refresh_ns = 1_000 * MS;
-    Network::new(5, ladder(), its)
+    rsvp_config.refresh_ns = 1_000 * MS;
+    Network::new(5, ladder(), rsvp_config)
 }
 
 impl Network {
@@ -57,7 +57,7 @@ impl Network {
 
     /// Octets of the last message of a kind, from its common header on.
     fn last(&self, kind: &str, before: u64) -> &[u8] {
-        let of = |its: &&(u64, &str, Vec<u8>)| its.1 == kind && its.0 <= before;
+        let of = |message: &&(u64, &str, Vec<u8>)| message.1 == kind && message.0 <= before;
         &self.wires.octets.iter().rev().find(of).expect("it was sent").2
     }
 }
@@ -82,15 +82,15 @@ fn object(octets: &[u8], class: u8) -> Option<&[u8]> {
 fn rfc4090_s4_1_and_4_3_objects_and_flags_of_a_protected_path() {
     let mut network = network(vec![protected(false, true)]);
     network.run(100 * MS);
-    let sizes = |kind| network.sent(kind).iter().map(|its| its.1).collect::<Vec<_>>();
+    let sizes = |kind| network.sent(kind).iter().map(|message| message.1).collect::<Vec<_>>();
     assert_eq!(sizes("path"), [204, 204, 204]);
     assert_eq!(sizes("resv"), [148, 164, 180]);
     let path = network.last("path", 100 * MS);
-    assert_eq!(object(path, 205).map(|its| its[..4].to_vec()), Some(vec![7, 7, 255, 2]));
-    assert_eq!(object(path, 207).map(|its| its[2]), Some(0x01 | 0x02 | 0x04 | 0x10));
+    assert_eq!(object(path, 205).map(|octets| octets[..4].to_vec()), Some(vec![7, 7, 255, 2]));
+    assert_eq!(object(path, 207).map(|octets| octets[2]), Some(0x01 | 0x02 | 0x04 | 0x10));
     // The last node that it passed stands first.
     let record = object(path, 21).expect("a route is recorded");
-    let nodes: Vec<u8> = record.chunks(8).map(|its| its[5]).collect();
+    let nodes: Vec<u8> = record.chunks(8).map(|octets| octets[5]).collect();
     assert_eq!(nodes, [3, 2, 1]);
 }
 
@@ -103,7 +103,7 @@ fn rfc4090_s6_4_3_the_node_before_the_failure_sends_the_path_through_its_bypass_
     network.run(500 * MS);
     assert_eq!(network.does(1, 500_000), (Some(2), None, Some(500_000)));
     let available: Vec<u8> = object(network.last("resv", 500 * MS), 21)
-        .map_or(Vec::new(), |its| its.chunks(16).map(|node| node[7]).collect());
+        .map_or(Vec::new(), |octets| octets.chunks(16).map(|node| node[7]).collect());
     assert_eq!(available, [1, 0, 0]);
     let sent = network.sent("path").len();
     network.change(2, true);
@@ -113,16 +113,16 @@ fn rfc4090_s6_4_3_the_node_before_the_failure_sends_the_path_through_its_bypass_
     assert_eq!(network.sent("path")[sent..], [(500 * MS, 204)]);
     let path = network.last("path", 500 * MS).to_vec();
     // Sender and next route: node 1 has its own address; node 2 is the first hop left.
-    assert_eq!(object(&path, 11).map(|its| its[3]), Some(2));
-    assert_eq!(object(&path, 20).map(|its| (its.len(), its[5])), Some((16, 3)));
+    assert_eq!(object(&path, 11).map(|octets| octets[3]), Some(2));
+    assert_eq!(object(&path, 20).map(|octets| (octets.len(), octets[5])), Some((16, 3)));
     network.run(509 * MS);
-    let back = network.sent("resv").into_iter().find(|its| its.0 > 508 * MS);
+    let back = network.sent("resv").into_iter().find(|message| message.0 > 508 * MS);
     assert_eq!(back, Some((500 * MS + 8 * MS + (208 + 204) * 800, 164)));
     // The head hears of it: code 25, value 3; and that protection is in use at node 1.
     let error = network.last("path-err", 500 * MS);
-    assert_eq!(object(error, 6).map(|its| (its[5], its[7])), Some((25, 3)));
+    assert_eq!(object(error, 6).map(|octets| (octets[5], octets[7])), Some((25, 3)));
     let used = network.last("resv", 500 * MS);
-    assert_eq!(object(used, 21).map(|its| its[7]), Some(1 | 2));
+    assert_eq!(object(used, 21).map(|octets| octets[7]), Some(1 | 2));
 }
 
 /// For ten lifetimes the path lives on what goes through the tunnel; then the link is there again,
@@ -131,12 +131,12 @@ fn rfc4090_s6_4_3_the_node_before_the_failure_sends_the_path_through_its_bypass_
 fn rfc4090_s6_5_a_repaired_path_lives_on_and_goes_back_when_the_link_is_there_again() {
     for summary in [false, true] {
         let sessions = vec![protected(false, false), bypass([6, 8], &[2])];
-        let mut its = config(14, sessions);
-        its.refresh_ns = 1_000 * MS;
-        (its.resend_ns, its.summary) = (summary.then_some(100 * MS), summary);
+        let mut rsvp_config = config(14, sessions);
+        rsvp_config.refresh_ns = 1_000 * MS;
+        (rsvp_config.resend_ns, rsvp_config.summary) = (summary.then_some(100 * MS), summary);
         let tear = |session| Order { at_ns: 70_000 * MS, session, action: Action::Tear {} };
-        its.orders = vec![tear(0), tear(1)];
-        let mut network = Network::new(5, ladder(), its);
+        rsvp_config.orders = vec![tear(0), tear(1)];
+        let mut network = Network::new(5, ladder(), rsvp_config);
         network.run(1_000 * MS);
         network.change(2, true);
         network.run(53_500 * MS);
@@ -164,7 +164,7 @@ fn rfc4090_s3_2_a_tunnel_to_the_next_but_one_node_protects_against_the_failure_o
     let sessions = vec![protected(false, true), bypass([6, 8], &[2]), bypass([6, 10], &[2, 4])];
     let mut network = network(sessions);
     network.run(1_000 * MS);
-    let flags = object(network.last("resv", 900 * MS), 21).map(|its| its[7]);
+    let flags = object(network.last("resv", 900 * MS), 21).map(|octets| octets[7]);
     assert!(flags.is_some());
     network.change(2, true);
     network.change(4, true);
@@ -188,13 +188,13 @@ fn rfc4090_s6_3_each_node_has_a_detour_and_the_head_knows_that_it_is_protected()
         .wires
         .octets
         .iter()
-        .filter(|its| its.1 == "path")
-        .filter_map(|its| object(&its.2, 63).map(|its| vec![its[3], its[7]]))
+        .filter(|message| message.1 == "path")
+        .filter_map(|message| object(&message.2, 63).map(|octets| vec![octets[3], octets[7]]))
         .collect();
     // Addresses end in the node's number + 1; each detour has two links.
     assert_eq!(detours.len(), 6);
     for pair in [[1, 2], [2, 3], [3, 4]] {
-        assert_eq!(detours.iter().filter(|its| its[..] == pair).count(), 2, "{pair:?}");
+        assert_eq!(detours.iter().filter(|detour| detour[..] == pair).count(), 2, "{pair:?}");
     }
     // They share what the path has reserved, and reserve nothing themselves.
     assert_eq!((network.rsvp.reserved(10), network.rsvp.reserved(2)), (0, 1_000_000));
@@ -243,10 +243,10 @@ fn example_4(third: [u32; 3]) -> Network {
     let mut trunk = session("trunk", 6, 1_000_000);
     let detours = vec![vec![10, 12, 14, 16], third.to_vec()];
     trunk.protection = Some(Protection { computed: false, detours, ..protection(true, true) });
-    let mut its = config(lines.len(), vec![trunk]);
-    its.refresh_ns = 1_000 * MS;
-    its.orders = vec![Order { at_ns: 70_000 * MS, session: 0, action: Action::Tear {} }];
-    let mut network = Network::new(9, lines, its);
+    let mut rsvp_config = config(lines.len(), vec![trunk]);
+    rsvp_config.refresh_ns = 1_000 * MS;
+    rsvp_config.orders = vec![Order { at_ns: 70_000 * MS, session: 0, action: Action::Tear {} }];
+    let mut network = Network::new(9, lines, rsvp_config);
     network.run(500 * MS);
     network
 }
@@ -255,9 +255,9 @@ impl Network {
     /// Nodes that repair and that are gone around, of the Path messages on a link; by address.
     fn detours_on(&self, link: u32) -> Vec<Vec<u8>> {
         let sent = self.wires.sent.iter().zip(&self.wires.octets);
-        let on = sent.filter(|(its, _)| (its.1, its.2) == (link, "path"));
+        let on = sent.filter(|(message, _)| (message.1, message.2) == (link, "path"));
         let pairs = on.filter_map(|(_, octets)| object(&octets.2, 63));
-        pairs.map(|its| its.chunks(4).map(|address| address[3]).collect()).collect()
+        pairs.map(|octets| octets.chunks(4).map(|address| address[3]).collect()).collect()
     }
 }
 
@@ -300,7 +300,7 @@ fn rfc4090_s7_1_3_a_tear_goes_on_when_all_that_are_merged_are_torn() {
         network.change(18, true);
         network.run(600 * MS);
         assert_eq!(network.detours_on(14).last(), Some(&vec![2, 3]));
-        let torn = |its: &&(u64, u32, &str, usize)| (its.1, its.2) == (14, "path-tear");
+        let torn = |message: &&(u64, u32, &str, usize)| (message.1, message.2) == (14, "path-tear");
         assert_eq!(network.wires.sent.iter().filter(torn).count(), 0);
         network.change(2, true);
         assert_eq!(network.events("repaired").len(), 1);
@@ -326,24 +326,26 @@ fn rfc4090_any_sequence_of_failures_ends_with_nothing_held() {
         let mut draw = trunkline_units::RandomStream::new(seed, "failures", "test");
         let mut sessions = vec![bypass([6, 8], &[2]), bypass([6, 10], &[2, 4])];
         sessions.extend((0..3u64).map(|index| {
-            let mut its = dynamic("trunk", 1_000_000 * (1 + draw.below(5)), 0);
-            its.route = vec![0, 2, 4];
-            its.dynamic = draw.below(3) > 0;
-            its.protection = Some(protection((seed + index) % 3 == 0, draw.below(2) > 0));
-            its.protection.iter_mut().for_each(|each| each.bandwidth = seed % 5 == 0);
-            its.hops = session("trunk", 4, 0).hops;
-            its.setup = 7 - draw.below(4) as u8;
-            its.hold = its.setup;
-            its
+            let mut new_session = dynamic("trunk", 1_000_000 * (1 + draw.below(5)), 0);
+            new_session.route = vec![0, 2, 4];
+            new_session.dynamic = draw.below(3) > 0;
+            new_session.protection = Some(protection((seed + index) % 3 == 0, draw.below(2) > 0));
+            new_session.protection.iter_mut().for_each(|each| each.bandwidth = seed % 5 == 0);
+            new_session.hops = session("trunk", 4, 0).hops;
+            new_session.setup = 7 - draw.below(4) as u8;
+            new_session.hold = new_session.setup;
+            new_session
         }));
-        let mut its = config(14, sessions);
-        (its.refresh_ns, its.retry_ns, its.attempts) = (200 * MS, 300 * MS, 3);
-        its.cleanup_ns = 50 * MS;
-        its.reoptimise_ns = (seed % 2 == 0).then_some(700 * MS);
-        (its.resend_ns, its.summary) = ((seed % 4 > 1).then_some(50 * MS), seed % 4 == 3);
+        let mut rsvp_config = config(14, sessions);
+        (rsvp_config.refresh_ns, rsvp_config.retry_ns, rsvp_config.attempts) =
+            (200 * MS, 300 * MS, 3);
+        rsvp_config.cleanup_ns = 50 * MS;
+        rsvp_config.reoptimise_ns = (seed % 2 == 0).then_some(700 * MS);
+        (rsvp_config.resend_ns, rsvp_config.summary) =
+            ((seed % 4 > 1).then_some(50 * MS), seed % 4 == 3);
         let tear = |session| Order { at_ns: 10_000 * MS, session, action: Action::Tear {} };
-        its.orders = (0..5).map(tear).collect();
-        let mut network = Network::new(5, ladder(), its);
+        rsvp_config.orders = (0..5).map(tear).collect();
+        let mut network = Network::new(5, ladder(), rsvp_config);
         let mut down = [false; 7];
         for step in 1..90 {
             network.run(step * 110 * MS);
@@ -354,7 +356,7 @@ fn rfc4090_any_sequence_of_failures_ends_with_nothing_held() {
                 network.change(2 * link as u32, fails);
             }
         }
-        for (link, down) in down.iter().enumerate().filter(|its| *its.1) {
+        for (link, down) in down.iter().enumerate().filter(|entry| *entry.1) {
             network.change(2 * link as u32, !down);
         }
         network.run(20_000 * MS);

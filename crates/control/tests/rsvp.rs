@@ -17,7 +17,7 @@ fn rfc3209_s4_sizes_of_path_and_resv_and_the_time_of_a_set_up() {
     let lines = chain(4);
     let mut network = Network::new(4, lines, config(6, vec![session("trunk", 4, 1_000_000)]));
     network.run(100 * MS);
-    let sizes = |kind| network.sent(kind).iter().map(|its| its.1).collect::<Vec<_>>();
+    let sizes = |kind| network.sent(kind).iter().map(|message| message.1).collect::<Vec<_>>();
     assert_eq!(sizes("path"), [168, 160, 152]);
     assert_eq!(sizes("resv"), [128, 128, 128]);
     assert_eq!(network.events("up"), [24_691_200]);
@@ -27,30 +27,30 @@ fn rfc3209_s4_sizes_of_path_and_resv_and_the_time_of_a_set_up() {
 #[test]
 fn rfc2205_s3_7_lifetime_of_a_state() {
     for (refresh, lifetime) in [(10_000, 52_500), (45_000, 236_250)] {
-        let mut its = config(2, vec![session("trunk", 2, 1)]);
-        its.refresh_ns = refresh * MS;
-        assert_eq!(Rsvp::new(its, 2, chain(2), 1).lifetime(), lifetime * MS);
+        let mut rsvp_config = config(2, vec![session("trunk", 2, 1)]);
+        rsvp_config.refresh_ns = refresh * MS;
+        assert_eq!(Rsvp::new(rsvp_config, 2, chain(2), 1).lifetime(), lifetime * MS);
     }
     // 255.5 x 1.5 x 100 years are more than 64 bits of nanoseconds: longer than any run.
     let years = 100 * 365 * 24 * 3_600_000 * MS;
-    let mut its = config(2, vec![session("trunk", 2, 1)]);
-    (its.refresh_ns, its.multiplier) = (years, 255);
-    assert!(Rsvp::new(its, 2, chain(2), 1).lifetime() > years);
+    let mut rsvp_config = config(2, vec![session("trunk", 2, 1)]);
+    (rsvp_config.refresh_ns, rsvp_config.multiplier) = (years, 255);
+    assert!(Rsvp::new(rsvp_config, 2, chain(2), 1).lifetime() > years);
 }
 
 /// RFC 3209 section 4.6.2.1: an LSP ID has 16 bits. After 70,000 requests for more than the link has
 /// the numbers have begun anew, and passed over that of the LSP that is up.
 #[test]
 fn rfc3209_s4_6_2_1_numbers_of_lsps_come_round_and_pass_over_one_that_is_up() {
-    let mut its = config(2, vec![session("trunk", 2, 6_000_000)]);
-    its.orders = (0..70_000)
+    let mut rsvp_config = config(2, vec![session("trunk", 2, 6_000_000)]);
+    rsvp_config.orders = (0..70_000)
         .map(|number| Order {
             at_ns: 1000 * MS + number,
             session: 0,
             action: Action::Resize { bandwidth_bit_s: 20_000_000 },
         })
         .collect();
-    let mut network = Network::new(2, chain(2), its);
+    let mut network = Network::new(2, chain(2), rsvp_config);
     network.run(2000 * MS);
     let numbers = |event| {
         let rows = network.wires.rows.iter().filter(move |row| row.1 == event);
@@ -67,7 +67,7 @@ fn rfc3209_s4_6_2_1_numbers_of_lsps_come_round_and_pass_over_one_that_is_up() {
 fn rfc2205_s3_7_refreshes_are_half_to_one_and_a_half_periods_apart() {
     let mut network = Network::new(2, chain(2), config(2, vec![session("trunk", 2, 1)]));
     network.run(30_000_000 * MS);
-    let times: Vec<u64> = network.sent("path").iter().map(|its| its.0).collect();
+    let times: Vec<u64> = network.sent("path").iter().map(|message| message.0).collect();
     let gaps: Vec<u64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
     assert!(gaps.iter().all(|gap| (15_000 * MS..=45_000 * MS).contains(gap)));
     // Uniform: mean 30 s, deviation 30 / sqrt(12) = 8.66 s; a thousand gaps err by 0.27 s.
@@ -79,9 +79,9 @@ fn rfc2205_s3_7_refreshes_are_half_to_one_and_a_half_periods_apart() {
 /// last Path that came, 52.5 s with R = 10 s, and the reservation behind the head with it.
 #[test]
 fn rfc2205_s3_7_a_state_without_refresh_dies_after_its_lifetime() {
-    let mut its = config(2, vec![session("trunk", 2, 1_000_000)]);
-    its.refresh_ns = 10_000 * MS;
-    let mut network = Network::new(2, chain(2), its);
+    let mut rsvp_config = config(2, vec![session("trunk", 2, 1_000_000)]);
+    rsvp_config.refresh_ns = 10_000 * MS;
+    let mut network = Network::new(2, chain(2), rsvp_config);
     network.run(1000 * MS);
     assert_eq!((network.rsvp.states(), network.rsvp.reserved(0)), (2, 1_000_000));
     network.wires.dead = vec![true; 2];
@@ -95,12 +95,12 @@ fn rfc2205_s3_7_a_state_without_refresh_dies_after_its_lifetime() {
 /// 2 s more the sender gives up.
 #[test]
 fn rfc2961_s6_a_message_is_sent_at_0_0_5_and_1_5_s_and_given_up_at_3_5_s() {
-    let mut its = config(2, vec![session("trunk", 2, 1_000_000)]);
-    its.resend_ns = Some(500 * MS);
-    let mut network = Network::new(2, chain(2), its);
+    let mut rsvp_config = config(2, vec![session("trunk", 2, 1_000_000)]);
+    rsvp_config.resend_ns = Some(500 * MS);
+    let mut network = Network::new(2, chain(2), rsvp_config);
     network.wires.dead = vec![true; 2];
     network.run(10_000 * MS);
-    let times: Vec<u64> = network.sent("path").iter().map(|its| its.0 / MS).collect();
+    let times: Vec<u64> = network.sent("path").iter().map(|message| message.0 / MS).collect();
     assert_eq!(times, [0, 500, 1500]);
     assert_eq!(network.events("lost"), [3500 * MS]);
 }
@@ -109,12 +109,12 @@ fn rfc2961_s6_a_message_is_sent_at_0_0_5_and_1_5_s_and_given_up_at_3_5_s() {
 /// sender gives up another 32 s after the seventh transmission.
 #[test]
 fn rfc2961_s6_2_seven_transmissions_double_their_interval() {
-    let mut its = config(7, vec![session("trunk", 2, 1_000_000)]);
-    (its.resend_ns, its.resend_limit) = (Some(500 * MS), 7);
-    let mut network = Network::new(2, chain(2), its);
+    let mut rsvp_config = config(7, vec![session("trunk", 2, 1_000_000)]);
+    (rsvp_config.resend_ns, rsvp_config.resend_limit) = (Some(500 * MS), 7);
+    let mut network = Network::new(2, chain(2), rsvp_config);
     network.wires.dead = vec![true; 2];
     network.run(70_000 * MS);
-    let times: Vec<u64> = network.sent("path").iter().map(|its| its.0 / MS).collect();
+    let times: Vec<u64> = network.sent("path").iter().map(|message| message.0 / MS).collect();
     assert_eq!(times[..7], [0, 500, 1500, 3500, 7500, 15_500, 31_500]);
     assert_eq!(network.events("lost"), [63_500 * MS]);
 }
@@ -123,14 +123,15 @@ fn rfc2961_s6_2_seven_transmissions_double_their_interval() {
 /// the rest is not sent: Rn becomes Rl. One way takes 0.1216 ms (152 B) and 4 ms.
 #[test]
 fn rfc2961_s6_2_the_interval_grows_by_delta_until_an_acknowledgement_comes() {
-    let mut its = config(8, vec![session("trunk", 2, 1_000_000)]);
-    (its.resend_ns, its.resend_limit, its.resend_increment) = (Some(500 * MS), 7, 0.5);
-    let mut network = Network::new(2, chain(2), its);
+    let mut rsvp_config = config(8, vec![session("trunk", 2, 1_000_000)]);
+    (rsvp_config.resend_ns, rsvp_config.resend_limit, rsvp_config.resend_increment) =
+        (Some(500 * MS), 7, 0.5);
+    let mut network = Network::new(2, chain(2), rsvp_config);
     network.wires.dead = vec![true; 2];
     network.run(2_000 * MS);
     network.wires.dead = vec![false; 2];
     network.run(20_000 * MS);
-    let times: Vec<u64> = network.sent("path").iter().map(|its| its.0 / 1000).collect();
+    let times: Vec<u64> = network.sent("path").iter().map(|message| message.0 / 1000).collect();
     assert_eq!(times[..4], [0, 500_000, 1_250_000, 2_375_000]);
     let later: Vec<u64> = times[4..].to_vec();
     assert!(later.iter().all(|at| *at > 15_000_000), "only refreshes: {later:?}");
@@ -142,9 +143,10 @@ fn rfc2961_s6_2_the_interval_grows_by_delta_until_an_acknowledgement_comes() {
 /// is sent in ten lifetimes, and nothing dies.
 #[test]
 fn rfc2961_s5_summary_refresh_keeps_states_alive() {
-    let mut its = config(6, vec![session("trunk", 4, 1_000_000)]);
-    (its.resend_ns, its.summary, its.refresh_ns) = (Some(500 * MS), true, 1000 * MS);
-    let mut network = Network::new(4, chain(4), its);
+    let mut rsvp_config = config(6, vec![session("trunk", 4, 1_000_000)]);
+    (rsvp_config.resend_ns, rsvp_config.summary, rsvp_config.refresh_ns) =
+        (Some(500 * MS), true, 1000 * MS);
+    let mut network = Network::new(4, chain(4), rsvp_config);
     network.run(52_500 * MS);
     assert_eq!((network.sent("path").len(), network.sent("resv").len()), (3, 3));
     assert!(network.events("timed-out").is_empty() && network.sent("srefresh").len() > 100);
@@ -182,10 +184,10 @@ fn rfc3209_s4_7_1_a_stronger_path_preempts() {
 /// share, so that 8 are held while both are there and after.
 #[test]
 fn rfc3209_s2_4_2_make_before_break_counts_the_larger_once() {
-    let mut its = config(4, vec![session("trunk", 3, 6_000_000)]);
+    let mut rsvp_config = config(4, vec![session("trunk", 3, 6_000_000)]);
     let action = Action::Resize { bandwidth_bit_s: 8_000_000 };
-    its.orders = vec![Order { at_ns: 500 * MS, session: 0, action }];
-    let mut network = Network::new(3, chain(3), its);
+    rsvp_config.orders = vec![Order { at_ns: 500 * MS, session: 0, action }];
+    let mut network = Network::new(3, chain(3), rsvp_config);
     network.run(1000 * MS);
     assert_eq!(network.events("moved").len(), 1);
     assert_eq!((network.rsvp.states(), network.rsvp.reserved(2)), (6, 8_000_000));
@@ -198,10 +200,10 @@ fn rfc3209_s2_4_2_make_before_break_counts_the_larger_once() {
 #[test]
 fn rfc2205_s3_1_5_a_tear_releases_everything() {
     let sessions: Vec<Session> = (0..5).map(|_| session("trunk", 4, 1_000_000)).collect();
-    let mut its = config(6, sessions);
+    let mut rsvp_config = config(6, sessions);
     let tear = |session| Order { at_ns: 500 * MS, session, action: Action::Tear {} };
-    its.orders = (0..5).map(tear).collect();
-    let mut network = Network::new(4, chain(4), its);
+    rsvp_config.orders = (0..5).map(tear).collect();
+    let mut network = Network::new(4, chain(4), rsvp_config);
     network.run(400 * MS);
     assert_eq!((network.rsvp.states(), network.rsvp.reserved(0)), (20, 5_000_000));
     assert!(!network.wires.entries.is_empty() && !network.wires.labels.is_empty());
@@ -216,9 +218,9 @@ fn rfc2205_s3_1_5_a_tear_releases_everything() {
 #[test]
 fn rfc4920_s3_crankback_goes_around_the_link_that_refused() {
     let sessions = vec![dynamic("first", 6_000_000, 0), dynamic("other", 6_000_000, 50 * MS)];
-    let mut its = config(8, sessions);
-    (its.flooding_ns, its.attempts) = (Some(10_000 * MS), 3);
-    let mut network = Network::new(4, square(), its);
+    let mut rsvp_config = config(8, sessions);
+    (rsvp_config.flooding_ns, rsvp_config.attempts) = (Some(10_000 * MS), 3);
+    let mut network = Network::new(4, square(), rsvp_config);
     network.run(1000 * MS);
     assert_eq!((rows(&network, "refused", 1).len(), rows(&network, "up", 1).len()), (1, 1));
     assert_eq!((network.rsvp.reserved(2), network.rsvp.reserved(6)), (6_000_000, 6_000_000));
@@ -230,9 +232,9 @@ fn rfc4920_s3_crankback_goes_around_the_link_that_refused() {
 fn rfc4920_s3_attempts_end_where_no_route_is_left() {
     let mut other = session("other", 3, 6_000_000);
     other.dynamic = true;
-    let mut its = config(4, vec![session("first", 3, 6_000_000), other]);
-    (its.flooding_ns, its.attempts) = (Some(10_000 * MS), 3);
-    let mut network = Network::new(3, chain(3), its);
+    let mut rsvp_config = config(4, vec![session("first", 3, 6_000_000), other]);
+    (rsvp_config.flooding_ns, rsvp_config.attempts) = (Some(10_000 * MS), 3);
+    let mut network = Network::new(3, chain(3), rsvp_config);
     network.run(1000 * MS);
     assert_eq!((rows(&network, "refused", 1).len(), rows(&network, "no-route", 1).len()), (1, 1));
 }
@@ -243,9 +245,9 @@ fn rfc4920_s3_attempts_end_where_no_route_is_left() {
 fn rfc5712_s5_a_softly_preempted_path_moves_without_going_down() {
     let mut strong = dynamic("strong", 6_000_000, 500 * MS);
     (strong.setup, strong.hold) = (0, 0);
-    let mut its = config(8, vec![dynamic("weak", 6_000_000, 0), strong]);
-    (its.soft_ns, its.attempts) = (Some(5_000 * MS), 3);
-    let mut network = Network::new(4, square(), its);
+    let mut rsvp_config = config(8, vec![dynamic("weak", 6_000_000, 0), strong]);
+    (rsvp_config.soft_ns, rsvp_config.attempts) = (Some(5_000 * MS), 3);
+    let mut network = Network::new(4, square(), rsvp_config);
     network.run(3000 * MS);
     assert!(!rows(&network, "soft-preempted", 0).is_empty());
     assert_eq!((rows(&network, "moved", 0).len(), rows(&network, "down", 0).len()), (1, 0));
@@ -257,9 +259,9 @@ fn rfc5712_s5_a_softly_preempted_path_moves_without_going_down() {
 fn rfc5712_s5_a_softly_preempted_path_that_cannot_move_is_torn_down_in_the_end() {
     let mut strong = session("strong", 3, 6_000_000);
     (strong.setup, strong.hold, strong.start_ns) = (0, 0, Some(500 * MS));
-    let mut its = config(4, vec![session("weak", 3, 6_000_000), strong]);
-    its.soft_ns = Some(2_000 * MS);
-    let mut network = Network::new(3, chain(3), its);
+    let mut rsvp_config = config(4, vec![session("weak", 3, 6_000_000), strong]);
+    rsvp_config.soft_ns = Some(2_000 * MS);
+    let mut network = Network::new(3, chain(3), rsvp_config);
     network.run(4000 * MS);
     let soft = rows(&network, "soft-preempted", 0);
     let hard = rows(&network, "preempted", 0);
@@ -272,9 +274,9 @@ fn rfc5712_s5_a_softly_preempted_path_that_cannot_move_is_torn_down_in_the_end()
 /// and is looked at each 100 ms: between 1.25 s and 1.46 s.
 #[test]
 fn rfc3209_s5_3_a_neighbour_is_lost_after_three_and_a_half_hellos() {
-    let mut its = config(8, vec![dynamic("trunk", 1_000_000, 0)]);
-    its.hello_ns = Some(100 * MS);
-    let mut network = Network::new(4, square(), its);
+    let mut rsvp_config = config(8, vec![dynamic("trunk", 1_000_000, 0)]);
+    rsvp_config.hello_ns = Some(100 * MS);
+    let mut network = Network::new(4, square(), rsvp_config);
     network.run(1000 * MS);
     (network.wires.dead[2], network.wires.dead[3]) = (true, true);
     network.run(2000 * MS);
@@ -291,18 +293,19 @@ fn rfc2205_s3_1_5_any_sequence_of_orders_ends_with_nothing_held() {
         let mut draw = trunkline_units::RandomStream::new(seed, "orders", "test");
         let sessions: Vec<Session> = (0..6)
             .map(|_| {
-                let mut its = dynamic("trunk", 1_000_000 * (1 + draw.below(6)), 0);
-                its.hold = draw.below(8) as u8;
-                its.setup = its.hold + draw.below(8 - u64::from(its.hold)) as u8;
-                its
+                let mut new_session = dynamic("trunk", 1_000_000 * (1 + draw.below(6)), 0);
+                new_session.hold = draw.below(8) as u8;
+                new_session.setup =
+                    new_session.hold + draw.below(8 - u64::from(new_session.hold)) as u8;
+                new_session
             })
             .collect();
-        let mut its = config(8, sessions);
-        its.retry_ns = 200 * MS;
-        its.attempts = 3;
-        its.soft_ns = (seed % 2 == 0).then_some(100 * MS);
-        its.make_before_break = seed % 3 > 0;
-        its.flooding_ns = Some(draw.below(300) * MS);
+        let mut rsvp_config = config(8, sessions);
+        rsvp_config.retry_ns = 200 * MS;
+        rsvp_config.attempts = 3;
+        rsvp_config.soft_ns = (seed % 2 == 0).then_some(100 * MS);
+        rsvp_config.make_before_break = seed % 3 > 0;
+        rsvp_config.flooding_ns = Some(draw.below(300) * MS);
         for step in 1..60u64 {
             let session = draw.below(6) as u32;
             let action = match draw.below(5) {
@@ -312,11 +315,11 @@ fn rfc2205_s3_1_5_any_sequence_of_orders_ends_with_nothing_held() {
                 3 => Action::Move { route: Some(vec![4, 6]) },
                 _ => Action::Resize { bandwidth_bit_s: 1_000_000 * (1 + draw.below(9)) },
             };
-            its.orders.push(Order { at_ns: step * 37 * MS, session, action });
+            rsvp_config.orders.push(Order { at_ns: step * 37 * MS, session, action });
         }
         let end = |session| Order { at_ns: 5_000 * MS, session, action: Action::Tear {} };
-        its.orders.extend((0..6).map(end));
-        let mut network = Network::new(4, square(), its);
+        rsvp_config.orders.extend((0..6).map(end));
+        let mut network = Network::new(4, square(), rsvp_config);
         for step in 1..140 {
             network.run(step * 40 * MS);
             for link in 0..8 {
@@ -335,9 +338,9 @@ fn rfc2205_s3_1_5_any_sequence_of_orders_ends_with_nothing_held() {
 /// STYLE 8, FILTER 12 = 76 bytes. The head answers with a PathTear; nobody sends a PathErr.
 #[test]
 fn rfc2205_s3_1_6_a_reservation_that_times_out_ends_upstream_by_resv_tears() {
-    let mut its = config(6, vec![session("trunk", 4, 1_000_000)]);
-    its.refresh_ns = 10_000 * MS;
-    let mut network = Network::new(4, chain(4), its);
+    let mut rsvp_config = config(6, vec![session("trunk", 4, 1_000_000)]);
+    rsvp_config.refresh_ns = 10_000 * MS;
+    let mut network = Network::new(4, chain(4), rsvp_config);
     network.run(1000 * MS);
     network.wires.dead[5] = true;
     network.run(53_000 * MS);
@@ -361,7 +364,7 @@ fn rfc2205_s3_1_8_a_resv_that_is_not_admitted_is_answered_by_a_resv_err_to_the_t
     let refused: Vec<_> = network.wires.rows.iter().filter(|row| row.1 == "refused").collect();
     assert_eq!((refused.len(), refused[0].2.value), (1, Some(1 << 16 | 2)));
     // IP 20, header 8, SESSION 16, HOP 12, ERROR_SPEC 12, STYLE 8, FLOWSPEC 36, FILTER 12.
-    assert_eq!(network.sent("resv-err").iter().map(|its| its.1).collect::<Vec<_>>(), [124]);
+    assert_eq!(network.sent("resv-err").iter().map(|message| message.1).collect::<Vec<_>>(), [124]);
     assert_eq!(network.events("up").len(), 1);
     assert_eq!((0..3).map(|up| network.rsvp.reserved(2 * up)).collect::<Vec<_>>(), [6_000_000; 3]);
 }
@@ -373,11 +376,11 @@ fn rfc4920_s3_a_head_whose_database_is_behind_by_a_threshold_is_refused() {
     for (threshold, refused) in [(0.5, 1), (0.0, 0)] {
         let mut other = dynamic("other", 8_000_000, 0);
         other.route = vec![4, 6];
-        let mut its = config(8, vec![dynamic("first", 4_000_000, 0), other]);
-        (its.flooding_threshold, its.attempts) = (threshold, 4);
+        let mut rsvp_config = config(8, vec![dynamic("first", 4_000_000, 0), other]);
+        (rsvp_config.flooding_threshold, rsvp_config.attempts) = (threshold, 4);
         let action = Action::Move { route: None };
-        its.orders = vec![Order { at_ns: 500 * MS, session: 1, action }];
-        let mut network = Network::new(4, square(), its);
+        rsvp_config.orders = vec![Order { at_ns: 500 * MS, session: 1, action }];
+        let mut network = Network::new(4, square(), rsvp_config);
         network.run(1000 * MS);
         assert_eq!(network.events("refused").len(), refused);
         assert_eq!(network.events("moved").len(), 1);

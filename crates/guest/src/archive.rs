@@ -1,4 +1,4 @@
-//! What the guest leaves: named files in memory, written at the end as one checked stream.
+//! The result of a guest: named files in memory, written at the end as one checked stream.
 //!
 //! The stream is `TLGUEST1`, then for each file the length of its name (u16), its name, its length
 //! (u64), its bytes and their CRC-32 (u32); then a u16 of zero and the number of files (u32). All

@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::process::{Child, Command, Stdio};
 
-/// A program that was started and waits for its lines: what takes long, to start it, is over when
-/// its time comes.
+/// A program that was started early and waits for its lines: its slow start is over before the lines are
+/// due.
 #[derive(Debug)]
 pub struct CommandBatch {
     program: &'static str,
@@ -39,7 +39,7 @@ impl CommandBatch {
         start().map_err(|why| format!("{program}: {why}"))
     }
 
-    /// Has it do its lines while nobody else has anything to do.
+    /// Runs its lines only while no other process has work.
     ///
     /// # Errors
     /// It has ended.
@@ -65,10 +65,10 @@ impl CommandBatch {
         }
     }
 
-    /// Waits for its end; what it printed.
+    /// Waits for its end; returns its output.
     ///
     /// # Errors
-    /// The first line that was refused, and what was said about it.
+    /// The first line that was refused, and the error message.
     pub fn finish(mut self) -> Result<String, String> {
         let mut finish = || -> io::Result<(bool, String, String)> {
             let done = self.child.wait()?.success();

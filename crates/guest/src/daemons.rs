@@ -1,4 +1,4 @@
-//! Routing daemons beside the run, and what they do to the routes of the kernel.
+//! Routing daemons that run with the experiment, and their changes of the kernel's routes.
 
 use crate::archive::Archive;
 use crate::namespaces::NodeNamespaces;
@@ -18,10 +18,10 @@ pub struct RouteMonitor {
 }
 
 impl RouteMonitor {
-    /// Starts one in each node that has daemons, then the daemons.
+    /// Starts a monitor in each node that has daemons, then the daemons.
     ///
     /// # Errors
-    /// What did not start, and what it said.
+    /// The program that did not start, and its message.
     pub fn start(orders: &GuestOrders, spaces: &NodeNamespaces) -> Result<Vec<Self>, String> {
         let mut nodes: Vec<usize> = orders.daemons.iter().map(|each| each.node).collect();
         nodes.sort_unstable();
@@ -54,10 +54,10 @@ impl RouteMonitor {
         Ok(Self { node, child, output })
     }
 
-    /// Puts the changes, each with its time of the clock, and the routes and labels that are there at the end.
+    /// Stores the changes, each with its time of the clock, and the routes and labels at the end.
     ///
     /// # Errors
-    /// `ip` does not tell them.
+    /// `ip` fails.
     pub fn finish(
         mut self,
         zero: u64,
@@ -87,10 +87,10 @@ impl RouteMonitor {
     }
 }
 
-/// Puts what a daemon has written.
+/// Stores the log of a daemon.
 ///
 /// # Errors
-/// It has written nothing.
+/// It has no log.
 pub fn store_daemon_log(
     daemon: &Daemon,
     orders: &GuestOrders,
@@ -101,7 +101,7 @@ pub fn store_daemon_log(
     Ok(())
 }
 
-/// Runs a program that goes into the background.
+/// Starts a program that puts itself into the background.
 fn start_daemon(command: &[String]) -> io::Result<()> {
     let mut error_output = process::memory_file()?;
     let status = Command::new(&command[0])

@@ -1,8 +1,8 @@
-//! Where the source of the agent lies, for the build of what carries its program along.
+//! Location of the agent's source, for the build of the package that contains the program.
 //!
 //! The program itself begins in `main.rs`. It uses the standard library only, so that one call of
 //! the compiler makes it.
 
-/// The agent's first source file, from the folder of a crate beside this one. Not the whole path: a
-/// build goes on with what it has compiled when the repository has moved.
+/// The agent's first source file, relative to the folder of a neighbouring crate. Not an absolute path:
+/// a build reuses compiled files when the repository has moved.
 pub const SOURCE: &str = "../guest/src/main.rs";

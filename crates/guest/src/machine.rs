@@ -10,10 +10,10 @@ use std::time::Duration;
 /// Where the orders and the schedules lie.
 const ORDERS_FILE: &str = "/trunkline/orders";
 const SCHEDULES_FILE: &str = "/trunkline";
-/// Modules to load before the run, and those of the way back to load after it, by number and name.
+/// Modules to load before the run, and those of the result channel to load after it, by number and name.
 const MODULES: &str = "/modules";
 const MODULES_AFTER: &str = "/modules-after";
-/// The way back: a host's folder where there is one, a port of a virtual console otherwise.
+/// The result channel: a host's folder where there is one, a port of a virtual console otherwise.
 const FOLDER: &str = "/result";
 const PORT: &str = "/dev/vport0p1";
 
@@ -43,7 +43,7 @@ fn run_orders() -> Result<(), String> {
             mounted.map_err(|why| format!("mount {target}: {why}"))?;
         }
     }
-    // The folder is that in which the kernel was started: the host's side says so by `hostfs=.`.
+    // The folder in which the host started the kernel: its option `hostfs=.`.
     let folder = process::mount_on("none", FOLDER, "hostfs", "result").is_ok();
     load_modules(MODULES)?;
     println!("trunkline: ready");

@@ -1,13 +1,13 @@
-//! The agent of the Linux engine: it builds a scenario's routers out of network namespaces, sends
-//! the scenario's traffic through them and hands back what it saw.
+//! The agent of the Linux engine: it builds a scenario's routers out of network namespaces, sends the
+//! scenario's traffic through them and returns the measurements.
 //!
-//! In a guest it is the first process, `/init`: it mounts what it needs, loads the modules that lie
-//! in `/modules`, does the orders of `/trunkline` and turns the machine off. On the host's own
-//! kernel it is a child process, `trunkline-guest native ORDERS SCHEDULES RESULT`. Either way the
-//! namespaces have no names and go with the process, and nothing goes through a shell.
+//! In a guest it is the first process, `/init`: it mounts the file systems, loads the modules in
+//! `/modules`, executes the orders of `/trunkline` and turns the machine off. On the host's own kernel
+//! it is a child process, `trunkline-guest native ORDERS SCHEDULES RESULT`. In both cases the namespaces
+//! have no names and end with the process, and no command runs in a shell.
 //!
-//! `trunkline-guest launch PROCESSOR PROGRAM ARGUMENTS` becomes a guest: on one processor (`-`: any),
-//! at addresses that are the same each time, and not outliving its parent.
+//! `trunkline-guest launch PROCESSOR PROGRAM ARGUMENTS` becomes a guest: on one processor (`-`: any), at
+//! the same addresses each time, and never longer than its parent.
 
 mod archive;
 mod batch;
@@ -95,7 +95,7 @@ fn exec_program(processor: &str, program: &str, arguments: &[&str]) -> String {
     }
 }
 
-/// Does the orders of a file; `seeded` says that the kernel's random numbers are ours to seed.
+/// Executes the orders of a file; `seeded` is whether it may seed the kernel's random numbers.
 fn run_orders_file(
     orders: &str,
     schedules: &str,

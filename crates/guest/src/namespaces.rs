@@ -1,4 +1,4 @@
-//! Network namespaces without names: descriptors hold them, so they go with this process.
+//! Network namespaces without names: descriptors hold them, so they end with this process.
 
 use crate::batch::run_batch;
 use crate::netlink::Netlink;
@@ -40,10 +40,10 @@ impl NodeNamespaces {
         Ok(done)
     }
 
-    /// Makes the links, then does the nodes' own orders one node after the other.
+    /// Makes the links, then executes the nodes' own orders one node after the other.
     ///
     /// # Errors
-    /// The line that was refused, and what the kernel said.
+    /// The line that was refused, and the kernel's message.
     pub fn prepare(&self, orders: &GuestOrders) -> Result<(), String> {
         for (a, b) in &orders.links {
             let link_result = self.run_in_namespace(a.node, || {

@@ -33,7 +33,7 @@ pub struct Counters {
     pub kind: String,
     /// Its handle: major number times 65536 plus minor number.
     pub handle: u32,
-    /// Handle of what it stands below.
+    /// Handle of its parent.
     pub parent: u32,
     /// Bytes sent.
     pub bytes: u64,
@@ -52,9 +52,9 @@ pub struct Counters {
 /// Labelled packets that the kernel refused at one device.
 #[derive(Debug, PartialEq, Eq)]
 pub struct MplsErrors {
-    /// Came in with a TTL that ran out.
+    /// Arrived with a TTL that ran out.
     pub expired: u64,
-    /// Came in with a label that has no entry.
+    /// Arrived with a label that has no entry.
     pub unknown: u64,
     /// Were too large to go out.
     pub too_big: u64,
@@ -256,7 +256,7 @@ fn counters_in(what: &'static str, device: i32, body: &[u8]) -> Option<Counters>
 
 /// Refusals in a `struct if_stats_msg` with its attributes: `struct mpls_link_stats` has packets, bytes,
 /// errors and drops, each in and out, and `rx_noroute`. `mpls_forward` counts a TTL that ran out as an
-/// error in, and what the device out cannot hold as an error out.
+/// error in, and a packet that the output device cannot hold as an error out.
 fn labelled_in(body: &[u8]) -> Option<(i32, MplsErrors)> {
     const BY_PROTOCOL: u16 = 5;
     const MPLS: u16 = 28;

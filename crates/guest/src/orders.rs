@@ -1,7 +1,7 @@
-//! What the guest has to do: a text of one order a line, words separated by spaces.
+//! The orders of a guest: a text of one order a line, words separated by spaces.
 //!
-//! No order holds a name that a user wrote. The host writes the text from its plan; both sides are
-//! checked against each other by running it.
+//! No order holds a name that a user wrote. The host writes the text from its plan; tests run it to
+//! check both sides against each other.
 
 use std::net::Ipv4Addr;
 use std::str::{FromStr, SplitWhitespace};
@@ -9,7 +9,7 @@ use std::str::{FromStr, SplitWhitespace};
 /// Version of the text, in its first line.
 pub const FORMAT: u32 = 1;
 
-/// A namespace and what is done in it.
+/// A namespace and the orders in it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Node {
     /// Its name: `n0`, `n1`, ...
@@ -74,7 +74,7 @@ pub struct Tcp {
     pub start_ns: u64,
     /// When it writes no more \[ns\].
     pub stop_ns: Option<u64>,
-    /// What it writes at most \[B\].
+    /// Maximum number of bytes it writes \[B\].
     pub bytes: Option<u64>,
     /// `TCP_CONGESTION`.
     pub congestion_control: String,
@@ -95,7 +95,7 @@ pub struct Tcp {
 pub struct Transfers {
     /// File of its schedule.
     pub schedule: String,
-    /// What all connections are like; the sender's port is any.
+    /// Options of all connections; the sender's port is any.
     pub tcp: Tcp,
 }
 
@@ -121,7 +121,7 @@ pub struct QueueCount {
     pub device: String,
 }
 
-/// What is done in a node during the run, by one program.
+/// A change in a node during the run, by one program.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TimedChange {
     /// When \[ns\].
@@ -134,14 +134,14 @@ pub struct TimedChange {
     pub lines: Vec<String>,
 }
 
-/// A program that goes on beside the run, in a node.
+/// A program that runs with the experiment, in a node.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Daemon {
     /// Index of its node.
     pub node: usize,
     /// File that it writes, to hand back.
     pub log: String,
-    /// Program and arguments; it ends when what it left behind is ready.
+    /// Program and arguments; it ends when its background process is ready.
     pub command: Vec<String>,
 }
 
@@ -168,7 +168,7 @@ pub struct GuestOrders {
     pub samples: Vec<QueueSample>,
     /// Devices read once.
     pub counts: Vec<QueueCount>,
-    /// What is done during the run; of one time in this order, after the counts.
+    /// Changes during the run; those of one time in this order, after the counts.
     pub changes: Vec<TimedChange>,
     /// When all statistics are read \[ns\].
     pub snapshots: Vec<u64>,
@@ -342,7 +342,7 @@ impl WordReader<'_> {
         word.parse().map_err(|_| format!("{word} is out of place"))
     }
 
-    /// A number, or `-` where there is none.
+    /// A number, or `-` for none.
     fn option<T: FromStr>(&mut self) -> Result<Option<T>, String> {
         let word = self.word()?;
         if word == "-" {

@@ -15,13 +15,13 @@ use std::collections::BinaryHeap;
 const MS: u64 = 1_000_000;
 /// Receivers are read in these steps; the times of arrival are the kernel's.
 const DRAIN_NS: u64 = 20 * MS;
-/// What a guest's kernel does in its first seconds (it calibrates its clock, say) takes the
-/// processor of an emulated machine 20 ms; waiting for it costs the host nothing.
+/// Work of a guest's kernel in its first seconds (it calibrates its clock, for example) takes the
+/// processor of an emulated machine 20 ms; to wait for it costs the host nothing.
 const SETTLE_NS: u64 = 3000 * MS;
-/// Parts of the run after which a line says that it goes on.
+/// Parts of the run after each of which a line reports the progress.
 const PROGRESS_PARTS: u64 = 20;
 
-/// What is due at some time, with the number of the flow or device; at one time in this order.
+/// An action that is due at some time, with the number of the flow or device; at one time in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum DueAction {
     Count(usize),
@@ -39,10 +39,10 @@ enum DueAction {
     End,
 }
 
-/// Runs what the orders say and puts what it leaves.
+/// Executes the orders of the run and stores the results.
 ///
 /// # Errors
-/// What was refused, by node and line.
+/// The refused order, by node and line.
 pub fn run(
     mut orders: GuestOrders,
     schedule: &dyn Fn(&str) -> Result<Vec<u8>, String>,
@@ -183,7 +183,8 @@ impl GuestRun {
         let mut reached = 0;
         while let Some(Reverse((mut at, mut due))) = self.due.pop() {
             if let (DueAction::Snapshot(..), Some(mut next)) = (due, self.due.peek_mut()) {
-                // On an emulated machine reading takes time: what has become due goes first.
+                // On an emulated machine reading takes time: actions that became due meanwhile are
+                // first.
                 let (then, what) = next.0;
                 if what != DueAction::End && self.zero + then < time::clock() {
                     *next = Reverse((at, due));

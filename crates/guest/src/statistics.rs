@@ -1,4 +1,4 @@
-//! What queues, classes, filters and protocols have counted.
+//! Counters of queues, classes, filters and protocols.
 
 use crate::archive::Archive;
 use crate::batch::CommandBatch;
@@ -104,7 +104,7 @@ impl Snapshot {
     /// Reads the counters of a node's classes and protocols.
     ///
     /// # Errors
-    /// What could not be read.
+    /// The counters that could not be read.
     pub fn read(
         &mut self,
         node: usize,
@@ -141,8 +141,8 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Has `tc` print the rest. That takes an emulated machine long, so that packets go first; and
-    /// it holds the lock that reading takes, so that it comes last.
+    /// Has `tc` print the rest. That takes long on an emulated machine, so packets are first; and it
+    /// holds the lock that reading takes, so it is last.
     ///
     /// # Errors
     /// A `tc` has ended.
@@ -158,11 +158,11 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Puts for each node a file each of what `tc` printed about queues and filters, of the counters
-    /// of classes and of the protocols' counters.
+    /// Stores for each node one file each with the output of `tc` about queues and filters, the counters
+    /// of classes and the protocols' counters.
     ///
     /// # Errors
-    /// What `tc` refused.
+    /// A command that `tc` refused.
     pub fn finish(
         self,
         number: usize,

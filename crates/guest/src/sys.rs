@@ -1,7 +1,7 @@
 //! The calls of the C library that the standard library does not offer, each behind a safe wrapper.
 //!
-//! Only this module has `unsafe`. Layouts are those of Linux on 64-bit machines; constants are
-//! those of x86-64 and AArch64, which agree in all that is used here.
+//! Only this module has `unsafe`. Layouts are those of Linux on 64-bit machines; constants are those of
+//! x86-64 and AArch64, which agree in everything used here.
 #![allow(unsafe_code)]
 
 pub mod process;
@@ -34,7 +34,7 @@ fn check_len(result: isize) -> io::Result<usize> {
 }
 
 fn owned(result: c_int) -> io::Result<OwnedFd> {
-    // SAFETY: the kernel has just opened it for us, and nobody else knows it.
+    // SAFETY: the kernel has just opened it for this process, and it has no other owner.
     check(result).map(|fd| unsafe { OwnedFd::from_raw_fd(fd) })
 }
 

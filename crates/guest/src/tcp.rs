@@ -16,10 +16,10 @@ const CONGESTION: i32 = 13;
 const REUSE_ADDRESS: i32 = 2;
 const TIMESTAMPING: i32 = 37;
 
-/// What is written.
+/// The payload of all flows.
 pub static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
-/// A socket that listens for connections of a flow, for so many at once.
+/// A socket that listens for connections of a flow, `backlog` at once.
 ///
 /// # Errors
 /// Those of the kernel.
@@ -41,8 +41,8 @@ pub fn open_listener(orders: &Tcp, spaces: &NodeNamespaces, backlog: i32) -> io:
     Ok(fd)
 }
 
-/// A socket that connects for a flow, from a port (0: any); `stamped` ones can say when their last
-/// byte was acknowledged.
+/// A socket that connects for a flow, from a port (0: any); with `stamped` it gives the time at which
+/// its last byte was acknowledged.
 ///
 /// # Errors
 /// Those of the kernel.
@@ -71,16 +71,16 @@ pub fn open_connection(
     Ok(fd)
 }
 
-/// Zeros to write, in whole segments of a connection's: no write ends in a small one.
+/// Number of zeros to write: full segments of a connection, so that no write ends in a small one.
 pub fn write_size(fd: &OwnedFd) -> usize {
     let segment = TcpInfo::read(fd).map_or(1, |info| info.word(16).max(1) as usize);
     (ZEROS.len() / segment).max(1) * segment.min(ZEROS.len())
 }
 
-/// The code of what broke a connection.
+/// Checks whether a connection is broken.
 ///
 /// # Errors
-/// What broke it.
+/// The kernel's error code.
 pub fn check_socket_error(fd: &OwnedFd) -> io::Result<()> {
     let mut code = [0; 4];
     socket::get_bytes(fd, socket::SOCKET, 4, &mut code)?;
@@ -90,7 +90,7 @@ pub fn check_socket_error(fd: &OwnedFd) -> io::Result<()> {
     }
 }
 
-/// What a socket of a flow is waited for.
+/// The event that a socket of a flow waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketRole {
     /// The one that listens.
@@ -122,7 +122,7 @@ impl TcpFlow {
     /// Opens the socket that listens.
     ///
     /// # Errors
-    /// What was refused.
+    /// The refused call.
     pub fn open(orders: Tcp, spaces: &NodeNamespaces) -> Result<Self, String> {
         let listener = open_listener(&orders, spaces, 8)
             .map_err(|why| format!("flow {}: {why}", orders.path.id))?;
@@ -158,7 +158,7 @@ impl TcpFlow {
     /// Connects.
     ///
     /// # Errors
-    /// What was refused.
+    /// The refused call.
     pub fn start(
         &mut self,
         index: usize,
@@ -188,7 +188,7 @@ impl TcpFlow {
             .map_or(Ok(()), |fd| waiter.change(fd, 0, token(index, SocketRole::Sender)))
     }
 
-    /// Does what an event of one of its sockets asks for.
+    /// Handles an event of one of its sockets.
     ///
     /// # Errors
     /// The connection broke.
@@ -274,7 +274,7 @@ impl TcpFlow {
         self.goodput.extend(self.read.to_le_bytes());
     }
 
-    /// Puts what the flow leaves.
+    /// Stores the results of the flow.
     pub fn finish(self, zero: u64, archive: &mut Archive) {
         let since = |at: Option<u64>| {
             at.map_or("null".to_owned(), |at| at.saturating_sub(zero).to_string())
@@ -303,7 +303,7 @@ impl TcpFlow {
     }
 }
 
-/// What to give back with events of a flow's socket.
+/// Token for the events of a flow's socket.
 fn token(index: usize, role: SocketRole) -> u64 {
     let role = match role {
         SocketRole::Listener => 0,
@@ -313,7 +313,7 @@ fn token(index: usize, role: SocketRole) -> u64 {
     (index as u64) << 2 | role
 }
 
-/// Flow and role that a token stands for.
+/// Flow and role of a token.
 pub fn from_token(token: u64) -> (usize, SocketRole) {
     let role = match token & 3 {
         0 => SocketRole::Listener,
@@ -333,7 +333,7 @@ impl Default for TcpInfo {
 }
 
 impl TcpInfo {
-    /// What the kernel says of a connection.
+    /// The kernel's state of a connection.
     pub fn read(fd: &OwnedFd) -> Option<Self> {
         let mut bytes = [0; 256];
         socket::get_bytes(fd, socket::TCP, INFO, &mut bytes).ok().map(|_| Self(bytes))

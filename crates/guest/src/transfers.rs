@@ -1,7 +1,7 @@
 //! Transfers that come and go: a connection each, opened at its time and freed when it is over.
 //!
-//! As in the simulator the last segment bears the sender's FIN, and the receiver's follows when all has
-//! come. What is late after that is the kernel's own affair (`TIME-WAIT`).
+//! As in the simulator the last segment carries the sender's FIN, and the receiver's FIN follows when
+//! all data have arrived. The kernel handles anything later (`TIME-WAIT`).
 
 use crate::archive::Archive;
 use crate::namespaces::NodeNamespaces;
@@ -18,7 +18,7 @@ const HUNG_UP: u32 = 0x10;
 const BACKLOG: i32 = 4096;
 const UNFINISHED: u64 = u64::MAX;
 
-/// What a socket is waited for.
+/// The event that a socket waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransferRole {
     /// The one that listens.
@@ -40,7 +40,7 @@ struct OpenTransfer {
     read: u64,
 }
 
-/// What became of one transfer \[ns of the clock\].
+/// Times of one transfer \[ns of the clock\].
 #[derive(Clone, Copy, Debug)]
 struct TransferResult {
     started: u64,
@@ -108,7 +108,7 @@ impl TransferFlow {
     /// Opens the socket that listens; `schedule` holds records of time \[ns\] and size \[B\] (u64).
     ///
     /// # Errors
-    /// What was refused.
+    /// The refused call.
     pub fn open(
         orders: Transfers,
         schedule: &[u8],
@@ -157,7 +157,7 @@ impl TransferFlow {
     /// Begins the next transfer.
     ///
     /// # Errors
-    /// What was refused.
+    /// The refused call.
     pub fn start(
         &mut self,
         index: usize,
@@ -186,7 +186,7 @@ impl TransferFlow {
         Ok(())
     }
 
-    /// Does what an event of one of its sockets asks for.
+    /// Handles an event of one of its sockets.
     ///
     /// # Errors
     /// Those of the kernel; a connection that breaks is a transfer that is never complete.
@@ -218,7 +218,7 @@ impl TransferFlow {
         Ok(())
     }
 
-    /// Reads what has come; at the other's FIN the socket is closed, which sends its own.
+    /// Reads the received data; at the other end's FIN the socket is closed, which sends its own.
     fn take(&mut self, number: usize) {
         let Some(open) = self.open.get_mut(&number) else { return };
         let over = loop {
@@ -297,7 +297,7 @@ impl TransferFlow {
         values.iter().for_each(|value| self.tallies.extend(value.to_le_bytes()));
     }
 
-    /// Puts what the flow leaves.
+    /// Stores the results of the flow.
     pub fn finish(mut self, zero: u64, end: u64, archive: &mut Archive) {
         self.sample(end);
         let since = |at: u64| if at == UNFINISHED { UNFINISHED } else { at.saturating_sub(zero) };
@@ -313,7 +313,7 @@ impl TransferFlow {
 }
 
 impl OpenTransfer {
-    /// Writes what the connection takes; true when that was all.
+    /// Writes as much as the connection takes; true when all bytes are written.
     fn write(&mut self, bytes: u64) -> io::Result<bool> {
         let Some(sender) = &self.sender else { return Ok(false) };
         if self.chunk == 0 {
@@ -336,7 +336,7 @@ impl OpenTransfer {
 
 const TRANSFER_TOKEN_BIT: u64 = 1 << 63;
 
-/// What to give back with events of a socket: a transfer of a flow.
+/// Token for the events of a socket: a transfer of a flow.
 fn token(index: usize, number: usize, role: TransferRole) -> u64 {
     let role = match role {
         TransferRole::Listener => 0,
@@ -346,7 +346,7 @@ fn token(index: usize, number: usize, role: TransferRole) -> u64 {
     TRANSFER_TOKEN_BIT | (index as u64) << 40 | (number as u64) << 2 | role
 }
 
-/// Flow, transfer and role that a token stands for; none if it is not of transfers.
+/// Flow, transfer and role of a token; none if it is not of transfers.
 pub fn from_token(token: u64) -> Option<(usize, usize, TransferRole)> {
     if token & TRANSFER_TOKEN_BIT == 0 {
         return None;

@@ -12,7 +12,7 @@ const HEAD_BYTES: u32 = 16;
 const TOS: i32 = 1;
 const TTL: i32 = 2;
 const MTU_DISCOVER: i32 = 10;
-/// Packets leave with DF, whatever ICMP says of the path: no router fragments them.
+/// Packets leave with DF, whatever path MTU ICMP reports: no router fragments them.
 const MTU_DISCOVER_PROBE: u32 = 3;
 const TTL_OF_ARRIVALS: i32 = 12;
 const TOS_OF_ARRIVALS: i32 = 13;
@@ -47,11 +47,11 @@ pub fn set_marks(fd: &OwnedFd, path: &SocketPath) -> io::Result<()> {
 }
 
 impl UdpFlow {
-    /// Opens a flow's sockets; `schedule` holds its records of time \[ns\] (u64) and payload
-    /// \[B\] (u32).
+    /// Opens a flow's sockets; `schedule` holds its records of time \[ns\] (u64) and payload \[B\]
+    /// (u32).
     ///
     /// # Errors
-    /// What was refused.
+    /// The refused call.
     pub fn open(orders: Udp, schedule: &[u8], spaces: &NodeNamespaces) -> Result<Self, String> {
         let path = orders.path;
         let opened = || -> io::Result<(OwnedFd, OwnedFd)> {
@@ -94,8 +94,8 @@ impl UdpFlow {
         self.sent += u32::from(sent.is_ok());
     }
 
-    /// Logs what has arrived; `zero` is the clock at time zero, later arrivals than `until` are
-    /// left out.
+    /// Logs the datagrams that have arrived; `zero` is the clock at time zero, arrivals later than
+    /// `until` are left out.
     ///
     /// # Errors
     /// Those of the socket.
@@ -118,7 +118,7 @@ impl UdpFlow {
         }
     }
 
-    /// Puts what the flow leaves.
+    /// Stores the results of the flow.
     pub fn finish(self, archive: &mut Archive) {
         archive.put(format!("udp-{}.sent", self.path.id), format!("{}\n", self.sent));
         archive.put(format!("udp-{}.bin", self.path.id), self.log);

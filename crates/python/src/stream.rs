@@ -93,8 +93,8 @@ pub fn run_stream(
             match (lack, few) {
                 (Some((0, error)), _) => return Err(error.into()),
                 (Some((started, error)), Some(few)) => {
-                    let receiver = Python::attach(|py| few.call1(py, (started, error.to_string())));
-                    if let Err(raised) = receiver {
+                    let called = Python::attach(|py| few.call1(py, (started, error.to_string())));
+                    if let Err(raised) = called {
                         shared.stop.store(INTERRUPT, Ordering::Relaxed);
                         return Err(raised);
                     }
@@ -114,7 +114,7 @@ pub fn run_stream(
 }
 
 /// A thread: runs job after job until there is none, or the receiver is gone.
-fn run_jobs(shared: &RunQueue, tell: &SyncSender<(usize, Outcome)>) {
+fn run_jobs(shared: &RunQueue, outcomes: &SyncSender<(usize, Outcome)>) {
     loop {
         let job = shared.jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(job) = job else { return };
@@ -122,7 +122,7 @@ fn run_jobs(shared: &RunQueue, tell: &SyncSender<(usize, Outcome)>) {
             let outcome = catch_panic(|| run(shared, &job)).unwrap_or_else(|why| {
                 Err(("panic", format!("the engine stopped: {why}; this is a fault of trunkline")))
             });
-            if tell.send((job.number, outcome)).is_err() {
+            if outcomes.send((job.number, outcome)).is_err() {
                 return;
             }
         }
@@ -168,7 +168,7 @@ impl InterpreterHost {
         &mut self,
         shared: &RunQueue,
         feed: SyncSender<Job>,
-        told: &Receiver<(usize, Outcome)>,
+        outcomes: &Receiver<(usize, Outcome)>,
     ) -> PyResult<()> {
         let mut feed = Some(feed);
         let mut looked = Instant::now();
@@ -179,7 +179,7 @@ impl InterpreterHost {
                     feed = None;
                 }
             }
-            match told.recv_timeout(SIGNAL_CHECK_INTERVAL) {
+            match outcomes.recv_timeout(SIGNAL_CHECK_INTERVAL) {
                 Ok((number, outcome)) => self.end(number, outcome)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),

@@ -54,11 +54,11 @@ impl Wires {
         }
     }
 
-    fn record(&mut self, link: u32, its: &OutgoingMessage) -> usize {
-        let bytes = usize::from(its.header_bytes) + its.octets.len();
-        let kind = KINDS[usize::from(its.kind)];
+    fn record(&mut self, link: u32, outgoing: &OutgoingMessage) -> usize {
+        let bytes = usize::from(outgoing.header_bytes) + outgoing.octets.len();
+        let kind = KINDS[usize::from(outgoing.kind)];
         self.sent.push((self.now, link, kind, bytes));
-        self.octets.push((self.now, kind, its.octets.clone()));
+        self.octets.push((self.now, kind, outgoing.octets.clone()));
         bytes
     }
 }
@@ -67,15 +67,15 @@ impl NetworkPlane for Wires {
     fn now(&self) -> u64 {
         self.now
     }
-    fn send(&mut self, link: u32, its: OutgoingMessage) {
-        let bytes = self.record(link, &its);
-        self.put(Packet { link, heard: link, label: None, bytes, message: its.message });
+    fn send(&mut self, link: u32, outgoing: OutgoingMessage) {
+        let bytes = self.record(link, &outgoing);
+        self.put(Packet { link, heard: link, label: None, bytes, message: outgoing.message });
     }
-    fn tunnel(&mut self, entry: u32, heard: u32, its: OutgoingMessage) {
+    fn tunnel(&mut self, entry: u32, heard: u32, outgoing: OutgoingMessage) {
         let by = self.entries[&entry];
         let link = by.link.expect("a path begins with a link");
-        let bytes = self.record(link, &its);
-        self.put(Packet { link, heard, label: by.push, bytes, message: its.message });
+        let bytes = self.record(link, &outgoing);
+        self.put(Packet { link, heard, label: by.push, bytes, message: outgoing.message });
     }
     fn install(&mut self, entry: Entry) -> u32 {
         self.installed += 1;
@@ -222,8 +222,8 @@ impl Network {
             self.wires.now = at;
             if self.rsvp.due() <= at {
                 self.rsvp.wake(&mut self.wires);
-            } else if let Some((_, its)) = self.wires.arrivals.pop_first() {
-                self.arrive(its);
+            } else if let Some((_, packet)) = self.wires.arrivals.pop_first() {
+                self.arrive(packet);
             }
         }
     }
@@ -249,8 +249,8 @@ impl Network {
     }
 
     pub fn sent(&self, kind: &str) -> Vec<(u64, usize)> {
-        let of = |its: &&(u64, u32, &'static str, usize)| its.2 == kind;
-        self.wires.sent.iter().filter(of).map(|its| (its.0, its.3)).collect()
+        let of = |message: &&(u64, u32, &'static str, usize)| message.2 == kind;
+        self.wires.sent.iter().filter(of).map(|message| (message.0, message.3)).collect()
     }
 }
 
@@ -262,9 +262,10 @@ pub fn square() -> Vec<SignalledLink> {
 
 /// A path from 0 to 3 over 1 that may be computed anew.
 pub fn dynamic(name: &str, bandwidth: u64, start_ns: u64) -> Session {
-    let mut its = session(name, 3, bandwidth);
-    (its.dynamic, its.route, its.start_ns) = (true, vec![0, 2], Some(start_ns));
-    its
+    let mut new_session = session(name, 3, bandwidth);
+    (new_session.dynamic, new_session.route, new_session.start_ns) =
+        (true, vec![0, 2], Some(start_ns));
+    new_session
 }
 
 pub fn rows(network: &Network, name: &str, session: u32) -> Vec<u64> {

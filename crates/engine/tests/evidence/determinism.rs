@@ -122,7 +122,7 @@ fn the_warm_up_cuts_counters_and_not_the_run() {
         lab.lasting(warmup, duration);
         lab.run(9)
     };
-    let (whole, before, after) =
+    let (uncut, before, after) =
         (run(0, 11 * SECOND), run(0, 4 * SECOND), run(4 * SECOND, 11 * SECOND));
     for flow in 0..8 {
         for column in [
@@ -136,17 +136,17 @@ fn the_warm_up_cuts_counters_and_not_the_run() {
             "acks_sent",
         ] {
             let sum = before.flow(flow, column) + after.flow(flow, column);
-            assert_eq!(sum, whole.flow(flow, column), "flow {flow}, {column}");
+            assert_eq!(sum, uncut.flow(flow, column), "flow {flow}, {column}");
         }
     }
     for link in 0..8 {
         for column in ["packets_offered", "packets_sent", "bytes_sent", "packets_dropped"] {
             let sum = before.port(link, column) + after.port(link, column);
-            assert_eq!(sum, whole.port(link, column), "link {link}, {column}");
+            assert_eq!(sum, uncut.port(link, column), "link {link}, {column}");
         }
         let area = |run: &Outcome, seconds: f64| run.port(link, "queue_mean_packets") * seconds;
         let sum = area(&before, 4.0) + area(&after, 7.0);
-        assert!((sum - area(&whole, 11.0)).abs() < 1e-9 * (1.0 + sum), "link {link}");
+        assert!((sum - area(&uncut, 11.0)).abs() < 1e-9 * (1.0 + sum), "link {link}");
     }
 }
 

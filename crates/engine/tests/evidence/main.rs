@@ -5,9 +5,9 @@
 #[path = "../support/mod.rs"]
 mod support;
 
-mod ahead;
 mod determinism;
 mod echo;
+mod event_free_hops;
 mod mpls;
 mod ns2;
 mod partition;

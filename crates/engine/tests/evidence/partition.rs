@@ -36,9 +36,9 @@ proptest! {
         for link in &mut lab.network.links {
             link.delay_ns += MS; // so that windows are few
         }
-        let whole = run_on_threads(&lab.network, 3, 1, NEVER).expect("the run ends");
+        let uncut = run_on_threads(&lab.network, 3, 1, NEVER).expect("the run ends");
         let cut = run_cut(&lab.network, 3, &regions, NEVER).expect("the run ends");
-        prop_assert!(bits(whole).bits(&[]) == bits(cut).bits(&[]));
+        prop_assert!(bits(uncut).bits(&[]) == bits(cut).bits(&[]));
     }
 }
 
@@ -57,10 +57,10 @@ fn long_row() -> Lab {
 #[test]
 fn the_number_of_threads_changes_nothing() {
     let lab = long_row();
-    let whole = lab.run(7);
+    let uncut = lab.run(7);
     for threads in [1, 2, 3, 8] {
         let tables = run_on_threads(&lab.network, 7, threads, NEVER).expect("the run ends");
-        assert!(whole.bits(&[]) == bits(tables).bits(&[]), "{threads} threads");
+        assert!(uncut.bits(&[]) == bits(tables).bits(&[]), "{threads} threads");
     }
 }
 
@@ -112,11 +112,11 @@ fn a_panic_in_one_region_ends_the_run() {
 
 /// Too many events at one instant in one region end the run, with the node and time of it.
 #[test]
-fn a_storm_in_one_region_is_told_as_on_one_thread() {
+fn a_storm_in_one_region_is_reported_as_on_one_thread() {
     let mut lab = long_row();
     lab.flow("burst", "g", "h", schedule(&vec![(300 * MS, 100); 2_000]));
     lab.network.run.events_per_instant = 1_500;
-    let whole = lab.try_run(7).expect_err("a storm");
+    let uncut = lab.try_run(7).expect_err("a storm");
     let cut = run_cut(&lab.network, 7, &[0, 0, 0, 0, 1, 1, 1, 1], NEVER).expect_err("a storm");
-    assert_eq!(whole, cut);
+    assert_eq!(uncut, cut);
 }

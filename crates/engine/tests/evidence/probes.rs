@@ -54,10 +54,10 @@ fn the_samples_of_a_rate_add_up_to_the_total() {
 /// Counters restart in the middle of a step; the series does not notice.
 #[test]
 fn a_warm_up_in_the_middle_of_a_step_moves_no_sample() {
-    let (whole, cut) = (watched(0), watched(2_030 * MS));
+    let (uncut, cut) = (watched(0), watched(2_030 * MS));
     for probe in 0..6 {
-        assert!(whole.series(probe) == cut.series(probe), "probe {probe}");
-        assert_eq!(whole.series(probe).len(), 100);
+        assert!(uncut.series(probe) == cut.series(probe), "probe {probe}");
+        assert_eq!(uncut.series(probe).len(), 100);
     }
-    assert!(cut.flow(0, "packets_sent") < 0.8 * whole.flow(0, "packets_sent"));
+    assert!(cut.flow(0, "packets_sent") < 0.8 * uncut.flow(0, "packets_sent"));
 }

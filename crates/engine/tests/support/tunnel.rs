@@ -61,9 +61,10 @@ impl Lab {
             ..Nhlfe::default()
         });
         for (hop, &incoming) in labels.iter().enumerate() {
-            // Every node pops explicit null in the uniform model without being told.
-            let told = |label: &u32| *label != EXPLICIT_NULL || tunnel.ttl != Ttl::Uniform;
-            let Some(label) = incoming.filter(told) else { continue };
+            // Every node pops explicit null in the uniform model without a message.
+            let has_tunnel_label =
+                |label: &u32| *label != EXPLICIT_NULL || tunnel.ttl != Ttl::Uniform;
+            let Some(label) = incoming.filter(has_tunnel_label) else { continue };
             let next = labels.get(hop + 1);
             let nhlfe = self.nhlfe(Nhlfe {
                 link: next.map(|_| links[hop + 1]),

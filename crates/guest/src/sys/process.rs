@@ -1,4 +1,4 @@
-//! Namespaces, mounts, modules and what becomes of processes.
+//! Namespaces, mounts, modules and the end of processes.
 
 use super::{check, owned};
 use std::ffi::CString;
@@ -36,7 +36,7 @@ unsafe extern "C" {
 pub fn new_network() -> io::Result<()> {
     const NEW_USER: c_int = 0x1000_0000;
     const NEW_NETWORK: c_int = 0x4000_0000;
-    // SAFETY: it takes nothing and cannot fail.
+    // SAFETY: it has no argument and cannot fail.
     let user = unsafe { geteuid() };
     let kind = if user == 0 { NEW_NETWORK } else { NEW_NETWORK | NEW_USER };
     // SAFETY: it takes a number only.
@@ -113,7 +113,7 @@ pub fn stay_on(processor: usize) -> io::Result<()> {
     check(unsafe { sched_setaffinity(0, size_of_val(&mask), mask.as_ptr()) }).map(drop)
 }
 
-/// Lets the kernel's random numbers follow from a seed, as far as nothing else has stirred them.
+/// Seeds the kernel's random numbers, as far as no other source has changed them.
 pub fn seed_random(seed: u64) -> io::Result<()> {
     const ADD_ENTROPY: c_ulong = 0x4008_5203;
     const RESEED: c_ulong = 0x5207;
@@ -125,10 +125,10 @@ pub fn seed_random(seed: u64) -> io::Result<()> {
         let [low, high] = [seed & 0xFFFF_FFFF, seed >> 32].map(|half| half as u32);
         *word = if number % 2 == 0 { low } else { high } ^ number;
     }
-    // SAFETY: the information lives through the call and says its own length.
+    // SAFETY: the information lives through the call and has its own length.
     check(unsafe { ioctl(device.as_raw_fd(), ADD_ENTROPY, information.as_ptr()) })?;
-    // SAFETY: this request takes nothing. It fails while the generator is not ready, which the one
-    // before has seen to.
+    // SAFETY: this request has no argument. It fails while the generator is not ready, which the request
+    // before has ensured.
     check(unsafe { ioctl(device.as_raw_fd(), RESEED, 0) }).map(drop)
 }
 
@@ -143,7 +143,7 @@ pub fn mount_on(source: &str, target: &str, kind: &str, data: &str) -> io::Resul
     .map(drop)
 }
 
-/// Loads a kernel module; that it is there already is no error.
+/// Loads a kernel module; no error if it is already loaded.
 pub fn load_module(file: &File) -> io::Result<()> {
     #[cfg(target_arch = "x86_64")]
     const FINIT_MODULE: c_long = 313;
@@ -160,7 +160,7 @@ pub fn load_module(file: &File) -> io::Result<()> {
 
 /// Turns the machine off.
 pub fn power_off() -> ! {
-    // SAFETY: sync takes nothing; reboot takes a number.
+    // SAFETY: sync has no argument; reboot takes a number.
     unsafe {
         sync();
         reboot(0x4321_FEDC);
@@ -170,7 +170,7 @@ pub fn power_off() -> ! {
     }
 }
 
-/// A file in memory that goes with its last descriptor.
+/// A file in memory that ends with its last descriptor.
 pub fn memory_file() -> io::Result<File> {
     // SAFETY: the name is a string that lives for ever.
     owned(unsafe { memfd_create(c"batch".as_ptr(), 1) }).map(File::from)

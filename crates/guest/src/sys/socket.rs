@@ -117,7 +117,7 @@ pub fn bind_to(fd: &OwnedFd, ip: Ipv4Addr, port: u16) -> io::Result<()> {
     check(unsafe { bind(fd.as_raw_fd(), &address(ip, port), length::<SockaddrIn>()) }).map(drop)
 }
 
-/// Starts to connect a socket; that it is under way is no error.
+/// Starts to connect a socket; no error if the connection is in progress.
 pub fn connect_to(fd: &OwnedFd, ip: Ipv4Addr, port: u16) -> io::Result<()> {
     // SAFETY: the address lives through the call and its length is its own.
     let done = unsafe { connect(fd.as_raw_fd(), &address(ip, port), length::<SockaddrIn>()) };
@@ -128,7 +128,7 @@ pub fn connect_to(fd: &OwnedFd, ip: Ipv4Addr, port: u16) -> io::Result<()> {
     }
 }
 
-/// Listens for connections, so many at once.
+/// Listens for connections, `backlog` at once.
 pub fn listen_on(fd: &OwnedFd, backlog: i32) -> io::Result<()> {
     // SAFETY: it takes numbers only.
     check(unsafe { listen(fd.as_raw_fd(), backlog) }).map(drop)
@@ -157,7 +157,7 @@ fn port_of(fd: &OwnedFd, name: NameOf) -> io::Result<u16> {
 /// Takes a connection.
 pub fn accept_from(fd: &OwnedFd) -> io::Result<OwnedFd> {
     let nobody = std::ptr::null_mut();
-    // SAFETY: null says that nobody asks for the address.
+    // SAFETY: null means that the caller does not need the address.
     owned(unsafe { accept4(fd.as_raw_fd(), nobody, std::ptr::null_mut(), NONBLOCK_CLOEXEC) })
 }
 
@@ -176,7 +176,7 @@ pub fn set(fd: &OwnedFd, level: i32, name: i32, value: u32) -> io::Result<()> {
 /// Reads an option of a socket; how many bytes it has.
 pub fn get_bytes(fd: &OwnedFd, level: i32, name: i32, value: &mut [u8]) -> io::Result<usize> {
     let mut len = c_uint::try_from(value.len()).map_err(io::Error::other)?;
-    // SAFETY: the kernel writes at most `len` bytes into the value and says how many.
+    // SAFETY: the kernel writes at most `len` bytes into the value and returns how many.
     check(unsafe { getsockopt(fd.as_raw_fd(), level, name, value.as_mut_ptr().cast(), &mut len) })?;
     Ok(len as usize)
 }
@@ -197,9 +197,9 @@ pub fn send_to(fd: &OwnedFd, bytes: &[u8], ip: Ipv4Addr, port: u16) -> io::Resul
     })
 }
 
-/// Writes to a connection what it takes now. With `stamped`, the kernel keeps the time at which the
-/// last of these bytes is acknowledged, for [`acknowledged_at`]. With `held`, a short last
-/// segment waits for [`send_fin`].
+/// Writes as much to a connection as it takes now. With `stamped`, the kernel stores the time at which
+/// the last of these bytes is acknowledged, for [`acknowledged_at`]. With `held`, a short last segment
+/// waits for [`send_fin`].
 pub fn send(fd: &OwnedFd, bytes: &[u8], stamped: bool, held: bool) -> io::Result<usize> {
     // One control message: SOL_SOCKET, SO_TIMESTAMPING, SOF_TIMESTAMPING_TX_ACK (bit 9).
     let mut control = [20_u64, (37 << 32) | 1, 1 << 9];
@@ -225,9 +225,9 @@ pub fn send_fin(fd: &OwnedFd) -> io::Result<()> {
     check(unsafe { shutdown(fd.as_raw_fd(), WRITE) }).map(drop)
 }
 
-/// Throws away what a connection has received; how many bytes, none at its end.
+/// Discards the bytes that a connection has received; returns how many, none at its end.
 pub fn discard(fd: &OwnedFd) -> io::Result<usize> {
-    // SAFETY: with MSG_TRUNC the kernel throws the bytes of a TCP socket away and writes nothing.
+    // SAFETY: with MSG_TRUNC the kernel discards the bytes of a TCP socket and writes nothing.
     check_len(unsafe { recv(fd.as_raw_fd(), std::ptr::null_mut(), 1 << 30, DONTWAIT | TRUNC) })
 }
 
@@ -278,7 +278,7 @@ fn timestamp(value: &[u8]) -> Option<u64> {
     Some(u64::from_ne_bytes(*s) * NS_PER_S + u64::from_ne_bytes(*ns))
 }
 
-/// A datagram that arrived: how it begins, and what the kernel says of it.
+/// A datagram that arrived: its first bytes, and the kernel's data about it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Arrival {
     /// The first bytes of its payload.
@@ -287,11 +287,11 @@ pub struct Arrival {
     pub tos: u8,
     /// Time to live.
     pub ttl: u8,
-    /// When it came \[ns of the clock\].
+    /// When it arrived \[ns of the clock\].
     pub at: u64,
 }
 
-/// Reads up to 64 of the datagrams that wait at a socket; calls `take` with each, says how many.
+/// Reads up to 64 of the datagrams that wait at a socket; calls `take` with each, returns how many.
 pub fn receive(fd: &OwnedFd, mut take: impl FnMut(Arrival)) -> io::Result<usize> {
     const BATCH: usize = 64;
     let mut heads = [[0_u8; 16]; BATCH];

@@ -59,7 +59,7 @@ pub struct Waiter {
 const TIMER: u64 = u64::MAX;
 
 impl Waiter {
-    /// Waits for nothing yet.
+    /// Without any socket yet.
     pub fn new() -> io::Result<Self> {
         // SAFETY: both take numbers only.
         let epoll = owned(unsafe { epoll_create1(0o2_000_000) })?;
@@ -86,13 +86,14 @@ impl Waiter {
         self.control(3, fd, events, data)
     }
 
-    /// Waits until events come or the time has come \[ns of the clock\]; calls `take` with the
-    /// events and data of each, says whether the time has come.
+    /// Waits until events occur or the time has come \[ns of the clock\]; calls `take` with the events
+    /// and data of each, returns whether the time has come.
     pub fn wait(&mut self, until: u64, mut take: impl FnMut(u32, u64)) -> io::Result<bool> {
         if self.armed != until {
             let timer = Itimerspec { interval: Timespec::default(), value: timespec(until) };
             let fd = self.timer.as_raw_fd();
-            // SAFETY: the new time lives through the call; null says that nobody asks for the old.
+            // SAFETY: the new time lives through the call; null means that the caller does not need the
+            // old one.
             check(unsafe { timerfd_settime(fd, 1, &timer, std::ptr::null_mut()) })?;
             self.armed = until;
         }

@@ -88,7 +88,7 @@ fn rfc5129_s4_6_a_marked_packet_that_is_not_ect_is_dropped_at_the_egress() {
 /// Section 4.1: an IP packet that comes with CE gets a label that says so, and ECT(0) one that does
 /// not. The step is before the path.
 #[test]
-fn rfc5129_s4_1_ce_at_the_push_is_told_by_the_label() {
+fn rfc5129_s4_1_the_label_shows_ce_at_the_push() {
     let mut lab = Lab::chain(&ROUTE, 10 * MBIT, MS);
     let config = TcpConfig { ecn: true, size_bytes: Some(200_000), ..tcp(Variant::Sack) };
     lab.flow("flow", "a", "e", Agent::Tcp(config));
@@ -100,10 +100,10 @@ fn rfc5129_s4_1_ce_at_the_push_is_told_by_the_label() {
     let run = lab.trace(1);
     assert_eq!(tcs(&run, 0), [[0u8; 0]]);
     assert_eq!(tcs(&run, 1), [[0], [1]]);
-    let told = run.arrived(0, 2).into_iter().filter(|(_, p)| !p.is_reverse());
-    for (_, packet) in told {
-        let said = packet.labels.top().is_some_and(|top| top.tc() == 1);
-        assert_eq!(said, packet.ecn() == Ecn::Ce);
+    let arrived = run.arrived(0, 2).into_iter().filter(|(_, p)| !p.is_reverse());
+    for (_, packet) in arrived {
+        let is_marked = packet.labels.top().is_some_and(|top| top.tc() == 1);
+        assert_eq!(is_marked, packet.ecn() == Ecn::Ce);
     }
 }
 
@@ -145,7 +145,8 @@ fn rfc5129_s4_2_and_s4_5_a_mark_passes_to_the_label_pushed_and_to_the_label_belo
 /// everything at a port that does not mark.
 #[test]
 fn rfc5129_s2_a_class_without_a_pair_cannot_be_marked() {
-    for (dscp, marks, said) in [(32u8, true, Some(5)), (24, true, None), (32, false, None)] {
+    for (dscp, marks, congested_tc) in [(32u8, true, Some(5)), (24, true, None), (32, false, None)]
+    {
         let mut lab = lab(Removal::Ultimate, true);
         lab.network.flows[0].dscp = dscp; // without maps TC is DSCP / 8: 4, 3
         let port = lab.network.ports.len() - 1;
@@ -153,8 +154,8 @@ fn rfc5129_s2_a_class_without_a_pair_cannot_be_marked() {
         let run = lab.trace(1);
         let tc = dscp / 8;
         let wanted: Vec<Vec<u8>> =
-            [Some(tc), said].into_iter().flatten().map(|tc| vec![tc]).collect();
+            [Some(tc), congested_tc].into_iter().flatten().map(|tc| vec![tc]).collect();
         assert_eq!(tcs(&run, 1), wanted);
-        assert_eq!(marked(&run).0 > 0, said.is_some());
+        assert_eq!(marked(&run).0 > 0, congested_tc.is_some());
     }
 }

@@ -25,15 +25,15 @@ fn any_port() -> impl Strategy<Value = PortConfig> {
     });
     (0..4u8, any::<bool>(), any::<bool>(), 1..60u32).prop_map(
         move |(kind, with_red, counts, limit)| {
-            let mut its = queue(limit, counts);
+            let mut queue_config = queue(limit, counts);
             if with_red {
-                its.aqm = red.clone();
+                queue_config.aqm = red.clone();
             }
             let mut port = match kind {
-                0 => return fifo(its),
-                1 => priority(3, &its),
-                2 => drr(&[600, 1500, 3000], &its),
-                _ => wfq(&[1, 2, 5], &its),
+                0 => return fifo(queue_config),
+                1 => priority(3, &queue_config),
+                2 => drr(&[600, 1500, 3000], &queue_config),
+                _ => wfq(&[1, 2, 5], &queue_config),
             };
             port.classifier = crate::support::by_flow(3);
             port
@@ -150,11 +150,11 @@ proptest! {
     ) {
         let mut bench = build(&plan);
         bench.lab.network.run.trace = trace;
-        let whole = run_on_threads(&bench.lab.network, plan.seed, 1, &|| false).expect("the run ends");
+        let uncut = run_on_threads(&bench.lab.network, plan.seed, 1, &|| false).expect("the run ends");
         let cut = run_cut(&bench.lab.network, plan.seed, &regions, &|| false);
-        let [whole, cut] = [whole, cut.expect("the run ends")].map(|tables| {
+        let [uncut, cut] = [uncut, cut.expect("the run ends")].map(|tables| {
             Outcome { tables, lines: vec![] }.bits(&[])
         });
-        prop_assert!(whole == cut);
+        prop_assert!(uncut == cut);
     }
 }

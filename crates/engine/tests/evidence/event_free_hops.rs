@@ -33,18 +33,18 @@ fn row() -> Lab {
 }
 
 fn agrees(lab: &Lab) -> Outcome {
-    let whole = lab.run(5);
+    let outcome = lab.run(5);
     // One region: no hop goes ahead.
     let regions = vec![0; lab.network.nodes.len()];
     let tables = run_cut(&lab.network, 5, &regions, &|| false).expect("the run ends");
-    assert!(whole.bits(&[]) == Outcome { tables, lines: vec![] }.bits(&[]));
-    whole
+    assert!(outcome.bits(&[]) == Outcome { tables, lines: vec![] }.bits(&[]));
+    outcome
 }
 
 #[test]
 fn queues_that_one_link_feeds_count_and_drop_as_with_an_event_a_hop() {
-    let whole = agrees(&row());
-    let dropped: f64 = (0..3).map(|flow| whole.flow(flow, "packets_dropped")).sum();
+    let outcome = agrees(&row());
+    let dropped: f64 = (0..3).map(|flow| outcome.flow(flow, "packets_dropped")).sum();
     assert!(dropped > 100.0, "the queue fed ahead overflows: {dropped}");
 }
 
@@ -69,9 +69,9 @@ fn rfc1812_s5_3_1_a_ttl_that_runs_out_on_the_way_ends_the_packet_there() {
     lab.flow("long", "a", "e", cbr(MBIT, 100));
     lab.network.flows[short].ttl = 3;
     lab.lasting(0, SECOND);
-    let whole = agrees(&lab);
-    assert_eq!(whole.flow(short, "packets_delivered"), 0.0);
-    assert!(whole.flow(short + 1, "packets_delivered") > 1000.0);
+    let outcome = agrees(&lab);
+    assert_eq!(outcome.flow(short, "packets_delivered"), 0.0);
+    assert!(outcome.flow(short + 1, "packets_delivered") > 1000.0);
 }
 
 proptest! {
