@@ -77,11 +77,15 @@ def test_results_are_compared_and_damaged_ones_refused(
     assert "identical: all 3 runs have the same results hash" in done.stdout
     assert "nothing can be set" in trunkline("compare", "kept", file, "--set-a", "load=1").stderr
     assert (
-        "made by their engine" in trunkline("compare", "kept", file, "--engine-a", "linux").stderr
+        "--engine is for scenarios"
+        in trunkline("compare", "kept", file, "--engine-a", "linux").stderr
     )
     until = trunkline("compare", "kept", file, "--until-ci", "5%")
-    assert "results have the runs they have" in until.stderr
-    assert "results have their seeds" in trunkline("compare", "kept", file, "--seed", "1").stderr
+    assert "stored results get no more runs" in until.stderr
+    assert (
+        "stored results already have seeds"
+        in trunkline("compare", "kept", file, "--seed", "1").stderr
+    )
     (tmp_path / "kept" / "run.json").write_text("{}", "utf-8")
     done = trunkline("compare", "kept", file)
     assert done.returncode == 2
@@ -128,7 +132,7 @@ def test_diff_compares_the_tables_alone_where_a_kernel_ran(
     done = trunkline("diff", "a", "b", "--judge")
     assert done.returncode == 3
     first, *tables = done.stdout.splitlines()
-    assert first == "seed 1: of runs in Linux 6.1.192 uml the tables alone are compared"
+    assert first == "seed 1: for runs in Linux 6.1.192 uml, only the tables are compared"
     assert tables
     assert all(line.startswith("  tables: ") for line in tables)
 

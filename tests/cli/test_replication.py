@@ -74,9 +74,9 @@ def test_until_ci_makes_the_same_runs_on_any_number_of_threads(
     [
         (["--until-ci", "2"], "no percentage above 0 and below 100, such as 2%"),
         (["--until-ci", "200%"], "no percentage above 0 and below 100"),
-        (["--until-ci", "2%", "--runs", "5"], "how many runs, or how sure, not both"),
+        (["--until-ci", "2%", "--runs", "5"], "exclude each other: give one"),
         (["--batches", "--runs", "5"], "--batches is for one run"),
-        (["--metric", "delay_p99_s"], "says what --until-ci looks at"),
+        (["--metric", "delay_p99_s"], "--metric is for --until-ci"),
         (["--until-ci", "2%", "--metric", "goodputt_bit_s"], "did you mean goodput_bit_s?"),
         (["--until-ci", "2%", "--metric", "pots.wait_mean_s"], "no table 'pots'"),
         (["--until-ci", "2%", "--metric", "delay_mean_s@poison"], "did you mean poisson?"),
@@ -92,8 +92,8 @@ def test_wrong_options_are_refused(
     assert message in " ".join(done.stderr.replace("│", " ").split())
 
 
-def test_one_run_is_said_to_show_no_spread(trunkline: RunCommand, file: str) -> None:
-    assert "one run shows no spread: --runs 10" in trunkline("run", file).stderr
+def test_one_run_has_no_intervals(trunkline: RunCommand, file: str) -> None:
+    assert "one run has no intervals: --runs 10" in trunkline("run", file).stderr
     assert "one run" not in trunkline("run", file, "--runs", "2").stderr
 
 

@@ -73,7 +73,7 @@ def test_what_would_not_load_is_not_written(trunkline, tmp_path):
     (tmp_path / "net.yaml").write_text(text, "utf-8")
     done = trunkline("te", "solve", "net.yaml", "-o", "new.yaml")
     assert done.returncode == 2
-    assert "new.yaml is not written, since it would not load:" in done.stderr
+    assert "new.yaml was not written, because it would be invalid:" in done.stderr
     assert "error[reference]: there is no signalled path or trunk p" in done.stderr
     assert not (tmp_path / "new.yaml").exists()
 
@@ -144,10 +144,10 @@ def test_survive_json_ranks_failures_and_judges_the_worst_in_packets(trunkline, 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--each", "duct"), "--each has link, node, risk, named, pair"),
+        (("--each", "duct"), "--each takes link, node, risk, named, pair"),
         (("--judge",), "--judge needs --packets"),
         (("--packets", "1"), "has no `slas` to judge packets by"),
-        (("--packets", "1", "--ecmp"), "--ecmp is no routing of the packet engine"),
+        (("--packets", "1", "--ecmp"), "--ecmp is only for the screen"),
     ],
 )
 def test_what_survive_cannot_do_is_one_error(trunkline, net, options, said):

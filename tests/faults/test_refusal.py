@@ -282,8 +282,8 @@ def test_a_bar_says_what_is_foreseen_before_it_is_there(
     from trunkline.study.run.progress import TerminalProgressBar
 
     watch = TerminalProgressBar("large", 2, out=sys.stderr)
-    watch.print_message("foreseen: ten minutes")
-    assert capsys.readouterr().err == "foreseen: ten minutes\n"
+    watch.print_message("forecast: ten minutes")
+    assert capsys.readouterr().err == "forecast: ten minutes\n"
 
 
 def test_f09_a_look_at_who_holds_a_folder_keeps_nobody_out(

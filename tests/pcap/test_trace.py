@@ -208,7 +208,7 @@ def test_without_a_trace_or_with_a_wrong_place_there_is_no_file(tmp_path: Path) 
         (["--pcap-at", "S"], "need --pcap"),
         (["--pcap", "x.pcapng", "--runs", "2"], "one run"),
         (["--pcap", "x.pcapng", "--pcap-at", "Q"], "no node or link is called"),
-        (["--pcap", "nowhere/x.pcapng"], "no folder"),
+        (["--pcap", "nowhere/x.pcapng"], "no writable folder"),
         (["--pcap", "x.pcapng", "--set", "run.trace=off"], "no packet trace"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The command line. Each command is a module of its own, imported when it is used."""
+"""The command line. Each command is a separate module, which is imported at its first use."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ COMMAND_NAMES = (
 
 
 class _LazyCommandGroup(CommandGroup):
-    """A group whose commands are imported by name."""
+    """The top group, which imports a command when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMAND_NAMES)
@@ -99,7 +99,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     Parameters
     ----------
     arguments : list of str, optional
-        Words after the program's name; those of the process when left out.
+        Arguments after the program's name; default: the arguments of the process.
     """
     command_line = arguments
     if command_line is None:

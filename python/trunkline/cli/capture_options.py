@@ -1,4 +1,4 @@
-"""``--pcap``: options of a run that is captured."""
+"""``--pcap``: the options that capture a run."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from trunkline.results import Results
 
 
-# What capture programs take for a whole packet.
+# The limit that capture programs use to keep all of a packet.
 MAX_SNAPLEN_BYTES = 262_144
 TRACE_SETTING = "run.trace"
 
 
 @dataclass(frozen=True, slots=True)
 class CaptureOptions:
-    """Where to capture, if anywhere.
+    """The file and the places of a capture.
 
     Parameters
     ----------
     pcap : str or None
-        File; none for no capture.
+        File; None for no capture.
     pcap_at : tuple of str
         Nodes and links; empty for every link.
     pcap_snaplen : int or None
-        Bytes of a packet that are kept [B]; none for all.
+        Bytes to keep of each packet [B]; None for all.
     """
 
     pcap: str | None
@@ -38,12 +38,12 @@ class CaptureOptions:
     pcap_snaplen: int | None
 
     def check_combination(self, *, runs: int) -> None:
-        """Find out before all else whether the options go together.
+        """Check that the options can be combined and that the file can be written.
 
         Raises
         ------
         click.UsageError
-            They do not, or the file cannot be written.
+            The options contradict each other, or the file cannot be written.
         """
         if self.pcap is None:
             if self.pcap_at or self.pcap_snaplen is not None:
@@ -56,16 +56,10 @@ class CaptureOptions:
             raise click.UsageError("--pcap captures one run: leave out --runs.")
         folder = Path(self.pcap).absolute().parent
         if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
-            raise click.UsageError(f"--pcap {self.pcap}: {folder} is no folder one may write to.")
+            raise click.UsageError(f"--pcap {self.pcap}: {folder} is no writable folder.")
 
     def add_trace_override(self, given: tuple[str, ...]) -> tuple[str, ...]:
-        """Add what a capture needs to the values that the user sets.
-
-        Parameters
-        ----------
-        given : tuple of str
-            ``PATH=VALUE`` each.
-        """
+        """Add the trace that a capture needs to the overrides (``PATH=VALUE``) of the user."""
         if self.pcap is None or any(
             item.partition("=")[0].strip() == TRACE_SETTING for item in given
         ):
@@ -73,12 +67,12 @@ class CaptureOptions:
         return (*given, f"{TRACE_SETTING}=on")
 
     def check_places(self, network: Network) -> None:
-        """Find out before the run whether the places to capture at exist.
+        """Check before the run that the nodes and links to capture at exist.
 
         Raises
         ------
         click.UsageError
-            One does not.
+            One does not exist, or a flow has several connections.
         """
         multi_connection_flows = [flow["name"] for flow in network.flows if "transfers" in flow]
         if self.pcap is not None and multi_connection_flows:
@@ -97,7 +91,7 @@ class CaptureOptions:
                 raise click.UsageError(f"--pcap-at: {error}.") from error
 
     def write_file(self, results: Results, network: Network) -> None:
-        """Write the file, if one is wanted, and say so.
+        """Write the file, if the user asks for one, and report its size.
 
         Raises
         ------
@@ -138,6 +132,6 @@ capture_options = gather_options(
         "--pcap-snaplen",
         type=click.IntRange(1, MAX_SNAPLEN_BYTES),
         metavar="BYTES",
-        help="Keep so much of each packet; default: all of it. Headers take at most 110 B.",
+        help="Keep this many bytes of each packet; default: all. Headers have at most 110 B.",
     ),
 )

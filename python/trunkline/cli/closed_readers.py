@@ -1,4 +1,4 @@
-"""Output whose reader may leave, as ``head`` does: files and the exit status stay what they are."""
+"""Output to a reader that may close it, as ``head`` does, without an error of the command."""
 
 import io
 import os
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class _OutputFile(io.FileIO):
-    """A file that says no more when nobody reads it."""
+    """A file that drops its output after its reader has closed it."""
 
     reader_left = False
 
@@ -19,16 +19,16 @@ class _OutputFile(io.FileIO):
             null = os.open(os.devnull, os.O_WRONLY)
             os.dup2(null, self.fileno())
             os.close(null)
-            # A full disk is an error, said once: what is still to be written goes nowhere.
+            # Report a full disk once; later output is dropped.
             if not isinstance(error, BrokenPipeError):
                 raise
             return memoryview(data).nbytes
 
 
 def survive_closed_readers() -> None:
-    """Let output and errors of this process go nowhere once their readers have left.
+    """Drop output and errors of this process after their readers have closed them.
 
-    A terminal has no reader that leaves.
+    A terminal does not close.
     """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
@@ -45,6 +45,6 @@ def survive_closed_readers() -> None:
 
 
 def has_reader_left() -> bool:
-    """Whether nobody reads standard output any more, as far as writing to it has shown."""
+    """Check whether a write to standard output has found its reader closed."""
     raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
     return isinstance(raw, _OutputFile) and raw.reader_left

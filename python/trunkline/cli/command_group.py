@@ -1,4 +1,4 @@
-"""Groups of commands that say where a command is that they have not."""
+"""Command groups that suggest a command for an unknown word."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
 
 class CommandGroup(click.Group):
-    """A group that names, for a word that is no command of it, the one that was probably meant.
+    """A group that suggests the most likely command for an unknown word.
 
-    That is a command of just this name elsewhere, ``trunkline doctor`` for ``trunkline linux
-    doctor``, else the command of this group with the nearest name.
+    It suggests a command of this name in another group, such as ``trunkline doctor`` for
+    ``trunkline linux doctor``, else the command of this group with the nearest name.
     """
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that words name, and the words behind it."""
+        """Find the command that the arguments name, and the arguments after it."""
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             hint = self._find_likely(ctx, args[0])
             raise click.UsageError(f"No such command {args[0]!r}.{hint}", ctx)
@@ -39,7 +39,7 @@ class CommandGroup(click.Group):
 
 
 def _list_commands(group: click.Group, ctx: click.Context) -> Iterator[str]:
-    """Each command with the groups that it is in: ``run``, ``linux setup``."""
+    """Yield each command with its groups: ``run``, ``linux setup``."""
     for name in group.list_commands(ctx):
         yield name
         command = group.get_command(ctx, name)

@@ -1,4 +1,4 @@
-"""What several commands share: the scenario argument, its options, and JSON output."""
+"""Parts that several commands share: the scenario argument, its options, and JSON output."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ override_options = combine_options(
     ),
     click.option("--strict", is_flag=True, help="Treat warnings as errors."),
 )
-"""What changes what is loaded: ``overrides`` and ``strict``."""
+"""Options that change the loaded scenario: ``overrides`` and ``strict``."""
 
 
 @dataclass(frozen=True)
 class ScenarioSource:
-    """A scenario's file, and what the options change in it."""
+    """A scenario's file and the options that change it."""
 
     file: str
     overrides: tuple[str, ...]
     strict: bool
 
     def load(self) -> Scenario:
-        """Load it; see :func:`load_scenario`."""
+        """Load the scenario; see :func:`load_scenario`."""
         return load_scenario(self.file, self.overrides, self.strict)
 
 
@@ -58,7 +58,7 @@ scenario_options = gather_options(
 
 
 def load_scenario(file: str, overrides: tuple[str, ...], strict: bool) -> Scenario:
-    """Load what the options of `scenario_options` name; warnings go to standard error.
+    """Load the scenario that `scenario_options` describe; print warnings to standard error.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def load_scenario(file: str, overrides: tuple[str, ...], strict: bool) -> Scenar
     ScenarioError
         The scenario is invalid.
     click.UsageError
-        An override has no ``=``, or one path is set twice; or an example was not copied yet.
+        An override has no ``=``, a path is set twice, or an example was not copied yet.
     """
     from pathlib import Path
 
@@ -89,7 +89,7 @@ def load_scenario(file: str, overrides: tuple[str, ...], strict: bool) -> Scenar
 
 
 def _suggest_example(file: Path) -> None:
-    """Say how to get a file that is not there, where it has the name of an example."""
+    """Suggest to copy the example if a missing file has its name."""
     from trunkline.cli.examples_command import list_example_files
 
     if file.stem in list_example_files():
@@ -97,12 +97,12 @@ def _suggest_example(file: Path) -> None:
 
 
 def parse_overrides(overrides: tuple[str, ...]) -> dict[str, str]:
-    """What ``--set`` gives.
+    """Split the values of ``--set`` into paths and values.
 
     Raises
     ------
     click.UsageError
-        One has no ``=``, or one path is set twice.
+        A value has no ``=``, or a path is set twice.
     """
     values: dict[str, str] = {}
     for item in overrides:
@@ -115,22 +115,22 @@ def parse_overrides(overrides: tuple[str, ...]) -> dict[str, str]:
     return values
 
 
-# As large as a scenario file may be.
+# The same as the limit of a scenario file.
 MAX_INPUT_BYTES = 10_000_000
 
 
 def read_standard_input() -> str:
-    """The scenario on standard input.
+    """Read the scenario on standard input.
 
     Returns
     -------
     str
-        Its text, with a line end, by which it is told from a path.
+        Its text with a line end, which distinguishes it from a path.
 
     Raises
     ------
     click.UsageError
-        It is larger than a scenario may be, or not UTF-8.
+        The text is larger than a scenario may be, or not UTF-8.
     """
     import sys
 
@@ -144,12 +144,12 @@ def read_standard_input() -> str:
 
 
 def refuse_existing_files(files: Iterable[str | Path | None], overwrite: bool) -> None:
-    """Refuse to replace files unless told to.
+    """Refuse to replace files, except with ``--overwrite``.
 
     Raises
     ------
     click.UsageError
-        One exists.
+        A file exists.
     """
     import os
 
@@ -159,12 +159,12 @@ def refuse_existing_files(files: Iterable[str | Path | None], overwrite: bool) -
 
 
 def echo_json(value: Any, *, pretty: bool = False) -> None:
-    """Print a value as JSON, one line unless it is to be read by people.
+    """Print a value as JSON, in one line or indented for people (`pretty`).
 
-    Parameters
-    ----------
-    value : JSON value
-        What to print; infinities and NaN are refused.
+    Raises
+    ------
+    ValueError
+        The value contains infinity or NaN.
     """
     import json
 
@@ -172,12 +172,14 @@ def echo_json(value: Any, *, pretty: bool = False) -> None:
 
 
 def echo_tables(render: Callable[..., str]) -> None:
-    """Print tables as wide as the terminal; in colour for a terminal or FORCE_COLOR, not NO_COLOR.
+    """Print tables in the width of the terminal.
+
+    They have colour on a terminal or with FORCE_COLOR, and none with NO_COLOR.
 
     Parameters
     ----------
     render : callable
-        Takes ``width`` and ``colour``, gives the tables.
+        Takes ``width`` and ``colour``, returns the text of the tables.
     """
     import os
     import shutil
@@ -190,7 +192,7 @@ def echo_tables(render: Callable[..., str]) -> None:
 
 
 def is_stderr_terminal() -> bool:
-    """Whether somebody sees standard error."""
+    """Check whether standard error is a terminal."""
     import sys
 
     return sys.stderr.isatty()
@@ -198,17 +200,17 @@ def is_stderr_terminal() -> bool:
 
 @contextmanager
 def show_progress(task: str, *, plain: bool = False) -> Iterator[Callable[[float], None]]:
-    """Show how much of something is done, in per cent, where somebody looks on.
+    """Show on a terminal how much of a task is done, in per cent.
 
     Parameters
     ----------
     plain : bool, default False
-        Say every tenth part where nobody looks on, as in a log.
+        Print a line for every 10 % if standard error is no terminal, as in a log.
 
     Yields
     ------
     callable
-        Takes the part, 0 to 1; with 1, and at the end, the line is removed.
+        Takes the share, 0 to 1; with 1, and at the end, the line is removed.
     """
     on_terminal = is_stderr_terminal()
     last = -1
@@ -246,7 +248,7 @@ class RunStopped(click.ClickException):
 
 @contextmanager
 def convert_engine_errors() -> Iterator[None]:
-    """Turn what the engine says about a run into an exit status; our own errors pass.
+    """Convert errors of the engine to an exit status; errors of trunkline's own classes pass.
 
     Raises
     ------

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     type=click.IntRange(1, MAX_RUNS_OPTION),
     default=10,
     show_default=True,
-    help="Pairs of runs, where scenarios are run.",
+    help="Number of pairs of runs, for scenarios.",
 )
 @until_options(
-    "As many pairs as it takes until half of the 95 % interval of every difference is within "
-    "this share of the larger mean.",
+    "Add pairs until half of the 95 % interval of every difference is within this share of the "
+    "larger mean.",
     "pairs",
 )
 @click.option("--seed", type=SEED_TYPE, help="Seed of the first pair; default: that of A.")
@@ -52,26 +52,26 @@ if TYPE_CHECKING:
     type=click.Choice(ENGINE_NAMES),
     default="sim",
     show_default=True,
-    help="What runs A: the packet simulator, or a Linux kernel in virtual time.",
+    help="Engine for A: the packet simulator, or a Linux kernel in virtual time.",
 )
 @click.option(
     "--engine-b",
     type=click.Choice(ENGINE_NAMES),
     default="sim",
     show_default=True,
-    help="What runs B.",
+    help="Engine for B.",
 )
 @click.option(
     "--within",
     type=PercentType(),
     metavar="PERCENT",
-    help="Margin of equivalence: the whole interval of the difference must be within this share "
+    help="Margin of equivalence: all of the interval of the difference must be within this share "
     "of A's mean.",
 )
 @click.option(
     "--judge",
     is_flag=True,
-    help="End with 3 if the sides differ, or are not sure to be equal --within the margin.",
+    help="Exit with status 3 if the sides differ, or with --within if they may differ by more.",
 )
 @click.option("--threads", type=click.IntRange(1, 4096), help="Runs at a time; default: all cores.")
 @click.option("--all", "show_all", is_flag=True, help="Show all differences, not the largest 40.")
@@ -97,9 +97,9 @@ def command(
 ) -> int:
     """Compare A with B, each a scenario file or a folder of results.
 
-    Both sides run with the same seeds, so that what chance does to both cancels in their
-    differences; results that share no seed are compared as separate means. Every difference has
-    its 95 % interval; its p-value is adjusted for the number of metrics.
+    Both sides run with the same seeds, so that the effect of chance on both cancels in their
+    differences. Results without a common seed are compared as separate means. Every difference
+    has its 95 % interval; its p-value is adjusted for the number of metrics.
     """
     from dataclasses import asdict
 
@@ -116,9 +116,9 @@ def command(
         load_operand(b, (*both, *only_b), engine_b),
     )
     if seed is not None and (operand_a.is_stored or operand_b.is_stored):
-        raise click.UsageError("--seed is for scenarios: results have their seeds.")
+        raise click.UsageError("--seed is for scenarios; stored results already have seeds.")
     if until_ci is not None and (operand_a.is_stored or operand_b.is_stored):
-        raise click.UsageError("--until-ci is for scenarios: results have the runs they have.")
+        raise click.UsageError("--until-ci is for scenarios; stored results get no more runs.")
     how: dict[str, Any] = {"seed": seed, "within": within, "threads": threads}
     precision = None
     with convert_engine_errors():
@@ -147,14 +147,14 @@ def command(
 
 
 def load_operand(source: str, overrides: tuple[str, ...], engine: str = "sim") -> ComparisonOperand:
-    """One side of the comparison.
+    """Load one side of the comparison.
 
     Parameters
     ----------
     overrides : tuple of str
-        ``path=value`` each, to be set in the scenario.
+        ``path=value`` each, to set in the scenario.
     engine : {"sim", "linux"}
-        What runs the scenario.
+        Engine that runs the scenario.
 
     Raises
     ------
@@ -172,9 +172,9 @@ def load_operand(source: str, overrides: tuple[str, ...], engine: str = "sim") -
         if overrides:
             raise click.UsageError(f"{source} holds results: nothing can be set in them.")
         if engine != "sim":
-            raise click.UsageError(f"{source} holds results: they were made by their engine.")
+            raise click.UsageError(f"{source} holds results: --engine is for scenarios.")
         if not os.path.exists(os.path.join(source, "run.json")):
-            raise click.UsageError(f"{source} holds no results (run.json).")
+            raise click.UsageError(f"{source} holds no results (run.json is missing).")
         try:
             return ComparisonOperand.read_folder(source)
         except (ValueError, KeyError) as error:

@@ -1,4 +1,4 @@
-"""``trunkline compile``: print what the engine is given."""
+"""``trunkline compile``: print the compiled network, the input of the engine."""
 
 import click
 
@@ -7,8 +7,8 @@ from trunkline.cli.common import SEED_TYPE, ScenarioSource, echo_json, scenario_
 
 @click.command("compile", short_help="Print the compiled network as JSON.")
 @scenario_options
-@click.option("--seed", type=SEED_TYPE, help="Seed to write into it.")
-@click.option("--pretty", is_flag=True, help="Indent it; the network's hash is of the other form.")
+@click.option("--seed", type=SEED_TYPE, help="Seed to write into the network.")
+@click.option("--pretty", is_flag=True, help="Indent the JSON; the hash is that of the other form.")
 def command(source: ScenarioSource, seed: int | None, pretty: bool) -> None:
     """Print the compiled network of FILE: canonical JSON, every default written out."""
     from trunkline.network import compile

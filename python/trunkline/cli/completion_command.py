@@ -25,6 +25,6 @@ def command(context: click.Context, shell: str) -> None:
     completion = completion_class(
         context.find_root().command, {}, "trunkline", "_TRUNKLINE_COMPLETE"
     )
-    # bash: click looks for the shell's version; a script can be printed without the shell at hand
+    # click's own call for bash looks for the shell's version; the script does not need the shell.
     click.echo(completion.source_template % completion.source_vars())
     click.echo(f"to install: {_INSTALL_LINES[shell]}", err=True)

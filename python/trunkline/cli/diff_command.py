@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 @click.command("diff", short_help="Show the first packet at which two runs diverge.")
 @click.argument("a", metavar="RESULT", type=click.Path(exists=True))
 @click.argument("b", metavar="RESULT", type=click.Path(exists=True))
-@click.option("--seed", type=SEED_TYPE, help="Which run; default: the first that differs.")
+@click.option("--seed", type=SEED_TYPE, help="Seed of the run; default: the first that differs.")
 @click.option(
-    "--seed-b", type=SEED_TYPE, help="Which run of the second; default: that of the first."
+    "--seed-b", type=SEED_TYPE, help="Seed of the run in the second result; default: the same."
 )
-@click.option("--judge", is_flag=True, help="End with 3 if they differ.")
+@click.option("--judge", is_flag=True, help="Exit with status 3 if they differ.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
     a: str, b: str, seed: int | None, seed_b: int | None, judge: bool, as_json: bool
 ) -> int:
     """Compare two results packet by packet, each a folder of results or a scenario file.
 
-    Says "identical" with the hash, or when and where the first packet moves differently, what
-    each side does with it, and which differences of the two networks concern it. Runs that were
-    not traced are run again from what the folder holds; of those of a Linux kernel the tables
-    alone are compared.
+    Print "identical" with the hash, or the time and place at which the first packet moves
+    differently, what each side does with it, and the differences of the networks that concern it.
+    Runs without a trace run again from the files in the folder. For runs of a Linux kernel, only
+    the tables are compared.
     """
     from trunkline.compare import find_divergence
 
@@ -61,7 +61,7 @@ def command(
         else:
             first = different[0]
             try:
-                # A kernel's packets are not traced: its tables alone can be compared.
+                # Packets in a kernel have no trace.
                 divergence = (
                     None
                     if _list_kernels(operand_a, operand_b, first)
@@ -90,7 +90,7 @@ def command(
 def _pair_seeds(
     a: ComparisonOperand, b: ComparisonOperand, seed: int | None, seed_b: int | None
 ) -> list[tuple[int, int]]:
-    """Seeds of the runs to compare, A's and B's."""
+    """List the pairs of seeds to compare, A's and B's."""
     from trunkline.compare.difference import list_common_seeds
 
     for name, wanted_seed, operand in ((a.name, seed, a), (b.name, seed_b, b)):
@@ -101,16 +101,16 @@ def _pair_seeds(
     if seed is not None:
         second_seed = seed if seed_b is None else seed_b
         if b.is_stored and second_seed not in b.runs:
-            raise click.UsageError(f"{b.name} has no run of seed {second_seed}; say --seed-b.")
+            raise click.UsageError(f"{b.name} has no run of seed {second_seed}; give --seed-b.")
         return [(seed, second_seed)]
     try:
         common_seed_list = list_common_seeds(a, b, 1, None)
         if not common_seed_list:
             msg = f"{a.name} and {b.name} have no seed in common, so no runs to pair"
             raise ValueError(msg)
-        return [(operand, operand) for operand in common_seed_list]
+        return [(common_seed, common_seed) for common_seed in common_seed_list]
     except ValueError as error:
-        raise click.UsageError(f"{error}; say --seed and --seed-b.") from None
+        raise click.UsageError(f"{error}; give --seed and --seed-b.") from None
 
 
 def _format_identical(hashes: list[tuple[str, str]]) -> str:
@@ -120,7 +120,7 @@ def _format_identical(hashes: list[tuple[str, str]]) -> str:
 
 
 def _list_kernels(a: ComparisonOperand, b: ComparisonOperand, seeds: tuple[int, int]) -> list[str]:
-    """Linux kernels that ran a side, each once; none of the simulator's."""
+    """List the Linux kernels that ran a side, each once; empty for the simulator."""
     runs = (a.runs[seeds[0]], b.runs[seeds[1]])
     kernels = [f"Linux {run.provenance.kernel}" for run in runs if run.provenance.kernel]
     return list(dict.fromkeys(kernels))
@@ -143,15 +143,11 @@ def _format_divergence(
     kernels = _list_kernels(a, b, seeds)
     if kernels:
         return [
-            f"{count_text}{seeds_text}: of runs in {' and '.join(kernels)} the tables alone "
+            f"{count_text}{seeds_text}: for runs in {' and '.join(kernels)}, only the tables "
             f"are compared"
         ]
     if divergence is None:
-        reason = (
-            versions_text
-            if versions[0] != versions[1]
-            else "what differs is recorded beside the packets, see the tables"
-        )
+        reason = versions_text if versions[0] != versions[1] else "the difference is in the tables"
         return [f"{count_text}{seeds_text}: all packets move alike when run again; {reason}"]
     other_side = "B" if divergence.side == "A" else "A"
     lines = [
@@ -173,7 +169,7 @@ def _format_divergence(
 def _list_table_differences(
     a: ComparisonOperand, b: ComparisonOperand, seeds: tuple[int, int]
 ) -> list[str]:
-    """The first cell that differs in each table of counted values."""
+    """Describe the first cell that differs in each table."""
     first, second = a.runs[seeds[0]], b.runs[seeds[1]]
     differences = []
     for name, table in first.tables.items():

@@ -1,4 +1,4 @@
-"""``trunkline doctor``: what this machine has."""
+"""``trunkline doctor``: check the software of this machine."""
 
 from typing import Any
 
@@ -20,17 +20,17 @@ REQUIRED_PACKAGES = (
     "scipy",
 )
 _RUNNER_PURPOSES = {
-    "uml": "runs a scenario on a real kernel in virtual time, the fastest way",
+    "uml": "runs a scenario on a real kernel in virtual time; the fastest",
     "qemu": "runs a scenario on a real kernel in virtual time",
     "native": "runs a scenario on this kernel in real time; not comparable",
 }
 OPTIONAL_PACKAGES = ("duckdb", "pandas", "pyarrow")
 
 
-@click.command("doctor", short_help="Show what this machine has.")
+@click.command("doctor", short_help="Show which required software this machine has.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 def command(as_json: bool) -> int:
-    """Show what this machine has, what is missing and what that would be for."""
+    """Show the required and the optional software that this machine has, and what is missing."""
     document = examine_machine()
     if as_json:
         echo_json({"schema": 1, **document})
@@ -58,9 +58,9 @@ def examine_machine() -> dict[str, Any]:
     Returns
     -------
     dict
-        ``able`` (everything needed is there), ``parts``: name, found, needed, detail, and
-        ``linux``: for each runner of the Linux engine what it needs, and ``disciplines``: for each
-        queue or scheduler of the kernel its module and the runners in virtual time that have it.
+        ``able``: nothing required is missing; ``parts``: name, found, needed, detail; ``linux``:
+        requirements of each runner of the Linux engine; ``disciplines``: for each queue or
+        scheduler of the kernel, its module and the runners in virtual time that have it.
     """
     import os
     import platform
@@ -99,17 +99,17 @@ def examine_machine() -> dict[str, Any]:
 
 
 def _examine_runners() -> list[dict[str, Any]]:
-    """What the runners of the Linux engine need; they are for those who want them."""
+    """Check the requirements of the runners of the Linux engine, all of which are optional."""
     try:
         from trunkline.linux.guest.readiness import RUNNERS, examine_runner
     except ImportError:
-        # The engine's module is missing, which is said above.
+        # The engine's module is missing: `examine_machine` reports it.
         return []
     return [examine_runner(name).to_dict() for name in RUNNERS]
 
 
 def _list_disciplines(linux: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Which runners that are ready have the kernel's module of each queue and scheduler."""
+    """List, for each queue and scheduler, the ready runners whose kernel has its module."""
     ready_runners = [
         runner["runner"] for runner in linux if runner["ready"] and runner["runner"] != "native"
     ]

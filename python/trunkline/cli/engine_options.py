@@ -1,4 +1,4 @@
-"""Which engine runs a scenario: the options of it, and the call."""
+"""The engine that runs a scenario: its options and its call."""
 
 from __future__ import annotations
 
@@ -28,32 +28,32 @@ engine_options = combine_options(
         type=click.Choice(ENGINE_NAMES),
         default="sim",
         show_default=True,
-        help="The packet simulator, the routers of a real Linux kernel in virtual time, or rates "
-        "and mean waits by formulas.",
+        help="sim: the packet simulator; linux: routers of a real Linux kernel in virtual time; "
+        "fluid: rates and mean waits by formulas.",
     ),
     click.option(
         "--runner",
         type=click.Choice(RUNNER_NAMES),
-        help="With --engine linux, what runs the kernel; the first that is ready if not given "
-        "(never native, which is in real time).",
+        help="With --engine linux: the program that runs the kernel. Default: the first that is "
+        "ready, but never native, which runs in real time.",
     ),
 )
-"""For commands that take ``engine`` and ``runner``."""
+"""Options of commands that take ``engine`` and ``runner``."""
 control_option = click.option(
     "--control",
     type=click.Choice(CONTROL_DAEMONS),
-    help="In the Linux kernel, find routes and labels by the routers' own daemons, FRR's "
-    "ospfd, ldpd and zebra, in place of the simulator's OSPF and LDP.",
+    help="In the Linux kernel, let the daemons of FRR (ospfd, ldpd, zebra) compute routes and "
+    "labels, in place of the simulator's OSPF and LDP.",
 )
 
 
 def check_control_option(control: str | None, engine: str, runner: str | None) -> None:
-    """Refuse daemons where none can run.
+    """Refuse ``--control`` with an engine or a runner that cannot run daemons.
 
     Raises
     ------
     click.UsageError
-        They do not go together.
+        The options contradict each other.
     """
     if control is not None and engine != "linux":
         raise click.UsageError("--control is for --engine linux.")
@@ -62,17 +62,17 @@ def check_control_option(control: str | None, engine: str, runner: str | None) -
 
 
 def check_engine_options(engine: str, runner: str | None, **simulator_options: bool) -> None:
-    """Refuse what only the simulator can do.
+    """Refuse options of the simulator with another engine, and ``--runner`` without linux.
 
     Parameters
     ----------
-    **others
-        Whether an option was given, by its name with underscores.
+    **simulator_options
+        Whether each option was given, by its name with underscores.
 
     Raises
     ------
     click.UsageError
-        They do not go together.
+        The options contradict each other.
     """
     if engine != "linux" and runner is not None:
         raise click.UsageError("--runner is for --engine linux.")
@@ -86,12 +86,12 @@ def check_engine_options(engine: str, runner: str | None, **simulator_options: b
 
 @contextmanager
 def place_kernel_errors(scenario: Scenario) -> Iterator[None]:
-    """Tell what the kernel lacks at its place in the scenario.
+    """Report features that the kernel lacks, with their place in the scenario.
 
     Raises
     ------
     ScenarioError
-        The kernel lacks something.
+        The kernel lacks a feature.
     """
     from trunkline.linux.plan.command_script import UnsupportedError
 
@@ -103,12 +103,12 @@ def place_kernel_errors(scenario: Scenario) -> Iterator[None]:
 
 @contextmanager
 def placed_means(scenario: Scenario) -> Iterator[None]:
-    """Tell what formulas for means cannot stand for at its place in the scenario.
+    """Report features that have no formula in the fluid engine, with their place in the scenario.
 
     Raises
     ------
     ScenarioError
-        There is something.
+        The fluid engine does not support a feature.
     """
     from trunkline.fluid.unsupported import FluidUnsupportedError
 
@@ -119,12 +119,12 @@ def placed_means(scenario: Scenario) -> Iterator[None]:
 
 
 def run_fluid_engine(network: Network, seeds: Sequence[int], scenario: Scenario) -> list[Results]:
-    """Work a network out at flow level, and say what is left out.
+    """Run a network in the fluid engine, and print a note for each effect that it leaves out.
 
     Parameters
     ----------
     seeds : sequence of int
-        One; nothing is random.
+        Only the first is used: the fluid engine draws nothing.
     """
     from trunkline.fluid.engine import list_omissions, simulate
 
@@ -141,14 +141,14 @@ def run_linux_engine(
     scenario: Scenario,
     control: str | None = None,
 ) -> list[Results]:
-    """Run a network in a guest, and say what its kernel does differently.
+    """Run a network in a guest, and print a note for each difference of its kernel.
 
     Parameters
     ----------
-    runner : str or None
-        ``uml``, ``qemu`` or ``native``.
+    runner : {"uml", "qemu", "native"} or None
+        None for the first that is ready.
     control : {"frr"}, optional
-        Daemons that find the routes.
+        Daemons that compute the routes.
 
     Returns
     -------

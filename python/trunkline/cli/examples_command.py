@@ -13,38 +13,24 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 EXAMPLE_SUFFIX = ".yaml"
-# The name under which the examples' first lines look for the schema.
+# The first lines of the examples name this file.
 SCHEMA_FILE = "scenario.schema.json"
 
 
 def list_example_files() -> dict[str, Traversable]:
-    """The example scenarios by name.
-
-    Returns
-    -------
-    dict of str to Traversable
-        Sorted by name.
-    """
+    """List the example scenarios by name, sorted."""
     from importlib.resources import files
 
     files_found = files("trunkline").joinpath("examples").iterdir()
     return {
         f.name.removesuffix(EXAMPLE_SUFFIX): f
-        for f in sorted(files_found, key=_get_file_name)
-        if _is_example(f)
+        for f in sorted(files_found, key=lambda file: file.name)
+        if f.is_file() and f.name.endswith(EXAMPLE_SUFFIX)
     }
 
 
-def _get_file_name(file: Traversable) -> str:
-    return file.name
-
-
-def _is_example(file: Traversable) -> bool:
-    return file.is_file() and file.name.endswith(EXAMPLE_SUFFIX)
-
-
 def get_title(text: str) -> str:
-    """First line of a scenario's header comment, without the sign."""
+    """Return the first line of a scenario's header comment, without the ``#``."""
     for line in text.splitlines():
         if not line.startswith("#"):
             break
@@ -55,17 +41,12 @@ def get_title(text: str) -> str:
 
 
 def find_example(name: str) -> Traversable:
-    """An example by name.
-
-    Parameters
-    ----------
-    name : str
-        Its name, with or without the ending.
+    """Find an example by its name, with or without the file ending.
 
     Raises
     ------
     click.UsageError
-        There is none; the nearest name is given.
+        There is no example of this name; the message has the nearest name.
     """
     import difflib
 
@@ -86,7 +67,7 @@ def find_example(name: str) -> Traversable:
 )
 @click.pass_context
 def command(context: click.Context) -> None:
-    """List, show or copy explained scenarios that run as they are."""
+    """List, show or copy explained scenarios that you can run."""
     if context.invoked_subcommand is None:
         context.invoke(list_examples)
 
@@ -94,7 +75,7 @@ def command(context: click.Context) -> None:
 @command.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 def list_examples(as_json: bool = False) -> None:
-    """List the examples with a line about each."""
+    """List the examples with their titles."""
     titles = {
         name: get_title(file.read_text("utf-8")) for name, file in list_example_files().items()
     }
@@ -128,9 +109,9 @@ def copy(name: str, directory: str) -> None:
         with target.open("x", encoding="utf-8", newline="\n") as stream:
             stream.write(source.read_text("utf-8"))
     except FileExistsError:
-        raise click.UsageError(f"{target} exists; it is left as it is.") from None
+        raise click.UsageError(f"{target} exists and was not replaced.") from None
     click.echo(str(target))
     click.echo(f"now: trunkline run {target}", err=True)
     if not (folder / SCHEMA_FILE).exists():
         hint = f"trunkline schema > {folder / SCHEMA_FILE}"
-        click.echo(f"for an editor that completes and checks: {hint}", err=True)
+        click.echo(f"to let an editor complete and check it: {hint}", err=True)

@@ -13,25 +13,26 @@ from trunkline.cli.engine_options import place_kernel_errors
     "target",
     type=click.Choice(["linux"]),
     required=True,
-    help="What reads the commands: iproute2 of Linux (ip, tc).",
+    help="Target of the commands: iproute2 of Linux (ip, tc).",
 )
 @click.option(
     "-o",
     "--out",
     "output",
     type=click.Path(file_okay=False),
-    help="New folder for a script a router; all go to standard output if not given.",
+    help="New folder with one script for each router. Default: standard output.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace files of an earlier export in --out.")
 @click.option(
     "--addresses",
     type=click.Path(dir_okay=False),
-    help="YAML file of devices and addresses of the routers; what it leaves out is generated.",
+    help="YAML file with devices and addresses of the routers. Missing ones are generated.",
 )
 @click.option(
     "--test-bed",
     is_flag=True,
-    help="What the guest is given: links held to rate and delay, fixed neighbours, TCP's settings.",
+    help="Write the commands of the guest: links limited to rate and delay, fixed neighbours, "
+    "settings of TCP.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: text by file name.")
 def command(
@@ -43,10 +44,11 @@ def command(
     test_bed: bool,
     as_json: bool,
 ) -> None:
-    """Write what FILE says of its routers as a script for each.
+    """Write a script of commands for each router of FILE.
 
-    A script sets its router up, undoes that with --teardown, and undoes itself if a command is
-    refused. It is commented with the links, ports, classes and paths of the scenario.
+    A script sets its router up; with --teardown it removes the setup. If a command fails, the
+    script removes its own setup. Its comments name the links, ports, classes and paths of the
+    scenario.
     """
     import json
     from pathlib import Path

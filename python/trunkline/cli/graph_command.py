@@ -29,7 +29,7 @@ FORMAT_BY_ENDING = {
     "--to",
     "kind",
     type=click.Choice(GRAPH_FORMATS),
-    help="Format; default: by the ending of -o, else svg.",
+    help="Format. Default: by the ending of -o, else svg.",
 )
 @click.option(
     "-o",
@@ -41,8 +41,8 @@ FORMAT_BY_ENDING = {
 def command(source: ScenarioSource, kind: str | None, output: str | None) -> None:
     """Draw nodes, links with capacity and delay, and paths of the scenario in FILE.
 
-    Backups are dashed. Nodes stand where the scenario's `position` puts them, or where a layout
-    finds room.
+    Backups are dashed. Nodes are at the `position` that the scenario gives, else at a place that
+    a layout computes.
     """
     import json
     from pathlib import Path
@@ -71,12 +71,12 @@ def command(source: ScenarioSource, kind: str | None, output: str | None) -> Non
 
 
 def choose_format(output: str | None) -> str:
-    """The format that a file's ending asks for.
+    """Choose the format by the ending of the file.
 
     Raises
     ------
     click.UsageError
-        It asks for none.
+        The ending is unknown.
     """
     if output is None or output == "-":
         return "svg"
@@ -88,7 +88,7 @@ def choose_format(output: str | None) -> str:
 
 
 def get_positions(scenario: Scenario) -> dict[str, NodePosition]:
-    """Places that the scenario gives to nodes."""
+    """Return the positions that the scenario gives to nodes."""
     return {
         name: node.position for name, node in scenario.nodes.items() if node.position is not None
     }

@@ -1,4 +1,4 @@
-"""``trunkline import``: what other programs wrote, as a scenario or parts of one."""
+"""``trunkline import``: convert files of other programs to scenarios or parts of them."""
 
 from __future__ import annotations
 
@@ -37,27 +37,27 @@ _options = combine_options(
     click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, allow_dash=True)),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
     click.option(
-        "--explain", is_flag=True, help="Say in words what it does and what is left out; no YAML."
+        "--explain", is_flag=True, help="Explain the file, and what was left out, in place of YAML."
     ),
     click.option(
         "--node",
         "nodes",
         multiple=True,
         metavar="ADDRESS=NODE",
-        help="Node of an IPv4 address that filters ask for; repeatable.",
+        help="Node of an IPv4 address in a filter; repeatable.",
     ),
     click.option(
         "--port",
         "ports",
         multiple=True,
         metavar="NUMBER=FLOW",
-        help="Flow of a port number that filters ask for; repeatable.",
+        help="Flow of a port number in a filter; repeatable.",
     ),
     click.option(
         "--age",
         type=click.Choice(["plog", "max-p"]),
-        help="Kernel whose RED it is: plog rounds the probability to a power of two (until 2011), "
-        "max-p is exact. Left out: plog for cbq, dsmark and tcng.",
+        help="RED of which kernel: plog rounds the probability to a power of two (until 2011), "
+        "max-p is exact. Default: plog for cbq, dsmark and tcng.",
     ),
 )
 
@@ -65,14 +65,14 @@ _options = combine_options(
 @command.command("tc", short_help="Read a script of tc commands.")
 @_options
 @click.option(
-    "--partial", is_flag=True, help="Leave out commands that cannot be translated, and say which."
+    "--partial", is_flag=True, help="Leave out and list commands that cannot be translated."
 )
 def tc(partial: bool, **options: Any) -> None:
-    """Print the `ports` and `conditioners` that do what the tc commands in FILE do.
+    """Print `ports` and `conditioners` with the effect of the tc commands in FILE.
 
-    Read are cbq, htb, drr, prio, dsmark, gred, red, tbf, cake, codel, fq_codel, pie, fq_pie, sfq,
+    It reads cbq, htb, drr, prio, dsmark, gred, red, tbf, cake, codel, fq_codel, pie, fq_pie, sfq,
     fq, pfifo, bfifo and pfifo_fast, the filters u32, fw, tcindex, flower and matchall, policers,
-    and marks of iptables. What cannot be translated is an error with its line.
+    and marks of iptables. Any other command is an error with its line.
     """
     from trunkline.importers import read_tc
 
@@ -82,10 +82,10 @@ def tc(partial: bool, **options: Any) -> None:
 @command.command("tcng", short_help="Read a tcng configuration.")
 @_options
 def tcng(**options: Any) -> None:
-    """Print the `ports` and `conditioners` that do what the tcng configuration in FILE does.
+    """Print `ports` and `conditioners` with the effect of the tcng configuration in FILE.
 
-    Read are cbq, htb, prio, dsmark, gred, red, tbf and fifo, classes with `if` or chosen through
-    variables, buckets and meters. What cannot be translated is an error with its line.
+    It reads cbq, htb, prio, dsmark, gred, red, tbf and fifo, classes with `if` or chosen through
+    variables, buckets and meters. Anything else is an error with its line.
     """
     from trunkline.importers import read_tcng
 
@@ -111,7 +111,7 @@ def _print_imported(
     except ImportFault as fault:
         raise ImportRefused(fault.render("<stdin>" if file == "-" else file)) from None
     if not imported.to_dict():
-        click.echo(f"import: nothing in {file} queues or polices packets", err=True)
+        click.echo(f"import: {file} has no queue and no policer", err=True)
     if as_json:
         from trunkline.cli.common import echo_json
 
@@ -140,12 +140,12 @@ def _print_imported(
 
 
 class ImportRefused(click.ClickException):
-    """A configuration that is not translated."""
+    """A configuration that cannot be translated."""
 
     exit_code = Status.USAGE
 
     def show(self, file: Any = None) -> None:
-        """Print it as the errors of scenarios are."""
+        """Print the message in the form of scenario errors."""
         from trunkline.scenario.diagnostic import escape_unprintable
 
         for line in self.message.splitlines():

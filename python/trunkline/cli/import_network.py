@@ -10,11 +10,15 @@ from trunkline.cli.common import echo_json, refuse_existing_files
 @click.option(
     "--capacity",
     metavar="RULE",
-    help="Of links without one: a rate such as '10 Gbit/s', or module, the smallest that an "
-    "SNDlib file offers.",
+    help="Capacity of links without one: a rate such as '10 Gbit/s', or module, the smallest that "
+    "an SNDlib file offers.",
 )
-@click.option("--unit", metavar="RATE", help="Of the demands, where the file does not say: Mbit/s.")
-@click.option("--delay", metavar="TIME", help="Of links without delay, length and coordinates.")
+@click.option(
+    "--unit", metavar="RATE", help="Unit of the demands, if the file has none, e.g. Mbit/s."
+)
+@click.option(
+    "--delay", metavar="TIME", help="Delay of links without delay, length and coordinates."
+)
 @click.option(
     "--matrix",
     metavar="FILE",
@@ -27,7 +31,7 @@ from trunkline.cli.common import echo_json, refuse_existing_files
     "-o",
     "--out",
     type=click.Path(dir_okay=False),
-    help="New file; more than 20 demands go to a table beside it. Standard output if not given.",
+    help="New file; more than 20 demands are written to a second file. Default: standard output.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace earlier files.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -46,9 +50,10 @@ def import_network(
 ) -> None:
     """Write a published network as a scenario, with the rules that filled its gaps.
 
-    Read are SNDlib (XML and native), Topology Zoo (GML and GraphML), REPETITA, containerlab and
-    netlab; topohub:sndlib/pdh is a network of the package topohub. What stands for a delay is the
-    length of the link, or the great circle between its ends, at two thirds of the speed of light.
+    It reads SNDlib (XML and native), Topology Zoo (GML and GraphML), REPETITA, containerlab and
+    netlab; topohub:sndlib/pdh is a network of the package topohub. A missing delay is computed
+    from the length of the link, or from the great circle between its ends, at two thirds of the
+    speed of light.
     """
     from pathlib import Path
 
@@ -105,7 +110,7 @@ def import_network(
 
 
 def _parse_quantity(option: str, text: str | None, parse: object = None) -> int | None:
-    """The value of an option that is a quantity."""
+    """Read the value of an option that is a quantity; None if it was not given."""
     from trunkline.scenario.units import UnitError, parse_rate
 
     if text is None:

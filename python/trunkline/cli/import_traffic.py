@@ -1,4 +1,4 @@
-"""``trunkline import traffic`` and ``import records``: traffic that was measured elsewhere."""
+"""``trunkline import traffic`` and ``import records``: measured traffic as flows and demands."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ node_option = click.option(
     "nodes",
     multiple=True,
     metavar="ADDRESS=NODE",
-    help="Node of an IPv4 address; repeatable. Given once, other addresses are left out.",
+    help="Node of an IPv4 address; repeatable. If given, other addresses are left out.",
 )
 
 
@@ -35,7 +35,7 @@ node_option = click.option(
     "--out",
     type=click.Path(file_okay=False),
     required=True,
-    help="Folder for a schedule a flow and flows.yaml.",
+    help="Folder for flows.yaml and a schedule for each flow.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace earlier files there.")
 def import_traffic(
@@ -43,8 +43,9 @@ def import_traffic(
 ) -> None:
     """Write the UDP and TCP flows of a capture (pcap, pcapng) as schedules for a scenario.
 
-    Each 5-tuple is a flow. UDP is replayed datagram by datagram; of TCP, what one side wrote until
-    it paused or the other answered is a transfer, which the run's own TCP carries.
+    Each 5-tuple is a flow. UDP flows send the same datagrams at the same times. The bytes of TCP
+    become transfers, which end when the sender pauses or the other side answers; the TCP of the
+    run carries them.
     """
     from pathlib import Path
 
@@ -85,15 +86,19 @@ def import_traffic(
 @click.command("records", short_help="Read records of flows as demands.")
 @click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, allow_dash=True))
 @node_option
-@click.option("--over", required=True, metavar="TIME", help="Time that the records cover: 5 min.")
-@click.option("-o", "--out", type=click.Path(dir_okay=False), help="New file; else the output.")
+@click.option(
+    "--over", required=True, metavar="TIME", help="Time that the records cover, e.g. '5 min'."
+)
+@click.option(
+    "-o", "--out", type=click.Path(dir_okay=False), help="New file. Default: standard output."
+)
 @click.option("--overwrite", is_flag=True, help="Replace an earlier file.")
 def import_records(
     file: str, nodes: tuple[str, ...], over: str, out: str | None, overwrite: bool
 ) -> None:
     """Write records of flows (CSV of NetFlow, IPFIX or sFlow) as a table of demands.
 
-    Columns: from, to, bytes, and class if wanted; those of nfdump (sa, da, ibyt) do as well.
+    Columns: from, to, bytes and, optionally, class; or those of nfdump (sa, da, ibyt).
     """
     from pathlib import Path
 
@@ -107,7 +112,7 @@ def import_records(
     except RecordError as error:
         raise ImportRefused(f"{file}: {error}") from None
     if left_out:
-        click.echo(f"{left_out} records between no two nodes left out", err=True)
+        click.echo(f"{left_out} records left out: their addresses are not two nodes", err=True)
     if out is None:
         click.echo(table, nl=False)
         return

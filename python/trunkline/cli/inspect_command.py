@@ -1,4 +1,4 @@
-"""``trunkline inspect``: the compiled network, and what happened in a run, for people."""
+"""``trunkline inspect``: the compiled network and the events of a run, for people."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SECTION_NAMES = (
 )
 
 
-@click.command("inspect", short_help="Show a compiled network, or tell a packet's story.")
+@click.command("inspect", short_help="Show a compiled network, or the events of a packet.")
 @click.argument("file", metavar="FILE|RESULTS", type=click.Path(allow_dash=True))
 @override_options
 @click.option(
@@ -33,13 +33,13 @@ SECTION_NAMES = (
     "sections",
     type=click.Choice(SECTION_NAMES),
     multiple=True,
-    help="Show only this; repeatable.",
+    help="Show only this section; repeatable.",
 )
-@click.option("--packet", type=click.IntRange(0), help="Of RESULTS: the story of this packet.")
-@click.option("--flow", metavar="NAME", help="Of RESULTS: the story of this flow.")
-@click.option("--path", metavar="NAME", help="Of RESULTS: the story of this path.")
+@click.option("--packet", type=click.IntRange(0), help="Of RESULTS: the events of this packet.")
+@click.option("--flow", metavar="NAME", help="Of RESULTS: the events of this flow.")
+@click.option("--path", metavar="NAME", help="Of RESULTS: the events of this path.")
 @click.option(
-    "--seed", type=SEED_TYPE, help="Of RESULTS: the run with this seed; default: the first."
+    "--seed", type=SEED_TYPE, help="Of RESULTS: the run with this seed. Default: the first."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: network and routes, or lines.")
 def command(
@@ -53,17 +53,17 @@ def command(
     seed: int | None,
     as_json: bool,
 ) -> None:
-    """Show what FILE compiles to, or what happened in RESULTS.
+    """Show the compiled network of FILE, or the events in RESULTS.
 
-    Of a scenario: every default, shortest-path routes, label tables. Of a folder that run --out
-    wrote: the same, or the story of a packet, a flow or a path.
+    For a scenario: every default, shortest-path routes, label tables. For a folder that run --out
+    wrote: the same, or the events of a packet, a flow or a path.
     """
     from pathlib import Path
 
     stories = {"packet": packet, "flow": flow, "path": path}
     asked_stories = {kind: value for kind, value in stories.items() if value is not None}
     if len(asked_stories) > 1:
-        raise click.UsageError("one of --packet, --flow and --path at a time.")
+        raise click.UsageError("--packet, --flow and --path exclude each other: give one.")
     if file != "-" and Path(file).is_dir():
         if overrides or strict:
             raise click.UsageError("--set and --strict are for scenarios, not for results.")
@@ -83,17 +83,12 @@ def command(
 
 
 def read_stored_network(folder: str) -> str:
-    """The compiled network beside stored results.
-
-    Parameters
-    ----------
-    folder : str
-        Folder that ``run --out`` wrote.
+    """Read the compiled network from a folder that ``run --out`` wrote.
 
     Raises
     ------
     click.UsageError
-        There is none.
+        The folder has none.
     """
     from pathlib import Path
 
@@ -108,21 +103,21 @@ def read_stored_network(folder: str) -> str:
 
 
 def print_story(folder: str, seed: int | None, kind: str, value: Any, *, as_json: bool) -> None:
-    """Print a story from stored results.
+    """Print the events of a packet, a flow or a path from stored results.
 
     Parameters
     ----------
     folder : str
         Folder that ``run --out`` wrote.
     seed : int or None
-        Seed of the run; none for the first.
+        Seed of the run; None for the first.
     kind : {"packet", "flow", "path"}
-        What it is about.
+        Kind of `value`, which is a number or a name.
 
     Raises
     ------
     click.UsageError
-        There is no such run, packet, flow or path, or no trace.
+        The results have no run, packet, flow or path of this name, or no trace.
     """
     import json
 
@@ -152,9 +147,9 @@ def print_network(network_json: str, sections: tuple[str, ...], *, as_json: bool
     Parameters
     ----------
     sections : tuple of str
-        Which tables; all if empty.
+        Tables to print; empty for all.
     as_json : bool
-        Print the network and its routes as JSON.
+        Whether to print the network and its routes as JSON.
     """
     import json
 
@@ -173,7 +168,7 @@ def print_network(network_json: str, sections: tuple[str, ...], *, as_json: bool
 
 
 def format_table(title: str, heads: list[str], rows: tables.TableRows) -> str:
-    """A table as aligned text that greps well: no lines, two spaces between columns."""
+    """Format a table as aligned text for ``grep``: no lines, two spaces between columns."""
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
     lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in [heads, *rows]]
     return "\n".join([f"# {title}", *lines])

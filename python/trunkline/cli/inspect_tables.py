@@ -18,7 +18,7 @@ InspectTable = tuple[str, list[str], TableRows]
 
 
 def format_settings(value: Mapping[str, Any], skipped_keys: tuple[str, ...] = ()) -> str:
-    """Keys and values on a line, absent ones as none."""
+    """Format keys and values in one line; None becomes ``none``."""
     words = []
     for key, item in value.items():
         if key in skipped_keys:
@@ -40,13 +40,13 @@ def format_settings(value: Mapping[str, Any], skipped_keys: tuple[str, ...] = ()
 
 
 def run(network: NetworkData) -> InspectTable:
-    """Length, seed and the like."""
+    """List the settings of the run, such as length and seed."""
     rows = [format_settings({key: value}).split("=", 1) for key, value in network["run"].items()]
     return f"Run of {network['name']}", ["key", "value"], rows
 
 
 def links(network: NetworkData) -> InspectTable:
-    """One-way links with every default."""
+    """List the directions of all links with every default."""
     heads = ["link", "rate", "delay", "header", "mtu", "metric", "loss", "port"]
     rows = [
         [
@@ -65,7 +65,7 @@ def links(network: NetworkData) -> InspectTable:
 
 
 def ports(network: NetworkData) -> InspectTable:
-    """Classes of each port configuration with queue, policy and share."""
+    """List the classes of each port configuration with queue, drop model and share."""
     heads = ["port", "scheduler", "class", "limit", "in service", "aqm", "share"]
     rows = []
     for port in network["ports"]:
@@ -95,7 +95,7 @@ def ports(network: NetworkData) -> InspectTable:
 
 
 def flows(network: NetworkData) -> InspectTable:
-    """Flows with every default of their agents."""
+    """List the flows with every default of their agents."""
     heads = ["flow", "agent", "from", "to", "dscp", "ttl", "start", "stop", "settings"]
     nodes = network["nodes"]
     rows = []
@@ -119,7 +119,7 @@ def flows(network: NetworkData) -> InspectTable:
 
 
 def routes(network: NetworkData) -> InspectTable:
-    """Next hops towards every end of a flow."""
+    """List the next hops towards every source and destination of a flow."""
     rows = [
         [str(row["node"]), str(row["destination"]), row["link"] or "no route"]
         for row in list_named_routes(network)
@@ -130,7 +130,7 @@ def routes(network: NetworkData) -> InspectTable:
 
 
 def list_named_routes(network: NetworkData) -> list[dict[str, str | None]]:
-    """Routes with names instead of indices."""
+    """List the routes with names in place of indices."""
     nodes, links = network["nodes"], network["links"]
     return [
         {
@@ -143,7 +143,7 @@ def list_named_routes(network: NetworkData) -> list[dict[str, str | None]]:
 
 
 def labels(network: NetworkData) -> InspectTable:
-    """FTN and ILM with what their NHLFE does (RFC 3031 sections 3.10, 3.11)."""
+    """List FTN and ILM entries with the operation of their NHLFE (RFC 3031, 3.10 and 3.11)."""
     heads = ["at", "comes with", "operation", "goes to", "ttl", "path"]
     nodes = network["nodes"]
     rows = []
@@ -168,7 +168,7 @@ def labels(network: NetworkData) -> InspectTable:
 
 
 def _format_dscps(entry: Ftn) -> str:
-    """Which DSCPs of a class an FTN entry is for; nothing where it is for all."""
+    """Format the DSCPs of an FTN entry; empty if it is for all DSCPs."""
     dscps = entry.get("dscps", [])
     if not dscps:
         return ""
@@ -180,12 +180,12 @@ def _format_dscps(entry: Ftn) -> str:
 
 
 def describe_operation(pop: bool, push: list[int]) -> str:
-    """What an entry does to the label stack, in the words of RFC 3031 section 3.10.
+    """Describe the operation on the label stack in the words of RFC 3031, 3.10.
 
     Parameters
     ----------
     push : list of int
-        Labels put on, the one nearest the bottom first.
+        Labels to push, the one nearest to the bottom first.
     """
     if pop and push:
         words = [f"swap {push[0]}", *(f"push {label}" for label in push[1:])]
@@ -195,7 +195,7 @@ def describe_operation(pop: bool, push: list[int]) -> str:
 
 
 def probes(network: NetworkData) -> InspectTable:
-    """What is recorded in steps of time."""
+    """List the probes with their measure, place and interval."""
     rows = []
     for probe in network["probes"]:
         of_class = "all"
@@ -211,7 +211,7 @@ def probes(network: NetworkData) -> InspectTable:
 
 
 def conditioners(network: NetworkData) -> InspectTable:
-    """Profiles of each conditioner: the meter, and what is done with each colour."""
+    """List the profiles of each conditioner: its meter, and the action for each colour."""
     heads = ["conditioner", "profile", "meter", "green", "yellow", "red"]
     rows = []
     for conditioner in network.get("conditioners", []):
@@ -221,7 +221,7 @@ def conditioners(network: NetworkData) -> InspectTable:
             actions = [
                 "drop"
                 if action["drop"]
-                else "as it is"
+                else "unchanged"
                 if action["dscp"] is None
                 else f"dscp {action['dscp']}"
                 for action in profile["actions"]
@@ -232,7 +232,7 @@ def conditioners(network: NetworkData) -> InspectTable:
 
 
 def failures(network: NetworkData) -> InspectTable:
-    """What fails, and when."""
+    """List the failures with their links and times."""
     rows = []
     for failure in network.get("recovery", {}).get("failures", []):
         link_names = ", ".join(network["links"][link]["name"] for link in failure["links"])
@@ -248,7 +248,7 @@ def failures(network: NetworkData) -> InspectTable:
 
 
 def protections(network: NetworkData) -> InspectTable:
-    """What takes over from which path, where, and after which times."""
+    """List the protections with their path, the node that switches, detection and times."""
     heads = ["protection", "kind", "path", "switches at", "detection", "times"]
     rows = []
     for protection in network.get("recovery", {}).get("protections", []):

@@ -1,4 +1,4 @@
-"""A study in both engines: those of its tables that a Linux kernel can run."""
+"""``reproduce --engine linux``: a study in both engines, for tables that a Linux kernel can run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MEASURE_COLUMNS: Final = {
     "goodput": "goodput_bit_s",
     "goodput, each of several": "goodput_bit_s",
 }
-"""What a study calls the mean of what is compared."""
+"""Column of a study's values for each measure that verdicts compare."""
 
 
 def run_in_both_engines(
@@ -41,21 +41,23 @@ def run_in_both_engines(
     as_json: bool,
     judge: bool,
 ) -> int:
-    """Run what the kernel can of a study in both engines; print what both say and the document.
+    """Run a study in both engines; print both results and the published values.
+
+    Tables that the kernel cannot run are left out.
 
     Parameters
     ----------
-    runner : str or None
-        What runs the kernel; the first that is ready if None.
+    runner : {"uml", "qemu", "native"} or None
+        None for the first that is ready.
     as_json : bool
-        Print one JSON object instead of tables.
+        Whether to print one JSON object in place of tables.
     judge : bool
-        End with 3 where they differ, with 6 where it is undecided.
+        Whether to return status 3 if the engines differ and 6 if it is undecided.
 
     Raises
     ------
     click.UsageError
-        The kernel can run none of its tables.
+        The kernel can run no table of the study.
     """
     from functools import partial
 
@@ -68,7 +70,7 @@ def run_in_both_engines(
     tables = _collect_runnable_tables(subject.plan)
     if subject.study.kernel:
         changed = ", ".join(f"{name}: {value}" for name, value in subject.study.kernel.items())
-        click.echo(f"reproduce: both engines with {changed}, as the kernel lacks others", err=True)
+        click.echo(f"reproduce: both engines use {changed}: the kernel has no other", err=True)
     runner = choose_runner(runner)
     outcomes = []
     listed: list[dict[str, Any]] = []
@@ -80,8 +82,7 @@ def run_in_both_engines(
                     verdict = verify_runs(runs, runner=runner, on_progress=show)
             except KeyboardInterrupt:
                 click.echo(
-                    f"interrupted: {len(listed)} of {len(tables)} tables "
-                    f"{stored_verdicts.describe_state}",
+                    f"interrupted: {len(listed)} of {len(tables)} tables {stored_verdicts.state}",
                     err=True,
                 )
                 return Status.INTERRUPTED
@@ -102,21 +103,22 @@ def run_in_both_engines(
 
 
 class StoredVerdicts:
-    """Verdicts of tables that have ended, each written to the folder as soon as it is known.
+    """Verdicts of finished tables, each written to the folder at once.
 
-    A kernel takes minutes for what the simulator does in seconds: what was cut goes on here.
+    A kernel takes minutes for a run that the simulator does in seconds, so an interrupted command
+    must be able to resume.
 
     Parameters
     ----------
     out : str or None
-        Folder; nothing is kept if None.
+        Folder; None to store nothing.
     resume, overwrite : bool
-        Go on with the verdicts in it, or replace them.
+        Whether to use earlier verdicts in the folder, or to replace them.
 
     Raises
     ------
     click.UsageError
-        There are some already, and neither is asked for; or they are damaged.
+        The folder has verdicts and neither option is given, or they are damaged.
     """
 
     def __init__(self, out: str | None, *, resume: bool, overwrite: bool) -> None:
@@ -137,14 +139,14 @@ class StoredVerdicts:
         self._tables = document["tables"]
 
     @property
-    def describe_state(self) -> str:
-        """What becomes of the tables that have ended."""
+    def state(self) -> str:
+        """Whether the finished tables were stored, and how to resume."""
         if self._path is None:
             return "ended; nothing was kept"
         return f"kept; resume with --resume --out {self._path.parent}"
 
     def find_verdict(self, table: str, runs: Runs, runner: str) -> EngineVerdict | None:
-        """The verdict of a table if these very runs have ended with it."""
+        """Find the verdict of a table if it is stored for exactly these runs."""
         from trunkline.linux.judge.verification import EngineVerdict
 
         entry = self._tables.get(table)
@@ -153,7 +155,7 @@ class StoredVerdicts:
         return EngineVerdict.from_json(entry["verdict"])
 
     def store_verdict(self, table: str, runs: Runs, runner: str, verdict: EngineVerdict) -> None:
-        """Keep a verdict."""
+        """Write a verdict to the folder."""
         from trunkline.study.run.checked_files import write_json
 
         if self._path is not None:
@@ -163,7 +165,7 @@ class StoredVerdicts:
 
 
 def _compute_digest(runs: Runs, runner: str) -> str:
-    """What a verdict is of: networks, seeds, version and runner."""
+    """Hash the input of a verdict: networks, seeds, version and runner."""
     from trunkline import _core
 
     digest = hashlib.sha256(f"{_core.version()} {runner}".encode())
@@ -173,7 +175,7 @@ def _compute_digest(runs: Runs, runner: str) -> str:
 
 
 def _find_published_value(study: Study, table: str, row: ComparisonRow) -> float | None:
-    """What the document says of a row; a variant of a table stands beside that of the table."""
+    """Find the published value of a row; a variant of a table has the values of the table."""
     if row.measure not in MEASURE_COLUMNS:
         return None
     for published_value in study.published:
@@ -188,16 +190,14 @@ def _find_published_value(study: Study, table: str, row: ComparisonRow) -> float
 
 
 def _collect_runnable_tables(plan: RunPlan) -> dict[str, Runs]:
-    """Runs by table, where the kernel lacks nothing; of the others the reasons are said."""
+    """Collect the runs of tables that the kernel supports; print why others are left out."""
     from trunkline.linux.judge.verification import check_support
     from trunkline.linux.plan.command_script import UnsupportedError
     from trunkline.results.terminal_tables import escape_unprintable
 
     tables: dict[str, Runs] = {}
     for point in plan.points:
-        name = ", ".join(
-            unsupported for unsupported in (*point.labels.values(), point.part) if unsupported
-        )
+        name = ", ".join(label for label in (*point.labels.values(), point.part) if label)
         runs = tables.setdefault(name, [])
         runs.extend((point.draw_network_json(seed), seed) for seed in point.seeds)
     runnable: dict[str, Runs] = {}
@@ -228,6 +228,6 @@ def _collect_runnable_tables(plan: RunPlan) -> dict[str, Runs]:
 
 
 def _format_reason(reason: str, places: list[str]) -> str:
-    """A reason once, with the first of the places that have it."""
+    """Format a reason with its first place and the number of the others."""
     more = f" and {len(places) - 1} more" if len(places) > 1 else ""
     return f"{places[0]}{more}: {reason}" if places[0] else reason

@@ -1,4 +1,4 @@
-"""Which exceptions are the user's or the machine's, how they read and how the program ends."""
+"""Exceptions that are no bugs: errors of the user or of the machine, with text and exit status."""
 
 import errno
 import sys
@@ -14,7 +14,8 @@ _RESOURCE_ERRNOS = {
     errno.EFBIG,
 }
 
-# Of modules that may not be there yet: the error, its sign or none where it renders itself, status.
+# Module, class, code (empty for a class that renders itself) and exit status. The module may not be
+# imported yet.
 _KNOWN_ERROR_CLASSES = (
     ("results.store", "UnreadableResultsError", "results", Status.USAGE),
     ("scenario.diagnostic", "ScenarioError", "", Status.USAGE),
@@ -26,12 +27,12 @@ _KNOWN_ERROR_CLASSES = (
 
 
 def describe_known_error(error: Exception) -> tuple[str, int] | None:
-    """Text and exit status of a foreseen fault.
+    """Describe a known error by its text and exit status.
 
     Returns
     -------
     (str, int) or None
-        None for what nobody foresaw: a bug.
+        None for an unknown error, which is a bug.
     """
     if isinstance(error, ImportError) and "_core" in str(error):
         text = f"error[engine]: the packet engine cannot be loaded: {error}; build it: ./dev setup"

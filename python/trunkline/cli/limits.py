@@ -1,4 +1,4 @@
-"""What a run may take: limits of time and memory, and a look ahead at what it will take."""
+"""Limits of time and memory for runs, and a forecast of both."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ DecoratedFunction = TypeVar("DecoratedFunction", bound="Callable[..., Any]")
 
 
 class SizeType(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.4
-    """Bytes written with a unit, ``4 GB``."""
+    """A number of bytes with a unit, ``4 GB``."""
 
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Read it."""
+        """Read the size."""
         from trunkline.scenario.units import UnitError, parse_bytes
 
         if isinstance(value, int):
@@ -36,7 +36,7 @@ class SizeType(click.ParamType):  # type: ignore[type-arg]  # not generic before
 
 
 def limit_options(function: DecoratedFunction) -> DecoratedFunction:
-    """Add ``--limit-time`` and ``--limit-memory``; they hold for all that the command runs."""
+    """Add ``--limit-time`` and ``--limit-memory``, which apply to all runs of the command."""
 
     @functools.wraps(function)
     def limited(
@@ -56,13 +56,13 @@ def limit_options(function: DecoratedFunction) -> DecoratedFunction:
             "--limit-time",
             type=click.FloatRange(min=0, min_open=True),
             metavar="SECONDS",
-            help="Maximum time of one run; a longer one fails, the other runs of a study continue.",
+            help="Maximum time of one run. A longer run fails; other runs of a study continue.",
         ),
         click.option(
             "--limit-memory",
             type=SizeType(),
-            help="Maximum memory of the process, e.g. '4 GB'; a scenario that needs more is "
-            "refused, and what has ended of a study is kept.",
+            help="Maximum memory of the process, e.g. '4 GB'. A scenario that needs more is "
+            "refused. A study stores its finished runs first.",
         ),
     )
     for option in reversed(options):
@@ -77,7 +77,7 @@ dry_run_option = click.option(
 )
 
 MIN_ANNOUNCED_CORE_S = 60.0
-"""Longer runs are announced before they begin [s of a core]."""
+"""Forecast time from which runs are announced before they begin [s of a core]."""
 
 
 def check_forecast(
@@ -89,23 +89,23 @@ def check_forecast(
     announce: Callable[[Forecast], None],
     seed: int = 1,
 ) -> None:
-    """Tell what large runs will take, and refuse those that are a slip of the pen.
+    """Announce the forecast of long runs, and refuse runs that are probably a typing error.
 
-    Whoever gives a limit of time has thought about it: nothing is refused then.
+    With ``--limit-time`` nothing is refused.
 
     Parameters
     ----------
-    networks : sequence of NetworkData or str
-        Compiled networks, or their JSON, that stand for all that will be run.
+    networks : sequence of CompiledNetwork or str
+        Compiled networks, or their JSON, as samples of all networks that will run.
     dry_run : bool
-        Tell it however small they are, and end the command.
+        Whether to print the forecast, also of small runs, and end the command.
     announce : callable
-        Called with runs that take long.
+        Called with the forecast of long runs.
 
     Raises
     ------
     NetworkRefused
-        They would take a month of a core, or more memory than there may be.
+        The runs would take a month of a core, or more memory than the limit.
     """
     from trunkline.engine.forecast import (
         MAX_PLAUSIBLE_CORE_S,
@@ -127,11 +127,9 @@ def check_forecast(
     if dry_run:
         echo_json(estimate.to_json()) if as_json else click.echo(estimate)
         click.get_current_context().exit()
-    hint = "look at duration, rates and what is recorded"
+    hint = "check the duration, the rates and the recorded series"
     if estimate.core_s > MAX_PLAUSIBLE_CORE_S:
-        raise NetworkRefused(
-            f"{estimate}: {hint}, or run it all the same with --limit-time SECONDS"
-        )
+        raise NetworkRefused(f"{estimate}: {hint}, or run it anyway with --limit-time SECONDS")
     if estimate.memory > MEMORY_LIMIT.get():
         limit = MEMORY_LIMIT.get() / 1e9
         raise NetworkRefused(f"{estimate}: {hint}; the limit is {limit:.3g} GB (--limit-memory)")

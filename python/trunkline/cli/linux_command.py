@@ -1,4 +1,4 @@
-"""``trunkline linux``: prepare the Linux engine's runners, look at them, remove them."""
+"""``trunkline linux``: prepare, show and remove the runners of the Linux engine."""
 
 import click
 
@@ -12,23 +12,23 @@ CONTROL_TYPE = click.Choice(("frr",))
 
 @click.group("linux", cls=CommandGroup, short_help="Prepare the Linux engine.")
 def command() -> None:
-    """Prepare, look at and remove what the Linux engine runs its guests with."""
+    """Prepare, show and remove the runners of the Linux engine."""
 
 
 @command.command("setup", short_help="Prepare a runner.")
 @click.option(
-    "--runner", type=PREPARED_RUNNERS, default="qemu", show_default=True, help="Which one."
+    "--runner", type=PREPARED_RUNNERS, default="qemu", show_default=True, help="Runner to prepare."
 )
 @click.option(
-    "--control", type=CONTROL_TYPE, help="In place of a runner, routing daemons to run in one."
+    "--control", type=CONTROL_TYPE, help="Prepare these routing daemons in place of a runner."
 )
-@click.option("--dry-run", is_flag=True, help="Show what would be fetched, and do nothing.")
+@click.option("--dry-run", is_flag=True, help="Only list the packages to fetch.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object at the end.")
 def setup_command(runner: str, control: str | None, dry_run: bool, as_json: bool) -> int:
-    """Fetch what a runner needs into the user's cache, without root, and try it out.
+    """Fetch the packages of a runner into the user's cache, without root, and test it.
 
-    qemu takes a distribution's kernel as it is. uml compiles a kernel once, which takes minutes,
-    and then runs five to ten times as fast.
+    qemu uses the kernel of a distribution. uml compiles a kernel once, which takes minutes, and
+    then runs five to ten times as fast.
     """
     import time
 
@@ -52,8 +52,8 @@ def setup_command(runner: str, control: str | None, dry_run: bool, as_json: bool
         print_step(
             f"{runner} takes {len(setup.packages)} packages, "
             f"{setup.download_bytes / 1e6:.0f} MB to "
-            f"fetch, {setup.space_needed / 1e6:.0f} MB of space while it is made and "
-            f"{setup.space_kept / 1e6:.0f} MB after; about {setup.duration_text} "
+            f"fetch, {setup.space_needed / 1e6:.0f} MB of space during setup and "
+            f"{setup.space_kept / 1e6:.0f} MB afterwards; about {setup.duration_text} "
             f"on two idle processors"
         )
         if dry_run:
@@ -79,10 +79,10 @@ def setup_command(runner: str, control: str | None, dry_run: bool, as_json: bool
     return Status.DONE if state.is_ready else Status.UNABLE
 
 
-@command.command("status", short_help="Say which runners are ready.")
+@command.command("status", short_help="Show which runners are ready.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 def status_command(as_json: bool) -> int:
-    """Say for each runner what it needs, what is there and what to do about the rest."""
+    """Show the requirements of each runner, which are missing, and how to get them."""
     from trunkline.linux.guest.cache import get_cache_folder, measure_folder
     from trunkline.linux.guest.readiness import RUNNERS, examine_runner
 
@@ -104,11 +104,11 @@ def status_command(as_json: bool) -> int:
     return Status.DONE if any(state.is_ready for state in states[:2]) else Status.UNABLE
 
 
-@command.command("clean", short_help="Remove what was prepared.")
-@click.option("--runner", type=PREPARED_RUNNERS, help="Whose; everything when left out.")
-@click.option("--control", type=CONTROL_TYPE, help="The daemons.")
+@command.command("clean", short_help="Remove prepared runners.")
+@click.option("--runner", type=PREPARED_RUNNERS, help="Runner to remove. Default: everything.")
+@click.option("--control", type=CONTROL_TYPE, help="Remove these routing daemons.")
 def clean_command(runner: str | None, control: str | None) -> int:
-    """Remove what setup has prepared."""
+    """Remove the files that setup has prepared."""
     from trunkline.linux.guest.setup import SetupFailed, remove_prepared
 
     try:

@@ -1,4 +1,4 @@
-"""What commands that answer a browser on this machine share: the port, the address, the end."""
+"""Shared parts of commands that serve a browser on this machine: the port, the address, the end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 port_option = click.option(
     "--port",
     type=click.IntRange(1, 65535),
-    help="Port of 127.0.0.1; the next free one from 8470 if not given.",
+    help="Port of 127.0.0.1. Default: the first free one from 8470 on.",
 )
 
 
@@ -30,17 +30,12 @@ def serve_until_interrupted(
     open_browser: bool,
     as_json: bool,
 ) -> None:
-    """Make a server, show its address and serve until interrupted.
-
-    Parameters
-    ----------
-    as_json : bool
-        Print the address as one JSON object.
+    """Start a server, print its address and serve until interrupted.
 
     Raises
     ------
     click.UsageError
-        The port, or every one that was tried, is taken.
+        The port, or every port that was tried, is in use.
     """
     try:
         server = make()

@@ -1,4 +1,4 @@
-"""Options that several commands have, put together."""
+"""Decorators that add several options to a command."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def combine_options(*options: Option) -> Callable[[DecoratedFunction], DecoratedFunction]:
-    """A decorator that adds options, in the order in which help lists them."""
+    """Make a decorator that adds options, in the order in which help lists them."""
 
     def add(function: DecoratedFunction) -> DecoratedFunction:
         for option in reversed(options):
@@ -25,14 +25,14 @@ def combine_options(*options: Option) -> Callable[[DecoratedFunction], Decorated
 def gather_options(
     name: str, options_class: type[Any], *options: Option
 ) -> Callable[[DecoratedFunction], DecoratedFunction]:
-    """A decorator that adds options, which the command takes as one argument.
+    """Make a decorator that adds options, which the command takes as one argument.
 
     Parameters
     ----------
     name : str
-        The argument.
+        Name of the argument.
     options_class : dataclass
-        Has a field for each option.
+        Class of the argument, with a field for each option.
     """
 
     def add(function: DecoratedFunction) -> DecoratedFunction:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from trunkline.plot.plot_sources import PlotSource
 
-# What `--help` lists without importing the plots; a test holds it against them.
+# `--help` lists these without importing the plots; a test compares them with the plots.
 PLOT_KINDS = {
     "time-sequence": "bytes sent, sent again, acknowledged and lost over time; needs a trace",
     "cwnd": "congestion window and threshold over time; needs a probe of cwnd",
@@ -31,12 +31,12 @@ PLOT_KINDS = {
     "completions": "distribution of times of transfers and pages; needs flows that have them",
     "scores": "opinion scores of calls by DSCP; needs calls",
     "bars": "a column of a table, with intervals over the runs; needs nothing more",
-    "convergence": "what routers and heads did after each failure, and what was lost meanwhile",
-    "red-curves": "drop probability against average queue of RED ports; a scenario file will do",
-    "published": "published values against ours; needs a reproduction",
+    "convergence": "events of routers and head ends after each failure, and the packets lost",
+    "red-curves": "drop probability against average queue of RED ports; needs only a scenario",
+    "published": "published values and ours; needs a reproduction",
 }
 SCENARIO_KINDS = ("red-curves",)
-"""Kinds that draw what a scenario says."""
+"""Kinds that need only a scenario."""
 FIT_NAMES = ("best", "exponential", "normal", "gamma", "lognormal", "none")
 KIND_LIST = "\b\nKinds:\n" + "\n".join(f"  {name:<14}{about}" for name, about in PLOT_KINDS.items())
 
@@ -65,7 +65,8 @@ class PlotRefused(click.ClickException):
 @click.option(
     "--table",
     metavar="TABLE",
-    help="bars: its table; default: the first that has it; published: a table of the study.",
+    help="bars: the table of the column; default: the first that has it. published: a table of "
+    "the study.",
 )
 @click.option(
     "--fit",
@@ -80,16 +81,16 @@ class PlotRefused(click.ClickException):
     type=float,
     metavar="SECONDS",
     default=0.0,
-    help="Over time: from here on; default: from the start.",
+    help="Plots over time: first time; default: the start.",
 )
 @click.option(
     "--to",
     "until",
     type=float,
     metavar="SECONDS",
-    help="Over time: up to here; default: to the end.",
+    help="Plots over time: last time; default: the end.",
 )
-@click.option("--title", metavar="WORDS", help="Heading in place of the usual one.")
+@click.option("--title", metavar="WORDS", help="Title in place of the default one.")
 def command(
     results: tuple[str, ...],
     kind: str,
@@ -102,9 +103,9 @@ def command(
     until: float | None,
     title: str | None,
 ) -> None:
-    """Draw KIND from folders that `run --out` or `reproduce --out` wrote, over each other.
+    """Draw KIND from folders that `run --out` or `reproduce --out` wrote, in one picture.
 
-    A picture of what is set, not of what came out (red-curves), takes scenario files too.
+    The kind red-curves also takes scenario files.
     """
     import math
     from pathlib import Path
@@ -137,7 +138,7 @@ def command(
 
 
 def label_folders(folders: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Folders with labels that tell them apart: names, or as much of the paths as it takes."""
+    """Give each folder a distinct label: its name, or as much of its path as is needed."""
     from pathlib import Path
 
     parts = [Path(folder).resolve().parts for folder in folders]
@@ -153,19 +154,19 @@ def label_folders(folders: tuple[str, ...]) -> list[tuple[str, str]]:
 
 
 def load_source(folder: Path, label: str, kind: str) -> PlotSource:
-    """Read results, a reproduction, or a scenario where a picture needs no more.
+    """Read results, a reproduction, or a scenario if the kind of picture needs only that.
 
     Parameters
     ----------
     label : str
-        What it is called in the picture.
+        Name of the source in the picture.
 
     Raises
     ------
     click.UsageError
-        It holds neither.
+        The folder has neither results nor a reproduction.
     ScenarioError
-        The scenario is wrong.
+        The scenario is invalid.
     """
     import json
 

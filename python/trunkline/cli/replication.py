@@ -1,4 +1,4 @@
-"""Options of commands that replicate: how many runs, of what precision, after what warm-up."""
+"""Options of commands that replicate: number of runs, precision and warm-up."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 DecoratedFunction = TypeVar("DecoratedFunction", bound="Callable[..., Any]")
 
-# 256 runs of a small scenario take seconds, and nobody means more than a million.
+# A larger number is a typing error.
 MAX_RUNS_OPTION = 1_000_000
 DEFAULT_MAX_RUNS = 1000
 
 
 class PercentType(click.ParamType):  # type: ignore[type-arg]
-    """A share written in per cent, ``2%``: a bare number could be either."""
+    """A share in per cent, ``2%``; a number without the sign would be ambiguous."""
 
     name = "percent"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Read it."""
+        """Read the share."""
         from trunkline.scenario.units import parse_real
 
         if isinstance(value, float):
@@ -45,15 +45,13 @@ class PercentType(click.ParamType):  # type: ignore[type-arg]
         return percent / 100
 
 
-METRIC_HELP = (
-    "What to look at, e.g. delay_p99_s, ports.wait_mean_s or goodput_bit_s@FLOW; repeatable."
-)
+METRIC_HELP = "Metric, e.g. delay_p99_s, ports.wait_mean_s or goodput_bit_s@FLOW; repeatable."
 
 
 def until_options(
     help_text: str, counted_thing: str
 ) -> Callable[[DecoratedFunction], DecoratedFunction]:
-    """Add ``--until-ci``, with what it says, and ``--max-runs``, of what is counted."""
+    """Add ``--until-ci`` with its help text, and ``--max-runs`` for the counted thing."""
     return combine_options(
         click.option("--until-ci", type=PercentType(), metavar="PERCENT", help=help_text),
         click.option(
@@ -83,12 +81,12 @@ precision_options = combine_options(
 
 
 def parse_metrics(metrics: tuple[str, ...]) -> list[Metric]:
-    """The metrics that were asked for, or the usual ones.
+    """Read the metrics of ``--metric``; without any, take the default ones.
 
     Raises
     ------
     click.UsageError
-        There is no such metric.
+        A metric does not exist.
     """
     from trunkline.stats.metric import DEFAULT_METRICS, parse_metric
 
@@ -104,12 +102,12 @@ def replicate_until(
     metrics: list[Metric],
     target: float,
 ) -> tuple[list[Results], Precision]:
-    """Replicate until every metric is as sure as wanted.
+    """Replicate until the interval of every metric is narrow enough.
 
     Parameters
     ----------
     target : float
-        Half width over the mean.
+        Half width of the interval divided by the mean.
     """
     from trunkline.stats import until
     from trunkline.stats.metric import collect_values
@@ -123,7 +121,7 @@ def replicate_until(
             key: [value for value in metric_values if value is not None]
             for key, metric_values in values_by_metric.items()
         }
-        # A flow that never had a packet delivered has no delay: nothing to be sure of.
+        # A flow without a delivered packet has no delay, so its metric has no value.
         return {
             " of ".join(key): metric_values
             for key, metric_values in known_values.items()
@@ -140,7 +138,7 @@ def replicate_until(
 
 
 def format_precision(precision: Precision, target: float) -> str:
-    """One line on how sure the runs are."""
+    """Describe the precision of the runs in one line."""
     if not precision.widest:
         return "NOT ENOUGH: no metric has a value in these runs"
     widest = f"the widest interval is that of {precision.widest}: "
@@ -159,7 +157,7 @@ class WarmUpType(click.ParamType):  # type: ignore[type-arg]
     name = "auto|time"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Check that it is one of them."""
+        """Check the value."""
         from trunkline.scenario.units import UnitError, parse_time
 
         if value != "auto":
@@ -174,22 +172,14 @@ warm_up_option = click.option(
     "--warm-up",
     type=WarmUpType(),
     metavar="auto|TIME",
-    help="Counters start here; auto finds the end of the warm-up by MSER-5 from 5 pilot runs.",
+    help="Time at which counters start. auto: the end of the warm-up by MSER-5 from 5 pilot runs.",
 )
 
 
 def add_warm_up_override(
     overrides: tuple[str, ...], warm_up_option_value: str | None
 ) -> tuple[str, ...]:
-    """Add the warm-up to the values that the user sets; none yet if it is to be found.
-
-    Parameters
-    ----------
-    overrides : tuple of str
-        ``PATH=VALUE`` each.
-    warm_up_option_value : str or None
-        ``auto``, a time, or None to leave the scenario's own.
-    """
+    """Add the warm-up to the overrides (``PATH=VALUE``); 0 s for ``auto``, None changes nothing."""
     if warm_up_option_value is None:
         return overrides
     return (
@@ -201,17 +191,17 @@ def add_warm_up_override(
 def find_warm_up(
     scenario: Scenario, warm_up_option_value: str | None, seed: int, threads: int | None
 ) -> tuple[Scenario, WarmUp | None]:
-    """Find the warm-up of a scenario and set it, if that is wanted.
+    """Find the warm-up of a scenario with pilot runs and set it, for ``--warm-up auto``.
 
     Parameters
     ----------
     warm_up_option_value : str or None
-        ``auto``; anything else is set already, by :func:`add_warm_up_override`.
+        ``auto``; :func:`add_warm_up_override` has already set any other value.
 
     Returns
     -------
     Scenario, WarmUp or None
-        What the pilot runs showed, if there were any.
+        The scenario, and the result of the pilot runs if there were any.
     """
     if warm_up_option_value != "auto":
         return scenario, None
@@ -228,7 +218,7 @@ def find_warm_up(
 
 
 def format_warm_up(pilot_result: WarmUp) -> str:
-    """One line on the warm-up that the pilot runs showed."""
+    """Describe the warm-up of the pilot runs in one line."""
     cut_texts = ", ".join(f"{name} {ns / 1e9:g} s" for name, ns in pilot_result.cuts.items())
     line = (
         f"warm-up {pilot_result.ns / 1e9:g} s by MSER-5 from {pilot_result.runs} pilot "

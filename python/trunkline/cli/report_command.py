@@ -20,7 +20,7 @@ report_option = click.option(
 
 
 def write_report(folder: str | Path) -> None:
-    """Write the page of results that a command has just written, and say where."""
+    """Write the page of results that a command has just written, and print its path."""
     from trunkline.report import write_report
 
     with convert_engine_errors():
@@ -28,14 +28,14 @@ def write_report(folder: str | Path) -> None:
     click.echo(f"report written to {page} ({page.stat().st_size / 1e6:.1f} MB)", err=True)
 
 
-@click.command("report", short_help="Write results as one page that opens anywhere.")
+@click.command("report", short_help="Write results as one HTML page.")
 @click.argument("results", type=click.Path(exists=True, file_okay=False))
 @click.option(
     "-o",
     "--out",
     "output",
     type=click.Path(dir_okay=False),
-    help="File to write; report.html in the folder if not given. An earlier one is replaced.",
+    help="File to write, also over an earlier one. Default: report.html in the folder.",
 )
 @click.option("--open", "opened", is_flag=True, help="Show it in the browser.")
 @click.option("--json", "as_json", is_flag=True, help="Print path and size as one JSON object.")

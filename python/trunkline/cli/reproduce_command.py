@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from trunkline.study import Reproduction, Runs
     from trunkline.study.run.journal import RunRecord
 
-# What `--help` lists without importing the studies; a test holds it against them.
+# `--help` lists these without importing the studies; a test compares them with the studies.
 STUDY_NAMES = (
     "andreozzi2001",
     "avallone2003",
@@ -42,19 +42,19 @@ STUDY_NAMES = (
 @click.option(
     "--runs",
     type=click.IntRange(1, 100_000),
-    help="Replications of each point; the study's own number if not given.",
+    help="Replications of each point. Default: the number in the study.",
 )
 @click.option(
     "--out",
     type=click.Path(),
-    help="Folder for the runs, tables, pictures and report.html; without it nothing is kept.",
+    help="Folder for the runs, tables, pictures and report.html. Default: store nothing.",
 )
 @click.option("--pdf", is_flag=True, help="Draw each picture as .pdf too, for papers; needs --out.")
 @report_option
 @engine_options
 @execution_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
-@click.option("--judge", is_flag=True, help="End with 3 when a claim does not hold.")
+@click.option("--judge", is_flag=True, help="Exit with status 3 if a claim does not hold.")
 def command(
     name: str,
     runs: int | None,
@@ -67,24 +67,23 @@ def command(
     as_json: bool,
     judge: bool,
 ) -> int:
-    """Run the study NAME and compare with what was published.
+    """Run the study NAME and compare the results with the published values.
 
-    Prints our value with its 95 % interval beside each published one, each table as soon as its
-    runs have ended, then whether each claim holds, and what had to be fitted because the
-    publication leaves it unsaid. With --engine linux, the
-    tables that a Linux kernel can run are compared with what it gives; --out keeps each verdict as
-    it is known, and --resume goes on.
+    Print each table as soon as its runs have ended: our value with its 95 % interval next to the
+    published one. Then print whether each claim holds, and the fitted values, which the
+    publication does not give. With --engine linux, compare the simulator with a Linux kernel for
+    all tables that the kernel can run; --out stores each verdict at once, and --resume continues.
     """
     threads, cluster = execution.threads, execution.cluster
     check_engine_options(engine, runner, threads=threads is not None, cluster=cluster is not None)
     if engine == "fluid":
-        raise click.UsageError("--engine fluid is no reproduction: publications count packets.")
+        raise click.UsageError("--engine fluid cannot reproduce a study: publications use packets.")
     from trunkline.study.outcome.completed_tables import CompletedTables
     from trunkline.study.outcome.reproduction import StudySubject
     from trunkline.study.outcome.reproduction_tables import render_reproduction, render_tables
 
     if execution.resume and out is None:
-        raise click.UsageError("--resume needs --out: the folder to go on with.")
+        raise click.UsageError("--resume needs --out, the folder of the study to continue.")
     if pdf and (out is None or engine == "linux"):
         raise click.UsageError("--pdf needs --out, and the packet simulator.")
     with convert_study_errors(out):
@@ -106,12 +105,12 @@ def command(
             with watch.pause():
                 echo_tables(functools.partial(render_tables, reproduction))
             if has_reader_left() and out is None and not judge:
-                # Nobody wants to know. No exception that could be taken for a fault of the engine.
+                # Nobody reads the output. SystemExit is not taken for an error of the engine.
                 sys.exit(Status.DONE)
 
         def compared(runs: Runs) -> Reproduction:
             reproduction = subject.build_reproduction(runs)
-            # Before the pictures, which take seconds.
+            # Print before drawing the pictures, which takes seconds.
             if not as_json:
                 echo_tables(
                     functools.partial(

@@ -54,7 +54,8 @@ if TYPE_CHECKING:
 @click.option(
     "--seed",
     type=SEED_TYPE,
-    help="Seed of the first run, 0 to 2^64 - 1; the scenario's own (default 1) if not given.",
+    help="Seed of the first run, 0 to 2^64 - 1. Default: the seed of the scenario, which is 1 "
+    "unless set.",
 )
 @click.option(
     "--runs",
@@ -70,8 +71,8 @@ if TYPE_CHECKING:
     "focused",
     multiple=True,
     metavar="NAME",
-    help="One-way link A->B, path, trunk or failure, repeatable: packets of the flows over it, on "
-    "it or met by it alone, all others as background.",
+    help="Simulate packets only for the flows on this direction of a link (A->B), path or trunk, "
+    "or hit by this failure; all other flows become background. Repeatable.",
 )
 @precision_options
 @click.option(
@@ -79,7 +80,7 @@ if TYPE_CHECKING:
     type=click.Choice(["t", "bca"]),
     default="t",
     show_default=True,
-    help="Intervals by Student's distribution, or by the BCa bootstrap for skewed values.",
+    help="Intervals by Student's t distribution, or by the BCa bootstrap for skewed values.",
 )
 @click.option(
     "--batches",
@@ -139,15 +140,15 @@ def command(
     capture.check_combination(runs=max_runs if until_ci else runs)
     is_replicated = runs > 1 or until_ci is not None
     if runs > 1 and until_ci is not None:
-        raise click.UsageError("--runs and --until-ci: say how many runs, or how sure, not both.")
+        raise click.UsageError("--runs and --until-ci exclude each other: give one.")
     if engine == "fluid" and is_replicated:
-        raise click.UsageError("--engine fluid: nothing is random, so one run is all there is.")
+        raise click.UsageError("--engine fluid has no random values: more runs give the same.")
     if judge and (engine == "fluid" or focused):
         raise click.UsageError("--judge: service levels are judged by the packets of all flows.")
     if batches and is_replicated:
-        raise click.UsageError("--batches is for one run; several have intervals of their own.")
+        raise click.UsageError("--batches is for one run; several runs already have intervals.")
     if metrics and until_ci is None:
-        raise click.UsageError("--metric says what --until-ci looks at; without it, all is shown.")
+        raise click.UsageError("--metric is for --until-ci; without it, all metrics are shown.")
     parsed_metrics = parse_metrics(metrics) if until_ci is not None else []
     scenario = load_scenario(
         source.file,
@@ -155,7 +156,7 @@ def command(
         source.strict,
     )
     if judge and not scenario.slas:
-        raise click.UsageError("--judge: the scenario has no slas to hold the run to.")
+        raise click.UsageError("--judge: the scenario has no slas to judge by.")
     if out is not None:
         check_output_folder(out, overwrite=overwrite)
 
@@ -187,11 +188,11 @@ def command(
             min_run_count,
             dry_run=dry_run,
             as_json=as_json,
-            announce=lambda estimate: click.echo(f"foreseen: {estimate}", err=True),
+            announce=lambda estimate: click.echo(f"forecast: {estimate}", err=True),
             seed=first_seed,
         )
     elif dry_run:
-        raise click.UsageError("--dry-run looks ahead in the packet simulator alone.")
+        raise click.UsageError("--dry-run is only for the packet simulator.")
 
     def run(seeds: list[int]) -> list[Results]:
         with convert_engine_errors():
@@ -212,7 +213,7 @@ def command(
         results = run(list(range(first_seed, first_seed + runs)))
     if len(results) > 1 and len({result.hash() for result in results}) == 1:
         click.echo(
-            f"all {len(results)} runs are alike: nothing in this scenario is random", err=True
+            f"all {len(results)} runs are equal: nothing in this scenario is random", err=True
         )
     if out is not None:
         from trunkline.planning import dump_plan_json
@@ -231,7 +232,7 @@ def command(
 
         click.echo(describe_scaling(scenario.scale), err=True)
     capture.write_file(results[0], network)
-    # Agreements are about all flows of a class.
+    # A service level agreement covers all flows of a class.
     levels = _judge_levels(scenario, results) if engine != "fluid" and not focused else []
     if as_json:
         document = make_document(results, interval=interval)
@@ -256,7 +257,7 @@ def command(
 
 
 def _focus_network(network: Network, focused: tuple[str, ...], engine: str, seed: int) -> Network:
-    """The network with some flows alone, and background."""
+    """Keep the packets of some flows, and turn all other flows into background."""
     from trunkline.fluid.focus import BACKGROUND, focus_network
     from trunkline.fluid.unsupported import FluidUnsupportedError
     from trunkline.network import Network as Compiled
@@ -273,15 +274,15 @@ def _focus_network(network: Network, focused: tuple[str, ...], engine: str, seed
     packet_flow_count = len(focused_network.flows) - background_count
     click.echo(
         f"focus: {packet_flow_count} of {len(network.flows)} flows as packets; "
-        f"{background_count} background sources stand "
-        "for the others (verify --engine fluid --focus measures the error)",
+        f"{background_count} background sources replace "
+        "the others (verify --engine fluid --focus measures the error)",
         err=True,
     )
     return focused_network
 
 
 def _judge_levels(scenario: Scenario, results: list[Results]) -> list[Level]:
-    """How the scenario's agreements came out; none without agreements."""
+    """Judge the service level agreements of the scenario, if it has any."""
     if not scenario.slas:
         return []
     from trunkline.stats import judge_bounds
@@ -292,7 +293,7 @@ def _judge_levels(scenario: Scenario, results: list[Results]) -> list[Level]:
 def _run_with_batches(
     network: Network, seed: int, threads: int | None, text: str
 ) -> tuple[list[Results], list[FlowBatchMeans]]:
-    """A run, and beside it the same run with the probes that batch means need."""
+    """Run once plainly and once with the probes for batch means; probes change no result."""
     from trunkline.engine.packet_engine import Job, simulate_jobs
     from trunkline.study.outcome.steady_state import add_batch_probes, compute_batch_means
 

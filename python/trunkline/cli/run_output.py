@@ -1,4 +1,4 @@
-"""What ``trunkline run`` prints, and the folder it writes."""
+"""The output of ``trunkline run``: tables, JSON and the folder."""
 
 from __future__ import annotations
 
@@ -22,19 +22,13 @@ if TYPE_CHECKING:
 
 
 def check_output_folder(out: str, *, overwrite: bool) -> None:
-    """Find out before the run whether its results can be written.
-
-    Parameters
-    ----------
-    out : str
-        Folder to be made.
-    overwrite : bool
-        It may hold earlier results.
+    """Check before the run that its results can be written.
 
     Raises
     ------
     click.UsageError
-        It exists, or its nearest existing parent is not a folder one may write to.
+        The folder exists and `overwrite` is false, or its nearest existing parent is not a
+        writable folder.
     """
     folder = Path(out)
     if folder.exists() and not overwrite:
@@ -49,18 +43,12 @@ def check_output_folder(out: str, *, overwrite: bool) -> None:
 
 
 def make_document(results: list[Results], *, interval: str = "t") -> dict[str, Any]:
-    """The object of ``--json``: that of the run, or of all runs with their seeds and intervals.
+    """Make the object of ``--json``: one run, or all runs with their seeds and intervals.
 
     Parameters
     ----------
-    results : list of Results
-        One or more.
     interval : {"t", "bca"}
         Kind of the intervals over several runs.
-
-    Returns
-    -------
-    dict
     """
     if len(results) == 1:
         return results[0].to_json()
@@ -85,16 +73,14 @@ def print_results(
 
     Parameters
     ----------
-    results : list of Results
-        One or more.
     levels : sequence of Level, optional
-        How the scenario's agreements came out.
+        Judged service level agreements.
     interval : {"t", "bca"}
         Kind of the intervals over several runs.
     courses : list of FlowBatchMeans, optional
-        Batch means of the one run.
+        Batch means, if there is one run.
     show_all : bool, default False
-        Whether all tables are shown, with all their rows.
+        Whether to show all tables with all rows.
     """
     level_tables: list[RichTable] = []
     if levels:
@@ -112,7 +98,7 @@ def print_results(
         return
     if courses is None:
         click.echo(
-            "one run shows no spread: --runs 10 gives intervals, --batches those within this run",
+            "one run has no intervals: --runs 10 gives them, --batches those within this run",
             err=True,
         )
         return

@@ -1,4 +1,4 @@
-"""``trunkline schedule``: save when the datagrams of a flow leave."""
+"""``trunkline schedule``: save the times and sizes of the datagrams of a flow."""
 
 import click
 
@@ -14,17 +14,15 @@ from trunkline.cli.common import (
 @click.command("schedule", short_help="Save the packet schedule of a UDP flow as CSV.")
 @scenario_options
 @click.option("--flow", metavar="NAME", required=True, help="UDP flow whose datagrams are listed.")
-@click.option("--seed", type=SEED_TYPE, help="Seed; the scenario's own if not given.")
-@click.option(
-    "--out", type=click.Path(dir_okay=False), help="New file; standard output if not given."
-)
+@click.option("--seed", type=SEED_TYPE, help="Seed. Default: the seed of the scenario.")
+@click.option("--out", type=click.Path(dir_okay=False), help="New file. Default: standard output.")
 @click.option("--overwrite", is_flag=True, help="Replace an earlier file in --out.")
 def command(
     source: ScenarioSource, flow: str, seed: int | None, out: str | None, overwrite: bool
 ) -> None:
-    """Print when each datagram of a UDP flow of FILE leaves, and how large it is.
+    """Print the time and the size of each datagram of a UDP flow of FILE.
 
-    A flow with `arrivals: schedule` and `schedule: FILE.csv` replays it.
+    A flow with `arrivals: schedule` and `schedule: FILE.csv` sends the same datagrams again.
     """
     refuse_existing_files((out,), overwrite)
     scenario = source.load()

@@ -14,8 +14,8 @@ from trunkline.cli.status import Status
 def command(directory: str, port: int | None, opened: bool, as_json: bool) -> int:
     """Show the results below DIRECTORY (default: here) until interrupted.
 
-    Only this machine is answered, and only with the token in the address that is printed. Running
-    studies show how far they are.
+    The server answers only this machine, and only with the token in the printed address. The page
+    shows the progress of running studies.
     """
     from pathlib import Path
 

@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class Status(IntEnum):
-    """How a command ended."""
+    """The exit status of a command."""
 
     DONE = 0
     """Done."""
@@ -13,12 +13,12 @@ class Status(IntEnum):
     USAGE = 2
     """Wrong usage or an invalid scenario."""
     NOT_HELD = 3
-    """A claim or comparison did not hold where one was asked for."""
+    """A judged claim, comparison or service level agreement does not hold."""
     UNABLE = 4
     """This machine cannot do it: a missing tool, no space, no permission."""
     PARTIAL = 5
     """Some runs of a study failed; the others have ended."""
     UNDECIDED = 6
-    """A comparison or claim needs more runs before anything can be said of it."""
+    """A comparison or claim needs more runs for a decision."""
     INTERRUPTED = 130
     """Interrupted by the user."""

@@ -1,4 +1,4 @@
-"""``trunkline study``: run a study, go on with one, put shards together, look at the values."""
+"""``trunkline study``: run or resume a study, merge its shards, show its values."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ UseResult = TypeVar("UseResult")
     "study", cls=CommandGroup, short_help="Run studies: many points, many seeds, one data set."
 )
 def command() -> None:
-    """Run studies, and look at their results.
+    """Run studies and show their results.
 
     Start with: trunkline study run FILE, then trunkline study show FOLDER
     """
 
 
 class MissingResources(click.ClickException):
-    """The machine does not have what the study needs."""
+    """The machine lacks memory, disk space or another resource for the study."""
 
     exit_code = Status.UNABLE
 
 
 @dataclass(frozen=True)
 class ExecutionOptions:
-    """Where and within what limits a study runs, and how its progress is shown."""
+    """Options for the place, the limits and the progress of a study."""
 
     resume: bool
     overwrite: bool
@@ -60,27 +60,27 @@ class ExecutionOptions:
 
     @property
     def folder_options(self) -> dict[str, bool]:
-        """What is done with an earlier study in the folder."""
+        """Options for an earlier study in the folder."""
         return {"resume": self.resume, "overwrite": self.overwrite}
 
     def make_run_options(self) -> RunOptions:
-        """As a study takes it.
+        """Make the options of a study's runs.
 
         Raises
         ------
         click.UsageError
-            They contradict each other.
+            The options contradict each other.
         """
         from trunkline.engine.packet_engine import RUN_LIMITS
         from trunkline.study.run.execution import RunOptions
 
         if self.cluster is not None and self.threads is not None:
-            raise click.UsageError("--threads is of this machine, --cluster of others: give one.")
+            raise click.UsageError("--threads is for this machine, --cluster for others: give one.")
         limits = RUN_LIMITS.get()
         return RunOptions(self.threads, self.cluster, limits.time_s, limits.memory)
 
     def make_progress(self, plan: RunPlan) -> Progress:
-        """What shows the progress of a plan."""
+        """Make the display of a plan's progress."""
         from trunkline.engine.packet_engine import count_cores
         from trunkline.study.run.progress import create_progress
 
@@ -94,7 +94,7 @@ class ExecutionOptions:
         *,
         progress: Progress | None = None,
     ) -> UseResult | Status:
-        """Run a plan to its end; what `use_runs` makes of the runs, or how it ended before."""
+        """Run a plan; return the result of `use_runs`, or a status if the plan did not complete."""
         from trunkline.study.run.session import IncompleteStudy, perform_plan
 
         run_options, progress = self.make_run_options(), progress or self.make_progress(plan)
@@ -121,32 +121,32 @@ execution_options = gather_options(
     "execution",
     ExecutionOptions,
     limit_options,
-    click.option("--resume", is_flag=True, help="Go on with the study in the folder."),
+    click.option("--resume", is_flag=True, help="Continue the study in the folder."),
     click.option("--overwrite", is_flag=True, help="Replace an earlier study in the folder."),
     click.option(
         "--threads",
         "--workers",
         "threads",
         type=click.IntRange(1, 4096),
-        help="Runs at a time; default: all cores.",
+        help="Number of runs at the same time. Default: all cores.",
     ),
     click.option(
         "--cluster",
         metavar="ADDRESS",
-        help="Run on this Dask cluster, e.g. tcp://host:8786, or local:2 for one on this "
-        "machine with two workers.",
+        help="Run on this Dask cluster, e.g. tcp://host:8786, or local:2 for two workers on this "
+        "machine.",
     ),
     click.option(
         "--progress",
         type=click.Choice(["bar", "plain", "json", "none"]),
-        help="How to show progress; default: a bar on a terminal, lines elsewhere.",
+        help="Display of the progress. Default: a bar on a terminal, lines elsewhere.",
     ),
 )
 
 
 @contextmanager
 def convert_study_errors(folder: str | None = None) -> Iterator[None]:
-    """Turn what a study refuses into an exit status.
+    """Convert errors of a study to an exit status.
 
     Raises
     ------
@@ -170,12 +170,12 @@ def convert_study_errors(folder: str | None = None) -> Iterator[None]:
         raise MissingResources(f"memory: {error}{hint}") from None
 
 
-@command.command("run", short_help="Run a study, or what is missing of it.")
+@command.command("run", short_help="Run a study, or its missing runs.")
 @click.argument("name", metavar="FILE|NAME")
 @click.option(
     "--out",
     type=click.Path(),
-    help="Folder of the study; default: its name with -study behind, in this folder.",
+    help="Folder of the study. Default: NAME-study in the current folder.",
 )
 @click.option(
     "--runs", type=click.IntRange(1, 1_000_000), help="Replications of each point, seeds 1, 2, ..."
@@ -188,13 +188,13 @@ def convert_study_errors(folder: str | None = None) -> Iterator[None]:
 @click.option(
     "--shard",
     metavar="K/N",
-    help="Run only this share, e.g. 3/16: every 16th run, with --until-ci every 16th point; auto: "
-    "the place in a Slurm array or a Kubernetes Job.",
+    help="Run only this share, e.g. 3/16: every 16th run, with --until-ci every 16th point. auto: "
+    "the index in a Slurm array or a Kubernetes Job.",
 )
 @dry_run_option
 @execution_options
 @click.option(
-    "--judge", is_flag=True, help="End with 3 if some run breaks a service level agreement."
+    "--judge", is_flag=True, help="Exit with status 3 if a run breaks a service level agreement."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def run(
@@ -209,11 +209,11 @@ def run(
     judge: bool,
     as_json: bool,
 ) -> int:
-    """Run the study in FILE, or the one of the package called NAME.
+    """Run the study in FILE, or the study NAME of the package.
 
-    Every point runs with every seed. The folder holds a data set of one row a run when all have
-    ended; until then it holds what has, and --resume goes on with it. The results are the same,
-    byte for byte, on any number of threads, workers and shards.
+    Every point runs with every seed. The folder stores each finished run, and --resume continues
+    with the others. When all runs have ended, the folder has a data set with one row for each
+    run. The results are the same, byte for byte, on any number of threads, workers and shards.
     """
     import os
 
@@ -236,7 +236,7 @@ def run(
     check_forecast(sampled, len(plan), dry_run=dry_run, as_json=as_json, announce=announce)
     if until_ci is not None:
         if runs is not None:
-            raise click.UsageError("--until-ci finds the number of runs: no --runs.")
+            raise click.UsageError("--runs and --until-ci exclude each other: give one.")
         with convert_study_errors():
             part = plan if shard_position is None else plan.select_shard(*shard_position)
         return _run_until_precise(
@@ -280,7 +280,7 @@ def run(
 def _run_until_precise(
     plan: RunPlan, folder: Path, target: float, *, judge: bool, as_json: bool, **how: Any
 ) -> int:
-    """Replicate until every point is sure, then show the study."""
+    """Replicate until every point is precise enough, then show the study."""
     from trunkline.study.run.replication import replicate_until_precise
 
     try:
@@ -316,22 +316,22 @@ def _run_until_precise(
 
 
 def format_interrupted(done: int, total: int, folder: str) -> str:
-    """What to say to somebody who wants no more."""
+    """Describe the progress of an interrupted study, and how to resume it."""
     return f"{done} of {total} done; resume with --resume --out {make_printable(folder)}"
 
 
 def make_printable(text: str) -> str:
-    """Text without characters that steer a terminal."""
+    """Escape the control characters of a terminal."""
     from trunkline.scenario.diagnostic import escape_unprintable
 
     return escape_unprintable(text)
 
 
-@command.command("merge", short_help="Put the shards of a study together.")
+@command.command("merge", short_help="Merge the shards of a study.")
 @click.argument("folder", type=click.Path())
 @click.argument("shards", nargs=-1, type=click.Path(exists=True, file_okay=False))
 def merge(folder: str, shards: tuple[str, ...]) -> None:
-    """Make the study in FOLDER of its shards, or of the SHARDS that are named."""
+    """Merge the shards in FOLDER, or the given SHARDS, to one study in FOLDER."""
     from trunkline.study.run.merge import merge_shards as merged
 
     with convert_study_errors():
@@ -339,11 +339,11 @@ def merge(folder: str, shards: tuple[str, ...]) -> None:
     click.echo(f"merged into {make_printable(folder)}", err=True)
 
 
-@command.command("status", short_help="How far a study is, and who works on it.")
+@command.command("status", short_help="Show the progress of a study, and who runs it.")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 def status(folder: str, as_json: bool) -> None:
-    """Say how far the study in FOLDER is, what failed, and who works on it."""
+    """Show the progress of the study in FOLDER, its failed runs, and the process that runs it."""
     from trunkline.study.outcome.study_tables import read_study_status as status_of
     from trunkline.study.run.store import format_failure
 
@@ -353,11 +353,7 @@ def status(folder: str, as_json: bool) -> None:
         echo_json(document)
         return
     state = (
-        "complete"
-        if document["complete"]
-        else "under way"
-        if document["held_by"]
-        else "not complete"
+        "complete" if document["complete"] else "running" if document["held_by"] else "not complete"
     )
     click.echo(
         f"{make_printable(document['study'])}: {document['done']} of {document['of']} runs "
@@ -373,17 +369,17 @@ def status(folder: str, as_json: bool) -> None:
         click.echo(f"hash {document['hash']}")
 
 
-@command.command("show", short_help="Means with intervals, point by point.")
+@command.command("show", short_help="Show means with intervals for each point.")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False))
 @click.option("--value", "values", multiple=True, help="Show only this value; repeatable.")
 @click.option(
-    "--judge", is_flag=True, help="End with 3 if some run breaks a service level agreement."
+    "--judge", is_flag=True, help="Exit with status 3 if a run breaks a service level agreement."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def show(folder: str, values: tuple[str, ...], judge: bool, as_json: bool) -> int:
     """Show the mean of every value at every point of the study in FOLDER, with 95 % intervals.
 
-    Of service level agreements it is shown at which points every run keeps them.
+    For service level agreements, show the points at which every run keeps them.
     """
     with convert_study_errors():
         return _show_results(Path(folder), values, judge=judge, as_json=as_json)
@@ -408,8 +404,8 @@ def _show_results(folder: Path, values: tuple[str, ...], *, judge: bool, as_json
 
 @command.command("plot", short_help="Draw a value against a parameter.")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False))
-@click.option("--value", help="What to draw; default: the first value.")
-@click.option("--against", help="Parameter on the axis; default: the last that varies.")
+@click.option("--value", help="Value to draw. Default: the first value.")
+@click.option("--against", help="Parameter on the x axis. Default: the last that varies.")
 @click.option(
     "--out",
     type=click.Path(dir_okay=False),

@@ -24,17 +24,17 @@ command.add_command(solve)
 @click.option(
     "--reoptimise",
     is_flag=True,
-    help="Then move computed paths off the busiest link, within their constraints.",
+    help="After placement, move computed paths off the busiest link, within their constraints.",
 )
 @output_options(
-    "New scenario with every route written out; placing it again gives the same.",
+    "New scenario with every route written out; `te place` gives the same routes again.",
     "Utilisation map, as .svg.",
 )
 def place(source: ScenarioSource, reoptimise: bool, outputs: OutputOptions) -> None:
-    """Say where the paths of FILE go, what is refused by which constraint, and what is displaced.
+    """Show the routes of the paths of FILE, the paths that a constraint refuses, and preemptions.
 
-    Paths with `route: auto` are computed: constrained shortest path first, in the order that the
-    scenario's `te` says. Rates are those of the network itself, whatever its `scale`.
+    Paths with `route: auto` are computed: constrained shortest path first, in the order of the
+    scenario's `te`. Rates are those of the network without its `scale`.
     """
     from trunkline.planning import place as make_plan, plan_page, write_explicit_scenario
     from trunkline.planning.text_tables import tabulate_plan
@@ -60,16 +60,17 @@ def place(source: ScenarioSource, reoptimise: bool, outputs: OutputOptions) -> N
 @click.option(
     "--kind",
     type=click.Choice(["facility-bypass", "detour", "ti-lfa", "backup", "one-plus-one"]),
-    help="Protection of all paths, where FILE has none with `backup: auto`. Default: "
-    "facility-bypass.",
+    help="Protection of all paths, if FILE has no `backup: auto`. Default: facility-bypass.",
 )
 @click.option(
     "--around",
     type=click.Choice(["link", "node", "risk"]),
-    help="What its backups go around. Default: link.",
+    help="Element that the backups avoid. Default: link.",
 )
 @click.option(
-    "--bandwidth", metavar="SHARE", help="Bandwidth that its backups must find, as 100 %."
+    "--bandwidth",
+    metavar="SHARE",
+    help="Bandwidth that the backups need, as a share of that of the path, e.g. '100 %'.",
 )
 @output_options(
     "New scenario with every backup written out.", "Map at the worst single failure, as .svg."
@@ -81,10 +82,10 @@ def protect(
     bandwidth: str | None,
     outputs: OutputOptions,
 ) -> None:
-    """Say which backups protect the paths of FILE, what bandwidth they share, and what has none.
+    """Show the backups of the paths of FILE, their shared bandwidth, and unprotected places.
 
-    Protections with `backup: auto` say what is wanted; where FILE has none, all paths of its trunks
-    are protected as the options say.
+    Protections with `backup: auto` define the backups. If FILE has none, the options apply to all
+    paths of its trunks.
     """
     from trunkline.planning import (
         add_default_protection,
@@ -100,8 +101,8 @@ def protect(
     if any(each.backup == "auto" for each in scenario.protections.values()):
         if kind or around or bandwidth:
             raise click.UsageError(
-                f"{source.file} says itself which backups it wants: --kind, --around and "
-                "--bandwidth are for files without `backup: auto`."
+                f"{source.file} has protections with `backup: auto`: --kind, --around and "
+                "--bandwidth are for files without."
             )
     else:
         with unplaced_paths_allowed():
@@ -120,7 +121,7 @@ def protect(
     unprotected_count = sum(not each.by_link for each in plan.unprotected)
     closing_line = f"{plan.places - unprotected_count} of {plan.places} places have a backup"
     if not plan.places:
-        closing_line = "no trunk rides a path: there is nothing to protect"
+        closing_line = "no trunk uses a path: there is nothing to protect"
     outputs.print_plan(plan, lambda: tabulate_backups(plan), closing_line)
 
 

@@ -1,4 +1,4 @@
-"""What the commands of ``trunkline te`` share: options, files written, tables."""
+"""Shared parts of the commands of ``trunkline te``: options, output files, tables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_RANKED_ROWS = 20
 
 @dataclass(frozen=True)
 class OutputOptions:
-    """What a command writes."""
+    """The files and the form of a command's output."""
 
     out: str | None
     picture: str | None
@@ -34,11 +34,11 @@ class OutputOptions:
     as_json: bool
 
     def refuse_existing(self) -> None:
-        """Refuse to replace earlier files unless told to."""
+        """Refuse to replace earlier files, except with ``--overwrite``."""
         refuse_existing_files((self.out, self.picture, self.report), self.overwrite)
 
     def write(self, scenario: Scenario, text: str) -> None:
-        """Write a scenario made of another, with the tables that it names."""
+        """Write a scenario derived from another, with the tables of that one."""
         from trunkline.scenario import ScenarioError
         from trunkline.scenario.save import read_scenario_tables, save
 
@@ -46,12 +46,12 @@ class OutputOptions:
         try:
             save(text, self.out, read_scenario_tables(scenario), overwrite=self.overwrite)
         except ScenarioError:
-            click.echo(f"{self.out} is not written, since it would not load:", err=True)
+            click.echo(f"{self.out} was not written, because it would be invalid:", err=True)
             raise
         click.echo(f"scenario written to {self.out}", err=True)
 
     def write_pictures(self, pages: ModuleType, scenario: Scenario, plan: Any) -> None:
-        """Write the picture and the page that were asked for."""
+        """Write the picture and the page that the options name."""
         write_pages(
             (self.picture, lambda: pages.svg(scenario, plan)),
             (self.report, lambda: pages.html(scenario, plan)),
@@ -66,7 +66,7 @@ class OutputOptions:
 
 
 def output_options(scenario: str, picture: str) -> Callable[[DecoratedFunction], DecoratedFunction]:
-    """Options for what a command writes, with what they say of the scenario and the picture."""
+    """Add the output options, with the given help for the scenario and the picture."""
     file = click.Path(dir_okay=False)
     return gather_options(
         "outputs",
@@ -80,7 +80,7 @@ def output_options(scenario: str, picture: str) -> Callable[[DecoratedFunction],
 
 
 def load_leniently(source: ScenarioSource) -> Scenario:
-    """Load a scenario; a path that cannot be placed is listed later, not an error."""
+    """Load a scenario; a path that cannot be placed is no error, because tables list it."""
     from trunkline.scenario.resolved.placement import unplaced_paths_allowed
 
     with unplaced_paths_allowed():
@@ -88,7 +88,7 @@ def load_leniently(source: ScenarioSource) -> Scenario:
 
 
 def write_pages(*pages: tuple[str | None, Callable[[], str]]) -> None:
-    """Write pictures and pages into the files that were named, and say so."""
+    """Write pictures and pages into the given files, and print their names."""
     from pathlib import Path
 
     for target, make in pages:
@@ -98,7 +98,7 @@ def write_pages(*pages: tuple[str | None, Callable[[], str]]) -> None:
 
 
 def print_tables(sheets: Sequence[TextTable], closing_line: str, scale: float) -> None:
-    """Print tables for people, each cut to what matters most, and a closing line."""
+    """Print tables, ranked ones with their first rows only, and a closing line."""
     from trunkline.results.terminal_tables import add_text_row, begin_table, render_to_text
 
     tables = []
@@ -113,7 +113,7 @@ def print_tables(sheets: Sequence[TextTable], closing_line: str, scale: float) -
 
 
 def describe_scaling(scale: float) -> str:
-    """What running at a scale does."""
+    """Describe the effect of a scale on a run."""
     from trunkline.scenario.units import format_ratio
 
     return (

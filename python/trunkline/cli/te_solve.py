@@ -1,4 +1,4 @@
-"""``trunkline te solve``: the demands of a scenario beside the best possible routing."""
+"""``trunkline te solve``: compare routings of a scenario's demands with the optimum."""
 
 import click
 
@@ -13,19 +13,19 @@ from trunkline.cli.common import ScenarioSource, scenario_options
     type=click.Choice(["unsplit", "igp-weights", "optimum"]),
     default="unsplit",
     show_default=True,
-    help="Whose paths and loads are shown, drawn and written.",
+    help="Method whose paths and loads are shown, drawn and written.",
 )
 @click.option(
     "--form",
     type=click.Choice(["arcs", "paths", "frank-wolfe"]),
-    help="How the optimum is found. Default: by size.",
+    help="Algorithm for the optimum. Default: by the size of the network.",
 )
 @click.option(
     "--evaluations",
     type=click.IntRange(1, 10_000_000),
     default=2000,
     show_default=True,
-    help="Weight vectors that the search for IGP weights looks at.",
+    help="Number of weight vectors that the search for IGP weights evaluates.",
 )
 @common.output_options("New scenario with these paths or metrics.", "Utilisation map, as .svg.")
 def solve(
@@ -35,11 +35,11 @@ def solve(
     evaluations: int,
     outputs: common.OutputOptions,
 ) -> None:
-    """Route the demands of FILE as well as can be, and say how far each way is from the bound.
+    """Route the demands of FILE by several methods, and show their gap to the optimum.
 
-    The optimum splits demands at will (a linear program). `unsplit` gives each demand one path,
-    `igp-weights` sets metrics for equal-cost multipath; both are heuristics, their gap says how
-    good they are. Paths of FILE and their constraints are not looked at.
+    The optimum may split each demand over any number of paths (a linear program). `unsplit` gives
+    each demand one path, `igp-weights` sets metrics for equal-cost multipath; both are heuristics.
+    The paths of FILE and their constraints are ignored.
     """
     from trunkline.planning import plan_page, solve as optimise, write_solution
     from trunkline.planning.text_tables import tabulate_plan

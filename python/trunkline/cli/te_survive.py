@@ -1,4 +1,4 @@
-"""``trunkline te survive``: every failure screened, the worst in packets, judged by agreements."""
+"""``trunkline te survive``: screen every failure, and judge the worst in packets."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ JSON_SCHEMA = 1
 @click.option(
     "--ecmp",
     is_flag=True,
-    help="All load by equal-cost multipath routing that follows failures, paths or none.",
+    help="Route all load, also that of paths, by equal-cost multipath that follows failures.",
 )
 @click.option(
     "--packets",
@@ -47,9 +47,17 @@ JSON_SCHEMA = 1
     help="Run the K worst failures in the packet engine, and judge them by `slas`.",
 )
 @click.option(
-    "--runs", type=click.IntRange(2, 1000), default=3, show_default=True, help="Seeds of each."
+    "--runs",
+    type=click.IntRange(2, 1000),
+    default=3,
+    show_default=True,
+    help="Packet runs of each failure, with different seeds.",
 )
-@click.option("--at", metavar="TIME", help="When; default: a quarter into the measured time.")
+@click.option(
+    "--at",
+    metavar="TIME",
+    help="Time of the failure. Default: after a quarter of the measured time.",
+)
 @click.option("--out", type=click.Path(), help="Folder of the packet runs, a study.")
 @execution_options
 @click.option("--picture", type=click.Path(dir_okay=False), help="Map at the worst failure, .svg.")
@@ -58,10 +66,18 @@ JSON_SCHEMA = 1
     "--replays",
     type=click.Path(file_okay=False),
     metavar="DIR",
-    help="New folder: a report with replay of each failure in packets, which --report links to.",
+    help="New folder with a report and replay of each failure in packets; --report links to it.",
 )
-@click.option("--mend", "mended", is_flag=True, help="The least capacity that mends, by an LP.")
-@click.option("--judge", is_flag=True, help="End with 3 if an agreement is broken.")
+@click.option(
+    "--mend",
+    "mended",
+    is_flag=True,
+    help="Compute the least added capacity that carries the load after each failure, by a linear "
+    "program.",
+)
+@click.option(
+    "--judge", is_flag=True, help="Exit with status 3 if a service level agreement is broken."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def survive(
     source: ScenarioSource,
@@ -79,10 +95,11 @@ def survive(
     judge: bool,
     as_json: bool,
 ) -> int:
-    """Show what the network of FILE carries after each failure, and whether agreements are kept.
+    """Show the load of the network of FILE after each failure, and judge its agreements.
 
-    Screening is at flow level, with the protections of FILE and, with `rerouting`, its routing. The
-    failures of FILE do not happen at their times; those of several elements are screened as risks.
+    The screen is at flow level, with the protections of FILE and, with `rerouting`, its routing.
+    The times of the failures in FILE are ignored. Failures of several elements count as risk
+    groups.
     """
     from trunkline.cli.common import refuse_existing_files
     from trunkline.cli.te_common import load_leniently, write_pages
@@ -93,17 +110,17 @@ def survive(
 
     failure_kinds = [word for word in kinds.split(",") if word]
     if not failure_kinds or set(failure_kinds) - set(FAILURE_KINDS):
-        raise click.UsageError(f"--each has {', '.join(FAILURE_KINDS)}, not {kinds!r}.")
+        raise click.UsageError(f"--each takes {', '.join(FAILURE_KINDS)}, not {kinds!r}.")
     if ecmp and packets:
-        raise click.UsageError("--ecmp is no routing of the packet engine: no --packets with it.")
+        raise click.UsageError("--ecmp is only for the screen: leave out --packets.")
     if judge and not packets:
         raise click.UsageError("--judge needs --packets: agreements are judged in packets.")
     if replays is not None and not packets:
-        raise click.UsageError("--replays needs --packets: they replay what ran in packets.")
+        raise click.UsageError("--replays needs --packets, which chooses the failures to replay.")
     refuse_existing_files((picture, report, replays), execution.overwrite)
     scenario = load_leniently(source)
     if execution.resume and out is None:
-        raise click.UsageError("--resume needs --out: the folder to go on with.")
+        raise click.UsageError("--resume needs --out, the folder of the study to continue.")
     if packets and not scenario.list_sla_bounds():
         raise click.UsageError(f"{source.file} has no `slas` to judge packets by.")
     survival = screened(scenario, kinds=failure_kinds, ecmp=ecmp)
@@ -175,7 +192,7 @@ def _write_replays(
     folder: str | None,
     page: str | None,
 ) -> dict[str, str]:
-    """Run each failure once more and write it as a report; where each is, seen from the page."""
+    """Run each failure once more and write a report; return its path relative to the page."""
     if folder is None:
         return {}
     import os
@@ -207,7 +224,7 @@ def print_survival(
     gaps: Sequence[ScreenDeviation],
     mended: CapacityUpgrade | None,
 ) -> None:
-    """Print what failures do for people."""
+    """Print the tables of failures, agreements, differences and added capacity."""
     from trunkline.cli.te_common import print_tables
     from trunkline.planning.text_tables import (
         tabulate_deviations,

@@ -12,7 +12,7 @@ from trunkline.cli.status import Status
 @scenario_options
 @click.option("--json", "as_json", is_flag=True, help="Print the diagnostics as JSON.")
 def command(source: ScenarioSource, as_json: bool) -> int:
-    """Check the scenario in FILE; all errors are listed at once."""
+    """Check the scenario in FILE and list all its errors."""
     from trunkline.network import compile
     from trunkline.scenario import ScenarioError
 
@@ -56,7 +56,7 @@ def command(source: ScenarioSource, as_json: bool) -> int:
 
 
 def make_diagnostic_documents(diagnostics: Any) -> list[dict[str, Any]]:
-    """Diagnostics as JSON values."""
+    """Convert diagnostics to JSON values."""
     keys = ("file", "line", "column", "severity", "code", "message", "path", "given", "allowed")
     return [
         {key: getattr(diagnostic, key) for key in (*keys, "hint")} for diagnostic in diagnostics

@@ -1,4 +1,4 @@
-"""A verdict as tables: what differs or is undecided, what was compared, and what could not be."""
+"""Tables of a verdict: rows that differ or are undecided, a summary, and what was not compared."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 OUTCOME_WORDS: Final = {"agrees": "agrees", "differs": "DIFFERS", "undecided": "undecided"}
 MAX_ROWS_SHOWN: Final = 24
-"""Comparisons that are printed in full; the first say what is wrong."""
+"""Number of comparisons that are printed; they are sorted, the largest difference first."""
 MIN_MEASURE_WIDTH: Final = 15
-"""Columns that the name of a measure has at least, in a narrow terminal too."""
+"""Minimum width of the name of a measure, also in a narrow terminal [characters]."""
 
 
 def render(
@@ -29,14 +29,14 @@ def render(
     width: int | None = None,
     colour: bool = False,
 ) -> str:
-    """The verdict as tables.
+    """Render the verdict as tables.
 
     Parameters
     ----------
     published : sequence of float or None, default ()
-        What a document says of each row; a column of its own if it says anything.
+        Published value of each row; they get a column if there are any.
     every : bool, default False
-        Every comparison, and not only those that do not agree.
+        Whether to show comparisons that agree, too.
     colour : bool, default False
         Whether to use the escape codes of a terminal.
     """
@@ -62,10 +62,10 @@ def render(
     title = f"{escape_unprintable(name)}: simulator against {_get_reference_name(verdict)}"
     if shown_rows:
         parts.append(_make_row_table(title, shown_rows, published_by_row))
-    parts.append(_make_summary_table(title if not shown_rows else "What was compared", verdict))
+    parts.append(_make_summary_table(title if not shown_rows else "Summary", verdict))
     for heading, column, lines in (
-        ("What could not be compared", "what one side does not tell", verdict.not_compared),
-        ("Known differences", "what the reference does otherwise", verdict.notes),
+        ("Not compared", "values that one side does not have", verdict.not_compared),
+        ("Known differences", "different behaviour of the reference", verdict.notes),
     ):
         if lines:
             listed = begin_table(heading, [column])
@@ -86,7 +86,7 @@ def _get_reference_name(verdict: EngineVerdict) -> str:
 
 
 def _get_margin_share(row: ComparisonRow) -> float:
-    """How much of its margin a difference takes."""
+    """Divide a difference by its margin."""
     if row.margin:
         return abs(row.difference) / row.margin
     return math.inf if row.difference else 0.0
@@ -119,7 +119,7 @@ def _make_row_table(
 
 
 def _make_summary_table(title: str, verdict: EngineVerdict) -> Table:
-    """A line a measure: how many agree, and the one that comes nearest to its margin or beyond."""
+    """Count the outcomes of each measure, and show its row with the largest share of a margin."""
     from trunkline.results.terminal_tables import add_text_row, begin_table
 
     by_measure: dict[str, list[ComparisonRow]] = {}
@@ -149,7 +149,7 @@ def _format_closing_line(verdict: EngineVerdict, disagreeing_count: int, shown: 
     }[verdict.outcome]
     if verdict.outcome == "undecided":
         sentence += (
-            ", and no number of seeds is known to decide them"
+            ", and the number of seeds that would decide them is unknown"
             if verdict.more is None
             else f", which {verdict.more} more seeds would probably decide (--until-decided)"
         )

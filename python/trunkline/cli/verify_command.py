@@ -36,11 +36,10 @@ if TYPE_CHECKING:
 MAX_RUNS = 1000
 DEFAULT_EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "diffserv-over-mpls": (),
-    # Without it the simulator's sender is that of the RFCs, which the kernel's is not.
+    # Without this setting the simulator's TCP follows the RFCs, and the kernel's TCP differs.
     "hello": ("flows.tcp.preset=linux",),
 }
-"""Examples that are compared where no file is given, and what is set in them."""
-"""The examples that are compared when no FILE is given: DiffServ over MPLS, and TCP."""
+"""Examples that are compared if no FILE is given, with their overrides."""
 STATUS_BY_OUTCOME: dict[EquivalenceOutcome, Status] = {
     "agrees": Status.DONE,
     "differs": Status.NOT_HELD,
@@ -53,7 +52,7 @@ STATUS_BY_OUTCOME: dict[EquivalenceOutcome, Status] = {
     "files", metavar="[FILE]...", nargs=-1, type=click.Path(dir_okay=False, allow_dash=True)
 )
 @override_options
-@click.option("--seed", type=SEED_TYPE, help="First seed; the scenario's own if not given.")
+@click.option("--seed", type=SEED_TYPE, help="First seed. Default: the seed of the scenario.")
 @click.option(
     "--runs",
     type=click.IntRange(1, MAX_RUNS),
@@ -64,7 +63,7 @@ STATUS_BY_OUTCOME: dict[EquivalenceOutcome, Status] = {
 @click.option(
     "--until-decided",
     is_flag=True,
-    help="Go on with more seeds while a measure is undecided, up to --max-runs.",
+    help="Add seeds while a measure is undecided, up to --max-runs.",
 )
 @click.option(
     "--max-runs",
@@ -76,14 +75,14 @@ STATUS_BY_OUTCOME: dict[EquivalenceOutcome, Status] = {
 @click.option(
     "--runner",
     type=click.Choice(RUNNER_NAMES),
-    help="What runs the kernel; the first that is ready if not given (never native).",
+    help="Program that runs the kernel. Default: the first that is ready, but never native.",
 )
 @click.option(
     "--engine",
     type=click.Choice(["linux", "fluid"]),
     default="linux",
     show_default=True,
-    help="What the simulator is compared with: a Linux kernel, or rates and waits by formulas.",
+    help="Reference for the simulator: a Linux kernel, or rates and waits by formulas.",
 )
 @control_option
 @click.option(
@@ -91,14 +90,15 @@ STATUS_BY_OUTCOME: dict[EquivalenceOutcome, Status] = {
     "focused",
     multiple=True,
     metavar="NAME",
-    help="With --engine fluid: compare all packets with a focus on this one-way link (A->B), "
-    "path, trunk or failure.",
+    help="With --engine fluid: compare all packets with a focus on this direction of a link "
+    "(A->B), path, trunk or failure.",
 )
 @click.option(
     "--against",
     metavar="OTHER",
     type=click.Path(dir_okay=False),
-    help="Compare with this scenario in the simulator in place of the kernel: would it be noticed?",
+    help="Compare with this scenario in the simulator, not with the kernel: shows whether the "
+    "comparison detects their difference.",
 )
 @click.option("--all", "every", is_flag=True, help="Print every comparison, one line each.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
@@ -120,14 +120,14 @@ def command(
 ) -> int:
     """Run each FILE in the simulator and in a Linux kernel, with the same traffic, and compare.
 
-    With --engine fluid the reference is rates and mean waits by formulas instead. With --control
-    frr it is FRR's OSPF and LDP: routes, labels, convergence and losses are compared.
+    With --engine fluid the reference is rates and mean waits by formulas. With --control frr the
+    reference is OSPF and LDP of FRR; the command compares routes, labels, convergence and losses.
 
-    Without FILE it compares two of the examples that come with trunkline: diffserv-over-mpls, and
-    hello with a sender as Linux has it (flows.tcp.preset=linux), through a drop-tail queue.
+    Without FILE it compares two examples of trunkline: diffserv-over-mpls, and hello with a TCP
+    sender like that of Linux (flows.tcp.preset=linux), through a drop-tail queue.
 
-    Ends with status 0 if all agree, 3 if a measure differs, 6 if one is undecided. Where FRR is
-    missing the simulator's results are shown alone, and the status is 4.
+    The exit status is 0 if all agree, 3 if a measure differs and 6 if one is undecided. If FRR is
+    missing, the command shows only the results of the simulator, and the status is 4.
     """
     if against is not None and (len(files) != 1 or runner is not None):
         raise click.UsageError("--against takes one FILE, and no --runner: it needs no kernel.")
@@ -171,7 +171,7 @@ def command(
 def _load_scenarios(
     files: tuple[str, ...], overrides: tuple[str, ...], strict: bool
 ) -> list[Scenario]:
-    """The scenarios of the files; of two of the examples if there are none."""
+    """Load the scenarios of the files; without files, those of two examples."""
     from importlib.resources import as_file, files as package
 
     if files:
@@ -198,7 +198,7 @@ def _verify_scenarios(
     control: str | None,
     as_json: bool,
 ) -> Iterator[tuple[str, EngineVerdict]]:
-    """The verdict of each scenario as it is known."""
+    """Yield the verdict of each scenario as soon as it is known."""
     from trunkline.linux.guest.readiness import RunnerNotReady, choose_runner
     from trunkline.linux.judge import control_plane as routing, verification
     from trunkline.network import compile
@@ -212,7 +212,7 @@ def _verify_scenarios(
         other_network = compile(load_scenario(against, (), strict), seed=first[0]).to_json()
     with convert_engine_errors():
         if other_network is None:
-            # What the kernel cannot do is said before anything runs.
+            # Report unsupported features before anything runs.
             for scenario, network in zip(scenarios, networks, strict=True):
                 with place_kernel_errors(scenario):
                     verification.check_support(network, runner, control)
@@ -244,7 +244,7 @@ def _verify_scenarios(
 def _show_simulator_only(
     scenarios: Sequence[Scenario], networks: Sequence[str], first: Sequence[int], as_json: bool
 ) -> None:
-    """Show what the simulator gives where there are no daemons to compare it with."""
+    """Show the results of the simulator if the daemons are missing."""
     from trunkline.engine.packet_engine import simulate
 
     documents = []
@@ -268,7 +268,7 @@ def _verify_against_fluid(
     max_seed_count: int | None,
     focused: Sequence[str],
 ) -> Iterator[tuple[str, EngineVerdict]]:
-    """The verdict of each scenario with the fluid engine as the reference."""
+    """Yield the verdict of each scenario with the fluid engine as the reference."""
     from trunkline.fluid.focus import expand_trunk_names
     from trunkline.fluid.verification import verify_fluid
     from trunkline.network import compile
@@ -305,7 +305,7 @@ def _verify_against_scenario(
     show: Callable[[float], None],
     max_seed_count: int | None,
 ) -> EngineVerdict:
-    """The verdict with another scenario in the simulator as the reference."""
+    """Compute the verdict with another scenario in the simulator as the reference."""
     from trunkline.linux.judge import verification
 
     try:

@@ -1,4 +1,4 @@
-"""``trunkline watch``: a live page of a scenario beside the editor."""
+"""``trunkline watch``: a live page of a scenario that you edit."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from trunkline.cli.local_page import port_option, serve_until_interrupted
 from trunkline.cli.status import Status
 
 STARTING_EXAMPLE = "hello.yaml"
-"""What is written to start from, where no file is named."""
+"""Example that is written if no file is given."""
 
 
 @click.command("watch", short_help="Show a scenario as a live page while you edit it.")
@@ -22,7 +22,7 @@ STARTING_EXAMPLE = "hello.yaml"
     help="Set a parameter or any value at the start; the page can change it. Repeatable.",
 )
 @click.option(
-    "--seed", type=SEED_TYPE, help="Seed of the first run; the scenario's own if not given."
+    "--seed", type=SEED_TYPE, help="Seed of the first run. Default: the seed of the scenario."
 )
 @click.option(
     "--runs",
@@ -59,9 +59,9 @@ def command(
 ) -> int:
     """Check and run the scenario in FILE on each save, and show it until interrupted.
 
-    Errors stand in the page with their lines; parameters are sliders; what changed against the last
-    run is shown beside it. Without FILE, hello.yaml in this folder is shown, and written first if
-    it is not there. Only this machine is answered, and only with the token in the address.
+    The page shows errors with their lines, a slider for each parameter, and the changes since the
+    last run. Without FILE it shows hello.yaml in the current folder, and writes this example first
+    if it is missing. The server answers only this machine, and only with the token in the address.
     """
     import sys
 
@@ -87,7 +87,7 @@ def command(
 
 
 def _make_starting_file() -> Path:
-    """The scenario to start from: that in this folder, or a new copy of the first example."""
+    """Return hello.yaml in this folder; copy the example first if it is missing."""
     from trunkline.cli.examples_command import find_example
 
     file = Path(STARTING_EXAMPLE)
@@ -96,5 +96,5 @@ def _make_starting_file() -> Path:
             stream.write(find_example(STARTING_EXAMPLE).read_text("utf-8"))
         click.echo(f"{file} written, the first example; edit it", err=True)
     except FileExistsError:
-        click.echo(f"{file} is there already, and shown as it is", err=True)
+        click.echo(f"{file} exists and was not replaced", err=True)
     return file

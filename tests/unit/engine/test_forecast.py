@@ -79,7 +79,7 @@ def test_b24_a_slip_of_the_pen_is_refused_and_a_limit_of_time_runs_it_all_the_sa
     assert done.returncode == 2
     assert done.stderr.startswith("Error: about ")
     assert "days of one core" in done.stderr
-    assert "run it all the same with --limit-time SECONDS" in done.stderr
+    assert "run it anyway with --limit-time SECONDS" in done.stderr
     assert not (tmp_path / "out").exists()
     done = trunkline(*words, "--limit-time", "0.3")
     assert done.returncode == 4

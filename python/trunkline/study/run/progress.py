@@ -124,7 +124,7 @@ class PlainProgress(Progress):
 
     def announce_forecast(self, forecast: Forecast) -> None:
         """Say it."""
-        self.print_message(f"foreseen: {forecast}")
+        self.print_message(f"forecast: {forecast}")
 
     def report(self) -> None:
         """Print a line."""
