@@ -45,7 +45,7 @@ _RATES = (
     ),
     define_derived(
         "loss_ratio",
-        "packets lost over packets sent, or over those that ended if these are more",
+        "packets lost over packets sent, or over packets that ended if these are more",
         *("packets_sent", "packets_delivered", "packets_dropped"),
     ),
 )
@@ -53,10 +53,10 @@ _FLOW_DELAYS = define_delays("packets_timed", "interarrival jitter (RFC 3550 sec
 _FLOW_BASES = (
     define_base_count(
         "packets_timed",
-        "delivered packets whose delay was measured: all but those of TCP without data, as a SYN",
+        "delivered packets whose delay was measured: all except TCP segments without data",
     ),
     define_base_count(
-        "delays_compared", "those of them with one before, to which the jitter compares"
+        "delays_compared", "timed packets with a packet before them, which the jitter compares"
     ),
 )
 _FLOW_TIMES = (
@@ -71,7 +71,7 @@ FLOWS: Final = (
     define_name("source", "node that sends"),
     define_name("destination", "node that receives"),
     define_name("protocol", "`tcp`, `udp` or `icmp`"),
-    define_name("dscp", "DSCP of the source by its name in the RFCs, else its number"),
+    define_name("dscp", "DSCP of the source: its name in the RFCs, else its number"),
     define_count("packets_sent", "data packets the source sent, retransmissions included"),
     define_count("bytes_sent", "IP bytes of those"),
     define_count("packets_delivered", "data packets that reached the destination"),
@@ -133,22 +133,24 @@ _NULL_WITHOUT_DEMAND = "null where none has a demand"
 _NULL_WITHOUT_PROBE = "null where a probe is missing"
 
 FAIRNESS: Final = (
-    Field("of", "str", "derived", "`dscp` of the flows, or `path` that they are bound to"),
-    Field("name", "str", "derived", "its name"),
+    Field("of", "str", "derived", "`dscp` or `path`: the property that the flows share"),
+    Field("name", "str", "derived", "name of the DSCP or path"),
     Field("flows", "i64", "derived", "flows gathered"),
     define_derived("jain_index", "Jain's fairness index of their goodput; null where none arrived"),
     define_derived(
-        "demand_share", f"throughput of those with a demand over that; {_NULL_WITHOUT_DEMAND}"
+        "demand_share",
+        f"throughput over offered rate of flows with a demand; {_NULL_WITHOUT_DEMAND}",
     ),
     define_derived(
-        "least_demand_share", f"that of the flow that has least of its own; {_NULL_WITHOUT_DEMAND}"
+        "least_demand_share",
+        f"minimum over the flows of their share of demand; {_NULL_WITHOUT_DEMAND}",
     ),
     define_derived(
         "jain_of_demand", f"Jain's index of the flows' shares of demand; {_NULL_WITHOUT_DEMAND}"
     ),
     define_derived(
         "starved_max_s",
-        f"greatest time in which a flow of them got nothing, all steps together; "
+        f"maximum over the flows of the time without data, all steps together; "
         f"{_NULL_WITHOUT_PROBE}",
     ),
     define_derived("starved_mean_s", f"mean of that time over the flows; {_NULL_WITHOUT_PROBE}"),
@@ -184,11 +186,11 @@ PORTS: Final = (
 DROPS: Final = (
     define_name("flow", "flow the packet belonged to"),
     define_name("direction", "`forward` (data) or `reverse` (acknowledgements)"),
-    define_name("link", "link it was lost at; null if at a node"),
-    define_name("node", "node it was lost at"),
+    define_name("link", "link where it was lost; null if at a node"),
+    define_name("node", "node where it was lost"),
     define_name("class", "class whose queue lost it; null if lost outside a queue"),
     define_count("precedence", "drop precedence, 0 is dropped last"),
-    define_name("cause", "why"),
+    define_name("cause", "cause of the loss"),
     define_count("packets", "packets lost"),
     define_count("bytes", "IP bytes of those"),
 )
@@ -198,7 +200,7 @@ SERIES: Final = (
     define_name("target", "flow or link it watches"),
     define_name("class", "class of the port; null for a flow or a whole port"),
     define_count("precedence", "drop precedence; -1 where all are together"),
-    define_name("measure", "what it records"),
+    define_name("measure", "measure that the probe records"),
     define_count("time_ns", "end of the step"),
     define_derived("time_s", "end of the step"),
     define_mean(
@@ -220,29 +222,29 @@ PATHS: Final = (
     define_name("path", "label-switched path"),
     define_count(
         "packets",
-        "labelled packets of the path, counted at its head; those of paths that ride it are theirs",
+        "labelled packets of the path, counted at its head, without those of paths that ride it",
     ),
     define_count("bytes", "IP bytes and label stack of those"),
     define_count(
         "packets_delivered", f"data packets that rode it and arrived; {_NULL_WITHOUT_ACCOUNT}"
     ),
     define_count(
-        "packets_dropped", f"data packets lost on it or behind it; {_NULL_WITHOUT_ACCOUNT}"
+        "packets_dropped", f"data packets lost on the path or behind it; {_NULL_WITHOUT_ACCOUNT}"
     ),
     define_count(
         "reordered",
-        f"data packets later than one of their flow sent after; {_NULL_WITHOUT_ACCOUNT}",
+        f"data packets that arrived after a later one of their flow; {_NULL_WITHOUT_ACCOUNT}",
     ),
     define_base_count(
         "delays_compared",
-        "delivered packets with one of their flow before, to which the jitter compares; "
+        "delivered packets with one of their flow before them, which the jitter compares; "
         + _NULL_WITHOUT_ACCOUNT,
     ),
     *_PATH_DELAYS,
     define_derived("throughput_bit_s", "`bytes` over the measured time"),
     define_derived(
         "loss_ratio",
-        "`packets_dropped` over these and the delivered",
+        "`packets_dropped` over `packets_dropped` and `packets_delivered`",
         *("packets_delivered", "packets_dropped"),
     ),
     *define_seconds(*_PATH_DELAYS),
@@ -252,12 +254,14 @@ COLOURS: Final = (
     define_name("link", "link at whose end the conditioner is"),
     define_name("end", "`near` (`conditioner`) or `far` (`ingress`)"),
     define_name("conditioner", "its name"),
-    define_name("profile", "profile; of a profile per flow, `profile/flow`"),
+    define_name("profile", "profile; `profile/flow` if it has a meter for each flow"),
     define_name("colour", "`green`, `yellow` or `red`"),
     define_count("packets", "packets that the meter gave this colour"),
     define_count("bytes", "their IP bytes"),
     define_derived("throughput_bit_s", "`bytes` over the measured time"),
-    define_derived("share", "`packets` over those of all colours of the profile; null without any"),
+    define_derived(
+        "share", "`packets` over the packets of all colours of the profile; null without any"
+    ),
 )
 
 ACCOUNTS: Final = (
@@ -265,12 +269,12 @@ ACCOUNTS: Final = (
     define_name("flow", "flow"),
     define_name("direction", "`forward` (data) or `reverse` (acknowledgements)"),
     define_name("dscp", "DSCP as the packets reach the port"),
-    define_name("colour", "colour they came with: `green`, `yellow` or `red`"),
+    define_name("colour", "colour on arrival: `green`, `yellow` or `red`"),
     define_name("class", "class of the port"),
     define_count("precedence", "drop precedence"),
-    define_count("packets_offered", "packets that came to the port"),
+    define_count("packets_offered", "packets that arrived at the port"),
     define_count("bytes_offered", "their bytes on the wire"),
-    define_count("packets_dropped", "those of them that it dropped"),
+    define_count("packets_dropped", "packets that the port dropped"),
     define_count("bytes_dropped", "their bytes on the wire"),
     define_derived("loss_ratio", "`packets_dropped` over `packets_offered`", "packets_offered"),
 )
@@ -290,21 +294,23 @@ TIMELINE: Final = (
 )
 
 _SET_UP_TIMES = (
-    define_mean("setup_mean_ns", "mean time from the wish to the first Resv at the head", "setups"),
+    define_mean(
+        "setup_mean_ns", "mean time from the request to the first Resv at the head", "setups"
+    ),
     define_count("setup_max_ns", "maximum of that time", "setups"),
 )
-_OUT = define_count("out_ns", "time in which it was asked for and not up; null for requests")
+_OUT = define_count("out_ns", "time in which the path was requested and not up; null for requests")
 
 LSPS: Final = (
     define_name("path", "signalled path, or process of requests: all its requests together"),
     define_count(
-        "asked", "times its head began to set it up; of requests, those after the warm-up"
+        "asked", "times its head began to set it up; for requests, those after the warm-up"
     ),
     define_count("up", "times it was set up"),
     define_count("moved", "times it was moved, make before break"),
     define_count("blocked", "requests that found no route or no room"),
     define_count("refused", "attempts that a node refused"),
-    define_count("preempted", "times it gave way, softly or not"),
+    define_count("preempted", "times it was preempted, with or without soft preemption"),
     define_count("down", "times it was lost"),
     define_base_count("setups", "set-ups and moves whose time is known"),
     *_SET_UP_TIMES,
@@ -338,18 +344,20 @@ SIGNALLING: Final = (
     define_name("node", "node where it happened"),
     define_name("link", "link it concerns; null without one"),
     define_count("bandwidth_bit_s", "bandwidth asked for"),
-    define_count("value", "of `up` and `moved`: time since it was asked for [ns]; null elsewhere"),
-    define_name("error", "of `refused` and `down`: code and value of RSVP, `1/2` no bandwidth"),
+    define_count("value", "for `up` and `moved`: time since the request [ns]; null elsewhere"),
+    define_name(
+        "error", "for `refused` and `down`: error code and value of RSVP, `1/2` no bandwidth"
+    ),
 )
 
 MESSAGES: Final = (
     define_name("flow", "flow of the protocol"),
     Field("seq", "i64", "derived", "number of the message in its flow, as in the packets table"),
-    define_name("source", "node whose address the IP header bears"),
-    define_name("destination", "node it is addressed to; null: all routers on the link"),
+    define_name("source", "node of the source address in the IP header"),
+    define_name("destination", "node of the destination address; null: all routers on the link"),
     Field("ip_protocol", "i64", "derived", "protocol number in the IP header"),
     Field("header_bytes", "i64", "derived", "IP header with its options"),
-    define_name("octets", "what is behind the IP header, hexadecimal"),
+    define_name("octets", "octets behind the IP header, hexadecimal"),
 )
 
 _NULL_UNLESS_TCP = "null for another protocol"
@@ -373,10 +381,12 @@ PACKETS: Final = (
     define_name("node", "node; null where the event is on a link"),
     define_name("class", "class of the port it was queued or dropped at"),
     define_count("precedence", "drop precedence there; null elsewhere"),
-    define_name("cause", "of a drop: why"),
-    define_count("wait_ns", "of `queued`: until its first bit was sent; null if that did not come"),
-    define_derived("wait_s", "the same"),
-    define_count("ip_bytes", "IP header and all above"),
+    define_name("cause", "cause of a drop; null elsewhere"),
+    define_count(
+        "wait_ns", "for `queued`: time until its first bit was sent; null if it was never sent"
+    ),
+    define_derived("wait_s", "the same in seconds"),
+    define_count("ip_bytes", "IP packet: header and payload"),
     define_name("dscp", "DSCP by its name in the RFCs, else its number"),
     define_name("ecn", "`Not-ECT`, `ECT(1)`, `ECT(0)` or `CE`"),
     define_name("colour", "colour of the last meter: `green`, `yellow` or `red`"),

@@ -15,9 +15,11 @@ from trunkline.results.fields import (
 CALLS: Final = (
     define_name("flow", "flow with `call`"),
     define_name("codec", "its codec"),
-    define_count("packets_late", "packets that arrived after they should have been played"),
-    define_derived("late_ratio", "those over the delivered and the dropped; null without any"),
-    define_derived("loss_ratio", "dropped and late over the same; null without any"),
+    define_count("packets_late", "packets that arrived after their time of playout"),
+    define_derived(
+        "late_ratio", "`packets_late` over packets delivered and dropped; null without any"
+    ),
+    define_derived("loss_ratio", "dropped and late packets over the same; null without any"),
     define_derived(
         "mouth_to_ear_s", "packetization, look-ahead and playout: the delay of each word"
     ),
@@ -31,7 +33,7 @@ CALLS: Final = (
     define_derived("mos", "mean opinion score of R, 1 to 4.5; null where the codec has no factors"),
 )
 
-_NULL_FOR_ICMP = "null with `protocol: icmp`, which does not tell it"
+_NULL_FOR_ICMP = "null with `protocol: icmp`, which does not measure it"
 
 
 def _define_times(prefix: str, subject: str, timed: str) -> tuple[Field, ...]:
@@ -58,10 +60,16 @@ _ECHO_BASES = (
         "replies_timed", f"replies in time whose one-way delay was measured; {_NULL_FOR_ICMP}"
     ),
     define_base_count(
-        "rtt_compared", "replies in time with one before, to which the jitter compares"
+        "rtt_compared", "replies in time with one before them, which the jitter compares"
     ),
-    define_base_count("there_compared", f"requests that the jitter compares; {_NULL_FOR_ICMP}"),
-    define_base_count("back_compared", f"replies that their jitter compares; {_NULL_FOR_ICMP}"),
+    define_base_count(
+        "there_compared",
+        f"requests with one before them, which the jitter compares; {_NULL_FOR_ICMP}",
+    ),
+    define_base_count(
+        "back_compared",
+        f"replies with one before them, which their jitter compares; {_NULL_FOR_ICMP}",
+    ),
 )
 _ECHO_TIMES = (
     *_define_times("rtt", "round-trip time", "replies"),
@@ -73,12 +81,12 @@ ECHOES: Final = (
     define_name("flow", "flow with `agent: echo`"),
     define_name("protocol", "`icmp` or `udp`"),
     define_count("requests", "requests sent"),
-    define_count("replies", "replies that came within the timeout"),
-    define_count("replies_late", "replies that came after it"),
+    define_count("replies", "replies that arrived within the timeout"),
+    define_count("replies_late", "replies that arrived after the timeout"),
     define_count("lost", "requests or replies dropped, and late replies"),
     define_count("lost_there", f"requests dropped; {_NULL_FOR_ICMP}"),
     define_count("lost_back", f"replies dropped; {_NULL_FOR_ICMP}"),
-    define_count("reordered", "replies that came after that of a later request (RFC 4737)"),
+    define_count("reordered", "replies that arrived after the reply to a later request (RFC 4737)"),
     define_count("reordered_there", f"requests that arrived after a later one; {_NULL_FOR_ICMP}"),
     define_count("reordered_back", f"replies that arrived after one sent later; {_NULL_FOR_ICMP}"),
     *_ECHO_BASES,
@@ -94,21 +102,23 @@ ECHOES: Final = (
 )
 
 _PLAYBACK_TIMES = (
-    define_count("began_ns", "when the player asked for its first chunk; null before it"),
-    define_count("start_up_ns", "from then to the first picture; null before it"),
-    define_count("stalled_ns", "time that it stood still after that, dry, until its flow stops"),
+    define_count("began_ns", "when the player requested its first chunk; null before it"),
+    define_count("start_up_ns", "time from `began_ns` to the first picture; null before it"),
+    define_count(
+        "stalled_ns", "time that it stalled after the first picture, until its flow stops"
+    ),
 )
 
 VIDEOS: Final = (
     define_name("flow", "flow with `video`"),
     define_count("player", "number of the player, from 0"),
     *_PLAYBACK_TIMES,
-    define_count("stalls", "times that it ran dry"),
-    define_count("chunks", "chunks that are there"),
-    define_count("switches", "chunks of another bit rate than the one before"),
+    define_count("stalls", "times that its buffer ran empty"),
+    define_count("chunks", "chunks that arrived"),
+    define_count("switches", "chunks with another bit rate than the chunk before"),
     *define_seconds(*_PLAYBACK_TIMES),
     define_derived(
-        "stall_ratio", "time stood still over the time since the first picture; null before"
+        "stall_ratio", "time stalled over the time since the first picture; null before"
     ),
     define_derived("bit_rate_bit_s", "mean bit rate of the chunks", "chunks"),
 )
@@ -126,7 +136,7 @@ TRANSFERS: Final = (
     *define_seconds(*_TRANSFER_TIMES),
     define_derived("fct_s", f"flow completion time: from start to finish; {_NULL_IF_UNFINISHED}"),
     define_derived(
-        "slowdown", f"that over the least time it can take alone; {_NULL_IF_UNFINISHED}"
+        "slowdown", f"`fct_s` over the least possible time alone; {_NULL_IF_UNFINISHED}"
     ),
 )
 
@@ -144,10 +154,10 @@ COMPLETIONS: Final = (
     define_name("flow", "flow of transfers, pages or requests"),
     define_name("sizes", "`all` transfers, a bin of their sizes (`to 10 kB`), or `pages`"),
     define_count("started", "transfers or pages begun in the measured time"),
-    define_count("finished", "those of them that were complete at the end"),
-    define_count("unfinished", "those that were not: left out of all times here"),
-    define_count("finished_bytes", "application data of the complete"),
-    define_count("objects", "transfers; of pages, their objects"),
+    define_count("finished", "started ones that were complete at the end"),
+    define_count("unfinished", "started ones that were not complete: left out of all times here"),
+    define_count("finished_bytes", "application data of the complete ones"),
+    define_count("objects", "transfers; for pages, their objects"),
     define_base_count("slowdowns", "complete transfers whose least time is known; 0 for pages"),
     *_COMPLETION_TIMES,
     *define_seconds(*_COMPLETION_TIMES),
