@@ -339,8 +339,8 @@ def main() -> int:
         for name in options.workloads or WORKLOADS:
             WORKLOADS[name]()
     except ImportError:
-        describe_missing = "needs the package topohub: run ./dev setup test, or name others"
-        print(f"bench: {name} {describe_missing}", file=sys.stderr)
+        missing = "needs the package topohub: run ./dev setup test, or name others"
+        print(f"bench: {name} {missing}", file=sys.stderr)
         return 4
     if options.rounds < 1 or (options.seconds is not None and not 0 < options.seconds <= 1e6):
         parser.error("--rounds is 1 or more, --seconds above 0 and at most 1e6")

@@ -15,6 +15,7 @@ from trunkline.importers import ImportFault
 from trunkline.importers.network import ImportRules, read_network, read_topology
 from trunkline.importers.network.rules import compute_distance_km
 from trunkline.scenario import load
+from trunkline.scenario.fields import RESERVED_NAMES
 from trunkline.scenario.yaml_text import parse_yaml
 
 GBIT = 10**9
@@ -195,9 +196,10 @@ def test_a_missing_capacity_needs_a_rule(tmp_path: Path) -> None:
     assert "--capacity module, the smallest that the file offers" in said
 
 
-def test_nodes_called_as_words_of_the_language_are_renamed(tmp_path: Path) -> None:
-    written, found = made(tmp_path, GML.replace("London", "all"), ImportRules(capacity=GBIT))
-    assert list(found["nodes"]) == ["all_2", "all_3", "New_York"]
+@pytest.mark.parametrize("word", RESERVED_NAMES)
+def test_nodes_called_as_words_of_the_language_are_renamed(tmp_path: Path, word: str) -> None:
+    written, found = made(tmp_path, GML.replace("London", word), ImportRules(capacity=GBIT))
+    assert list(found["nodes"]) == [f"{word}_2", f"{word}_3", "New_York"]
     assert "3 nodes renamed" in {note.text for note in written.notes}
 
 

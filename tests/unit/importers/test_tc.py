@@ -276,6 +276,17 @@ def test_several_devices_are_several_ports() -> None:
     }
 
 
+def test_devices_have_names_of_the_language_and_those_renamed_are_noted() -> None:
+    names = ("all", "a@b", "a_b", "eth0")
+    made = imported("".join(f"tc qdisc add dev {name} root pfifo limit 10\n" for name in names))
+    assert list(made.ports) == ["all_2", "a_b", "a_b_2", "eth0"]
+    assert [(note.line, note.text, note.reason) for note in made.notes] == [
+        (1, "the name all of a device", "its port is all_2"),
+        (2, "the name a@b of a device", "its port is a_b"),
+        (3, "the name a_b of a device", "its port is a_b_2"),
+    ]
+
+
 def test_drr_has_its_quanta_and_a_class_without_one_the_longest_frame() -> None:
     # sch_drr: quantum = psched_mtu(dev), the MTU of 1500 B and Ethernet's 14 B.
     made = port(

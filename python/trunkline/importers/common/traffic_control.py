@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from trunkline.importers.common.element_names import make_element_name
 from trunkline.importers.common.fault import OmittedPart, SourceToken
 
 Options = dict[str, int | float | bool | list[int]]
@@ -235,3 +236,17 @@ class TrafficControlConfig:
     def device(self, name: str) -> Device:
         """A device by name, made where it is new."""
         return self.devices.setdefault(name, Device(name))
+
+    def rename_devices(self) -> None:
+        """Give every device a name of the language, and note those that had none."""
+        taken_names: set[str] = set()
+        renamed: dict[str, Device] = {}
+        for name, device in self.devices.items():
+            device.name = make_element_name(name, taken_names, nameless="device")
+            renamed[device.name] = device
+            if device.name != name:
+                qdisc = device.root or device.ingress
+                line = 0 if qdisc is None else qdisc.at.line
+                text, reason = f"the name {name} of a device", f"its port is {device.name}"
+                self.notes.append(OmittedPart(line, text, reason))
+        self.devices = renamed

@@ -77,6 +77,7 @@ def translate(configuration: TrafficControlConfig, age: str) -> Imported:
     ImportFault
         Something has no counterpart in a scenario.
     """
+    configuration.rename_devices()
     groups = _make_packet_groups(configuration)
     policed_by_device = {
         name: police_groups(device.ingress.filters, groups)

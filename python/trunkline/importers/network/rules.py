@@ -1,14 +1,12 @@
 """The rules that fill what a file leaves open: names, capacities, delays, which demands count."""
 
 import math
-import re
-import unicodedata
 from dataclasses import dataclass
 
+from trunkline.importers.common.element_names import make_element_name
 from trunkline.importers.common.fault import ImportFault, OmittedPart
 from trunkline.importers.network.fields import convert_rate, delay
 from trunkline.importers.network.topology import ImportedDemand, ImportedLink, ImportedTopology
-from trunkline.scenario.fields import RESERVED_NAMES
 
 EARTH_KM = 6371.0088
 """Mean radius of the Earth (IUGG) [km]."""
@@ -243,23 +241,15 @@ def _merge_demands(topology: ImportedTopology, rules: ImportRules) -> list[Impor
 def make_node_names(topology: ImportedTopology) -> dict[str, str]:
     """A name of the language for each node, by its key.
 
-    Characters that a name cannot hold become ``_``; what occurs twice gets a number. Both are
-    noted.
+    Names that are not the labels are noted; see `make_element_name`.
     """
-    taken_names: set[str] = set(RESERVED_NAMES)
+    taken_names: set[str] = set()
     result: dict[str, str] = {}
     changed: list[str] = []
     for key, node in topology.nodes.items():
-        label = unicodedata.normalize("NFC", node.label.strip())
-        base_name = re.sub(r"[^\w.+-]+", "_", label).strip("_.+-")[:MAX_NAME_LENGTH] or f"node{key}"
-        name, number = base_name, 1
-        # Names that look alike are one name to the language.
-        while unicodedata.normalize("NFKC", name) in taken_names:
-            number += 1
-            behind = f"_{number}"
-            name = f"{base_name[: MAX_NAME_LENGTH - len(behind)]}{behind}"
-        taken_names.add(unicodedata.normalize("NFKC", name))
-        result[key] = name
+        result[key] = name = make_element_name(
+            node.label, taken_names, nameless=f"node{key}", max_characters=MAX_NAME_LENGTH
+        )
         if name != node.label:
             changed.append(f"{node.label or key} is {name}")
     if changed:

@@ -87,7 +87,7 @@ def _resolve_matrix(
 
 
 def _find_free_name(scenario: ResolvedScenario, row: DemandRow, demand: Demand) -> str:
-    """A name of the language that no other demand has."""
+    """A name of the language that no other demand has, written or made."""
     name = f"{row.source}-{row.target}"
     if row.class_ and row.class_ != demand.class_:
         name += f".{row.class_}"
@@ -95,7 +95,8 @@ def _find_free_name(scenario: ResolvedScenario, row: DemandRow, demand: Demand) 
         # Room for a number: a path or a trunk may be called so.
         name = name[: MAX_NAME_CHARACTERS - 6]
     number, free = 1, name
-    while free in scenario.demands:
+    message_flows = scenario.message_flows
+    while free in scenario.demands or free in scenario.written.demands or free in message_flows:
         number += 1
         free = f"{name}.{number}"
     return free

@@ -1,6 +1,7 @@
 """Trunks of demands: a path for each where asked, and the demands that ride a path together."""
 
 import itertools
+from collections.abc import Mapping
 from typing import Any
 
 from trunkline.scenario.diagnostic import DocumentPath as Place
@@ -18,8 +19,11 @@ def expand_meshes(scenario: ResolvedScenario, problems: Problems) -> None:
         for type_, classes in scenario.written.te.class_types.items()
         for class_ in classes
     }
+    demands_by_origin: dict[str, list[str]] = {}
+    for demand in scenario.demands:
+        demands_by_origin.setdefault(str(scenario.origins["demands", demand][1]), []).append(demand)
     for name, trunk in list(scenario.trunks.items()):
-        members = _list_demands_of_trunk(scenario, name, trunk, problems)
+        members = _list_demands_of_trunk(scenario, name, trunk, demands_by_origin, problems)
         if trunk.path == AUTO:
             del scenario.trunks[name]
             for demand in members:
@@ -41,23 +45,22 @@ def expand_meshes(scenario: ResolvedScenario, problems: Problems) -> None:
 
 
 def _list_demands_of_trunk(
-    scenario: ResolvedScenario, name: str, trunk: Trunk, problems: Problems
+    scenario: ResolvedScenario,
+    name: str,
+    trunk: Trunk,
+    demands_by_origin: Mapping[str, list[str]],
+    problems: Problems,
 ) -> list[str]:
-    """Names of the demands of a trunk, `all` written out."""
+    """Names of the demands of a trunk; `all` and tables are replaced by their demands."""
     demand_names: list[str] = []
     section_path: Place = ("trunks", name, "demands")
     for index, each in enumerate(trunk.demands):
-        matrix_demands = [
-            demand
-            for demand in scenario.demands
-            if scenario.origins.get(("demands", demand)) == ("demands", each)
-        ]
         if each == ALL:
             demand_names += scenario.demands
         elif each in scenario.demands:
             demand_names.append(each)
-        elif matrix_demands:
-            demand_names += matrix_demands
+        elif each in demands_by_origin:
+            demand_names += demands_by_origin[each]
         elif each not in scenario.written.demands:
             problems.add_unknown((*section_path, index), "demand", each, scenario.written.demands)
     if not trunk.flows and not trunk.demands:
@@ -77,7 +80,8 @@ def _add_paths_of_demand(
         names_taken = [part for part in parts if part != demand and part in scenario.demands]
         if names_taken:
             message = f"a part of demand {demand} is called as demand {names_taken[0]} is"
-            problems.add("duplicate-name", ("trunks", name, "split"), message)
+            related = ((("demands", names_taken[0]), "this demand"),)
+            problems.add("duplicate-name", ("trunks", name, "split"), message, related=related)
             return
         scenario.demands = _replace_demand(scenario.demands, demand, parts)
     constraints = trunk.constraints or RouteConstraints()
@@ -88,7 +92,16 @@ def _add_paths_of_demand(
         if part in scenario.paths or part in scenario.trunks:
             kind = "path" if part in scenario.paths else "trunk"
             message = f"demand {part} needs a path and a trunk of its name, but there is a {kind}"
-            problems.add("duplicate-name", ("trunks", name, "demands"), message, at_key=True)
+            section = f"{kind}s"
+            is_made = (section, part) in scenario.origins
+            remark = "made by this trunk" if is_made else f"this {kind}"
+            problems.add(
+                "duplicate-name",
+                ("trunks", name, "demands"),
+                message,
+                at_key=True,
+                related=(((section, part), remark),),
+            )
             return
         path_keys: dict[str, Any] = {
             "route": (AUTO,),
@@ -100,7 +113,7 @@ def _add_paths_of_demand(
         )
         trunk_keys: dict[str, Any] = {"dscp": trunk.dscp} if trunk.dscp is not None else {}
         scenario.trunks[part] = Trunk.model_construct(None, path=part, flows=(part,), **trunk_keys)
-        for section in ("paths", "trunks", "flows", "demands"):
+        for section in ("paths", "trunks", "demands"):
             scenario.origins[section, part] = ("trunks", name)
 
 

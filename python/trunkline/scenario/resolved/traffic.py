@@ -23,7 +23,8 @@ def resolve_traffic(scenario: ResolvedScenario, problems: Problems) -> None:
         if name in scenario.flows:
             demand_path = ("demands", name)
             message = f"a flow and a demand are both called {name}"
-            problems.add("duplicate-name", demand_path, message, at_key=True)
+            related = ((("flows", name), "this flow"),)
+            problems.add("duplicate-name", demand_path, message, at_key=True, related=related)
             continue
         scenario.flows[name] = _make_flow(scenario, resolved_demand, models)
         scenario.origins["flows", name] = scenario.origins["demands", name]

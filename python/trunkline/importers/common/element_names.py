@@ -1,0 +1,35 @@
+"""Names of other programs as names of the language."""
+
+import re
+import unicodedata
+
+from trunkline.scenario.fields import MAX_NAME_CHARACTERS, RESERVED_NAMES
+
+
+def make_element_name(
+    label: str,
+    taken_names: set[str],
+    *,
+    nameless: str,
+    max_characters: int = MAX_NAME_CHARACTERS,
+) -> str:
+    """A name that no element has yet; it is added to those taken.
+
+    Characters that a name cannot hold become ``_``; a name that is reserved or taken gets a number.
+
+    Parameters
+    ----------
+    taken_names : set of str
+        Names in Unicode's form NFKC, as names that look alike are one name to the language.
+    nameless : str
+        Name where the label has no letter and no digit.
+    """
+    label = unicodedata.normalize("NFC", label.strip())
+    base_name = re.sub(r"[^\w.+-]+", "_", label).strip("_.+-")[:max_characters] or nameless
+    name, number = base_name, 1
+    while name in RESERVED_NAMES or unicodedata.normalize("NFKC", name) in taken_names:
+        number += 1
+        suffix = f"_{number}"
+        name = f"{base_name[: max_characters - len(suffix)]}{suffix}"
+    taken_names.add(unicodedata.normalize("NFKC", name))
+    return name
