@@ -70,9 +70,10 @@ _options = combine_options(
 def tc(partial: bool, **options: Any) -> None:
     """Print `ports` and `conditioners` with the effect of the tc commands in FILE.
 
-    It reads cbq, htb, drr, prio, dsmark, gred, red, tbf, cake, codel, fq_codel, pie, fq_pie, sfq,
-    fq, pfifo, bfifo and pfifo_fast, the filters u32, fw, tcindex, flower and matchall, policers,
-    and marks of iptables. Any other command is an error with its line.
+    It reads cbq, htb, hfsc, drr, prio, dsmark, gred, red, tbf, cake, codel, fq_codel, pie, fq_pie,
+    sfq, fq, pfifo, bfifo and pfifo_fast, the filters u32, fw, tcindex, flower and matchall,
+    policers, and marks of iptables and nft: from a script, a trace, a batch or what tc listed. Any
+    other command is an error with its line.
     """
     from trunkline.importers import read_tc
 

@@ -42,9 +42,8 @@ def read_tc(
         for qdisc in (device.root, device.root.inner if device.root else None)
         if qdisc is not None
     }
-    return translate(
-        configuration, age or ("plog" if kinds & set(_DISCIPLINES_OF_OLD_KERNELS) else "max-p")
-    )
+    age = age or ("plog" if kinds & set(_DISCIPLINES_OF_OLD_KERNELS) else "max-p")
+    return _prove_ports(translate(configuration, age), addresses or Addresses())
 
 
 def read_tcng(
@@ -59,4 +58,41 @@ def read_tcng(
     """
     from trunkline.importers.tcng.parser import parse_configuration
 
-    return translate(parse_configuration(content, addresses or Addresses()), age or "plog")
+    addresses = addresses or Addresses()
+    configuration = parse_configuration(content, addresses)
+    return _prove_ports(translate(configuration, age or "plog"), addresses)
+
+
+def _prove_ports(imported: Imported, addresses: Addresses) -> Imported:
+    """Load a scenario of fast links that has all that was imported.
+
+    Raises
+    ------
+    ImportFault
+        It does not load.
+    """
+    from trunkline.importers.common.proof import prove_import
+    from trunkline.scenario.yaml_text import block
+
+    nodes = list(dict.fromkeys((*addresses.nodes.values(), "proof-a", "proof-b")))
+    ends = {"rate": "1 Tbit/s"}
+    links: dict[str, object] = {
+        f"proof-{number}": {"between": [nodes[number], nodes[number + 1]], **ends}
+        for number in range(len(nodes) - 1)
+    }
+    placed = [("port", name) for name in imported.ports]
+    placed += [("ingress", name) for name in imported.conditioners]
+    for number, (key, name) in enumerate(placed):
+        links[f"proof-of-{number}"] = {"between": nodes[-2:], **ends, "forward": {key: name}}
+    flows = {
+        name: {"agent": "udp", "from": nodes[-2], "to": nodes[-1], "rate": "1 Mbit/s"}
+        for name in dict.fromkeys(addresses.flows.values())
+    }
+    scenario = {
+        "trunkline": 1,
+        "nodes": nodes,
+        "links": links,
+        **({"flows": flows} if flows else {}),
+    }
+    prove_import(block(scenario | imported.to_dict() | {"run": {"duration": "1 s"}}), {})
+    return imported

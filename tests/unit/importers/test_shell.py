@@ -74,15 +74,24 @@ def test_words_know_their_place_behind_arithmetic_and_quotes_of_several_lines() 
     assert places == [("tc", 1, 1), ("3", 1, 4), ("a\nb", 2, 9), ("c\nd", 3, 4), ("e", 4, 4)]
 
 
+SIMPLE = (
+    "simple commands, one after another; of a script with loops or functions give the trace, "
+    "sh -x SCRIPT 2> trace.tc"
+)
+
+
 @pytest.mark.parametrize(
     ("script", "message"),
     [
-        ("for i in 1 2; do\n", "1:1: for is not read; known: simple commands, one after another"),
+        ("for i in 1 2; do\n", f"1:1: for is not read; known: {SIMPLE}"),
         ("tc a\ntc $(cat x)\n", "2:4: $( is not read; known: $NAME and ${NAME}"),
-        ("tc ${X:-1}\n", "1:4: ${X:-1} is not read; known: $NAME and ${NAME}"),
+        ("tc ${X##*/}\n", "1:4: ${X##*/} is not read; known: $NAME and ${NAME}"),
+        ("f() { tc a; }\n", f"1:1: f() is not read; known: {SIMPLE}"),
+        ("[ -n x ] && tc a\n", f"1:13: a command under a condition is not read; known: {SIMPLE}"),
+        ("tc -b - <<END\nqdisc\n", "1:14: the here-document has no end END"),
         ("A=1\ntc $B\n", "2:4: variable B is not set in this file; known: A, IP, IPTABLES, TC"),
         ("tc 'a\n", "1:4: this quote has no end"),
-        ("tc a | more\n", "1:6: | is not read; known: simple commands, one after another"),
+        ("tc a | more\n", f"1:6: | is not read; known: {SIMPLE}"),
     ],
 )
 def test_what_is_no_simple_command_names_its_place(script: str, message: str) -> None:

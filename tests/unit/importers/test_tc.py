@@ -319,7 +319,7 @@ def test_what_changes_nothing_is_listed_with_its_line() -> None:
 
 
 KNOWN_QDISCS = (
-    "cbq, htb, drr, prio, dsmark, gred, red, tbf, pfifo, bfifo, pfifo_fast, ingress, clsact, "
+    "cbq, htb, hfsc, drr, prio, dsmark, gred, red, tbf, pfifo, bfifo, pfifo_fast, ingress, clsact, "
     "codel, fq_codel, pie, fq_pie, sfq, fq, cake"
 )
 
@@ -367,9 +367,9 @@ KNOWN_QDISCS = (
             "1:34: device eth0 has no discipline 1:; known: none yet",
         ),
         (
-            "tc qdisc add dev eth0 root handle 1: htb\n"
-            "tc class add dev eth0 parent 1: classid 1:1 htb rate 1mbit\n",
-            "1:38: what no filter takes would go past htb, unshaped and first; known: default 1",
+            "tc qdisc add dev eth0 root handle 1: hfsc default 9\n"
+            "tc class add dev eth0 parent 1: classid 1:1 hfsc sc rate 1mbit\n",
+            "1:38: what no filter takes hfsc drops; known: default 1",
         ),
         (
             "tc qdisc add dev eth0 root handle 1: cbq bandwidth 1mbit avpkt 1000\n"
@@ -447,6 +447,8 @@ def test_an_edge_of_the_time_marks_by_source_and_meter() -> None:
     ]
     assert [note.text for note in made.notes] == [
         "insmod /lib/modules/$KVER/sch_dsmark.o",
+        "-i eth2",
+        "-i eth2",
         "u32 divisor",
     ]
 
@@ -526,14 +528,16 @@ def test_partial_leaves_out_what_is_not_read_and_says_so() -> None:
     script = (
         "tc qdisc add dev eth0 root hhf\n"
         "tc qdisc add dev eth1 root fq_codel\n"
-        "tc qdisc add dev eth2 root cake bandwidth 1mbit fwmark 0xff\n"
+        "tc qdisc add dev eth2 root cake bandwidth 1mbit fwmark 0xff rtt 50ms\n"
     )
     with pytest.raises(ImportFault) as caught:
         read_tc(script)
     assert [each.line for each in (caught.value, *caught.value.others)] == [1, 3]
     made = read_tc(script, partial=True)
-    assert list(made.ports) == ["eth1"]
-    assert [note.line for note in made.notes] == [1, 3]
+    # An option without a counterpart costs that option alone.
+    assert list(made.ports) == ["eth1", "eth2"]
+    assert made.ports["eth2"]["classes"]["default"]["queue"]["aqm"]["interval"] == "50000000 ns"
+    assert [(note.line, note.text) for note in made.notes][1:] == [(3, "fwmark")]
     # A loop leaves no command whole: nothing can be said of the rest.
     with pytest.raises(ImportFault, match=r"^2:1: for is not read"):
         read_tc("tc qdisc add dev eth1 root sfq\nfor x in 1 2; do\n", partial=True)

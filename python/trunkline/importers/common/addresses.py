@@ -33,8 +33,8 @@ class Addresses:
         if word.text in ("any", "all"):
             return None
         head, slash, tail = word.text.partition("/")
-        # `0/0` and `10.2/16`, as tc and ipchains take them too.
-        padded = ".".join([*head.split("."), "0", "0", "0"][:4]) if slash else head
+        # `0/0`, `10.2/16` and `10.2`, as tc and ipchains take them too.
+        padded = ".".join([*head.split("."), "0", "0", "0"][:4])
         try:
             network = ipaddress.IPv4Network(padded + slash + tail, strict=False)
         except ValueError:

@@ -5,14 +5,14 @@ first that fits a packet is its own, as rules of a scenario do.
 
 Source: Linux net/sched: sch_dsmark.c (index of the DSCP octet, `tc_index` of the filter's result),
 cls_tcindex.c (key = (tc_index & mask) >> shift), sch_cbq.c (defmap, the link's own class for the
-rest), sch_htb.c (default), sch_drr.c (no class: dropped), sch_prio.c (band by filter, else
-priomap), sch_gred.c (virtual queue = tc_index & 15), include/net/route.h (priority from the type of
-service), in 2.4 and 2.6.
+rest), sch_htb.c and sch_hfsc.c (default), sch_drr.c (no class: dropped), sch_prio.c (band by
+filter, else priomap), sch_gred.c (virtual queue = tc_index & 15), include/net/route.h (priority
+from the type of service), in 2.4 and 2.6.
 """
 
 from dataclasses import dataclass, replace
 
-from trunkline.importers.common.fault import SourceToken, raise_fault
+from trunkline.importers.common.fault import raise_fault
 from trunkline.importers.common.traffic_control import (
     Filter,
     Options,
@@ -23,6 +23,8 @@ from trunkline.importers.common.traffic_control import (
 
 _PRIORITY_BY_TOS = (0, 0, 0, 0, 2, 2, 2, 2, 6, 6, 6, 6, 4, 4, 4, 4)
 """Linux's priority of a packet by the four bits above the lowest of its type of service."""
+CLASSFUL_DISCIPLINES = ("cbq", "htb", "hfsc", "prio", "drr")
+"""Disciplines whose filters choose among classes."""
 DEFAULT_PRIOMAP = (1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1)
 """Band by priority, unless prio has its own."""
 
@@ -40,11 +42,14 @@ class PacketGroup:
     ----------
     index : int
         Their traffic control index.
+    class_id : (int, int) or None
+        Class that a packet filter chose for them.
     """
 
     condition: PacketCondition
     index: int = 0
     mark: int = 0
+    class_id: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +101,7 @@ def _split_by_filter(
     filter_: Filter, group: PacketGroup
 ) -> tuple[list[PacketGroup], list[PacketGroup]]:
     """What a filter takes of a kind, and what is left for the filters behind."""
-    if filter_.kind == "fw" and filter_.handle != group.mark:
+    if filter_.kind == "fw" and filter_.handle != group.mark & filter_.mask:
         return [], [group]
     if filter_.kind == "tcindex":
         key = (group.index & filter_.mask) >> filter_.shift
@@ -154,7 +159,7 @@ def find_leaves(qdisc: Qdisc, groups: list[PacketGroup]) -> list[ClassifiedPacke
             if qdisc.inner
             else _classify_into_discipline(qdisc, remarked_groups)
         )
-    if qdisc.kind not in ("cbq", "htb", "prio", "drr"):
+    if qdisc.kind not in CLASSFUL_DISCIPLINES:
         return _classify_into_discipline(qdisc, groups)
     return [
         classified
@@ -222,8 +227,14 @@ def _choose_leaf_classes(
 ) -> list[tuple[PacketGroup, QdiscClass | None]]:
     """Leaf class of each kind; None for the discipline's own queue."""
     result: list[tuple[PacketGroup, QdiscClass | None]] = []
-    for group, filter_ in split_by_filters(qdisc.filters, groups):
-        result += _follow_filter(qdisc, group, filter_, None)
+    for group in groups:
+        if group.class_id is not None and group.class_id[0] == qdisc.major:
+            # A priority that is the number of a class comes before all filters.
+            chosen = Filter(qdisc.at, "match", 0, target=group.class_id)
+            result += _follow_filter(qdisc, group, chosen, None)
+            continue
+        for part, filter_ in split_by_filters(qdisc.filters, [group]):
+            result += _follow_filter(qdisc, part, filter_, None)
     return result
 
 
@@ -242,7 +253,9 @@ def _follow_filter(
         return _classify_unmatched(qdisc, group, parent)
     chosen = qdisc.classes.get(minor)
     if chosen is None:
-        if filter_.target is None:
+        if qdisc.kind == "htb" and minor == 0:
+            return [(group, None)]
+        if filter_.target is None or qdisc.kind in ("htb", "hfsc", "prio"):
             return _classify_unmatched(qdisc, group, parent)
         known = ", ".join(f"{qdisc.major:x}:{choice:x}" for choice in qdisc.classes)
         raise_fault(filter_.at, f"there is no class {qdisc.major:x}:{minor:x}", known)
@@ -258,9 +271,11 @@ def _follow_filter(
 def _classify_unmatched(
     qdisc: Qdisc, group: PacketGroup, parent: QdiscClass | None
 ) -> list[tuple[PacketGroup, QdiscClass | None]]:
-    if qdisc.kind == "htb":
+    if qdisc.kind in ("htb", "hfsc"):
+        # A default that is no leaf is none: sch_htb.c sends the packet directly, sch_hfsc.c drops.
         minor = get_integer_option(qdisc.options, "default", 0)
-        return [(group, _get_default_leaf(qdisc, minor, qdisc.at) if minor else None)]
+        leaf = qdisc.classes.get(minor)
+        return [(group, None if leaf is None or qdisc.children(minor) else leaf)]
     if qdisc.kind == "drr":
         return [(group, None)]
     by_priority: dict[int, set[int]] = {}
@@ -293,11 +308,3 @@ def _find_defmap_class(qdisc: Qdisc, priority: int, parent: QdiscClass | None) -
             if is_leaf and get_integer_option(class_.options, "defmap", 0) >> mapped_priority & 1:
                 return minor
     return parent.minor if parent is not None and not qdisc.children(parent.minor) else 0
-
-
-def _get_default_leaf(qdisc: Qdisc, minor: int, at: SourceToken) -> QdiscClass:
-    class_ = qdisc.classes.get(minor)
-    if class_ is None or qdisc.children(minor):
-        known = ", ".join(f"{each:x}" for each in qdisc.classes if not qdisc.children(each))
-        raise_fault(at, f"the default class {minor:x} of {qdisc.kind} is no leaf", known)
-    return class_

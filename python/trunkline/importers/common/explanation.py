@@ -8,11 +8,13 @@ _SCHEDULER_NAMES = {
     "cake": "CAKE",
     "cbq": "class-based queueing",
     "drr": "deficit round robin",
+    "hfsc": "hierarchical fair service curves",
     "htb": "a hierarchical token bucket",
     "priority": "strict priority",
     "tbf": "a token bucket filter",
     "shaped": "shaping by token buckets, strict priority among those that may send",
 }
+_CURVE_KEYS = ("real_time", "link_share", "upper_limit")
 
 
 def explain_configuration(
@@ -73,7 +75,13 @@ def _describe_class(class_: ScenarioKeys) -> str:
     }
     if "queue" in class_:
         shown_values["queue"] = _describe_queue(class_["queue"])
+    for key in _CURVE_KEYS:
+        if key in class_:
+            shown_values[key] = _describe_curve(class_[key])
     phrases = (
+        ("real_time", "{real_time} whatever others send"),
+        ("link_share", "of what is left a share of {link_share}"),
+        ("upper_limit", "at most {upper_limit}"),
         ("rate", "{rate}"),
         ("ceil", "up to {ceil}"),
         ("max_burst", f"borrows {'nothing' if class_.get('bounded') else 'what others leave'}"),
@@ -86,6 +94,14 @@ def _describe_class(class_: ScenarioKeys) -> str:
         ("queue", "a queue of {queue}"),
     )
     return ", ".join(phrase.format(**shown_values) for key, phrase in phrases if key in class_)
+
+
+def _describe_curve(curve: ScenarioKeys | str) -> str:
+    if isinstance(curve, str):
+        return _describe_rate(curve)
+    duration_ms = int(curve["d"].split()[0]) / 10**6
+    first = f"{_describe_rate(curve.get('m1', '0 bit/s'))} for {duration_ms:g} ms"
+    return f"{first}, then {_describe_rate(curve['m2'])}"
 
 
 def _describe_queue(queue: ScenarioKeys) -> str:

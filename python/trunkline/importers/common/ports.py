@@ -5,7 +5,7 @@ priority), iproute2 2.4 tc/q_cbq.c (weight = rate unless given), tc-drr(8), tc-h
 tc-tbf(8).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 
 from trunkline.importers.common.classification import (
@@ -13,7 +13,7 @@ from trunkline.importers.common.classification import (
     ClassifiedPackets,
     get_integer_option,
 )
-from trunkline.importers.common.fault import raise_fault
+from trunkline.importers.common.fault import SourceToken, raise_fault
 from trunkline.importers.common.queues import (
     LEAF_DISCIPLINES,
     MAX_ETHERNET_FRAME_BYTES,
@@ -21,12 +21,104 @@ from trunkline.importers.common.queues import (
     SystemDefaults,
     build_queue,
 )
-from trunkline.importers.common.traffic_control import ALL_DSCPS, PacketCondition, Qdisc, QdiscClass
+from trunkline.importers.common.traffic_control import (
+    ALL_DSCPS,
+    PacketCondition,
+    Qdisc,
+    QdiscClass,
+    TcServiceCurve,
+)
 from trunkline.scenario.dscp import get_dscp_name
 from trunkline.scenario.match import CONDITION_KEYS
 
 _CBQ_WEIGHTLESS = 8
 """tc's number of the last priority of cbq, whose classes weigh 1 unless they say otherwise."""
+MAX_HTB_PRIORITY = 7
+"""include/uapi/linux/pkt_sched.h, TC_HTB_NUMPRIO, less one."""
+_DIRECT_BURST_BYTES = 200_000
+"""Deep enough that the rate of the link never runs short of it [B]."""
+_CAKE_DIFFSERV8_TINS = (
+    *(
+        2,
+        0,
+        1,
+        2,
+        4,
+        2,
+        2,
+        2,
+        1,
+        2,
+        1,
+        2,
+        1,
+        2,
+        1,
+        2,
+        5,
+        2,
+        4,
+        2,
+        4,
+        2,
+        4,
+        2,
+        3,
+        2,
+        3,
+        2,
+        3,
+        2,
+        3,
+        2,
+    ),
+    *(
+        6,
+        2,
+        3,
+        2,
+        3,
+        2,
+        3,
+        2,
+        6,
+        2,
+        2,
+        2,
+        6,
+        2,
+        6,
+        2,
+        7,
+        2,
+        2,
+        2,
+        2,
+        2,
+        2,
+        2,
+        7,
+        2,
+        2,
+        2,
+        2,
+        2,
+        2,
+        2,
+    ),
+)
+"""Tin by DSCP: sch_cake.c, diffserv8."""
+_CAKE_TINS: dict[str, Sequence[int]] = {
+    "diffserv8": _CAKE_DIFFSERV8_TINS,
+    "precedence": [dscp >> 3 for dscp in range(64)],
+}
+_HFSC_CURVE_KEYS = {
+    "sc": ("real_time", "link_share"),
+    "rt": ("real_time",),
+    "ls": ("link_share",),
+    "ul": ("upper_limit",),
+}
+"""Keys of a scenario by tc's word."""
 _KEYS_NOT_IN_RULES = ("labelled",)
 _RULE_KEYS = (*CONDITION_KEYS, "class", "precedence")
 
@@ -123,6 +215,7 @@ def build_port(
     classes = {
         "cbq": _build_cbq,
         "drr": _build_drr,
+        "hfsc": _build_hfsc,
         "htb": _build_htb,
         "prio": _build_prio,
         "tbf": _build_tbf,
@@ -150,6 +243,9 @@ def _build_cake(discipline: Qdisc) -> ScenarioKeys:
         port_keys["bandwidth"] = f"{cake_options['bandwidth']} bit/s"
     if cake_options.get("besteffort"):
         return port_keys | {"classes": {"default": {"queue": queue}}}
+    for word, tin_of_dscp in _CAKE_TINS.items():
+        if cake_options.get(word):
+            return port_keys | _build_cake_tins(tin_of_dscp, queue)
     if cake_options.get("diffserv4"):
         port_keys["preset"] = port_keys.pop("scheduler") + "-diffserv4"
         tins = ("voice", "video", "bulk", "default")
@@ -164,6 +260,26 @@ def _build_cake(discipline: Qdisc) -> ScenarioKeys:
         for tin_priority, (tin, rate) in enumerate(rates.items())
     }
     return port_keys | {"classify": rules, "classes": classes}
+
+
+def _build_cake_tins(tin_of_dscp: Sequence[int], queue: ScenarioKeys) -> ScenarioKeys:
+    """Eight tins, each with 7/8 of the rate of the one below, the last before all others."""
+    default = tin_of_dscp[0]
+    names = {tin: "default" if tin == default else f"tin-{tin}" for tin in range(8)}
+    rules: list[ScenarioKeys] = []
+    for tin, name in names.items():
+        dscps = [get_dscp_name(dscp) for dscp in range(64) if tin_of_dscp[dscp] == tin]
+        if tin != default:
+            rules.append(_unwrap_single_values({"dscp": dscps, "class": name}))
+    classes = {
+        names[tin]: {
+            "priority": 7 - tin,
+            "rate": f"{100 * (7 / 8) ** tin:.6g} %",
+            "queue": deepcopy(queue),
+        }
+        for tin in reversed(range(8))
+    }
+    return {"classify": rules, "classes": classes}
 
 
 def _build_rules(classified: list[ClassifiedPackets], names: ClassNames | None) -> ScenarioKeys:
@@ -305,13 +421,7 @@ def _build_htb(
     classified: list[ClassifiedPackets],
     defaults: SystemDefaults,
 ) -> ScenarioKeys:
-    if any(packets.leaf is None for packets in classified):
-        known = ", ".join(
-            f"default {minor:x}" for minor in discipline.classes if not discipline.children(minor)
-        )
-        raise_fault(
-            discipline.at, "what no filter takes would go past htb, unshaped and first", known
-        )
+    goes_past = any(packets.leaf is None for packets in classified)
     classes: ScenarioKeys = {"": {"scheduler": "htb"}}
     for minor, class_ in discipline.classes.items():
         class_options = class_.options
@@ -325,11 +435,63 @@ def _build_htb(
             if key in class_options:
                 class_keys[key] = f"{class_options[key]} B"
         if not discipline.children(minor):
-            class_keys["priority"] = get_integer_option(class_options, "prio", 0)
+            priority = get_integer_option(class_options, "prio", 0) + goes_past
+            class_keys["priority"] = min(priority, MAX_HTB_PRIORITY)
             class_keys["quantum"] = f"{_compute_htb_quantum(discipline, class_)} B"
             class_keys["queue"] = build_queue(class_.queue, defaults, inside=True)
         classes[names[minor]] = class_keys
+    if goes_past:
+        # sch_htb.c, HTB_DIRECT: unshaped, before all classes, in a queue of its own.
+        queue_packets = get_integer_option(
+            discipline.options, "direct_qlen", defaults.queue_packets
+        )
+        classes[names[0]] = {
+            "priority": 0,
+            "rate": "100 %",
+            "burst": f"{_DIRECT_BURST_BYTES} B",
+            "cburst": f"{_DIRECT_BURST_BYTES} B",
+            "queue": {"limit": f"{queue_packets} packets"},
+        }
     return classes
+
+
+def _build_hfsc(
+    discipline: Qdisc,
+    names: ClassNames,
+    classified: list[ClassifiedPackets],
+    defaults: SystemDefaults,
+) -> ScenarioKeys:
+    if any(packets.leaf is None for packets in classified):
+        known = ", ".join(
+            f"default {minor:x}" for minor in discipline.classes if not discipline.children(minor)
+        )
+        raise_fault(discipline.at, "what no filter takes hfsc drops", known)
+    classes: ScenarioKeys = {"": {"scheduler": "hfsc"}}
+    for minor, class_ in discipline.classes.items():
+        is_leaf = not discipline.children(minor)
+        class_keys: ScenarioKeys = {"parent": names[class_.parent]} if class_.parent else {}
+        for word, keys in _HFSC_CURVE_KEYS.items():
+            curve = class_.options.get(word)
+            if isinstance(curve, TcServiceCurve):
+                # sch_hfsc.c: real time is for leaves; above them it does nothing.
+                used_keys = [key for key in keys if is_leaf or key != "real_time"]
+                class_keys |= dict.fromkeys(used_keys, _build_service_curve(class_.at, curve))
+        if is_leaf:
+            class_keys["queue"] = build_queue(class_.queue, defaults, inside=True)
+        elif "link_share" not in class_keys:
+            raise_fault(class_.at, "classes below one without link sharing are not read", "ls, sc")
+        classes[names[minor]] = class_keys
+    return classes
+
+
+def _build_service_curve(at: SourceToken, curve: TcServiceCurve) -> ScenarioKeys | str:
+    if curve.m2 == 0:
+        raise_fault(at, "a service curve that ends with a rate of zero is not read", "m2 above 0")
+    last = f"{curve.m2} bit/s"
+    if curve.d_ns == 0:
+        return last
+    first: ScenarioKeys = {"m1": f"{curve.m1} bit/s"} if curve.m1 else {}
+    return first | {"d": f"{curve.d_ns} ns", "m2": last}
 
 
 def _compute_htb_quantum(discipline: Qdisc, cl: QdiscClass) -> int:

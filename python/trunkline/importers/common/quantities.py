@@ -55,7 +55,7 @@ TCNG_TIMES: dict[str, Fraction] = {
 }
 """Times [ns]."""
 
-_QUANTITY = re.compile(r"(\d+(?:\.\d*)?|\.\d+)([A-Za-z]*)\Z")
+_QUANTITY = re.compile(r"((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)([A-Za-z]*)\Z")
 
 
 def parse_quantity(word: SourceToken, units: Mapping[str, Fraction], meaning: str) -> int:

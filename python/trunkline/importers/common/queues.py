@@ -132,6 +132,7 @@ def _build_red(at: SourceToken, options: Options) -> ScenarioKeys:
             f"min {min_threshold} B, max {max_threshold} B, limit {limit} B",
             "min below max up to limit",
         )
+    _check_red_burst(at, min_threshold, burst, average_packet)
     red_keys: ScenarioKeys = {
         "min": f"{min_threshold} B",
         "max": f"{max_threshold} B",
@@ -141,6 +142,13 @@ def _build_red(at: SourceToken, options: Options) -> ScenarioKeys:
         "probability": options.get("probability", 0.02),
     }
     return red_keys
+
+
+def _check_red_burst(at: SourceToken, threshold: int, burst: int, average_packet: int) -> None:
+    """iproute2 tc/tc_red.c, tc_red_eval_ewma: burst + 1 - min / avpkt must not be below 1."""
+    if burst * average_packet < threshold:
+        known = f"burst {-(-threshold // average_packet)} and more"
+        raise_fault(at, f"burst {burst} is too small for min {threshold} B: tc refuses it", known)
 
 
 def _build_gred(qdisc: Qdisc, defaults: SystemDefaults) -> ScenarioKeys:

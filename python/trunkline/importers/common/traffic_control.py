@@ -8,10 +8,29 @@ from typing import Literal
 from trunkline.importers.common.element_names import make_element_name
 from trunkline.importers.common.fault import OmittedPart, SourceToken
 
-Options = dict[str, int | float | bool | list[int]]
+
+@dataclass(frozen=True, slots=True)
+class TcServiceCurve:
+    """A service curve of two pieces, of hfsc.
+
+    Attributes
+    ----------
+    m1, m2 : int
+        Rates of the pieces [bit/s].
+    d_ns : int
+        How long the first lasts [ns]; 0: there is none.
+    """
+
+    m1: int
+    d_ns: int
+    m2: int
+
+
+Options = dict[str, int | float | bool | list[int] | TcServiceCurve]
 """Options by name: rates [bit/s], sizes [B], times [ns], else plain numbers and switches."""
 
 ALL_DSCPS = frozenset(range(64))
+ALL_MARK_BITS = 2**32 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +111,7 @@ class Filter:
     handle : int or None
         Of the others: mark, or masked and shifted index; None for all.
     mask, shift : int
-        Of ``tcindex``.
+        Of ``tcindex``; the mask of ``fw`` too.
     fall_through : bool
         Of ``tcindex``: what no handle takes gets the masked and shifted index for a class.
     target : (int, int) or None
@@ -130,6 +149,33 @@ class Filter:
     drop: bool = False
     is_table: bool = False
     redirect: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkRule:
+    """A rule of a packet filter.
+
+    Parameters
+    ----------
+    chain : str
+        Chain that it stands in.
+    value, mask : int
+        Bits of the mark that it writes; mask 0 writes nothing.
+    ends : bool
+        Whether the rules behind it in its chain do not see what it takes.
+    class_id : (int, int) or None
+        Class that it chooses.
+    device : str
+        Device through which its packets leave; empty: any.
+    """
+
+    condition: PacketCondition
+    chain: str
+    value: int = 0
+    mask: int = 0
+    ends: bool = False
+    class_id: tuple[int, int] | None = None
+    device: str = ""
 
 
 @dataclass(slots=True)
@@ -220,8 +266,8 @@ class TrafficControlConfig:
     ----------
     devices : dict of str to Device
         By name, in the order of the file.
-    marks : list of (PacketCondition, int)
-        Marks that a packet filter writes before tc sees the packets; the last that fits counts.
+    rules : list of MarkRule
+        What a packet filter writes before tc sees the packets, in the order of each chain.
     notes : list of OmittedPart
         What is left out.
     chains : set of str
@@ -229,7 +275,7 @@ class TrafficControlConfig:
     """
 
     devices: dict[str, Device] = field(default_factory=dict)
-    marks: list[tuple[PacketCondition, int]] = field(default_factory=list)
+    rules: list[MarkRule] = field(default_factory=list)
     notes: list[OmittedPart] = field(default_factory=list)
     chains: set[str] = field(default_factory=set)
 

@@ -6,7 +6,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from trunkline.importers.common import explanation
-from trunkline.importers.common.classification import ClassifiedPackets, PacketGroup, find_leaves
+from trunkline.importers.common.classification import (
+    CLASSFUL_DISCIPLINES,
+    ClassifiedPackets,
+    PacketGroup,
+    find_leaves,
+)
 from trunkline.importers.common.conditioners import (
     PacketMarking,
     PolicingResult,
@@ -17,6 +22,7 @@ from trunkline.importers.common.conditioners import (
 )
 from trunkline.importers.common.conditions import LABELLED, UNLABELLED
 from trunkline.importers.common.fault import OmittedPart, SourceToken, raise_fault
+from trunkline.importers.common.packet_marks import mark_packets
 from trunkline.importers.common.ports import (
     build_port,
     get_queueing_discipline,
@@ -27,7 +33,7 @@ from trunkline.importers.common.queues import ScenarioKeys, SystemDefaults
 from trunkline.importers.common.traffic_control import (
     Device,
     Filter,
-    PacketCondition,
+    Qdisc,
     TrafficControlConfig,
 )
 from trunkline.scenario.base import Element
@@ -93,6 +99,7 @@ def translate(configuration: TrafficControlConfig, age: str) -> Imported:
     conditioners: dict[str, ScenarioKeys] = {}
     for device in devices_with_root:
         assert device.root is not None
+        device.root = _unwrap_link_shaper(device.root, configuration.notes)
         if device.root.kind == "pfifo_fast":
             device.root = make_pfifo_fast_bands(device.root)
         queue_packets = device.queue_packets
@@ -102,14 +109,16 @@ def translate(configuration: TrafficControlConfig, age: str) -> Imported:
         if outcomes:
             classified = _classify_after_policing(device, outcomes, new_dscps)
         else:
-            by_mark = any(results.kind == "fw" for results in _list_filters(device))
+            by_mark = any(results.kind == "fw" for results in _list_filters(device)) or any(
+                rule.class_id is not None for rule in configuration.rules
+            )
             classified = find_leaves(
-                device.root,
-                groups if by_mark else _make_packet_groups(configuration, by_mark=False),
+                device.root, _make_packet_groups(configuration, device.name, by_mark=by_mark)
             )
             marking_conditioner = _build_marking_conditioner(device, classified)
             if marking_conditioner is not None:
                 conditioners[f"{device.name}-mark"] = marking_conditioner
+        _note_direct_packets(device.root, classified, configuration.notes)
         ports[device.name] = port_keys = build_port(device.root, classified, defaults)
         _validate_keys(PortConfiguration, port_keys, device.root.at)
     for name, results in policed_by_device.items():
@@ -133,6 +142,45 @@ def _validate_keys(model: type[Element], config: ScenarioKeys, at: SourceToken) 
         raise_fault(at, f"{place} = {first['input']}: {first['msg']}")
 
 
+def _unwrap_link_shaper(root: Qdisc, notes: list[OmittedPart]) -> Qdisc:
+    """The discipline with classes inside one that only sets the rate for all: htb of a class, tbf.
+
+    Testbeds give a link its rate so. The link of the scenario has it.
+    """
+    while True:
+        inner, rate = root.inner, root.options.get("rate")
+        if root.kind == "htb":
+            leaves = [each for each in root.classes.values() if not root.children(each.minor)]
+            by_class = any(filter_.priority >= 0 for filter_ in root.filters)
+            default = root.options.get("default")
+            if len(leaves) != 1 or by_class or default != leaves[0].minor:
+                return root
+            rate_of_leaf = leaves[0].options.get("rate")
+            inner, rate = leaves[0].queue, leaves[0].options.get("ceil", rate_of_leaf)
+        elif root.kind != "tbf":
+            return root
+        if inner is None or inner.kind not in (*CLASSFUL_DISCIPLINES, "cake"):
+            return root
+        why = f"it sets the rate of all: give the link {rate} bit/s"
+        notes.append(OmittedPart(root.at.line, f"{root.kind} around {inner.kind}", why))
+        # Filters of clsact choose in whatever discipline has the class.
+        inner.filters = [*(each for each in root.filters if each.priority < 0), *inner.filters]
+        root = inner
+
+
+def _note_direct_packets(
+    root: Qdisc, classified: list[ClassifiedPackets], notes: list[OmittedPart]
+) -> None:
+    """Note that htb sends what reaches no leaf before all classes."""
+    if root.kind == "htb" and any(packets.leaf is None for packets in classified):
+        why = (
+            "what reaches no class goes past htb, unshaped and first: here a class of the link's "
+            "rate, with the priorities of the others one lower"
+        )
+        default = f" default {root.options['default']:x}" if "default" in root.options else ""
+        notes.append(OmittedPart(root.at.line, f"htb{default}", why))
+
+
 def _list_filters(device: Device) -> list[Filter]:
     filters = list(device.ingress.filters) if device.ingress is not None else []
     root = device.root
@@ -145,26 +193,28 @@ def _list_filters(device: Device) -> list[Filter]:
 
 
 def _make_packet_groups(
-    configuration: TrafficControlConfig, *, by_mark: bool = True
+    configuration: TrafficControlConfig, device: str = "", *, by_mark: bool = True
 ) -> list[PacketGroup]:
-    """All packets, by their marks unless those do not matter; labelled ones where filters ask."""
+    """All packets, by their marks unless those do not matter; labelled ones where filters ask.
+
+    Parameters
+    ----------
+    device : str
+        Device that they leave through; empty: it is not known yet.
+    """
     has_labelled = any(
         dict(filter_condition.tests).get("labelled") == frozenset({1})
-        for device in configuration.devices.values()
-        for filter_ in _list_filters(device)
+        for configured in configuration.devices.values()
+        for filter_ in _list_filters(configured)
         for filter_condition in filter_.conditions
     )
     groups = [PacketGroup(LABELLED)] if has_labelled else []
-    remaining: PacketCondition | None = UNLABELLED
-    # The last mark written stays, so the last rule that fits a packet comes first here.
-    for condition, mark in reversed(configuration.marks if by_mark else []):
-        overlap = None if remaining is None else remaining.intersect(condition)
-        if remaining is not None and overlap is not None:
-            groups.append(PacketGroup(overlap, 0, mark))
-            remaining = remaining.subtract(condition)
-    if remaining is not None:
-        groups.append(PacketGroup(remaining))
-    return groups
+    if not by_mark:
+        return [*groups, PacketGroup(UNLABELLED)]
+    rules = [rule for rule in configuration.rules if not device or rule.device in ("", device)]
+    return groups + [
+        PacketGroup(each.condition, 0, each.value, each.class_id) for each in mark_packets(rules)
+    ]
 
 
 def _classify_after_policing(

@@ -3,13 +3,14 @@
 Source: tc-u32(8), tc-fw(8), tc-tcindex(8), tc-flower(8), tc-police(8), tc-skbedit(8).
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from trunkline.importers.common import conditions
 from trunkline.importers.common.addresses import Addresses
 from trunkline.importers.common.fault import OmittedPart, SourceToken, make_fault, raise_fault
 from trunkline.importers.common.quantities import read_integer
-from trunkline.importers.common.traffic_control import Filter, PacketCondition
+from trunkline.importers.common.traffic_control import ALL_MARK_BITS, Filter, PacketCondition
 from trunkline.importers.tc.option_values import (
     make_count_reader,
     make_option_table,
@@ -23,6 +24,9 @@ _FILTER_KINDS = "u32, fw, tcindex, flower, basic, matchall"
 _U32_FIELDS = "ip tos, dsfield, src, dst, protocol, sport, dport; u32, u16, u8 VALUE MASK at OFFSET"
 _PASSING_ACTIONS = ("pass", "ok", "pipe", "continue", "reclassify")
 _MPLS_PROTOCOLS = ("mpls_uc", "mpls")
+
+EGRESS_FILTER_PRIORITY_OFFSET = 0x10000
+"""Filters of clsact on egress run before those of the discipline, whatever their `prio`."""
 
 ParsedFilter = tuple[Filter, str, tuple[int, int] | None, bool]
 
@@ -78,7 +82,7 @@ def read_filter(reader: WordReader, addresses: Addresses, notes: list[OmittedPar
         filter_.kind = "fw"
         if handle is None:
             raise_fault(word, "fw without a handle is not read", "handle MARK fw classid ID")
-        filter_.handle = _parse_number(handle)
+        filter_.handle, filter_.mask = _read_masked_mark(handle)
     elif word.text == "tcindex":
         filter_.kind = "tcindex"
         filter_.handle = None if handle is None else _parse_number(handle)
@@ -90,7 +94,7 @@ def read_filter(reader: WordReader, addresses: Addresses, notes: list[OmittedPar
         raise_fault(word, f"there is no filter {word.text} here", _FILTER_KINDS)
     if hook == 0xFFF3:
         # What runs before the discipline decides before the discipline's own filters do.
-        filter_.priority -= 0x10000
+        filter_.priority -= EGRESS_FILTER_PRIORITY_OFFSET
     _read_filter_rest(reader, filter_, notes)
     return filter_, device, parent, is_ip
 
@@ -110,6 +114,9 @@ def _read_u32(reader: WordReader, filter_: Filter, addresses: Addresses) -> None
         filter_.conditions = []
         filter_.is_table = True
         return
+    if reader.peek_text() != "match":
+        at = reader.words[reader.position - 1]
+        raise_fault(at, "u32 without a match: the kernel refuses it", "match u32 0 0")
     while reader.skip_word("match"):
         word = reader.take_word("a field")
         if word.text == "ip":
@@ -144,30 +151,73 @@ def _read_ip_field(field: SourceToken, reader: WordReader, addresses: Addresses)
 
 
 def _read_raw_match(word: SourceToken, reader: WordReader, addresses: Addresses) -> PacketCondition:
-    """``u8 0xb8 0xfc at 1``: by the offset into the IP header."""
+    """``u8 0xb8 0xfc at 1``: by the offset into the IP header, as fields of its 32-bit words."""
     at = reader.words[reader.position] if reader.has_more() else word
     value, mask = _parse_number(reader.take_word("a number")), _read_mask(reader)
     offset = 0
     if reader.skip_word("at"):
         offset = reader.read_number(0, 255)
-    if mask == 0:
-        return PacketCondition()
-    if (word.text, offset) == ("u8", 1):
-        return conditions.match_tos_octet(at, value, mask)
-    if (word.text, offset, mask) == ("u8", 9, 0xFF):
-        return conditions.match_protocol(at, value)
-    if word.text == "u16" and offset in (20, 22) and mask == 0xFFFF:
-        return conditions.match_port(at, value, addresses)
-    if word.text == "u32" and offset in (12, 16):
+    width = int(word.text[1:])
+    if not 0 <= value < 2**width or not 0 <= mask < 2**width or offset % (width // 8):
+        raise_fault(at, f"{value:#x} {mask:#x} at {offset} is no match of {width} bits")
+    shift = 32 - width - 8 * (offset % 4)
+    condition: PacketCondition | None = PacketCondition()
+    rest = mask << shift
+    for field_word, field_mask, make_condition in _HEADER_FIELDS:
+        field_value = (value << shift & field_mask) // (field_mask & -field_mask)
+        used_mask = (rest & field_mask) // (field_mask & -field_mask)
+        if field_word != offset - offset % 4 or not used_mask:
+            continue
+        added = make_condition(at, field_value, used_mask, addresses)
+        if added is not None and condition is not None:
+            condition = condition.intersect(added)
+            rest &= ~field_mask
+    if rest:
+        match_text = f"{word.text} {value:#x} {mask:#x} at {offset}"
+        raise make_fault(word, f"{match_text} is no field that is read", _U32_FIELDS)
+    return PacketCondition() if condition is None else condition
+
+
+_ConditionMaker = Callable[[SourceToken, int, int, Addresses], PacketCondition | None]
+"""A condition from the value and the mask of a field; None if the field is not read so."""
+
+
+def _match_address_field(key: str) -> _ConditionMaker:
+    def make_condition(
+        at: SourceToken, value: int, mask: int, addresses: Addresses
+    ) -> PacketCondition | None:
         length = f"{mask:032b}".rstrip("0")
-        if "0" not in length:
-            dotted = ".".join(str(byte) for byte in value.to_bytes(4, "big"))
-            prefix = SourceToken(f"{dotted}/{len(length)}", at.line, at.column)
-            return conditions.match_address(
-                prefix, "source" if offset == 12 else "destination", addresses
-            )
-    match_text = f"{word.text} {value:#x} {mask:#x} at {offset}"
-    raise make_fault(word, f"{match_text} is no field that is read", _U32_FIELDS)
+        if "0" in length:
+            return None
+        dotted = ".".join(str(byte) for byte in value.to_bytes(4, "big"))
+        prefix = SourceToken(f"{dotted}/{len(length)}", at.line, at.column)
+        return conditions.match_address(prefix, key, addresses)
+
+    return make_condition
+
+
+def _match_port_field(
+    at: SourceToken, value: int, mask: int, addresses: Addresses
+) -> PacketCondition | None:
+    return conditions.match_port(at, value, addresses) if mask == 0xFFFF else None
+
+
+_HEADER_FIELDS: tuple[tuple[int, int, _ConditionMaker], ...] = (
+    (0, 0x00FF0000, lambda at, value, mask, _: conditions.match_tos_octet(at, value, mask)),
+    (
+        8,
+        0x00FF0000,
+        lambda at, value, mask, _: conditions.match_protocol(at, value) if mask == 0xFF else None,
+    ),
+    (12, 0xFFFFFFFF, _match_address_field("source")),
+    (16, 0xFFFFFFFF, _match_address_field("destination")),
+    (20, 0xFFFF0000, _match_port_field),
+    (20, 0x0000FFFF, _match_port_field),
+    # A header of 20 B, and of IPv4: all of the simulator's.
+    (0, 0x0F000000, lambda at, value, mask, _: PacketCondition() if value == 5 & mask else None),
+    (0, 0xF0000000, lambda at, value, mask, _: PacketCondition() if value == 4 & mask else None),
+)
+"""Fields of the IP header (RFC 791 section 3.1): offset of the word, mask, condition."""
 
 
 def _read_flower(reader: WordReader, filter_: Filter, addresses: Addresses) -> None:
@@ -280,6 +330,14 @@ def _read_pedit(at: SourceToken, reader: WordReader) -> int:
         if reader.read_number(0, 255) & 0xFC != 0xFC:
             raise_fault(given, "part of a DSCP is not written", "retain 0xfc, retain 0xff")
     return value >> 2
+
+
+def _read_masked_mark(word: SourceToken) -> tuple[int, int]:
+    """``MARK`` or ``MARK/MASK`` (cls_fw.c): the mask is of 32 bits."""
+    mark, slash, mask = word.text.partition("/")
+    known = "MARK, MARK/MASK"
+    value = read_integer(word, "mark", known, part=mark)
+    return value, read_integer(word, "mask", known, part=mask) if slash else ALL_MARK_BITS
 
 
 def _parse_number(word: SourceToken) -> int:

@@ -1,18 +1,26 @@
 """Marks that iptables and ipchains write, by which ``fw`` filters of tc choose.
 
-Source: iptables(8), iptables-extensions(8) (``MARK``, ``dscp``, ``tos``), ipchains(8) (``-m``).
+Source: iptables(8), iptables-extensions(8) (``MARK``, ``CLASSIFY``, ``dscp``, ``tos``), ipchains(8)
+(``-m``).
 """
+
+from collections.abc import Callable
 
 from trunkline.importers.common import conditions
 from trunkline.importers.common.addresses import Addresses
 from trunkline.importers.common.fault import OmittedPart, SourceToken, make_fault, raise_fault
 from trunkline.importers.common.quantities import read_integer
-from trunkline.importers.common.traffic_control import PacketCondition, TrafficControlConfig
+from trunkline.importers.common.traffic_control import (
+    ALL_MARK_BITS,
+    MarkRule,
+    PacketCondition,
+    TrafficControlConfig,
+)
 from trunkline.importers.tc.word_reader import WordReader
 
 _READ_OPTIONS = (
     "-t mangle, -A, -i, -o, -s, -d, -p, -m, --sport, --dport, --dscp, --dscp-class, --tos, "
-    "--mark 0, -j MARK --set-mark, -j CHAIN, -g CHAIN"
+    "--mark 0, -j MARK --set-mark, -j CLASSIFY --set-class, -j RETURN, -j CHAIN, -g CHAIN, -w"
 )
 _TOS_VALUES = {
     "Minimize-Delay": 0x10,
@@ -26,6 +34,17 @@ _ADDRESS_OPTIONS = {
     **dict.fromkeys(("-s", "--source", "--src"), "source"),
     **dict.fromkeys(("-d", "--destination", "--dst"), "destination"),
 }
+_ENDING_TARGETS = ("RETURN", "ACCEPT", "DROP", "REJECT")
+"""Behind them no rule of the chain sees the packet."""
+_TARGETS = ("MARK", "CLASSIFY", *_ENDING_TARGETS)
+_MARK_OPTIONS: dict[str, Callable[[int, int | None], tuple[int, int]]] = {
+    # iptables-extensions(8), MARK: --set-mark zeroes the bits of the mask and those of the value.
+    "--set-mark": lambda value, mask: (value, ALL_MARK_BITS if mask is None else mask | value),
+    "--set-xmark": lambda value, mask: (value, ALL_MARK_BITS if mask is None else mask | value),
+    "--or-mark": lambda value, _mask: (value, value),
+    "--and-mark": lambda value, _mask: (0, ALL_MARK_BITS & ~value),
+}
+"""Value and mask that each writes, from those given."""
 _IGNORED_OPTIONS = (
     "-F",
     "-X",
@@ -48,7 +67,7 @@ def read_firewall_command(
     Parameters
     ----------
     configuration : TrafficControlConfig
-        Gets the mark, or a note where the command marks nothing.
+        Gets the rule, or a note where the command neither marks nor chooses a class.
     """
     first = reader.words[0]
     is_ipchains = first.text.endswith("ipchains")
@@ -60,41 +79,103 @@ def read_firewall_command(
             OmittedPart(first.line, " ".join(texts[:4]), "empties or sets up chains")
         )
         return
-    condition: PacketCondition | None = PacketCondition()
-    mark: int | None = None
-    while reader.has_more() and condition is not None:
-        word = reader.take_word("an option")
-        added: PacketCondition | None = None
-        if word.text in ("-t", "--table"):
+    command = _FirewallCommand(first, is_ipchains, configuration, addresses)
+    while reader.has_more():
+        command.read_option(reader.take_word("an option"), reader)
+    rule = command.make_rule()
+    if rule is None:
+        configuration.notes.append(OmittedPart(first.line, " ".join(texts[:4]), command.reason))
+    else:
+        add_rule(configuration.rules, rule, at_head=command.at_head)
+
+
+def add_rule(rules: list[MarkRule], rule: MarkRule, *, at_head: bool = False) -> None:
+    """Put a rule behind those of its chain, or before them."""
+    places = [index for index, other in enumerate(rules) if other.chain == rule.chain]
+    rules.insert(places[0] if at_head and places else len(rules), rule)
+
+
+class _FirewallCommand:
+    def __init__(
+        self,
+        at: SourceToken,
+        is_ipchains: bool,
+        configuration: TrafficControlConfig,
+        addresses: Addresses,
+    ):
+        self.at = at
+        self.is_ipchains = is_ipchains
+        self.configuration = configuration
+        self.addresses = addresses
+        self.condition: PacketCondition | None = PacketCondition()
+        self.chain = ""
+        self.at_head = False
+        self.device = ""
+        self.target = ""
+        self.mark: tuple[int, int] | None = None
+        self.class_id: tuple[int, int] | None = None
+        self.reason = "a packet filter that marks nothing changes no queue"
+
+    def read_option(self, word: SourceToken, reader: WordReader) -> None:
+        """One option and its value."""
+        text = word.text
+        if text in ("-t", "--table"):
             _require_word(reader, "mangle")
-        elif word.text in ("-A", "--append", "-I", "--insert", "-i", "-o", "-m") and not (
-            is_ipchains and word.text == "-m"
-        ):
-            reader.take_word("a name")
-        elif (word.text == "-m" and is_ipchains) or word.text in ("--set-mark", "--set-xmark"):
-            mark = _read_mark(reader)
-        elif word.text in ("-j", "--jump", "-g", "--goto"):
-            if reader.peek_text() in configuration.chains:
-                reader.take_word("a chain")
-                why = "what a chain marks counts wherever it is called from"
-                configuration.notes.append(OmittedPart(first.line, " ".join(texts[:4]), why))
-                return
-            _require_word(reader, "ACCEPT" if is_ipchains else "MARK")
-        elif word.text == "--mark":
+        elif text in ("-w", "--wait", "-W", "--wait-interval"):
+            # iptables(8): waits for the lock; the seconds may be left out.
+            if reader.peek_text().isdecimal():
+                reader.take_word("seconds")
+        elif text in ("-A", "--append", "-I", "--insert"):
+            self.chain = reader.take_word("a chain").text
+            self.at_head = text in ("-I", "--insert")
+            if self.at_head and reader.peek_text().isdecimal() and reader.read_number(1, 2**31) > 1:
+                raise_fault(word, f"{text} at a number is not read", "-A, -I at the head")
+        elif text in ("-o", "--out-interface"):
+            self.device = reader.take_word("a device").text
+        elif text in ("-i", "--in-interface"):
+            name = reader.take_word("a device").text
+            why = "a port does not ask where a packet came in: it holds for all that leave"
+            self.configuration.notes.append(OmittedPart(word.line, f"{text} {name}", why))
+        elif text == "-m" and self.is_ipchains:
+            self.mark = (_read_mark(reader)[0], ALL_MARK_BITS)
+        elif text in ("-m", "--match"):
+            reader.take_word("a match")
+        elif text == "--comment":
+            reader.take_word("a comment")
+        elif text in _MARK_OPTIONS:
+            self.mark = _MARK_OPTIONS[text](*_read_mark(reader))
+        elif text == "--set-class":
+            self.class_id = reader.read_ids()
+        elif text in ("-j", "--jump", "-g", "--goto"):
+            self.read_target(reader)
+        elif text == "--mark":
             at = reader.words[reader.position] if reader.has_more() else word
-            if _read_mark(reader) != 0:
-                raise_fault(
-                    at, f"{at.text}: rules for packets marked before are not read", "--mark 0"
-                )
+            if _read_mark(reader)[0] != 0:
+                message = f"{at.text}: rules for packets marked before are not read"
+                raise_fault(at, message, "--mark 0")
         else:
-            added = _read_condition(word, reader, addresses)
-        if added is not None:
-            condition = condition.intersect(added)
-    if mark is None:
-        why = "a packet filter that marks nothing changes no queue"
-        configuration.notes.append(OmittedPart(first.line, " ".join(texts[:4]), why))
-    elif condition is not None:
-        configuration.marks.append((condition, mark))
+            added = _read_condition(word, reader, self.addresses)
+            if self.condition is not None:
+                self.condition = self.condition.intersect(added)
+
+    def read_target(self, reader: WordReader) -> None:
+        """``-j TARGET``."""
+        target = reader.take_word("a target")
+        if target.text in self.configuration.chains:
+            self.reason = "what a chain marks counts wherever it is called from"
+        elif target.text not in _TARGETS:
+            raise_fault(target, f"{target.text} is not read", ", ".join(_TARGETS))
+        self.target = target.text
+
+    def make_rule(self) -> MarkRule | None:
+        """The rule; None if it does nothing here."""
+        if self.condition is None or self.target in self.configuration.chains:
+            return None
+        value, mask = self.mark or (0, 0)
+        ends = self.target in _ENDING_TARGETS and not self.is_ipchains
+        if not mask and not ends and self.class_id is None:
+            return None
+        return MarkRule(self.condition, self.chain, value, mask, ends, self.class_id, self.device)
 
 
 def _read_condition(word: SourceToken, reader: WordReader, addresses: Addresses) -> PacketCondition:
@@ -118,9 +199,15 @@ def _read_condition(word: SourceToken, reader: WordReader, addresses: Addresses)
     raise make_fault(word, f"{key} is not read", _READ_OPTIONS)
 
 
-def _read_mark(reader: WordReader) -> int:
+def _read_mark(reader: WordReader) -> tuple[int, int | None]:
+    """Value and mask; None where there is no mask."""
     word = reader.take_word("a mark")
-    return read_integer(word, "mark", "a number", part=word.text.partition("/")[0])
+    value, slash, mask = word.text.partition("/")
+    known = "MARK, MARK/MASK"
+    return (
+        read_integer(word, "mark", known, part=value) & ALL_MARK_BITS,
+        read_integer(word, "mask", known, part=mask) & ALL_MARK_BITS if slash else None,
+    )
 
 
 def _require_word(reader: WordReader, known: str) -> None:

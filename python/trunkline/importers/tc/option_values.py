@@ -40,7 +40,7 @@ _DEFAULT_READERS = {
         "cburst cbuffer quantum memory_limit memlimit initial_quantum", WordReader.read_size
     ),
     **_assign_reader("latency target interval ce_threshold tupdate rtt", WordReader.read_time),
-    **_assign_reader("overhead linklayer split estimator", make_word_reader("a value")),
+    **_assign_reader("overhead linklayer split", make_word_reader("a value")),
     "dev": make_word_reader("a device"),
     "parent": WordReader.read_ids,
     "probability": WordReader.read_probability,

@@ -4,11 +4,12 @@ Source: tc(8), tc-cbq(8), tc-drr(8), tc-htb(8), tc-prio(8), tc-red(8), tc-tbf(8)
 iproute2's usage texts of gred and dsmark.
 """
 
-from trunkline.importers.common.classification import get_integer_option
+from trunkline.importers.common.classification import DEFAULT_PRIOMAP, get_integer_option
 from trunkline.importers.common.fault import OmittedPart, SourceToken, raise_fault
+from trunkline.importers.common.ports import MAX_HTB_PRIORITY
 from trunkline.importers.common.quantities import read_integer
 from trunkline.importers.common.traffic_control import Options, Qdisc, VirtualQueue
-from trunkline.importers.tc import aqm_options
+from trunkline.importers.tc import aqm_options, hfsc_curves
 from trunkline.importers.tc.option_values import (
     OptionReader,
     OptionTable,
@@ -20,25 +21,34 @@ from trunkline.importers.tc.word_reader import WordReader
 _EXACT_TIMES_NOTE = "times are exact here, tc's are tables of cells"
 _IGNORED_OPTIONS = {
     "cell": _EXACT_TIMES_NOTE,
-    "mpu": "a packet counts its own length; keep packets at least as long",
-    "overhead": "the header of the link says what a packet has on the wire",
-    "linklayer": "the header of the link says what a packet has on the wire",
+    "mpu": aqm_options.MPU_NOTE,
+    "overhead": aqm_options.OVERHEAD_NOTE,
+    "linklayer": aqm_options.OVERHEAD_NOTE,
     "ecn": "flows say whether they are ECN-capable; RED then marks their packets",
     "estimator": "an estimator of tc measures, it changes no packet",
     "split": "where defmap is asked: the discipline or class above, as here",
     "mtu": "the rate tables of tc end there; times are exact here",
     "minburst": "the scheduler here has no such bound on the idle time",
     "cpriority": "tc ignores it too",
-    "direct_qlen": "no packet goes past the classes here",
     "peakburst": "see mtu",
     "offload": "there is no hardware here",
 }
 
 
 def _read_class_minor(reader: WordReader) -> int:
-    word = reader.take_word("a class")
-    minor = word.text.rpartition(":")[2]
-    return read_integer(word, "class", "its minor number, hexadecimal", part=minor, base=16)
+    """``default 30``: without the major number, which tc refuses."""
+    return read_integer(
+        reader.take_word("a class"), "class", "its minor number, hexadecimal", base=16
+    )
+
+
+def _read_htb_priority(reader: WordReader) -> int:
+    """Decimal, as tc reads it."""
+    word = reader.take_word("a number")
+    value = read_integer(word, "priority of htb", "a decimal number", base=10)
+    if value < 0:
+        raise_fault(word, f"{word.text} is no priority of htb", "0 and more; all above 7 is 7")
+    return value
 
 
 def _read_weight(reader: WordReader) -> int:
@@ -47,7 +57,13 @@ def _read_weight(reader: WordReader) -> int:
 
 
 def _read_priomap(reader: WordReader) -> list[int]:
-    return [reader.read_number(0, 15) for _ in range(16)]
+    """Up to 16 bands; those that are not given stay as they are by default."""
+    bands: list[int] = []
+    while len(bands) < len(DEFAULT_PRIOMAP) and reader.peek_text().isdecimal():
+        bands.append(reader.read_number(0, 15))
+    if not bands:
+        reader.read_number(0, 15)
+    return bands + list(DEFAULT_PRIOMAP[len(bands) :])
 
 
 def _read_defmap(reader: WordReader) -> int:
@@ -56,6 +72,8 @@ def _read_defmap(reader: WordReader) -> int:
     return read_integer(word, "map", "16 bits, hexadecimal", part=bits, base=16)
 
 
+CELLS = ("atm", "adsl")
+"""Names of ATM as a link layer."""
 _NUMBER_RANGES = {
     "DPs": make_count_reader(1, 16),
     "vqs": make_count_reader(1, 16),
@@ -79,11 +97,12 @@ _RED_BURST = make_count_reader(1, 2**31 - 1)
 QDISC_OPTIONS: dict[str, OptionTable] = {
     "cbq": make_option_table(_CBQ_WORDS, **_CBQ_OPTION_READERS),
     "htb": make_option_table(
-        "default r2q direct_qlen=",
+        "default r2q direct_qlen offload=",
         default=_read_class_minor,
         r2q=make_count_reader(1, 1_000_000),
         direct_qlen=make_count_reader(0, 2**31 - 1),
     ),
+    "hfsc": make_option_table("default", default=_read_class_minor),
     "drr": {},
     "prio": make_option_table(
         "bands priomap", bands=make_count_reader(2, 16), priomap=_read_priomap
@@ -119,11 +138,28 @@ CLASS_OPTIONS: dict[str, OptionTable] = {
     "htb": make_option_table(
         "rate ceil burst buffer=burst maxburst=burst cburst cbuffer=cburst prio quantum "
         "mtu= mpu= overhead= linklayer=",
-        prio=make_count_reader(0, 7),
+        prio=_read_htb_priority,
     ),
+    "hfsc": {word: (word, hfsc_curves.read_service_curve) for word in hfsc_curves.CURVE_WORDS},
     "drr": make_option_table("quantum"),
 }
 """Options by kind of class."""
+
+UNSUPPORTED_OPTIONS: dict[str, dict[str, tuple[int, str]]] = {
+    "cake": {
+        **dict.fromkeys(
+            ("ack-filter", "ack-filter-aggressive"), (0, "acknowledgements are not thinned here")
+        ),
+        **dict.fromkeys(
+            ("srchost", "dsthost", "hosts"), (0, "the flows of a host are queues of their own here")
+        ),
+        "flowblind": (0, "each flow is a queue of its own here"),
+        "autorate-ingress": (0, "the rate does not follow what comes in"),
+        "fwmark": (1, "tins are chosen by the DSCP alone"),
+    },
+}
+"""Options that tc takes and that change what happens: their number of values, and the difference
+without them."""
 
 _VIRTUAL_QUEUE_OPTIONS = make_option_table(
     f"{_RED_WORDS} DP=dp vq=dp prio",
@@ -137,7 +173,12 @@ _DSMARK_OPTIONS = make_option_table(
 
 
 def read_options(
-    reader: WordReader, table: OptionTable, owner: SourceToken, notes: list[OmittedPart]
+    reader: WordReader,
+    table: OptionTable,
+    owner: SourceToken,
+    notes: list[OmittedPart],
+    *,
+    partial: bool = False,
 ) -> Options:
     """All that is left of a command, as options.
 
@@ -145,14 +186,26 @@ def read_options(
     ----------
     notes : list of OmittedPart
         Gets those that change nothing.
+    partial : bool, default False
+        Whether options that have no counterpart are left out too.
     """
+    unsupported = UNSUPPORTED_OPTIONS.get(owner.text, {})
     options: Options = {}
     while reader.has_more():
         word = reader.take_word("an option")
+        if word.text in unsupported:
+            value_count, reason = unsupported[word.text]
+            if not partial:
+                raise_fault(word, f"{word.text} of {owner.text} has no counterpart: {reason}")
+            reader.position = min(reader.position + value_count, len(reader.words))
+            notes.append(OmittedPart(word.line, word.text, reason))
+            continue
         if word.text not in table:
             listed = ", ".join(table) or "none"
             raise_fault(word, f"{owner.text} has no option {word.text} that is read", listed)
         name, read = table[word.text]
+        if owner.text == "htb" and name in ("rate", "ceil") and name in options:
+            raise_fault(word, f"{word.text} is given twice, which tc refuses")
         value = read(reader)
         if name:
             options[name] = value
@@ -162,8 +215,54 @@ def read_options(
                 if owner.text in aqm_options.QDISC_OPTIONS
                 else _IGNORED_OPTIONS
             )
-            notes.append(OmittedPart(word.line, word.text, reasons[word.text]))
+            has_cells = word.text == "linklayer" and reader.words[reader.position - 1].text in CELLS
+            reason = aqm_options.CELLS_NOTE if has_cells else reasons[word.text]
+            notes.append(OmittedPart(word.line, word.text, reason))
     return options
+
+
+def check_curves(options: Options, owner: SourceToken) -> None:
+    """Refuse a class of hfsc that tc refuses.
+
+    Raises
+    ------
+    ImportFault
+        It has no curve, or an upper limit alone.
+    """
+    if not options:
+        known = ", ".join(hfsc_curves.CURVE_WORDS)
+        raise_fault(owner, "a class of hfsc needs a service curve", known)
+    if "ul" in options and not {"ls", "sc"} & set(options):
+        raise_fault(owner, "an upper limit without link sharing: tc refuses it", "ul with ls or sc")
+
+
+def clamp_priority(options: Options, owner: SourceToken, notes: list[OmittedPart]) -> None:
+    """Take htb's last priority for all above, as sch_htb.c does, and note it."""
+    priority = get_integer_option(options, "prio", 0)
+    if owner.text == "htb" and priority > MAX_HTB_PRIORITY:
+        options["prio"] = MAX_HTB_PRIORITY
+        why = f"htb takes its last priority, {MAX_HTB_PRIORITY}, for all above"
+        notes.append(OmittedPart(owner.line, f"prio {priority}", why))
+
+
+def check_options(qdisc: Qdisc) -> None:
+    """Refuse what tc or the kernel refuses of options together.
+
+    Raises
+    ------
+    ImportFault
+        With the reason that they give.
+    """
+    options = qdisc.options
+    if qdisc.kind == "tbf":
+        if "limit" in options and "latency" in options:
+            raise_fault(qdisc.at, 'tbf: both "latency" and "limit" are given', "one of them")
+        if "peakrate" in options:
+            peak_rate, rate = (get_integer_option(options, key, 0) for key in ("peakrate", "rate"))
+            if peak_rate <= rate:
+                raise_fault(
+                    qdisc.at, f"tbf: peakrate {peak_rate} bit/s is not above rate {rate} bit/s"
+                )
 
 
 def read_gred_virtual_queue(reader: WordReader, qdisc: Qdisc, notes: list[OmittedPart]) -> None:

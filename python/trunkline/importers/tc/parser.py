@@ -5,7 +5,7 @@ leave open (the number of a filter without `prio`). Read are simple commands wit
 other programs, what sets the length of a device's queue, and marks of iptables and ipchains.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trunkline.importers.common.addresses import Addresses
@@ -21,25 +21,41 @@ from trunkline.importers.common.quantities import read_integer
 from trunkline.importers.common.traffic_control import (
     Device,
     Filter,
+    Options,
     Qdisc,
     QdiscClass,
     TrafficControlConfig,
 )
 from trunkline.importers.common.unsupported_disciplines import raise_unknown_discipline
-from trunkline.importers.tc import firewall
-from trunkline.importers.tc.filters import read_filter
-from trunkline.importers.tc.option_values import make_option_table, read_head
+from trunkline.importers.tc import firewall, nft
+from trunkline.importers.tc.aqm_options import CELLS_NOTE, OVERHEAD_NOTE
+from trunkline.importers.tc.filters import EGRESS_FILTER_PRIORITY_OFFSET, read_filter
+from trunkline.importers.tc.listing import is_listing, split_listing
+from trunkline.importers.tc.option_values import (
+    OptionTable,
+    make_count_reader,
+    make_option_table,
+    make_word_reader,
+    read_head,
+)
 from trunkline.importers.tc.options import (
+    CELLS,
     CLASS_OPTIONS,
     QDISC_OPTIONS,
+    check_curves,
+    check_options,
+    clamp_priority,
     read_dsmark_value,
     read_gred_virtual_queue,
     read_options,
 )
 from trunkline.importers.tc.shell import format_word, split_commands
+from trunkline.importers.tc.trace import is_trace, keep_read_commands
 from trunkline.importers.tc.word_reader import WordReader
+from trunkline.importers.tc.wrapped_commands import BATCH_OPTIONS, unwrap_command
 
-_ADDING_VERBS = ("add", "replace", "change", "chg")
+_CHANGING_VERBS = ("change", "chg")
+_ADDING_VERBS = ("add", "replace", *_CHANGING_VERBS)
 _INGRESS_MAJOR = 0xFFFF
 _CLSACT_MINORS = {"ingress": 0xFFF2, "egress": 0xFFF3}
 _IGNORED_COMMANDS = {
@@ -53,8 +69,23 @@ _IGNORED_COMMANDS = {
     "sysctl": "concerns the host",
     "sleep": "waits",
     "export": "concerns the shell",
+    "cd": "concerns the shell",
+    "trap": "concerns the shell",
+    "umask": "concerns the shell",
+    "ulimit": "concerns the shell",
+    "unset": "concerns the shell",
+    "return": "ends the script",
+    "true": "does nothing",
+    "false": "does nothing",
+    ":": "does nothing",
+    "wait": "waits",
+    "ethtool": "concerns the hardware",
+    **dict.fromkeys(("[", "[[", "test"), "a condition"),
+    **dict.fromkeys(("rm", "mkdir", "touch", "cat", "logger"), "concerns files"),
 }
-_KNOWN_COMMANDS = "tc, iptables, ipchains, ip, ifconfig, " + ", ".join(_IGNORED_COMMANDS)
+_KNOWN_COMMANDS = "tc, iptables, ipchains, nft, ip, ifconfig, " + ", ".join(_IGNORED_COMMANDS)
+_TC_OBJECTS = ("qdisc", "class", "filter")
+_NETNS_OPTIONS = ("-n", "-net", "-netns", "--netns")
 
 
 def parse_script(
@@ -72,11 +103,12 @@ def parse_script(
     ImportFault
         Something that is not translated, at its place; what else is not is in its `others`.
     """
-    script = _ScriptReader(addresses)
+    script = _ScriptReader(addresses, partial=partial)
+    notes = script.configuration.notes
     faults: list[ImportFault] = []
     has_read_all = True
     try:
-        for words in split_commands(content, lenient=tuple(_IGNORED_COMMANDS)):
+        for words in _split_file(content, notes):
             try:
                 script.read_command(words)
             except ImportFault as fault:
@@ -85,9 +117,7 @@ def parse_script(
                     faults.append(fault)
                 if partial:
                     text = " ".join(format_word(word) for word in words[:6])
-                    script.configuration.notes.append(
-                        OmittedPart(words[0].line, text, fault.message)
-                    )
+                    notes.append(OmittedPart(words[0].line, text, fault.message))
     except ImportFault as fault:
         has_read_all = False
         faults.append(fault)  # no command can be told from the next after this
@@ -96,6 +126,15 @@ def parse_script(
         raise faults[0]
     script.note_unset_marks()
     return script.configuration
+
+
+def _split_file(content: str, notes: list[OmittedPart]) -> Iterator[list[SourceToken]]:
+    """Commands of a script, a trace, a file for ``tc -batch`` or what ``tc ... show`` printed."""
+    if is_listing(content):
+        return iter(split_listing(content, notes))
+    if is_trace(content):
+        content = keep_read_commands(content, notes)
+    return split_commands(content, notes, lenient=tuple(_IGNORED_COMMANDS))
 
 
 def _skip_estimator(reader: WordReader) -> None:
@@ -107,31 +146,50 @@ def _skip_estimator(reader: WordReader) -> None:
 _PLACE_OPTIONS = make_option_table("dev parent estimator", estimator=_skip_estimator)
 
 
+_DELETED_PARTS = make_option_table(
+    "root ingress egress clsact=ingress classid handle protocol prio=priority pref=priority "
+    "priority",
+    classid=WordReader.read_ids,
+    **dict.fromkeys(("handle", "protocol"), make_word_reader("a value")),
+    **dict.fromkeys(("prio", "pref", "priority"), make_count_reader(1, 0xFFFF)),
+)
+
+
 class _ScriptReader:
-    def __init__(self, addresses: Addresses):
+    def __init__(self, addresses: Addresses, *, partial: bool):
         self.configuration = TrafficControlConfig()
+        self.partial = partial
+        self.namespace = ""
         self.addresses = addresses
         self.filters_read: list[Filter] = []
 
     def note_unset_marks(self) -> None:
         """Notes filters by a mark that nothing in the script sets."""
-        set_marks = {mark for _, mark in self.configuration.marks} | {
-            filter_.mark for filter_ in self.filters_read
+        set_marks = {rule.value for rule in self.configuration.rules} | {
+            filter_.mark for filter_ in self.filters_read if filter_.mark is not None
         }
         for filter_ in self.filters_read:
-            if filter_.kind == "fw" and filter_.handle not in set_marks:
+            if filter_.kind != "fw":
+                continue
+            if not any(filter_.handle == mark & filter_.mask for mark in set_marks):
                 why = f"nothing in this file sets mark {filter_.handle}: it takes no packet"
                 self.configuration.notes.append(
                     OmittedPart(filter_.at.line, f"handle {filter_.handle} fw", why)
                 )
 
     def read_command(self, words: list[SourceToken]) -> None:
+        self.namespace, words = unwrap_command(words)
         program = words[0].text.rpartition("/")[2]
         reader = WordReader(words, 1)
         if program == "tc":
             self.read_tc(reader)
+        elif program in _TC_OBJECTS:
+            # A line of a file for `tc -batch`.
+            self.read_object(WordReader(words))
         elif program in ("iptables", "ipchains"):
             firewall.read_firewall_command(reader, self.configuration, self.addresses)
+        elif program == "nft":
+            nft.read_nft_command(reader, self.configuration, self.addresses)
         elif program in ("ip", "ifconfig"):
             self.read_link(reader)
         elif program in _IGNORED_COMMANDS:
@@ -152,22 +210,37 @@ class _ScriptReader:
                 name = texts[texts.index("dev") + 1] if "dev" in texts[:-1] else texts[1]
                 if "dev" not in texts and texts[1:3] == ["link", "set"]:
                     name = texts[3]
-                self.configuration.device(name).queue_packets = reader.read_number(0, 2**31 - 1)
+                self.find_device(name).queue_packets = reader.read_number(0, 2**31 - 1)
                 return
         why = "addresses, routes and state of links are the scenario's"
         self.configuration.notes.append(OmittedPart(first.line, " ".join(texts[:3]), why))
 
+    def find_device(self, name: str) -> Device:
+        """A device of the namespace that the command runs in."""
+        return self.configuration.device(f"{self.namespace}-{name}" if self.namespace else name)
+
     def read_tc(self, reader: WordReader) -> None:
         while reader.peek_text().startswith("-"):
-            reader.take_word("an option of tc")
+            option = reader.take_word("an option of tc")
+            if option.text in _NETNS_OPTIONS:
+                self.namespace = reader.take_word("a namespace").text
+            elif option.text in BATCH_OPTIONS:
+                file = reader.take_word("a file")
+                if file.text != "-":
+                    raise_fault(file, f"the commands of {file.text} are not here", "import it")
+                return  # The commands follow, each for itself.
+        self.read_object(reader)
+
+    def read_object(self, reader: WordReader) -> None:
+        """``qdisc add ...``: what stands behind tc and its options."""
         object_word = reader.take_word("qdisc, class or filter")
-        if object_word.text not in ("qdisc", "class", "filter"):
-            raise_fault(object_word, f"tc {object_word.text} is not read", "qdisc, class, filter")
+        if object_word.text not in _TC_OBJECTS:
+            raise_fault(object_word, f"tc {object_word.text} is not read", ", ".join(_TC_OBJECTS))
         verb = reader.take_word("add")
         if verb.text in ("show", "list", "ls"):
             return
         if verb.text in ("del", "delete"):
-            self.delete_qdisc(object_word, verb, reader)
+            self.delete(object_word, verb, reader)
             return
         if verb.text not in _ADDING_VERBS:
             raise_fault(
@@ -176,27 +249,65 @@ class _ScriptReader:
                 ", ".join((*_ADDING_VERBS, "del")),
             )
         if object_word.text == "qdisc":
-            self.read_qdisc(reader)
+            self.read_qdisc(reader, verb.text)
         elif object_word.text == "class":
-            self.read_class(reader)
+            self.read_class(reader, verb.text)
         else:
             self.add_filter(reader)
 
-    def delete_qdisc(self, object_word: SourceToken, verb: SourceToken, reader: WordReader) -> None:
-        texts = [word.text for word in reader.words[reader.position :]]
-        if object_word.text != "qdisc" or "dev" not in texts[:-1]:
-            raise_fault(
-                verb,
-                f"tc {object_word.text} {verb.text} is not read",
-                "tc qdisc del dev DEVICE root",
-            )
-        device = self.configuration.devices.get(texts[texts.index("dev") + 1])
-        if device is not None and "ingress" in texts:
+    def delete(self, object_word: SourceToken, verb: SourceToken, reader: WordReader) -> None:
+        """``tc qdisc del``, ``tc class del``, ``tc filter del``."""
+        place = _PLACE_OPTIONS | _DELETED_PARTS
+        values: dict[str, Any] = {}
+        while reader.has_more() and (word := reader.take_word("a word")).text in place:
+            name, read = place[word.text]
+            values[name] = read(reader)
+        if "dev" not in values:
+            raise_fault(verb, "the command names no device", "dev DEVICE")
+        device = self.find_device(values["dev"].text)
+        parent = values.get("parent")
+        if object_word.text == "filter":
+            self.delete_filters(device, values, verb)
+        elif object_word.text == "class":
+            self.delete_class(device, values.get("classid"), verb)
+        elif "ingress" in values or (parent is not None and parent[0] == _INGRESS_MAJOR):
             device.ingress = None
-        elif device is not None:
+        elif parent is None:
+            # Scripts begin so where there may be none: its error message is thrown away.
             device.root = None
+        else:
+            parent_qdisc = self.find_qdisc(device, parent[0], verb)
+            class_ = parent_qdisc.classes.get(parent[1])
+            if class_ is not None:
+                class_.queue = None
+            else:
+                parent_qdisc.inner = None
 
-    def read_qdisc(self, reader: WordReader) -> None:
+    def delete_filters(self, device: Device, values: Mapping[str, Any], verb: SourceToken) -> None:
+        """All filters at a place, or those of one `prio`."""
+        hook = next((name for name in _CLSACT_MINORS if name in values), None)
+        parent = values.get("parent") if hook is None else (_INGRESS_MAJOR, _CLSACT_MINORS[hook])
+        filters = self.find_filter_list(device, parent, verb)
+        priority = values.get("priority")
+        if hook == "egress" and priority is not None:
+            priority -= EGRESS_FILTER_PRIORITY_OFFSET
+        filters[:] = [each for each in filters if priority not in (None, each.priority)]
+
+    def delete_class(
+        self, device: Device, class_id: tuple[int, int] | None, verb: SourceToken
+    ) -> None:
+        if class_id is None:
+            raise_fault(verb, "the command names no class", "classid ID")
+        qdisc = self.find_qdisc(device, class_id[0], verb)
+        if class_id[1] not in qdisc.classes:
+            raise make_missing_prerequisite(
+                verb, f"there is no class {_format_id(class_id)}", _format_class_ids(qdisc)
+            )
+        if qdisc.children(class_id[1]):
+            raise_fault(verb, f"class {_format_id(class_id)} has classes below it: it is in use")
+        del qdisc.classes[class_id[1]]
+
+    def read_qdisc(self, reader: WordReader, verb: str) -> None:
         word, head_values = read_head(
             reader,
             "a queueing discipline",
@@ -215,18 +326,19 @@ class _ScriptReader:
             raise_fault(
                 word, "the command does not say where the discipline goes", "root, parent ID"
             )
-        self.attach_qdisc(device, word, head_values.get("handle", 0), parent, reader)
+        self.attach_qdisc(device, word, head_values.get("handle", 0), parent, reader, verb)
 
     def get_device(self, head_values: Mapping[str, Any]) -> Device | None:
-        return self.configuration.device(head_values["dev"].text) if "dev" in head_values else None
+        return self.find_device(head_values["dev"].text) if "dev" in head_values else None
 
     def read_size_table(self, reader: WordReader) -> None:
         """``stab overhead 44 linklayer atm`` (tc-stab(8)): what a packet has on the wire."""
         at = reader.words[reader.position - 1]
+        why = OVERHEAD_NOTE
         while reader.peek_text() in ("mtu", "tsize", "mpu", "overhead", "linklayer"):
             reader.take_word("a word")
-            reader.take_word("a value")
-        why = "the header of the link says what a packet has on the wire"
+            if reader.take_word("a value").text in CELLS:
+                why = CELLS_NOTE
         self.configuration.notes.append(OmittedPart(at.line, "stab", why))
 
     def attach_qdisc(
@@ -236,8 +348,11 @@ class _ScriptReader:
         handle: int,
         parent: tuple[int, int] | None,
         reader: WordReader,
+        verb: str,
     ) -> None:
         present = self.get_qdisc_at(device, parent, word) if parent is not None else device.root
+        if present is None and verb in _CHANGING_VERBS and word.text != "gred":
+            raise make_missing_prerequisite(word, f"there is no {word.text} here to change")
         if word.text == "gred" and reader.peek_text() not in ("setup", "vqs", "DPs"):
             if present is None or present.kind != "gred":
                 raise make_missing_prerequisite(
@@ -245,10 +360,17 @@ class _ScriptReader:
                 )
             read_gred_virtual_queue(reader, present, self.configuration.notes)
             return
+        if present is not None and verb == "add":
+            # sch_api.c: NLM_F_EXCL, "Exclusivity flag on, cannot modify".
+            raise_fault(
+                word, f"there is a {present.kind} here already", "replace, change; del first"
+            )
+        if present is not None and verb in _CHANGING_VERBS:
+            present.options |= self.read_options(reader, QDISC_OPTIONS[word.text], word)
+            return
         qdisc = Qdisc(word, word.text, handle)
-        qdisc.options = read_options(
-            reader, QDISC_OPTIONS[word.text], word, self.configuration.notes
-        )
+        qdisc.options = self.read_options(reader, QDISC_OPTIONS[word.text], word)
+        check_options(qdisc)
         _make_prio_bands(qdisc)
         if parent is None:
             device.root = qdisc
@@ -256,6 +378,8 @@ class _ScriptReader:
         parent_qdisc = self.find_qdisc(device, parent[0], word)
         class_ = parent_qdisc.classes.get(parent[1])
         if class_ is not None:
+            if parent_qdisc.children(parent[1]):
+                raise_fault(word, f"class {_format_id(parent)} has classes below it, so no queue")
             class_.queue = qdisc
         elif parent_qdisc.kind in ("dsmark", "tbf"):
             parent_qdisc.inner = qdisc
@@ -274,6 +398,13 @@ class _ScriptReader:
         class_ = parent_qdisc.classes.get(parent[1])
         return class_.queue if class_ is not None else parent_qdisc.inner
 
+    def read_options(self, reader: WordReader, table: OptionTable, owner: SourceToken) -> Options:
+        """All that is left of a command, as options."""
+        notes = self.configuration.notes
+        options = read_options(reader, table, owner, notes, partial=self.partial)
+        clamp_priority(options, owner, notes)
+        return options
+
     def find_qdisc(self, device: Device, major: int, word: SourceToken) -> Qdisc:
         """A discipline of a device by its number."""
         known: list[str] = []
@@ -291,7 +422,7 @@ class _ScriptReader:
             word, f"device {device.name} has no discipline {major:x}:", known_text
         )
 
-    def read_class(self, reader: WordReader) -> None:
+    def read_class(self, reader: WordReader, verb: str) -> None:
         place = _PLACE_OPTIONS | make_option_table("classid", classid=WordReader.read_ids)
         word, head_values = read_head(reader, "a kind of class", place)
         device, parent, class_id = (
@@ -314,32 +445,53 @@ class _ScriptReader:
             qdisc.dsmark_values[class_id[1]] = read_dsmark_value(reader, word)
             return
         if class_id[1] in qdisc.classes:
-            qdisc.classes[class_id[1]].options |= read_options(
-                reader, CLASS_OPTIONS[word.text], word, self.configuration.notes
-            )
+            if verb == "add":
+                raise_fault(
+                    word, f"there is a class {_format_id(class_id)} already", "replace, change"
+                )
+            options = self.read_options(reader, CLASS_OPTIONS[word.text], word)
+            qdisc.classes[class_id[1]].options |= options
             return
-        parent_minor = 0 if parent is None else parent[1]
-        if parent_minor and parent_minor not in qdisc.classes:
+        if verb in _CHANGING_VERBS:
             raise make_missing_prerequisite(
                 word,
-                f"there is no class {_format_id((class_id[0], parent_minor))} yet",
+                f"there is no class {_format_id(class_id)} to change",
                 _format_class_ids(qdisc),
             )
-        options = read_options(reader, CLASS_OPTIONS[word.text], word, self.configuration.notes)
+        parent_minor = self.find_parent_minor(qdisc, parent, word)
+        options = self.read_options(reader, CLASS_OPTIONS[word.text], word)
+        if word.text == "hfsc":
+            check_curves(options, word)
         qdisc.classes[class_id[1]] = QdiscClass(word, class_id[1], parent_minor, options)
+
+    def find_parent_minor(
+        self, qdisc: Qdisc, parent: tuple[int, int] | None, word: SourceToken
+    ) -> int:
+        """Minor number of the class above, 0 for the discipline."""
+        parent_minor = 0 if parent is None else parent[1]
+        if parent_minor == 0 or parent_minor in qdisc.classes:
+            return parent_minor
+        parent_text = _format_id((qdisc.major, parent_minor))
+        if qdisc.kind != "htb":
+            raise make_missing_prerequisite(
+                word, f"there is no class {parent_text} yet", _format_class_ids(qdisc)
+            )
+        # sch_htb.c, htb_change_class: what htb_find does not find is no parent.
+        why = "there is no such class yet: htb puts this one at the top, as here"
+        self.configuration.notes.append(OmittedPart(word.line, f"parent {parent_text}", why))
+        return 0
 
     def add_filter(self, reader: WordReader) -> None:
         filter_, device_name, parent, is_ip = read_filter(
             reader, self.addresses, self.configuration.notes
         )
-        device = self.configuration.device(device_name)
+        device = self.find_device(device_name)
         self.filters_read += [filter_] if is_ip else []
         filters = self.find_filter_list(device, parent, filter_.at)
         if filter_.priority == 0:
-            # The kernel numbers a filter without `prio` one below all there are.
-            filter_.priority = min(
-                (other_filter.priority for other_filter in filters), default=0xC000
-            ) - (1 if filters else 0)
+            # cls_api.c, tcf_auto_prio: one below those that have numbers of this kind.
+            numbered = [other.priority for other in filters if other.priority >= 0x8000]
+            filter_.priority = min(numbered) - 1 if numbered else 0xC000
         if not is_ip:
             why = "the simulator has neither ARP nor IPv6"
             self.configuration.notes.append(OmittedPart(filter_.at.line, "filter", why))

@@ -1,8 +1,9 @@
-"""Scripts of simple commands, as /bin/sh splits them: no loops, functions or substitutions.
+"""Scripts of simple commands, as /bin/sh splits them: no loops and no substitutions.
 
 Source: POSIX.1-2017, Shell Command Language, sections 2.2 (quoting), 2.3 (tokens), 2.6.2
-(parameter expansion, ``$X`` and ``${X}``), 2.6.4 (arithmetic), 2.6.5 (field splitting) and
-2.7 (redirection, which is left out).
+(parameter expansion, ``$X`` and ``${X}``), 2.6.4 (arithmetic), 2.6.5 (field splitting),
+2.7 (redirection, which is left out; 2.7.4, a here-document, is read as input of tc -batch) and
+2.9.5 (functions, which are passed over where they run no command that is read).
 """
 
 import re
@@ -10,11 +11,19 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from trunkline.importers.common.fault import ImportFault, SourceToken, raise_fault
+from trunkline.importers.common.fault import (
+    ImportFault,
+    OmittedPart,
+    SourceToken,
+    make_fault,
+    raise_fault,
+)
 from trunkline.importers.tc.arithmetic import evaluate_arithmetic
+from trunkline.importers.tc.wrapped_commands import READ_PROGRAMS, is_batch, unwrap_command
 
 MAX_EXPANDED = 1_000_000
 """Characters that the variables of a script may expand to: a short script cannot fill memory."""
+_CONDITIONS = ("[", "test", "[[")
 _CONTROL_WORDS = (
     "if",
     "for",
@@ -28,12 +37,19 @@ _CONTROL_WORDS = (
     "fi",
     "esac",
 )
-_TRACED_COMMANDS = ("tc", "ip", "ifconfig", "iptables", "ipchains")
+_PROGRAM_WORD = re.compile(r"(?:^|[\s;&|(/])(?:tc|iptables|ipchains|nft)\s|\$\{?(?:TC|IPT\w*)\b")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=")
+_DEFAULT = re.compile(r"(:?)([-=+])([^${}`'\"\n]*)\}")
 _VARIABLE_NAME = re.compile(r"[A-Za-z_]\w*|[0-9@*#?]")
 _UNSET_START, _UNSET_END = "\ue000", "\ue001"
 """Stand before and behind the name of a variable that is not set."""
 _REDIRECTION = re.compile(r"(\d?>>?|&>|<)(&\d|-)?")
+_HERE_DOCUMENT = re.compile(r"<<(-?)[ \t]*(['\"\\]?)([\w.-]+)['\"]?")
+_FUNCTION = re.compile(r"(?:function[ \t]+)?([A-Za-z_]\w*)[ \t]*\(\)[ \t\n]*\{")
+_SIMPLE_COMMANDS = (
+    "simple commands, one after another; of a script with loops or functions give the trace, "
+    "sh -x SCRIPT 2> trace.tc"
+)
 
 
 @dataclass
@@ -64,11 +80,15 @@ def format_word(word: SourceToken) -> str:
     return re.sub(f"{_UNSET_START}(\\w+){_UNSET_END}", r"$\1", word.text)
 
 
-def split_commands(content: str, *, lenient: tuple[str, ...] = ()) -> Iterator[list[SourceToken]]:
+def split_commands(
+    content: str, notes: list[OmittedPart] | None = None, *, lenient: tuple[str, ...] = ()
+) -> Iterator[list[SourceToken]]:
     """Split a script into its commands, variables replaced, assignments taken in.
 
     Parameters
     ----------
+    notes : list of OmittedPart, optional
+        Gets the functions that are passed over, and their calls.
     lenient : tuple of str
         Programs whose words may be variables that the script does not set.
 
@@ -82,18 +102,24 @@ def split_commands(content: str, *, lenient: tuple[str, ...] = ()) -> Iterator[l
     ImportFault
         Something other than simple commands, or a variable that is not set.
     """
-    return _ShellReader(content, lenient).read_commands()
+    return _ShellReader(content, [] if notes is None else notes, lenient).read_commands()
 
 
 class _ShellReader:
-    def __init__(self, content: str, lenient: tuple[str, ...]):
+    def __init__(self, content: str, notes: list[OmittedPart], lenient: tuple[str, ...]):
         self.lenient = lenient
+        self.notes = notes
         self.text = content.replace("\r\n", "\n")
         self.position = 0
         self.line_ends = [found.start() for found in re.finditer("\n", self.text)]
         self.variables: dict[str, str] = {"TC": "tc", "IP": "ip", "IPTABLES": "iptables"}
+        self.functions: dict[str, bool] = {}
+        """Functions that are passed over, and whether they run what they are given."""
         self.finished_words: list[SourceToken] = []
         self.expanded_characters = 0
+        self.here_document: tuple[str, bool] | None = None
+        """Its last line, and whether it is input of tc."""
+        self.is_conditional = self.is_next_conditional = False
 
     def read_commands(self) -> Iterator[list[SourceToken]]:
         while self.position < len(self.text):
@@ -103,6 +129,7 @@ class _ShellReader:
 
     def take_command(self) -> Iterator[list[SourceToken]]:
         words, self.finished_words = self.finished_words, []
+        is_conditional, self.is_conditional = self.is_conditional, self.is_next_conditional
         while words:
             assignment = _ASSIGNMENT.match(words[0].text)
             if words[0].text == "export" and len(words) > 1 and _ASSIGNMENT.match(words[1].text):
@@ -112,23 +139,29 @@ class _ShellReader:
                 break
             self.variables[assignment[1]] = words[0].text[assignment.end() :]
             words = words[1:]
-        if words and set(words[0].text) == {"+"}:
-            # The trace of `set -x`, where every command stands as it was run.
-            if len(words) == 1 or words[1].text.rpartition("/")[2] not in _TRACED_COMMANDS:
-                return
-            words = words[1:]
+        if words and words[0].text in self.functions:
+            words = self.unwrap_call(words)
         if not words:
             return
         first = words[0]
-        if (
-            first.text in _CONTROL_WORDS
-            or first.text.endswith("()")
-            or first.text in ("{", "}", "!")
-        ):
-            raise_fault(first, f"{first.text} is not read", "simple commands, one after another")
-        if first.text.rpartition("/")[2] not in self.lenient:
+        if first.text in _CONTROL_WORDS or first.text in ("{", "}", "!"):
+            raise_fault(first, f"{first.text} is not read", _SIMPLE_COMMANDS)
+        program = unwrap_command(words)[1][0].text.rpartition("/")[2]
+        if is_conditional and program in READ_PROGRAMS:
+            raise_fault(first, "a command under a condition is not read", _SIMPLE_COMMANDS)
+        if program not in (*self.lenient, *_CONDITIONS):
             self.refuse_unset(words)
         yield words
+
+    def unwrap_call(self, words: list[SourceToken]) -> list[SourceToken]:
+        """The command that a function of the script is given to run; empty if there is none."""
+        if self.functions[words[0].text]:
+            for position, word in enumerate(words):
+                if word.text.rpartition("/")[2] in READ_PROGRAMS:
+                    return words[position:]
+        text = " ".join(format_word(word) for word in words[:3])
+        self.notes.append(OmittedPart(words[0].line, text, "a function that runs no tc"))
+        return []
 
     def refuse_unset(self, words: list[SourceToken]) -> None:
         for word in words:
@@ -153,14 +186,28 @@ class _ShellReader:
             self.position = len(self.text) if end < 0 else end
         elif self.text.startswith("\\\n", self.position):
             self.position += 2
-        elif character in "\n;" or self.text.startswith(("&&", "||"), self.position):
-            self.position += 1 if character in "\n;" else 2
+        elif character in "\n;":
+            self.position += 1
+            self.is_next_conditional = False
+            if character == "\n":
+                self.skip_here_document()
             return True
+        elif self.text.startswith(("&&", "||"), self.position):
+            self.position += 2
+            self.is_next_conditional = self.is_conditional or (
+                bool(self.finished_words) and self.finished_words[0].text in _CONDITIONS
+            )
+            return True
+        elif (function := _FUNCTION.match(self.text, self.position)) and not self.finished_words:
+            self.skip_function(function)
+        elif (document := _HERE_DOCUMENT.match(self.text, self.position)) is not None:
+            self.position = document.end()
+            self.here_document = (document[3], is_batch(self.finished_words))
         elif (redirection := _REDIRECTION.match(self.text, self.position)) is not None:
             self.skip_redirection(redirection)
         elif character in "|&()<":
-            known = "simple commands, one after another"
-            raise ImportFault(*self.locate(self.position), f"{character} is not read", known)
+            message = f"{character} is not read"
+            raise ImportFault(*self.locate(self.position), message, _SIMPLE_COMMANDS)
         else:
             self.finished_words += self.read_word()
         return False
@@ -172,6 +219,35 @@ class _ShellReader:
                 self.position += 1
             if self.position < len(self.text) and self.text[self.position] != "\n":
                 self.read_word()
+
+    def skip_here_document(self) -> None:
+        """Pass over a here-document; of one that tc reads, over its last line only."""
+        if self.here_document is None:
+            return
+        (delimiter, is_read), self.here_document = self.here_document, None
+        end = re.compile(rf"^\t*{re.escape(delimiter)}$", re.MULTILINE).search(
+            self.text, self.position
+        )
+        if end is None:
+            message = f"the here-document has no end {delimiter}"
+            raise ImportFault(*self.locate(self.position - 1), message)
+        if is_read:
+            blank = " " * len(end[0])
+            self.text = self.text[: end.start()] + blank + self.text[end.end() :]
+        else:
+            self.position = end.end()
+
+    def skip_function(self, function: re.Match[str]) -> None:
+        """Pass over a function that runs no command which is read."""
+        body_end = _find_closing_brace(self.text, function.end())
+        body = self.text[function.end() : body_end]
+        if _PROGRAM_WORD.search(body):
+            at = SourceToken(f"{function[1]}()", *self.locate(self.position))
+            raise make_fault(at, f"{at.text} is not read", _SIMPLE_COMMANDS)
+        self.functions[function[1]] = '"$@"' in body
+        line, _ = self.locate(self.position)
+        self.notes.append(OmittedPart(line, f"{function[1]}()", "a function that runs no tc"))
+        self.position = body_end + 1
 
     def read_word(self) -> list[SourceToken]:
         word = _UnfinishedWord(*self.locate(self.position))
@@ -250,13 +326,9 @@ class _ShellReader:
             self.position += 1
             return "$"
         self.position = name_match.end()
-        if braced:
-            if self.text[self.position : self.position + 1] != "}":
-                self.position = start
-                raise self.make_unread_fault(
-                    self.text[start:].split("}", 1)[0].split("\n", 1)[0] + "}"
-                )
-            self.position += 1
+        if braced and self.text[self.position : self.position + 1] != "}":
+            return self.expand_default(start, name_match[0])
+        self.position += braced
         if name_match[0] not in self.variables:
             # A fault where it matters: not in a name of a module to load.
             return f"{_UNSET_START}{name_match[0]}{_UNSET_END}"
@@ -266,6 +338,22 @@ class _ShellReader:
             message = f"variables expand to more than {MAX_EXPANDED} characters"
             raise ImportFault(*self.locate(start), message)
         return value
+
+    def expand_default(self, start: int, name: str) -> str:
+        """The value of ``${NAME:-WORD}`` and the like (section 2.6.2)."""
+        found = _DEFAULT.match(self.text, self.position)
+        if found is None:
+            self.position = start
+            unread = self.text[start:].split("}", 1)[0].split("\n", 1)[0] + "}"
+            raise self.make_unread_fault(unread)
+        self.position = found.end()
+        value = self.variables.get(name)
+        is_set = value is not None and not (found[1] and not value)
+        if found[2] == "+":
+            return found[3] if is_set else ""
+        if not is_set and found[2] == "=":
+            self.variables[name] = found[3]
+        return value if value is not None and is_set else found[3]
 
     def expand_arithmetic(self) -> str:
         """The value of the arithmetic that stands here."""
@@ -281,3 +369,29 @@ class _ShellReader:
             raise ImportFault(*self.locate(self.position), message, known)
         self.position = end + len(closing)
         return str(value)
+
+
+def _find_closing_brace(text: str, start: int) -> int:
+    """Where the brace that was opened before `start` is closed; quotes and comments are skipped."""
+    depth, position = 1, start
+    while position < len(text):
+        character = text[position]
+        if character == "\\":
+            position += 1
+        elif character in "'\"":
+            position = _find_closing_quote(text, position)
+        elif character == "#" and text[position - 1] in " \t\n":
+            position = text.find("\n", position) if "\n" in text[position:] else len(text)
+        elif character in "{}":
+            depth += 1 if character == "{" else -1
+            if depth == 0:
+                return position
+        position += 1
+    return len(text)
+
+
+def _find_closing_quote(text: str, start: int) -> int:
+    position = start + 1
+    while position < len(text) and text[position] != text[start]:
+        position += 2 if text[position] == "\\" and text[start] == '"' else 1
+    return position

@@ -52,6 +52,10 @@ class WordReader:
             raise_fault(word, f"{word.text} is no rate above zero")
         return value
 
+    def read_rate_or_zero(self) -> int:
+        """A rate that may be 0 [bit/s]."""
+        return parse_quantity(self.take_word("a rate"), TC_RATES, "a rate")
+
     def read_size(self) -> int:
         """A size [B]; what follows a slash, a cell size, changes nothing here."""
         word = self.take_word("a size")

@@ -107,13 +107,14 @@ def _check_tc(red: TcRed, path: DocumentPath, problems: Problems) -> None:
             given=format_bytes(red.max),
             related=(((*path, "min"), f"min is {format_bytes(red.min)}"),),
         )
-    if red.burst * red.avpkt <= red.min:
+    # iproute2 tc/tc_red.c, tc_red_eval_ewma: burst + 1 - min / avpkt must not be below 1.
+    if red.burst * red.avpkt < red.min:
         problems.add(
             "relation",
             (*path, "burst"),
-            "burst packets of avpkt must exceed min",
+            "burst packets of avpkt must not be below min",
             given=format_packets(red.burst),
-            allowed=f"above {red.min // red.avpkt}",
+            allowed=f"{-(-red.min // red.avpkt)} packets or more",
             related=(((*path, "min"), f"min is {format_bytes(red.min)}"),),
         )
     if not 0 < red.probability < 1:
