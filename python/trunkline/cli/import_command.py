@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from trunkline.cli.command_group import CommandGroup
+from trunkline.cli.import_account import ImportRefused
 from trunkline.cli.import_network import import_network
 from trunkline.cli.import_traffic import import_records, import_traffic
 from trunkline.cli.option_groups import combine_options
-from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -138,22 +138,6 @@ def _print_imported(
         from trunkline.scenario.yaml_text import block
 
         click.echo(block(imported.to_dict()), nl=False)
-
-
-class ImportRefused(click.ClickException):
-    """A configuration that cannot be translated."""
-
-    exit_code = Status.USAGE
-
-    def show(self, file: Any = None) -> None:
-        """Print the message in the form of scenario errors."""
-        from trunkline.scenario.diagnostic import escape_unprintable
-
-        for line in self.message.splitlines():
-            place, _, message = line.partition(": ")
-            click.echo(
-                escape_unprintable(f"{place}: error[import]: {message}"), file=file, err=True
-            )
 
 
 def _read_text(file: str) -> str:

@@ -3,6 +3,16 @@
 import click
 
 from trunkline.cli.common import echo_json, refuse_existing_files
+from trunkline.cli.import_account import (
+    ImportRefused,
+    account_options,
+    echo_account,
+    echo_left_out_count,
+    refuse_left_out,
+)
+
+JSON_SCHEMA = 2
+"""Version of the object that ``--json`` prints."""
 
 
 @click.command("network", short_help="Read a published network and its demands.")
@@ -24,6 +34,7 @@ from trunkline.cli.common import echo_json, refuse_existing_files
     metavar="FILE",
     help="The demands: CSV with the columns from, to, rate, or .demands of REPETITA.",
 )
+@account_options
 @click.option("--both-ways", is_flag=True, help="Offer each demand in both directions.")
 @click.option("--internal", is_flag=True, help="Leave out nodes that belong to other networks.")
 @click.option("--largest-part", is_flag=True, help="Keep the largest connected part only.")
@@ -47,6 +58,8 @@ def import_network(
     out: str | None,
     overwrite: bool,
     as_json: bool,
+    explain: bool,
+    strict: bool,
 ) -> None:
     """Write a published network as a scenario, with the rules that filled its gaps.
 
@@ -57,7 +70,6 @@ def import_network(
     """
     from pathlib import Path
 
-    from trunkline.cli.import_command import ImportRefused
     from trunkline.importers import ImportFault
     from trunkline.importers.network import ImportRules, read_network
     from trunkline.importers.network.topohub import TopohubNotInstalled
@@ -84,6 +96,8 @@ def import_network(
         raise ImportRefused(f"{source}: {absent}") from None
     except OSError as error:
         raise click.UsageError(f"{error.filename or source}: {error.strerror}.") from None
+    if strict:
+        refuse_left_out(imported.account, source)
     if target is not None and table is not None:
         target.write_text(imported.text, encoding="utf-8", newline="\n")
         if imported.matrix:
@@ -92,21 +106,23 @@ def import_network(
         matrix_text = f" and {table}" if imported.matrix else ""
         click.echo(f"{sizes} written to {target}{matrix_text}", err=True)
     if as_json:
-        notes = [
-            {"line": note.line, "text": note.text, "why": note.reason} for note in imported.notes
-        ]
-        document = {
-            "schema": 1,
-            "nodes": imported.nodes,
-            "links": imported.links,
-            "demands": imported.demands,
-        }
         echo_json(
-            document
-            | {"scenario": imported.text, "matrix": imported.matrix or None, "notes": notes}
+            {
+                "schema": JSON_SCHEMA,
+                "nodes": imported.nodes,
+                "links": imported.links,
+                "demands": imported.demands,
+                "scenario": imported.text,
+                "matrix": imported.matrix or None,
+                "account": imported.account.to_dict(),
+            }
         )
-    elif target is None:
-        click.echo(imported.text, nl=False)
+    elif explain:
+        echo_account(imported.account)
+    else:
+        echo_left_out_count(imported.account)
+        if target is None:
+            click.echo(imported.text, nl=False)
 
 
 def _parse_quantity(option: str, text: str | None, parse: object = None) -> int | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from trunkline.cli.common import refuse_existing_files
+from trunkline.cli.import_account import ImportRefused
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,7 +50,7 @@ def import_traffic(
     """
     from pathlib import Path
 
-    from trunkline.cli.import_command import ImportRefused, _parse_nodes
+    from trunkline.cli.import_command import _parse_nodes
     from trunkline.importers import ImportFault
     from trunkline.importers.traffic import CaptureError, collect_flows, prove_flows, read_packets
     from trunkline.scenario.units import UnitError, parse_time
@@ -102,7 +103,7 @@ def import_records(
     """
     from pathlib import Path
 
-    from trunkline.cli.import_command import ImportRefused, _parse_nodes, _read_text
+    from trunkline.cli.import_command import _parse_nodes, _read_text
     from trunkline.importers.traffic import RecordError, build_demand_table
 
     try:

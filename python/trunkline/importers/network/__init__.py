@@ -2,9 +2,11 @@
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from trunkline.importers.common.fault import ImportFault
+from trunkline.importers.common.file_elements import FileElement, account_for_elements
 from trunkline.importers.common.proof import prove_import
 from trunkline.importers.network.rules import ImportRules, apply_rules, make_node_names
 from trunkline.importers.network.scenario_text import ImportedNetwork, format_scenario
@@ -117,29 +119,40 @@ def _read_text(path: Path) -> str:
 def _parse_by_format(content: str, title: str) -> ImportedTopology:
     """Read a file by what it looks like; names of files say little."""
     from trunkline.importers.network import containerlab, netlab, repetita, sndlib, zoo
+    from trunkline.importers.network.xml import parse_xml
     from trunkline.importers.network.yaml import parse_document
 
     start = content.lstrip()
     if start.startswith("<"):
-        is_graphml = re.search(r"<\s*(?:\w+:)?graphml\b", start) is not None
-        return (zoo.read_graphml if is_graphml else sndlib.read_xml)(content, title)
+        if re.search(r"<\s*(?:\w+:)?graphml\b", start) is not None:
+            return zoo.read_graphml(content, title)
+        return _read_tree(sndlib.read, parse_xml(content), title)
     if start.startswith("?SNDlib") or re.search(r"^\s*NODES\s*\(\s*$", content, re.MULTILINE):
-        return sndlib.read_native(content, title)
+        return _read_tree(sndlib.read, sndlib.parse_native(content), title)
     if re.match(r"NODES\s+\d+\s*$", start.partition("\n")[0]):
         return repetita.read_graph(content, title)
     if re.search(r"^\s*graph\s*\[", content, re.MULTILINE):
         return zoo.read_gml(content, title)
     try:
-        data = parse_document(content)
+        root = parse_document(content)
     except ImportFault:
         if ":" in content:
             raise
-        data = None
-    if data and isinstance(data.get("topology"), dict):
-        return containerlab.read_lab(data, title)
-    if data and "nodes" in data:
-        return netlab.read(data, title)
+        raise ImportFault(1, 1, "the format is not recognised", FORMATS) from None
+    if root.find("topology") is not None:
+        return _read_tree(containerlab.read_lab, root, title)
+    if root.find("nodes") is not None:
+        return _read_tree(netlab.read, root, title)
     raise ImportFault(1, 1, "the format is not recognised", FORMATS)
+
+
+def _read_tree(
+    read: Callable[[FileElement, str], ImportedTopology], root: FileElement, title: str
+) -> ImportedTopology:
+    """Read a file that is a tree, and account for all that stands in it."""
+    topology = read(root, title)
+    account_for_elements(root, topology.account)
+    return topology
 
 
 def _replace_demands(topology: ImportedTopology, path: Path) -> None:
@@ -153,20 +166,19 @@ def _replace_demands(topology: ImportedTopology, path: Path) -> None:
     content = _read_text(path)
     if content.lstrip().startswith("DEMANDS"):
         topology.demands = repetita.read_demands(content, topology)
-        topology.unit = repetita.KBIT_BITS
         return
     keys = {node.label: key for key, node in topology.nodes.items()}
     try:
         rows = demand_tables.parse_demand_table(content.splitlines())
     except ScenarioFileError as error:
         raise ImportFault(error.line, 1, error.message) from None
-    topology.unit = 1
     topology.demands = [
         ImportedDemand(
             keys[find_node_key(row.source, keys, row.line)],
             keys[find_node_key(row.target, keys, row.line)],
             row.rate,
-            row.line,
+            1,
+            line=row.line,
         )
         for row in rows
     ]

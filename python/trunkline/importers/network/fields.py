@@ -88,6 +88,19 @@ def metric(value: int, what: str, line: int) -> int:
     return value or 1
 
 
+def loss_share(value: float, line: int) -> float:
+    """A share of lost packets.
+
+    Raises
+    ------
+    ImportFault
+        It is not from 0 to 1.
+    """
+    if not 0 <= value <= 1:
+        raise ImportFault(line, 1, f"the loss is not from 0 to 100 %: {100 * value:g} %")
+    return value
+
+
 def find_node_key(name: str, nodes: Iterable[str], line: int) -> str:
     """The key of a node that must exist.
 

@@ -1,27 +1,39 @@
-"""netlab: the nodes and links of a `topology.yml`."""
+"""netlab: the nodes and links of a `topology.yml` (netlab.tools/links)."""
 
-from typing import Any
+from __future__ import annotations
 
-from trunkline.importers.common.fault import ImportFault, OmittedPart
-from trunkline.importers.network.fields import convert_rate, find_node_key, parse_number
+from dataclasses import asdict, dataclass, replace
+
+from trunkline.importers.common.fault import ImportFault
+from trunkline.importers.common.file_elements import FileElement
+from trunkline.importers.network.fields import (
+    delay,
+    find_node_key,
+    loss_share,
+    metric,
+    parse_count,
+    parse_number,
+)
 from trunkline.importers.network.topology import ImportedLink, ImportedNode, ImportedTopology
-from trunkline.importers.network.yaml import get_line, require_mapping, require_sequence
-from trunkline.scenario.yaml_text import PlacedList, PlacedMap
+from trunkline.importers.network.yaml import is_sequence, require_sequence
 
-KBIT_BITS = 10**3  # bit/s: unit of bandwidths
-
-
-# Keys of a link that are no nodes.
+KBIT_BITS = 10**3  # bit/s: unit of bandwidths and of rates of tc
+MILLISECOND_NS = 10**6  # ns: unit of delays of tc
+METRIC_KEYS = (("ospf", "cost"), ("isis", "metric"), ("isis", "cost"), ("eigrp", "metric"))
+"""Attributes of a link, or of an interface, that are its metric; the first counts."""
 LINK_KEYS = frozenset({
-    "bandwidth", "bfd", "bgp", "bridge", "clab", "dhcp", "disable", "eigrp", "evpn",
-    "gateway", "group", "interfaces", "isis", "lag", "libvirt", "linkname", "members", "mlag",
-    "mpls", "mtu", "name", "node", "ospf", "pool", "prefix", "provider", "ra", "ripv2",
-    "role", "shutdown", "sr", "srv6", "stp", "tc", "type", "unnumbered", "vlan", "vrf",
-    "vxlan",
+    "bandwidth", "bfd", "bgp", "bridge", "clab", "dhcp", "disable", "eigrp", "evpn", "gateway",
+    "graph", "group", "interfaces", "ipv4", "ipv6", "isis", "lag", "libvirt", "linkindex",
+    "linkname", "members", "mlag", "mpls", "mtu", "multicast", "name", "node", "ospf", "pool",
+    "prefix", "provider", "ra", "ripv2", "role", "shutdown", "sr", "srv6", "stp", "tc", "type",
+    "unnumbered", "virtualbox", "vlan", "vrf", "vxlan",
 })  # fmt: skip
+"""Keys of a link that are no nodes."""
+
+_ROUTER_CONFIGURATION = "configures routers or the lab"
 
 
-def read(data: PlacedMap, title: str) -> ImportedTopology:
+def read(root: FileElement, title: str) -> ImportedTopology:
     """Read a topology, bandwidths in kbit/s; ``title`` is its name if the file has none.
 
     Raises
@@ -29,51 +41,165 @@ def read(data: PlacedMap, title: str) -> ImportedTopology:
     ImportFault
         A link joins more than two nodes, or an unknown one.
     """
-    network = ImportedTopology(str(data.get("name") or title))
-    nodes = data.get("nodes")
-    names = nodes if isinstance(nodes, PlacedList) else require_mapping(nodes, "nodes", 1)
-    for index, name in enumerate(names):
-        key = index if isinstance(names, PlacedList) else name
-        label = str(name.get("name", "") if isinstance(name, PlacedMap) else name)
-        network.nodes[label] = ImportedNode(label, line=get_line(names, key))
-    _read_links(network, data.get("links"), 1)
+    _expand_dotted_keys(root)
+    network = ImportedTopology(root.take_text("name") or title)
+    nodes = root.find("nodes")
+    _create_group_members(network, root)
+    if nodes is not None:
+        named_by_key = not is_sequence(nodes)
+        for node in nodes.read_children("node" if named_by_key else ""):
+            label = node.name if named_by_key else node.take_text("name") or str(node.value or "")
+            network.nodes[label] = ImportedNode(label, line=node.line)
+            node.leave_out_rest(_ROUTER_CONFIGURATION)
+    _read_links(network, root.find("links"))
+    root.leave_out_rest(_ROUTER_CONFIGURATION)
     return network
 
 
-def _read_links(network: ImportedTopology, value: Any, line: int) -> None:
-    links = require_sequence(value, "links", line)
-    for index, link in enumerate(links):
-        line = get_line(links, index)
-        if isinstance(link, PlacedMap) and "members" in link:
-            _read_links(network, link["members"], line)
+def _expand_dotted_keys(element: FileElement) -> None:
+    """Make `ospf.cost: 30` what it is short for, `ospf: {cost: 30}`."""
+    for child in list(element.children):
+        first, _, rest = child.name.partition(".")
+        if first and rest:
+            element.children.remove(child)
+            outer = next((each for each in element.children if each.name == first), None)
+            if outer is None or outer.value is not None:
+                outer = element.add(first, line=child.line)
+            child.name = rest
+            outer.children.append(child)
+    for child in element.children:
+        _expand_dotted_keys(child)
+
+
+def _create_group_members(network: ImportedTopology, root: FileElement) -> None:
+    """Make the nodes of groups that say `_auto_create`."""
+    groups = root.find("groups")
+    for group in groups.read_children("group") if groups is not None else ():
+        if group.take("_auto_create"):
+            for member in require_sequence(group.find("members"), "members"):
+                name = str(member.value)
+                network.nodes[name] = ImportedNode(name, line=member.line)
+        group.leave_out_rest(_ROUTER_CONFIGURATION)
+
+
+@dataclass(frozen=True)
+class _LinkTraits:
+    """What one direction of a link has; what is not given is None.
+
+    Parameters
+    ----------
+    capacity : float, optional
+        In kbit/s.
+    delay : int, optional
+        In ns.
+    """
+
+    capacity: float | None = None
+    delay: int | None = None
+    metric: int | None = None
+    loss: float | None = None
+
+    def override(self, inner: _LinkTraits) -> _LinkTraits:
+        """The traits of an element within, where it gives them."""
+        given = {key: value for key, value in asdict(inner).items() if value is not None}
+        return replace(self, **given)
+
+
+_NO_TRAITS = _LinkTraits()
+
+
+def _read_traits(element: FileElement) -> _LinkTraits:
+    """Bandwidth, metric and tc of a link, a group of links or an interface."""
+    line = element.line
+    bandwidth, rate = element.take("bandwidth"), element.take("tc", "rate")
+    given = bandwidth if rate is None else rate
+    delay_ms, loss = element.take("tc", "delay"), element.take("tc", "loss")
+    cost = next(
+        (cost for cost in (element.take(*keys) for keys in METRIC_KEYS) if cost is not None), None
+    )
+    return _LinkTraits(
+        None if given is None else parse_number(given, "the bandwidth", line),
+        None
+        if delay_ms is None
+        else delay(parse_number(delay_ms, "delay", line) * MILLISECOND_NS, "the delay", line),
+        None if cost is None else metric(parse_count(cost, "the cost", line), "the cost", line),
+        None if loss is None else loss_share(parse_number(loss, "loss", line) / 100, line),
+    )
+
+
+def _read_links(
+    network: ImportedTopology, links: FileElement | None, outer: _LinkTraits = _NO_TRAITS
+) -> None:
+    for link in require_sequence(links, "links"):
+        traits = outer.override(_read_traits(link))
+        members = link.find("members")
+        if members is not None:
+            _read_links(network, members, traits)
             continue
-        ends = _find_link_ends(network, link, line)
+        ends, end_traits = _read_link_ends(network, link, traits)
         if len(ends) == 1:
-            network.notes.append(OmittedPart(line, f"link of {ends[0]} alone", "it leads nowhere"))
+            link.leave_out(f"a link of {ends[0]} alone leads nowhere")
             continue
         if len(ends) != 2:
             why = f"a link joins two nodes, not {len(ends)}: give the segment a node of its own"
-            raise ImportFault(line, 1, why)
-        capacity = None
-        if isinstance(link, PlacedMap) and link.get("bandwidth") is not None:
-            given = parse_number(link["bandwidth"], "bandwidth", line)
-            capacity = convert_rate(given, KBIT_BITS, "the bandwidth", line)
-        network.links.append(ImportedLink(ends[0], ends[1], capacity=capacity, line=line))
+            raise ImportFault(link.line, 1, why)
+        there, back = end_traits
+        network.links.append(
+            ImportedLink(
+                ends[0],
+                ends[1],
+                capacity=there.capacity,
+                capacity_back=back.capacity,
+                unit=KBIT_BITS,
+                delay=there.delay,
+                delay_back=back.delay,
+                metric=there.metric,
+                metric_back=back.metric,
+                loss=there.loss or 0.0,
+                loss_back=back.loss or 0.0,
+                line=link.line,
+            )
+        )
 
 
-def _find_link_ends(network: ImportedTopology, link: Any, line: int) -> list[str]:
-    """Nodes of a link: `a-b`, a list, a mapping by node, or a list of interfaces."""
-    if isinstance(link, PlacedMap):
-        ends = [
-            str(interface.get("node", "") if isinstance(interface, PlacedMap) else interface)
-            for interface in require_sequence(link.get("interfaces"), "interfaces", line)
-        ]
-        ends += [key for key in link if key in network.nodes or key not in LINK_KEYS]
-    elif isinstance(link, PlacedList):
-        ends = [str(interface) for interface in link]
+def _read_link_ends(
+    network: ImportedTopology, link: FileElement, traits: _LinkTraits
+) -> tuple[list[str], list[_LinkTraits]]:
+    """Nodes of a link, and what it has in the direction from each.
+
+    A link is `a-b`, a list, a mapping by node, or a list of interfaces.
+    """
+    if is_sequence(link):
+        names = [str(end.value) for end in link.read_children()]
+        interfaces: list[FileElement | None] = [None] * len(names)
+    elif link.children:
+        names, interfaces = [], []
+        for interface in require_sequence(link.find("interfaces"), "interfaces"):
+            names.append(interface.take_text("node") or str(interface.value or ""))
+            interfaces.append(interface)
+        for key in link.children:
+            if key.name in network.nodes:
+                key.is_read, key.kind = True, "node"
+                names.append(key.name)
+                interfaces.append(key)
+        _refuse_unknown_ends(network, link, len(names))
     else:
-        ends = _split_hyphenated(network, str(link))
-    return [find_node_key(end, network.nodes, line) for end in ends]
+        names = _split_hyphenated(network, str(link.value))
+        interfaces = [None] * len(names)
+    ends = [find_node_key(end, network.nodes, link.line) for end in names]
+    return ends, [
+        traits if interface is None else traits.override(_read_traits(interface))
+        for interface in interfaces
+    ]
+
+
+def _refuse_unknown_ends(network: ImportedTopology, link: FileElement, end_count: int) -> None:
+    """Refuse a key that must be a node: it is no attribute, and has no value or a place to fill."""
+    for key in link.children:
+        is_attribute = key.is_read or key.name in LINK_KEYS or key.name.startswith("_")
+        is_empty = key.value is None and not key.children
+        if not is_attribute and (is_empty or end_count < 2):
+            find_node_key(key.name, network.nodes, key.line)
 
 
 def _split_hyphenated(network: ImportedTopology, text: str) -> list[str]:

@@ -33,7 +33,7 @@ def read_graph(content: str, title: str) -> ImportedTopology:
     ImportFault
         A line has not the fields of its section, or a link has no way back.
     """
-    topology = ImportedTopology(title, unit=KBIT_BITS)
+    topology = ImportedTopology(title)
     rows = _number_lines(content)
     for words, line in _read_section(rows, "NODES", "label x y"):
         place = (parse_number(words[1], "x", line), parse_number(words[2], "y", line))
@@ -81,7 +81,8 @@ def read_demands(content: str, topology: ImportedTopology) -> list[ImportedDeman
             _get_node_key(topology, words[1], line),
             _get_node_key(topology, words[2], line),
             parse_number(words[3], "bw", line),
-            line,
+            KBIT_BITS,
+            line=line,
         )
         for words, line in _read_section(_number_lines(content), "DEMANDS", "label src dest bw")
     ]

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from trunkline.importers.common.element_names import make_element_name
-from trunkline.importers.common.fault import ImportFault, OmittedPart
+from trunkline.importers.common.fault import ImportFault
 from trunkline.importers.network.fields import convert_rate, delay
 from trunkline.importers.network.topology import ImportedDemand, ImportedLink, ImportedTopology
 
@@ -26,7 +26,7 @@ class ImportRules:
     capacity : int or "module", optional
         Of links without one: a rate [bit/s], or the smallest module that the file offers.
     unit : int, optional
-        Bits per second in one unit of the demands; the file's own when left out.
+        Bits per second in one unit of demands and capacities whose file does not name their unit.
     delay : int, optional
         Of links with neither delay, length nor two known ends' coordinates [ns].
     both_ways : bool
@@ -64,21 +64,20 @@ def apply_rules(topology: ImportedTopology, rules: ImportRules) -> None:
     external_keys = [key for key, node in topology.nodes.items() if node.external]
     if external_keys and rules.internal:
         _keep_nodes(topology, [key for key in topology.nodes if key not in set(external_keys)])
-        topology.notes.append(OmittedPart(0, f"{len(external_keys)} external nodes", "--internal"))
+        topology.account.add_left_out(
+            "nodes of other networks", "--internal", count=len(external_keys)
+        )
     elif external_keys:
-        why = "they belong to other networks; --internal leaves them out"
-        topology.notes.append(OmittedPart(0, f"{len(external_keys)} external nodes kept", why))
+        why = "kept; --internal leaves them out"
+        topology.account.add_assumption("nodes of other networks", why, count=len(external_keys))
     self_loops = [link for link in topology.links if link.source == link.target]
     topology.links = [link for link in topology.links if link.source != link.target]
-    topology.notes += [
-        OmittedPart(
-            link.line,
-            f"a link of {topology.nodes[link.source].label} to itself",
-            "it leads nowhere",
+    for link in self_loops:
+        topology.account.add_left_out(
+            "links of a node to itself", "they lead nowhere", line=link.line
         )
-        for link in self_loops
-    ]
     _check_connected(topology, rules)
+    _convert_capacities(topology, rules)
     _fill_capacities(topology, rules)
     _fill_delays(topology, rules)
     topology.demands = _merge_demands(topology, rules)
@@ -113,14 +112,35 @@ def _check_connected(topology: ImportedTopology, rules: ImportRules) -> None:
         )
         raise ImportFault(0, 1, f"{why}; --largest-part leaves these out")
     _keep_nodes(topology, [key for key in topology.nodes if key in components[0]])
-    topology.notes.append(
-        OmittedPart(0, f"{len(labels_outside)} nodes outside the largest part", shown)
+    topology.account.add_left_out(
+        "nodes outside the largest part", f"--largest-part: {shown}", count=len(labels_outside)
     )
 
 
 def _format_ends(found: ImportedTopology, element: ImportedLink | ImportedDemand) -> str:
     """Labels of the ends of a link or a demand, for messages."""
     return f"from {found.nodes[element.source].label} to {found.nodes[element.target].label}"
+
+
+def _convert_capacities(topology: ImportedTopology, rules: ImportRules) -> None:
+    """Put all capacities in bit/s; 0 means unknown."""
+    for link in topology.links:
+        used = [link.capacity, link.capacity_back]
+        if rules.capacity == MODULE_CAPACITY:
+            used.append(link.module)
+        if link.unit is None and any(used) and rules.unit is None:
+            why = "the file does not say in which unit its capacities are: give --unit Mbit/s"
+            raise ImportFault(link.line, 1, why)
+        unit = link.unit or rules.unit or 1
+        ends = _format_ends(topology, link)
+        for key, name in (
+            ("capacity", "capacity"), ("capacity_back", "capacity"), ("module", "module")
+        ):  # fmt: skip
+            value = getattr(link, key)
+            if value is not None:
+                converted = convert_rate(value, unit, f"the {name} of the link {ends}", link.line)
+                setattr(link, key, converted)
+        link.unit = 1
 
 
 def _fill_capacities(topology: ImportedTopology, rules: ImportRules) -> None:
@@ -132,7 +152,7 @@ def _fill_capacities(topology: ImportedTopology, rules: ImportRules) -> None:
             link.capacity, link.capacity_back = link.capacity_back, None
     if not without_capacity:
         if rules.capacity is not None:
-            topology.notes.append(OmittedPart(0, "--capacity", "the file gives every link its own"))
+            topology.account.add_left_out("--capacity", "the file gives every link its own")
         return
     if rules.capacity == MODULE_CAPACITY:
         for link in without_capacity:
@@ -152,9 +172,7 @@ def _fill_capacities(topology: ImportedTopology, rules: ImportRules) -> None:
             f"--capacity '10 Gbit/s'{hint}",
         )
     rule = "the smallest module" if rules.capacity == MODULE_CAPACITY else "--capacity"
-    topology.notes.append(
-        OmittedPart(0, f"capacity of {len(without_capacity)} links", f"by rule: {rule}")
-    )
+    topology.account.add_assumption("capacity of links", rule, count=len(without_capacity))
 
 
 def compute_distance_km(a: tuple[float, float], b: tuple[float, float]) -> float:
@@ -192,50 +210,52 @@ def _fill_delays(topology: ImportedTopology, rules: ImportRules) -> None:
             from_rule += 1
         else:
             unknown += 1
-    if from_length:
-        why = "length of the link, or great circle between its ends, at two thirds of light speed"
-        topology.notes.append(OmittedPart(0, f"delay of {from_length} links", why))
-    if from_rule:
-        topology.notes.append(OmittedPart(0, f"delay of {from_rule} links", "by rule: --delay"))
-    if unknown:
-        why = "no coordinates: 0 s; --delay gives one"
-        topology.notes.append(OmittedPart(0, f"delay of {unknown} links", why))
+    for count, rule in (
+        (
+            from_length,
+            "length of the link, or great circle between its ends, at two thirds of light speed",
+        ),
+        (from_rule, "--delay"),
+        (unknown, "0 s, for there are no coordinates; --delay gives one"),
+    ):
+        topology.account.add_assumption("delay of links", rule, count=count)
 
 
 def _merge_demands(topology: ImportedTopology, rules: ImportRules) -> list[ImportedDemand]:
-    unit = rules.unit or topology.unit
-    if topology.demands and unit is None:
-        why = "the file does not say in which unit its demands are: give --unit Mbit/s"
-        raise ImportFault(topology.demands[0].line, 1, why)
-    if topology.demands and rules.unit is not None and topology.unit not in (None, rules.unit):
-        topology.notes.append(OmittedPart(0, "--unit", "replaces the unit that the file names"))
-    sums: dict[tuple[str, str], float] = {}
-    loops = zeros = duplicates = 0
+    sums: dict[tuple[str, str, str], float] = {}
+    loops = zeros = duplicates = by_rule = 0
     for each in topology.demands:
-        ends = each.source, each.target
-        offered = convert_rate(
-            each.value, unit or 1, f"the demand {_format_ends(topology, each)}", each.line
-        )
+        if each.unit is None and rules.unit is None:
+            why = "the file does not say in which unit its demands are: give --unit Mbit/s"
+            raise ImportFault(each.line, 1, why)
+        unit = each.unit or rules.unit or 1
+        by_rule += each.unit is None
+        description = f"the demand {_format_ends(topology, each)}"
+        offered = convert_rate(each.value, unit, description, each.line)
         if each.source == each.target:
             loops += 1
         elif offered is None:
             zeros += 1
         else:
+            ends = each.source, each.target
             for pair in (ends, ends[::-1])[: 2 if rules.both_ways else 1]:
-                duplicates += pair in sums and not rules.both_ways
-                sums[pair] = sums.get(pair, 0.0) + each.value
-                description = (
-                    f"the sum of the demands {_format_ends(topology, ImportedDemand(*pair, 0))}"
+                key = (*pair, each.class_name)
+                duplicates += key in sums and not rules.both_ways
+                sums[key] = sums.get(key, 0.0) + each.value * unit
+                convert_rate(
+                    sums[key], 1, f"the sum of what is offered as {description}", each.line
                 )
-                convert_rate(sums[pair], unit or 1, description, each.line)
-    for count, description, why in (
-        (loops, "demands of a node to itself", "they cross no link"),
-        (zeros, "demands of zero", "there is nothing to send"),
-        (duplicates, "demands between the same nodes", "their sum is one demand"),
-    ):
-        if count:
-            topology.notes.append(OmittedPart(0, f"{count} {description}", why))
-    return [ImportedDemand(*pair, round(value * (unit or 1))) for pair, value in sums.items()]
+    account = topology.account
+    account.add_left_out("demands of a node to itself", "they cross no link", count=loops)
+    account.add_left_out("demands of zero", "there is nothing to send", count=zeros)
+    account.add_assumption("unit of demands", "--unit", count=by_rule)
+    account.add_assumption(
+        "demands between the same nodes", "their sum is one demand", count=duplicates
+    )
+    return [
+        ImportedDemand(source, target, round(value), 1, class_name)
+        for (source, target, class_name), value in sums.items()
+    ]
 
 
 def make_node_names(topology: ImportedTopology) -> dict[str, str]:
@@ -254,5 +274,5 @@ def make_node_names(topology: ImportedTopology) -> dict[str, str]:
             changed.append(f"{node.label or key} is {name}")
     if changed:
         shown = "; ".join(changed[:5]) + ("; ..." if len(changed) > 5 else "")
-        topology.notes.append(OmittedPart(0, f"{len(changed)} nodes renamed", shown))
+        topology.account.add_assumption("names of nodes", shown, count=len(changed))
     return result

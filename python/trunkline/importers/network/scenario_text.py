@@ -2,10 +2,10 @@
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from trunkline.importers.common.fault import OmittedPart
+from trunkline.importers.common.account import ImportAccount
 from trunkline.importers.network.topology import ImportedLink, ImportedTopology
 from trunkline.scenario.diagnostic import escape_unprintable
 from trunkline.scenario.units import format_rate, format_ratio, format_time
@@ -26,13 +26,13 @@ class ImportedNetwork:
     ----------
     matrix : str
         The table of demands that the scenario names, as CSV; empty: none.
-    notes : tuple of OmittedPart
-        What was left out, renamed or filled by a rule.
+    account : ImportAccount
+        What was read, what was left out, what was assumed.
     """
 
     text: str
     matrix: str
-    notes: tuple[OmittedPart, ...]
+    account: ImportAccount
     nodes: int
     links: int
     demands: int
@@ -59,10 +59,7 @@ def format_scenario(
     """
     has_matrix_file = bool(matrix_file) and len(topology.demands) > MAX_INLINE_DEMANDS
     lines = [f"# {escape_unprintable(topology.title)}, imported from {escape_unprintable(source)}."]
-    lines += [
-        f"# {escape_unprintable(note.text)}: {escape_unprintable(note.reason)}."
-        for note in topology.notes
-    ]
+    lines += topology.account.render_comment()
     lines += ["trunkline: 1", ""]
     if topology.demands:
         lines += _format_scale(topology)
@@ -70,7 +67,7 @@ def format_scenario(
     most_common = Counter(link.capacity for link in topology.links).most_common(1)
     rate = most_common[0][0] if most_common else None
     if rate is not None:
-        lines += ["defaults:", f"  link: {{rate: {format_rate(rate)}}}", ""]
+        lines += ["defaults:", f"  link: {{rate: {format_rate(round(rate))}}}", ""]
     lines += ["links:", *_format_links(topology, by_key, rate), ""]
     matrix = ""
     if topology.demands:
@@ -89,7 +86,7 @@ def format_scenario(
                       "te: {unplaced: igp}", ""]  # fmt: skip
     lines += ["run: {duration: 1 s, warm_up: 100 ms}", ""]
     sizes = (len(topology.nodes), len(topology.links), len(topology.demands))
-    return ImportedNetwork("\n".join(lines), matrix, tuple(topology.notes), *sizes)
+    return ImportedNetwork("\n".join(lines), matrix, topology.account, *sizes)
 
 
 def _format_scale(topology: ImportedTopology) -> list[str]:
@@ -126,7 +123,7 @@ def _format_nodes(topology: ImportedTopology, by_key: dict[str, str]) -> list[st
 
 
 def _format_links(
-    topology: ImportedTopology, by_key: dict[str, str], default_capacity: int | None
+    topology: ImportedTopology, by_key: dict[str, str], default_capacity: float | None
 ) -> list[str]:
     node_names = set(by_key.values())
     name_by_ends: dict[frozenset[str], str] = {}
@@ -163,20 +160,43 @@ def _count_name_splits(name: str, node_names: set[str]) -> int:
     )
 
 
-def _collect_link_keys(link: ImportedLink, default_capacity: int | None) -> dict[str, Any]:
-    link_keys: dict[str, Any] = {}
-    if link.capacity is not None and link.capacity != default_capacity:
-        link_keys["rate"] = format_rate(link.capacity)
-    if link.delay:
-        link_keys["delay"] = format_time(link.delay)
-    if link.metric not in (None, 1):
-        link_keys["metric"] = link.metric
-    backward_keys: dict[str, Any] = {}
-    if link.capacity_back not in (None, link.capacity):
-        backward_keys["rate"] = format_rate(link.capacity_back or 0)
-    if link.metric_back not in (None, link.metric):
-        backward_keys["metric"] = link.metric_back
-    return link_keys | ({"backward": backward_keys} if backward_keys else {})
+def _collect_link_keys(link: ImportedLink, default_capacity: float | None) -> dict[str, Any]:
+    back = replace(
+        link,
+        capacity=link.capacity if link.capacity_back is None else link.capacity_back,
+        delay=link.delay if link.delay_back is None else link.delay_back,
+        metric=link.metric if link.metric_back is None else link.metric_back,
+        loss=link.loss if link.loss_back is None else link.loss_back,
+    )
+    there_keys = _collect_direction_keys(link)
+    backward_keys = {
+        key: value
+        for key, value in _collect_direction_keys(back).items()
+        if value != there_keys[key]
+    }
+    absent = {
+        "rate": format_rate(round(default_capacity or 0)),
+        "delay": "0 s",
+        "metric": 1,
+        "loss": "0 %",
+    }
+    link_keys = {key: value for key, value in there_keys.items() if value != absent[key]}
+    te_keys = {"colours": list(link.colours), "risks": list(link.risks)}
+    te_keys = {key: value for key, value in te_keys.items() if value}
+    return (
+        link_keys
+        | ({"te": te_keys} if te_keys else {})
+        | ({"backward": backward_keys} if backward_keys else {})
+    )
+
+
+def _collect_direction_keys(link: ImportedLink) -> dict[str, Any]:
+    return {
+        "rate": format_rate(round(link.capacity or 0)),
+        "delay": format_time(link.delay or 0),
+        "metric": 1 if link.metric is None else link.metric,
+        "loss": format_ratio(link.loss),
+    }
 
 
 def _format_demands(topology: ImportedTopology, by_key: dict[str, str]) -> list[str]:

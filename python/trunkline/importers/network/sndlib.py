@@ -1,99 +1,132 @@
-"""SNDlib: networks with demands, in XML or in its native text format (sndlib.zib.de)."""
+"""SNDlib: networks with demands, in XML or in its native text format (sndlib.zib.de).
+
+Capacities and demands of a file are in one unit, which its meta data may name. A file with nodes
+and demands only is a traffic matrix (the dynamic traffic of SNDlib).
+"""
 
 import re
-from collections.abc import Iterator
+from dataclasses import dataclass
 
-from trunkline.importers.common.fault import ImportFault, OmittedPart
-from trunkline.importers.network.fields import (
-    are_geographic,
-    convert_rate,
-    find_node_key,
-    parse_number,
-)
+from trunkline.importers.common.fault import ImportFault
+from trunkline.importers.common.file_elements import FileElement
+from trunkline.importers.network.directions import join_listed_directions
+from trunkline.importers.network.fields import are_geographic, find_node_key, parse_number
 from trunkline.importers.network.topology import (
     ImportedDemand,
     ImportedLink,
     ImportedNode,
     ImportedTopology,
 )
-from trunkline.importers.network.xml import XmlElement, parse_xml
 
 # Units that the meta data name.
 UNIT_BIT_S = {"MBITPERSEC": 10**6, "GBITPERSEC": 10**9, "KBITPERSEC": 10**3, "BITPERSEC": 1}
 STM_1_BIT_S = 155_520_000  # bit/s (ITU-T G.707)
 UNIT_BIT_S |= {"STM1": STM_1_BIT_S, "OC3": STM_1_BIT_S}
 
+_OMISSIONS = {
+    ("meta",): {
+        "granularity": "the interval of a measured matrix",
+        "time": "when the matrix was measured",
+        "origin": "where the matrix was measured",
+    },
+    (): {"ADMISSIBLE_PATHS": "paths are computed"},
+    ("networkStructure", "links", "link"): {
+        "@id": "a link is named after its ends",
+        "setupCost": "costs of a design are no metrics",
+        "routingCost": "costs of a design are no metrics",
+    },
+    ("demands", "demand"): {
+        "@id": "a demand is named after its ends",
+        "maxPathLength": "paths are computed",
+        "admissiblePaths": "paths are computed",
+    },
+}
+"""Why elements are left out, by the elements that enclose them."""
 
-def read_xml(content: str, title: str) -> ImportedTopology:
-    """Read a network in SNDlib's XML from its text; ``title`` is its name.
+
+def read(root: FileElement, title: str) -> ImportedTopology:
+    """Read a network from the tree of its XML, or from that of `parse_native`.
 
     Raises
     ------
     ImportFault
         It is no such file, or names an unknown node.
     """
-    root = parse_xml(content)
-    structure = root.find_first("networkStructure")
-    if root.tag != "network" or structure is None:
-        raise ImportFault(root.line, 1, "not SNDlib: there is no <network> with <networkStructure>")
     topology = ImportedTopology(title)
-    unit_name = root.get_text("meta", "unit")
-    topology.unit = UNIT_BIT_S.get(unit_name.upper())
-    if unit_name and topology.unit is None:
-        topology.notes.append(
-            OmittedPart(0, f"unit {unit_name}", "the unit is not known here; give --unit")
-        )
-    unit = topology.unit or 1
-    places = structure.find_first("nodes")
-    kind = "" if places is None else places.attributes.get("coordinatesType", "geographical")
-    for node in structure.find_all("nodes", "node"):
-        _read_xml_node(topology, node)
-    topology.geographic = kind == "geographical"
-    for link in structure.find_all("links", "link"):
-        _read_xml_link(topology, link, unit)
+    for attribute in ("@version", "@schemaLocation"):
+        root.find(attribute)
+    _give_reasons(root)
+    unit_name = root.take_text("meta", "unit")
+    unit = UNIT_BIT_S.get(unit_name.upper())
+    if unit_name and unit is None:
+        why = "the unit is not known here; give --unit"
+        topology.account.add_left_out(f"unit {unit_name}", why)
+    nodes = root.find("networkStructure", "nodes")
+    kind = "" if nodes is None else nodes.take_text("@coordinatesType")
+    for node in nodes.find_all("node") if nodes is not None else ():
+        _read_node(topology, node)
+    places = [node.place for node in topology.nodes.values()]
+    topology.geographic = kind == "geographical" or (not kind and are_geographic(places))
+    for link in root.find_all("networkStructure", "links", "link"):
+        topology.links.append(_read_link(topology, link, unit))
     for demand in root.find_all("demands", "demand"):
-        ends = [
-            find_node_key(demand.get_text(end), topology.nodes, demand.line)
-            for end in ("source", "target")
-        ]
-        value = parse_number(demand.get_text("demandValue"), "demandValue", demand.line)
-        value *= parse_number(demand.get_text("routingUnit") or 1, "routingUnit", demand.line)
-        topology.demands.append(ImportedDemand(ends[0], ends[1], value, demand.line))
-    return _join_directions(topology)
+        ends = _read_ends(topology, demand)
+        value = parse_number(demand.take("demandValue"), "demandValue", demand.line)
+        routing_unit = demand.take("routingUnit")
+        if routing_unit is not None:
+            value *= parse_number(routing_unit, "routingUnit", demand.line)
+        topology.demands.append(ImportedDemand(*ends, value, unit, line=demand.line))
+    join_listed_directions(topology)
+    return topology
 
 
-def _read_xml_node(topology: ImportedTopology, node: XmlElement) -> None:
-    name = node.attributes.get("id", "")
+def _give_reasons(root: FileElement) -> None:
+    """Give the reasons of what a network has no use for."""
+    for path, reasons in _OMISSIONS.items():
+        enclosing = [root]
+        for tag in path:
+            enclosing = [
+                child for each in enclosing for child in each.children if child.name == tag
+            ]
+        for each in enclosing:
+            for tag, reason in reasons.items():
+                each.leave_out_children(reason, tag)
+
+
+def _read_node(topology: ImportedTopology, node: FileElement) -> None:
+    name = node.take_text("@id")
     if not name or name in topology.nodes:
         raise ImportFault(node.line, 1, f"node {name} occurs twice" if name else "a node has no id")
-    x, y = node.get_text("coordinates", "x"), node.get_text("coordinates", "y")
+    x, y = node.take_text("coordinates", "x"), node.take_text("coordinates", "y")
     place = (parse_number(x, "x", node.line), parse_number(y, "y", node.line)) if x and y else None
     topology.nodes[name] = ImportedNode(name, place, node.line)
 
 
-def _read_xml_link(topology: ImportedTopology, link: XmlElement, unit: int) -> None:
-    ends = [
-        find_node_key(link.get_text(end), topology.nodes, link.line) for end in ("source", "target")
-    ]
-    installed = parse_number(
-        link.get_text("preInstalledModule", "capacity") or 0, "installed capacity", link.line
+def _read_ends(topology: ImportedTopology, element: FileElement) -> tuple[str, str]:
+    source, target = (
+        find_node_key(element.take_text(end), topology.nodes, element.line)
+        for end in ("source", "target")
     )
-    modules = [
-        parse_number(module.get_text("capacity"), "a module's capacity", module.line)
-        for module in link.find_all("additionalModules", "addModule")
-    ]
-    topology.links.append(_make_link(ends, installed, modules, unit, link.line))
+    return source, target
 
 
-def _make_link(
-    ends: list[str], installed: float, modules: list[float], unit: int, line: int
-) -> ImportedLink:
+def _read_link(topology: ImportedTopology, link: FileElement, unit: int | None) -> ImportedLink:
+    source, target = _read_ends(topology, link)
+    installed_text = link.take("preInstalledModule", "capacity")
+    installed = parse_number(installed_text or 0, "installed capacity", link.line)
+    modules = []
+    for module in link.find_all("additionalModules", "addModule"):
+        modules.append(parse_number(module.take("capacity"), "a module's capacity", module.line))
+        module.leave_out_children("costs of a design are no metrics", "cost")
+    for module in link.find_all("preInstalledModule"):
+        module.leave_out_children("costs of a design are no metrics", "cost")
     return ImportedLink(
-        ends[0],
-        ends[1],
-        capacity=convert_rate(installed, unit, "the installed capacity", line),
-        module=convert_rate(min(modules, default=0), unit, "a module", line),
-        line=line,
+        source,
+        target,
+        capacity=installed or None,
+        module=min(modules, default=0) or None,
+        unit=unit,
+        line=link.line,
     )
 
 
@@ -101,108 +134,117 @@ _SECTION = re.compile(r"([A-Z_]+)\s*\(\s*\Z")
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 
 
-def read_native(content: str, title: str) -> ImportedTopology:
-    """Read a network in SNDlib's native format, likewise.
+@dataclass(frozen=True)
+class _NativeSection:
+    """How the lines of a section of the native format are elements of the XML.
+
+    Parameters
+    ----------
+    path : tuple of str
+        Elements that enclose those of the lines.
+    fields : str
+        Elements of the fields of a line.
+    field_count : int
+        Fields that a line has at least.
+    form : str
+        A line of it, for messages.
+    """
+
+    path: tuple[str, ...]
+    element: str
+    fields: str
+    field_count: int
+    form: str
+
+
+_NATIVE_SECTIONS = {
+    "NODES": _NativeSection(
+        ("networkStructure", "nodes"), "node", "@id coordinates/x coordinates/y", 3, "NAME ( X Y )"
+    ),
+    "LINKS": _NativeSection(
+        ("networkStructure", "links"),
+        "link",
+        "@id source target preInstalledModule/capacity preInstalledModule/cost routingCost "
+        "setupCost",
+        4,
+        "NAME ( SOURCE TARGET ) PRE_INSTALLED COST COST SETUP ( MODULE COST ... )",
+    ),
+    "DEMANDS": _NativeSection(
+        ("demands",),
+        "demand",
+        "@id source target routingUnit demandValue maxPathLength",
+        5,
+        "NAME ( SOURCE TARGET ) ROUTING_UNIT VALUE MAX_PATH_LENGTH",
+    ),
+}
+
+
+def parse_native(content: str) -> FileElement:
+    """Read SNDlib's native format as the tree that the same network has in XML.
 
     Raises
     ------
     ImportFault
         A line that does not have the fields of its section.
     """
-    topology = ImportedTopology(title)
-    places: list[tuple[float, float] | None] = []
-    for section, words, line in _read_section_lines(content, topology):
-        if section == "NODES":
-            name = words[0]
-            if name in topology.nodes:
-                raise ImportFault(line, 1, f"node {name} occurs twice")
-            place = None
-            if len(words) > 1:
-                _, x, y = _check_fields(words, 3, "NAME ( X Y )", line)
-                place = (parse_number(x, "x", line), parse_number(y, "y", line))
-            places.append(place)
-            topology.nodes[name] = ImportedNode(name, place, line)
-        elif section == "LINKS":
-            form = "NAME ( SOURCE TARGET ) PRE_INSTALLED COST COST SETUP ( MODULE COST ... )"
-            _, *ends, installed = _check_fields(words, 4, form, line)
-            end_keys = [find_node_key(end, topology.nodes, line) for end in ends]
-            modules = [
-                parse_number(routing_unit, "a module's capacity", line)
-                for routing_unit in words[7::2]
-            ]
-            topology.links.append(
-                _make_link(
-                    end_keys,
-                    parse_number(installed, "the capacity", line),
-                    modules,
-                    topology.unit or 1,
-                    line,
-                )
-            )
-        elif section == "DEMANDS":
-            form = "NAME ( SOURCE TARGET ) ROUTING_UNIT VALUE MAX_PATH_LENGTH"
-            _, *ends, routing_unit, units = _check_fields(words, 5, form, line)
-            end_keys = [find_node_key(end, topology.nodes, line) for end in ends]
-            value = parse_number(units, "the demand", line) * parse_number(
-                routing_unit, "the routing unit", line
-            )
-            topology.demands.append(ImportedDemand(end_keys[0], end_keys[1], value, line))
-    if not topology.nodes:
-        raise ImportFault(1, 1, "not SNDlib: there is no section NODES")
-    topology.geographic = are_geographic(places)
-    return _join_directions(topology)
-
-
-def _read_section_lines(
-    content: str, topology: ImportedTopology
-) -> Iterator[tuple[str, list[str], int]]:
-    """Section and words of each line of a section; parentheses are left out."""
-    section = ""
+    root = FileElement("network", 1)
+    section, depth, start_line = "", 0, 1
     for line, raw in enumerate(content.splitlines(), 1):
         text = raw.partition("#")[0].strip()
         if not text or text.startswith("?"):
             continue
+        words = _TOKEN.findall(text)
         if not section:
             start = _SECTION.match(text)
             if start is None:
                 raise ImportFault(line, 1, "a section starts with its name and (, as NODES (")
-            section = start[1]
-        elif text == ")":
+            section, depth, start_line = start[1], 1, line
+            if section not in (*_NATIVE_SECTIONS, "META"):
+                root.add(section, line=line)
+            continue
+        depth += words.count("(") - words.count(")")
+        if words == [")"] and depth == 0:
             section = ""
         elif section == "META":
             key, _, value = text.partition("=")
-            if key.strip() == "unit":
-                topology.unit = UNIT_BIT_S.get(value.strip().upper())
-        else:
-            yield section, [word for word in _TOKEN.findall(text) if word not in "()"], line
+            _enter(root, "meta").add(key.strip(), value.strip(), line)
+        elif section in _NATIVE_SECTIONS:
+            if depth != 1:
+                raise ImportFault(line, 1, f"the parentheses of a line of {section} do not pair")
+            _parse_native_line(root, words, _NATIVE_SECTIONS[section], line)
     if section:
-        raise ImportFault(len(content.splitlines()), 1, f"the section {section} does not end")
+        why = f"the section {section}, from line {start_line}, does not end"
+        raise ImportFault(len(content.splitlines()), 1, why)
+    if root.find("networkStructure", "nodes") is None:
+        raise ImportFault(1, 1, "not SNDlib: there is no section NODES")
+    return root
 
 
-def _check_fields(words: list[str], count: int, line_form: str, line: int) -> list[str]:
-    if len(words) < count:
-        raise ImportFault(line, 1, f"{len(words)} fields; a line here is {line_form}")
-    return words[:count]
+def _parse_native_line(
+    root: FileElement, words: list[str], section: _NativeSection, line: int
+) -> None:
+    values = [word for word in words if word not in "()"]
+    if len(values) < section.field_count and not (section.element == "node" and len(values) == 1):
+        raise ImportFault(line, 1, f"{len(values)} fields; a line here is {section.form}")
+    element = _enter(root, *section.path).add(section.element, line=line)
+    names = section.fields.split()
+    for name, value in zip(names, values, strict=False):
+        *path, last = name.split("/")
+        _enter(element, *path).add(last, value, line)
+    others = values[len(names) :]
+    for position, value in enumerate(others):
+        if section.element != "link":
+            element.add(f"field {len(names) + position + 1}", value, line)
+        elif position % 2 == 0:
+            _enter(element, "additionalModules").add("addModule", line=line)
+        if section.element == "link":
+            modules = _enter(element, "additionalModules")
+            modules.children[-1].add(("capacity", "cost")[position % 2], value, line)
 
 
-def _join_directions(topology: ImportedTopology) -> ImportedTopology:
-    """Join the two directions of each link where the file lists every one of them."""
-    links_by_ends: dict[tuple[str, str], ImportedLink] = {
-        (link_of.source, link_of.target): link_of for link_of in topology.links
-    }
-    all_have_reverse = len(links_by_ends) == len(topology.links) and all(
-        (b, a) in links_by_ends for a, b in links_by_ends
-    )
-    if not topology.links or not all_have_reverse:
-        return topology
-    joined = []
-    for (source, target), link in links_by_ends.items():
-        back = links_by_ends[target, source]
-        if back.line < link.line:
-            continue
-        link.capacity_back = back.capacity
-        joined.append(link)
-    why = f"every link is listed in both directions: {len(joined)} links"
-    topology.notes.append(OmittedPart(0, "directed links", why))
-    topology.links = joined
-    return topology
+def _enter(element: FileElement, *path: str) -> FileElement:
+    """The element along a path, made where it is not there yet."""
+    for name in path:
+        inside = next((each for each in element.children if each.name == name), None)
+        element = inside if inside is not None else element.add(name)
+    return element

@@ -3,9 +3,13 @@
 import json
 import re
 from importlib.resources import files
-from typing import Any
 
 from trunkline.importers.common.fault import ImportFault
+from trunkline.importers.common.file_elements import (
+    FileElement,
+    account_for_elements,
+    make_file_elements,
+)
 from trunkline.importers.network.fields import find_node_key, parse_number
 from trunkline.importers.network.topology import (
     ImportedDemand,
@@ -13,7 +17,9 @@ from trunkline.importers.network.topology import (
     ImportedNode,
     ImportedTopology,
 )
+from trunkline.importers.network.yaml import require_sequence
 
+_ENDS = ("source", "target")
 _NETWORK_NAME = re.compile(r"[A-Za-z0-9_-]+(/[A-Za-z0-9_.-]+)+\Z")
 
 
@@ -52,7 +58,7 @@ def read_packaged_network(name: str) -> ImportedTopology:
     file = data / f"{name}.json"
     if not file.is_file():
         raise ImportFault(0, 1, f"topohub has no network {name}{_suggest_name(name)}")
-    return _build_topology(json.loads(file.read_text("utf-8")), name)
+    return _build_topology(make_file_elements(json.loads(file.read_text("utf-8"))), name)
 
 
 def _suggest_name(name: str) -> str:
@@ -67,22 +73,32 @@ def _suggest_name(name: str) -> str:
     return f"; {hint}" if hint else ""
 
 
-def _build_topology(data: dict[str, Any], name: str) -> ImportedTopology:
+def _build_topology(root: FileElement, name: str) -> ImportedTopology:
     topology = ImportedTopology(name.rpartition("/")[2])
-    for node in data["nodes"]:
-        key = str(node["id"])
-        place = node.get("pos")
-        coordinates = None if place is None else (float(place[0]), float(place[1]))
-        topology.nodes[key] = ImportedNode(str(node.get("name") or key), coordinates)
+    for flag in ("directed", "multigraph"):
+        if root.take(flag) and flag == "directed":
+            raise ImportFault(0, 1, f"{name} is a directed graph")
+    root.find("graph", "name")
+    for node in require_sequence(root.find("nodes"), "nodes"):
+        key = node.take_text("id")
+        place = [float(each.value) for each in require_sequence(node.find("pos"), "pos")]
+        coordinates = (place[0], place[1]) if len(place) == 2 else None
+        topology.nodes[key] = ImportedNode(node.take_text("name") or key, coordinates)
     # Gabriel graphs lie in a plane of kilometres.
     topology.geographic = not name.startswith("gabriel/")
-    for edge in data["edges"]:
-        ends = [find_node_key(str(edge[end]), topology.nodes, 1) for end in ("source", "target")]
-        topology.links.append(ImportedLink(ends[0], ends[1], length=float(edge["dist"])))
-    for source, row in data["graph"].get("demands", {}).items():
-        for target, value in row.items():
-            ends = [find_node_key(str(end), topology.nodes, 1) for end in (source, target)]
-            topology.demands.append(
-                ImportedDemand(ends[0], ends[1], parse_number(value, "a demand", 1))
-            )
+    for edge in require_sequence(root.find("edges"), "edges"):
+        ends = [find_node_key(edge.take_text(end), topology.nodes, 1) for end in _ENDS]
+        length = parse_number(edge.take("dist"), "dist", 1)
+        topology.links.append(ImportedLink(ends[0], ends[1], length=length))
+        edge.leave_out_children("loads that topohub computed", "ecmp_fwd", "ecmp_bwd")
+    graph = root.find("graph")
+    if graph is not None:
+        graph.leave_out_children("figures that topohub computed", "stats")
+    demands = root.find("graph", "demands")
+    for row in demands.read_children("source") if demands is not None else ():
+        for target in row.read_children("target"):
+            ends = [find_node_key(end, topology.nodes, 1) for end in (row.name, target.name)]
+            value = parse_number(target.value, "a demand", 1)
+            topology.demands.append(ImportedDemand(ends[0], ends[1], value))
+    account_for_elements(root, topology.account)
     return topology

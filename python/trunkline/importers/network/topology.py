@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from trunkline.importers.common.fault import OmittedPart
+from trunkline.importers.common.account import ImportAccount
 
 
 @dataclass(slots=True)
@@ -35,27 +35,39 @@ class ImportedLink:
     ----------
     source, target : str
         Nodes, by their keys in `ImportedTopology.nodes`.
-    capacity, capacity_back : int, optional
-        From source to target, and the other way where it differs [bit/s].
-    delay : int, optional
-        Propagation delay [ns].
+    capacity, capacity_back : float, optional
+        From source to target, and the other way where it differs, in `unit`.
+    module : float, optional
+        The smallest capacity that the file offers to install, in `unit`.
+    unit : int, optional
+        Bits per second in one unit of the capacities; None: the file does not say.
+    delay, delay_back : int, optional
+        Propagation delay, and the other way where it differs [ns].
     length : float, optional
         Length [km].
-    module : int, optional
-        The smallest capacity that the file offers to install [bit/s].
+    loss, loss_back : float
+        Share of packets lost on the wire, 0 to 1, and the other way where it differs.
+    colours, risks : tuple of str
+        Administrative groups and shared risk link groups.
     line : int
         Where it stands; 0: unknown.
     """
 
     source: str
     target: str
-    capacity: int | None = None
-    capacity_back: int | None = None
+    capacity: float | None = None
+    capacity_back: float | None = None
+    module: float | None = None
+    unit: int | None = 1
     delay: int | None = None
+    delay_back: int | None = None
     length: float | None = None
     metric: int | None = None
     metric_back: int | None = None
-    module: int | None = None
+    loss: float = 0.0
+    loss_back: float | None = None
+    colours: tuple[str, ...] = ()
+    risks: tuple[str, ...] = ()
     line: int = 0
 
 
@@ -68,7 +80,11 @@ class ImportedDemand:
     source, target : str
         Nodes, by their keys in `ImportedTopology.nodes`.
     value : float
-        In units of `ImportedTopology.unit`.
+        Offered load, in `unit`.
+    unit : int, optional
+        Bits per second in one unit of the value; None: the file does not say.
+    class_name : str
+        Class of its packets; empty: the file has none.
     line : int
         Where it stands; 0: unknown.
     """
@@ -76,6 +92,8 @@ class ImportedDemand:
     source: str
     target: str
     value: float
+    unit: int | None = None
+    class_name: str = ""
     line: int = 0
 
 
@@ -89,18 +107,15 @@ class ImportedTopology:
         By the key that links and demands use.
     links, demands : list
         In the order of the file.
-    unit : int, optional
-        Bits per second in one unit of a demand's value; None: the file does not say.
     geographic : bool
         Places are longitude and latitude.
-    notes : list of OmittedPart
-        What was left out or read in one of several ways.
+    account : ImportAccount
+        What was read, what was left out, what was assumed.
     """
 
     title: str
     nodes: dict[str, ImportedNode] = field(default_factory=dict)
     links: list[ImportedLink] = field(default_factory=list)
     demands: list[ImportedDemand] = field(default_factory=list)
-    unit: int | None = None
     geographic: bool = False
-    notes: list[OmittedPart] = field(default_factory=list)
+    account: ImportAccount = field(default_factory=ImportAccount)

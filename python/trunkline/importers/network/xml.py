@@ -2,56 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from xml.parsers import expat
 
 from trunkline.importers.common.fault import ImportFault
+from trunkline.importers.common.file_elements import FileElement
 
 MAX_DEPTH = 64
 
 
-@dataclass(slots=True)
-class XmlElement:
-    """An element.
+def parse_xml(content: str) -> FileElement:
+    """Read an XML document: its outermost element.
 
-    Parameters
-    ----------
-    tag : str
-        Name without its namespace.
-    line : int
-        Where it starts, from 1.
-    children : list of XmlElement
-        Elements inside, in order.
-    """
-
-    tag: str
-    attributes: dict[str, str]
-    line: int
-    children: list[XmlElement] = field(default_factory=list)
-    text: str = ""
-
-    def find_all(self, *path: str) -> list[XmlElement]:
-        """Elements of one name along a path of names: those inside the first of each before."""
-        parent = self.find_first(*path[:-1])
-        return [child for child in parent.children if child.tag == path[-1]] if parent else []
-
-    def find_first(self, *path: str) -> XmlElement | None:
-        """The first element along a path of names; None: there is none."""
-        found: XmlElement | None = self
-        for tag in path:
-            if found is None:
-                return None
-            found = next(iter(found.find_all(tag)), None)
-        return found
-
-    def get_text(self, *path: str) -> str:
-        """Text of the element along a path, without space around it; empty if there is none."""
-        found = self.find_first(*path)
-        return "" if found is None else found.text.strip()
-
-
-def parse_xml(content: str) -> XmlElement:
-    """Read an XML document.
+    Names have no namespaces. Attributes are children called ``@name``; text between elements is
+    a child ``text()``.
 
     Raises
     ------
@@ -60,7 +23,8 @@ def parse_xml(content: str) -> XmlElement:
     """
     # The text is decoded already, whatever encoding its first line names.
     parser = expat.ParserCreate("utf-8", namespace_separator=" ")
-    stack: list[XmlElement] = [XmlElement("", {}, 1)]
+    stack = [FileElement("", 1)]
+    texts = [""]
 
     def refuse(*_: object) -> None:
         line, column = parser.CurrentLineNumber, parser.CurrentColumnNumber + 1
@@ -71,15 +35,21 @@ def parse_xml(content: str) -> XmlElement:
         line = parser.CurrentLineNumber
         if len(stack) > MAX_DEPTH:
             raise ImportFault(line, 1, f"elements are nested deeper than {MAX_DEPTH}")
-        element = XmlElement(tag.rpartition(" ")[2], attributes, line)
-        stack[-1].children.append(element)
+        element = stack[-1].add(tag.rpartition(" ")[2], line=line)
+        for name, value in attributes.items():
+            element.add(f"@{name.rpartition(' ')[2]}", value)
         stack.append(element)
+        texts.append("")
 
     def end(_: str) -> None:
-        stack.pop()
+        element, text = stack.pop(), texts.pop().strip()
+        if text and any(not each.name.startswith("@") for each in element.children):
+            element.add("text()", text)
+        elif text:
+            element.value = text
 
     def text(words: str) -> None:
-        stack[-1].text += words
+        texts[-1] += words
 
     parser.StartDoctypeDeclHandler = refuse
     parser.EntityDeclHandler = refuse

@@ -1,15 +1,12 @@
-"""YAML of other programs as plain values with places, by the reader of scenarios: no tags."""
-
-from typing import Any, TypeVar
+"""YAML of other programs as a tree of elements, by the reader of scenarios: no tags."""
 
 from trunkline.importers.common.fault import ImportFault
+from trunkline.importers.common.file_elements import FileElement, make_file_elements
 from trunkline.scenario.diagnostic import ScenarioError
-from trunkline.scenario.yaml_text import PlacedList, PlacedMap, parse_yaml
-
-NodeKind = TypeVar("NodeKind", PlacedMap, PlacedList)
+from trunkline.scenario.yaml_text import PlacedMap, parse_yaml
 
 
-def parse_document(content: str) -> PlacedMap:
+def parse_document(content: str) -> FileElement:
     """The mapping that a file holds.
 
     Raises
@@ -22,31 +19,26 @@ def parse_document(content: str) -> PlacedMap:
     except ScenarioError as error:
         first = error.diagnostics[0]
         raise ImportFault(first.line, first.column, first.message) from None
-    return require_mapping(value, "the file", 1)
+    if not isinstance(value, PlacedMap):
+        raise ImportFault(1, 1, "the file must be a mapping")
+    return make_file_elements(value, line=1)
 
 
-def require_mapping(value: Any, description: str, line: int) -> PlacedMap:
-    """A value that must be a mapping; nothing is an empty one."""
-    return _require_kind(PlacedMap, "mapping", value, description, line)
+def is_sequence(element: FileElement) -> bool:
+    """Whether it is a list: all its children are items."""
+    return bool(element.children) and all(each.name == "item" for each in element.children)
 
 
-def require_sequence(value: Any, description: str, line: int) -> PlacedList:
-    """A value that must be a list; nothing is an empty one."""
-    return _require_kind(PlacedList, "list", value, description, line)
+def require_sequence(element: FileElement | None, description: str) -> list[FileElement]:
+    """Items of an element that must be a list; nothing is an empty one.
 
-
-def _require_kind(
-    kind: type[NodeKind], kind_name: str, value: Any, description: str, line: int
-) -> NodeKind:
-    if value is None:
-        return kind()
-    if not isinstance(value, kind):
-        raise ImportFault(line, 1, f"{description} must be a {kind_name}")
-    return value
-
-
-def get_line(container: PlacedMap | PlacedList, key: str | int) -> int:
-    """Line of a value in what encloses it."""
-    if isinstance(container, PlacedMap):
-        return container.value_places[str(key)].line
-    return container.value_places[int(key)].line
+    Raises
+    ------
+    ImportFault
+        It is a mapping or a single value.
+    """
+    if element is None or (element.value is None and not element.children):
+        return []
+    if not is_sequence(element):
+        raise ImportFault(element.line, 1, f"{description} must be a list")
+    return element.read_children()

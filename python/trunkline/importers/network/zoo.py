@@ -4,7 +4,7 @@ import re
 import warnings
 from typing import Any
 
-from trunkline.importers.common.fault import ImportFault, OmittedPart
+from trunkline.importers.common.fault import ImportFault
 from trunkline.importers.network import xml
 from trunkline.importers.network.fields import convert_rate, parse_number
 from trunkline.importers.network.topology import ImportedLink, ImportedNode, ImportedTopology
@@ -61,7 +61,7 @@ def read_graphml(content: str, title: str) -> ImportedTopology:
     import networkx as nx
 
     _refuse_long_numbers(content)
-    if xml.parse_xml(content).tag != "graphml":
+    if xml.parse_xml(content).name != "graphml":
         raise ImportFault(1, 1, "not GraphML: the outermost element is not <graphml>")
     try:
         with warnings.catch_warnings():
@@ -125,5 +125,5 @@ def _join_directions(topology: ImportedTopology) -> list[ImportedLink]:
         why = (
             f"{unpaired_count} links have no way back in the file; here a link has both directions"
         )
-        topology.notes.append(OmittedPart(0, "directed graph", why))
+        topology.account.add_assumption("directed graph", why)
     return links
