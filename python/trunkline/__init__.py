@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from trunkline.network.compile import compile
     from trunkline.notebook import graph, report_of
     from trunkline.planning.failure_screening import survive
+    from trunkline.planning.migration import migrate
     from trunkline.planning.placement import place
     from trunkline.planning.protection import protect
     from trunkline.planning.solver import solve
@@ -58,6 +59,7 @@ __all__ = [
     "judge",
     "load",
     "loads",
+    "migrate",
     "place",
     "protect",
     "read",
@@ -81,7 +83,7 @@ _attribute = make_lazy_getattr(
         "trunkline.engine": "simulate",
         "trunkline.network": "Network compile",
         "trunkline.notebook": "graph report_of",
-        "trunkline.planning": "place protect solve survive",
+        "trunkline.planning": "migrate place protect solve survive",
         "trunkline.results": "Results Table",
         "trunkline.scenario": "Diagnostic Scenario ScenarioError load loads schema",
         "trunkline.study": "Reproduction reproduce",

@@ -273,6 +273,16 @@ def survived(scenario: Scenario, _folder: Path) -> None:
     assert {each.failure for each in planning.survive(scenario).failures} >= {"A-B", "C-D"}
 
 
+def migrated(scenario: Scenario, _folder: Path) -> None:
+    document = scenario.to_document()
+    before, after = (
+        load(block(document | {"paths": document.get("paths", {}) | {"mover": mover}}))
+        for mover in [{"route": ["A", middle, "D"], "bandwidth": "1 Mbit/s"} for middle in "BC"]
+    )
+    (step,) = planning.write_migration_steps(before, after, planning.migrate(before, after))
+    ran(compile(prove(step.text, step.name, {})))
+
+
 def captured(scenario: Scenario, folder: Path) -> None:
     network = compile(scenario.with_({"run.trace": True}))
     (results,) = simulate_jobs([Job(network.to_json(), 1)], threads=1)
@@ -291,6 +301,7 @@ CAKE_SET_SIZE: dict[str, Callable[[Scenario, Path], None]] = {
     "reoptimise": reoptimised,
     "protect": protected,
     "survive": survived,
+    "migrate": migrated,
     "capture": captured,
     "write": written_back,
 }

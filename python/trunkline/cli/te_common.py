@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -11,7 +12,7 @@ from trunkline.cli.common import ScenarioSource, echo_json, echo_tables, refuse_
 from trunkline.cli.option_groups import gather_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import ModuleType
 
     from trunkline.planning.text_tables import TextTable
@@ -57,21 +58,30 @@ class OutputOptions:
             (self.report, lambda: pages.html(scenario, plan)),
         )
 
-    def print_plan(self, plan: Any, sheets: Callable[[], Sequence[TextTable]], last: str) -> None:
-        """Print a plan, as JSON or as tables with a closing line."""
+    def print_plan(
+        self,
+        plan: Any,
+        sheets: Callable[[], Sequence[TextTable]],
+        last: str,
+        more: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        """Print a plan, as JSON with some more keys, or as tables with a closing line."""
         if self.as_json:
-            echo_json({"schema": JSON_SCHEMA} | plan.to_dict())
+            echo_json({"schema": JSON_SCHEMA} | plan.to_dict() | more)
         else:
             print_tables(sheets(), last, plan.scale)
 
 
-def output_options(scenario: str, picture: str) -> Callable[[DecoratedFunction], DecoratedFunction]:
-    """Add the output options, with the given help for the scenario and the picture."""
+def output_options(
+    scenario: str, picture: str, *, is_folder: bool = False
+) -> Callable[[DecoratedFunction], DecoratedFunction]:
+    """Add the output options, with the given help for the scenario, or folder, and the picture."""
     file = click.Path(dir_okay=False)
+    place = click.Path(file_okay=False) if is_folder else file
     return gather_options(
         "outputs",
         OutputOptions,
-        click.option("-o", "--out", type=file, help=scenario),
+        click.option("-o", "--out", type=place, help=scenario),
         click.option("--picture", type=file, help=picture),
         click.option("--report", type=file, help="Page with map and tables, .html."),
         click.option("--overwrite", is_flag=True, help="Replace earlier files."),

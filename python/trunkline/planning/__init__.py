@@ -2,6 +2,8 @@
 
 from trunkline.planning.explicit_scenario import write_explicit_scenario
 from trunkline.planning.failure_screening import Survival, survive
+from trunkline.planning.migration import Migration, migrate
+from trunkline.planning.migration_steps import write_migration_steps
 from trunkline.planning.placement import LinkLoad, PlacedPath, RoutingPlan, dump_plan_json, place
 from trunkline.planning.protection import BackupPlan, add_default_protection, protect
 from trunkline.planning.routing_methods import RoutingMethod
@@ -10,6 +12,7 @@ from trunkline.planning.solver import Solution, solve, write_solution
 __all__ = [
     "BackupPlan",
     "LinkLoad",
+    "Migration",
     "PlacedPath",
     "RoutingMethod",
     "RoutingPlan",
@@ -17,10 +20,12 @@ __all__ = [
     "Survival",
     "add_default_protection",
     "dump_plan_json",
+    "migrate",
     "place",
     "protect",
     "solve",
     "survive",
     "write_explicit_scenario",
+    "write_migration_steps",
     "write_solution",
 ]

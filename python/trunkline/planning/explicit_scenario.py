@@ -49,9 +49,9 @@ def write_explicit_scenario(
     scenario = rerouted(scenario, routes or {})
     resolved = scenario.resolve()
     data = scenario.to_document()
-    data["paths"] = _collect_paths(resolved, data.get("paths", {}))
+    data["paths"] = collect_paths(resolved, data.get("paths", {}))
     data["protections"] = _collect_protections(resolved, data.get("protections", {}))
-    data["trunks"] = _collect_trunks(resolved, data.get("trunks", {}))
+    data["trunks"] = collect_trunks(resolved, data.get("trunks", {}))
     return format_scenario_yaml(scenario, data, remarks)
 
 
@@ -69,15 +69,16 @@ def rerouted(scenario: Scenario, routes: Mapping[str, Sequence[str]]) -> Scenari
     if all(resolved.paths[name].route == path.route for name, path in own.items()):
         return scenario
     data = scenario.to_document()
-    data["paths"] = _collect_paths(replace(resolved, paths=own), data.get("paths", {}))
-    data["trunks"] = _collect_trunks(resolved, data.get("trunks", {}))
+    data["paths"] = collect_paths(replace(resolved, paths=own), data.get("paths", {}))
+    data["trunks"] = collect_trunks(resolved, data.get("trunks", {}))
     origin = scenario._origin
     with unplaced_paths_allowed():
         content = format_scenario_yaml(scenario, data, ())
         return load_text(type(scenario), content, origin.file, origin.folder, {}, False)
 
 
-def _collect_paths(resolved: ResolvedScenario, written: Mapping[str, Any]) -> dict[str, Any]:
+def collect_paths(resolved: ResolvedScenario, written: Mapping[str, Any]) -> dict[str, Any]:
+    """Collect the documents of all paths, with computed routes written out."""
     paths = {}
     for name, path in resolved.paths.items():
         if name in written and written[name].get("route") != [AUTO]:
@@ -105,7 +106,8 @@ def _collect_protections(resolved: ResolvedScenario, written: Mapping[str, Any])
     }
 
 
-def _collect_trunks(resolved: ResolvedScenario, written: Mapping[str, Any]) -> dict[str, Any]:
+def collect_trunks(resolved: ResolvedScenario, written: Mapping[str, Any]) -> dict[str, Any]:
+    """Collect the documents of all trunks, with the paths of computed ones named."""
     trunks = {}
     for name, trunk in resolved.trunks.items():
         if name in written and written[name]["path"] != AUTO:

@@ -13,6 +13,7 @@ from trunkline.stats.service_levels import format_bound_value
 if TYPE_CHECKING:
     from trunkline.planning.capacity_upgrade import CapacityUpgrade
     from trunkline.planning.failure_screening import Survival
+    from trunkline.planning.migration import Migration
     from trunkline.planning.packet_trial import ScreenDeviation, SlaOutcome
     from trunkline.planning.placement import RoutingPlan
     from trunkline.planning.protection import BackupPlan
@@ -216,3 +217,27 @@ def tabulate_upgrade(upgrade: CapacityUpgrade) -> TextTable:
     title = "The least capacity that mends, over all routings"
     rows.append([total, *format_rates(upgrade.added_bit_s)])
     return TextTable(title, ["link", "add"], rows, is_ranked=False)
+
+
+def tabulate_migration(migration: Migration) -> list[TextTable]:
+    """Tabulate the steps, and what an order without detours needs."""
+    step_rows = [
+        [
+            *(str(number), step.path, step.action, " ".join(step.route) or "–"),
+            *format_rates(step.bandwidth_bit_s),
+            *(step.busiest_link, format_percent(step.utilisation)),
+        ]
+        for number, step in enumerate(migration.steps, 1)
+    ]
+    heads = ["step", "path", "action", "route", "bandwidth", "fullest link", "use"]
+    text_tables = []
+    if step_rows:
+        text_tables.append(TextTable("Steps", heads, step_rows, 4, is_ranked=False))
+    if migration.headroom is not None:
+        missing_rows = [
+            [link, *format_rates(missing)]
+            for link, missing in migration.headroom.missing_bit_s.items()
+        ]
+        title = "Room that an order without detours needs"
+        text_tables.append(TextTable(title, ["link", "more"], missing_rows, is_ranked=False))
+    return text_tables

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         igp_weights as igp_weights,
         k_shortest_paths as k_shortest_paths,
         linear_program as linear_program,
+        migration_order as migration_order,
         optimal_routing as optimal_routing,
         path_constraints as path_constraints,
         placement as placement,

@@ -166,14 +166,21 @@ def _make_placer(scenario: ResolvedScenario, graph: "Topology") -> "Callable[...
         te.placement.place_paths,
         graph,
         order=rules.order,
-        bandwidth_constraints=_make_bandwidth_constraints(scenario, graph),
+        bandwidth_constraints=build_bandwidth_constraints(scenario, graph),
         preemption=rules.preemption,
     )
 
 
-def _make_bandwidth_constraints(
+def build_bandwidth_constraints(
     scenario: ResolvedScenario, graph: "Topology"
 ) -> "BandwidthConstraints":
+    """The bounds of class types on every arc, by the model of the scenario.
+
+    Raises
+    ------
+    ValueError
+        A model that does not fit.
+    """
     rules = scenario.written.te
     if rules.model == "none":
         return te.dste.make_bandwidth_constraints(graph.reservable)

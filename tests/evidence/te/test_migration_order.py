@@ -1,0 +1,232 @@
+"""Orders of moves against all orders, and against all states with all detours, by brute force."""
+
+import itertools
+import random
+from collections import deque
+
+import numpy as np
+import pytest
+
+from trunkline.te import migration_order
+from trunkline.te.migration_order import (
+    PathMove,
+    UsageBound,
+    find_least_headroom,
+    find_migration_order,
+    trace_usage,
+)
+
+ALL_TYPES = frozenset(range(8))
+
+
+def bound(limits, background=None):
+    limit = np.array(limits, dtype=np.int64)
+    return UsageBound(ALL_TYPES, limit, np.zeros_like(limit) if background is None else background)
+
+
+def hold_both(old, new):
+    """RFC 3209, 2.5: on a shared arc the larger reservation of the session counts once."""
+    return {arc: max(old.get(arc, 0), new.get(arc, 0)) for arc in {*old, *new}}
+
+
+def fits(reservations, limits):
+    load = [0] * len(limits)
+    for held in reservations:
+        for arc, rate in held.items():
+            load[arc] += rate
+    return all(used <= most for used, most in zip(load, limits, strict=True))
+
+
+def reserve(path, rate):
+    return dict.fromkeys(path, rate)
+
+
+def find_factor_of_all_orders(moves, limits):
+    """The least over all orders of the largest use over its bound, without detours."""
+    best = float("inf")
+    for order in itertools.permutations(range(len(moves))):
+        state = [reserve(each.before, each.bandwidth_before) for each in moves]
+        worst = 0.0
+        for number in order:
+            new = reserve(moves[number].after, moves[number].bandwidth_after)
+            state[number] = hold_both(state[number], new)
+            load = [sum(held.get(arc, 0) for held in state) for arc in range(len(limits))]
+            worst = max(worst, *(used / most for used, most in zip(load, limits, strict=True)))
+            state[number] = new
+        best = min(best, worst)
+    return best
+
+
+def count_fewest_detours(moves, limits):
+    """Fewest detours over all states by breadth-first search with weights 0 and 1; None: none."""
+    options = [[move.before, move.after, *move.detours] for move in moves]
+
+    def held(number, position):
+        move = moves[number]
+        rates = (move.bandwidth_before, move.bandwidth_after)
+        return reserve(options[number][position], rates[position] if position < 2 else max(rates))
+
+    queue, fewest = deque([((0,) * len(moves), 0)]), {}
+    while queue:
+        state, cost = queue.popleft()
+        if fewest.get(state, cost + 1) <= cost:
+            continue
+        fewest[state] = cost
+        if set(state) == {1}:
+            return cost
+        for number, position in enumerate(state):
+            if position == 1:
+                continue
+            rest = [held(other, at) for other, at in enumerate(state) if other != number]
+            for end in range(1, len(options[number])):
+                both = hold_both(held(number, position), held(number, end))
+                if end != position and fits([*rest, both], limits):
+                    following = (*state[:number], end, *state[number + 1 :])
+                    queue.append((following, cost + (end > 1))) if end > 1 else queue.appendleft(
+                        (following, cost)
+                    )
+    return None
+
+
+def make_random_moves(stream, count, arcs, detours):
+    """Paths of one or two arcs with rates of 1 to 4, and limits that the end states just keep."""
+    moves = [
+        PathMove(
+            f"p{number}",
+            tuple(stream.sample(range(arcs), stream.choice((1, 2)))),
+            tuple(stream.sample(range(arcs), stream.choice((1, 2)))),
+            rate := stream.randint(1, 4),
+            rate if stream.random() < 0.7 else stream.randint(1, 4),
+            detours=tuple((each,) for each in stream.sample(range(arcs), detours)),
+        )
+        for number in range(count)
+    ]
+    limits = [1] * arcs
+    for side in ("before", "after"):
+        load = [0] * arcs
+        for move in moves:
+            for arc in getattr(move, side):
+                load[arc] += getattr(move, f"bandwidth_{side}")
+        limits = [
+            max(most, used + (stream.random() < 0.1))
+            for most, used in zip(limits, load, strict=True)
+        ]
+    return moves, limits
+
+
+def check_steps(moves, steps, limits):
+    """Every path ends on its new route, and no arc is above its limit in any step."""
+    last = {step.move: step.end for step in steps}
+    assert last == dict.fromkeys(range(len(moves)), 1)
+    for usage in trace_usage(moves, steps, np.zeros(len(limits), dtype=np.int64)):
+        assert (usage <= np.array(limits)).all()
+
+
+def test_an_order_is_found_where_one_of_all_720_orders_of_six_paths_is_good():
+    stream = random.Random(1)
+    outcomes = []
+    for _ in range(60):
+        moves, limits = make_random_moves(stream, 6, 5, 0)
+        factor = find_factor_of_all_orders(moves, limits)
+        found = find_migration_order(moves, [bound(limits)])
+        assert found.is_proven
+        assert (found.steps is not None) == (factor <= 1)
+        outcomes.append(found.steps is not None)
+        if found.steps is not None:
+            assert found.detours == 0
+            check_steps(moves, found.steps, limits)
+        headroom = find_least_headroom(moves, [bound(limits)])
+        assert headroom is not None
+        assert max(headroom.factor, 1) == pytest.approx(max(factor, 1))
+        # With that much headroom the steps are good, with a little less none are.
+        enough = [most + headroom.missing.get(arc, 0) for arc, most in enumerate(limits)]
+        check_steps(moves, headroom.steps, enough)
+    # Both happen.
+    assert 10 < sum(outcomes) < 55
+
+
+def test_detours_are_as_few_as_in_a_search_of_all_states():
+    stream = random.Random(2)
+    seen = []
+    for _ in range(80):
+        moves, limits = make_random_moves(stream, 5, 4, 2)
+        fewest = count_fewest_detours(moves, limits)
+        found = find_migration_order(moves, [bound(limits)])
+        assert found.is_proven
+        assert (None if found.steps is None else found.detours) == fewest
+        seen.append(fewest)
+        if found.steps is not None:
+            check_steps(moves, found.steps, limits)
+    assert {None, 0, 1, 2} <= set(seen)
+
+
+def swap(**more):
+    """Two paths of 6 change places on two arcs of 10; a third arc of 10 is free."""
+    return [
+        PathMove("a", (0,), (1,), 6, 6, **more),
+        PathMove("b", (1,), (0,), 6, 6, **more),
+    ]
+
+
+def test_two_paths_that_change_places_need_a_detour_or_room_for_both():
+    limits = [10, 10, 10]
+    none = find_migration_order(swap(), [bound(limits)])
+    assert (none.steps, none.is_proven) == (None, True)
+    # 12 on an arc of 10: factor 1.2, 2 too many.
+    headroom = find_least_headroom(swap(), [bound(limits)])
+    assert headroom is not None
+    assert headroom.factor == pytest.approx(1.2)
+    assert list(headroom.missing.values()) == [2]
+    found = find_migration_order(swap(detours=((2,),)), [bound(limits)])
+    assert found.steps is not None
+    assert [(step.kind, step.end) for step in found.steps] == [
+        ("detour", 2),
+        ("move", 1),
+        ("move", 1),
+    ]
+
+
+def test_a_weaker_path_is_preempted_where_allowed_and_never_a_stronger():
+    moves = [
+        PathMove("strong", (0,), (1,), 6, 6, setup=2, hold=2),
+        PathMove("weak", (1,), (0,), 6, 6, setup=5, hold=5),
+    ]
+    limits = [bound([10, 10])]
+    assert find_migration_order(moves, limits).steps is None
+    found = find_migration_order(moves, limits, preemption=True)
+    assert found.steps is not None
+    assert [(step.move, step.kind) for step in found.steps] == [
+        (1, "preempt"),
+        (0, "move"),
+        (1, "move"),
+    ]
+    equal = [PathMove(each.name, each.before, each.after, 6, 6) for each in moves]
+    assert find_migration_order(equal, limits, preemption=True).steps is None
+
+
+def test_a_bound_of_some_class_types_counts_only_these():
+    moves = [
+        PathMove("a", (0,), (1,), 6, 6, class_type=1),
+        PathMove("b", (1,), (0,), 6, 6, class_type=0),
+    ]
+    of_type_1 = UsageBound(frozenset({1}), np.array([10, 10]), np.zeros(2, dtype=np.int64))
+    assert find_migration_order(moves, [of_type_1]).steps is not None
+    assert find_migration_order(moves, [of_type_1, bound([10, 10])]).steps is None
+
+
+def test_an_end_state_above_its_bound_is_refused_and_a_search_too_long_is_undecided(monkeypatch):
+    with pytest.raises(ValueError, match="state before"):
+        find_migration_order([PathMove("a", (0,), (1,), 6, 5)], [bound([5, 9])])
+    with pytest.raises(ValueError, match="state after"):
+        find_migration_order([PathMove("a", (0,), (1,), 6, 6)], [bound([9, 5])])
+    monkeypatch.setattr(migration_order, "MAX_TRIED_CHANGES", 0)
+    found = find_migration_order(swap(), [bound([10, 10, 10])])
+    assert (found.steps, found.is_proven) == (None, False)
+
+
+def test_fifty_paths_that_follow_each_other_are_ordered():
+    # Each moves to the arc that the next one leaves; only the last arc is free.
+    moves = [PathMove(f"p{i}", (i,), (i + 1,), 6, 6) for i in range(50)]
+    found = find_migration_order(moves, [bound([10] * 51)])
+    assert found.steps is not None
+    assert [step.move for step in found.steps] == list(range(49, -1, -1))
