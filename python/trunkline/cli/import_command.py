@@ -44,7 +44,7 @@ _options = combine_options(
         "nodes",
         multiple=True,
         metavar="ADDRESS=NODE",
-        help="Node of an IPv4 address in a filter; repeatable.",
+        help="Node of an address in a filter; repeatable.",
     ),
     click.option(
         "--port",
@@ -163,7 +163,7 @@ def _parse_nodes(assignments: tuple[str, ...]) -> dict[str, str]:
     for item in assignments:
         address, sign, node = item.partition("=")
         try:
-            nodes[str(ipaddress.IPv4Address(address.strip()))] = node.strip()
+            nodes[str(ipaddress.ip_address(address.strip()))] = node.strip()
         except ValueError:
             sign = ""
         if not sign or not node.strip():

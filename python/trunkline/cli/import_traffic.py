@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from trunkline.cli.common import refuse_existing_files
-from trunkline.cli.import_account import ImportRefused
+from trunkline.cli.import_account import (
+    ImportRefused,
+    account_options,
+    echo_account,
+    echo_left_out_count,
+    refuse_left_out,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +23,7 @@ node_option = click.option(
     "nodes",
     multiple=True,
     metavar="ADDRESS=NODE",
-    help="Node of an IPv4 address; repeatable. If given, other addresses are left out.",
+    help="Node of an IP address; repeatable. If given, other addresses are left out.",
 )
 
 
@@ -39,19 +45,27 @@ node_option = click.option(
     help="Folder for flows.yaml and a schedule for each flow.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace earlier files there.")
+@account_options
 def import_traffic(
-    capture: str, nodes: tuple[str, ...], think: str, out: str, overwrite: bool
+    capture: str,
+    nodes: tuple[str, ...],
+    think: str,
+    out: str,
+    overwrite: bool,
+    explain: bool,
+    strict: bool,
 ) -> None:
     """Write the UDP and TCP flows of a capture (pcap, pcapng) as schedules for a scenario.
 
-    Each 5-tuple is a flow. UDP flows send the same datagrams at the same times. The bytes of TCP
-    become transfers, which end when the sender pauses or the other side answers; the TCP of the
-    run carries them.
+    Each 5-tuple is a flow. UDP flows send the same datagrams at the same times. The bytes of TCP,
+    each once, become transfers, which end when the sender pauses or the other side answers; the TCP
+    of the run carries them. Each frame is read, or counted with the reason why it is not.
     """
     from pathlib import Path
 
     from trunkline.cli.import_command import _parse_nodes
     from trunkline.importers import ImportFault
+    from trunkline.importers.common.account import ImportAccount
     from trunkline.importers.traffic import CaptureError, collect_flows, prove_flows, read_packets
     from trunkline.scenario.units import UnitError, parse_time
     from trunkline.scenario.yaml_text import block
@@ -60,16 +74,24 @@ def import_traffic(
         pause = parse_time(think, lowest=1)
     except UnitError as error:
         raise click.UsageError(f"--think: {error}") from None
+    account = ImportAccount()
     try:
         collected = collect_flows(
-            read_packets(Path(capture).read_bytes()),
+            read_packets(Path(capture).read_bytes(), account),
             nodes=_parse_nodes(nodes) or None,
             think_ns=pause,
+            account=account,
         )
     except CaptureError as error:
         raise ImportRefused(f"{capture}: {error}") from None
+    if explain:
+        echo_account(account)
+        return
+    if strict:
+        refuse_left_out(account, capture)
     if not collected:
-        raise ImportRefused(f"{capture}: no UDP or TCP over IPv4 between two nodes")
+        reasons = "".join(f"; {each.render()}" for each in account.left_out)
+        raise ImportRefused(f"{capture}: no UDP or TCP between two nodes{reasons}")
     folder = Path(out)
     files = {f"{flow.name}.csv": flow.to_csv() for flow in collected}
     try:
@@ -80,7 +102,10 @@ def import_traffic(
     comments = [
         f"# {flow.name}: {_describe_flow(flow.key)}, {len(flow.rows)} rows\n" for flow in collected
     ]
-    _write_files(folder, files | {"flows.yaml": "".join(comments) + flows}, overwrite=overwrite)
+    head = "".join(f"{line}\n" for line in account.render_comment())
+    text = head + "".join(comments) + flows
+    _write_files(folder, files | {"flows.yaml": text}, overwrite=overwrite)
+    echo_left_out_count(account)
     click.echo(f"{len(collected)} flows written to {folder / 'flows.yaml'}", err=True)
 
 
@@ -94,26 +119,56 @@ def import_traffic(
     "-o", "--out", type=click.Path(dir_okay=False), help="New file. Default: standard output."
 )
 @click.option("--overwrite", is_flag=True, help="Replace an earlier file.")
+@click.option(
+    "--sampling",
+    type=click.IntRange(1, 10**9),
+    metavar="N",
+    help="One packet in N was counted. Default: the column of the file, else all packets.",
+)
+@click.option(
+    "--by-dscp", is_flag=True, help="The DSCP of a record (dscp, tos, stos) is its class."
+)
+@account_options
 def import_records(
-    file: str, nodes: tuple[str, ...], over: str, out: str | None, overwrite: bool
+    file: str,
+    nodes: tuple[str, ...],
+    over: str,
+    out: str | None,
+    overwrite: bool,
+    sampling: int | None,
+    by_dscp: bool,
+    explain: bool,
+    strict: bool,
 ) -> None:
-    """Write records of flows (CSV of NetFlow, IPFIX or sFlow) as a table of demands.
+    """Write records of flows (NetFlow, IPFIX, sFlow, Zeek) as a table of demands.
 
-    Columns: from, to, bytes and, optionally, class; or those of nfdump (sa, da, ibyt).
+    Columns: from, to, bytes and, optionally, class; or those of nfdump, flow-tools, SiLK, pmacct,
+    Argus, IPFIX, Zeek's conn.log (TSV, JSON). Commas, semicolons, tabs, | and spaces part them.
     """
     from pathlib import Path
 
     from trunkline.cli.import_command import _parse_nodes, _read_text
+    from trunkline.importers.common.account import ImportAccount
     from trunkline.importers.traffic import RecordError, build_demand_table
 
+    account = ImportAccount()
     try:
-        table, left_out = build_demand_table(
-            _read_text(file), covered_time=over, nodes=_parse_nodes(nodes) or None
+        table = build_demand_table(
+            _read_text(file),
+            covered_time=over,
+            nodes=_parse_nodes(nodes) or None,
+            sampling=sampling,
+            by_dscp=by_dscp,
+            account=account,
         )
     except RecordError as error:
         raise ImportRefused(f"{file}: {error}") from None
-    if left_out:
-        click.echo(f"{left_out} records left out: their addresses are not two nodes", err=True)
+    if explain:
+        echo_account(account)
+        return
+    if strict:
+        refuse_left_out(account, file)
+    echo_left_out_count(account)
     if out is None:
         click.echo(table, nl=False)
         return

@@ -10,10 +10,9 @@ import pytest
 
 import trunkline as tl
 from trunkline.importers import ImportFault
+from trunkline.importers.common.account import ImportAccount
 from trunkline.importers.traffic import (
     CaptureError,
-    RecordError,
-    build_demand_table,
     collect_flows,
     prove_flows,
     read_packets,
@@ -32,8 +31,10 @@ def udp(source: bytes, target: bytes, size: int) -> bytes:
     return ip(source, target, 17, struct.pack(">HHHH", 5000, 6000, size - 20, 0) + bytes(size - 28))
 
 
-def tcp(source: bytes, target: bytes, payload: int, ports: tuple[int, int]) -> bytes:
-    head = struct.pack(">HHIIBBHHH", *ports, 0, 0, 0x50, 0x10, 0, 0, 0)
+def tcp(
+    source: bytes, target: bytes, payload: int, ports: tuple[int, int], sequence: int = 0
+) -> bytes:
+    head = struct.pack(">HHIIBBHHH", *ports, sequence, 0, 0x50, 0x10, 0, 0, 0)
     return ip(source, target, 6, head + bytes(payload))
 
 
@@ -98,8 +99,11 @@ def test_tags_and_labels_are_passed_over() -> None:
 def test_tcp_is_parted_by_pauses_and_by_answers() -> None:
     there, back = (A, B, (40_000, 80)), (B, A, (80, 40_000))
 
+    sent = {there: 0, back: 0}
+
     def at(ms: int, way: tuple[bytes, bytes, tuple[int, int]], size: int) -> tuple[int, bytes]:
-        return ms * 10**6, ethernet(tcp(way[0], way[1], size, way[2]))
+        sent[way] += size
+        return ms * 10**6, ethernet(tcp(way[0], way[1], size, way[2], sent[way] - size))
 
     # A request, an answer of two segments, acknowledgements without data, and after 500 ms more.
     frames = [
@@ -126,10 +130,23 @@ def test_flows_that_no_scenario_takes_are_refused() -> None:
 
 
 def test_damaged_files_are_told_apart() -> None:
-    whole = pcap(FRAMES)
-    for data in (b"", b"text", whole[:-3], whole[:30], pcapng(FRAMES)[:-5]):
+    damaged = bytearray(pcapng(FRAMES))
+    damaged[28 + 4] = 5  # The length of the second block.
+    for data in (b"", b"text", pcap(FRAMES)[:20], bytes(damaged)):
         with pytest.raises(CaptureError):
             list(read_packets(data))
+    with pytest.raises(CaptureError, match="it is compressed: gunzip it first"):
+        list(read_packets(b"\x1f\x8b\x08\x00"))
+
+
+@pytest.mark.parametrize("whole", [pcap(FRAMES), pcapng(FRAMES)])
+def test_a_last_record_that_is_cut_is_left_out(whole: bytes) -> None:
+    for cut in (1, 3, 40):
+        account = ImportAccount()
+        assert len(list(read_packets(whole[:-cut], account))) == 1
+        (entry,) = account.left_out
+        assert (entry.element, entry.count) == ("last record", 1)
+        assert "the file ends within it" in entry.reason
 
 
 def test_what_a_run_captured_is_what_it_was_given(tmp_path: Path) -> None:
@@ -153,32 +170,3 @@ run: {duration: 2 s, trace: true}
     assert [size for _, size in flow.rows] == [500] * len(sent)
     # The capture has each packet at the start of its transmission, the trace when it was sent.
     assert len(flow.rows) == len(times)
-
-
-def test_records_become_rates() -> None:
-    # 3,750,000 B in 5 min are 100 kbit/s.
-    content = (
-        "sa,da,ibyt\n10.0.0.1,10.0.0.2,3000000\n10.0.0.1,10.0.0.2,750000\n10.0.0.9,10.0.0.1,5\n"
-    )
-    table, left_out = build_demand_table(
-        content, covered_time="5 min", nodes={"10.0.0.1": "S", "10.0.0.2": "D"}
-    )
-    assert table == "from,to,rate\nS,D,100000 bit/s\n"
-    assert left_out == 1
-    # 1,250 B in 1 ns are 10 Tbit/s, the most that a demand may be.
-    assert build_demand_table("from,to,bytes\na,b,1250\n", covered_time="1 ns")[0].endswith(
-        "10000000000000 bit/s\n"
-    )
-    with pytest.raises(
-        RecordError, match="1251 bytes from a to b over 1 ns are more than 10 Tbit/s"
-    ):
-        build_demand_table("from,to,bytes\na,b,1251\n", covered_time="1 ns")
-    with pytest.raises(RecordError, match="line 2: bytes is a whole number"):
-        build_demand_table("from,to,bytes\na,b,many\n", covered_time="1 s")
-    for absurd in ("1" * 5000, "1_000", "٣"):
-        with pytest.raises(RecordError, match="line 2: bytes is a whole number"):
-            build_demand_table(f"from,to,bytes\na,b,{absurd}\n", covered_time="1 s")
-    with pytest.raises(RecordError, match="line 2: not CSV: field larger"):
-        build_demand_table(f"from,to,bytes\na,b,{'1' * 200_000}\n", covered_time="1 s")
-    with pytest.raises(RecordError, match="no column for to"):
-        build_demand_table("from,bytes\na,1\n", covered_time="1 s")

@@ -14,7 +14,7 @@ class Addresses:
     Parameters
     ----------
     nodes : mapping of str to str
-        Node by IPv4 address.
+        Node by address; filters ask for those of IPv4.
     flows : mapping of int to str
         Flow by port number of TCP or UDP, at either end.
     """
@@ -41,9 +41,7 @@ class Addresses:
             raise_fault(word, f"{word.text} is no IPv4 address or prefix")
         if network.prefixlen == 0:
             return None
-        found = {
-            node for text, node in self.nodes.items() if ipaddress.IPv4Address(text) in network
-        }
+        found = {node for text, node in self.nodes.items() if ipaddress.ip_address(text) in network}
         if not found:
             known = ", ".join(f"{text}={node}" for text, node in self.nodes.items())
             hint = f"say which node it is: --node {network.network_address}=NAME"

@@ -1,91 +1,83 @@
-"""Records of flows (NetFlow, IPFIX, sFlow as CSV) as demands between nodes."""
+"""Records of flows (NetFlow, IPFIX, sFlow, Zeek) as demands between nodes."""
+
+from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 
+from trunkline.importers.common.account import ImportAccount
+from trunkline.importers.traffic.flow_record_files import (
+    FlowRecord,
+    RecordError,
+    read_flow_records,
+)
+from trunkline.importers.traffic.replayed_flows import name_node
 from trunkline.scenario import units
+from trunkline.scenario.dscp import get_dscp_name
 from trunkline.scenario.units import UnitError
-
-_COLUMN_NAMES = {
-    "from": ("from", "source", "src", "sa", "srcaddr", "source_address"),
-    "to": ("to", "destination", "dst", "da", "dstaddr", "destination_address"),
-    "bytes": ("bytes", "ibyt", "octets", "in_bytes", "doctets"),
-    "class": ("class", "dscp"),
-}
-"""What columns are called by us, nfdump and flow-tools."""
 
 _COLUMNS = ("from", "to", "rate")
 
 
-class RecordError(ValueError):
-    """A file that holds no records of flows."""
-
-
 def build_demand_table(
-    content: str, *, covered_time: str, nodes: Mapping[str, str] | None = None
-) -> tuple[str, int]:
+    content: str,
+    *,
+    covered_time: str,
+    nodes: Mapping[str, str] | None = None,
+    sampling: int | None = None,
+    by_dscp: bool = False,
+    account: ImportAccount | None = None,
+) -> str:
     """The table of demands that records of flows amount to.
 
     Parameters
     ----------
     content : str
-        CSV: columns for source, destination and bytes, and class if wanted.
+        A table with columns for source, destination and bytes, and class if wanted.
     covered_time : str
         Time that the records cover: ``5 min``.
     nodes : mapping of str to str, optional
         Node of each address; records of other addresses are left out. None: nodes are called by
         their addresses.
+    sampling : int, optional
+        One packet of how many was counted; by default what the file says, else all.
+    by_dscp : bool, default False
+        Whether the DSCP of a record is its class.
+    account : ImportAccount, optional
+        Gets each row and column once: read, or left out with the reason.
 
     Returns
     -------
-    (str, int)
+    str
         CSV with the columns from, to, rate and, if there are any, class, as `demands: {file: ...}`
-        reads it; and the number of records left out.
+        reads it.
 
     Raises
     ------
     RecordError
         A column is missing or a value is no number, with its line.
     """
+    account = ImportAccount() if account is None else account
     try:
         covered_ns = units.parse_time(covered_time, lowest=1)
     except UnitError as error:
         raise RecordError(f"--over: {error}") from None
-    rows = _rows(content)
-    _, first = next(rows, (1, []))
-    header = [each.strip().lower() for each in first]
-    columns = {our_name: _find_column(header, names) for our_name, names in _COLUMN_NAMES.items()}
-    for our_name in ("from", "to", "bytes"):
-        if columns[our_name] is None:
-            raise RecordError(
-                f"line 1: no column for {our_name}: one of {', '.join(_COLUMN_NAMES[our_name])}"
-            )
     sums: dict[tuple[str, ...], int] = {}
-    left_out = 0
-    for line, row in rows:
-        if not row:
-            continue
-        try:
-            ends = [row[columns[key] or 0].strip() for key in ("from", "to")]
-            size = units.parse_integer(row[columns["bytes"] or 0].strip())
-            class_name = [row[columns["class"]].strip()] if columns["class"] is not None else []
-        except IndexError:
-            size = None
-        if size is None:
-            raise RecordError(f"line {line}: bytes is a whole number")
-        end_nodes = [nodes.get(each) if nodes is not None else each for each in ends]
-        if None in end_nodes or end_nodes[0] == end_nodes[1] or size <= 0:
-            left_out += 1
-            continue
-        key = (*(str(each) for each in end_nodes), *class_name)
-        sums[key] = sums.get(key, 0) + size
+    for record in read_flow_records(content, account, sampling=sampling):
+        reason = _add_record(record, nodes, sums, by_dscp=by_dscp)
+        if reason:
+            account.add_left_out("rows", reason, line=record.line)
+        else:
+            account.add_read("rows", "bytes of demands", line=record.line)
     if not sums:
-        raise RecordError("no record between two nodes")
+        reasons = "".join(f"; {each.render()}" for each in account.left_out)
+        raise RecordError(f"no record between two nodes{reasons}")
     table = io.StringIO()
     write = csv.writer(table, lineterminator="\n").writerow
-    write([*_COLUMNS, *["class"] * (columns["class"] is not None)])
+    has_class = any(len(key) > 2 for key in sums)
+    write([*_COLUMNS, *["class"] * has_class])
     for key, size in sums.items():
         rate = max(1, round(Fraction(size * 8 * 10**9, covered_ns)))
         if rate > units.MAX_RATE_BIT_S:
@@ -95,18 +87,38 @@ def build_demand_table(
             )
             raise RecordError(message)
         write([*key[:2], f"{rate} bit/s", *key[2:]])
-    return table.getvalue(), left_out
+    return table.getvalue()
 
 
-def _rows(content: str) -> Iterator[tuple[int, list[str]]]:
-    """Line and fields of each row."""
-    rows = csv.reader(content.splitlines())
-    try:
-        for row in rows:
-            yield rows.line_num, row
-    except csv.Error as error:
-        raise RecordError(f"line {rows.line_num}: not CSV: {error}") from None
-
-
-def _find_column(header: list[str], names: tuple[str, ...]) -> int | None:
-    return next((header.index(name) for name in names if name in header), None)
+def _add_record(
+    record: FlowRecord,
+    nodes: Mapping[str, str] | None,
+    sums: dict[tuple[str, ...], int],
+    *,
+    by_dscp: bool,
+) -> str:
+    """Add a record to the sums; why it is left out, empty if it is not."""
+    ends = [
+        name_node(each) if nodes is None else nodes.get(each, "")
+        for each in (record.source, record.target)
+    ]
+    if "" in ends:
+        return "their addresses are not two nodes"
+    if ends[0] == ends[1]:
+        return "between addresses of one node"
+    if record.sent + record.sent_back == 0:
+        return "no bytes"
+    class_names: list[str] = []
+    if by_dscp:
+        if record.dscp is None:
+            raise RecordError(f"line {record.line}: no column for the DSCP: dscp, tos, stos")
+        class_names = [str(get_dscp_name(record.dscp))]
+    elif record.class_name is not None:
+        class_names = [record.class_name]
+    for key, size in (
+        ((*ends, *class_names), record.sent),
+        ((*reversed(ends), *class_names), record.sent_back),
+    ):
+        if size:
+            sums[key] = sums.get(key, 0) + size
+    return ""
