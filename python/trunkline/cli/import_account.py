@@ -66,4 +66,5 @@ def echo_left_out_count(account: ImportAccount) -> None:
     """Say on standard error how much was left out, if anything was."""
     count = sum(each.count for each in account.left_out)
     if count:
-        click.echo(f"{count} elements of the file left out; --explain lists them", err=True)
+        noun = "element" if count == 1 else "elements"
+        click.echo(f"{count} {noun} of the file left out; --explain lists them", err=True)

@@ -90,7 +90,7 @@ def test_gml_with_labels_twice_parallel_links_and_gaps_in_ids(tmp_path: Path) ->
     written, said = made(tmp_path, GML, ImportRules(capacity=GBIT))
     assert list(said["nodes"]) == ["London", "London_2", "New_York"]
     assert said["nodes"]["New_York"] == {}
-    assert list(said["links"]) == ["London-London_2", "London-London_2.2", "London_2-New_York"]
+    assert list(said["links"]) == ["London-London_2", "London_2-New_York", "London-London_2.2"]
     assert said["links"]["London_2-New_York"] == {"rate": "1 Gbit/s"}
     assert ("names of nodes", 2) in {(e.element, e.count) for e in written.account.assumed}
     _, inside = made(tmp_path, GML, ImportRules(capacity=GBIT, internal=True))
@@ -198,7 +198,7 @@ def test_many_demands_stand_in_a_table_beside(tmp_path: Path) -> None:
         ),
         (
             REPETITA.replace("1000000 2000", "1e11 2000"),
-            "net:9:1: the bandwidth is larger than 10 Tbit/s: 1e+14 bit/s",
+            "net:9:1: the capacity of the link from R1 to R2 is larger than 10 Tbit/s: 1e+14 bit/s",
         ),
         (REPETITA.replace("0 1 10", "0 1 4294967297"), "net:9:1: the weight is larger than 42949"),
         (re.sub("srl2(:e|, i)", r"srl1\1", CONTAINERLAB), "no link joins two nodes"),
@@ -210,7 +210,7 @@ def test_many_demands_stand_in_a_table_beside(tmp_path: Path) -> None:
         (REPETITA.replace("edge_3 2 1", "edge_3 1 2"), "the link from R2 to R3 has no way back"),
         (REPETITA.replace("edge_3 2", "edge_3 9"), "there is no node 9; they are numbered 0 to 2"),
         (GML[:-3], "not GML"),
-        ("graph [ node [ id 0 label \"A\" ] edge [ source 0 target 1 ] ]", "not GML"),
+        ("graph [ node [ id 0 label \"A\" ] edge [ source 0 target 1 ] ]", "there is no node 1"),
         (CONTAINERLAB.replace("srl2:e1-1", "srl3:e1-1"), "there is no node srl3; did you mean srl"),
         (NETLAB.replace("- r1:\n", "- [r1, r2, pe-1]\n"), "a link joins two nodes, not 3"),
         ("topology: !!python/object:os.system {}", "tags are not allowed"),

@@ -2,18 +2,16 @@
 
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 from trunkline.importers.common.fault import ImportFault
-from trunkline.importers.common.file_elements import FileElement, account_for_elements
+from trunkline.importers.common.file_elements import account_for_elements
 from trunkline.importers.common.proof import prove_import
 from trunkline.importers.network.rules import ImportRules, apply_rules, make_node_names
 from trunkline.importers.network.scenario_text import ImportedNetwork, format_scenario
 from trunkline.importers.network.topology import ImportedTopology
 
 __all__ = [
-    "FORMATS",
     "MAX_FILE_BYTES",
     "ImportRules",
     "ImportedNetwork",
@@ -22,7 +20,6 @@ __all__ = [
     "read_topology",
 ]
 
-FORMATS = "SNDlib (XML, native), GML, GraphML, REPETITA, containerlab, netlab"
 MAX_FILE_BYTES = 20_000_000
 """Size of a file that is read [B]."""
 TOPOHUB_PREFIX = "topohub:"
@@ -95,7 +92,9 @@ def read_topology(source: str | os.PathLike[str]) -> ImportedTopology:
 
         return topohub.read_packaged_network(name.removeprefix(TOPOHUB_PREFIX))
     path = Path(name)
-    return _parse_by_format(_read_text(path), path.name.split(".")[0])
+    from trunkline.importers.network.formats import parse_network
+
+    return parse_network(_read_text(path), path.name.split(".")[0])
 
 
 def _read_text(path: Path) -> str:
@@ -116,45 +115,6 @@ def _read_text(path: Path) -> str:
         raise ImportFault(line, 1, f"byte {data[error.start]:#04x} is not {encoding}") from None
 
 
-def _parse_by_format(content: str, title: str) -> ImportedTopology:
-    """Read a file by what it looks like; names of files say little."""
-    from trunkline.importers.network import containerlab, netlab, repetita, sndlib, zoo
-    from trunkline.importers.network.xml import parse_xml
-    from trunkline.importers.network.yaml import parse_document
-
-    start = content.lstrip()
-    if start.startswith("<"):
-        if re.search(r"<\s*(?:\w+:)?graphml\b", start) is not None:
-            return zoo.read_graphml(content, title)
-        return _read_tree(sndlib.read, parse_xml(content), title)
-    if start.startswith("?SNDlib") or re.search(r"^\s*NODES\s*\(\s*$", content, re.MULTILINE):
-        return _read_tree(sndlib.read, sndlib.parse_native(content), title)
-    if re.match(r"NODES\s+\d+\s*$", start.partition("\n")[0]):
-        return repetita.read_graph(content, title)
-    if re.search(r"^\s*graph\s*\[", content, re.MULTILINE):
-        return zoo.read_gml(content, title)
-    try:
-        root = parse_document(content)
-    except ImportFault:
-        if ":" in content:
-            raise
-        raise ImportFault(1, 1, "the format is not recognised", FORMATS) from None
-    if root.find("topology") is not None:
-        return _read_tree(containerlab.read_lab, root, title)
-    if root.find("nodes") is not None:
-        return _read_tree(netlab.read, root, title)
-    raise ImportFault(1, 1, "the format is not recognised", FORMATS)
-
-
-def _read_tree(
-    read: Callable[[FileElement, str], ImportedTopology], root: FileElement, title: str
-) -> ImportedTopology:
-    """Read a file that is a tree, and account for all that stands in it."""
-    topology = read(root, title)
-    account_for_elements(root, topology.account)
-    return topology
-
-
 def _replace_demands(topology: ImportedTopology, path: Path) -> None:
     """Put the demands of a file of their own in place of those of the network's."""
     from trunkline.importers.network import repetita
@@ -165,7 +125,9 @@ def _replace_demands(topology: ImportedTopology, path: Path) -> None:
 
     content = _read_text(path)
     if content.lstrip().startswith("DEMANDS"):
-        topology.demands = repetita.read_demands(content, topology)
+        root = repetita.parse_demands(content)
+        topology.demands = repetita.read_demands(root, topology)
+        account_for_elements(root, topology.account)
         return
     keys = {node.label: key for key, node in topology.nodes.items()}
     try:

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from trunkline.importers.common.fault import ImportFault
+from trunkline.importers.common.file_elements import FileElement
+from trunkline.importers.network.directions import join_one_way_links
 from trunkline.importers.network.fields import (
     are_geographic,
-    convert_rate,
     delay,
     metric,
     parse_count,
@@ -22,72 +23,88 @@ KBIT_BITS = 10**3  # bit/s: unit of bandwidths
 MICROSECOND_NS = 10**3  # ns: unit of delays
 
 
-def read_graph(content: str, title: str) -> ImportedTopology:
-    """Read a topology; ``title`` is its name.
-
-    The text has nodes with their places, then one-way links with weight, bandwidth [kbit/s] and
-    delay [us]. Nodes get the keys 0, 1, ..., as the demands use them.
+def parse_graph(content: str) -> FileElement:
+    """Read the sections of a `.graph` as rows of named fields; what follows them is a row `line`.
 
     Raises
     ------
     ImportFault
-        A line has not the fields of its section, or a link has no way back.
+        A line has not the fields of its section.
+    """
+    root = FileElement("", 1)
+    rows = _number_lines(content)
+    _parse_section(rows, "NODES", "node", "label x y", root)
+    _parse_section(rows, "EDGES", "edge", "label src dest weight bw delay", root)
+    for words, line in rows:
+        root.add("line", " ".join(words), line)
+    return root
+
+
+def parse_demands(content: str) -> FileElement:
+    """Read a `.demands`, likewise."""
+    root = FileElement("", 1)
+    rows = _number_lines(content)
+    _parse_section(rows, "DEMANDS", "demand", "label src dest bw", root)
+    for words, line in rows:
+        root.add("line", " ".join(words), line)
+    return root
+
+
+def read_graph(root: FileElement, title: str) -> ImportedTopology:
+    """Read a topology; ``title`` is its name.
+
+    One-way links have weight, bandwidth [kbit/s] and delay [us]. Nodes get the keys 0, 1, ..., as
+    the demands use them.
+
+    Raises
+    ------
+    ImportFault
+        A value is no number, or a link has no way back.
     """
     topology = ImportedTopology(title)
-    rows = _number_lines(content)
-    for words, line in _read_section(rows, "NODES", "label x y"):
-        place = (parse_number(words[1], "x", line), parse_number(words[2], "y", line))
-        topology.nodes[str(len(topology.nodes))] = ImportedNode(words[0], place, line)
+    for node in root.find_all("node"):
+        x, y = (parse_number(node.take(axis), axis, node.line) for axis in ("x", "y"))
+        label = node.take_text("label")
+        topology.nodes[str(len(topology.nodes))] = ImportedNode(label, (x, y), node.line)
     topology.geographic = are_geographic(node.place for node in topology.nodes.values())
-    one_way_links: dict[tuple[str, str], list[ImportedLink]] = {}
-    for words, line in _read_section(rows, "EDGES", "label src dest weight bw delay"):
-        source, target = (_get_node_key(topology, word, line) for word in words[1:3])
-        weight = metric(parse_count(words[3], "the weight", line), "the weight", line)
-        capacity = convert_rate(
-            parse_number(words[4], "bw", line), KBIT_BITS, "the bandwidth", line
-        )
-        opposite_links = one_way_links.get((target, source))
-        if opposite_links:
-            link = opposite_links.pop(0)
-            link.capacity_back, link.metric_back = capacity, weight
-            continue
-        link = ImportedLink(source, target, capacity=capacity, metric=weight, line=line)
-        link.delay = delay(
-            parse_number(words[5], "delay", line) * MICROSECOND_NS, "the delay", line
-        )
-        one_way_links.setdefault((source, target), []).append(link)
-        topology.links.append(link)
-    for link in (link for links in one_way_links.values() for link in links):
+    links = []
+    for edge in root.find_all("edge"):
+        line = edge.line
+        source, target = (_get_node_key(topology, edge.take_text(end), line) for end in _ENDS)
+        link = ImportedLink(source, target, unit=KBIT_BITS, line=line)
+        weight = parse_count(edge.take("weight"), "the weight", line)
+        link.metric = metric(weight, "the weight", line)
+        link.capacity = parse_number(edge.take("bw"), "bw", line)
+        given_delay = parse_number(edge.take("delay"), "delay", line)
+        link.delay = delay(given_delay * MICROSECOND_NS, "the delay", line)
+        edge.leave_out_children("a link is named after its ends", "label")
+        links.append(link)
+    topology.links, alone = join_one_way_links(links)
+    for link in alone:
         ends = f"{topology.nodes[link.source].label} to {topology.nodes[link.target].label}"
         raise ImportFault(link.line, 1, f"the link from {ends} has no way back")
     return topology
 
 
-def read_demands(content: str, topology: ImportedTopology) -> list[ImportedDemand]:
-    """Read the demands of a topology.
-
-    Parameters
-    ----------
-    content : str
-        Text of the `.demands` file, bandwidths in kbit/s.
+def read_demands(root: FileElement, topology: ImportedTopology) -> list[ImportedDemand]:
+    """Read the demands of a topology, bandwidths in kbit/s.
 
     Raises
     ------
     ImportFault
-        As for :func:`read_graph`.
+        A demand names an unknown node, or its bandwidth is no number.
     """
-    return [
-        ImportedDemand(
-            _get_node_key(topology, words[1], line),
-            _get_node_key(topology, words[2], line),
-            parse_number(words[3], "bw", line),
-            KBIT_BITS,
-            line=line,
-        )
-        for words, line in _read_section(_number_lines(content), "DEMANDS", "label src dest bw")
-    ]
+    demands = []
+    for demand in root.find_all("demand"):
+        line = demand.line
+        source, target = (_get_node_key(topology, demand.take_text(end), line) for end in _ENDS)
+        value = parse_number(demand.take("bw"), "bw", line)
+        demand.leave_out_children("a demand is named after its ends", "label")
+        demands.append(ImportedDemand(source, target, value, KBIT_BITS, line=line))
+    return demands
 
 
+_ENDS = ("src", "dest")
 NumberedLines = Iterator[tuple[list[str], int]]
 
 
@@ -97,18 +114,22 @@ def _number_lines(content: str) -> NumberedLines:
     )
 
 
-def _read_section(rows: NumberedLines, name: str, fields: str) -> NumberedLines:
+def _parse_section(
+    rows: NumberedLines, section: str, name: str, fields: str, root: FileElement
+) -> None:
     """Lines of a section, after its name with their number, and the names of its fields."""
     words, line = next(rows, ([], 1))
-    if words[:1] != [name] or len(words) != 2:
-        raise ImportFault(line, 1, f"not REPETITA: here stands {name} with a number of lines")
-    size = parse_count(words[1], f"the number of {name}", line)
+    if words[:1] != [section] or len(words) != 2:
+        raise ImportFault(line, 1, f"not REPETITA: here stands {section} with a number of lines")
+    size = parse_count(words[1], f"the number of {section}", line)
     next(rows, None)
     for _ in range(size):
         words, line = next(rows, ([], line))
         if len(words) != len(fields.split()):
-            raise ImportFault(line, 1, f"{len(words)} fields; a line of {name} is {fields}")
-        yield words, line
+            raise ImportFault(line, 1, f"{len(words)} fields; a line of {section} is {fields}")
+        row = root.add(name, line=line)
+        for title, word in zip(fields.split(), words, strict=True):
+            row.add(title, word, line)
 
 
 def _get_node_key(topology: ImportedTopology, word: str, line: int) -> str:

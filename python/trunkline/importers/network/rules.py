@@ -15,6 +15,7 @@ FIBRE_KM_S = 299_792.458 * 2 / 3
 MAX_NAME_LENGTH = 29
 """Characters of a node's name: with it the name of a second link between two has 64 at most."""
 MODULE_CAPACITY = "module"
+_CAPACITY_KEYS = (("capacity", "capacity"), ("capacity_back", "capacity"), ("module", "module"))
 
 
 @dataclass(frozen=True)
@@ -125,17 +126,17 @@ def _format_ends(found: ImportedTopology, element: ImportedLink | ImportedDemand
 def _convert_capacities(topology: ImportedTopology, rules: ImportRules) -> None:
     """Put all capacities in bit/s; 0 means unknown."""
     for link in topology.links:
-        used = [link.capacity, link.capacity_back]
-        if rules.capacity == MODULE_CAPACITY:
-            used.append(link.module)
-        if link.unit is None and any(used) and rules.unit is None:
+        is_given = link.capacity or link.capacity_back
+        is_asked = rules.capacity == MODULE_CAPACITY and link.module
+        if link.unit is None and rules.unit is None and (is_given or is_asked):
             why = "the file does not say in which unit its capacities are: give --unit Mbit/s"
-            raise ImportFault(link.line, 1, why)
+            if rules.capacity is None or is_asked:
+                raise ImportFault(link.line, 1, why)
+            topology.account.add_left_out("capacities without a unit", why, line=link.line)
+            link.capacity = link.capacity_back = None
         unit = link.unit or rules.unit or 1
         ends = _format_ends(topology, link)
-        for key, name in (
-            ("capacity", "capacity"), ("capacity_back", "capacity"), ("module", "module")
-        ):  # fmt: skip
+        for key, name in _CAPACITY_KEYS:
             value = getattr(link, key)
             if value is not None:
                 converted = convert_rate(value, unit, f"the {name} of the link {ends}", link.line)
@@ -152,7 +153,7 @@ def _fill_capacities(topology: ImportedTopology, rules: ImportRules) -> None:
             link.capacity, link.capacity_back = link.capacity_back, None
     if not without_capacity:
         if rules.capacity is not None:
-            topology.account.add_left_out("--capacity", "the file gives every link its own")
+            topology.account.add_assumption("--capacity", "not used: every link has its own")
         return
     if rules.capacity == MODULE_CAPACITY:
         for link in without_capacity:
