@@ -24,7 +24,9 @@ JSON_SCHEMA = 2
     "an SNDlib file offers.",
 )
 @click.option(
-    "--unit", metavar="RATE", help="Unit of the demands, if the file has none, e.g. Mbit/s."
+    "--unit",
+    metavar="RATE",
+    help="Unit of demands and capacities whose file names none, e.g. Mbit/s.",
 )
 @click.option(
     "--delay", metavar="TIME", help="Delay of links without delay, length and coordinates."
@@ -32,7 +34,14 @@ JSON_SCHEMA = 2
 @click.option(
     "--matrix",
     metavar="FILE",
-    help="The demands: CSV with the columns from, to, rate, or .demands of REPETITA.",
+    help="The demands: CSV with columns from, to, rate, or a square matrix; SNDlib; .demands "
+    "of REPETITA; or a folder of such files, one for each interval of time.",
+)
+@click.option(
+    "--interval",
+    metavar="RULE",
+    help="Of demands in several intervals: peak, mean or '95 %' of each, busiest (the interval of "
+    "the largest sum), or the name of an interval.",
 )
 @account_options
 @click.option("--both-ways", is_flag=True, help="Offer each demand in both directions.")
@@ -52,6 +61,7 @@ def import_network(
     unit: str | None,
     delay: str | None,
     matrix: str | None,
+    interval: str | None,
     both_ways: bool,
     internal: bool,
     largest_part: bool,
@@ -88,7 +98,11 @@ def import_network(
     refuse_existing_files((target, table), overwrite)
     try:
         imported = read_network(
-            source, rules, demands=matrix, matrix_file="" if table is None else table.name
+            source,
+            rules,
+            demands=matrix,
+            interval=interval,
+            matrix_file="" if table is None else table.name,
         )
     except ImportFault as fault:
         raise ImportRefused(fault.render(fault.file or source)) from None

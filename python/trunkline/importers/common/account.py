@@ -82,15 +82,16 @@ class ImportAccount:
         """Count values that a rule gave."""
         _add_entry(self._assumed, element, rule, count, line)
 
-    def add_account(self, other: ImportAccount) -> None:
-        """Add all of another account."""
+    def add_account(self, other: ImportAccount, part: str) -> None:
+        """Add all of the account of another file, elements under the name of its part."""
         for own, others in (
             (self._read, other.read),
             (self._left_out, other.left_out),
             (self._assumed, other.assumed),
         ):
             for each in others:
-                _add_entry(own, each.element, each.reason, each.count, each.line)
+                element = f"{part}: {each.element}"
+                _add_entry(own, element, each.reason, each.count, each.line)
 
     def to_dict(self) -> dict[str, list[dict[str, object]]]:
         """The account as JSON: lists ``read``, ``left_out`` and ``assumed``."""

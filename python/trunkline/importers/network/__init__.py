@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 
 from trunkline.importers.common.fault import ImportFault
-from trunkline.importers.common.file_elements import account_for_elements
 from trunkline.importers.common.proof import prove_import
 from trunkline.importers.network.rules import ImportRules, apply_rules, make_node_names
 from trunkline.importers.network.scenario_text import ImportedNetwork, format_scenario
@@ -32,6 +31,7 @@ def read_network(
     rules: ImportRules | None = None,
     *,
     demands: str | os.PathLike[str] | None = None,
+    interval: str | None = None,
     matrix_file: str = "",
 ) -> ImportedNetwork:
     """Read a published network and write it as a scenario.
@@ -41,7 +41,11 @@ def read_network(
     source : path or str
         A file in one of the formats, or ``topohub:NAME``.
     demands : path, optional
-        The demands: a CSV file with the columns from, to and rate, or a `.demands` of REPETITA.
+        The demands: CSV (rows or a square matrix), SNDlib or `.demands` of REPETITA; or a folder
+        of such files, one for each interval of time.
+    interval : str, optional
+        What counts where there are several intervals: ``peak``, ``mean``, ``busiest``, ``95 %``,
+        or the name of one.
     matrix_file : str
         Name that the scenario gives the table of its demands where they are many.
 
@@ -57,9 +61,9 @@ def read_network(
     topology = read_topology(source)
     if demands is not None:
         try:
-            _replace_demands(topology, Path(demands))
+            _replace_demands(topology, Path(demands), interval)
         except ImportFault as fault:
-            fault.file = os.fspath(demands)
+            fault.file = fault.file or os.fspath(demands)
             raise
     apply_rules(topology, rules or ImportRules())
     name = os.fspath(source)
@@ -115,32 +119,25 @@ def _read_text(path: Path) -> str:
         raise ImportFault(line, 1, f"byte {data[error.start]:#04x} is not {encoding}") from None
 
 
-def _replace_demands(topology: ImportedTopology, path: Path) -> None:
-    """Put the demands of a file of their own in place of those of the network's."""
-    from trunkline.importers.network import repetita
-    from trunkline.importers.network.fields import find_node_key
-    from trunkline.importers.network.topology import ImportedDemand
-    from trunkline.scenario import demand_tables
-    from trunkline.scenario.scenario_files import ScenarioFileError
+def _replace_demands(topology: ImportedTopology, path: Path, interval: str | None) -> None:
+    """Put the demands of a file or a folder in place of those of the network's."""
+    from trunkline.importers.network import demands
 
-    content = _read_text(path)
-    if content.lstrip().startswith("DEMANDS"):
-        root = repetita.parse_demands(content)
-        topology.demands = repetita.read_demands(root, topology)
-        account_for_elements(root, topology.account)
-        return
-    keys = {node.label: key for key, node in topology.nodes.items()}
-    try:
-        rows = demand_tables.parse_demand_table(content.splitlines())
-    except ScenarioFileError as error:
-        raise ImportFault(error.line, 1, error.message) from None
-    topology.demands = [
-        ImportedDemand(
-            keys[find_node_key(row.source, keys, row.line)],
-            keys[find_node_key(row.target, keys, row.line)],
-            row.rate,
-            1,
-            line=row.line,
-        )
-        for row in rows
-    ]
+    replaced_count = len(topology.demands)
+    topology.account.add_left_out(
+        "demands of the network", "--matrix replaces them", count=replaced_count
+    )
+    if path.is_dir():
+        files = [file for file in sorted(path.iterdir()) if file.is_file()]
+        if not files:
+            raise ImportFault(0, 1, "the folder holds no file")
+        texts = ((file.name, _read_text(file)) for file in files)
+        try:
+            series = demands.read_demand_folder(texts, topology)
+        except ImportFault as fault:
+            fault.file = os.fspath(path / fault.file)
+            raise
+    else:
+        series = demands.read_demand_file(_read_text(path), topology)
+    rule = None if interval is None else demands.parse_interval_rule(interval)
+    topology.demands = series.choose(rule, topology.account)

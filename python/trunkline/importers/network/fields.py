@@ -1,6 +1,6 @@
 """Single fields of the files: numbers, rates, references to nodes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from trunkline.importers.common.fault import ImportFault
 from trunkline.scenario.diagnostic import suggest_nearest
@@ -109,7 +109,7 @@ def find_node_key(name: str, nodes: Iterable[str], line: int) -> str:
     ImportFault
         There is no such node; the nearest name is in the message.
     """
-    keys = nodes if isinstance(nodes, dict) else list(nodes)
+    keys = nodes if isinstance(nodes, Mapping) else list(nodes)
     if name in keys:
         return name
     hint = suggest_nearest(name, keys)

@@ -14,7 +14,8 @@ END_PAIRS = tuple(
     (first, second)
     for a, b in (("a", "b"), ("a", "z"), ("from", "to"), ("source", "target"),
                  ("source", "destination"), ("src", "dst"), ("source", "dest"), ("local", "remote"),
-                 ("left", "right"), ("near", "far"), ("1", "2"))
+                 ("left", "right"), ("near", "far"), ("ingress", "egress"),
+                 ("origin", "destination"), ("o", "d"), ("1", "2"))
     for form in ("{}", "node_{}", "{}_node", "{}_end", "end_{}", "router_{}", "{}_router",
                  "device_{}", "{}_device", "site_{}", "{}_site", "{}_name", "host_{}", "{}_host",
                  "{}_hostname", "hostname_{}", "node{}", "router{}")
@@ -39,19 +40,21 @@ def parse_link_list(content: str) -> FileElement | None:
     if len(rows) < 2:
         return None
     _, titles = rows[0]
-    words = [_normalise(title) for title in titles]
-    if _find_end_columns(words) is None or len(set(words)) < len(words):
+    words = [normalise_title(title) for title in titles]
+    if find_end_columns(words) is None or len(set(words)) < len(words):
         return None
     root = FileElement("", 1)
     make_rows(rows[1:], titles, "link", root)
     return root
 
 
-def _normalise(title: str) -> str:
+def normalise_title(title: str) -> str:
+    """A title of a column in lower case, words joined by `_`."""
     return re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_")
 
 
-def _find_end_columns(words: list[str]) -> tuple[int, int] | None:
+def find_end_columns(words: list[str]) -> tuple[int, int] | None:
+    """Places of the columns of both ends among normalised titles; None: there are none."""
     return next(
         ((words.index(a), words.index(b)) for a, b in END_PAIRS if a in words and b in words), None
     )
@@ -71,12 +74,12 @@ def read_link_list(root: FileElement, title: str) -> ImportedTopology:
     topology = ImportedTopology(title)
     rows = root.find_all("link")
     titles = [cell.name for cell in max(rows, key=lambda row: len(row.children)).children]
-    columns = _find_end_columns([_normalise(each) for each in titles])
+    columns = find_end_columns([normalise_title(each) for each in titles])
     ends = [titles[column] for column in columns or (0, 1)]
     interface_titles = [
         each
         for each in titles
-        if _INTERFACE.search(_normalise(each)) and parse_attribute_name(each) is None
+        if _INTERFACE.search(normalise_title(each)) and parse_attribute_name(each) is None
     ]
     by_interfaces: dict[tuple[str, ...], ImportedLink] = {}
     joined_count = 0
@@ -90,7 +93,7 @@ def read_link_list(root: FileElement, title: str) -> ImportedTopology:
         read_link_attributes(row, link, topology.account)
         interfaces = tuple(row.take_text(each) for each in interface_titles)
         for cell in row.children:
-            if _normalise(cell.name) in _NAMES_OF_LINKS and not cell.is_read:
+            if normalise_title(cell.name) in _NAMES_OF_LINKS and not cell.is_read:
                 cell.leave_out("a link is named after its ends")
             elif cell.value == "":
                 # An empty cell has nothing to read.

@@ -1,13 +1,15 @@
 """A topology as a scenario: readable text, and the matrix as a table beside it when large."""
 
 import math
+import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
 from trunkline.importers.common.account import ImportAccount
-from trunkline.importers.network.topology import ImportedLink, ImportedTopology
+from trunkline.importers.network.topology import ImportedDemand, ImportedLink, ImportedTopology
 from trunkline.scenario.diagnostic import escape_unprintable
+from trunkline.scenario.dscp import DSCP_NAMES
 from trunkline.scenario.units import format_rate, format_ratio, format_time
 from trunkline.scenario.yaml_text import format_one_line
 
@@ -15,6 +17,7 @@ MAX_INLINE_DEMANDS = 20
 """Demands that are written into the scenario itself."""
 MAX_UNSCALED_OFFERED_BIT_S = 5 * 10**9
 """Offered load above which the scenario is scaled down, so that a run takes seconds [bit/s]."""
+DEFAULT_CLASS = "data"
 TRAFFIC_CLASS_KEYS = {"agent": "udp", "arrivals": "poisson", "size": "1000 B"}
 
 
@@ -73,10 +76,10 @@ def format_scenario(
     if topology.demands:
         lines += ["# A class turns a demand into packets; a trunk with `path: auto` gives each of",
                   "# its demands a label-switched path of its own.",
-                  f"traffic: {{data: "
-                  f"{format_one_line(TRAFFIC_CLASS_KEYS)}}}", "demands:"]  # fmt: skip
+                  "traffic:", *_format_classes(topology), "demands:"]  # fmt: skip
         if has_matrix_file:
-            lines.append(f"  matrix: {format_one_line({'file': matrix_file, 'class': 'data'})}")
+            class_name = _get_class_name(topology.demands[0])
+            lines.append(f"  matrix: {format_one_line({'file': matrix_file, 'class': class_name})}")
             matrix = _format_matrix(topology, by_key)
         else:
             lines += _format_demands(topology, by_key)
@@ -199,13 +202,27 @@ def _collect_direction_keys(link: ImportedLink) -> dict[str, Any]:
     }
 
 
+def _get_class_name(demand: ImportedDemand) -> str:
+    """Name of the template of a demand: that of its class, as the language can hold it."""
+    return re.sub(r"[^\w.+-]+", "_", demand.class_name).strip("_.+-")[:29] or DEFAULT_CLASS
+
+
+def _format_classes(topology: ImportedTopology) -> list[str]:
+    lines = []
+    for name in dict.fromkeys(_get_class_name(each) for each in topology.demands):
+        dscp = {"dscp": name} if name in DSCP_NAMES else {}
+        lines.append(f"  {format_one_line(name)}: {format_one_line(TRAFFIC_CLASS_KEYS | dscp)}")
+    return lines
+
+
 def _format_demands(topology: ImportedTopology, by_key: dict[str, str]) -> list[str]:
     lines = []
     taken: set[str] = set()
     for demand in topology.demands:
         ends = by_key[demand.source], by_key[demand.target]
         rate = format_rate(round(demand.value))
-        demand_keys = {"from": ends[0], "to": ends[1], "rate": rate, "class": "data"}
+        demand_keys = {"from": ends[0], "to": ends[1], "rate": rate}
+        demand_keys["class"] = _get_class_name(demand)
         lines.append(
             f"  {format_one_line(_free('-'.join(ends), taken))}: {format_one_line(demand_keys)}"
         )
@@ -213,8 +230,11 @@ def _format_demands(topology: ImportedTopology, by_key: dict[str, str]) -> list[
 
 
 def _format_matrix(topology: ImportedTopology, by_key: dict[str, str]) -> str:
-    rows = ["from,to,rate"]
-    for demand in topology.demands:
+    classes = [_get_class_name(demand) for demand in topology.demands]
+    has_classes = len(set(classes)) > 1
+    rows = ["from,to,rate,class" if has_classes else "from,to,rate"]
+    for demand, class_name in zip(topology.demands, classes, strict=True):
         ends = by_key[demand.source], by_key[demand.target]
-        rows.append(f"{ends[0]},{ends[1]},{format_rate(round(demand.value))}")
+        row = f"{ends[0]},{ends[1]},{format_rate(round(demand.value))}"
+        rows.append(f"{row},{class_name}" if has_classes else row)
     return "\n".join(rows) + "\n"

@@ -5,6 +5,7 @@ and demands only is a traffic matrix (the dynamic traffic of SNDlib).
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trunkline.importers.common.fault import ImportFault
@@ -56,28 +57,68 @@ def read(root: FileElement, title: str) -> ImportedTopology:
     for attribute in ("@version", "@schemaLocation"):
         root.find(attribute)
     _give_reasons(root)
-    unit_name = root.take_text("meta", "unit")
-    unit = UNIT_BIT_S.get(unit_name.upper())
-    if unit_name and unit is None:
-        why = "the unit is not known here; give --unit"
-        topology.account.add_left_out(f"unit {unit_name}", why)
+    unit = _read_unit(root)
     nodes = root.find("networkStructure", "nodes")
-    kind = "" if nodes is None else nodes.take_text("@coordinatesType")
-    for node in nodes.find_all("node") if nodes is not None else ():
+    if nodes is None:
+        raise ImportFault(1, 1, "not SNDlib: there are no nodes")
+    kind = nodes.take_text("@coordinatesType")
+    for node in nodes.find_all("node"):
         _read_node(topology, node)
     places = [node.place for node in topology.nodes.values()]
     topology.geographic = kind == "geographical" or (not kind and are_geographic(places))
     for link in root.find_all("networkStructure", "links", "link"):
         topology.links.append(_read_link(topology, link, unit))
+    topology.demands = _read_demands(root, {key: key for key in topology.nodes}, unit)
+    join_listed_directions(topology)
+    return topology
+
+
+def read_matrix(root: FileElement, keys: Mapping[str, str]) -> list[ImportedDemand]:
+    """Read the demands of a file for a network that is known.
+
+    Parameters
+    ----------
+    keys : mapping of str to str
+        Key of each node by its name in the file.
+
+    Raises
+    ------
+    ImportFault
+        It has no demands, or one names an unknown node.
+    """
+    _give_reasons(root)
+    root.find("@version")
+    root.find("@schemaLocation")
+    if root.find("demands") is None:
+        raise ImportFault(root.line, 1, "not SNDlib: there is no <demands>")
+    return _read_demands(root, keys, _read_unit(root))
+
+
+def _read_unit(root: FileElement) -> int | None:
+    """Bits per second in the unit that the meta data name."""
+    unit_name = root.take_text("meta", "unit")
+    unit = UNIT_BIT_S.get(unit_name.upper())
+    if unit_name and unit is None:
+        for each in root.find_all("meta", "unit"):
+            each.leave_out(f"the unit {unit_name} is not known here; --unit gives one")
+    return unit
+
+
+def _read_demands(
+    root: FileElement, keys: Mapping[str, str], unit: int | None
+) -> list[ImportedDemand]:
+    demands = []
     for demand in root.find_all("demands", "demand"):
-        ends = _read_ends(topology, demand)
+        source, target = (
+            keys[find_node_key(demand.take_text(end), keys, demand.line)]
+            for end in ("source", "target")
+        )
         value = parse_number(demand.take("demandValue"), "demandValue", demand.line)
         routing_unit = demand.take("routingUnit")
         if routing_unit is not None:
             value *= parse_number(routing_unit, "routingUnit", demand.line)
-        topology.demands.append(ImportedDemand(*ends, value, unit, line=demand.line))
-    join_listed_directions(topology)
-    return topology
+        demands.append(ImportedDemand(source, target, value, unit, line=demand.line))
+    return demands
 
 
 def _give_reasons(root: FileElement) -> None:
@@ -215,8 +256,6 @@ def parse_native(content: str) -> FileElement:
     if section:
         why = f"the section {section}, from line {start_line}, does not end"
         raise ImportFault(len(content.splitlines()), 1, why)
-    if root.find("networkStructure", "nodes") is None:
-        raise ImportFault(1, 1, "not SNDlib: there is no section NODES")
     return root
 
 
