@@ -42,7 +42,8 @@ def test_tcng_becomes_ports_or_an_error_with_its_place(trunkline, tmp_path: Path
     (tmp_path / "bad.tcng").write_text("eth0 fifo (limit 20p)\neth1 hfsc\n")
     good = trunkline("import", "tcng", "good.tcng")
     assert good.stdout == (
-        "# eth0: one queue of 20 packets\nports:\n  eth0:\n    queue:\n      limit: 20 packets\n"
+        "# eth0: one queue of 20 packets\n# read: statements 1\n"
+        "ports:\n  eth0:\n    queue:\n      limit: 20 packets\n"
     )
     bad = trunkline("import", "tcng", "bad.tcng")
     assert (bad.returncode, bad.stdout) == (2, "")
@@ -59,12 +60,15 @@ def test_tc_is_explained_or_handed_on_as_json(trunkline, tmp_path: Path) -> None
     known = ("--node", "10.0.0.1=A", "--port", "80=x")
     said = trunkline("import", "tc", "a.tc", "--explain", *known)
     assert "eth0: source A joins class-1-1" in said.stdout.splitlines()
-    assert "left out, line 2: modprobe x: modules are the kernel's" in said.stdout.splitlines()
+    assert "left out: modprobe x (line 2): modules are the kernel's" in said.stdout.splitlines()
     data = json.loads(trunkline("import", "tc", "a.tc", "--json", *known).stdout)
-    assert set(data) == {"schema", "ports", "conditioners", "words", "left_out"}
-    assert data["left_out"] == [
-        {"line": 2, "text": "modprobe x", "why": "modules are the kernel's"}
+    assert set(data) == {"schema", "ports", "conditioners", "words", "account"}
+    assert data["account"]["left_out"] == [
+        {"element": "modprobe x", "count": 1, "reason": "modules are the kernel's", "line": 2}
     ]
+    strict = trunkline("import", "tc", "a.tc", "--strict", *known)
+    assert (strict.returncode, strict.stdout) == (2, "")
+    assert strict.stderr.startswith("a.tc:2:1: error[import]: left out: modprobe x")
     unknown = trunkline("import", "tc", "a.tc")
     assert unknown.returncode == 2
     assert "no node is known by 10.0.0.1" in unknown.stderr

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from trunkline.cli.command_group import CommandGroup
-from trunkline.cli.import_account import ImportRefused
+from trunkline.cli.import_account import ImportRefused, account_options, refuse_left_out
 from trunkline.cli.import_network import import_network
 from trunkline.cli.import_traffic import import_records, import_traffic
 from trunkline.cli.option_groups import combine_options
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from trunkline.importers import Imported
 
 
-JSON_SCHEMA = 1
+JSON_SCHEMA = 2
+"""Version of the object that ``--json`` prints."""
 
 
 @click.group("import", cls=CommandGroup, short_help="Read networks and configurations of routers.")
@@ -36,9 +37,7 @@ command.add_command(import_traffic)
 _options = combine_options(
     click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, allow_dash=True)),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
-    click.option(
-        "--explain", is_flag=True, help="Explain the file, and what was left out, in place of YAML."
-    ),
+    account_options,
     click.option(
         "--node",
         "nodes",
@@ -98,6 +97,7 @@ def _print_imported(
     *,
     file: str,
     explain: bool,
+    strict: bool,
     as_json: bool,
     nodes: tuple[str, ...],
     ports: tuple[str, ...],
@@ -111,29 +111,32 @@ def _print_imported(
         imported = read(text, addresses=addresses, age=age)
     except ImportFault as fault:
         raise ImportRefused(fault.render("<stdin>" if file == "-" else file)) from None
+    if strict:
+        refuse_left_out(imported.account, file)
     if not imported.to_dict():
         click.echo(f"import: {file} has no queue and no policer", err=True)
     if as_json:
         from trunkline.cli.common import echo_json
 
-        notes = [
-            {"line": note.line, "text": note.text, "why": note.reason} for note in imported.notes
-        ]
-        document = {
-            "schema": JSON_SCHEMA,
-            "ports": imported.ports,
-            "conditioners": imported.conditioners,
-        }
-        echo_json(document | {"words": imported.sentences, "left_out": notes})
+        echo_json(
+            {
+                "schema": JSON_SCHEMA,
+                "ports": imported.ports,
+                "conditioners": imported.conditioners,
+                "words": imported.sentences,
+                "account": imported.account.to_dict(),
+            }
+        )
         return
-    note_lines = [
-        f"left out, line {note.line}: {note.text}: {note.reason}" for note in imported.notes
-    ]
     from trunkline.scenario.diagnostic import escape_unprintable
 
+    account_lines = (
+        imported.account.render_lines() if explain else imported.account.render_comment()
+    )
     line_prefix = "" if explain else "# "
-    for line in [*imported.sentences, *note_lines]:
-        click.echo(line_prefix + escape_unprintable(line))
+    sentences = [line_prefix + escape_unprintable(line) for line in imported.sentences]
+    for line in (*sentences, *account_lines):
+        click.echo(line)
     if imported.to_dict() and not explain:
         from trunkline.scenario.yaml_text import block
 

@@ -1,10 +1,19 @@
 """Importers: networks as scenarios, configurations of routers as ports and conditioners."""
 
+from trunkline.importers.common.account import AccountEntry, ImportAccount
 from trunkline.importers.common.addresses import Addresses
-from trunkline.importers.common.fault import ImportFault, OmittedPart
+from trunkline.importers.common.fault import ImportFault
 from trunkline.importers.common.translation import Imported, translate
 
-__all__ = ["Addresses", "ImportFault", "Imported", "OmittedPart", "read_tc", "read_tcng"]
+__all__ = [
+    "AccountEntry",
+    "Addresses",
+    "ImportAccount",
+    "ImportFault",
+    "Imported",
+    "read_tc",
+    "read_tcng",
+]
 
 _DISCIPLINES_OF_OLD_KERNELS = ("cbq", "dsmark")
 

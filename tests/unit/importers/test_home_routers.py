@@ -143,7 +143,7 @@ def test_shapers_as_they_are_found_run_at_the_rates_that_they_set(
             read_tc(script, addresses=known)
         assert [each.line for each in (caught.value, *caught.value.others)] == lines
     made = read_tc(script, addresses=known, partial=True)
-    assert set(lines) <= {note.line for note in made.notes}
+    assert set(lines) <= {each.line for each in made.account.left_out}
     ports = dict(made.ports)
     out, *behind = ports
     into = f"port: {behind[0]}" if behind else f"ingress: {next(iter(made.conditioners))}"

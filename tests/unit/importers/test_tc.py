@@ -280,7 +280,7 @@ def test_devices_have_names_of_the_language_and_those_renamed_are_noted() -> Non
     names = ("all", "a@b", "a_b", "eth0")
     made = imported("".join(f"tc qdisc add dev {name} root pfifo limit 10\n" for name in names))
     assert list(made.ports) == ["all_2", "a_b", "a_b_2", "eth0"]
-    assert [(note.line, note.text, note.reason) for note in made.notes] == [
+    assert [(each.line, each.element, each.reason) for each in made.account.assumed] == [
         (1, "the name all of a device", "its port is all_2"),
         (2, "the name a@b of a device", "its port is a_b"),
         (3, "the name a_b of a device", "its port is a_b_2"),
@@ -312,7 +312,7 @@ def test_what_changes_nothing_is_listed_with_its_line() -> None:
         "modprobe sch_cbq\n"
         "tc qdisc add dev eth0 root handle 1: cbq bandwidth 1mbit avpkt 1000 cell 8\n"
     )
-    assert [(note.line, note.text) for note in made.notes] == [
+    assert [(each.line, each.element) for each in made.account.left_out] == [
         (1, "modprobe sch_cbq"),
         (2, "cell"),
     ]
@@ -445,12 +445,12 @@ def test_an_edge_of_the_time_marks_by_source_and_meter() -> None:
         "1500000 bit/s",
         "1000000 bit/s",
     ]
-    assert [note.text for note in made.notes] == [
+    assert [each.element for each in made.account.left_out] == [
         "insmod /lib/modules/$KVER/sch_dsmark.o",
-        "-i eth2",
-        "-i eth2",
-        "u32 divisor",
+        "/usr/src/iproute2-current/tc/tc filter add dev eth2 parent",
+        "/usr/src/iproute2-current/tc/tc qdisc ls dev eth1",
     ]
+    assert made.account.assumed[0].render().startswith("-i eth2 (2, first in line 10)")
 
 
 def test_a_policer_may_be_shared_by_packets_that_fare_alike() -> None:
@@ -510,7 +510,7 @@ def test_a_home_router_with_flow_queues_ifb_and_cake() -> None:
     assert made.ports["lan"]["queue"]["flows"]["flow_limit"] == "60 packets"
     dsl = made.ports["dsl"]["classes"]["default"]
     assert (dsl["peak_rate"], dsl["min_burst"]) == ("2000000 bit/s", "1600 B")
-    assert any("comes in at wan goes through ifb0" in note.reason for note in made.notes)
+    assert any("comes in at wan goes through ifb0" in each.reason for each in made.account.assumed)
 
 
 def test_tc_cake_without_a_word_has_the_tins_of_diffserv3() -> None:
@@ -537,7 +537,7 @@ def test_partial_leaves_out_what_is_not_read_and_says_so() -> None:
     # An option without a counterpart costs that option alone.
     assert list(made.ports) == ["eth1", "eth2"]
     assert made.ports["eth2"]["classes"]["default"]["queue"]["aqm"]["interval"] == "50000000 ns"
-    assert [(note.line, note.text) for note in made.notes][1:] == [(3, "fwmark")]
+    assert [(each.line, each.element) for each in made.account.left_out][1:] == [(3, "fwmark")]
     # A loop leaves no command whole: nothing can be said of the rest.
     with pytest.raises(ImportFault, match=r"^2:1: for is not read"):
         read_tc("tc qdisc add dev eth1 root sfq\nfor x in 1 2; do\n", partial=True)

@@ -27,7 +27,8 @@ def read_port(script: str, **addresses: Any) -> dict[str, Any]:
 
 
 def note_reasons(made: Imported) -> str:
-    return "; ".join(f"{note.text}: {note.reason}" for note in made.notes)
+    entries = (*made.account.left_out, *made.account.assumed)
+    return "; ".join(f"{each.element}: {each.reason}" for each in entries)
 
 
 @pytest.mark.parametrize(
@@ -101,10 +102,7 @@ it's done (at last)
 def test_21_a_trace_of_bash_or_dash_with_other_lines_between() -> None:
     made = read_tc(TRACE)
     assert made.ports["eth0"]["classify"] == EF_JOINS
-    assert [(note.line, note.text) for note in made.notes] == [
-        (1, "8 lines of the trace"),
-        (2, "2 lines of the trace"),
-    ]
+    assert [(each.line, each.count) for each in made.account.left_out] == [(1, 8), (2, 2)]
 
 
 def test_23_sch_htb_takes_its_last_priority_for_all_above() -> None:
@@ -123,7 +121,7 @@ def test_23_sch_htb_takes_its_last_priority_for_all_above() -> None:
 def test_24_programs_that_run_another_are_passed_over(wrapper: str) -> None:
     made = read_tc("".join(f"{wrapper} {line}\n" for line in HTB.splitlines()))
     assert made.ports == read_tc(HTB).ports
-    assert made.notes == []
+    assert made.account.left_out == ()
 
 
 @pytest.mark.parametrize(
@@ -210,7 +208,7 @@ def test_30_options_of_cake_without_a_counterpart_are_left_out_alone() -> None:
         read_tc(script)
     made = read_tc(script, partial=True)
     assert made.ports["eth0"]["bandwidth"] == "1000000 bit/s"
-    assert [note.text for note in made.notes] == ["ack-filter", "srchost"]
+    assert [each.element for each in made.account.left_out] == ["ack-filter", "srchost"]
 
 
 def test_sch_cake_diffserv8_has_eight_tins_each_seven_eighths_of_the_one_below() -> None:
@@ -278,7 +276,7 @@ def test_posix_s2_9_5_a_function_without_tc_is_passed_over_and_runs_what_it_is_g
     script += "up eth0\n" + "".join(f"run 'undo it' {line}\n" for line in HTB.splitlines())
     made = read_tc(script)
     assert made.ports == read_tc(HTB).ports
-    assert [note.text for note in made.notes] == ["run()", "up()", "up eth0"]
+    assert [each.element for each in made.account.left_out] == ["run()", "up()", "up eth0"]
 
 
 def test_tc_api_filters_without_prio_go_behind_those_with_one() -> None:
@@ -374,3 +372,67 @@ def test_what_tc_shows_with_statistics_is_read() -> None:
     # A listing of one device without the command names none.
     nameless = "".join(line for line in LISTING.splitlines(True) if line[0] != "$")
     assert list(read_tc(nameless.split("filter parent ffff:")[0]).ports) == ["port"]
+
+
+WHOLE = (
+    HTB
+    + HFSC.replace("eth0", "eth1")
+    + """\
+tc qdisc add dev eth2 root handle 1: prio bands 3
+tc qdisc add dev eth2 parent 1:1 tbf rate 1mbit burst 5k latency 10ms
+tc qdisc add dev eth2 parent 1:2 red limit 60kb min 15kb max 45kb avpkt 1000 burst 20
+tc qdisc add dev eth3 root fq_codel limit 1000 ecn
+tc qdisc add dev eth4 root cake bandwidth 10mbit nat
+tc qdisc add dev eth0 handle ffff: ingress
+tc filter add dev eth0 parent ffff: protocol ip prio 1 u32 match u32 0 0 police rate 1mbit burst 9k
+tc filter add dev eth0 parent 1: protocol ip prio 1 handle 1 fw classid 1:10
+tc filter add dev eth0 parent 1: protocol ip prio 2 flower ip_tos 0xb8/0xfc classid 1:10
+tc filter del dev eth0 parent 1: prio 2
+tc class add dev eth0 parent 1: classid 1:30 htb rate 1mbit
+tc class del dev eth0 classid 1:30
+iptables -t mangle -A POSTROUTING -p udp -j MARK --set-mark 1
+nft add rule ip mangle postrouting ip dscp ef meta mark set 1
+"""
+)
+LEFT_OUT = """\
+modprobe sch_htb
+tc qdisc show dev eth0
+tc filter add dev eth0 parent 1: protocol ipv6 prio 4 handle 1 fw classid 1:10
+ip link set dev eth0 up
+iptables -t mangle -F
+"""
+
+
+def test_each_command_is_read_or_left_out() -> None:
+    account = read_tc(WHOLE + LEFT_OUT).account
+    assert sum(each.count for each in account.read) == len(WHOLE.splitlines())
+    commands = [each for each in account.left_out if " " in each.element]
+    assert [each.count for each in commands] == [1] * len(LEFT_OUT.splitlines())
+    assert [each.element for each in account.left_out if each not in commands] == ["ecn", "nat"]
+
+
+@pytest.mark.parametrize(
+    "place",
+    # What `filter del` deletes is found by its place.
+    [place for place, line in enumerate(WHOLE.splitlines()) if "filter del" not in line],
+)
+def test_no_word_of_a_command_is_passed_over(place: int) -> None:
+    lines = WHOLE.splitlines()
+    lines[place] += " unheard-of"
+    with pytest.raises(ImportFault) as caught:
+        read_tc("\n".join(lines))
+    assert caught.value.line == place + 1
+
+
+def test_what_the_file_does_not_say_is_assumed() -> None:
+    rules = [each.reason for each in read_tc(HTB).account.assumed]
+    assert rules == ["1000 packets, where nothing sets it (limit, txqueuelen)"]
+    assert read_tc("ip link set eth0 txqueuelen 50\n" + HTB).account.assumed == ()
+
+
+def test_marks_of_a_namespace_are_for_its_devices() -> None:
+    rule = "iptables -t mangle -A POSTROUTING -m dscp --dscp-class EF -j MARK --set-mark 1\n"
+    inside = "".join(f"ip netns exec r1 {line}\n" for line in (HTB + TO_FW).splitlines())
+    made = read_tc(rule + HTB + TO_FW + inside)
+    assert made.ports["eth0"]["classify"] == EF_JOINS
+    assert "classify" not in made.ports["r1-eth0"]

@@ -25,25 +25,6 @@ class SourceToken:
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class OmittedPart:
-    """Something that is left out because it changes nothing in the simulator.
-
-    Parameters
-    ----------
-    line : int
-        Its line, from 1.
-    text : str
-        The word or command.
-    reason : str
-        Why leaving it out is right, or what to watch.
-    """
-
-    line: int
-    text: str
-    reason: str
-
-
 class ImportFault(ValueError):
     """A configuration that is not translated.
 

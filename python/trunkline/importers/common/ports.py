@@ -442,9 +442,7 @@ def _build_htb(
         classes[names[minor]] = class_keys
     if goes_past:
         # sch_htb.c, HTB_DIRECT: unshaped, before all classes, in a queue of its own.
-        queue_packets = get_integer_option(
-            discipline.options, "direct_qlen", defaults.queue_packets
-        )
+        queue_packets = discipline.options.get("direct_qlen") or defaults.take_queue_packets()
         classes[names[0]] = {
             "priority": 0,
             "rate": "100 %",

@@ -6,6 +6,7 @@ Source: tc-red(8), iproute2's usage of gred; where tc has defaults of its own th
 from dataclasses import dataclass
 from typing import Any
 
+from trunkline.importers.common.account import ImportAccount
 from trunkline.importers.common.classification import get_integer_option
 from trunkline.importers.common.fault import SourceToken, make_fault, raise_fault
 from trunkline.importers.common.traffic_control import Options, Qdisc
@@ -32,10 +33,20 @@ class SystemDefaults:
         Length of the device's transmit queue.
     red_variant : {"plog", "max-p"}
         How RED of that kernel stores its probability.
+    account : ImportAccount, optional
+        Gets each queue whose length is assumed; None where the file sets the device's.
     """
 
     queue_packets: int
     red_variant: RedVariant
+    account: ImportAccount | None = None
+
+    def take_queue_packets(self) -> int:
+        """The length of a queue that nothing in the file sets [packets]."""
+        if self.account is not None:
+            rule = f"{self.queue_packets} packets, where nothing sets it (limit, txqueuelen)"
+            self.account.add_assumption("length of a queue", rule)
+        return self.queue_packets
 
 
 def build_queue(qdisc: Qdisc | None, defaults: SystemDefaults, *, inside: bool) -> ScenarioKeys:
@@ -49,15 +60,15 @@ def build_queue(qdisc: Qdisc | None, defaults: SystemDefaults, *, inside: bool) 
         Whether it stands in a class: then RED's average does not age while idle.
     """
     if qdisc is None:
-        return {"limit": f"{defaults.queue_packets} packets"}
+        return {"limit": f"{defaults.take_queue_packets()} packets"}
     options = qdisc.options
     if qdisc.kind == "pfifo":
-        return {
-            "limit": f"{get_integer_option(options, 'packets', defaults.queue_packets)} packets"
-        }
+        packets = options["packets"] if "packets" in options else defaults.take_queue_packets()
+        return {"limit": f"{packets} packets"}
     if qdisc.kind == "bfifo":
-        default_bytes = defaults.queue_packets * MAX_ETHERNET_FRAME_BYTES
-        return {"limit": f"{get_integer_option(options, 'bytes', default_bytes)} B"}
+        if "bytes" in options:
+            return {"limit": f"{options['bytes']} B"}
+        return {"limit": f"{defaults.take_queue_packets() * MAX_ETHERNET_FRAME_BYTES} B"}
     if qdisc.kind == "red":
         aqm: ScenarioKeys = (
             {"kind": "red-linux"} | _build_red(qdisc.at, options) | {"age": defaults.red_variant}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from trunkline.importers.common.account import ImportAccount
 from trunkline.importers.common.element_names import make_element_name
-from trunkline.importers.common.fault import OmittedPart, SourceToken
+from trunkline.importers.common.fault import SourceToken
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +167,9 @@ class MarkRule:
     class_id : (int, int) or None
         Class that it chooses.
     device : str
-        Device through which its packets leave; empty: any.
+        Device through which its packets leave; empty: any of the namespace.
+    namespace : str
+        Network namespace whose packets it sees.
     """
 
     condition: PacketCondition
@@ -176,6 +179,11 @@ class MarkRule:
     ends: bool = False
     class_id: tuple[int, int] | None = None
     device: str = ""
+    namespace: str = ""
+
+    def is_seen_at(self, device: Device) -> bool:
+        """Whether packets that leave through a device have passed it."""
+        return self.namespace == device.namespace and self.device in ("", device.own_name)
 
 
 @dataclass(slots=True)
@@ -256,6 +264,9 @@ class Device:
     ingress: Qdisc | None = None
     queue_packets: int | None = None
     """Length of its transmit queue, if the configuration sets it."""
+    own_name: str = ""
+    """Its name in its namespace."""
+    namespace: str = ""
 
 
 @dataclass(slots=True)
@@ -268,20 +279,24 @@ class TrafficControlConfig:
         By name, in the order of the file.
     rules : list of MarkRule
         What a packet filter writes before tc sees the packets, in the order of each chain.
-    notes : list of OmittedPart
-        What is left out.
+    account : ImportAccount
+        What is read, left out and assumed.
     chains : set of str
         Chains of rules that a packet filter has been given.
     """
 
     devices: dict[str, Device] = field(default_factory=dict)
     rules: list[MarkRule] = field(default_factory=list)
-    notes: list[OmittedPart] = field(default_factory=list)
+    account: ImportAccount = field(default_factory=ImportAccount)
     chains: set[str] = field(default_factory=set)
+    namespace: str = ""
+    """Network namespace that commands run in now; empty for the host's."""
 
     def device(self, name: str) -> Device:
-        """A device by name, made where it is new."""
-        return self.devices.setdefault(name, Device(name))
+        """A device of the namespace by its name there, made where it is new."""
+        full_name = f"{self.namespace}-{name}" if self.namespace else name
+        new = Device(full_name, own_name=name, namespace=self.namespace)
+        return self.devices.setdefault(full_name, new)
 
     def rename_devices(self) -> None:
         """Give every device a name of the language, and note those that had none."""
@@ -294,5 +309,5 @@ class TrafficControlConfig:
                 qdisc = device.root or device.ingress
                 line = 0 if qdisc is None else qdisc.at.line
                 text, reason = f"the name {name} of a device", f"its port is {device.name}"
-                self.notes.append(OmittedPart(line, text, reason))
+                self.account.add_assumption(text, reason, line=line)
         self.devices = renamed

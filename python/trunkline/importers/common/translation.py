@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from trunkline.importers.common import explanation
+from trunkline.importers.common.account import ImportAccount
 from trunkline.importers.common.classification import (
     CLASSFUL_DISCIPLINES,
     ClassifiedPackets,
@@ -21,7 +22,7 @@ from trunkline.importers.common.conditioners import (
     police_groups,
 )
 from trunkline.importers.common.conditions import LABELLED, UNLABELLED
-from trunkline.importers.common.fault import OmittedPart, SourceToken, raise_fault
+from trunkline.importers.common.fault import SourceToken, raise_fault
 from trunkline.importers.common.packet_marks import mark_packets
 from trunkline.importers.common.ports import (
     build_port,
@@ -55,14 +56,14 @@ class Imported:
         As they stand under those keys of a scenario, by name.
     sentences : list of str
         What they do, a sentence each.
-    notes : list of OmittedPart
-        What was left out, and why that changes nothing.
+    account : ImportAccount
+        What was read, left out and assumed.
     """
 
     ports: dict[str, ScenarioKeys]
     conditioners: dict[str, ScenarioKeys]
     sentences: list[str]
-    notes: list[OmittedPart]
+    account: ImportAccount
 
     def to_dict(self) -> dict[str, Any]:
         """The keys of a scenario that are not empty."""
@@ -99,12 +100,14 @@ def translate(configuration: TrafficControlConfig, age: str) -> Imported:
     conditioners: dict[str, ScenarioKeys] = {}
     for device in devices_with_root:
         assert device.root is not None
-        device.root = _unwrap_link_shaper(device.root, configuration.notes)
+        device.root = _unwrap_link_shaper(device.root, configuration.account)
         if device.root.kind == "pfifo_fast":
             device.root = make_pfifo_fast_bands(device.root)
         queue_packets = device.queue_packets
         defaults = SystemDefaults(
-            DEFAULT_QUEUE_PACKETS[age] if queue_packets is None else queue_packets, age
+            DEFAULT_QUEUE_PACKETS[age] if queue_packets is None else queue_packets,
+            age,
+            None if queue_packets is not None else configuration.account,
         )
         if outcomes:
             classified = _classify_after_policing(device, outcomes, new_dscps)
@@ -113,12 +116,12 @@ def translate(configuration: TrafficControlConfig, age: str) -> Imported:
                 rule.class_id is not None for rule in configuration.rules
             )
             classified = find_leaves(
-                device.root, _make_packet_groups(configuration, device.name, by_mark=by_mark)
+                device.root, _make_packet_groups(configuration, device, by_mark=by_mark)
             )
             marking_conditioner = _build_marking_conditioner(device, classified)
             if marking_conditioner is not None:
                 conditioners[f"{device.name}-mark"] = marking_conditioner
-        _note_direct_packets(device.root, classified, configuration.notes)
+        _note_direct_packets(device.root, classified, configuration.account)
         ports[device.name] = port_keys = build_port(device.root, classified, defaults)
         _validate_keys(PortConfiguration, port_keys, device.root.at)
     for name, results in policed_by_device.items():
@@ -129,7 +132,7 @@ def translate(configuration: TrafficControlConfig, age: str) -> Imported:
             assert device.ingress is not None
             _validate_keys(Conditioner, ingress_conditioner, device.ingress.at)
     sentences = explanation.explain_configuration(configuration, ports, conditioners)
-    return Imported(ports, conditioners, sentences, configuration.notes)
+    return Imported(ports, conditioners, sentences, configuration.account)
 
 
 def _validate_keys(model: type[Element], config: ScenarioKeys, at: SourceToken) -> None:
@@ -142,7 +145,7 @@ def _validate_keys(model: type[Element], config: ScenarioKeys, at: SourceToken) 
         raise_fault(at, f"{place} = {first['input']}: {first['msg']}")
 
 
-def _unwrap_link_shaper(root: Qdisc, notes: list[OmittedPart]) -> Qdisc:
+def _unwrap_link_shaper(root: Qdisc, account: ImportAccount) -> Qdisc:
     """The discipline with classes inside one that only sets the rate for all: htb of a class, tbf.
 
     Testbeds give a link its rate so. The link of the scenario has it.
@@ -162,14 +165,14 @@ def _unwrap_link_shaper(root: Qdisc, notes: list[OmittedPart]) -> Qdisc:
         if inner is None or inner.kind not in (*CLASSFUL_DISCIPLINES, "cake"):
             return root
         why = f"it sets the rate of all: give the link {rate} bit/s"
-        notes.append(OmittedPart(root.at.line, f"{root.kind} around {inner.kind}", why))
+        account.add_assumption(f"{root.kind} around {inner.kind}", why, line=root.at.line)
         # Filters of clsact choose in whatever discipline has the class.
         inner.filters = [*(each for each in root.filters if each.priority < 0), *inner.filters]
         root = inner
 
 
 def _note_direct_packets(
-    root: Qdisc, classified: list[ClassifiedPackets], notes: list[OmittedPart]
+    root: Qdisc, classified: list[ClassifiedPackets], account: ImportAccount
 ) -> None:
     """Note that htb sends what reaches no leaf before all classes."""
     if root.kind == "htb" and any(packets.leaf is None for packets in classified):
@@ -178,7 +181,7 @@ def _note_direct_packets(
             "rate, with the priorities of the others one lower"
         )
         default = f" default {root.options['default']:x}" if "default" in root.options else ""
-        notes.append(OmittedPart(root.at.line, f"htb{default}", why))
+        account.add_assumption(f"htb{default}", why, line=root.at.line)
 
 
 def _list_filters(device: Device) -> list[Filter]:
@@ -193,14 +196,14 @@ def _list_filters(device: Device) -> list[Filter]:
 
 
 def _make_packet_groups(
-    configuration: TrafficControlConfig, device: str = "", *, by_mark: bool = True
+    configuration: TrafficControlConfig, device: Device | None = None, *, by_mark: bool = True
 ) -> list[PacketGroup]:
     """All packets, by their marks unless those do not matter; labelled ones where filters ask.
 
     Parameters
     ----------
-    device : str
-        Device that they leave through; empty: it is not known yet.
+    device : Device, optional
+        Device that they leave through, where it is known.
     """
     has_labelled = any(
         dict(filter_condition.tests).get("labelled") == frozenset({1})
@@ -211,7 +214,7 @@ def _make_packet_groups(
     groups = [PacketGroup(LABELLED)] if has_labelled else []
     if not by_mark:
         return [*groups, PacketGroup(UNLABELLED)]
-    rules = [rule for rule in configuration.rules if not device or rule.device in ("", device)]
+    rules = [rule for rule in configuration.rules if device is None or rule.is_seen_at(device)]
     return groups + [
         PacketGroup(each.condition, 0, each.value, each.class_id) for each in mark_packets(rules)
     ]

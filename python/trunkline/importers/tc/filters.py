@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from trunkline.importers.common import conditions
+from trunkline.importers.common.account import ImportAccount
 from trunkline.importers.common.addresses import Addresses
-from trunkline.importers.common.fault import OmittedPart, SourceToken, make_fault, raise_fault
+from trunkline.importers.common.fault import SourceToken, make_fault, raise_fault
 from trunkline.importers.common.quantities import read_integer
 from trunkline.importers.common.traffic_control import ALL_MARK_BITS, Filter, PacketCondition
 from trunkline.importers.tc.option_values import (
@@ -43,7 +44,7 @@ _FILTER_HEAD = make_option_table(
 )
 
 
-def read_filter(reader: WordReader, addresses: Addresses, notes: list[OmittedPart]) -> ParsedFilter:
+def read_filter(reader: WordReader, addresses: Addresses, account: ImportAccount) -> ParsedFilter:
     """Read a filter from its device on.
 
     Parameters
@@ -95,7 +96,7 @@ def read_filter(reader: WordReader, addresses: Addresses, notes: list[OmittedPar
     if hook == 0xFFF3:
         # What runs before the discipline decides before the discipline's own filters do.
         filter_.priority -= EGRESS_FILTER_PRIORITY_OFFSET
-    _read_filter_rest(reader, filter_, notes)
+    _read_filter_rest(reader, filter_, account)
     return filter_, device, parent, is_ip
 
 
@@ -251,7 +252,7 @@ def _read_flower(reader: WordReader, filter_: Filter, addresses: Addresses) -> N
             raise_fault(word, f"flower has no key {word.text} that is read", known)
 
 
-def _read_filter_rest(reader: WordReader, filter_: Filter, notes: list[OmittedPart]) -> None:
+def _read_filter_rest(reader: WordReader, filter_: Filter, account: ImportAccount) -> None:
     """Class, policer, and actions; of tcindex its mask too."""
     while reader.has_more():
         word = reader.take_word("an option")
@@ -260,9 +261,9 @@ def _read_filter_rest(reader: WordReader, filter_: Filter, notes: list[OmittedPa
             # `:1` names no class: it is the traffic control index alone.
             filter_.target, filter_.index = (major, minor) if major else None, minor
         elif word.text == "police":
-            filter_.policer = read_policer(word, reader, notes)
+            filter_.policer = read_policer(word, reader, account)
         elif word.text == "action":
-            _read_action(reader, filter_, notes)
+            _read_action(reader, filter_, account)
         elif word.text in ("mask", "shift", "hash") and filter_.kind == "tcindex":
             value = reader.read_number(0, 0xFFFF)
             if word.text != "hash":
@@ -276,10 +277,10 @@ def _read_filter_rest(reader: WordReader, filter_: Filter, notes: list[OmittedPa
             raise_fault(word, f"{word.text} of a filter is not read", known)
 
 
-def _read_action(reader: WordReader, filter_: Filter, notes: list[OmittedPart]) -> None:
+def _read_action(reader: WordReader, filter_: Filter, account: ImportAccount) -> None:
     word = reader.take_word("an action")
     if word.text == "police":
-        filter_.policer = read_policer(word, reader, notes, is_action=True)
+        filter_.policer = read_policer(word, reader, account, is_action=True)
     elif word.text == "skbedit":
         while reader.peek_text() in ("priority", "mark"):
             if reader.take_word("a field").text == "priority":
@@ -291,8 +292,8 @@ def _read_action(reader: WordReader, filter_: Filter, notes: list[OmittedPart]) 
     elif word.text == "csum":
         reader.skip_word("ip")
     elif word.text == "mpls":
-        notes.append(
-            OmittedPart(word.line, "action mpls", "the map of a path writes the TC of its labels")
+        account.add_left_out(
+            "action mpls", "the map of a path writes the TC of its labels", line=word.line
         )
         while reader.has_more() and reader.peek_text() != "action":
             reader.take_word("a word")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from trunkline.importers.common import conditions
 from trunkline.importers.common.addresses import Addresses
-from trunkline.importers.common.fault import OmittedPart, SourceToken, make_fault, raise_fault
+from trunkline.importers.common.fault import SourceToken, make_fault, raise_fault
 from trunkline.importers.common.quantities import read_integer
 from trunkline.importers.common.traffic_control import (
     ALL_MARK_BITS,
@@ -61,13 +61,13 @@ _IGNORED_OPTIONS = (
 
 def read_firewall_command(
     reader: WordReader, configuration: TrafficControlConfig, addresses: Addresses
-) -> None:
-    """Take in one command.
+) -> str:
+    """Take in one command; why it is left out, empty if it is not.
 
     Parameters
     ----------
     configuration : TrafficControlConfig
-        Gets the rule, or a note where the command neither marks nor chooses a class.
+        Gets the rule.
     """
     first = reader.words[0]
     is_ipchains = first.text.endswith("ipchains")
@@ -75,23 +75,21 @@ def read_firewall_command(
     if any(text in _IGNORED_OPTIONS for text in texts):
         if "-N" in texts[:-1]:
             configuration.chains.add(texts[texts.index("-N") + 1])
-        configuration.notes.append(
-            OmittedPart(first.line, " ".join(texts[:4]), "empties or sets up chains")
-        )
-        return
+        return "empties or sets up chains"
     command = _FirewallCommand(first, is_ipchains, configuration, addresses)
     while reader.has_more():
         command.read_option(reader.take_word("an option"), reader)
     rule = command.make_rule()
     if rule is None:
-        configuration.notes.append(OmittedPart(first.line, " ".join(texts[:4]), command.reason))
-    else:
-        add_rule(configuration.rules, rule, at_head=command.at_head)
+        return command.reason
+    add_rule(configuration.rules, rule, at_head=command.at_head)
+    return ""
 
 
 def add_rule(rules: list[MarkRule], rule: MarkRule, *, at_head: bool = False) -> None:
     """Put a rule behind those of its chain, or before them."""
-    places = [index for index, other in enumerate(rules) if other.chain == rule.chain]
+    chain = (rule.namespace, rule.chain)
+    places = [index for index, other in enumerate(rules) if (other.namespace, other.chain) == chain]
     rules.insert(places[0] if at_head and places else len(rules), rule)
 
 
@@ -135,7 +133,7 @@ class _FirewallCommand:
         elif text in ("-i", "--in-interface"):
             name = reader.take_word("a device").text
             why = "a port does not ask where a packet came in: it holds for all that leave"
-            self.configuration.notes.append(OmittedPart(word.line, f"{text} {name}", why))
+            self.configuration.account.add_assumption(f"{text} {name}", why, line=word.line)
         elif text == "-m" and self.is_ipchains:
             self.mark = (_read_mark(reader)[0], ALL_MARK_BITS)
         elif text in ("-m", "--match"):
@@ -175,7 +173,16 @@ class _FirewallCommand:
         ends = self.target in _ENDING_TARGETS and not self.is_ipchains
         if not mask and not ends and self.class_id is None:
             return None
-        return MarkRule(self.condition, self.chain, value, mask, ends, self.class_id, self.device)
+        return MarkRule(
+            self.condition,
+            self.chain,
+            value,
+            mask,
+            ends,
+            self.class_id,
+            self.device,
+            self.configuration.namespace,
+        )
 
 
 def _read_condition(word: SourceToken, reader: WordReader, addresses: Addresses) -> PacketCondition:

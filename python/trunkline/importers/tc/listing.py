@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from trunkline.importers.common.fault import OmittedPart, SourceToken
+from trunkline.importers.common.account import ImportAccount
+from trunkline.importers.common.fault import SourceToken
 
 _ENTRY = re.compile(
     r"(?P<object>qdisc|class)\s+(?P<kind>[a-z_]\w*)\s+(?P<id>[0-9a-f]*:[0-9a-f]*)(?=\s|$)"
@@ -70,12 +71,12 @@ class _Entry:
         self.gives = gives
 
 
-def split_listing(content: str, notes: list[OmittedPart]) -> list[list[SourceToken]]:
+def split_listing(content: str, account: ImportAccount) -> list[list[SourceToken]]:
     """The commands that would make what a listing shows.
 
     Parameters
     ----------
-    notes : list of OmittedPart
+    account : ImportAccount
         Gets the lines that say nothing of the configuration.
     """
     entries: list[_Entry] = []
@@ -109,14 +110,12 @@ def split_listing(content: str, notes: list[OmittedPart]) -> list[list[SourceTok
             device = named[1] if named else ""
         elif current is None or not _extend(current, line, number):
             left_out.append(number)
-    if left_out:
-        text = f"{len(left_out)} lines of the listing"
-        notes.append(
-            OmittedPart(left_out[0], text, "counters, tables, what the kernel sets itself")
-        )
+    for number in left_out:
+        reason = "counters, tables, what the kernel sets itself"
+        account.add_left_out("lines of the listing", reason, line=number)
     if has_assumed_device:
         why = f"the listing names no device: it is called {UNKNOWN_DEVICE} here"
-        notes.append(OmittedPart(1, "device", why))
+        account.add_assumption("device", why, line=1)
     return [each.words for each in _sort_by_need(entries)]
 
 

@@ -4,9 +4,11 @@ Source: nft(8): ``add rule``, payload expressions of ``ip``, ``tcp`` and ``udp``
 statements, verdicts. Rules of a chain are followed in the order of the commands.
 """
 
+from dataclasses import replace
+
 from trunkline.importers.common import conditions
 from trunkline.importers.common.addresses import Addresses
-from trunkline.importers.common.fault import OmittedPart, SourceToken, make_fault, raise_fault
+from trunkline.importers.common.fault import SourceToken, make_fault, raise_fault
 from trunkline.importers.common.quantities import read_integer
 from trunkline.importers.common.traffic_control import (
     ALL_MARK_BITS,
@@ -28,36 +30,31 @@ _READ_EXPRESSIONS = (
 
 def read_nft_command(
     reader: WordReader, configuration: TrafficControlConfig, addresses: Addresses
-) -> None:
-    """Take in one command.
+) -> str:
+    """Take in one command; why it is left out, empty if it is not.
 
     Parameters
     ----------
     configuration : TrafficControlConfig
-        Gets the rule, or a note where the command neither marks nor chooses a class.
+        Gets the rule.
     """
-    first = reader.words[0]
-    text = " ".join(word.text for word in reader.words[:4])
     if reader.peek_text() in ("-f", "--file"):
         file = reader.words[-1]
         raise_fault(file, f"the rules of {file.text} are not here", "nft add rule ...")
     verb = reader.take_word("add")
     if verb.text not in ("add", "insert") or reader.peek_text() != "rule":
-        configuration.notes.append(OmittedPart(first.line, text, "sets up tables and chains"))
-        return
+        return "sets up tables and chains"
     reader.take_word("rule")
     family = "ip" if reader.peek_text() not in _FAMILIES else reader.take_word("a family").text
     table, chain = reader.take_word("a table").text, reader.take_word("a chain").text
     if family not in ("ip", "inet"):
-        why = "the simulator has neither ARP nor IPv6"
-        configuration.notes.append(OmittedPart(first.line, text, why))
-        return
+        return "the simulator has neither ARP nor IPv6"
     rule = _read_rule(reader, f"{family} {table} {chain}", addresses)
     if rule is None:
-        why = "a packet filter that marks nothing changes no queue"
-        configuration.notes.append(OmittedPart(first.line, text, why))
-        return
+        return "a packet filter that marks nothing changes no queue"
+    rule = replace(rule, namespace=configuration.namespace)
     add_rule(configuration.rules, rule, at_head=verb.text == "insert")
+    return ""
 
 
 def _read_rule(reader: WordReader, chain: str, addresses: Addresses) -> MarkRule | None:

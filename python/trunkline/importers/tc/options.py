@@ -4,8 +4,9 @@ Source: tc(8), tc-cbq(8), tc-drr(8), tc-htb(8), tc-prio(8), tc-red(8), tc-tbf(8)
 iproute2's usage texts of gred and dsmark.
 """
 
+from trunkline.importers.common.account import ImportAccount
 from trunkline.importers.common.classification import DEFAULT_PRIOMAP, get_integer_option
-from trunkline.importers.common.fault import OmittedPart, SourceToken, raise_fault
+from trunkline.importers.common.fault import SourceToken, raise_fault
 from trunkline.importers.common.ports import MAX_HTB_PRIORITY
 from trunkline.importers.common.quantities import read_integer
 from trunkline.importers.common.traffic_control import Options, Qdisc, VirtualQueue
@@ -176,7 +177,7 @@ def read_options(
     reader: WordReader,
     table: OptionTable,
     owner: SourceToken,
-    notes: list[OmittedPart],
+    account: ImportAccount,
     *,
     partial: bool = False,
 ) -> Options:
@@ -184,7 +185,7 @@ def read_options(
 
     Parameters
     ----------
-    notes : list of OmittedPart
+    account : ImportAccount
         Gets those that change nothing.
     partial : bool, default False
         Whether options that have no counterpart are left out too.
@@ -198,7 +199,7 @@ def read_options(
             if not partial:
                 raise_fault(word, f"{word.text} of {owner.text} has no counterpart: {reason}")
             reader.position = min(reader.position + value_count, len(reader.words))
-            notes.append(OmittedPart(word.line, word.text, reason))
+            account.add_left_out(word.text, reason, line=word.line)
             continue
         if word.text not in table:
             listed = ", ".join(table) or "none"
@@ -217,7 +218,7 @@ def read_options(
             )
             has_cells = word.text == "linklayer" and reader.words[reader.position - 1].text in CELLS
             reason = aqm_options.CELLS_NOTE if has_cells else reasons[word.text]
-            notes.append(OmittedPart(word.line, word.text, reason))
+            account.add_left_out(word.text, reason, line=word.line)
     return options
 
 
@@ -236,13 +237,13 @@ def check_curves(options: Options, owner: SourceToken) -> None:
         raise_fault(owner, "an upper limit without link sharing: tc refuses it", "ul with ls or sc")
 
 
-def clamp_priority(options: Options, owner: SourceToken, notes: list[OmittedPart]) -> None:
+def clamp_priority(options: Options, owner: SourceToken, account: ImportAccount) -> None:
     """Take htb's last priority for all above, as sch_htb.c does, and note it."""
     priority = get_integer_option(options, "prio", 0)
     if owner.text == "htb" and priority > MAX_HTB_PRIORITY:
         options["prio"] = MAX_HTB_PRIORITY
         why = f"htb takes its last priority, {MAX_HTB_PRIORITY}, for all above"
-        notes.append(OmittedPart(owner.line, f"prio {priority}", why))
+        account.add_assumption(f"prio {priority}", why, line=owner.line)
 
 
 def check_options(qdisc: Qdisc) -> None:
@@ -265,10 +266,10 @@ def check_options(qdisc: Qdisc) -> None:
                 )
 
 
-def read_gred_virtual_queue(reader: WordReader, qdisc: Qdisc, notes: list[OmittedPart]) -> None:
+def read_gred_virtual_queue(reader: WordReader, qdisc: Qdisc, account: ImportAccount) -> None:
     """A virtual queue: ``gred limit ... DP 1 probability 0.02 prio 2``."""
     at = reader.words[reader.position] if reader.has_more() else qdisc.at
-    options = read_options(reader, _VIRTUAL_QUEUE_OPTIONS, qdisc.at, notes)
+    options = read_options(reader, _VIRTUAL_QUEUE_OPTIONS, qdisc.at, account)
     number = options.pop("dp", None)
     if not isinstance(number, int):
         raise_fault(at, "a virtual queue of gred needs its number", "DP 0 to DP 15")
@@ -278,11 +279,11 @@ def read_gred_virtual_queue(reader: WordReader, qdisc: Qdisc, notes: list[Omitte
             f"DPs is {virtual_queue_count}: kernels since 2.6 want DP below that, 2.4 "
             f"takes it, as here"
         )
-        notes.append(OmittedPart(at.line, f"DP {number}", why))
+        account.add_assumption(f"DP {number}", why, line=at.line)
     qdisc.virtual_queues[number] = VirtualQueue(at, options)
 
 
 def read_dsmark_value(reader: WordReader, owner: SourceToken) -> tuple[int, int]:
     """What dsmark writes for one index: ``mask 0x3 value 0xb8``."""
-    options = read_options(reader, _DSMARK_OPTIONS, owner, [])
+    options = read_options(reader, _DSMARK_OPTIONS, owner, ImportAccount())
     return get_integer_option(options, "mask", 0xFF), get_integer_option(options, "value", 0)

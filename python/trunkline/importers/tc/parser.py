@@ -8,11 +8,11 @@ other programs, what sets the length of a device's queue, and marks of iptables 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from trunkline.importers.common.account import ImportAccount
 from trunkline.importers.common.addresses import Addresses
 from trunkline.importers.common.fault import (
     ImportFault,
     MissingPrerequisite,
-    OmittedPart,
     SourceToken,
     make_missing_prerequisite,
     raise_fault,
@@ -104,20 +104,24 @@ def parse_script(
         Something that is not translated, at its place; what else is not is in its `others`.
     """
     script = _ScriptReader(addresses, partial=partial)
-    notes = script.configuration.notes
+    account = script.configuration.account
     faults: list[ImportFault] = []
     has_read_all = True
     try:
-        for words in _split_file(content, notes):
+        for words in _split_file(content, account):
+            text = " ".join(format_word(word) for word in words[:6])
             try:
-                script.read_command(words)
+                reason = script.read_command(words)
+                if reason:
+                    account.add_left_out(text, reason, line=words[0].line)
+                else:
+                    account.add_read(_name_command(words), line=words[0].line)
             except ImportFault as fault:
                 # What a command that failed should have made is missed further down: no news.
                 if not (faults and isinstance(fault, MissingPrerequisite)):
                     faults.append(fault)
                 if partial:
-                    text = " ".join(format_word(word) for word in words[:6])
-                    notes.append(OmittedPart(words[0].line, text, fault.message))
+                    account.add_left_out(text, fault.message, line=words[0].line)
     except ImportFault as fault:
         has_read_all = False
         faults.append(fault)  # no command can be told from the next after this
@@ -128,13 +132,24 @@ def parse_script(
     return script.configuration
 
 
-def _split_file(content: str, notes: list[OmittedPart]) -> Iterator[list[SourceToken]]:
+def _split_file(content: str, account: ImportAccount) -> Iterator[list[SourceToken]]:
     """Commands of a script, a trace, a file for ``tc -batch`` or what ``tc ... show`` printed."""
     if is_listing(content):
-        return iter(split_listing(content, notes))
+        return iter(split_listing(content, account))
     if is_trace(content):
-        content = keep_read_commands(content, notes)
-    return split_commands(content, notes, lenient=tuple(_IGNORED_COMMANDS))
+        content = keep_read_commands(content, account)
+    return split_commands(content, account, lenient=tuple(_IGNORED_COMMANDS))
+
+
+def _name_command(words: list[SourceToken]) -> str:
+    """What the account calls a command: ``tc class``."""
+    texts = [word.text for word in unwrap_command(words)[1]]
+    program = texts[0].rpartition("/")[2]
+    if program in _TC_OBJECTS:
+        return f"tc {program}"
+    if program == "tc":
+        return f"tc {next((text for text in texts[1:] if text in _TC_OBJECTS), 'batch')}"
+    return program
 
 
 def _skip_estimator(reader: WordReader) -> None:
@@ -159,7 +174,6 @@ class _ScriptReader:
     def __init__(self, addresses: Addresses, *, partial: bool):
         self.configuration = TrafficControlConfig()
         self.partial = partial
-        self.namespace = ""
         self.addresses = addresses
         self.filters_read: list[Filter] = []
 
@@ -173,36 +187,43 @@ class _ScriptReader:
                 continue
             if not any(filter_.handle == mark & filter_.mask for mark in set_marks):
                 why = f"nothing in this file sets mark {filter_.handle}: it takes no packet"
-                self.configuration.notes.append(
-                    OmittedPart(filter_.at.line, f"handle {filter_.handle} fw", why)
+                self.configuration.account.add_assumption(
+                    f"handle {filter_.handle} fw", why, line=filter_.at.line
                 )
 
-    def read_command(self, words: list[SourceToken]) -> None:
-        self.namespace, words = unwrap_command(words)
+    def read_command(self, words: list[SourceToken]) -> str:
+        """Take in a command; why it is left out, empty if it is not.
+
+        Raises
+        ------
+        ImportFault
+            It is not translated, or a word of it was not read.
+        """
+        self.configuration.namespace, words = unwrap_command(words)
         program = words[0].text.rpartition("/")[2]
-        reader = WordReader(words, 1)
+        if program in _IGNORED_COMMANDS:
+            return _IGNORED_COMMANDS[program]
+        # A line of a file for `tc -batch` begins with the object.
+        reader = WordReader(words, 0 if program in _TC_OBJECTS else 1)
         if program == "tc":
-            self.read_tc(reader)
+            reason = self.read_tc(reader)
         elif program in _TC_OBJECTS:
-            # A line of a file for `tc -batch`.
-            self.read_object(WordReader(words))
+            reason = self.read_object(reader)
         elif program in ("iptables", "ipchains"):
-            firewall.read_firewall_command(reader, self.configuration, self.addresses)
+            reason = firewall.read_firewall_command(reader, self.configuration, self.addresses)
         elif program == "nft":
-            nft.read_nft_command(reader, self.configuration, self.addresses)
+            reason = nft.read_nft_command(reader, self.configuration, self.addresses)
         elif program in ("ip", "ifconfig"):
-            self.read_link(reader)
-        elif program in _IGNORED_COMMANDS:
-            text = " ".join(format_word(word) for word in words[:3])
-            self.configuration.notes.append(
-                OmittedPart(words[0].line, text, _IGNORED_COMMANDS[program])
-            )
+            reason = self.read_link(reader)
         else:
             raise_fault(words[0], f"the command {words[0].text} is not read", _KNOWN_COMMANDS)
+        if not reason and reader.has_more():
+            word = reader.take_word("a word")
+            raise_fault(word, f"{word.text} is not read here", "the end of the command")
+        return reason
 
-    def read_link(self, reader: WordReader) -> None:
+    def read_link(self, reader: WordReader) -> str:
         """``ip link set dev eth0 txqueuelen 100``, ``ifconfig eth0 txqueuelen 100``."""
-        first = reader.words[0]
         texts = [word.text for word in reader.words]
         for key in ("txqueuelen", "qlen"):
             if key in texts[:-1]:
@@ -210,38 +231,38 @@ class _ScriptReader:
                 name = texts[texts.index("dev") + 1] if "dev" in texts[:-1] else texts[1]
                 if "dev" not in texts and texts[1:3] == ["link", "set"]:
                     name = texts[3]
-                self.find_device(name).queue_packets = reader.read_number(0, 2**31 - 1)
-                return
-        why = "addresses, routes and state of links are the scenario's"
-        self.configuration.notes.append(OmittedPart(first.line, " ".join(texts[:3]), why))
+                device = self.configuration.device(name)
+                device.queue_packets = reader.read_number(0, 2**31 - 1)
+                if rest := " ".join(word.text for word in reader.words[reader.position :]):
+                    why = "the state of links is the scenario's"
+                    self.configuration.account.add_left_out(rest, why, line=reader.words[0].line)
+                    reader.position = len(reader.words)
+                return ""
+        return "addresses, routes and state of links are the scenario's"
 
-    def find_device(self, name: str) -> Device:
-        """A device of the namespace that the command runs in."""
-        return self.configuration.device(f"{self.namespace}-{name}" if self.namespace else name)
-
-    def read_tc(self, reader: WordReader) -> None:
+    def read_tc(self, reader: WordReader) -> str:
         while reader.peek_text().startswith("-"):
             option = reader.take_word("an option of tc")
             if option.text in _NETNS_OPTIONS:
-                self.namespace = reader.take_word("a namespace").text
+                self.configuration.namespace = reader.take_word("a namespace").text
             elif option.text in BATCH_OPTIONS:
                 file = reader.take_word("a file")
                 if file.text != "-":
                     raise_fault(file, f"the commands of {file.text} are not here", "import it")
-                return  # The commands follow, each for itself.
-        self.read_object(reader)
+                return ""  # The commands follow, each for itself.
+        return self.read_object(reader)
 
-    def read_object(self, reader: WordReader) -> None:
+    def read_object(self, reader: WordReader) -> str:
         """``qdisc add ...``: what stands behind tc and its options."""
         object_word = reader.take_word("qdisc, class or filter")
         if object_word.text not in _TC_OBJECTS:
             raise_fault(object_word, f"tc {object_word.text} is not read", ", ".join(_TC_OBJECTS))
         verb = reader.take_word("add")
         if verb.text in ("show", "list", "ls"):
-            return
+            return "prints"
         if verb.text in ("del", "delete"):
             self.delete(object_word, verb, reader)
-            return
+            return ""
         if verb.text not in _ADDING_VERBS:
             raise_fault(
                 verb,
@@ -253,18 +274,22 @@ class _ScriptReader:
         elif object_word.text == "class":
             self.read_class(reader, verb.text)
         else:
-            self.add_filter(reader)
+            return self.add_filter(reader)
+        return ""
 
     def delete(self, object_word: SourceToken, verb: SourceToken, reader: WordReader) -> None:
         """``tc qdisc del``, ``tc class del``, ``tc filter del``."""
         place = _PLACE_OPTIONS | _DELETED_PARTS
         values: dict[str, Any] = {}
-        while reader.has_more() and (word := reader.take_word("a word")).text in place:
-            name, read = place[word.text]
+        while reader.peek_text() in place:
+            name, read = place[reader.take_word("a word").text]
             values[name] = read(reader)
+        if object_word.text != "class" and reader.has_more():
+            # The kind, and what a filter matches: what is deleted is found by its place.
+            reader.position = len(reader.words)
         if "dev" not in values:
             raise_fault(verb, "the command names no device", "dev DEVICE")
-        device = self.find_device(values["dev"].text)
+        device = self.configuration.device(values["dev"].text)
         parent = values.get("parent")
         if object_word.text == "filter":
             self.delete_filters(device, values, verb)
@@ -329,7 +354,7 @@ class _ScriptReader:
         self.attach_qdisc(device, word, head_values.get("handle", 0), parent, reader, verb)
 
     def get_device(self, head_values: Mapping[str, Any]) -> Device | None:
-        return self.find_device(head_values["dev"].text) if "dev" in head_values else None
+        return self.configuration.device(head_values["dev"].text) if "dev" in head_values else None
 
     def read_size_table(self, reader: WordReader) -> None:
         """``stab overhead 44 linklayer atm`` (tc-stab(8)): what a packet has on the wire."""
@@ -339,7 +364,7 @@ class _ScriptReader:
             reader.take_word("a word")
             if reader.take_word("a value").text in CELLS:
                 why = CELLS_NOTE
-        self.configuration.notes.append(OmittedPart(at.line, "stab", why))
+        self.configuration.account.add_left_out("stab", why, line=at.line)
 
     def attach_qdisc(
         self,
@@ -358,7 +383,7 @@ class _ScriptReader:
                 raise make_missing_prerequisite(
                     word, "gred is not set up here", "gred setup DPs N default N first"
                 )
-            read_gred_virtual_queue(reader, present, self.configuration.notes)
+            read_gred_virtual_queue(reader, present, self.configuration.account)
             return
         if present is not None and verb == "add":
             # sch_api.c: NLM_F_EXCL, "Exclusivity flag on, cannot modify".
@@ -400,9 +425,9 @@ class _ScriptReader:
 
     def read_options(self, reader: WordReader, table: OptionTable, owner: SourceToken) -> Options:
         """All that is left of a command, as options."""
-        notes = self.configuration.notes
-        options = read_options(reader, table, owner, notes, partial=self.partial)
-        clamp_priority(options, owner, notes)
+        account = self.configuration.account
+        options = read_options(reader, table, owner, account, partial=self.partial)
+        clamp_priority(options, owner, account)
         return options
 
     def find_qdisc(self, device: Device, major: int, word: SourceToken) -> Qdisc:
@@ -478,14 +503,14 @@ class _ScriptReader:
             )
         # sch_htb.c, htb_change_class: what htb_find does not find is no parent.
         why = "there is no such class yet: htb puts this one at the top, as here"
-        self.configuration.notes.append(OmittedPart(word.line, f"parent {parent_text}", why))
+        self.configuration.account.add_assumption(f"parent {parent_text}", why, line=word.line)
         return 0
 
-    def add_filter(self, reader: WordReader) -> None:
+    def add_filter(self, reader: WordReader) -> str:
         filter_, device_name, parent, is_ip = read_filter(
-            reader, self.addresses, self.configuration.notes
+            reader, self.addresses, self.configuration.account
         )
-        device = self.find_device(device_name)
+        device = self.configuration.device(device_name)
         self.filters_read += [filter_] if is_ip else []
         filters = self.find_filter_list(device, parent, filter_.at)
         if filter_.priority == 0:
@@ -493,31 +518,28 @@ class _ScriptReader:
             numbered = [other.priority for other in filters if other.priority >= 0x8000]
             filter_.priority = min(numbered) - 1 if numbered else 0xC000
         if not is_ip:
-            why = "the simulator has neither ARP nor IPv6"
-            self.configuration.notes.append(OmittedPart(filter_.at.line, "filter", why))
-            return
+            return "the simulator has neither ARP nor IPv6"
         for other in filters:
             if other.priority == filter_.priority and other.kind != filter_.kind:
                 raise_fault(
                     filter_.at, f"prio {filter_.priority} has a filter of another kind already"
                 )
         if filter_.is_table:
-            why = "a hash table of filters, which changes only how fast they are found"
-            self.configuration.notes.append(OmittedPart(filter_.at.line, "u32 divisor", why))
-            return
+            return "a hash table of filters, which changes only how fast they are found"
         if filter_.redirect:
             why = (
                 f"what comes in at {device_name} goes through {filter_.redirect}: give its port to "
                 "the other end of that link"
             )
-            self.configuration.notes.append(
-                OmittedPart(filter_.at.line, f"mirred to {filter_.redirect}", why)
+            self.configuration.account.add_assumption(
+                f"mirred to {filter_.redirect}", why, line=filter_.at.line
             )
-            return
+            return ""
         if filter_.kind == "tcindex":
             _share_tcindex_settings(filter_, filters)
         filters.append(filter_)
         filters.sort(key=lambda listed: listed.priority)
+        return ""
 
     def find_filter_list(
         self, device: Device, parent: tuple[int, int] | None, at: SourceToken

@@ -6,7 +6,8 @@ depth of the bucket of the peak rate.
 
 from typing import Literal
 
-from trunkline.importers.common.fault import OmittedPart, SourceToken, raise_fault
+from trunkline.importers.common.account import ImportAccount
+from trunkline.importers.common.fault import SourceToken, raise_fault
 from trunkline.importers.common.traffic_control import Policer
 from trunkline.importers.tc.option_values import make_option_table
 from trunkline.importers.tc.word_reader import WordReader
@@ -33,7 +34,7 @@ _READ_OPTIONS = (
 
 
 def read_policer(
-    at: SourceToken, reader: WordReader, notes: list[OmittedPart], *, is_action: bool = False
+    at: SourceToken, reader: WordReader, account: ImportAccount, *, is_action: bool = False
 ) -> Policer:
     """Read a policer from the word after ``police`` on; stops before the filter's own words.
 
@@ -58,7 +59,7 @@ def read_policer(
         elif word.text == "index":
             index = reader.read_number(0, 2**31 - 1)
         elif word.text in ("mpu", "overhead", "avrate"):
-            notes.append(OmittedPart(word.line, word.text, "packets count their own length"))
+            account.add_left_out(word.text, "packets count their own length", line=word.line)
             reader.take_word("a value")
         elif word.text in ("conform-exceed", "action"):
             exceed = _read_exceed_action(reader)

@@ -11,9 +11,9 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from trunkline.importers.common.account import ImportAccount
 from trunkline.importers.common.fault import (
     ImportFault,
-    OmittedPart,
     SourceToken,
     make_fault,
     raise_fault,
@@ -81,13 +81,13 @@ def format_word(word: SourceToken) -> str:
 
 
 def split_commands(
-    content: str, notes: list[OmittedPart] | None = None, *, lenient: tuple[str, ...] = ()
+    content: str, account: ImportAccount | None = None, *, lenient: tuple[str, ...] = ()
 ) -> Iterator[list[SourceToken]]:
     """Split a script into its commands, variables replaced, assignments taken in.
 
     Parameters
     ----------
-    notes : list of OmittedPart, optional
+    account : ImportAccount, optional
         Gets the functions that are passed over, and their calls.
     lenient : tuple of str
         Programs whose words may be variables that the script does not set.
@@ -102,13 +102,13 @@ def split_commands(
     ImportFault
         Something other than simple commands, or a variable that is not set.
     """
-    return _ShellReader(content, [] if notes is None else notes, lenient).read_commands()
+    return _ShellReader(content, account or ImportAccount(), lenient).read_commands()
 
 
 class _ShellReader:
-    def __init__(self, content: str, notes: list[OmittedPart], lenient: tuple[str, ...]):
+    def __init__(self, content: str, account: ImportAccount, lenient: tuple[str, ...]):
         self.lenient = lenient
-        self.notes = notes
+        self.account = account
         self.text = content.replace("\r\n", "\n")
         self.position = 0
         self.line_ends = [found.start() for found in re.finditer("\n", self.text)]
@@ -160,7 +160,7 @@ class _ShellReader:
                 if word.text.rpartition("/")[2] in READ_PROGRAMS:
                     return words[position:]
         text = " ".join(format_word(word) for word in words[:3])
-        self.notes.append(OmittedPart(words[0].line, text, "a function that runs no tc"))
+        self.account.add_left_out(text, "a function that runs no tc", line=words[0].line)
         return []
 
     def refuse_unset(self, words: list[SourceToken]) -> None:
@@ -246,7 +246,7 @@ class _ShellReader:
             raise make_fault(at, f"{at.text} is not read", _SIMPLE_COMMANDS)
         self.functions[function[1]] = '"$@"' in body
         line, _ = self.locate(self.position)
-        self.notes.append(OmittedPart(line, f"{function[1]}()", "a function that runs no tc"))
+        self.account.add_left_out(f"{function[1]}()", "a function that runs no tc", line=line)
         self.position = body_end + 1
 
     def read_word(self) -> list[SourceToken]:

@@ -8,7 +8,8 @@ printed.
 
 import re
 
-from trunkline.importers.common.fault import OmittedPart, SourceToken
+from trunkline.importers.common.account import ImportAccount
+from trunkline.importers.common.fault import SourceToken
 from trunkline.importers.tc.wrapped_commands import READ_PROGRAMS, unwrap_command
 
 _MARK = re.compile(r"\++[ \t]+(?=\S)")
@@ -19,13 +20,13 @@ def is_trace(content: str) -> bool:
     return any(_is_read(line) for line in content.splitlines())
 
 
-def keep_read_commands(content: str, notes: list[OmittedPart]) -> str:
+def keep_read_commands(content: str, account: ImportAccount) -> str:
     """A trace as a script of the commands that are read, at the same lines and columns.
 
     Parameters
     ----------
-    notes : list of OmittedPart
-        Gets the other lines: a note for those of other programs, one for what programs printed.
+    account : ImportAccount
+        Gets the other lines: those of other programs, and what programs printed.
     """
     lines: list[str] = []
     others: list[int] = []
@@ -43,7 +44,7 @@ def keep_read_commands(content: str, notes: list[OmittedPart]) -> str:
         (printed, "what programs printed"),
     ):
         if numbers:
-            notes.append(OmittedPart(numbers[0], f"{len(numbers)} lines of the trace", reason))
+            account.add_left_out("lines of the trace", reason, count=len(numbers), line=numbers[0])
     return "\n".join(lines) + "\n"
 
 

@@ -8,8 +8,9 @@ SLB are one token bucket, DLB two that must both hold a packet; srTCM and trTCM 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from trunkline.importers.common.account import ImportAccount
 from trunkline.importers.common.classification import get_integer_option
-from trunkline.importers.common.fault import OmittedPart, SourceToken, raise_fault
+from trunkline.importers.common.fault import SourceToken, raise_fault
 from trunkline.importers.common.quantities import (
     TCNG_RATES,
     TCNG_SIZES,
@@ -123,7 +124,7 @@ def _parse_parameters(
     owner: SourceToken,
     given: GivenParameters,
     parsers: Mapping[str, ParameterParser],
-    notes: list[OmittedPart],
+    account: ImportAccount,
 ) -> Options:
     options: Options = {}
     for name, values in given.items():
@@ -135,7 +136,7 @@ def _parse_parameters(
         if parsers[name] is not _parse_flag and values[0].text == name:
             raise_fault(values[0], f"{name} of {owner.text} needs a value")
         if name in _IGNORED_PARAMETERS:
-            notes.append(OmittedPart(values[0].line, name, _IGNORED_PARAMETERS[name]))
+            account.add_left_out(name, _IGNORED_PARAMETERS[name], line=values[0].line)
         else:
             options[name] = parsers[name](values[0])
     return options
@@ -168,14 +169,14 @@ def _is_number(name: str) -> bool:
 
 
 def make_qdisc(
-    kind: SourceToken, given: GivenParameters, major: int, notes: list[OmittedPart]
+    kind: SourceToken, given: GivenParameters, major: int, account: ImportAccount
 ) -> Qdisc:
     """A discipline with its parameters."""
     qdisc_ = Qdisc(kind, kind.text, major)
     if kind.text == "fifo":
         return _make_fifo(kind, given, major)
     words = _convert_red_burst(given) if kind.text in ("red", "gred") else dict(given)
-    qdisc_.options = _parse_parameters(kind, words, _QDISC_PARSERS[kind.text], notes)
+    qdisc_.options = _parse_parameters(kind, words, _QDISC_PARSERS[kind.text], account)
     if kind.text == "htb":
         qdisc_.options.setdefault("default", 0)
     return qdisc_
@@ -185,21 +186,21 @@ def _make_fifo(kind: SourceToken, given: GivenParameters, major: int) -> Qdisc:
     limit = given.get("limit", [])
     if limit and limit[0].text.endswith("p"):
         return Qdisc(kind, "pfifo", major, {"packets": _parse_packets(limit[0])})
-    options = _parse_parameters(kind, given, _QDISC_PARSERS["fifo"], [])
+    options = _parse_parameters(kind, given, _QDISC_PARSERS["fifo"], ImportAccount())
     return Qdisc(
         kind, "bfifo" if limit else "pfifo", major, {"bytes": options["limit"]} if limit else {}
     )
 
 
 def parse_class_options(
-    kind: str, word: SourceToken, given: GivenParameters, notes: list[OmittedPart]
+    kind: str, word: SourceToken, given: GivenParameters, account: ImportAccount
 ) -> Options:
     """Parameters of a class."""
-    return _parse_parameters(word, _omit_numbers(given), _CLASS_PARSERS[kind], notes)
+    return _parse_parameters(word, _omit_numbers(given), _CLASS_PARSERS[kind], account)
 
 
 def parse_virtual_queue(
-    word: SourceToken, given: GivenParameters, gred: Qdisc, notes: list[OmittedPart]
+    word: SourceToken, given: GivenParameters, gred: Qdisc, account: ImportAccount
 ) -> Options:
     """A virtual queue of gred: what it does not say, gred says for all."""
     parsers = _RED_PARSERS | _select_parsers("prio")
@@ -207,21 +208,23 @@ def parse_virtual_queue(
     common = {
         name: value for name, value in gred.options.items() if name not in ("default", "grio")
     }
-    return common | _parse_parameters(word, words, parsers, notes)
+    return common | _parse_parameters(word, words, parsers, account)
 
 
 def parse_dsmark_value(word: SourceToken, given: GivenParameters) -> tuple[int, int]:
     """Mask and value of a class of dsmark."""
-    options = _parse_parameters(word, _omit_numbers(given), _select_parsers("mask value"), [])
+    options = _parse_parameters(
+        word, _omit_numbers(given), _select_parsers("mask value"), ImportAccount()
+    )
     return get_integer_option(options, "mask", 0xFF), get_integer_option(options, "value", 0)
 
 
-def make_meter(kind: SourceToken, given: GivenParameters) -> Policer:
+def make_meter(kind: SourceToken, given: GivenParameters, account: ImportAccount) -> Policer:
     """A bucket or meter."""
     keys = METER_WORDS[kind.text]
     is_bucket = keys == _BUCKET_WORDS
     values = _parse_parameters(
-        kind, given, _select_parsers(f"{keys} mpu" if is_bucket else keys), []
+        kind, given, _select_parsers(f"{keys} mpu" if is_bucket else keys), account
     )
     needed = ("rate", "burst") if is_bucket else tuple(keys.split())
     for key in needed:

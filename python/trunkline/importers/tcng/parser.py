@@ -41,10 +41,12 @@ def parse_configuration(content: str, addresses: Addresses) -> TrafficControlCon
         Something that is not translated, at its place.
     """
     configuration = TrafficControlConfig()
-    words = TokenCursor(read_tokens(content, configuration.notes), content.count("\n") + 1)
+    words = TokenCursor(read_tokens(content, configuration.account), content.count("\n") + 1)
     parser = _TcngParser(words, configuration, addresses)
     while words.has_more():
+        line = words.get_next().line
         parser.parse_statement()
+        configuration.account.add_read("statements", line=line)
     return configuration
 
 
@@ -95,7 +97,7 @@ class _TcngParser:
             raise_fault(
                 kind, f"{name.text} = {kind.text} is not read", ", ".join(options.METER_WORDS)
             )
-        meter = options.make_meter(kind, self.words.read_parameters())
+        meter = options.make_meter(kind, self.words.read_parameters(), self.configuration.account)
         # Wherever the variable is used, it is one bucket.
         self.meters[name.text] = replace(meter, index=len(self.meters) + 1)
         self.words.take_word(";")
@@ -208,7 +210,7 @@ class _TcngParser:
             raise_unknown_discipline(kind, _KNOWN_QDISCS)
         self.majors += 1
         given = self.words.read_parameters()
-        qdisc = options.make_qdisc(kind, given, self.majors, self.configuration.notes)
+        qdisc = options.make_qdisc(kind, given, self.majors, self.configuration.account)
         if self.words.skip_word("{"):
             while not self.words.skip_word("}"):
                 if kind.text not in (*_CLASSFUL_QDISCS, "tbf"):
@@ -262,13 +264,13 @@ class _TcngParser:
         if qdisc.kind == "gred":
             qdisc.virtual_queues[minor] = VirtualQueue(
                 word,
-                options.parse_virtual_queue(word, dict(given), qdisc, self.configuration.notes),
+                options.parse_virtual_queue(word, dict(given), qdisc, self.configuration.account),
             )
         elif qdisc.kind == "dsmark":
             qdisc.dsmark_values[minor] = options.parse_dsmark_value(word, dict(given))
         else:
             class_options = options.parse_class_options(
-                qdisc.kind, word, dict(given), self.configuration.notes
+                qdisc.kind, word, dict(given), self.configuration.account
             )
             qdisc.classes[minor] = QdiscClass(word, minor, parent, class_options)
         return minor

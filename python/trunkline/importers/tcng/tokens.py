@@ -6,7 +6,8 @@ Source: W. Almesberger, tcng reference manual (2002): the language passes throug
 import re
 from collections.abc import Iterator
 
-from trunkline.importers.common.fault import ImportFault, OmittedPart, SourceToken
+from trunkline.importers.common.account import ImportAccount
+from trunkline.importers.common.fault import ImportFault, SourceToken
 
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r\f\v]+|//[^\n]*|/\*.*?\*/)|(?P<line>\n)|(?P<text>"[^"\n]*")
@@ -20,12 +21,12 @@ _INCLUDE = re.compile(r"[ \t]*#[ \t]*include[ \t]+([\"<][^\">]+[\">])")
 _KNOWN_INCLUDES = ("fields.tc", "ports.tc", "meters.tc", "ip.tc", "values.tc", "idioms.tc")
 
 
-def read_tokens(content: str, notes: list[OmittedPart]) -> list[SourceToken]:
+def read_tokens(content: str, account: ImportAccount) -> list[SourceToken]:
     """All words, macros replaced by what they stand for at the place where they are used.
 
     Parameters
     ----------
-    notes : list of OmittedPart
+    account : ImportAccount
         Gets the files included, whose definitions are built in.
 
     Raises
@@ -45,7 +46,7 @@ def read_tokens(content: str, notes: list[OmittedPart]) -> list[SourceToken]:
                 column = included.start(1) + 1
                 known = ", ".join(_KNOWN_INCLUDES)
                 raise ImportFault(number, column, f"the file {name} is not included", known)
-            notes.append(OmittedPart(number, f"#include {included[1]}", "its names are built in"))
+            account.add_left_out(f"#include {included[1]}", "its names are built in", line=number)
         elif text.lstrip().startswith("#"):
             column = len(text) - len(text.lstrip()) + 1
             raise ImportFault(number, column, f"{text.split()[0]} is not read", "#define, #include")
