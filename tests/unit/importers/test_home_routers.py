@@ -159,3 +159,63 @@ def test_shapers_as_they_are_found_run_at_the_rates_that_they_set(
     rates = {row["flow"]: float(row["throughput_bit_s"]) for row in results.flows.rows()}
     assert down * least < rates["down"] <= down
     assert rates["call"] == pytest.approx(64e3, rel=0.05)
+
+
+SQM_CONFIG = """\
+config queue 'wan'
+\toption enabled '1'
+\toption interface 'wan'
+\toption download '19000'
+\toption upload '1900'
+\toption script 'SCRIPT'
+\toption qdisc 'fq_codel'
+\toption linklayer 'atm'
+\toption overhead '44'
+\toption squash_ingress '0'
+\toption debug_logging '0'
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "up"),
+    [
+        ("piece_of_cake.qos", 1.9e6), ("layer_cake.qos", 1.9e6), ("simple.qos", 1.9e6),
+        ("simplest.qos", 1.9e6), ("simplest_tbf.qos", 1.9e6),
+    ],
+)  # fmt: skip
+def test_etc_config_sqm_shapes_both_directions(script: str, up: float) -> None:
+    made = read_tc(SQM_CONFIG.replace("SCRIPT", script))
+    assert list(made.ports) == ["wan", "ifb4wan"]
+    text = ACCESS.replace("FORWARD", "forward: {port: wan}")
+    text = text.replace("BACKWARD", "backward: {port: ifb4wan}")
+    (results,) = simulate(compile(load(text + yaml.safe_dump(made.to_dict()))), seeds=[1])
+    used = {"home->isp": 0.0, "isp->home": 0.0}
+    for row in results.ports.rows():
+        used[str(row["link"])] += float(row["throughput_bit_s"])
+    assert up * 0.9 < used["home->isp"] <= up * 1.001
+    assert up * 8.5 < used["isp->home"] <= 19e6 * 1.001
+    left_out = {each.element for each in made.account.left_out}
+    assert "option debug_logging" in left_out
+    read = sum(each.count for each in made.account.read if each.element.startswith("option"))
+    assert read + sum(each.startswith("option") for each in left_out) == 10
+
+
+def test_etc_config_sqm_simple_qos_is_what_its_script_runs() -> None:
+    # simple.qos marks by iptables what this finds by the DSCP: the classes are the same.
+    config = SQM_CONFIG.replace("SCRIPT", "simple.qos")
+    made, run = (read_tc(text, partial=True).ports["wan"]["classes"] for text in (config, SQM))
+    keys = ("priority", "rate", "ceil", "quantum")
+    shares = [
+        sorted(tuple(each[key] for key in keys) for each in classes.values() if "parent" in each)
+        for classes in (made, run)
+    ]
+    # The script has a class 1:10 besides, which takes no packet.
+    assert shares[0] == [each for each in shares[1] if each[0] > 0]
+
+
+def test_etc_config_sqm_a_script_that_is_not_known_is_refused() -> None:
+    with pytest.raises(ImportFault, match=r"^6:17: the script mine.qos is not read; known: piece"):
+        read_tc(SQM_CONFIG.replace("SCRIPT", "mine.qos"))
+    off = SQM_CONFIG.replace("SCRIPT", "simple.qos").replace("enabled '1'", "enabled '0'")
+    assert read_tc(off).ports == {}
+    assert [each.reason for each in read_tc(off).account.left_out] == ["it is not enabled"]

@@ -50,6 +50,7 @@ from trunkline.importers.tc.options import (
     read_options,
 )
 from trunkline.importers.tc.shell import format_word, split_commands
+from trunkline.importers.tc.sqm_config import is_sqm_config, split_sqm_config
 from trunkline.importers.tc.trace import is_trace, keep_read_commands
 from trunkline.importers.tc.word_reader import WordReader
 from trunkline.importers.tc.wrapped_commands import BATCH_OPTIONS, unwrap_command
@@ -133,7 +134,9 @@ def parse_script(
 
 
 def _split_file(content: str, account: ImportAccount) -> Iterator[list[SourceToken]]:
-    """Commands of a script, a trace, a file for ``tc -batch`` or what ``tc ... show`` printed."""
+    """Commands of a script, trace, batch, listing or configuration of SQM."""
+    if is_sqm_config(content):
+        return iter(split_sqm_config(content, account))
     if is_listing(content):
         return iter(split_listing(content, account))
     if is_trace(content):
