@@ -1,8 +1,13 @@
-"""Networks by name from the package topohub: Topology Zoo, SNDlib, Gabriel, backbone, CAIDA."""
+"""Networks by name: a dozen of SNDlib that are here, and all of the package topohub.
+
+The folder `published` has networks of SNDlib 1.0 (Orlowski et al., Networks 55(3), 2010) as topohub
+1.5.1 publishes them under the MIT licence, without the figures that topohub computed.
+"""
 
 import json
 import re
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 from trunkline.importers.common.fault import ImportFault
 from trunkline.importers.common.file_elements import (
@@ -19,21 +24,22 @@ from trunkline.importers.network.topology import (
 )
 from trunkline.importers.network.yaml import require_sequence
 
+_OWN_GROUP = "sndlib/"
 _ENDS = ("source", "target")
 _NETWORK_NAME = re.compile(r"[A-Za-z0-9_-]+(/[A-Za-z0-9_.-]+)+\Z")
 
 
 class TopohubNotInstalled(ImportError):
-    """The package topohub is not installed."""
+    """The package topohub is not installed, and the network is not one of those in the package."""
 
 
 def read_packaged_network(name: str) -> ImportedTopology:
-    """Take a network from the package.
+    """Take a network by its name: one of the dozen of SNDlib here, else one of topohub.
 
     Parameters
     ----------
     name : str
-        As the package has it: ``sndlib/pdh``, ``topozoo/Abilene``, ``gabriel/25/0``.
+        As topohub has it: ``sndlib/pdh``, ``topozoo/Abilene``, ``gabriel/25/0``.
 
     Returns
     -------
@@ -43,22 +49,36 @@ def read_packaged_network(name: str) -> ImportedTopology:
     Raises
     ------
     TopohubNotInstalled
-        The package is not installed.
+        It is in topohub only, which is not installed.
     ImportFault
-        It has no such network.
+        There is no such network.
     """
-    try:
-        data = files("topohub") / "data"
-    except ImportError:
-        why = "networks by name need the package topohub: pip install 'trunkline[topohub]'"
-        raise TopohubNotInstalled(why) from None
     if not _NETWORK_NAME.match(name) or ".." in name:
         raise ImportFault(0, 1, f"{name[:64]!r} is no name such as sndlib/pdh")
-    # Its own reader leaves the file open.
-    file = data / f"{name}.json"
-    if not file.is_file():
-        raise ImportFault(0, 1, f"topohub has no network {name}{_suggest_name(name)}")
+    file = _get_own_folder() / f"{name.removeprefix(_OWN_GROUP)}.json"
+    if not (name.startswith(_OWN_GROUP) and file.is_file()):
+        try:
+            # Its own reader leaves the file open.
+            file = files("topohub") / "data" / f"{name}.json"
+        except ImportError:
+            own = ", ".join(_OWN_GROUP + each for each in list_own_networks())
+            why = (
+                "other networks by name need the package topohub: pip install 'trunkline[topohub]'"
+            )
+            raise TopohubNotInstalled(f"{why}; without it: {own}") from None
+        if not file.is_file():
+            raise ImportFault(0, 1, f"topohub has no network {name}{_suggest_name(name)}")
     return _build_topology(make_file_elements(json.loads(file.read_text("utf-8"))), name)
+
+
+def list_own_networks() -> list[str]:
+    """Names of the networks of SNDlib that need no other package."""
+    names = (each.name for each in _get_own_folder().iterdir())
+    return sorted(name.removesuffix(".json") for name in names if name.endswith(".json"))
+
+
+def _get_own_folder() -> Traversable:
+    return files("trunkline.importers.network") / "published"
 
 
 def _suggest_name(name: str) -> str:
