@@ -73,10 +73,10 @@ def import_network(
 ) -> None:
     """Write a published network as a scenario, with the rules that filled its gaps.
 
-    It reads SNDlib (XML and native), Topology Zoo (GML and GraphML), REPETITA, containerlab and
-    netlab; topohub:sndlib/pdh is a network of the package topohub. A missing delay is computed
-    from the length of the link, or from the great circle between its ends, at two thirds of the
-    speed of light.
+    It reads SNDlib (XML and native), GML, GraphML, JSON of networkx, lists of links (CSV) and of
+    edges, REPETITA, pyNTM, BRITE, Rocketfuel, containerlab and netlab; topohub:sndlib/pdh is a
+    network by its name. A missing delay is computed from the length of the link, or from the
+    great circle between its ends, at two thirds of the speed of light.
     """
     from pathlib import Path
 
