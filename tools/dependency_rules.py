@@ -28,6 +28,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "stats": {"results"},
     "engine": {"_core", "scenario", "network", "results"},
     "linux": {"_core", "scenario", "network", "results", "stats", "engine"},
+    "routers": {"scenario", "network", "linux"},
     "fluid": {"_core", "te", "scenario", "network", "results", "stats", "engine", "linux"},
     "api": {"scenario", "network", "results", "stats", "engine", "fluid"},
     "compare": {"notebook_form", "_core", "scenario", "network", "results", "stats", "engine"},

@@ -1,26 +1,39 @@
 """``trunkline export``: a scenario as commands for real routers."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from trunkline.cli.common import ScenarioSource, convert_engine_errors, scenario_options
 from trunkline.cli.engine_options import place_kernel_errors
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from trunkline.linux.plan.command_target import CommandTarget
+    from trunkline.routers import RouterExport
+    from trunkline.scenario import Scenario
+
+_ROUTER_TARGETS = ("openconfig", "frr", "containerlab")
 
 
 @click.command("export", short_help="Write a scenario as commands for real routers.")
 @scenario_options
 @click.option(
     "--to",
-    "target",
-    type=click.Choice(["linux"]),
+    "targets",
+    type=click.Choice(["linux", *_ROUTER_TARGETS]),
     required=True,
-    help="Target of the commands: iproute2 of Linux (ip, tc).",
+    multiple=True,
+    help="Target: commands of iproute2 (linux), or configurations of routers. Several: a folder "
+    "for each in --out.",
 )
 @click.option(
     "-o",
     "--out",
     "output",
     type=click.Path(file_okay=False),
-    help="New folder with one script for each router. Default: standard output.",
+    help="New folder with the files of each router. Default: standard output (linux alone).",
 )
 @click.option("--overwrite", is_flag=True, help="Replace files of an earlier export in --out.")
 @click.option(
@@ -34,30 +47,53 @@ from trunkline.cli.engine_options import place_kernel_errors
     help="Write the commands of the guest: links limited to rate and delay, fixed neighbours, "
     "settings of TCP.",
 )
+@click.option(
+    "--partial",
+    is_flag=True,
+    help="Write what a target can express; list the rest in not-said.csv.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: text by file name.")
 def command(
     source: ScenarioSource,
-    target: str,
+    targets: tuple[str, ...],
     output: str | None,
     overwrite: bool,
     addresses: str | None,
     test_bed: bool,
+    partial: bool,
     as_json: bool,
 ) -> None:
-    """Write a script of commands for each router of FILE.
+    """Write FILE as configurations of real routers, or as commands of Linux.
 
-    A script sets its router up; with --teardown it removes the setup. If a command fails, the
-    script removes its own setup. Its comments name the links, ports, classes and paths of the
-    scenario.
+    A script of linux sets its router up; with --teardown it removes the setup. The other targets
+    write one or more files for each router, and two tables: not-said.csv has what a target cannot
+    express, asked-and-expressed.csv the quantities that change in translation.
     """
-    import json
     from pathlib import Path
 
     if output is not None and Path(output).exists() and not overwrite:
-        raise click.UsageError(f"--out {output} exists; --overwrite replaces its scripts.")
+        raise click.UsageError(f"--out {output} exists; --overwrite replaces its files.")
     if addresses is not None and test_bed:
         raise click.UsageError("--test-bed has generated addresses; leave out --addresses.")
-    scenario = source.load()
+    targets = tuple(dict.fromkeys(targets))
+    if "linux" not in targets:
+        if test_bed:
+            raise click.UsageError("--test-bed is of --to linux.")
+        if output is None and not as_json:
+            raise click.UsageError("give --out FOLDER, or --json.")
+        _export_routers(source.load(), targets, output, addresses, partial, as_json)
+        return
+    if len(targets) > 1 or partial:
+        raise click.UsageError("--to linux goes alone, and without --partial.")
+    _export_linux(source.load(), output, addresses, test_bed, as_json)
+
+
+def _export_linux(
+    scenario: "Scenario", output: str | None, addresses: str | None, test_bed: bool, as_json: bool
+) -> None:
+    """Write the scripts of iproute2."""
+    import json
+    from pathlib import Path
 
     from trunkline.cli.common import echo_json
     from trunkline.linux.plan.command_target import GUEST_TARGET, CommandTarget, read_command_target
@@ -76,16 +112,106 @@ def command(
         click.echo(f"note: {escape_unprintable(note)}", err=True)
     script_texts = write_router_scripts(compiled)
     if output is not None:
-        folder = Path(output)
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in script_texts.items():
-            (folder / name).write_text(text, encoding="ascii", newline="\n")
-            (folder / name).chmod(0o755)
-        click.echo(f"{len(script_texts)} scripts written to {folder}", err=True)
+        _write_files(Path(output), script_texts)
+        click.echo(f"{len(script_texts)} scripts written to {output}", err=True)
     if as_json:
         echo_json(
-            {"schema": 1, "to": target, "scripts": script_texts, "notes": list(compiled.notes)}
+            {"schema": 1, "to": "linux", "scripts": script_texts, "notes": list(compiled.notes)}
         )
     elif output is None:
         for text in script_texts.values():
             click.echo(text)
+
+
+def _write_files(folder: "Path", texts: dict[str, str]) -> None:
+    """Write files; scripts may be run."""
+    for name, text in texts.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8", newline="\n")
+        if name.endswith(".sh"):
+            file.chmod(0o755)
+
+
+def _export_routers(
+    scenario: "Scenario",
+    targets: tuple[str, ...],
+    output: str | None,
+    addresses: str | None,
+    partial: bool,
+    as_json: bool,
+) -> None:
+    """Write the configurations of routers."""
+    from pathlib import Path
+
+    from trunkline.cli.common import echo_json
+    from trunkline.routers import ExportRefused, export_routers
+
+    with convert_engine_errors():
+        try:
+            exports = export_routers(
+                scenario, targets, _read_addresses(scenario, addresses), partial=partial
+            )
+        except ExportRefused as refused:
+            raise refused.error from None
+    for export in exports:
+        if output is not None:
+            folder = Path(output) / export.target if len(exports) > 1 else Path(output)
+            _write_files(folder, export.list_files())
+            click.echo(f"{export.target}: {_count_files(export)} written to {folder}", err=True)
+    if as_json:
+        echo_json(
+            {
+                "schema": 1,
+                "exports": [
+                    {
+                        "to": export.target,
+                        "files": dict(export.texts),
+                        "not_said": [
+                            {
+                                "router": each.router,
+                                "element": each.element,
+                                "reason": each.reason,
+                                "changes_design": each.changes_design,
+                            }
+                            for each in export.omissions
+                        ],
+                        "asked_and_expressed": [
+                            {
+                                "router": each.router,
+                                "element": each.element,
+                                "quantity": each.quantity,
+                                "asked": each.asked,
+                                "expressed": each.expressed,
+                                "difference": each.difference,
+                                "unit": each.unit,
+                            }
+                            for each in export.rounded
+                        ],
+                    }
+                    for export in exports
+                ],
+            }
+        )
+
+
+def _count_files(export: "RouterExport") -> str:
+    parts = [f"{len(export.texts)} files"]
+    if export.omissions:
+        lost = sum(each.changes_design for each in export.omissions)
+        parts.append(f"{len(export.omissions)} lines of what is not said, {lost} change the design")
+    if export.rounded:
+        parts.append(f"{len(export.rounded)} quantities changed")
+    return "; ".join(parts)
+
+
+def _read_addresses(scenario: "Scenario", addresses: str | None) -> "CommandTarget | None":
+    """The file of --addresses."""
+    if addresses is None:
+        return None
+    import json
+
+    from trunkline.linux.plan.command_target import read_command_target
+    from trunkline.network import compile
+
+    return read_command_target(addresses, json.loads(compile(scenario).to_json()))

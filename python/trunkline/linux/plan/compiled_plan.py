@@ -208,7 +208,7 @@ def _list_sysctls(
     ):
         sysctls_.append(("net/mpls/platform_labels", "1048575"))
         sysctls_ += [(f"net/mpls/conf/{device}/input", "1") for device in ("lo", *devices)]
-        if label_filters.has_pipe_null(network, node):
+        if node in label_filters.list_pipe_null_nodes(network):
             sysctls_.append(("net/mpls/ip_ttl_propagate", "0"))
     return sysctls_ if target.on_routers else sysctls_ + list_tcp_sysctls(network, node)
 

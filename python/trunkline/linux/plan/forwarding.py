@@ -57,6 +57,16 @@ class ForwardingRoutes:
     wiring: VethPlan
     traffic: PlannedTraffic
     _table_numbers: dict[tuple[int, int], int] = field(default_factory=dict)
+    _ftn_entries: dict[tuple[int, int], list[tuple[int, Ftn]]] = field(default_factory=dict)
+    _pipe_null_nodes: frozenset[int] = frozenset()
+
+    def __post_init__(self) -> None:
+        """Sorts FTN entries by node and class, which each route asks for."""
+        for index, each in enumerate(self.network["ftn"]):
+            if each["fec"]:
+                key = (each["node"], each["fec"])
+                self._ftn_entries.setdefault(key, []).append((index, each))
+        self._pipe_null_nodes = label_filters.list_pipe_null_nodes(self.network)
 
     def list_routes(self, state: ForwardingState) -> dict[RouteKey, tuple[str, str]]:
         """All routes: where they lead, in the words of ``ip route``, and what they are for."""
@@ -116,11 +126,7 @@ class ForwardingRoutes:
                             yield node, rule, about
 
     def _find_ftn_entries(self, node: int, fec: int) -> list[tuple[int, Ftn]]:
-        return [
-            (index, each)
-            for index, each in enumerate(self.network["ftn"])
-            if fec and each["node"] == node and each["fec"] == fec
-        ]
+        return self._ftn_entries.get((node, fec), [])
 
     def _number_table(self, node: int, entry: int) -> int:
         return self._table_numbers.setdefault(
@@ -136,7 +142,7 @@ class ForwardingRoutes:
         if not labels:
             return hop
         ttl = " ttl 255" if entry["ttl"] == "pipe" else ""
-        if not ttl and label_filters.has_pipe_null(self.network, ftn_entry["node"]):
+        if not ttl and ftn_entry["node"] in self._pipe_null_nodes:
             name = self.network["paths"][entry["path"]]["name"]
             self.script.refuse(
                 ("paths", name),
@@ -162,7 +168,7 @@ class ForwardingRoutes:
             entry = state.nhlfe[each["nhlfe"]]
             about = f"path {self.network['paths'][entry['path']]['name']}"
             ttl = " ttl-propagate disabled" if entry["ttl"] == "pipe" else ""
-            if not ttl and label_filters.has_pipe_null(self.network, node):
+            if not ttl and node in self._pipe_null_nodes:
                 ttl = " ttl-propagate enabled"
             labels = "/".join(
                 str(each) for each in label_filters.list_outgoing_labels(entry, label)

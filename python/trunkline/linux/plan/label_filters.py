@@ -269,9 +269,13 @@ def _add_exposed_filters(egress: EgressFilters, entry: Nhlfe, rank: int) -> bool
     return True
 
 
-def has_pipe_null(network: NetworkData, node: int) -> bool:
-    """Whether explicit null of a pipe ends at a node: its TTL is not to become that of IP."""
-    return any(entry["ttl"] == "pipe" for entry in _list_null_entries(network, node))
+def list_pipe_null_nodes(network: NetworkData) -> frozenset[int]:
+    """Nodes where explicit null of a pipe ends: its TTL is not to become that of IP."""
+    return frozenset(
+        network["links"][entry["link"]]["to"]
+        for entry in network["nhlfe"]
+        if entry["link"] is not None and 0 in entry["push"] and entry["ttl"] == "pipe"
+    )
 
 
 def _list_null_entries(network: NetworkData, node: int) -> list[Nhlfe]:

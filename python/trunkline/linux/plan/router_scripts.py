@@ -149,6 +149,7 @@ _UNDO_PATTERNS: Final = (
     ("tc", r"qdisc add (dev \S+) root .+", r"tc qdisc del \1 root"),
     ("tc", r"qdisc add (dev \S+) clsact", r"tc qdisc del \1 clsact"),
 )
+_GROUP_NUMBER: Final = re.compile(r"\\(\d)")
 _PRINTED_WORDS: Final = {"txqueuelen": "qlen"}
 """Words of ``ip link`` that it prints in another way."""
 
@@ -169,9 +170,14 @@ def _write_step(command: Command) -> str | None:
     for pattern_program, pattern, undo in _UNDO_PATTERNS:
         match = re.fullmatch(pattern, command.line) if pattern_program == command.program else None
         if match:
-            return f"run '{match.expand(undo)}' {program} {command.line}"
+            return f"run '{_fill_groups(undo, match)}' {program} {command.line}"
     assert command.program == "tc", f"how is this undone: {command.line}"
     return None
+
+
+def _fill_groups(template: str, match: re.Match[str]) -> str:
+    """What `re.Match.expand` gives, which compiles its template each time."""
+    return _GROUP_NUMBER.sub(lambda found: match[int(found[1])], template)
 
 
 _NOT_PRINTABLE: Final = re.compile(r"[^\x20-\x7e]")

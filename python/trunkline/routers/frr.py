@@ -1,0 +1,296 @@
+"""FRR on Linux: ``frr.conf``, the daemons to start, and the kernel's own commands for each router.
+
+The daemons route (OSPF, with LDP or segments) and steer into policies; labels of static LSPs,
+queues, policers and filters are the kernel's, by the commands of ``export --to linux``.
+"""
+
+import copy
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network
+from typing import Final
+
+from trunkline.linux.plan.command_script import Command, CommandScript, UnsupportedError
+from trunkline.linux.plan.command_target import CommandTarget
+from trunkline.linux.plan.compiled_plan import CompiledPlan, compile_plan
+from trunkline.linux.plan.router_scripts import write_router_scripts
+from trunkline.network.types import NetworkData
+from trunkline.routers.openconfig import name_interface
+from trunkline.routers.router_config import Router, RouterInterface, RouterNetwork, TargetFiles
+
+NAME: Final = "frr"
+CONFIG_FILE: Final = "frr.conf"
+DAEMONS_FILE: Final = "daemons"
+SCRIPT_FILE: Final = "setup.sh"
+MAX_SEGMENT_LABELS: Final = 16
+"""Labels that Linux puts on a packet (MAX_NEW_LABELS)."""
+_MORE_ADDRESSES: Final = IPv4Network("10.192.0.0/10")
+"""Addresses of nodes beside their router ids: one for each class of packets."""
+
+
+def write_frr(network: RouterNetwork) -> TargetFiles:
+    """Write a folder for each router."""
+    files = TargetFiles()
+    plan = _plan_kernel(files, network)
+    scripts = [] if plan is None else list(write_router_scripts(plan).values())
+    for index, router in enumerate(network.routers):
+        _note_omissions(files, network, router)
+        config = "\n".join(_list_config_lines(network, router)) + "\n"
+        files.texts[f"{router.name}/{CONFIG_FILE}"] = config
+        files.texts[f"{router.name}/{DAEMONS_FILE}"] = _write_daemons(network)
+        files.texts[f"{router.name}/{SCRIPT_FILE}"] = (
+            scripts[index] if scripts else _write_plain_script(network, router)
+        )
+    return files
+
+
+def _list_config_lines(network: RouterNetwork, router: Router) -> Iterator[str]:
+    """The lines of ``frr.conf``."""
+    yield "frr defaults traditional"
+    yield f"hostname {router.name}"
+    yield "service integrated-vtysh-config"
+    yield "!"
+    yield from ("interface lo", f" ip address {router.router_id}/32", " ip ospf area 0", "exit")
+    for each in router.interfaces:
+        yield from _list_interface_lines(network, each)
+    yield "!"
+    for steering in router.steering:
+        policy = next((each for each in router.policies if each.name == steering.path), None)
+        if policy is not None and not steering.dscps:
+            yield f"ip route {steering.address}/32 {policy.endpoint} color {policy.colour}"
+    yield from _list_ospf_lines(network, router)
+    if network.has_ldp:
+        yield from _list_ldp_lines(router)
+    if router.policies:
+        yield from _list_policy_lines(router)
+
+
+def _list_interface_lines(network: RouterNetwork, interface: RouterInterface) -> Iterator[str]:
+    yield f"interface {name_interface(interface)}"
+    yield f" description to {interface.neighbour}"
+    yield f" ip address {interface.address}"
+    yield " ip ospf area 0"
+    yield " ip ospf network point-to-point"
+    yield " ip ospf mtu-ignore"
+    yield f" ip ospf cost {interface.metric}"
+    yield f" ip ospf hello-interval {network.igp.hello_s}"
+    yield f" ip ospf dead-interval {network.igp.dead_s}"
+    yield "exit"
+
+
+def _list_ospf_lines(network: RouterNetwork, router: Router) -> Iterator[str]:
+    initial, second, maximum = network.igp.spf_ms
+    yield "router ospf"
+    yield f" ospf router-id {router.router_id}"
+    yield f" timers throttle spf {initial} {second} {maximum}"
+    yield f" timers throttle lsa all {min(network.igp.lsa_interval_ms, 5000)}"
+    yield f" timers lsa min-arrival {min(network.igp.lsa_interval_ms, 1000)}"
+    if not network.compiled.get("routing", {}).get("ecmp"):
+        yield " maximum-paths 1"
+    if network.igp.repairs_prefixes:
+        yield " fast-reroute ti-lfa"
+    if network.srgb is not None:
+        yield " capability opaque"
+        yield " mpls-te on"
+        yield f" mpls-te router-address {router.router_id}"
+        yield " router-info area"
+        yield " segment-routing on"
+        yield f" segment-routing global-block {network.srgb[0]} {network.srgb[1]}"
+        yield f" segment-routing node-msd {MAX_SEGMENT_LABELS}"
+        yield f" segment-routing prefix {router.router_id}/32 index {router.node_label_index}"
+    yield "exit"
+
+
+def _list_ldp_lines(router: Router) -> Iterator[str]:
+    yield "mpls ldp"
+    yield f" router-id {router.router_id}"
+    yield " address-family ipv4"
+    yield f"  discovery transport-address {router.router_id}"
+    yield "  label local allocate host-routes"
+    for each in router.interfaces:
+        yield f"  interface {name_interface(each)}"
+        yield "  exit"
+    yield " exit-address-family"
+    yield "exit"
+
+
+def _list_policy_lines(router: Router) -> Iterator[str]:
+    own_address = {each.far_address.ip: each.address.ip for each in router.interfaces}
+    yield "segment-routing"
+    yield " traffic-eng"
+    yield "  mpls-te on"
+    yield "  mpls-te import ospfv2"
+    for policy in router.policies:
+        yield f"  segment-list {policy.name}"
+        for index, hop in enumerate(policy.hops, 1):
+            if hop.is_adjacency:
+                near = own_address.get(hop.address) or _find_near_address(hop.address)
+                yield f"   index {index * 10} nai adjacency {near} {hop.address}"
+            else:
+                yield f"   index {index * 10} mpls label {hop.label}"
+        yield "  exit"
+    for policy in router.policies:
+        yield f"  policy color {policy.colour} endpoint {policy.endpoint}"
+        yield f"   name {policy.name}"
+        yield (
+            f"   candidate-path preference 100 name {policy.name} explicit "
+            f"segment-list {policy.name}"
+        )
+        yield "  exit"
+    yield from (" exit", "exit")
+
+
+def _find_near_address(far: object) -> str:
+    """The other host of a /30 of a link."""
+    network = IPv4Interface(f"{far}/30").network
+    return str(next(each for each in network.hosts() if str(each) != str(far)))
+
+
+def _write_daemons(network: RouterNetwork) -> str:
+    """The file that says which daemons start; zebra and staticd always do."""
+    starts = {
+        "ospfd": True,
+        "ldpd": network.has_ldp,
+        "pathd": network.srgb is not None,
+    }
+    lines = [f"{name}={'yes' if start else 'no'}" for name, start in starts.items()]
+    return "\n".join([*lines, "vtysh_enable=yes", "zebra_options=-A 127.0.0.1 -s 90000000"]) + "\n"
+
+
+def _note_omissions(files: TargetFiles, network: RouterNetwork, router: Router) -> None:
+    for tunnel in router.tunnels:
+        if tunnel.protection:
+            files.omit(
+                router.name,
+                f"protection {tunnel.protection}",
+                "FRR has no RSVP-TE, and the kernel no local repair; nearest: ti-lfa for paths "
+                "with segments",
+                ("protections", tunnel.protection),
+            )
+        elif tunnel.bandwidth:
+            files.omit(
+                router.name,
+                f"path {tunnel.name}: bandwidth {tunnel.bandwidth} bit/s",
+                "a static LSP reserves nothing",
+                ("paths", tunnel.name),
+                changes_design=False,
+            )
+    for each in router.interfaces:
+        if not each.arc:
+            files.omit(
+                router.name,
+                f"link from {each.neighbour} one way",
+                "OSPF needs both directions; nearest: a link both ways",
+                ("links",),
+            )
+    for policy in router.policies:
+        if any(each.path == policy.name and each.dscps for each in router.steering):
+            files.omit(
+                router.name,
+                f"path {policy.name}: traffic by DSCP",
+                "FRR steers into a policy by destination; nearest: a trunk without dscp",
+                ("paths", policy.name),
+            )
+
+
+def _plan_kernel(files: TargetFiles, network: RouterNetwork) -> CompiledPlan | None:
+    """The kernel's commands that routes of FRR leave to be done; None if it cannot do all."""
+    target = CommandTarget(
+        on_routers=True,
+        nodes=_list_addresses(network),
+        devices={
+            end.arc: name_interface(end)
+            for each in network.routers
+            for end in each.interfaces
+            if end.arc
+        },
+        links={
+            end.arc: end.address for each in network.routers for end in each.interfaces if end.arc
+        },
+    )
+    try:
+        compiled = compile_plan(json.dumps(_strip_protocols(network)), target=target)
+    except UnsupportedError as error:
+        for reason in error.reasons:
+            files.omit(
+                _find_router(network, reason.path), "queues and labels", reason.text, reason.path
+            )
+        return None
+    script = CommandScript(
+        [
+            [each for each in commands if _is_kernel_command(each, network.routers[index])]
+            for index, commands in enumerate(compiled.script.commands)
+        ],
+        target=target,
+    )
+    return replace(compiled, script=script)
+
+
+def _list_addresses(network: RouterNetwork) -> dict[str, tuple[str, ...]]:
+    """Addresses for every class of packets that may end at a node, the router id first."""
+    compiled = network.compiled
+    classes = {each[key] for each in compiled["flows"] for key in ("fec", "fec_reverse")}
+    first = int(_MORE_ADDRESSES.network_address)
+    return {
+        router.name: (
+            str(router.router_id),
+            *(
+                str(IPv4Address(first + index * len(classes) + rank))
+                for rank in range(len(classes))
+            ),
+        )
+        for index, router in enumerate(network.routers)
+    }
+
+
+def _find_router(network: RouterNetwork, path: tuple[str | int, ...]) -> str:
+    names = {each.name for each in network.routers}
+    return next((str(each) for each in path if each in names), network.routers[0].name)
+
+
+def _strip_protocols(network: RouterNetwork) -> NetworkData:
+    """A network without what daemons do, and without time: a plan of its start."""
+    stripped = copy.copy(network.compiled)
+    for key in ("signalling", "recovery", "routing"):
+        stripped.pop(key, None)  # type: ignore[misc]
+    policies = {each.name for router in network.routers for each in router.policies}
+    names = [each["name"] for each in stripped["paths"]]
+
+    def is_static(entry: int) -> bool:
+        index = stripped["nhlfe"][entry]["path"]
+        return not (index in range(len(names)) and names[index] in policies)
+
+    stripped["ftn"] = [each for each in stripped["ftn"] if is_static(each["nhlfe"])]
+    stripped["ilm"] = [each for each in stripped["ilm"] if is_static(each["nhlfe"])]
+    stripped["flows"] = [
+        each for each in stripped["flows"] if each["agent"]["protocol"] != "control"
+    ]
+    stripped["probes"] = []
+    stripped["run"] = {**stripped["run"], "duration_ns": 1, "warmup_ns": 0}
+    return stripped
+
+
+def _is_kernel_command(command: Command, router: Router) -> bool:
+    """Whether a command is not FRR's to do: labels, queues, and addresses beside the router id."""
+    if command.program != "ip":
+        return True
+    words = command.line.split()
+    if words[:2] == ["addr", "add"]:
+        return words[-1] == "lo" and words[2] != f"{router.router_id}/32"
+    if words[:2] == ["link", "set"]:
+        return "mtu" in words
+    return "encap" in words or "table" in words
+
+
+def _write_plain_script(network: RouterNetwork, router: Router) -> str:
+    """What a router needs of the kernel where no queue and no label is set by hand."""
+    lines = ["#!/bin/sh", f"# {router.name}: a router of {network.name}", "set -eu"]
+    lines.append("sysctl -q -w net.ipv4.ip_forward=1")
+    if network.has_ldp or network.srgb or router.labels:
+        lines.append("sysctl -q -w net.mpls.platform_labels=1048575")
+        lines += [
+            f"sysctl -q -w net.mpls.conf.{name}.input=1"
+            for name in ("lo", *(name_interface(each) for each in router.interfaces))
+        ]
+    return "\n".join(lines) + "\n"

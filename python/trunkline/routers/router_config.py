@@ -1,0 +1,444 @@
+"""The neutral form: what a network asks of each router, in no vendor's words.
+
+Rates are bit/s, sizes bytes, times nanoseconds. Names are those of the scenario.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address, IPv4Interface
+
+from trunkline.network.types import NetworkData
+from trunkline.network.types.ports import RedCurve
+
+IMPLICIT_NULL = 3
+EXPLICIT_NULL = 0
+
+
+@dataclass(frozen=True)
+class Omission:
+    """Something of a design that a configuration does not say.
+
+    Parameters
+    ----------
+    router : str
+        Node.
+    element : str
+        What the scenario asks for.
+    reason : str
+        Why it is not said, and what is nearest.
+    path : tuple of str
+        Place in the scenario, by the names of the compiled network.
+    changes_design : bool
+        Packets are treated otherwise than the scenario asks: an error without ``--partial``.
+    """
+
+    router: str
+    element: str
+    reason: str
+    path: tuple[str | int, ...]
+    changes_design: bool = True
+
+
+@dataclass(frozen=True)
+class RoundedQuantity:
+    """A quantity that changes in translation.
+
+    Parameters
+    ----------
+    router, element, quantity : str
+        Whose, and which.
+    asked, expressed : float
+        What the scenario has, and what the configuration has, in the same unit.
+    unit : str
+        Unit of both.
+    """
+
+    router: str
+    element: str
+    quantity: str
+    asked: float
+    expressed: float
+    unit: str
+
+    @property
+    def difference(self) -> float:
+        """What the configuration has more."""
+        return self.expressed - self.asked
+
+
+@dataclass(frozen=True)
+class RouterInterface:
+    """An end of a link.
+
+    Parameters
+    ----------
+    number : int
+        Its number at the router, from 1, in the order of the links.
+    device : str
+        Name that was chosen for it; empty: the target's rule.
+    arc : str
+        Direction of a link that it sends; empty: nothing is sent there.
+    address, far_address : IPv4Interface
+        Its own and that of the far end.
+    neighbour : str
+        Node at the far end.
+    rate, delay, mtu, metric, te_metric, reservable : int
+        Of the direction.
+    colours, risks : tuple of str
+        Administrative groups and shared risks of the direction.
+    policy : str
+        Port policy that feeds it; empty: a FIFO.
+    policer : str
+        Conditioner of the packets that arrive; empty: none.
+    loss : float
+        Share of packets lost on the wire.
+    """
+
+    number: int
+    device: str
+    arc: str
+    address: IPv4Interface
+    far_address: IPv4Interface
+    neighbour: str
+    rate: int = 0
+    delay: int = 0
+    mtu: int = 0
+    metric: int = 1
+    te_metric: int = 1
+    reservable: int = 0
+    colours: tuple[str, ...] = ()
+    risks: tuple[str, ...] = ()
+    policy: str = ""
+    policer: str = ""
+    loss: float = 0.0
+
+
+@dataclass(frozen=True)
+class StaticLabelEntry:
+    """A label entry that is set by hand (RFC 3031 sections 3.10 to 3.12).
+
+    Parameters
+    ----------
+    path : str
+        Path that it belongs to.
+    in_label : int or None
+        Label on arrival; None at the head end.
+    out_labels : tuple of int
+        Labels on the packet behind it, from the bottom; empty: the top label goes off.
+    interface : RouterInterface or None
+        Where packets leave; None: they end here.
+    """
+
+    path: str
+    in_label: int | None
+    out_labels: tuple[int, ...]
+    interface: RouterInterface | None
+
+
+@dataclass(frozen=True)
+class TunnelHop:
+    """A hop of an explicit route: the address of the far end of the link."""
+
+    node: str
+    address: IPv4Address
+
+
+@dataclass(frozen=True)
+class Tunnel:
+    """A path that RSVP-TE sets up (RFC 3209).
+
+    Parameters
+    ----------
+    name : str
+        Of the path.
+    destination : IPv4Address
+        Router id of the tail end.
+    hops : tuple of TunnelHop
+        Strict hops.
+    bandwidth : int
+        Reserved [bit/s].
+    setup, hold : int
+        Priorities.
+    include_any, include_all, exclude : tuple of str
+        Colours.
+    repair : str
+        ``""``, ``link`` or ``node``: what local repair it asks for.
+    repairs_bandwidth : bool
+        Whether the repair guarantees bandwidth.
+    protects : tuple of RouterInterface
+        Interfaces whose failure it goes around as a bypass.
+    standby : tuple of str
+        Paths from end to end that take over.
+    is_rerouted : bool
+        Whether the head finds a new route after a failure (restoration).
+    protection : str
+        Protection whose backup it is; empty: a working path.
+    """
+
+    name: str
+    destination: IPv4Address
+    hops: tuple[TunnelHop, ...]
+    bandwidth: int
+    setup: int
+    hold: int
+    include_any: tuple[str, ...] = ()
+    include_all: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    repair: str = ""
+    repairs_bandwidth: bool = False
+    protects: tuple[RouterInterface, ...] = ()
+    standby: tuple[str, ...] = ()
+    is_rerouted: bool = False
+    protection: str = ""
+
+
+@dataclass(frozen=True)
+class PolicyHop:
+    """A segment: its label, the address that it means, and whether it is a link."""
+
+    label: int
+    address: IPv4Address
+    is_adjacency: bool
+
+
+@dataclass(frozen=True)
+class SegmentPolicy:
+    """A segment routing policy (RFC 9256)."""
+
+    name: str
+    endpoint: IPv4Address
+    colour: int
+    hops: tuple[PolicyHop, ...]
+
+
+@dataclass(frozen=True)
+class Steering:
+    """Traffic that a path carries from its head end: to a node, of some DSCPs or of all."""
+
+    path: str
+    destination: str
+    address: IPv4Address
+    dscps: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class QueuePolicy:
+    """A class of a port.
+
+    Parameters
+    ----------
+    name : str
+        Name.
+    dscps, tcs : mapping of int to int
+        Codepoints and traffic classes that join it, with their drop precedence.
+    priority : int or None
+        Strict priority, 0 first; None: shares the rest.
+    rate, ceiling : int or None
+        Guaranteed and greatest rate [bit/s].
+    weight : int or None
+        Weight among its peers.
+    burst : int or None
+        Depth of the bucket of its rate [B].
+    limit_packets, limit_bytes : int or None
+        Length of its queue.
+    curves : tuple of RedCurve
+        Drop curves by drop precedence; empty: drop tail.
+    curve_unit : str
+        ``packets`` or ``bytes``.
+    mean_packet : int
+        Mean packet that the curves count with [B].
+    average_weight : float
+        Weight of the newest sample in the average that the curves judge.
+    """
+
+    name: str
+    dscps: Mapping[int, int]
+    tcs: Mapping[int, int]
+    priority: int | None = None
+    rate: int | None = None
+    ceiling: int | None = None
+    weight: int | None = None
+    burst: int | None = None
+    limit_packets: int | None = None
+    limit_bytes: int | None = None
+    curves: tuple[RedCurve, ...] = ()
+    curve_unit: str = "packets"
+    mean_packet: int = 500
+    average_weight: float = 0.0
+
+    def to_curve_bytes(self, threshold: float) -> int:
+        """A threshold of its curves in bytes, packets counted at their mean size."""
+        return round(threshold * (self.mean_packet if self.curve_unit == "packets" else 1))
+
+    def count_limit_bytes(self) -> int:
+        """Length of its queue [B], packets counted at their mean size; 0: none."""
+        if self.limit_bytes is not None:
+            return self.limit_bytes
+        return (self.limit_packets or 0) * self.mean_packet
+
+
+@dataclass(frozen=True)
+class PortPolicy:
+    """Queues of a port.
+
+    Parameters
+    ----------
+    name : str
+        Name, unique in the network.
+    port : str
+        Port configuration of the scenario.
+    rate : int
+        Of the link [bit/s].
+    shaped_rate : int or None
+        Rate that the whole port is shaped to [bit/s].
+    shaped_burst : int
+        Depth of its bucket [B].
+    classes : tuple of QueuePolicy
+        In the order of the scenario.
+    """
+
+    name: str
+    port: str
+    rate: int
+    shaped_rate: int | None
+    shaped_burst: int
+    classes: tuple[QueuePolicy, ...]
+
+
+@dataclass(frozen=True)
+class PolicedAction:
+    """What a policer does with a colour."""
+
+    drop: bool
+    dscp: int | None
+
+
+@dataclass(frozen=True)
+class RouterPolicer:
+    """A meter with its actions on green, yellow and red, and the DSCPs that it meters."""
+
+    name: str
+    dscps: tuple[int, ...]
+    rate: int
+    burst: int
+    peak_rate: int
+    peak_burst: int
+    conform: PolicedAction
+    exceed: PolicedAction
+    violate: PolicedAction | None
+
+
+@dataclass(frozen=True)
+class Router:
+    """All that a router is asked to do."""
+
+    name: str
+    router_id: IPv4Address
+    interfaces: tuple[RouterInterface, ...]
+    node_label_index: int
+    labels: tuple[StaticLabelEntry, ...] = ()
+    tunnels: tuple[Tunnel, ...] = ()
+    policies: tuple[SegmentPolicy, ...] = ()
+    steering: tuple[Steering, ...] = ()
+    imposition: Mapping[int, int] = field(default_factory=dict)
+
+    def list_port_policies(self) -> list[str]:
+        """Names of the port policies that it needs, each once."""
+        return list(dict.fromkeys(each.policy for each in self.interfaces if each.policy))
+
+    def list_policers(self) -> list[str]:
+        """Names of the conditioners that it needs, each once."""
+        return list(dict.fromkeys(each.policer for each in self.interfaces if each.policer))
+
+
+@dataclass(frozen=True)
+class LinkStateRouting:
+    """OSPF in one area; times in seconds, those of back-off in milliseconds."""
+
+    hello_s: int = 10
+    dead_s: int = 40
+    spf_ms: tuple[int, int, int] = (50, 200, 5000)
+    lsa_interval_ms: int = 5000
+    repairs_prefixes: bool = False
+
+
+@dataclass(frozen=True)
+class RouterNetwork:
+    """The neutral form of a network.
+
+    Parameters
+    ----------
+    name : str
+        Of the scenario.
+    routers : tuple of Router
+        In the order of the nodes.
+    port_policies : mapping of str to PortPolicy
+        By name.
+    policers : mapping of str to tuple of RouterPolicer
+        By conditioner.
+    colours, risks : tuple of str
+        Of the whole network, in the order of their bits and numbers.
+    srgb : tuple of int or None
+        First and last label of nodes; None: no segment routing.
+    has_ldp, is_signalled : bool
+        Whether LDP runs; whether RSVP-TE sets the paths up.
+    hides_ttl : bool
+        Whether labels keep the TTL of packets (pipe, RFC 3443).
+    igp : LinkStateRouting
+        How routers find routes.
+    omissions : tuple of Omission
+        What no target can say.
+    hardware_omissions : tuple of Omission
+        What routers with queues in hardware cannot say, and the Linux kernel may.
+    compiled : mapping
+        The compiled network, which the Linux kernel's commands are made from.
+    """
+
+    name: str
+    routers: tuple[Router, ...]
+    port_policies: Mapping[str, PortPolicy]
+    policers: Mapping[str, tuple[RouterPolicer, ...]]
+    colours: tuple[str, ...]
+    risks: tuple[str, ...]
+    srgb: tuple[int, int] | None
+    has_ldp: bool
+    is_signalled: bool
+    hides_ttl: bool
+    igp: LinkStateRouting
+    omissions: tuple[Omission, ...]
+    hardware_omissions: tuple[Omission, ...]
+    compiled: NetworkData
+
+
+@dataclass
+class TargetFiles:
+    """What a writer makes: texts by file name, what they do not say, what changed in them."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    omissions: list[Omission] = field(default_factory=list)
+    rounded: list[RoundedQuantity] = field(default_factory=list)
+
+    def omit(
+        self,
+        router: str,
+        element: str,
+        reason: str,
+        path: tuple[str | int, ...],
+        *,
+        changes_design: bool = True,
+    ) -> None:
+        """Notes what a router's configuration does not say."""
+        self.omissions.append(Omission(router, element, reason, path, changes_design))
+
+    def note_rounding(
+        self,
+        router: str,
+        element: str,
+        quantity: str,
+        asked: float,
+        expressed: float,
+        unit: str,
+    ) -> None:
+        """Notes a quantity if it changed."""
+        if asked != expressed:
+            self.rounded.append(RoundedQuantity(router, element, quantity, asked, expressed, unit))

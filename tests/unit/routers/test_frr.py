@@ -1,0 +1,215 @@
+"""FRR and containerlab: what the files say, and daemons that run from them."""
+
+from __future__ import annotations
+
+import heapq
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from trunkline.routers import RouterExport, export_routers
+from trunkline.scenario import load
+
+RING = """\
+trunkline: 1
+name: ring
+nodes: [R1, R2, R3, R4, R5, R6, R7, R8]
+defaults: {link: {rate: 20 Mbit/s}}
+links: {R1-R2: {}, R2-R3: {forward: {metric: 4}}, R3-R4: {}, R4-R5: {}, R5-R6: {metric: 9},
+        R6-R7: {}, R7-R8: {}, R8-R1: {}}
+flows: {f: {agent: udp, from: R1, to: R4, rate: 1 Mbit/s}}
+routing: {ospf: {hello: 1 s, dead: 4 s, lsa_interval: 500 ms, spf: {kind: backoff, maximum: 1 s}}}
+run: {duration: 1 s}
+"""
+SEGMENTS = """\
+trunkline: 1
+nodes: [S, A, B, T]
+defaults: {link: {rate: 10 Mbit/s}}
+links: {S-A: {}, A-B: {}, B-T: {}, A-T: {}}
+paths: {p: {from: S, segments: [A, A-B, T]}}
+trunks: {t: {path: p, flows: [f]}}
+flows: {f: {agent: udp, from: S, to: T, rate: 1 Mbit/s}}
+run: {duration: 1 s}
+"""
+LABELS = """\
+trunkline: 1
+nodes: [A, B, C]
+defaults: {link: {rate: 10 Mbit/s, delay: 1 ms}}
+links: {A-B: {}, B-C: {}}
+paths: {p: {route: [A, B, C], labels: [40, 41], php: off}}
+trunks: {t: {path: p, flows: [f]}}
+flows: {f: {agent: udp, from: A, to: C, rate: 1 Mbit/s}}
+run: {duration: 1 s}
+"""
+
+
+def exported(text: str, target: str = "frr", *, partial: bool = False) -> RouterExport:
+    (export,) = export_routers(load(text), (target,), partial=partial)
+    return export
+
+
+def lines_of(export: RouterExport, file: str) -> list[str]:
+    return export.texts[file].splitlines()
+
+
+class TestConfiguration:
+    def test_rfc8665_prefix_segment_is_the_place_of_the_node_in_the_block(self) -> None:
+        lines = lines_of(exported(SEGMENTS), "A/frr.conf")
+        assert " segment-routing global-block 16000 23999" in lines
+        assert " segment-routing prefix 10.255.0.2/32 index 1" in lines
+        assert "pathd=yes" in lines_of(exported(SEGMENTS), "A/daemons")
+
+    def test_rfc9256_policy_has_the_segments_in_order_and_takes_the_trunks_traffic(self) -> None:
+        lines = lines_of(exported(SEGMENTS), "S/frr.conf")
+        at = lines.index("  segment-list p")
+        # A is the second node, T the fourth; A-B is the second link, 10.0.0.4/30.
+        assert lines[at + 1 : at + 4] == [
+            "   index 10 mpls label 16001",
+            "   index 20 nai adjacency 10.0.0.5 10.0.0.6",
+            "   index 30 mpls label 16003",
+        ]
+        assert "  policy color 1 endpoint 10.255.0.4" in lines
+        assert "ip route 10.255.0.4/32 10.255.0.4 color 1" in lines
+
+    def test_rfc3031_labels_of_a_static_path_are_the_kernels_at_each_router(self) -> None:
+        export = exported(LABELS)
+        scripts = {node: export.texts[f"{node}/setup.sh"] for node in "ABC"}
+        assert "encap mpls 40 via inet 10.0.0.2 dev eth1" in scripts["A"]
+        assert "route add 40 as 41 via inet 10.0.0.6 dev eth2" in scripts["B"]
+        assert "route add 41 dev lo" in scripts["C"]
+        # Addresses and plain routes are FRR's.
+        assert not [line for line in scripts["A"].splitlines() if "10.255.0.1/32" in line]
+
+    def test_rfc3209_reservations_and_backups_are_listed_as_not_said(self) -> None:
+        text = RING.replace(
+            "flows:",
+            "paths: {p: {route: [R1, R2, R3]}, b: {route: [R1, R8, R7, "
+            "R6, R5, R4, R3]}}\nprotections: {x: {path: p, kind: backup, backup: b}}\nflows:",
+        )
+        export = exported(text, partial=True)
+        (lost,) = [each for each in export.omissions if each.changes_design]
+        assert lost.element == "protection x"
+        assert "FRR has no RSVP-TE" in lost.reason
+
+
+class TestContainerlab:
+    def test_links_join_the_devices_that_the_configurations_name(self) -> None:
+        export = exported(RING, "containerlab")
+        topology = yaml.safe_load(export.texts["ring.clab.yml"])["topology"]
+        assert topology["links"][0]["endpoints"] == ["R1:eth1", "R2:eth1"]
+        # R8-R1 is the second link of both.
+        assert ["R1:eth2", "R8:eth2"] in [sorted(each["endpoints"]) for each in topology["links"]]
+        for node, about in topology["nodes"].items():
+            for bind in about["binds"]:
+                assert bind.split(":")[0] in export.texts, node
+
+    def test_a_delay_is_a_netem_behind_the_receiving_device(self) -> None:
+        script = exported(LABELS, "containerlab").texts["B/setup.sh"]
+        assert "tc qdisc add dev wire1 root netem limit 100000 delay 1000us" in script
+
+
+def list_next_hops(links: dict[tuple[str, str], int]) -> dict[tuple[str, str], str]:
+    """Next hop from each node to each other by Dijkstra (RFC 2328 section 16.1)."""
+    nodes = sorted({node for pair in links for node in pair})
+    found = {}
+    for source in nodes:
+        heap: list[tuple[int, str, str]] = [(0, source, "")]
+        done: dict[str, str] = {}
+        while heap:
+            cost, node, first = heapq.heappop(heap)
+            if node in done:
+                continue
+            done[node] = first
+            for (a, b), metric in links.items():
+                if a == node and b not in done:
+                    heapq.heappush(heap, (cost + metric, b, first or b))
+        found.update({(source, target): hop for target, hop in done.items() if target != source})
+    return found
+
+
+@pytest.fixture(scope="module")
+def ring(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Eight routers of FRR in namespaces, from the files of containerlab's laboratory."""
+    if not Path("/usr/lib/frr/ospfd").exists() or shutil.which("vtysh") is None:
+        pytest.skip("no FRR (apt-get install frr)")
+    if os.geteuid() != 0:
+        pytest.skip("FRR's daemons change to their own user: root only")
+    folder = tmp_path_factory.mktemp("ring")
+    folder.chmod(0o755)
+    for name, text in exported(RING, "containerlab").texts.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    harness = Path(__file__).parents[2] / "linux" / "frr_namespaces.py"
+    flows = [{"from": "R1", "to": "R4", "dscp": 46, "rate": 1_000_000, "seconds": 1}]
+    orders = json.dumps({"settle_s": 60, "flows": flows})
+    words = ["unshare", "--net", "--mount", "--pid", "--fork", "--mount-proc", sys.executable]
+    done = subprocess.run(
+        [*words, str(harness), str(folder), str(folder / "seen.json"), orders],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "unshare:" in done.stderr:
+        pytest.skip(f"no namespaces here: {done.stderr.strip()[:200]}")
+    assert done.returncode == 0, done.stderr
+    seen: dict[str, Any] = json.loads((folder / "seen.json").read_text())
+    return seen
+
+
+class TestDaemons:
+    def test_rfc2328_s16_1_eight_exported_routers_find_the_routes_of_the_scenario(
+        self, ring: dict[str, Any]
+    ) -> None:
+        assert 0 <= ring["settled_s"] < 60
+        links = {}
+        for number in range(1, 9):
+            a, b = f"R{number}", f"R{number % 8 + 1}"
+            links[a, b] = links[b, a] = 9 if number == 5 else 1
+        links["R2", "R3"] = 4
+        expected = list_next_hops(links)
+        interfaces = {
+            (link["from"], link["address"]): link["neighbour"]
+            for link in ring_links(exported(RING, "containerlab"))
+        }
+        for node, text in ring["routes"].items():
+            routes = {each["dst"]: each for each in json.loads(text)}
+            for target, address in ring["addresses"].items():
+                if target == node:
+                    continue
+                via = routes[address]["gateway"]
+                assert interfaces[node, via] == expected[node, target], (node, target)
+
+    def test_packets_of_the_exported_network_all_arrive(self, ring: dict[str, Any]) -> None:
+        ((sent, received),) = ring["flows"]
+        assert sent == received > 100
+
+    def test_frr_takes_every_line_of_its_configuration(self, ring: dict[str, Any]) -> None:
+        lines = {line.strip() for line in ring["running"]["R2"].splitlines()}
+        assert {"ip ospf cost 4", "ip ospf network point-to-point", "maximum-paths 1"} <= lines
+
+
+def ring_links(export: RouterExport) -> list[dict[str, str]]:
+    """Each router's neighbour by the address at the far end, from the texts alone."""
+    own: dict[str, list[tuple[str, str]]] = {}
+    for name, text in export.texts.items():
+        if name.endswith("frr.conf"):
+            node, neighbour = name.split("/")[0], ""
+            for line in text.splitlines():
+                if line.startswith(" description to "):
+                    neighbour = line.split()[-1]
+                elif line.startswith(" ip address ") and line.endswith("/30"):
+                    own.setdefault(node, []).append((neighbour, line.split()[-1][:-3]))
+    return [
+        {"from": node, "neighbour": neighbour, "address": far}
+        for node, ends in own.items()
+        for neighbour, _ in ends
+        for back, far in own[neighbour]
+        if back == node
+    ]
