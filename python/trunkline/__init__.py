@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from trunkline.network.compile import compile
     from trunkline.notebook import graph, report_of
     from trunkline.planning.failure_screening import survive
+    from trunkline.planning.growth import grow
     from trunkline.planning.migration import migrate
     from trunkline.planning.placement import place
     from trunkline.planning.protection import protect
@@ -56,6 +57,7 @@ __all__ = [
     "draw",
     "first_difference",
     "graph",
+    "grow",
     "judge",
     "load",
     "loads",
@@ -83,7 +85,7 @@ _attribute = make_lazy_getattr(
         "trunkline.engine": "simulate",
         "trunkline.network": "Network compile",
         "trunkline.notebook": "graph report_of",
-        "trunkline.planning": "migrate place protect solve survive",
+        "trunkline.planning": "grow migrate place protect solve survive",
         "trunkline.results": "Results Table",
         "trunkline.scenario": "Diagnostic Scenario ScenarioError load loads schema",
         "trunkline.study": "Reproduction reproduce",

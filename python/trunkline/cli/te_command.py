@@ -5,6 +5,7 @@ import click
 from trunkline.cli.command_group import CommandGroup
 from trunkline.cli.common import ScenarioSource, scenario_options
 from trunkline.cli.te_common import OutputOptions, load_leniently, output_options
+from trunkline.cli.te_grow import grow
 from trunkline.cli.te_migrate import migrate
 from trunkline.cli.te_solve import solve
 from trunkline.cli.te_survive import survive
@@ -13,7 +14,7 @@ from trunkline.cli.te_survive import survive
 @click.group(
     "te",
     cls=CommandGroup,
-    short_help="Traffic engineering: place, solve, protect, survive, migrate.",
+    short_help="Traffic engineering: place, solve, protect, survive, grow, migrate.",
 )
 def command() -> None:
     """Place label-switched paths, compare with the optimum, and protect them."""
@@ -129,4 +130,5 @@ def protect(
 
 
 command.add_command(survive)
+command.add_command(grow)
 command.add_command(migrate)

@@ -2,6 +2,7 @@
 
 from trunkline.planning.explicit_scenario import write_explicit_scenario
 from trunkline.planning.failure_screening import Survival, survive
+from trunkline.planning.growth import Growth, grow, plan_scaled_growth, plan_yearly_growth
 from trunkline.planning.migration import Migration, migrate
 from trunkline.planning.migration_steps import write_migration_steps
 from trunkline.planning.placement import LinkLoad, PlacedPath, RoutingPlan, dump_plan_json, place
@@ -11,6 +12,7 @@ from trunkline.planning.solver import Solution, solve, write_solution
 
 __all__ = [
     "BackupPlan",
+    "Growth",
     "LinkLoad",
     "Migration",
     "PlacedPath",
@@ -20,8 +22,11 @@ __all__ = [
     "Survival",
     "add_default_protection",
     "dump_plan_json",
+    "grow",
     "migrate",
     "place",
+    "plan_scaled_growth",
+    "plan_yearly_growth",
     "protect",
     "solve",
     "survive",

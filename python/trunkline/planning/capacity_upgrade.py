@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -60,7 +60,13 @@ def find_least_upgrade(scenario: Scenario, survival: Survival) -> CapacityUpgrad
     demand = np.zeros((len(graph.nodes),) * 2)
     for load in list_offered_loads(resolved, graph, use_paths=False):
         demand[load.source, load.target] += load.rate
-    cases = list(_list_failure_cases(graph, demand, broken))
+    cases = []
+    columns = 0
+    for name, traffic, dead in list_failure_cases(graph, demand, broken):
+        columns += int(traffic.any(axis=1).sum()) * len(graph.arcs)
+        if columns > MAX_PROGRAM_COLUMNS:
+            break
+        cases.append((name, traffic, dead))
     if not cases:
         return None
     least = minimise_added_capacity(graph, [(traffic, dead) for _, traffic, dead in cases])
@@ -79,11 +85,13 @@ def find_least_upgrade(scenario: Scenario, survival: Survival) -> CapacityUpgrad
     )
 
 
-def _list_failure_cases(
-    graph: Topology, demand: Floats, broken: list[FailureImpact]
+def list_failure_cases(
+    graph: Topology, demand: Floats, broken: Iterable[FailureImpact]
 ) -> Iterator[tuple[str, Floats, Bools]]:
-    """List for each failure the traffic that still has a path, and the dead arcs."""
-    columns = 0
+    """List for each failure the traffic that still has a path, and the dead arcs.
+
+    Failures after which no traffic is left are left out.
+    """
     for impact in broken:
         dead = np.isin(
             graph.link, [graph.links.index(name) for name in impact.scenario_keys.get("link", ())]
@@ -93,8 +101,5 @@ def _list_failure_cases(
             dead |= (graph.tail == number) | (graph.head == number)
         component = find_components(graph, ~dead)
         traffic = np.where(component[:, None] == component[None, :], demand, 0.0)
-        columns += int(traffic.any(axis=1).sum()) * len(graph.arcs)
-        if columns > MAX_PROGRAM_COLUMNS:
-            return
         if traffic.any():
             yield impact.failure, traffic, dead

@@ -147,6 +147,7 @@ def format_scenario_yaml(scenario: Scenario, data: dict[str, Any], remarks: Sequ
                 f"  {format_one_line(name)}: {format_one_line(demand)}"
                 for name, demand in value.items()
             ]
-        elif value not in ({}, []):
+        # Empty options, such as `rerouting: {}`, switch something on.
+        elif value != [] and not (value == {} and key in ELEMENT_SECTIONS):
             lines.append(f"{key}: {format_one_line(value)}")
     return "\n".join(lines) + "\n"

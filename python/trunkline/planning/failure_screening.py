@@ -188,6 +188,33 @@ def survive(
     return screen.screen_all(list_failure_events(resolved, graph, kinds), pairs, scenario.scale)
 
 
+def compute_use_after_failure(scenario: Scenario, failure: str, kind: str) -> dict[str, float]:
+    """Compute the utilisation of every direction of a link after a failure [1].
+
+    ``failure`` and ``kind`` are those of a `FailureImpact`, except pairs of links.
+    """
+    resolved = scenario.resolve()
+    graph = build_topology(resolved.get_unscaled())
+    event = next(
+        each for each in list_failure_events(resolved, graph, [kind]) if each.name == failure
+    )
+    after = _FailureScreen(resolved, graph, ecmp=False).find_loads_after(event)
+    use = (after.loads / graph.capacity).tolist()
+    return {arc.name: share for arc, share in zip(resolved.arcs, use, strict=True)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _LoadsAfterFailure:
+    """Loads of arcs after a failure, with what moved and what is lost."""
+
+    loads: Floats
+    component: Ints
+    lost_loads: list[OfferedLoad]
+    rerouted: int
+    unprotected: int
+    stretch: float
+
+
 class _FailureScreen:
     """Loads without a failure, and the changes that each failure makes."""
 
@@ -296,7 +323,7 @@ class _FailureScreen:
             unscreened,
         )
 
-    def screen_failure(self, number: int, event: FailureEvent) -> FailureImpact:
+    def find_loads_after(self, event: FailureEvent) -> _LoadsAfterFailure:
         graph, dead = self.graph, event.dead_arcs
         component = te.post_failure_routing.find_components(graph, ~dead)
         lost_loads: dict[OfferedLoad, None] = {}
@@ -317,8 +344,16 @@ class _FailureScreen:
             stretch_ns = int(graph.delay[list(new)].sum()) - int(graph.delay[list(old)].sum())
             stretch = max(stretch, stretch_ns)
         loads[dead] = 0.0
+        return _LoadsAfterFailure(
+            loads, component, list(lost_loads), len(affected) - unprotected, unprotected, stretch
+        )
+
+    def screen_failure(self, number: int, event: FailureEvent) -> FailureImpact:
+        graph = self.graph
+        after = self.find_loads_after(event)
+        loads, component = after.loads, after.component
         lost: dict[str, float] = defaultdict(float)
-        for load in lost_loads:
+        for load in after.lost_loads:
             lost[load.class_] += load.rate
         # Half a bit per second is rounding.
         exceeded = loads > self.required + 0.5
@@ -340,9 +375,9 @@ class _FailureScreen:
                 )
             ),
             _list_cut_off_nodes(graph, component, event),
-            len(affected) - unprotected,
-            unprotected,
-            float(stretch) / 1e9,
+            after.rerouted,
+            after.unprotected,
+            float(after.stretch) / 1e9,
             {class_: round(rate) for class_, rate in sorted(lost.items())},
             event.scenario_keys,
         )

@@ -13,6 +13,7 @@ from trunkline.stats.service_levels import format_bound_value
 if TYPE_CHECKING:
     from trunkline.planning.capacity_upgrade import CapacityUpgrade
     from trunkline.planning.failure_screening import Survival
+    from trunkline.planning.growth import FirstBreak, Growth, UpgradeList
     from trunkline.planning.migration import Migration
     from trunkline.planning.packet_trial import ScreenDeviation, SlaOutcome
     from trunkline.planning.placement import RoutingPlan
@@ -241,3 +242,56 @@ def tabulate_migration(migration: Migration) -> list[TextTable]:
         title = "Room that an order without detours needs"
         text_tables.append(TextTable(title, ["link", "more"], missing_rows, is_ranked=False))
     return text_tables
+
+
+def tabulate_growth(growth: Growth) -> list[TextTable]:
+    """Tabulate the periods, what breaks first, and the upgrades."""
+    period_rows = [
+        [
+            each.label,
+            f"{each.factor:.3g}",
+            *(format_percent(each.mlu), format_percent(each.worst_mlu)),
+            *(each.worst_failure, each.worst_link, str(each.broken)),
+        ]
+        for each in growth.periods
+    ]
+    heads = ["period", "load", "utilisation", "worst failure", "failure", "link", "broken"]
+    text_tables = [
+        TextTable("Growth with today's routes and links", heads, period_rows, is_ranked=False)
+    ]
+    for title, at, breaks in (
+        ("Links, the first to break", "after", growth.links),
+        ("Failures, the first to break", "link", growth.failures),
+    ):
+        rows = [_list_break_cells(each) for each in breaks if each.period is not None]
+        if rows:
+            text_tables.append(TextTable(title, [*BREAK_HEADS, at], rows))
+    for words, upgrades in (
+        ("today's routes", growth.kept_routes),
+        ("any routes, which bounds all plans", growth.any_routes),
+    ):
+        if upgrades is not None:
+            text_tables.append(tabulate_modules(words, upgrades))
+    return text_tables
+
+
+BREAK_HEADS = ["name", "breaks", "at load", "last period"]
+
+
+def _list_break_cells(each: FirstBreak) -> list[str]:
+    period = f"{each.period}, loses load" if each.reason == "loss" else str(each.period)
+    factor = "–" if each.factor is None else f"{each.factor:.3g}"
+    return [each.name, period, factor, format_percent(each.utilisation), each.at]
+
+
+def tabulate_modules(routing: str, upgrades: UpgradeList) -> TextTable:
+    """Tabulate the modules for each link, and their cost."""
+    rows = [
+        [link, ", ".join(f"{count} x {name}" for name, count in chosen.items())]
+        for link, chosen in upgrades.modules.items()
+    ]
+    rows += [[each, "the catalogue is not enough"] for each in upgrades.missing]
+    gap = "proven cheapest" if not upgrades.gap else f"gap {format_percent(upgrades.gap)}"
+    if not upgrades.missing:
+        rows.append([f"cost {upgrades.cost:g}", gap])
+    return TextTable(f"Upgrades with {routing}", ["link", "add"], rows, 2, is_ranked=False)

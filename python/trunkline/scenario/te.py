@@ -5,7 +5,14 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from trunkline.scenario.base import Element
-from trunkline.scenario.fields import Factor, NameReferences, PlainInteger, Time
+from trunkline.scenario.fields import (
+    Factor,
+    NameReference,
+    NameReferences,
+    PlainInteger,
+    Rate,
+    Time,
+)
 
 CLASS_TYPE_NAMES = ("CT0", "CT1", "CT2", "CT3", "CT4", "CT5", "CT6", "CT7")
 ClassType = Literal["CT0", "CT1", "CT2", "CT3", "CT4", "CT5", "CT6", "CT7"]
@@ -57,6 +64,19 @@ class RouteConstraints(Element):
     max_delay: Time | None = Field(default=None, description="Greatest sum of link delays.")
 
 
+class CapacityModuleOptions(Element):
+    """A module of the catalogue from which `te grow` upgrades links, such as a line card."""
+
+    rate: Rate = Field(description="Capacity that one adds to a link, in both directions.")
+    cost: Annotated[float, Field(ge=0, le=1e15, allow_inf_nan=False)] = Field(
+        description="Cost of one, for both ends, in a unit of your own."
+    )
+    links: NameReferences = Field(default=(), description="Links that it fits; absent: all.")
+    most: Annotated[int, PlainInteger("a number of modules", 1, 1000)] = Field(
+        default=100, description="Largest number of them that one link gets."
+    )
+
+
 class TeOptions(Element):
     """Rules of traffic engineering in this network."""
 
@@ -92,6 +112,9 @@ class TeOptions(Element):
     preemption: Literal["lowest-priority-first", "fewest", "least-bandwidth"] = Field(
         default="lowest-priority-first",
         description="Which weaker paths a stronger one displaces (RFC 4829).",
+    )
+    modules: dict[NameReference, CapacityModuleOptions] = Field(
+        default={}, description="Catalogue of modules that upgrade links, by name."
     )
     unplaced: Literal["error", "igp"] = Field(
         default="error",

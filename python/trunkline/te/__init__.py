@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         arc_formulation as arc_formulation,
         backup_paths as backup_paths,
         bounded_paths as bounded_paths,
+        capacity_expansion as capacity_expansion,
         column_generation as column_generation,
         cspf as cspf,
         disjoint_paths as disjoint_paths,

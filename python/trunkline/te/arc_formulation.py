@@ -44,10 +44,14 @@ class AddedCapacity:
         Added to both directions of each link.
     is_bottleneck : array of bool, shape (L,)
         Links that some case fills: less capacity there costs more elsewhere.
+    prices : array of float64, shape (C, E)
+        What capacity of each arc is worth in each of C cases, 0 or more: of one case they are the
+        weights of a metric inequality.
     """
 
     capacity: Floats
     is_bottleneck: Bools
+    prices: Floats
 
 
 class _FlowProgram:
@@ -144,11 +148,21 @@ def minimise_congestion(topology: Topology, traffic: Floats) -> MinCostRouting:
 
 
 def minimise_added_capacity(
-    topology: Topology, cases: Sequence[tuple[Floats, Bools]]
+    topology: Topology,
+    cases: Sequence[tuple[Floats, Bools]],
+    capacity: Floats | None = None,
+    cost: Floats | None = None,
 ) -> AddedCapacity:
     """Compute the capacity of least sum with which every case fits, however it is routed.
 
     Each case is traffic, not all zero, and the arcs that are down. It is routed alone.
+
+    Parameters
+    ----------
+    capacity : array of float64, shape (E,), optional
+        What is there; by default the capacity of the topology.
+    cost : array of float64, shape (L,), optional
+        Of a unit on each link, of which the sum is least; by default all are 1.
 
     Raises
     ------
@@ -173,19 +187,19 @@ def minimise_added_capacity(
     columns = sum(program.columns for program in programs)
     solution = solve_linear_program(
         columns,
-        c=np.concatenate([np.zeros(columns), np.ones(links)]),
+        c=np.concatenate([np.zeros(columns), np.ones(links) if cost is None else cost]),
         A_eq=hstack([conserved, csc_array((len(supply), links))], format="csc"),
         b_eq=supply,
         A_ub=hstack([totals, vstack([one_link] * len(cases))], format="csc"),
-        b_ub=np.tile(topology.capacity / unit, len(cases)),
+        b_ub=np.tile((topology.capacity if capacity is None else capacity) / unit, len(cases)),
         bounds=np.stack([np.zeros(len(bounds)), bounds], axis=1),
     )
     if solution is None:
         raise ValueError("some traffic has no way at all")
-    dual = np.abs(solution.ineqlin.marginals).reshape(len(cases), arcs).max(axis=0)
+    prices: Floats = np.abs(solution.ineqlin.marginals).reshape(len(cases), arcs)
     binds = np.zeros(links, dtype=bool)
-    binds[topology.link[dual > NEGLIGIBLE_SHARE]] = True
-    return AddedCapacity(np.maximum(solution.x[columns:], 0.0) * unit, binds)
+    binds[topology.link[prices.max(axis=0) > NEGLIGIBLE_SHARE]] = True
+    return AddedCapacity(np.maximum(solution.x[columns:], 0.0) * unit, binds, prices)
 
 
 def decompose_flow(

@@ -96,3 +96,10 @@ run: {duration: 1 s}
 """
     written = placed(load(text), reoptimise=False)
     assert prove(written, "again", {}).trunks["t"].reverse is None
+
+
+def test_options_that_are_switched_on_without_values_stay_on() -> None:
+    """`rerouting: {}` reroutes: a scenario that is written out must not lose it."""
+    text = "trunkline: 1\nnodes: [A, B]\nlinks: {A-B: {rate: 1 Mbit/s}}\nrerouting: {}\n"
+    scenario = load(text + "run: {duration: 1 s}\n")
+    assert load(planning.write_explicit_scenario(scenario)).rerouting is not None

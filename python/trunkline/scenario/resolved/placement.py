@@ -390,6 +390,10 @@ def _check_rules(scenario: ResolvedScenario, problems: Problems) -> None:
     if rules.model != "none" and not rules.constraints:
         message = f"{rules.model} needs constraints: without them it bounds nothing"
         problems.add("missing-key", ("te", "model"), message)
+    for name, module in rules.modules.items():
+        problems.check_known(
+            ("te", "modules", name, "links"), "link", module.links, scenario.written.links
+        )
     classes = {*scenario.written.traffic, *(each.class_ for each in scenario.demands.values())}
     first: dict[str, str] = {}
     for type_, members in rules.class_types.items():

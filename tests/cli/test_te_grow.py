@@ -1,0 +1,82 @@
+"""`trunkline te grow`: what is printed, the page for management, and bad input."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+NETWORK = """\
+trunkline: 1
+nodes: [A, B, C, D]
+defaults: {link: {rate: 10 Mbit/s, delay: 1 ms}}
+links: {A-B: {}, B-C: {}, C-D: {}, D-A: {}}
+traffic: {data: {agent: udp, size: 500 B}}
+demands: {t: {file: loads.csv}}
+rerouting: {}
+run: {duration: 1 s}
+"""
+MODULE = ("--module", "2M=2 Mbit/s@30")
+
+
+@pytest.fixture
+def net(tmp_path) -> str:
+    (tmp_path / "loads.csv").write_text(
+        "from,to,rate,class\nA,C,4 Mbit/s,data\nB,D,3 Mbit/s,data\n", "utf-8"
+    )
+    (tmp_path / "net.yaml").write_text(NETWORK, "utf-8")
+    return "net.yaml"
+
+
+def test_growth_upgrade_and_page_by_one_command(trunkline, net, tmp_path):
+    how = ("--by", "20 %/year", "--years", "4", "--each", "link", *MODULE)
+    files = ("-o", "up.yaml", "--picture", "curve.svg", "--report", "page.html")
+    done = trunkline("te", "grow", net, *how, *files)
+    assert done.returncode == 0, done.stderr
+    last = " ".join(done.stdout.split())
+    assert "it breaks first in year 2: B-C overloads A->D" in last
+    assert "upgrades of 2 links for 180 carry year 4" in last
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert "How long does net carry its traffic" in page
+    assert "<script" not in page
+    assert "@page{size:A4" in page
+    assert (tmp_path / "curve.svg").read_text("utf-8").startswith("<?xml")
+    survived = json.loads(trunkline("te", "survive", "up.yaml", "--each", "link", "--json").stdout)
+    assert survived["failures"][0]["mlu"] < 1
+    found = json.loads(trunkline("te", "grow", net, *how, "--json").stdout)
+    assert found["schema"] == 1
+    assert found["any_routes"]["bound"] == 180
+
+
+def test_a_catalogue_that_is_not_enough_is_status_3(trunkline, net, tmp_path):
+    text = NETWORK + "te: {modules: {2M: {rate: 2 Mbit/s, cost: 30, most: 1}}}\n"
+    (tmp_path / "net.yaml").write_text(text, "utf-8")
+    done = trunkline("te", "grow", net, "--by", "20 %", "--each", "link", "-o", "up.yaml")
+    assert done.returncode == 3
+    assert "the catalogue is not enough" in done.stdout
+    assert not (tmp_path / "up.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "give --by RATE"),
+        (("--by", "-3 %"), "growth:"),
+        (("--by", "10 %", "--by", "20 %"), "--by gives all demands twice"),
+        (("--by", "video=10 %"), "no demand is of class video"),
+        (("--scale-demands", "2..1"), "grow from a factor above 0 to a larger one"),
+        (("--scale-demands", "1"), "grow from a factor above 0 to a larger one"),
+        (("--scale-demands", "1..2", "--years", "3"), "--scale-demands is in place of"),
+        (("--by", "10 %", "--each", "pair"), "--each takes link, node, risk, named or none"),
+        (("--by", "10 %", "--module", "10G"), "--module takes NAME=RATE@COST"),
+        (("--by", "10 %", "--module", "10G=fast@3"), "te.modules.10G.rate"),
+        (("--by", "10 %", "--bound", "0"), "net.yaml:"),
+        (("--by", "10 %", "-o", "up.yaml"), "--out needs modules"),
+    ],
+)
+def test_bad_input_writes_nothing(trunkline, net, tmp_path, arguments, message):
+    done = trunkline("te", "grow", net, *arguments, "--report", "page.html")
+    assert done.returncode == 2, done.stdout
+    assert message in done.stderr
+    assert not (tmp_path / "page.html").exists()
+    assert not (tmp_path / "up.yaml").exists()
