@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -132,6 +133,39 @@ GRAPHML = """\
   </graph>
 </graphml>
 """
+
+
+@pytest.mark.parametrize(
+    ("links", "names"),
+    [
+        ("links:\n- r1 - r2\n- r2-r3\n", ["r1-r2", "r2-r3"]),
+        ("links:\n  g1:\n  - r1-r2\n  g2:\n  - r2:\n    r3:\n  g3: r3-r1\n",
+         ["r1-r2", "r2-r3", "r3-r1"]),
+        ("links:\n- r1:\n  r2:\n  lag.id: 1\n  lag.members: 2\n- [r2, r3]\n", ["r1-r2", "r2-r3"]),
+        ("links:\n- lag.members: [r1-r2, r1-r2]\n- r2-r3\n", ["r1-r2", "r1-r2.2", "r2-r3"]),
+        ("links:\n- interfaces: [r1, r2]\n- group: g\n  members:\n  - r1: {ospf.cost: 4}\n"
+         "  - r2-r3\n", ["r1-r2", "r2-r3"]),
+    ],
+)  # fmt: skip
+def test_07_links_of_netlab_in_every_form_of_its_manual(
+    tmp_path: Path, links: str, names: list[str]
+) -> None:
+    # netlab.tools/links: strings, lists, mappings, groups, dictionaries of links, bundles.
+    _, made = read(tmp_path, "nodes: [r1, r2, r3]\n" + links, ImportRules(GBIT))
+    assert list(made["links"]) == names
+
+
+def test_08_values_of_netlab_with_units_and_groups_that_make_all_their_nodes(
+    tmp_path: Path,
+) -> None:
+    text = (
+        "groups:\n  _auto_create: true\n  g3: [e, f]\nlinks:\n- e:\n  f:\n  bandwidth: 100000\n"
+        "  tc: {delay: 2ms, jitter: 0.013s, loss: 0.3, rate: 2mbit}\n"
+    )
+    written, made = read(tmp_path, text, ImportRules(GBIT))
+    assert made["defaults"]["link"]["rate"] == "2 Mbit/s"
+    assert made["links"]["e-f"] == {"delay": "2 ms", "loss": "0.3 %"}
+    assert [each.element for each in written.account.left_out] == ["links/item/tc/jitter"]
 
 
 def write_edges(pairs: str) -> str:
@@ -282,6 +316,22 @@ def test_gml_is_read_as_networkx_reads_it(tmp_path: Path) -> None:
         data["label"] for _, data in graph.nodes(data=True)
     ]
     assert (found.links[0].capacity, found.links[0].line) == (10 * GBIT, 7)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "capacity"),
+    [
+        ('LinkType "OC-12" LinkLabel "OC-12"', 12 * 51_840_000),
+        ('LinkLabel "10GE" LinkNote "E"', 10**10),
+        ('LinkType "Fiber" LinkLabel "1-10Gbps"', None),
+        ('LinkSpeed "40" LinkSpeedUnits "G" LinkSpeedRaw 40000000000.0', 4 * 10**10),
+        ('LinkSpeed "< 2" LinkSpeedUnits "G"', None),
+    ],
+)
+def test_speeds_of_the_zoo(tmp_path: Path, attributes: str, capacity: int | None) -> None:
+    (tmp_path / "net").write_text(re.sub("LinkSpeed.*(?= ])", attributes, GML))
+    found = read_topology(tmp_path / "net")
+    assert found.links[0].capacity == capacity
 
 
 @pytest.mark.parametrize("place", [at for at, char in enumerate(GML) if char == "["][1:])
@@ -508,7 +558,7 @@ A\tB\tlsp
 """
 
 
-@pytest.mark.parametrize("separator", ["\t", ","])
+@pytest.mark.parametrize("separator", ["\t", ",", "  "])
 def test_a_model_of_pyntm(tmp_path: Path, separator: str) -> None:
     text = PYNTM.replace("\t", separator)
     written, made = read(tmp_path, text, ImportRules(unit=MBIT))

@@ -124,18 +124,26 @@ def parse_capacity(text: str, field_name: str, line: int) -> tuple[float, int | 
     value = units.parse_real(text)
     if value is not None:
         return value, None
-    step = _STEP.match(text)
-    if step is not None:
-        return float(step[2]), _STEPS[step[1].upper()]
-    speed = _PORT_SPEED.match(text)
-    if speed is not None and not re.search(r"B(?:/s|ps)?\Z", text):
-        prefix = int(UNITS["capacity"][f"{speed['prefix'].lower()}bps"])
-        return float(speed["number"]) * int(speed["count"] or 1), prefix
+    speed = find_port_speed(text)
+    if speed is not None:
+        return float(speed), 1
     try:
         return float(units.parse_quantity(text, units.RATE)), 1
     except UnitError:
         known = "10G, 100GE, 10 Gbit/s, 2x10G, STM-16, OC-48"
         raise ImportFault(line, 1, f"{field_name} is no capacity: {text[:40]!r}", known) from None
+
+
+def find_port_speed(text: str) -> int | None:
+    """Bit/s of a text that is nothing but a speed: `10GE`, `2x10G`, `STM-16`, `OC-48`."""
+    step = _STEP.match(text)
+    if step is not None:
+        return int(step[2]) * _STEPS[step[1].upper()]
+    speed = _PORT_SPEED.match(text)
+    if speed is None or re.search(r"B(?:/s|ps)?\Z", text):
+        return None
+    unit = UNITS["capacity"][f"{speed['prefix'].lower()}bps"]
+    return round(Fraction(speed["number"]) * int(speed["count"] or 1) * unit)
 
 
 def read_link_attributes(
@@ -221,22 +229,32 @@ def _set_capacity(
     link.unit = None if own_unit is None else 1
 
 
-def _parse_delay(
-    text: str, unit: Fraction | None, child: FileElement, account: ImportAccount
-) -> int:
-    if units.parse_real(text) is None:
+def parse_delay(text: str, unit: Fraction | None, field_name: str, line: int) -> int:
+    """A delay [ns]: a text with its unit, or a number in a unit; None: milliseconds.
+
+    Raises
+    ------
+    ImportFault
+        It is neither, negative, or beyond what a scenario may say.
+    """
+    value = units.parse_real(text)
+    if value is None:
         try:
             value = float(units.parse_quantity(text, units.TIME))
         except UnitError as error:
-            raise ImportFault(child.line, 1, f"{child.name}: {error}") from None
+            raise ImportFault(line, 1, f"{field_name}: {error}") from None
     else:
-        if unit is None:
-            unit = UNITS["delay"][_UNIT_OF_BARE_DELAYS]
-            account.add_assumption(
-                "delays without a unit", f"in {_UNIT_OF_BARE_DELAYS}", line=child.line
-            )
-        value = parse_number(text, child.name, child.line) * float(unit)
-    return delay(value, f"the {child.name}", child.line)
+        value *= float(UNITS["delay"][_UNIT_OF_BARE_DELAYS] if unit is None else unit)
+    return delay(value, f"the {field_name}", line)
+
+
+def _parse_link_delay(
+    text: str, unit: Fraction | None, child: FileElement, account: ImportAccount
+) -> int:
+    if unit is None and units.parse_real(text) is not None:
+        rule = f"in {_UNIT_OF_BARE_DELAYS}"
+        account.add_assumption("delays without a unit", rule, line=child.line)
+    return parse_delay(text, unit, child.name, child.line)
 
 
 def _parse_metric(
@@ -271,7 +289,7 @@ def _parse_names(
 
 
 _PARSERS: dict[str, tuple[tuple[str, str], Callable[..., object]]] = {
-    "delay": (("delay", "delay_back"), _parse_delay),
+    "delay": (("delay", "delay_back"), _parse_link_delay),
     "metric": (("metric", "metric_back"), _parse_metric),
     "length": (("length", "length"), _parse_length),
     "loss": (("loss", "loss_back"), _parse_loss),

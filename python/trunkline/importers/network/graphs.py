@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from trunkline.importers.common.fault import ImportFault
 from trunkline.importers.common.file_elements import FileElement
-from trunkline.importers.network.attributes import read_link_attributes
+from trunkline.importers.network.attributes import find_port_speed, read_link_attributes
 from trunkline.importers.network.directions import join_listed_directions, join_one_way_links
 from trunkline.importers.network.fields import are_geographic, find_node_key, parse_number
 from trunkline.importers.network.topology import ImportedLink, ImportedNode, ImportedTopology
@@ -116,7 +116,11 @@ def _find_yed_label(node: FileElement) -> str:
 
 
 def _read_zoo_speed(edge: FileElement, link: ImportedLink) -> None:
-    """`LinkSpeed "10"`, `LinkSpeedUnits "G"` of the Topology Zoo, if there is no raw speed."""
+    """What else of the Topology Zoo is a capacity, if there is no raw speed.
+
+    `LinkSpeed "10"` with `LinkSpeedUnits "G"`; or a type or a label that is nothing but a speed, as
+    `OC-48` and `10GE`.
+    """
     by_name = {child.name: child for child in edge.children}
     speed, letter = by_name.get("LinkSpeed"), by_name.get("LinkSpeedUnits")
     if "LinkSpeedRaw" not in by_name and speed is not None and letter is not None:
@@ -129,3 +133,10 @@ def _read_zoo_speed(edge: FileElement, link: ImportedLink) -> None:
     for each in (speed, letter):
         if each is not None:
             each.leave_out("LinkSpeedRaw gives the capacity, or there is none")
+    if not {"LinkSpeedRaw", "capacity", "bandwidth"} & set(by_name):
+        for name in ("LinkType", "LinkLabel"):
+            found = by_name.get(name)
+            if found is not None and (capacity := find_port_speed(str(found.value).strip())):
+                link.capacity, link.unit = float(capacity), 1
+                found.is_read = True
+                return

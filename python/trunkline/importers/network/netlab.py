@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass, replace
 
 from trunkline.importers.common.fault import ImportFault
 from trunkline.importers.common.file_elements import FileElement
+from trunkline.importers.network.attributes import parse_capacity, parse_delay
 from trunkline.importers.network.fields import (
-    delay,
     find_node_key,
     loss_share,
     metric,
@@ -18,7 +19,6 @@ from trunkline.importers.network.topology import ImportedLink, ImportedNode, Imp
 from trunkline.importers.network.yaml import is_sequence, require_sequence
 
 KBIT_BITS = 10**3  # bit/s: unit of bandwidths and of rates of tc
-MILLISECOND_NS = 10**6  # ns: unit of delays of tc
 METRIC_KEYS = (("ospf", "cost"), ("isis", "metric"), ("isis", "cost"), ("eigrp", "metric"))
 """Attributes of a link, or of an interface, that are its metric; the first counts."""
 LINK_KEYS = frozenset({
@@ -73,13 +73,20 @@ def _expand_dotted_keys(element: FileElement) -> None:
 
 def _create_group_members(network: ImportedTopology, root: FileElement) -> None:
     """Make the nodes of groups that say `_auto_create`."""
-    groups = root.find("groups")
-    for group in groups.read_children("group") if groups is not None else ():
-        if group.take("_auto_create"):
-            for member in require_sequence(group.find("members"), "members"):
-                name = str(member.value)
-                network.nodes[name] = ImportedNode(name, line=member.line)
-        group.leave_out_rest(_ROUTER_CONFIGURATION)
+    for path in (("groups",), ("defaults", "groups")):
+        groups = root.find(*path)
+        creates_all = groups is not None and bool(groups.take("_auto_create"))
+        for group in groups.children if groups is not None else ():
+            if group.name == "_auto_create":
+                continue
+            group.is_read, group.kind = True, "group"
+            is_list = is_sequence(group)
+            if creates_all or (not is_list and group.take("_auto_create")):
+                members = group if is_list else group.find("members")
+                for member in require_sequence(members, "members"):
+                    name = str(member.value)
+                    network.nodes.setdefault(name, ImportedNode(name, line=member.line))
+            group.leave_out_rest(_ROUTER_CONFIGURATION)
 
 
 @dataclass(frozen=True)
@@ -112,54 +119,77 @@ def _read_traits(element: FileElement) -> _LinkTraits:
     """Bandwidth, metric and tc of a link, a group of links or an interface."""
     line = element.line
     bandwidth, rate = element.take("bandwidth"), element.take("tc", "rate")
-    given = bandwidth if rate is None else rate
     delay_ms, loss = element.take("tc", "delay"), element.take("tc", "loss")
     cost = next(
         (cost for cost in (element.take(*keys) for keys in METRIC_KEYS) if cost is not None), None
     )
     return _LinkTraits(
-        None if given is None else parse_number(given, "the bandwidth", line),
-        None
-        if delay_ms is None
-        else delay(parse_number(delay_ms, "delay", line) * MILLISECOND_NS, "the delay", line),
+        _parse_kbit(bandwidth if rate is None else rate, line),
+        None if delay_ms is None else parse_delay(str(delay_ms), None, "delay", line),
         None if cost is None else metric(parse_count(cost, "the cost", line), "the cost", line),
         None if loss is None else loss_share(parse_number(loss, "loss", line) / 100, line),
     )
 
 
+def _parse_kbit(given: object, line: int) -> float | None:
+    """A rate in kbit/s: a number, or a text with its unit."""
+    if given is None:
+        return None
+    value, unit = parse_capacity(str(given), "the bandwidth", line)
+    return value if unit is None else value * unit / KBIT_BITS
+
+
 def _read_links(
     network: ImportedTopology, links: FileElement | None, outer: _LinkTraits = _NO_TRAITS
 ) -> None:
+    if links is not None and links.children and not is_sequence(links):
+        # Links by the names of their groups.
+        for group in links.read_children("group"):
+            if group.children:
+                _read_links(network, group, outer)
+            else:
+                _read_link(network, group, outer)
+        return
     for link in require_sequence(links, "links"):
-        traits = outer.override(_read_traits(link))
-        members = link.find("members")
-        if members is not None:
-            _read_links(network, members, traits)
-            continue
-        ends, end_traits = _read_link_ends(network, link, traits)
-        if len(ends) == 1:
-            link.leave_out(f"a link of {ends[0]} alone leads nowhere")
-            continue
-        if len(ends) != 2:
-            why = f"a link joins two nodes, not {len(ends)}: give the segment a node of its own"
-            raise ImportFault(link.line, 1, why)
-        there, back = end_traits
-        network.links.append(
-            ImportedLink(
-                ends[0],
-                ends[1],
-                capacity=there.capacity,
-                capacity_back=back.capacity,
-                unit=KBIT_BITS,
-                delay=there.delay,
-                delay_back=back.delay,
-                metric=there.metric,
-                metric_back=back.metric,
-                loss=there.loss or 0.0,
-                loss_back=back.loss or 0.0,
-                line=link.line,
-            )
+        _read_link(network, link, outer)
+
+
+def _read_link(network: ImportedTopology, link: FileElement, outer: _LinkTraits) -> None:
+    traits = outer.override(_read_traits(link))
+    members = link.find("members")
+    if members is None and link.find("lag", "members") is not None:
+        # A number of links of a bundle, or their list.
+        bundle = link.find("lag", "members")
+        members = bundle if bundle is not None and bundle.children else None
+        if bundle is not None and members is None:
+            bundle.leave_out("a bundle is one link of its bandwidth")
+    if members is not None:
+        _read_links(network, members, traits)
+        return
+    ends, end_traits = _read_link_ends(network, link, traits)
+    if len(ends) == 1:
+        link.leave_out(f"a link of {ends[0]} alone leads nowhere")
+        return
+    if len(ends) != 2:
+        why = f"a link joins two nodes, not {len(ends)}: give the segment a node of its own"
+        raise ImportFault(link.line, 1, why)
+    there, back = end_traits
+    network.links.append(
+        ImportedLink(
+            ends[0],
+            ends[1],
+            capacity=there.capacity,
+            capacity_back=back.capacity,
+            unit=KBIT_BITS,
+            delay=there.delay,
+            delay_back=back.delay,
+            metric=there.metric,
+            metric_back=back.metric,
+            loss=there.loss or 0.0,
+            loss_back=back.loss or 0.0,
+            line=link.line,
         )
+    )
 
 
 def _read_link_ends(
@@ -184,7 +214,8 @@ def _read_link_ends(
                 interfaces.append(key)
         _refuse_unknown_ends(network, link, len(names))
     else:
-        names = _split_hyphenated(network, str(link.value))
+        text = re.sub(r"\s*-\s*", "-", str(link.value).strip())
+        names = _split_hyphenated(network, text)
         interfaces = [None] * len(names)
     ends = [find_node_key(end, network.nodes, link.line) for end in names]
     return ends, [

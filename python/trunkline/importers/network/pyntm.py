@@ -12,7 +12,7 @@ from trunkline.importers.network.fields import (
     parse_count,
     parse_number,
 )
-from trunkline.importers.network.tables import find_separator, make_rows, split_rows
+from trunkline.importers.network.tables import make_rows
 from trunkline.importers.network.topology import (
     ImportedDemand,
     ImportedLink,
@@ -41,7 +41,9 @@ def parse_model(content: str) -> FileElement:
         elif raw.strip() and table is None:
             raise ImportFault(line, 1, "a table begins with its name, as INTERFACES_TABLE")
         elif raw.strip() and table is not None:
-            rows = [(line, cells) for _, cells in split_rows(raw, find_separator(raw))]
+            # Files mix tabs and spaces.
+            words = [each.strip() for each in raw.split("," if "," in raw else None)]
+            rows = [] if words[0].startswith("#") else [(line, words)]
             if header:
                 make_rows(rows, header, "row", table)
             elif rows:
