@@ -5,6 +5,7 @@ Numbers name the files of the report that found them. Graphs are written and cou
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import re
@@ -587,3 +588,48 @@ def test_a_graph_in_json_that_networkx_writes(tmp_path: Path) -> None:
         total = sum(data["weight"] for *_, data in graph.edges(data=True))
         assert sum(link.get("metric", 1) for link in made["links"].values()) == total
         assert "graph/edge/owner" in {each.element for each in written.account.left_out}
+
+
+def test_a_spreadsheet_and_a_compressed_file_are_told_what_to_do(tmp_path: Path) -> None:
+    for data, advice in (
+        (gzip.compress(b"nodes: [a]"), "unpack it first"),
+        (b"PK\x03\x04rest", "save the sheet as CSV"),
+    ):
+        (tmp_path / "net").write_bytes(data)
+        with pytest.raises(ImportFault, match=advice):
+            read_topology(tmp_path / "net")
+    (tmp_path / "net").write_text("a\tb\tcapacity\nKöln\tUlm\t10G\n", "utf-16")
+    assert list(read_topology(tmp_path / "net").nodes) == ["Köln", "Ulm"]
+
+
+def test_defaults_of_graphml_keys_hold_where_an_element_has_no_value(tmp_path: Path) -> None:
+    text = GRAPHML.format(
+        kind="undirected", edges=write_edges("AB") + '<edge source="B" target="C"/>'
+    )
+    text = text.replace(
+        'attr.name="capacity" attr.type="double"/>',
+        'attr.name="capacity" attr.type="string"><default>10G</default></key>',
+    )
+    (tmp_path / "net").write_text(text)
+    assert nx.parse_graphml(text).graph["edge_default"] == {"capacity": "10G"}
+    assert [link.capacity for link in read_topology(tmp_path / "net").links] == [GBIT, 10 * GBIT]
+
+
+@pytest.mark.parametrize("tag", ["graphml", "graph", "node", "edge", "data"])
+def test_graphml_with_an_unknown_attribute_and_element_at_each_level(
+    tmp_path: Path, tag: str
+) -> None:
+    text = GRAPHML.format(kind="undirected", edges=write_edges("AB BC"))
+    text = text.replace('<node id="C"/>', '<node id="C"></node>')
+    text = re.sub(rf"<{tag}((?: [^>]*[^>/])?)>", rf'<{tag}\1 zzz="1"><yyy>2</yyy>', text)
+    count = text.count("zzz")
+    assert count
+    (tmp_path / "net").write_text(text)
+    account = read_topology(tmp_path / "net").account
+    left_out = {each.element: each.count for each in account.left_out}
+    if tag == "data":
+        # What has elements inside is no capacity.
+        assert left_out["graph/edge/capacity"] == count
+        return
+    found = {name: number for name, number in left_out.items() if re.search("zzz|yyy", name)}
+    assert sorted(found.values()) == [count, count]

@@ -23,6 +23,10 @@ MAX_FILE_BYTES = 20_000_000
 """Size of a file that is read [B]."""
 TOPOHUB_PREFIX = "topohub:"
 
+_MAGIC_ADVICE = {
+    b"PK\x03\x04": "a spreadsheet or an archive is not read: save the sheet as CSV, or unpack it",
+    b"\x1f\x8b": "the file is compressed: unpack it first",
+}
 _XML_ENCODING = re.compile(rb"""\A<\?xml[^>]*encoding=["']([A-Za-z0-9_.-]+)["']""")
 
 
@@ -106,6 +110,12 @@ def _read_text(path: Path) -> str:
         data = file.read(MAX_FILE_BYTES + 1)
     if len(data) > MAX_FILE_BYTES:
         raise ImportFault(0, 1, f"larger than {MAX_FILE_BYTES} bytes")
+    for magic, advice in _MAGIC_ADVICE.items():
+        if data.startswith(magic):
+            raise ImportFault(0, 1, advice)
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        # Spreadsheets call this Unicode text.
+        return data.decode("utf-16", errors="replace")
     declared = _XML_ENCODING.match(data)
     encoding = declared[1].decode().lower() if declared else "utf-8-sig"
     if encoding in ("utf-8", "utf8"):

@@ -125,6 +125,7 @@ def _format_ends(found: ImportedTopology, element: ImportedLink | ImportedDemand
 
 def _convert_capacities(topology: ImportedTopology, rules: ImportRules) -> None:
     """Put all capacities in bit/s; 0 means unknown."""
+    by_rule = 0
     for link in topology.links:
         is_given = link.capacity or link.capacity_back
         is_asked = rules.capacity == MODULE_CAPACITY and link.module
@@ -134,6 +135,7 @@ def _convert_capacities(topology: ImportedTopology, rules: ImportRules) -> None:
                 raise ImportFault(link.line, 1, why)
             topology.account.add_left_out("capacities without a unit", why, line=link.line)
             link.capacity = link.capacity_back = None
+        by_rule += link.unit is None and bool(link.capacity or link.capacity_back or is_asked)
         unit = link.unit or rules.unit or 1
         ends = _format_ends(topology, link)
         for key, name in _CAPACITY_KEYS:
@@ -142,6 +144,7 @@ def _convert_capacities(topology: ImportedTopology, rules: ImportRules) -> None:
                 converted = convert_rate(value, unit, f"the {name} of the link {ends}", link.line)
                 setattr(link, key, converted)
         link.unit = 1
+    topology.account.add_assumption("unit of capacities", "--unit", count=by_rule)
 
 
 def _fill_capacities(topology: ImportedTopology, rules: ImportRules) -> None:
