@@ -57,6 +57,7 @@ pub use trunkline_control::ldp::KINDS as LDP_KINDS;
 pub use trunkline_control::ospf::KINDS as OSPF_KINDS;
 pub use trunkline_control::rsvp::{EVENTS as SIGNALLING_EVENTS, KINDS as RSVP_KINDS};
 pub use trunkline_packet::{Cause, Colour, Ecn};
+use trunkline_units::Time;
 
 /// Runs `network` with `seed` to its end; `interrupted` is called now and then.
 ///
@@ -67,12 +68,24 @@ pub fn run(
     seed: u64,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Vec<Table>, RunError> {
+    run_watched(network, seed, &|_| interrupted())
+}
+
+/// Runs as [`run`] does; `stops_at` is asked now and then, at the simulated time, whether to stop.
+///
+/// # Errors
+/// See [`RunError`].
+pub fn run_watched(
+    network: &Network,
+    seed: u64,
+    stops_at: &dyn Fn(Time) -> bool,
+) -> Result<Vec<Table>, RunError> {
     if network.run.trace {
-        let (mut tables, trace) = run_observed::<observer::Trace>(network, seed, interrupted)?;
+        let (mut tables, trace) = run_observed::<observer::Trace>(network, seed, stops_at)?;
         tables.extend(trace.table(network.run.duration_ns, 1));
         return Ok(tables);
     }
-    run_observed::<observer::NoObserver>(network, seed, interrupted).map(|(tables, _)| tables)
+    run_observed::<observer::NoObserver>(network, seed, stops_at).map(|(tables, _)| tables)
 }
 
 /// Runs as [`run`] does and also gives every packet's events, in the order they happened.
@@ -80,17 +93,17 @@ pub fn run(
 /// # Errors
 /// See [`RunError`].
 pub fn run_traced(network: &Network, seed: u64) -> Result<(Vec<Table>, Vec<TraceLine>), RunError> {
-    let (tables, trace) = run_observed::<observer::Trace>(network, seed, &|| false)?;
+    let (tables, trace) = run_observed::<observer::Trace>(network, seed, &|_| false)?;
     Ok((tables, trace.lines))
 }
 
 fn run_observed<O: Observer>(
     network: &Network,
     seed: u64,
-    interrupted: &dyn Fn() -> bool,
+    stops_at: &dyn Fn(Time) -> bool,
 ) -> Result<(Vec<Table>, O), RunError> {
     let mut simulation = Simulation::new(network, seed, O::default())?;
-    simulation.run(interrupted)?;
+    simulation.run(stops_at)?;
     simulation.finish()
 }
 

@@ -296,16 +296,16 @@ impl Baseline {
 }
 
 impl<O: Observer> Simulation<O> {
-    /// Runs to the end. `interrupted` is called now and then.
+    /// Runs to the end. `stops_at` is asked now and then, at the simulated time, whether to stop.
     ///
     /// # Errors
     /// A storm, an interruption, or a panic.
-    pub fn run(&mut self, interrupted: &dyn Fn() -> bool) -> Result<(), RunError> {
-        catch_panic(|| self.serve(interrupted))
+    pub fn run(&mut self, stops_at: &dyn Fn(Time) -> bool) -> Result<(), RunError> {
+        catch_panic(|| self.serve(stops_at))
             .unwrap_or_else(|why| Err(RunError::Panic { at: self.now, why }))
     }
 
-    fn serve(&mut self, interrupted: &dyn Fn() -> bool) -> Result<(), RunError> {
+    fn serve(&mut self, stops_at: &dyn Fn(Time) -> bool) -> Result<(), RunError> {
         let mut at_once = 0;
         while let Some((at, source)) = self.calendar.pop() {
             // Whether the clock moves is hard to predict: a selection, not a branch.
@@ -318,7 +318,7 @@ impl<O: Observer> Simulation<O> {
             self.events += 1;
             if self.events >= self.next_question {
                 self.next_question = self.events + EVENTS_BETWEEN_STOP_CHECKS;
-                if interrupted() {
+                if stops_at(at) {
                     return Err(self.interruption_error());
                 }
             }

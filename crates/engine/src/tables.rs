@@ -10,13 +10,23 @@ pub enum Column {
 }
 
 impl Column {
+    /// Name of the element type.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::I64(_) => "i64",
+            Self::F64(_) => "f64",
+        }
+    }
+
     /// Name of the element type, and the values as little-endian bytes.
     #[must_use]
     pub fn bytes(&self) -> (&'static str, Vec<u8>) {
-        match self {
-            Self::I64(values) => ("i64", values.iter().flat_map(|v| v.to_le_bytes()).collect()),
-            Self::F64(values) => ("f64", values.iter().flat_map(|v| v.to_le_bytes()).collect()),
-        }
+        let bytes = match self {
+            Self::I64(values) => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
+            Self::F64(values) => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
+        };
+        (self.kind(), bytes)
     }
 
     /// Number of values.

@@ -190,7 +190,7 @@ fn serve<O: Observer>(
         until = (until + cut.window).min(network.run.duration_ns);
         state = state.and_then(|mut simulation| {
             simulation.calendar.schedule(WINDOW_SOURCE, until);
-            simulation.run(&|| interrupted()).map(|()| simulation)
+            simulation.run(&|_| interrupted()).map(|()| simulation)
         });
         match &mut state {
             Ok(simulation) => {
