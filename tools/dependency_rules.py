@@ -60,6 +60,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
         "planning",
     },
     "live": {"scenario", "network", "results", "stats", "engine", "compare", "report"},
+    "share": {"_core", "scenario", "network", "results", "stats", "engine", "report", "live"},
     "examples": set(),
     "studies": set(),
 }
@@ -87,6 +88,7 @@ ALLOWED_CRATES: dict[str, set[str]] = {
     "trunkline-pcapng": set(),
     "trunkline-guest": set(),
     "trunkline-python": {"trunkline-engine", "trunkline-guest", "trunkline-pcapng"},
+    "trunkline-web": {"trunkline-engine"},
 }
 # Crates from outside, with what they are for in docs/decisions/0002-dependencies.md.
 ALLOWED_EXTERNAL_CRATES = {"chacha20", "libm", "pyo3", "rand_core", "serde", "serde_json"}

@@ -1,8 +1,10 @@
-"""Build the package: maturin's backend, with the charts library put in its place before.
+"""Build the package: maturin's backend, with the charts library and the engine for pages.
 
-A build without a network still gives a package; its reports then have still pictures.
+A build without a network still gives a package; its reports then have still pictures. One by a Rust
+that cannot compile to WebAssembly gives a package that makes no pages that run.
 """
 
+import os
 import sys
 from typing import Any
 
@@ -16,6 +18,7 @@ from maturin import (
 )
 
 import charts
+import web_engine
 
 __all__ = [
     "build_editable",
@@ -32,6 +35,7 @@ __all__ = [
 def build_wheel(*arguments: Any, **options: Any) -> str:
     """Build a wheel; see PEP 517."""
     _fetch_charts()
+    _build_web_engine()
     return str(maturin.build_wheel(*arguments, **options))
 
 
@@ -44,6 +48,7 @@ def build_sdist(*arguments: Any, **options: Any) -> str:
 def build_editable(*arguments: Any, **options: Any) -> str:
     """Build for use from the source tree; see PEP 660."""
     _fetch_charts()
+    _build_web_engine()
     return str(maturin.build_editable(*arguments, **options))
 
 
@@ -52,3 +57,11 @@ def _fetch_charts() -> None:
         charts.fetch_library(charts.get_pip_command())
     except charts.ChartsUnavailable as error:
         print(f"the charts of reports will be still pictures: {error}", file=sys.stderr)
+
+
+def _build_web_engine() -> None:
+    target_folder = os.environ.get("CARGO_TARGET_DIR") or os.path.join(web_engine.ROOT, "target")
+    try:
+        web_engine.build_web_engine(target_folder)
+    except web_engine.WebEngineUnavailable as error:
+        print(f"the package makes no pages that run: {error}", file=sys.stderr)

@@ -55,7 +55,8 @@ def prepare_environment(level: str) -> None:
     packages = check_packages(level)
     engine = check_engine()
     charts = check_charts()
-    if packages is None and engine is None and charts is None:
+    web = None if level == "run" else check_web_engine()
+    if packages is None and engine is None and charts is None and web is None:
         return
     from concurrent.futures import ThreadPoolExecutor
 
@@ -76,6 +77,8 @@ def prepare_environment(level: str) -> None:
             tasks.append(pool.submit(sync_packages, *packages))
         if charts is not None:
             tasks.append(pool.submit(fetch_charts, charts))
+        if web is not None:
+            tasks.append(pool.submit(build_web_engine, web))
         for task in tasks:
             task.result()
     print_message(f"environment ready after {clock}")
@@ -194,12 +197,13 @@ def check_packages(level: str) -> tuple[str, str] | None:
     return level, stamp
 
 
-def check_engine() -> str | None:
-    """The engine's stamp, or nothing when it is built from the sources as they are.
+def hash_rust_sources() -> str:
+    """Hash of all that the engine is compiled from.
 
     Returns
     -------
-    str or None
+    str
+        SHA-256, hexadecimal.
     """
     sources = [
         os.path.join(ROOT, name) for name in ("Cargo.toml", "Cargo.lock")
@@ -207,8 +211,49 @@ def check_engine() -> str | None:
     for folder, folders, names in os.walk(os.path.join(ROOT, "crates")):
         folders.sort()
         sources += [os.path.join(folder, n) for n in sorted(names) if n.endswith((".rs", ".toml"))]
-    stamp = hash_files(sources)
+    return hash_files(sources)
+
+
+def check_engine() -> str | None:
+    """The engine's stamp, or nothing when it is built from the sources as they are.
+
+    Returns
+    -------
+    str or None
+    """
+    stamp = hash_rust_sources()
     return None if read_stamp("engine") == stamp and os.path.exists(ENGINE_MODULE) else stamp
+
+
+def check_web_engine() -> str | None:
+    """The stamp of the engine for pages, or nothing when it was built, or tried in vain, before.
+
+    Returns
+    -------
+    str or None
+    """
+    stamp = hash_rust_sources()
+    return None if read_stamp("web-engine") == stamp else stamp
+
+
+def build_web_engine(stamp: str) -> None:
+    """Compile the engine for pages; without it no page can run a scenario.
+
+    Parameters
+    ----------
+    stamp : str
+        What to record when it is done.
+    """
+    sys.path.insert(0, os.path.join(ROOT, "tools", "build"))
+    import web_engine
+
+    clock = Stopwatch()
+    try:
+        web_engine.build_web_engine(TARGET_FOLDER, *QUICK_BUILD_OPTIONS)
+        print_message(f"engine for pages compiled in {clock}")
+    except web_engine.WebEngineUnavailable as error:
+        print_message(f"no page can run a scenario: {error}")
+    write_stamp("web-engine", stamp)
 
 
 def check_rust() -> None:
@@ -375,9 +420,11 @@ def link_sources(venv: str = VENV_FOLDER) -> None:
 
 def remove_environment() -> None:
     """Remove what the steps made."""
-    vendor = os.path.join(ROOT, "python", "trunkline", "report", "vendor")
+    vendor_folders = [
+        os.path.join(ROOT, "python", "trunkline", name, "vendor") for name in ("report", "share")
+    ]
     build_folders = [os.path.join(ROOT, name) for name in ("target", "build")]
-    for path in (BOOT_FOLDER, VENV_FOLDER, STAMPS_FOLDER, vendor, *build_folders):
+    for path in (BOOT_FOLDER, VENV_FOLDER, STAMPS_FOLDER, *vendor_folders, *build_folders):
         shutil.rmtree(path, ignore_errors=True)
     if os.path.exists(ENGINE_MODULE):
         os.remove(ENGINE_MODULE)

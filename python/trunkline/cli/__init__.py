@@ -33,6 +33,7 @@ COMMAND_NAMES = (
     "reproduce",
     "study",
     "report",
+    "share",
     "serve",
     "linux",
     "doctor",

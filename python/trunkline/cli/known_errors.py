@@ -22,6 +22,8 @@ _KNOWN_ERROR_CLASSES = (
     ("engine.packet_engine", "EngineFault", "engine", Status.FAILED),
     ("linux.plan.command_script", "UnsupportedError", "", Status.USAGE),
     ("linux.guest.readiness", "RunnerNotReady", "linux", Status.UNABLE),
+    ("share.runnable_scenario", "NotShareable", "share", Status.USAGE),
+    ("share.engine_module", "EngineModuleMissing", "share", Status.UNABLE),
     ("linux.guest.process", "GuestFailed", "guest", Status.FAILED),
 )
 

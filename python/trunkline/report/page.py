@@ -46,6 +46,25 @@ PAGE_SCRIPTS = (
     "replay.js",
     "start.js",
 )
+ENGINE_SCRIPTS = ("decode.js", "engine.js", "run_here.js", "start_run_here.js")
+"""Scripts of a page that runs its scenario, after the others."""
+ENGINE_POLICY = "worker-src blob:; "
+
+
+@dataclass(frozen=True, slots=True)
+class PageEngine:
+    """What a page needs to run its scenario.
+
+    Parameters
+    ----------
+    module : str
+        The engine as WebAssembly: base64 of its gzip.
+    scenario : str
+        What it runs, as JSON: base64 of its gzip.
+    """
+
+    module: str
+    scenario: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +175,14 @@ def _list_provenance(reported_run: ReportedRun) -> list[tuple[str, str]]:
     return rows
 
 
-def render_runs_page(reported_run: ReportedRun) -> str:
-    """Write the page of a scenario that was run."""
+def render_runs_page(reported_run: ReportedRun, engine: PageEngine | None = None) -> str:
+    """Write the page of a scenario that was run.
+
+    Parameters
+    ----------
+    engine : PageEngine, optional
+        What lets the page run the scenario again.
+    """
     run_view = build_run_view(reported_run, "x0")
     title = findings.find_title(reported_run.first_run.provenance.scenario, reported_run.title)
     if run_view.asked and run_view.asked[0].text == title:
@@ -168,6 +193,7 @@ def render_runs_page(reported_run: ReportedRun) -> str:
         views=[run_view],
         study=None,
         version=_get_version(reported_run),
+        engine=engine,
     )
 
 
@@ -220,6 +246,7 @@ def _render_record_page(
         views=views,
         study={**about, "record": record, "tables": tables, "data": data},
         version=_get_version(reported_runs[0]) if reported_runs else "",
+        engine=None,
     )
 
 
@@ -268,7 +295,9 @@ class PageFrame:
     policy: str
 
 
-def build_page_frame(scripts: Sequence[str], policy_directives: str = "") -> PageFrame:
+def build_page_frame(
+    scripts: Sequence[str], policy_directives: str = "", *, runs_engine: bool = False
+) -> PageFrame:
     """Put a page's scripts and style together, with the policy that allows them and no others.
 
     Parameters
@@ -277,6 +306,8 @@ def build_page_frame(scripts: Sequence[str], policy_directives: str = "") -> Pag
         Files of ``assets``, in order.
     policy_directives : str, default ""
         Further directives of the policy, such as ``connect-src 'self'``.
+    runs_engine : bool, default False
+        Whether the page may compile WebAssembly.
     """
     chart_library = load_chart_library()
     script = "\n".join((REPORT_FOLDER / "assets" / name).read_text("utf-8") for name in scripts)
@@ -284,6 +315,8 @@ def build_page_frame(scripts: Sequence[str], policy_directives: str = "") -> Pag
     hashes = [compute_policy_hash(script.encode())] + (
         [chart_library.source_hash] if chart_library else []
     )
+    if runs_engine:
+        hashes.append("wasm-unsafe-eval")
     allowed = " ".join(f"'{each}'" for each in hashes)
     policy = (
         f"default-src 'none'; script-src {allowed}; style-src '"
@@ -334,8 +367,13 @@ def render_served_page(template: str, scripts: Sequence[str], **context: Any) ->
     return render_template(template, page_frame, **context).encode(), page_frame.policy
 
 
-def _render_page(**context: Any) -> str:
-    return render_template("page.html.j2", build_page_frame(PAGE_SCRIPTS), **context)
+def _render_page(engine: PageEngine | None, **context: Any) -> str:
+    page_frame = (
+        build_page_frame(PAGE_SCRIPTS)
+        if engine is None
+        else build_page_frame((*PAGE_SCRIPTS, *ENGINE_SCRIPTS), ENGINE_POLICY, runs_engine=True)
+    )
+    return render_template("page.html.j2", page_frame, engine=engine, **context)
 
 
 # Code, names of links, and spaces in numbers or before their units.

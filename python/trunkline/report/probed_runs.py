@@ -89,12 +89,7 @@ def repeat_with_probes(network: NetworkData, runs: Sequence[Results]) -> ProbedR
             f"up to {MAX_REPEATED_HOPS / 1e6:.0f} million"
         )
         return ProbedRuns([], first, 0, reason)
-    probes = _build_probes(network, runs[0])
-    step = _choose_step_ns(network, len(probes))
-    added = [{**probe, "step_ns": step} for probe in probes]
-    # The packets of a traced run are in its results already.
-    untraced: Run = {**network["run"], "trace": False}
-    probed_network: Any = {**network, "run": untraced, "probes": [*network["probes"], *added]}
+    probed_network, step = add_probes(network, runs[0])
     network_json = _to_json(probed_network)
     chosen = runs[:run_count]
     repeated = simulate_jobs(
@@ -109,6 +104,20 @@ def repeat_with_probes(network: NetworkData, runs: Sequence[Results]) -> ProbedR
             )
             raise RuntimeError(msg)
     return ProbedRuns(repeated, first, step)
+
+
+def add_probes(network: NetworkData, run: Results) -> tuple[NetworkData, int]:
+    """The network with probes on every flow and every link that a run used, and their step [ns].
+
+    The probes follow those of the scenario. The packets of a traced run are in its results
+    already, so that the network is not traced.
+    """
+    probes = _build_probes(network, run)
+    step = _choose_step_ns(network, len(probes))
+    added = [{**probe, "step_ns": step} for probe in probes]
+    untraced: Run = {**network["run"], "trace": False}
+    probed_network: Any = {**network, "run": untraced, "probes": [*network["probes"], *added]}
+    return probed_network, step
 
 
 def estimate_hops(network: NetworkData, run: Results) -> float:

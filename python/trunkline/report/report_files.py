@@ -49,11 +49,11 @@ def write_report(results: str | Path, output: str | Path | None = None) -> Path:
         )
         raise FileNotFoundError(msg)
     target = folder / REPORT_FILE if output is None else Path(output)
-    _write_atomically(target, written)
+    write_atomically(target, written)
     return target
 
 
-def _write_atomically(target: Path, written: str) -> None:
+def write_atomically(target: Path, written: str) -> None:
     """Write a file beside its place, then give it its name."""
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
