@@ -34,6 +34,7 @@ COMMAND_NAMES = (
     "study",
     "report",
     "share",
+    "check",
     "serve",
     "linux",
     "doctor",

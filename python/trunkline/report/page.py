@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from trunkline.network.types import Link, NetworkData
+    from trunkline.scenario.lesson import Lesson
 
 REPORT_FOLDER = Path(__file__).parent
 PAGE_SCRIPTS = (
@@ -61,10 +62,13 @@ class PageEngine:
         The engine as WebAssembly: base64 of its gzip.
     scenario : str
         What it runs, as JSON: base64 of its gzip.
+    lesson : Lesson or None
+        Text and tasks around it.
     """
 
     module: str
     scenario: str
+    lesson: Lesson | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,6 +343,7 @@ def create_environment() -> Environment:
     )
     jinja_environment.filters["shown"] = spell_invisible
     jinja_environment.filters["prose"] = format_prose
+    jinja_environment.filters["markdown"] = render_markdown
     jinja_environment.globals["still"] = static_charts.draw_static_chart
     return jinja_environment
 
@@ -396,6 +401,15 @@ def format_prose(text: object) -> Markup:
     # Escaped first: the arrow of a link's name is written out again before it is looked for.
     written = str(escape(spell_invisible(text))).replace("-&gt;", "->")
     return Markup(_MARKED_TEXT.sub(mark, written).replace("->", "-&gt;"))  # noqa: S704
+
+
+def render_markdown(text: str) -> Markup:
+    """Markdown (CommonMark) as HTML; HTML in it stays text, and links go to web pages alone."""
+    from markdown_it import MarkdownIt
+    from markupsafe import Markup
+
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    return Markup(parser.render(spell_invisible(text)))  # noqa: S704
 
 
 def spell_invisible(text: object) -> str:

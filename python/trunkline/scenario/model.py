@@ -40,6 +40,7 @@ from trunkline.scenario.fields import (
     make_invalid_error,
 )
 from trunkline.scenario.flow import EchoOptions, Flow, TcpOptions, UdpOptions
+from trunkline.scenario.lesson import Lesson
 from trunkline.scenario.path import LabelSwitchedPath, Trunk
 from trunkline.scenario.port import PortConfiguration
 from trunkline.scenario.probe import Probe
@@ -296,6 +297,9 @@ class ScenarioSections(Element):
     probes: tuple[Probe, ...] = Field(default=(), description="What to record over time.")
     slas: dict[Name, Sla] = Field(
         default={}, description="Service level agreements by name, judged after the run."
+    )
+    lesson: Lesson | None = Field(
+        default=None, description="Text and tasks of the page that `trunkline share` writes."
     )
     run: Run = Field(description="Length and seed.")
 

@@ -77,16 +77,17 @@ def plan_charts(reported_run: ReportedRun) -> list[dict[str, Any]]:
     for chart in build_time_charts(reported_run):
         measures = _MEASURES_BY_CHART[chart.key]
         by_target = {
-            target: number
-            for (measure, target), number in probes.items()
-            if measure in measures
+            target: number for (measure, target), number in probes.items() if measure in measures
         }
         lines = [
             PlannedLine(
                 line.name,
                 line.colour,
-                [by_target[name] for name in flow_groups.get(line.name, [line.name])
-                 if name in by_target],
+                [
+                    by_target[name]
+                    for name in flow_groups.get(line.name, [line.name])
+                    if name in by_target
+                ],
             )
             for line in chart.lines[:MAX_CHART_LINES]
         ]

@@ -1,9 +1,9 @@
 """How parameters enter a compiled network: what of it changes with each value, found by compiling.
 
-Each offered value is compiled as ``trunkline run --set`` would compile it, and only what differs from
-the written scenario is kept: a patch, a list of places and values. Parameters that change different
-places combine freely. Those that change the same place, or whose patches together do not give the
-network of the compiler, form a group, of which every combination is compiled.
+Each offered value is compiled as ``trunkline run --set`` would compile it, and only the differences
+from the written scenario are kept: a patch, a list of places and values. Parameters that change
+different places combine freely. Those that change the same place, or whose patches together do not
+give the network of the compiler, form a group, of which every combination is compiled.
 """
 
 from __future__ import annotations

@@ -80,7 +80,9 @@ def _make_slider_values(control: ParameterControl) -> list[str]:
     texts = []
     for number in numbers:
         rounded = (
-            str(max(1, round(number))) if control.keeps_integers else format(Decimal(f"{number:.2g}"), "f")
+            str(max(1, round(number)))
+            if control.keeps_integers
+            else format(Decimal(f"{number:.2g}"), "f")
         )
         texts.append(f"{rounded} {control.unit}" if control.unit else rounded)
     texts[steps // 2] = control.value

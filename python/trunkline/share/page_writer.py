@@ -41,7 +41,9 @@ def write_page(runnable: RunnableScenario, file: str | Path) -> Path:
 
     encoded = json.dumps(runnable.data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     packed = gzip.compress(encoded.encode(), 9, mtime=0)
-    engine = PageEngine(load_engine_module(), base64.b64encode(packed).decode())
+    engine = PageEngine(
+        load_engine_module(), base64.b64encode(packed).decode(), runnable.scenario.lesson
+    )
     written = render_runs_page(runnable.reported_run, engine)
     if len(written) > MAX_PAGE_BYTES:
         raise NotShareable(

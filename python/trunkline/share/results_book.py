@@ -1,4 +1,4 @@
-"""What a page has to know of results: schemas of the tables, and the words that the engine numbers."""
+"""What a page has to know of results: schemas of tables, and words that the engine numbers."""
 
 from typing import Any
 

@@ -15,6 +15,7 @@ from trunkline.report.reported_run import ReportedRun
 from trunkline.results.displayed_columns import DISPLAYED_COLUMNS
 from trunkline.scenario import Scenario, load
 from trunkline.share.chart_plans import list_named_probes, plan_charts
+from trunkline.share.exercise_code import hash_scenario
 from trunkline.share.network_variants import NetworkVariants, find_variants
 from trunkline.share.offered_values import list_offered_parameters
 from trunkline.share.results_book import build_results_book
@@ -47,6 +48,8 @@ class RunnableScenario:
 
     Parameters
     ----------
+    scenario : Scenario
+        The written scenario.
     reported_run : ReportedRun
         The written scenario, run once: what the page shows before anybody runs it.
     variants : NetworkVariants
@@ -55,6 +58,7 @@ class RunnableScenario:
         All of it as the page's scripts read it.
     """
 
+    scenario: Scenario
     reported_run: ReportedRun
     variants: NetworkVariants
     data: dict[str, Any]
@@ -104,7 +108,8 @@ def build_runnable_scenario(
         )
     name = str(network.data["name"])
     reported_run = ReportedRun(name, "", network.data, [run])
-    stated = dict(stated_values or {})
+    lesson = scenario.lesson
+    stated = {**(lesson.offer if lesson is not None else {}), **(stated_values or {})}
     try:
         offered = list_offered_parameters(scenario.text, stated)
     except KeyError as error:
@@ -113,7 +118,7 @@ def build_runnable_scenario(
             f"{', '.join(map(str, scenario.parameters)) or 'none'}"
         ) from None
     offered = [each for each in offered if each.name not in fixed_values]
-    compiled = {(): make_document(scenario)}
+    compiled: dict[tuple[tuple[str, str], ...], dict[str, Any]] = {(): make_document(scenario)}
 
     def compile_values(values: Mapping[str, str]) -> Mapping[str, Any]:
         key = tuple(sorted(values.items()))
@@ -123,6 +128,7 @@ def build_runnable_scenario(
 
     variants = find_variants(compile_values, offered, progress)
     return RunnableScenario(
+        scenario,
         reported_run,
         variants,
         {
@@ -137,8 +143,7 @@ def build_runnable_scenario(
                 {
                     "parameters": [asdict(each) for each in group.parameters],
                     "patches": {
-                        ",".join(map(str, choice)): patch
-                        for choice, patch in group.patches.items()
+                        ",".join(map(str, choice)): patch for choice, patch in group.patches.items()
                     },
                 }
                 for group in variants.groups
@@ -156,8 +161,24 @@ def build_runnable_scenario(
             "probes": list_named_probes(reported_run) if reported_run.probed.runs else [],
             "charts": plan_charts(reported_run),
             "book": build_results_book(),
+            "lesson": None if lesson is None else _describe_tasks(load(file)),
         },
     )
+
+
+def _describe_tasks(scenario: Scenario) -> dict[str, Any]:
+    """What the page's scripts know of the lesson; its texts are in the page."""
+    assert scenario.lesson is not None
+    tasks = [
+        {
+            "name": name,
+            "targets": task.targets,
+            "choices": task.choices,
+            "answer": task.answer,
+        }
+        for name, task in scenario.lesson.tasks.items()
+    ]
+    return {"tasks": tasks, "scenario": hash_scenario(scenario)}
 
 
 def make_document(scenario: Scenario) -> dict[str, Any]:

@@ -101,11 +101,17 @@ function replaceAt(document, place, value) {
   return changed;
 }
 
+// Values over those of the file, by parameter.
+function listSetValues({ scenario, choice }) {
+  const sets = { ...scenario.fixed };
+  for (const group of scenario.groups) for (const each of group.parameters) if (choice.get(each.name) !== each.written) sets[each.name] = each.values[choice.get(each.name)];
+  return sets;
+}
+
 function commandOf(view) {
-  const { scenario, choice } = view;
+  const { scenario } = view;
   const quote = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\"'\"'")}'`);
-  const sets = Object.entries(scenario.fixed);
-  for (const group of scenario.groups) for (const each of group.parameters) if (choice.get(each.name) !== each.written) sets.push([each.name, each.values[choice.get(each.name)]]);
+  const sets = Object.entries(listSetValues(view));
   const runs = Number(view.at("runs").value);
   return ["trunkline run", quote(scenario.file), ...sets.map(([name, value]) => `--set ${quote(`${name}=${value}`)}`), `--seed ${scenario.seed}`, ...(runs > 1 ? [`--runs ${runs}`] : [])].join(" ");
 }
@@ -129,6 +135,7 @@ async function runNow(view) {
   at("start").hidden = true;
   at("command").textContent = commandOf(view);
   try {
+    const values = listSetValues(view);
     const { document, refused } = applyChoice(scenario, view.choice);
     if (refused) { tell(`The scenario does not allow ${refused.join(" with ")}. The last run stays.`); return; }
     const started = performance.now();
@@ -144,7 +151,7 @@ async function runNow(view) {
     const hash = await hashTables(results[0].tables, scenario.book);
     const took = (performance.now() - started) / 1000;
     view.before = view.shown;
-    view.shown = { results, document, hash, rows: averageTables(results, scenario) };
+    view.shown = { results, document, hash, values, rows: averageTables(results, scenario) };
     showRun(view);
     tell(`${runs > 1 ? `${runs} runs` : "Run"} in ${quantity(took, "s")}. Results hash ${hash.slice(0, 16)}${runs > 1 ? " (first run)" : ""}.`);
     announceHash(hash);
@@ -310,7 +317,58 @@ function buildVerdicts(levels) {
 
 function showBounds(view) {
   const levels = judgeBounds(view.shown.document.bounds, view.shown.results);
+  if (view.scenario.lesson) judgeTasks(view, levels);
   view.at("bounds").replaceChildren(...(levels.length ? [make("h3", "Service levels"), buildVerdicts(levels)] : []));
+}
+
+// ---- the lesson: tasks that are solved stay solved, each by the values that solved it
+
+function startLesson(view) {
+  view.solved = new Map();
+  for (const task of view.scenario.lesson.tasks) {
+    if (!task.choices) continue;
+    for (const input of itemOf(task).querySelectorAll("input")) {
+      input.addEventListener("change", () => {
+        const choice = Number(input.value);
+        if (choice === task.answer) view.solved.set(task.name, { choice }); else view.solved.delete(task.name);
+        showTask(view, task, choice === task.answer ? "" : "Not this one.");
+      });
+    }
+  }
+}
+
+function itemOf(task) {
+  return [...document.querySelectorAll("#run-here-lesson [data-task]")].find((item) => item.dataset.task === task.name);
+}
+
+function judgeTasks(view, levels) {
+  const { scenario, shown } = view;
+  for (const task of scenario.lesson.tasks) {
+    if (!task.targets) continue;
+    const missed = levels.filter(({ bound, outcome }) => task.targets.includes(bound.sla) && outcome !== "met");
+    if (!missed.length) {
+      view.solved.set(task.name, { values: shown.values, seed: scenario.seed, runs: shown.results.length, hash: shown.hash.slice(0, 16) });
+    }
+    const first = missed[0];
+    showTask(view, task, first ? `Not with these values: ${describeBound(first.bound)}, ${first.worst.row} has ${first.worst.value === null ? "no value" : formatBound(first.worst.value, first.bound.unit)}.` : "");
+  }
+}
+
+function showTask(view, task, missed) {
+  const outcome = itemOf(task).querySelector(".outcome");
+  const solution = view.solved.get(task.name);
+  const values = solution && solution.values ? Object.entries(solution.values).map(([name, value]) => `${name} ${value}`).join(", ") || "the written values" : "";
+  outcome.className = `outcome ${solution ? "held" : "broken"}`;
+  outcome.textContent = solution ? `✓ Solved${values ? ` with ${values}` : ""}.` : `✗ ${missed || "Not solved yet."}`;
+  const place = view.at("handed-in");
+  place.hidden = !view.solved.size;
+  view.at("code").textContent = makeCode(view.scenario.lesson.scenario, view.solved);
+}
+
+// trunkline.share.exercise_code reads it.
+function makeCode(scenario, solved) {
+  const bytes = new TextEncoder().encode(JSON.stringify({ scenario, tasks: Object.fromEntries(solved) }));
+  return `TL1-${btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "")}`;
 }
 
 // ---- charts over time, of the first run repeated with probes

@@ -9,6 +9,7 @@ from trunkline.scenario.check import (
     diffserv,
     ecn_in_mpls,
     flows,
+    lesson,
     links,
     outages,
     paths,
@@ -47,6 +48,7 @@ CHECKS = (
     routing.check,
     probes.check,
     slas.check,
+    lesson.check,
     run.check,
 )
 
