@@ -124,6 +124,38 @@ def rewrite_link(found: re.Match[str], home: Path, page: Path, folder: Path) -> 
     return "../" * levels_up + str(staged_path.relative_to(folder)) + anchor
 
 
+def write_lesson_pages(folder: Path) -> None:
+    """Write the lessons of the tutorial as pages that run, and link each from its part.
+
+    Parameters
+    ----------
+    folder : Path
+        The site's sources.
+    """
+    from trunkline.share import EngineModuleMissing, build_runnable_scenario, write_page
+
+    lessons = ROOT / "python" / "trunkline" / "examples" / "lessons"
+    for file in sorted(lessons.glob("*.yaml")):
+        part = folder / "tutorial" / f"{file.stem.removeprefix('lesson-')}.md"
+        page = SITE / "tutorial" / "lessons" / f"{file.stem}.html"
+        try:
+            write_page(build_runnable_scenario(file), page)
+        except EngineModuleMissing as error:
+            print(f"the site has no pages that run: {error}", file=sys.stderr)
+            return
+        link = f'<a href="lessons/{page.name}">Run this part in your browser</a>'
+        title, _, rest = part.read_text("utf-8").partition("\n")
+        note = f"{link}: a page with tasks that checks itself, without an installation."
+        part.write_text(f"{title}\n\n{note}\n{rest}", encoding="utf-8")
+    index = folder / "index.md"
+    title, _, rest = index.read_text("utf-8").partition("\n\n")
+    frame = (
+        '<iframe src="tutorial/lessons/lesson-1-trunks.html" title="A network that runs here" '
+        'style="width: 100%; height: 42rem; border: 1px solid" loading="lazy"></iframe>'
+    )
+    index.write_text(f"{title}\n\n{frame}\n\n{rest}", encoding="utf-8")
+
+
 def format_menu(folder: Path) -> str:
     """The tables of contents that make the menu.
 
@@ -185,6 +217,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="trunkline-site-") as scratch_folder:
         folder = Path(scratch_folder) / "pages"
         stage_pages(folder)
+        write_lesson_pages(folder)
         lines = [f"{key} = {value!r}" for key, value in SPHINX_SETTINGS.items()]
         lines += [f"release = version = {__version__!r}", ""]
         (folder / "conf.py").write_text("\n".join(lines), encoding="utf-8")

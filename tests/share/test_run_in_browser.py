@@ -229,3 +229,11 @@ def test_nothing_reaches_over_the_edge(page_of, look, agreed, width):
     looker = look(viewport={"width": width, "height": 800})
     open_page(looker, page_of("agreed", agreed))
     assert looker.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_report_with_live_runs_the_scenario_of_its_folder(look, tmp_path, run_command):
+    folder = tmp_path / "results"
+    run_command("run", str(EXAMPLES / "hello.yaml"), "--out", str(folder), "--seed", "7")
+    run_command("report", str(folder), "--live")
+    looker = look()
+    assert open_page(looker, folder / "report.html") == run_here(EXAMPLES / "hello.yaml", 7).hash()

@@ -5,6 +5,7 @@ that cannot compile to WebAssembly gives a package that makes no pages that run.
 """
 
 import os
+import shlex
 import sys
 from typing import Any
 
@@ -61,7 +62,9 @@ def _fetch_charts() -> None:
 
 def _build_web_engine() -> None:
     target_folder = os.environ.get("CARGO_TARGET_DIR") or os.path.join(web_engine.ROOT, "target")
+    # The same options of cargo as for the module.
+    options = shlex.split(os.environ.get("MATURIN_PEP517_ARGS", ""))
     try:
-        web_engine.build_web_engine(target_folder)
+        web_engine.build_web_engine(target_folder, *options)
     except web_engine.WebEngineUnavailable as error:
         print(f"the package makes no pages that run: {error}", file=sys.stderr)

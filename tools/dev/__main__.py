@@ -13,8 +13,10 @@ from shell import StepFailed, print_message
 USAGE = """\
 Usage: ./dev [--plain] COMMAND [ARGS...]
 
-  setup      build the engine and the Python environment (the other commands do it by themselves)
-  demo       reproduce a published study and draw it; pictures and tables go to results/demo
+  setup      build the engine and the Python environment (the other commands do it by themselves);
+             ARGS: run, test, check or docs
+  demo       reproduce a published study and draw it, and write the first tutorial as a page that
+             runs; all of it goes to results/demo
   test       run every Rust and Python test; ARGS go to pytest; --linux: the long tier of the
              Linux engine too; --oldest, --newest: Python tests on the oldest or newest packages
              that pyproject.toml allows
@@ -54,6 +56,38 @@ def set_bytecode_folder() -> None:
     os.environ["PYTHONPYCACHEPREFIX"] = os.path.join(steps.STAMPS_FOLDER, "byte-code")
 
 
+def run_demo(arguments: list[str]) -> int:
+    """Reproduce a published study, then write the first tutorial as a page that runs.
+
+    Parameters
+    ----------
+    arguments : list of str
+        Further arguments of ``trunkline reproduce``.
+
+    Returns
+    -------
+    int
+        Exit status of the first command that failed, else 0.
+    """
+    import subprocess
+
+    steps.prepare_environment("run")
+    out = os.path.join("results", "demo")
+    os.chdir(steps.ROOT)
+    trunkline = [steps.VENV_PYTHON, "-m", "trunkline"]
+    command = [*trunkline, "reproduce", "bhani1999", "--out", out, "--overwrite", *arguments]
+    status = subprocess.call(command)
+    if status:
+        return status
+    web = steps.check_web_engine()
+    if web is not None:
+        print_message("compiling the engine for pages (about half a minute, once)")
+        steps.build_web_engine(web)
+    lesson = os.path.join("python", "trunkline", "examples", "trunks.yaml")
+    page = os.path.join(out, "trunks.html")
+    return subprocess.call([*trunkline, "share", lesson, "--out", page])
+
+
 def main(arguments: list[str]) -> int:
     """Run one command.
 
@@ -88,10 +122,7 @@ def main(arguments: list[str]) -> int:
             f"{steps.make_relative(steps.VENV_FOLDER)}/bin/activate"
         )
     elif command == "demo":
-        steps.prepare_environment("run")
-        out = os.path.join("results", "demo")
-        os.chdir(steps.ROOT)
-        exec_python("-m", "trunkline", "reproduce", "bhani1999", "--out", out, "--overwrite", *rest)
+        return run_demo(rest)
     elif command in {"test", "check", "bench", "docs", "package"}:
         import gates
 

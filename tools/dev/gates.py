@@ -243,7 +243,16 @@ def test_package(arguments: list[str]) -> int:
             ["examples", "copy", "hello"],
             ["run", "hello.yaml", "--out", "results"],
         )
-        for words in (["version"], ["examples", "list"], ["schema"], copy_words, run_words):
+        share_words = ["share", "hello.yaml"]
+        all_words = (
+            ["version"],
+            ["examples", "list"],
+            ["schema"],
+            copy_words,
+            run_words,
+            share_words,
+        )
+        for words in all_words:
             run_program([os.path.join(venv, "bin", "trunkline"), *words], cwd=folder, log=log)
         run_program([python, "-c", "import trunkline._core"], cwd=folder, log=log)
         with open(os.path.join(folder, "results", "report.html"), encoding="utf-8") as page:

@@ -18,14 +18,16 @@ SCHEMA_FILE = "scenario.schema.json"
 
 
 def list_example_files() -> dict[str, Traversable]:
-    """List the example scenarios by name, sorted."""
+    """List the example scenarios and the lessons by name, each sorted."""
     from importlib.resources import files
 
-    files_found = files("trunkline").joinpath("examples").iterdir()
+    folder = files("trunkline").joinpath("examples")
+    # The lessons stand behind the others.
     return {
-        f.name.removesuffix(EXAMPLE_SUFFIX): f
-        for f in sorted(files_found, key=lambda file: file.name)
-        if f.is_file() and f.name.endswith(EXAMPLE_SUFFIX)
+        file.name.removesuffix(EXAMPLE_SUFFIX): file
+        for part in (folder, folder.joinpath("lessons"))
+        for file in sorted(part.iterdir(), key=lambda each: each.name)
+        if file.is_file() and file.name.endswith(EXAMPLE_SUFFIX)
     }
 
 

@@ -37,9 +37,14 @@ def write_report(folder: str | Path) -> None:
     type=click.Path(dir_okay=False),
     help="File to write, also over an earlier one. Default: report.html in the folder.",
 )
+@click.option(
+    "--live",
+    is_flag=True,
+    help="Let the page run the scenario again, with other values of its parameters.",
+)
 @click.option("--open", "opened", is_flag=True, help="Show it in the browser.")
 @click.option("--json", "as_json", is_flag=True, help="Print path and size as one JSON object.")
-def command(results: str, output: str | None, opened: bool, as_json: bool) -> None:
+def command(results: str, output: str | None, live: bool, opened: bool, as_json: bool) -> None:
     """Write the results in the folder RESULTS as one HTML file.
 
     RESULTS is a folder that `run --out`, `reproduce --out` or `study run` wrote. The page needs no
@@ -50,7 +55,12 @@ def command(results: str, output: str | None, opened: bool, as_json: bool) -> No
 
     try:
         with convert_engine_errors(), convert_study_errors():
-            page = write_report(results, output)
+            if live:
+                from trunkline.share import write_live_report
+
+                page = write_live_report(results, output)
+            else:
+                page = write_report(results, output)
     except FileNotFoundError as error:
         raise click.UsageError(str(error)) from None
     size = page.stat().st_size

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trunkline.scenario import ScenarioError, yaml_text
+from trunkline.scenario.fields import write_scalar
 from trunkline.scenario.units import parse_real
 
 _NUMBER = re.compile(r"([0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?) *([^\W\d_][\w/]*|%)?")
@@ -63,7 +64,7 @@ def list_parameter_controls(content: str, overrides: Mapping[str, str]) -> list[
         document = None
     parameters = document.get("parameters") if isinstance(document, Mapping) else None
     file_values = {
-        str(name): "null" if value is None else str(value)
+        str(name): write_scalar(value)
         for name, value in (parameters.items() if isinstance(parameters, Mapping) else ())
         if not isinstance(value, list | dict)
     }

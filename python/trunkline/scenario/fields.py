@@ -411,6 +411,14 @@ NameReference = Annotated[
 ]
 """A name that must be borne by something; whether it is, is checked later."""
 
+
+def write_scalar(value: Any) -> str:
+    """Text of a scalar as files and ``--set`` have it: ``null``, ``true``, ``3``, ``5 ms``."""
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 OneOrMany = Annotated[
     tuple[ItemType, ...],
     ShortForm(_wrap_in_list),

@@ -11,15 +11,16 @@ from trunkline.scenario.fields import (
     OneOrMany,
     PlainInteger,
     is_numeric,
+    write_scalar,
 )
 
 
-def _write_scalar(value: Any) -> Any:
-    return str(value) if is_numeric(value) and not isinstance(value, bool) else value
+def _accept_scalar(value: Any) -> Any:
+    return write_scalar(value) if isinstance(value, bool) or is_numeric(value) else value
 
 
 OfferedValue = Annotated[
-    str, BeforeValidator(_write_scalar), WithJsonSchema({"type": ["string", "number"]})
+    str, BeforeValidator(_accept_scalar), WithJsonSchema({"type": ["string", "number", "boolean"]})
 ]
 
 

@@ -24,6 +24,6 @@ def load_engine_module() -> str:
         return base64.b64encode(MODULE_FILE.read_bytes()).decode()
     except OSError:
         raise EngineModuleMissing(
-            "this build of Trunkline has no engine for pages; in a checkout, ./dev setup web "
+            "this build of Trunkline has no engine for pages; in a checkout, ./dev setup test "
             "compiles it (Rust's target wasm32-unknown-unknown is needed)"
         ) from None

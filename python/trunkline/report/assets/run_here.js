@@ -70,6 +70,8 @@ function buildControl(view, parameter) {
   });
   view.shows = (view.shows || new Map()).set(parameter.name, show);
   show(parameter.written);
+  // A list shows its value itself.
+  value.hidden = !parameter.is_number;
   row.append(label, input, value);
   return row;
 }
