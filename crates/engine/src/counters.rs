@@ -204,3 +204,28 @@ impl Drops {
         self.0.values()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 3550 section 6.4.1, by the sum of its recursion: after differences D_1 ... D_n the estimate is
+    /// the sum of D_k / 16 * (15/16)^(n - k). Two datagrams whose transit times differ by 16 ms: 1 ms; a
+    /// third like the second: 15/16 ms; then one that is 8 ms faster: 225/256 + 1/2 ms.
+    #[test]
+    fn rfc3550_s6_4_1_jitter_is_a_sixteenth_of_each_difference_of_transit_times() {
+        let (mut pool, mut delays) = (Pool::default(), DelayStatistics::default());
+        let mut last = None;
+        let mut after = |delay_ms: u64| {
+            let delay = delay_ms * 1_000_000;
+            let change = last.map(|last: u64| delay.abs_diff(last));
+            last = Some(delay);
+            delays.record(delay, change, &mut pool);
+            (delays.jitter / 1e6, delays.compared())
+        };
+        assert_eq!(after(4), (0.0, 0));
+        assert_eq!(after(20), (1.0, 1));
+        assert_eq!(after(20), (15.0 / 16.0, 2));
+        assert_eq!(after(12), (15.0 * 15.0 / 256.0 + 0.5, 3));
+    }
+}

@@ -147,6 +147,40 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// Every edge, by another way: a bucket of octave k > 0 is 2^(k - 1) wide, and those below 128 hold one
+    /// value each. Its upper end lies in it, the next value is the first of the next bucket, and none is
+    /// left out. The last bucket is that of delays of 580 years and more.
+    #[test]
+    fn every_value_lies_in_one_bucket_and_the_edges_are_its_own() {
+        let mut next = 0u64;
+        let all = (0..OCTAVES).flat_map(|octave| (0..SUB_BUCKETS).map(move |sub| (octave, sub)));
+        for (octave, sub) in all.take(OCTAVES * SUB_BUCKETS - 1) {
+            let width = if octave == 0 { 1 } else { 1u64 << (octave - 1) };
+            let upper = next + width - 1;
+            assert_eq!(bucket_of(next), (octave, sub), "first of {octave}, {sub}");
+            assert_eq!(bucket_of(upper), (octave, sub), "last of {octave}, {sub}");
+            assert_eq!(upper_end(octave, sub), upper);
+            next = upper + 1;
+        }
+        assert_eq!(bucket_of(u64::MAX), (OCTAVES - 1, SUB_BUCKETS - 1));
+    }
+
+    /// The quantile of rank ceil(share n): of 1, 2, 3, 4 the half is the second and a little more the
+    /// third; ties count as often as they are met.
+    #[test]
+    fn a_quantile_is_of_the_rank_rounded_up() {
+        let (mut pool, mut histogram) = (Pool::default(), Histogram::default());
+        assert_eq!(histogram.quantile(&pool, 0.5), None);
+        for value in [3, 1, 4, 2] {
+            histogram.add(&mut pool, value);
+        }
+        let of = |share| histogram.quantile(&pool, share).unwrap();
+        assert_eq!(
+            [0.01, 0.25, 0.26, 0.5, 0.51, 0.75, 0.76, 1.0].map(of),
+            [1, 1, 2, 2, 3, 3, 4, 4]
+        );
+    }
+
     proptest! {
         #[test]
         fn a_value_lies_in_its_bucket_within_one_part_in_64(value in 0u64..1 << 50) {

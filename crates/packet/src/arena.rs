@@ -102,3 +102,36 @@ impl std::ops::IndexMut<PacketId> for Arena {
         &mut self.packets[id as usize]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three in, one out, one in: the slot is used again, so three are live and three the peak.
+    #[test]
+    fn a_slot_is_used_again_and_the_peak_stays() {
+        let mut arena = Arena::new(false);
+        let packet = |seq| Packet::new(0, 0, seq, 40, 0);
+        let ids = [10, 11, 12].map(|seq| arena.insert(packet(seq)));
+        assert_eq!(ids, [0, 1, 2]);
+        assert_eq!(ids.map(|id| arena[id].seq), [10, 11, 12]);
+        arena.remove(1);
+        assert_eq!((arena.live(), arena.peak()), (2, 3));
+        assert_eq!(arena.insert(packet(13)), 1);
+        assert_eq!((arena.live(), arena.peak(), arena[1].seq), (3, 3, 13));
+        arena[1].seq = 14;
+        assert_eq!(arena[1].seq, 14);
+    }
+
+    #[test]
+    fn sack_blocks_are_kept_where_they_are_asked_for() {
+        let blocks = [[1, 2], [5, 9], [0, 0]];
+        for (with_sack, found) in [(true, blocks), (false, SackBlocks::default())] {
+            let mut arena = Arena::new(with_sack);
+            let id = arena.insert(Packet::new(0, 0, 0, 40, 0));
+            assert_eq!((arena.keeps_sack(), arena.sack(id)), (with_sack, SackBlocks::default()));
+            arena.set_sack(id, blocks);
+            assert_eq!(arena.sack(id), found);
+        }
+    }
+}

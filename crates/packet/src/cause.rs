@@ -93,4 +93,19 @@ mod tests {
             assert_eq!(*cause as usize, index);
         }
     }
+
+    /// The name is that of the variant in the words of the tables.
+    #[test]
+    fn a_cause_is_named_after_itself() {
+        for cause in Cause::ALL {
+            let mut name = String::new();
+            for letter in format!("{cause:?}").chars() {
+                if letter.is_uppercase() && !name.is_empty() {
+                    name.push('_');
+                }
+                name.extend(letter.to_lowercase());
+            }
+            assert_eq!(cause.name(), name);
+        }
+    }
 }

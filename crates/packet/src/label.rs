@@ -156,4 +156,23 @@ mod rfc3032 {
         while stack.pop().is_some() {}
         assert!(stack.is_empty());
     }
+
+    /// Every depth, pushed and popped: with labels, TCs and TTLs of all ones no field reaches into the bits
+    /// that mark a word in use.
+    #[test]
+    fn s2_1_the_depth_is_that_of_the_labels_whatever_they_are() {
+        for entry in [StackEntry::new(MAX_LABEL, 7, 255), StackEntry::new(0, 0, 0)] {
+            let mut stack = LabelStack::EMPTY;
+            for depth in 0..MAX_DEPTH as u8 {
+                assert_eq!((stack.depth(), stack.is_empty()), (depth, depth == 0));
+                assert!(stack.push(entry));
+            }
+            for depth in (0..MAX_DEPTH as u8).rev() {
+                assert_eq!(stack.pop(), Some(entry));
+                assert_eq!((stack.depth(), stack.iter().count()), (depth, usize::from(depth)));
+            }
+            stack.replace_top(entry);
+            assert_eq!((stack.top(), stack.pop()), (None, None));
+        }
+    }
 }

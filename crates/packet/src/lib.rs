@@ -208,4 +208,56 @@ mod tests {
         packet.set_ecn(Ecn::NotCapable);
         assert_eq!((packet.ecn(), packet.colour()), (Ecn::NotCapable, Colour::Red));
     }
+
+    const ECN: [Ecn; 4] = [Ecn::NotCapable, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
+    const COLOURS: [Colour; 3] = [Colour::Green, Colour::Yellow, Colour::Red];
+
+    /// Every codepoint and colour over every other: what is written is read, and the other stays.
+    #[test]
+    fn rfc3168_s5_every_codepoint_and_colour_replaces_every_other() {
+        for before in ECN {
+            for after in ECN {
+                for colour in COLOURS {
+                    for next in COLOURS {
+                        let mut packet = Packet::new(0, 0, 0, 40, 0);
+                        packet.set_ecn(before);
+                        packet.set_colour(colour);
+                        packet.set_ecn(after);
+                        assert_eq!((packet.ecn(), packet.colour()), (after, colour));
+                        packet.set_colour(next);
+                        assert_eq!((packet.ecn(), packet.colour()), (after, next));
+                    }
+                }
+            }
+        }
+        assert_eq!(ECN.map(|ecn| Ecn::NAMES[ecn as usize]), ["Not-ECT", "ECT(1)", "ECT(0)", "CE"]);
+    }
+
+    /// RFC 3032 section 2.1: four bytes a label, none without one.
+    #[test]
+    fn rfc3032_s2_1_each_label_adds_four_bytes() {
+        let mut packet = Packet::new(0, 0, 0, 500, 0);
+        for bytes in [500, 504, 508, 512, 516] {
+            assert_eq!(packet.labelled_bytes(), bytes);
+            let pushed = packet.labels.push(StackEntry::new(16, 0, 64));
+            assert_eq!(pushed, bytes < 516);
+        }
+    }
+
+    /// The number is `ack` of data and `seq` of an acknowledgement, and there is none without the flag,
+    /// whatever other flags there are.
+    #[test]
+    fn a_connection_is_in_the_field_that_its_direction_leaves_free() {
+        for others in [0, !(flag::CONNECTION | flag::REVERSE)] {
+            let of = |flags: u8| {
+                let packet = Packet { ack: 7, flags, ..Packet::new(0, 0, 5, 40, 0) };
+                (packet.is_reverse(), packet.connection())
+            };
+            assert_eq!(of(others), (false, None));
+            assert_eq!(of(others | flag::REVERSE), (true, None));
+            assert_eq!(of(others | flag::CONNECTION), (false, Some(7)));
+            assert_eq!(of(others | flag::CONNECTION | flag::REVERSE), (true, Some(5)));
+        }
+        assert_eq!(flag::MARKED, 32 + 128);
+    }
 }

@@ -34,6 +34,42 @@ def test_unreserved_bandwidth_of_every_te_class_of_RFC_4125_and_4127(model, cons
     assert state.free[0, :3].tolist() == TABLES[model, constraints]
 
 
+@pytest.mark.parametrize("model", ["mam", "rdm"])
+@pytest.mark.parametrize("count", [1, 2, 4, 8])
+def test_RFC_4125_4127_unreserved_of_up_to_eight_class_types_by_their_sums(model, count):
+    """Every class type, priority and constraint, added up one reservation at a time.
+
+    RFC 4127, 4.3: TE-class (c, p) has the least of B_k - Reserved(k and above, up to p) over the
+    dolls k = 0 to c. RFC 4125, 4.2: B_c - Reserved(c, up to p), and M - all up to p.
+    """
+    draw = np.random.default_rng(count)
+    falling = sorted((int(each) for each in draw.integers(200, 900, count)), reverse=True)
+    constraints = [1000, *falling[1:]] if model == "rdm" else falling
+    state = Reservations(make_bandwidth_constraints(ONE_LINK, model, np.array([constraints])))
+    held = []
+    for number in range(40):
+        class_type, hold = int(draw.integers(count)), int(draw.integers(8))
+        bandwidth = int(draw.integers(1, 25))
+        held.append((class_type, hold, bandwidth))
+        state.reserve(f"path{number}", Reservation((0,), bandwidth, class_type, hold))
+
+    def reserved(types, priority):
+        return sum(b for c, hold, b in held if c in types and hold <= priority)
+
+    for class_type, priority in itertools.product(range(count), range(8)):
+        if model == "rdm":
+            free = min(
+                constraints[doll] - reserved(range(doll, count), priority)
+                for doll in range(class_type + 1)
+            )
+        else:
+            free = min(
+                constraints[class_type] - reserved([class_type], priority),
+                1000 - reserved(range(count), priority),
+            )
+        assert state.free[0, class_type, priority] == free, (class_type, priority)
+
+
 def test_RFC_4126_4_a_class_type_above_its_constraint_leaves_the_threshold():
     # M = 100, B = 60/30, T = 10. A request of DBW on CTc is admitted if DBW <= UNRESERVED_BW while
     # RESERVED_BWc <= BCc, and if DBW <= UNRESERVED_BW - RBW_THRES once RESERVED_BWc > BCc.

@@ -169,4 +169,32 @@ mod tests {
         pool.reserve(key(1, 1), 6, 10);
         assert_eq!(pool.preempted_sessions(key(2, 1), 1, 20), [1, 0]);
     }
+
+    /// Of one holding priority the largest goes first, as fewer paths are then disturbed: a request of 20
+    /// beside 10 and 20 displaces the 20 alone, in whichever order they came. Of equal bandwidth the
+    /// session of the lower number goes first.
+    #[test]
+    fn rfc4829_s3_of_one_priority_the_fewest_give_way() {
+        for (first, second, victims) in [(10, 20, vec![1]), (20, 10, vec![0]), (15, 15, vec![0, 1])]
+        {
+            let mut pool = LinkReservations::new(30);
+            pool.reserve(key(0, 1), 6, first);
+            pool.reserve(key(1, 1), 6, second);
+            assert_eq!(pool.preempted_sessions(key(2, 1), 1, 20), victims);
+        }
+        let mut pool = LinkReservations::new(30);
+        pool.reserve(key(0, 1), 6, 15);
+        pool.reserve(key(1, 1), 6, 15);
+        assert_eq!(pool.preempted_sessions(key(2, 1), 1, 15), [0]);
+    }
+
+    /// Nobody gives way at the request's own priority or a stronger one: holds of 3 and 4 for a setup of 3.
+    #[test]
+    fn rfc3209_s4_7_1_an_equal_holding_priority_is_not_preempted() {
+        let mut pool = LinkReservations::new(30);
+        pool.reserve(key(0, 1), 3, 15);
+        pool.reserve(key(1, 1), 4, 15);
+        assert_eq!(pool.preempted_sessions(key(2, 1), 3, 15), [1]);
+        assert!(!pool.admits(key(2, 1), 3, 16));
+    }
 }

@@ -108,6 +108,20 @@ mod tests {
             assert!((average.value() - expected).abs() < 1e-12, "{}", average.value());
         }
 
+        /// Between arrivals: 10.7 ms idle are m = 10 packets of 1 ms, 20 * 0.998^10, and the queue that is
+        /// not idle does not age. Looking changes nothing: at 16.0 ms it is 20 * 0.998^11.
+        #[test]
+        fn fig2_the_average_between_arrivals_has_aged_by_idle_time_over_s() {
+            let idle = Average { value: 20.0, w_q: 0.002, idle_since: Some(5_000_000) };
+            let ageing = IdleAgeing::new(8_000_000, 1000);
+            for (now, packets) in [(5_000_000, 0), (15_700_000, 10), (16_000_000, 11)] {
+                let expected = 20.0 * 0.998_f64.powi(packets);
+                assert!((idle.at(now, ageing) - expected).abs() < 1e-12, "{now}");
+            }
+            let busy = Average { idle_since: None, ..idle };
+            assert_eq!(busy.at(15_700_000, ageing), 20.0);
+        }
+
         /// The idle period ends with the packet that gets in; the average does not age after that.
         #[test]
         fn fig2_idle_time_counts_once() {

@@ -75,28 +75,42 @@ mod rfc8289 {
         }
     }
 
-    /// Section 5.4: an episode of 5 drops; back above target within 16 intervals, the next one
-    /// starts from count - lastcount = 5 - 1 = 4: its second drop follows after 100 / sqrt(4) = 50 ms.
+    /// Section 5.4: an episode of 5 drops, ended by a packet in time; where the next one begins less than 16
+    /// intervals after the fifth drop, it starts from count - lastcount = 5 - 1 = 4: its second drop
+    /// follows after 100 / sqrt(4) = 50 ms. Later it starts from 1: 100 ms. It begins one interval after
+    /// its first late packet, so that one 12 or 14.9 intervals after the fifth drop is within, and 15.1
+    /// or 17 is not.
     #[test]
-    fn s5_4_the_next_episode_starts_from_the_rate_of_the_last() {
-        let mut random = RandomStream::new(1, "test", "codel");
-        let mut codel = codel(Arithmetic::Exact);
-        let (mut at, mut drop_times) = (1_000_000, Vec::new());
-        while drop_times.len() < 5 {
-            at += 10;
-            if codel.on_head(&head(at, 50_000, 9000, false), &mut random) != Verdict::Pass {
-                drop_times.push(at);
+    fn s5_4_the_next_episode_starts_from_the_rate_of_the_last_for_16_intervals() {
+        for (late_again_us, gap_us) in [
+            (20, 50_000),
+            (1_200_000, 50_000),
+            (1_490_000, 50_000),
+            (1_510_000, 100_000),
+            (1_700_000, 100_000),
+        ] {
+            let mut random = RandomStream::new(1, "test", "codel");
+            let mut codel = codel(Arithmetic::Exact);
+            let (mut at, mut drop_times) = (1_000_000, Vec::new());
+            while drop_times.len() < 5 {
+                at += 10;
+                if codel.on_head(&head(at, 50_000, 9000, false), &mut random) != Verdict::Pass {
+                    drop_times.push(at);
+                }
             }
-        }
-        assert_eq!(codel.on_head(&head(at + 10, 1_000, 9000, false), &mut random), Verdict::Pass);
-        drop_times.clear();
-        while drop_times.len() < 2 {
-            at += 20;
-            if codel.on_head(&head(at, 50_000, 9000, false), &mut random) != Verdict::Pass {
-                drop_times.push(at);
+            let on_time = head(at + 10, 1_000, 9000, false);
+            assert_eq!(codel.on_head(&on_time, &mut random), Verdict::Pass);
+            at += late_again_us;
+            drop_times.clear();
+            while drop_times.len() < 2 {
+                at += 20;
+                if codel.on_head(&head(at, 50_000, 9000, false), &mut random) != Verdict::Pass {
+                    drop_times.push(at);
+                }
             }
+            let gap = drop_times[1] - drop_times[0];
+            assert!(gap.abs_diff(gap_us) <= 20, "{late_again_us} us: {gap}");
         }
-        assert!((drop_times[1] - drop_times[0]).abs_diff(50_000) <= 20, "{drop_times:?}");
     }
 }
 

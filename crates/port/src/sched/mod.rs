@@ -17,6 +17,8 @@ mod priority;
 mod rings;
 mod service_curve;
 mod shaped;
+#[cfg(test)]
+mod shares_tests;
 mod tbf;
 #[cfg(test)]
 pub(crate) mod test_link;

@@ -218,3 +218,207 @@ fn rfc5462_a_tc_above_7_is_refused() {
     let refusal = lab.try_run(1).expect_err("TC 8").to_string();
     assert_eq!(refusal, "invalid network: diffserv 0: TC 8 is above 7");
 }
+
+/// Maps of the label at a depth, none of which is the identity, and no two of which are alike: TC by
+/// DSCP and by TC, TC below and DSCP by TC, with one TC that means no PHB.
+fn depth_maps(depth: u8, tunnel: Model) -> DiffServ {
+    let tc = |factor: u8, plus: u8| move |from: u8| (factor.wrapping_mul(from) + plus + depth) % 8;
+    DiffServ {
+        tc_of_dscp: (0..64).map(tc(3, 1)).collect(),
+        tc_of_tc: (0..8).map(tc(3, 2)).collect(),
+        dscp_of_tc: (0..8)
+            .map(|from| (from != 7 - depth).then_some((11 * from + 7 * depth + 2) % 64))
+            .collect(),
+        tc_below: (0..8).map(tc(5, 3)).collect(),
+        tunnel,
+    }
+}
+
+/// A flow of each DSCP from `a` over `b` to `e`; `a` pushes labels 101, 102, ... with the maps of their
+/// depths, the last on top, and `b` pops the `popped` topmost.
+fn stacked(depth: u8, popped: u8, model: Model) -> Lab {
+    let mut lab = Lab::chain(&ROUTE, 10 * MBIT, MS);
+    for dscp in 0..64 {
+        let flow = lab.flow(&format!("dscp{dscp}"), "a", "e", schedule(&[(0, BYTES)]));
+        lab.network.flows[flow].dscp = dscp;
+        lab.network.flows[flow].fec = 1;
+    }
+    lab.lasting(0, SECOND);
+    let (path, _) = lab.tunnel(&tunnel(&["a", "b"], Removal::Penultimate, Ttl::Uniform));
+    let labels: Vec<u32> = (1..=depth).map(|depth| 100 + u32::from(depth)).collect();
+    lab.network.diffserv = (1..=depth).map(|depth| depth_maps(depth, model)).collect();
+    let (link, b) = (lab.between("a", "b"), lab.node("b"));
+    let push = lab.nhlfe(Nhlfe {
+        link: Some(link),
+        push: labels.clone(),
+        push_diffserv: (0..u32::from(depth)).map(Some).collect(),
+        ttl: Ttl::Uniform,
+        path,
+        ..Nhlfe::default()
+    });
+    lab.bind("a", 1, push);
+    for index in (0..depth).rev().take(usize::from(popped)) {
+        let pop = Nhlfe { pop: true, pop_diffserv: Some(index.into()), path, ..Nhlfe::default() };
+        let nhlfe = lab.nhlfe(pop);
+        lab.network.ilm.push(Ilm { node: b, label: labels[usize::from(index)], nhlfe });
+    }
+    // The label left on top, if any, is swapped towards `c`, and popped there without a map.
+    if popped < depth {
+        let (link, c) = (lab.between("b", "c"), lab.node("c"));
+        let swap = Nhlfe { link: Some(link), pop: true, push: vec![200], path, ..Nhlfe::default() };
+        let label = labels[usize::from(depth - popped - 1)];
+        for (node, label, entry) in
+            [(b, label, swap), (c, 200, Nhlfe { pop: true, path, ..Nhlfe::default() })]
+        {
+            let nhlfe = lab.nhlfe(entry);
+            lab.network.ilm.push(Ilm { node, label, nhlfe });
+        }
+    }
+    lab
+}
+
+/// TCs that `a` writes on a packet of a DSCP, the first pushed first: the map of DSCPs, then maps of TCs.
+fn tcs_pushed(lab: &Lab, dscp: u8) -> Vec<u8> {
+    let mut tcs: Vec<u8> = Vec::new();
+    for maps in &lab.network.diffserv {
+        let tc = match tcs.last() {
+            None => maps.tc_of_dscp[usize::from(dscp)],
+            Some(&below) => maps.tc_of_tc[usize::from(below)],
+        };
+        tcs.push(tc);
+    }
+    tcs
+}
+
+/// RFC 3270 sections 2.6.2 and 2.6.3, 3.2 to 3.5: every DSCP through every model and every depth of one
+/// to four labels, all of them popped by `b`, step by step: a uniform label gives its TC to the label
+/// below by its map, and the last one its PHB to the header; a TC without a PHB leaves the header; pipes
+/// change nothing. The class of `b`'s port, bit by bit, is that of the DSCP that comes out, and that of
+/// the PHB of the last label at the end of a pipe.
+#[test]
+fn rfc3270_s2_6_every_dscp_model_and_depth_by_the_maps() {
+    for model in [Model::Uniform, Model::Pipe, Model::ShortPipe] {
+        for depth in 1..=4 {
+            let mut lab = stacked(depth, depth, model);
+            let mut classes = [0i64; 64];
+            classify_at(&mut lab, 2, |_| {});
+            let port = lab.network.ports.len() - 1;
+            for bit in 0..6 {
+                for dscp in 0..64u16 {
+                    lab.network.ports[port].classifier.rows[0][usize::from(dscp)] =
+                        [dscp >> bit & 1, 0];
+                }
+                let run = lab.run(1);
+                let table = run.table("accounts");
+                for (flow, class) in table.int("flow").iter().zip(table.int("class")) {
+                    classes[*flow as usize] |= class << bit;
+                }
+            }
+            let run = lab.trace(1);
+            for dscp in 0..64u8 {
+                let mut tcs = tcs_pushed(&lab, dscp);
+                let flow = usize::from(dscp);
+                let labels = &run.arrived(flow, 0)[0].1.labels;
+                let seen: Vec<u8> = labels.iter().map(|entry| entry.tc()).collect();
+                let wanted: Vec<u8> = tcs.iter().rev().copied().collect();
+                assert_eq!(seen, wanted, "{model:?}, depth {depth}, DSCP {dscp}: pushed");
+                while tcs.len() > 1 {
+                    let outer = tcs.pop().unwrap();
+                    if model == Model::Uniform {
+                        let maps = &lab.network.diffserv[tcs.len()];
+                        *tcs.last_mut().unwrap() = maps.tc_below[usize::from(outer)];
+                    }
+                }
+                let phb = lab.network.diffserv[0].dscp_of_tc[usize::from(tcs[0])];
+                let (out, class) = match model {
+                    Model::Uniform => (phb.unwrap_or(dscp), phb.unwrap_or(dscp)),
+                    Model::Pipe => (dscp, phb.unwrap_or(dscp)),
+                    Model::ShortPipe => (dscp, dscp),
+                };
+                let delivered = run.delivered(flow)[0].1.dscp;
+                assert_eq!(delivered, out, "{model:?}, depth {depth}, DSCP {dscp}: delivered");
+                let place = format!("{model:?}, depth {depth}, DSCP {dscp}: class at b");
+                assert_eq!(classes[flow], i64::from(class), "{place}");
+            }
+        }
+    }
+}
+
+/// RFC 3270 sections 2.6.2 and 2.6.3, a label left below: in the uniform model it has the TC of the map
+/// of the label that went, and is classified by it; a short pipe leaves and classifies by its own; a pipe
+/// leaves it, and classifies by the PHB of the label that went, or by its TC where that means none.
+#[test]
+fn rfc3270_s2_6_the_label_below_by_model_for_every_tc() {
+    for model in [Model::Uniform, Model::Pipe, Model::ShortPipe] {
+        for depth in 2..=4u8 {
+            let mut lab = stacked(depth, 1, model);
+            let mut columns = [0i64; 64];
+            classify_at(&mut lab, 2, |_| {});
+            let port = lab.network.ports.len() - 1;
+            for bit in 0..7 {
+                for column in 0..72u16 {
+                    lab.network.ports[port].classifier.rows[0][usize::from(column)] =
+                        [column >> bit & 1, 0];
+                }
+                let run = lab.run(1);
+                let table = run.table("accounts");
+                for (flow, class) in table.int("flow").iter().zip(table.int("class")) {
+                    columns[*flow as usize] |= class << bit;
+                }
+            }
+            let run = lab.trace(1);
+            for dscp in 0..64u8 {
+                let tcs = tcs_pushed(&lab, dscp);
+                let (outer, below) = (tcs[tcs.len() - 1], tcs[tcs.len() - 2]);
+                let maps = &lab.network.diffserv[tcs.len() - 1];
+                let phb = maps.dscp_of_tc[usize::from(outer)];
+                let (tc, column) = match model {
+                    Model::Uniform => {
+                        let tc = maps.tc_below[usize::from(outer)];
+                        (tc, 64 + tc)
+                    }
+                    Model::Pipe => (below, phb.unwrap_or(64 + outer)),
+                    Model::ShortPipe => (below, 64 + below),
+                };
+                let place = format!("{model:?}, depth {depth}, DSCP {dscp}");
+                let top = run.arrived(usize::from(dscp), 2)[0].1.labels.top().unwrap();
+                assert_eq!((top.label(), top.tc()), (200, tc), "{place}");
+                assert_eq!(columns[usize::from(dscp)], i64::from(column), "{place}: column");
+            }
+        }
+    }
+}
+
+/// RFC 3270 section 4.3 and 4.4, every TC: on an E-LSP the class and the precedence are the TC's in the
+/// row of all labels; on an L-LSP the label's row has the class, and the TC chooses the precedence.
+#[test]
+fn rfc3270_s4_every_tc_of_an_e_lsp_and_of_an_l_lsp() {
+    for dscp in 0..64u8 {
+        for l_lsp in [false, true] {
+            let mut lab = row();
+            lab.network.flows[0].dscp = dscp;
+            lab.carry(0, &tunnel(&ROUTE, Removal::Ultimate, Ttl::Uniform));
+            let maps = depth_maps(1, Model::ShortPipe);
+            let tc = maps.tc_of_dscp[usize::from(dscp)];
+            mark(&mut lab, maps);
+            classify_at(&mut lab, 2, |row| {
+                for tc in 0..8u16 {
+                    row[64 + usize::from(tc)] = [1, tc % 3];
+                }
+            });
+            let port = lab.network.ports.len() - 1;
+            for tc in 0..8u16 {
+                lab.network.ports[port].classifier.rows[0][64 + usize::from(tc)] =
+                    [tc & 1, (tc + 1) % 3];
+            }
+            let swap = lab.network.ilm[0].nhlfe as usize;
+            lab.network.nhlfe[swap].row = l_lsp.then_some(1);
+            let run = lab.run(1);
+            let table = run.table("accounts");
+            let found = (table.int("class")[0], table.int("precedence")[0]);
+            let tc = i64::from(tc);
+            let wanted = if l_lsp { (1, tc % 3) } else { (tc & 1, (tc + 1) % 3) };
+            assert_eq!(found, wanted, "DSCP {dscp}, L-LSP: {l_lsp}");
+        }
+    }
+}
