@@ -21,6 +21,8 @@ Usage: ./dev [--plain] COMMAND [ARGS...]
              Linux engine too; --oldest, --newest: Python tests on the oldest or newest packages
              that pyproject.toml allows
   check      run every gate: format, lint, types, import arrows, forbidden words, docs, schema
+  mutants    break the code in one place after the other and see which tests notice; ARGS: packages.
+             It takes days and goes on where it was; --changed: only what differs from main
   bench      packet-hops per CPU second beside ns-2 and ns-3; ARGS: [--json] [W1 W2 W3]
              [--rounds N]; --counts: instructions per packet-hop, against the stored baseline;
              --scaling: how cost and memory grow
@@ -123,7 +125,7 @@ def main(arguments: list[str]) -> int:
         )
     elif command == "demo":
         return run_demo(rest)
-    elif command in {"test", "check", "bench", "docs", "package"}:
+    elif command in {"test", "check", "mutants", "bench", "docs", "package"}:
         import gates
 
         return gates.COMMANDS[command](rest)

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+import mutants
 import newcomer
 import resolutions
 import setup_steps as steps
@@ -133,6 +134,7 @@ def list_gates() -> list[Gate]:
         ("schema", [python, "tools/reference_pages.py"], {}),
         ("study pages", [python, "tools/study_pages.py"], {}),
         ("docs", [python, "tools/doc_examples.py"], {}),
+        ("mutants", [python, "tools/dev", "mutants", "--changed"], {}),
     ]
 
 
@@ -181,7 +183,8 @@ def run_checks(arguments: list[str]) -> int:
     gates_by_group: dict[str, list[Gate]] = {}
     for gate in chosen:
         name, command, _ = gate
-        group = "cargo" if command[0] == "cargo" else "docs" if name == "docs" else "python"
+        group = "cargo" if command[0] == "cargo" or name == "mutants" else "python"
+        group = "docs" if name == "docs" else group
         gates_by_group.setdefault(group, []).append(gate)
     with ThreadPoolExecutor(len(gates_by_group)) as pool:
         for names in pool.map(pass_gates, gates_by_group.values()):
@@ -279,6 +282,7 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "test": run_tests,
     "check": run_checks,
     "bench": run_benchmarks,
+    "mutants": mutants.run_mutants,
     "package": test_package,
     "docs": build_docs,
 }

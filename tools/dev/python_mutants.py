@@ -1,0 +1,326 @@
+"""Mutants of Python packages: made from their syntax, tried one by one on a copy.
+
+A mutant changes one place: a comparison gets or loses its equality or is turned round, a sum
+becomes a difference, a product a quotient, ``and`` becomes ``or``, ``not`` goes, ``min`` becomes
+``max``, a whole number grows by one. The text stays as it is but for that place, so that lines do not move.
+Left out are docstrings, annotations, defaults, assertions and what is raised.
+"""
+
+import ast
+import hashlib
+import itertools
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import setup_steps as steps
+from shell import print_message
+
+PACKAGES = {
+    "te": ("python/trunkline/te", ["tests/evidence/te", "tests/unit/planning"]),
+    "stats": ("python/trunkline/stats", ["tests/unit/stats"]),
+    "resolved": (
+        "python/trunkline/scenario/resolved",
+        ["tests/unit/scenario", "tests/unit/network", "tests/unit/engine"],
+    ),
+    "network": (
+        "python/trunkline/network",
+        ["tests/unit/network", "tests/unit/scenario", "tests/unit/engine"],
+    ),
+}
+"""Where each package is, and the tests that are tried on its mutants."""
+
+TIMEOUT_FACTOR = 5.0
+"""A mutant that takes so many times as long as the code as it is runs for ever."""
+MIN_TIMEOUT_S = 60.0
+
+_OPERATORS: dict[type[ast.AST], tuple[str, str]] = {
+    ast.Lt: ("<", "<="),
+    ast.LtE: ("<=", "<"),
+    ast.Gt: (">", ">="),
+    ast.GtE: (">=", ">"),
+    ast.Eq: ("==", "!="),
+    ast.NotEq: ("!=", "=="),
+    ast.Add: ("+", "-"),
+    ast.Sub: ("-", "+"),
+    ast.Mult: ("*", "/"),
+    ast.Div: ("/", "*"),
+    ast.FloorDiv: ("//", "*"),
+    ast.And: ("and", "or"),
+    ast.Or: ("or", "and"),
+}
+_CALLS = {"min": "max", "max": "min", "any": "all", "all": "any"}
+
+
+@dataclass(frozen=True)
+class PythonMutant:
+    """A file with one place of its text replaced."""
+
+    path: str
+    line: int
+    column: int
+    old: str
+    new: str
+    function: str
+    start: int
+    """Of the place in the file's bytes."""
+
+    @property
+    def name(self) -> str:
+        """As cargo-mutants names its own."""
+        place = f"{self.path}:{self.line}:{self.column + 1}"
+        return f"{place}: replace {self.old} with {self.new} in {self.function}"
+
+    def apply(self, content: bytes) -> bytes:
+        """The file's content with the change."""
+        end = self.start + len(self.old.encode())
+        assert content[self.start : end] == self.old.encode(), self.name
+        return content[: self.start] + self.new.encode() + content[end:]
+
+
+def list_mutants(name: str) -> list[PythonMutant]:
+    """All mutants of a package, in the order of its files."""
+    folder = os.path.join(steps.ROOT, PACKAGES[name][0])
+    found: list[PythonMutant] = []
+    for base, folders, files in os.walk(folder):
+        folders.sort()
+        for file in sorted(files):
+            if file.endswith(".py"):
+                path = os.path.join(base, file)
+                with open(path, "rb") as stream:
+                    content = stream.read()
+                found += mutate_file(os.path.relpath(path, steps.ROOT), content)
+    return found
+
+
+def mutate_file(path: str, content: bytes) -> list[PythonMutant]:
+    """Mutants of a file.
+
+    Parameters
+    ----------
+    path : str
+        Its path in the repository.
+    content : bytes
+        Its text, UTF-8.
+
+    Returns
+    -------
+    list of PythonMutant
+    """
+    line_starts = [0]
+    for line in content.splitlines(keepends=True):
+        line_starts.append(line_starts[-1] + len(line))
+    found = []
+    for node, function in _iterate_judged_nodes(ast.parse(content)):
+        for line, column, from_byte, old, new in _mutate_node(node, content, line_starts):
+            found.append(PythonMutant(path, line, column, old, new, function, from_byte))
+    return found
+
+
+def _iterate_judged_nodes(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
+    """Nodes that compute something, each with the function that it is in."""
+
+    def visit(node: ast.AST, function: str) -> Iterator[tuple[ast.AST, str]]:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            function = node.name if function == "the module" else f"{function}.{node.name}"
+            for part in node.body:
+                yield from visit(part, function)
+            return
+        if isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr | ast.Import | ast.ImportFrom):
+            return
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            return
+        if isinstance(node, ast.AnnAssign):
+            if node.value is not None:
+                yield from visit(node.value, function)
+            return
+        if isinstance(node, ast.arguments):
+            return
+        yield node, function
+        for part in ast.iter_child_nodes(node):
+            yield from visit(part, function)
+
+    for part in tree.body:
+        yield from visit(part, "the module")
+
+
+def _mutate_node(
+    node: ast.AST, content: bytes, line_starts: list[int]
+) -> Iterator[tuple[int, int, int, str, str]]:
+    """Changes of a node itself: line, column, byte, text as it is and as it becomes."""
+
+    def at(line: int, column: int) -> int:
+        return line_starts[line - 1] + column
+
+    def between(
+        left: ast.expr, right: ast.expr, operator: ast.AST
+    ) -> Iterator[tuple[int, int, int, str, str]]:
+        if type(operator) not in _OPERATORS:
+            return
+        old, new = _OPERATORS[type(operator)]
+        assert left.end_lineno is not None
+        assert left.end_col_offset is not None
+        start = at(left.end_lineno, left.end_col_offset)
+        found = content.find(old.encode(), start, at(right.lineno, right.col_offset))
+        if found >= 0:
+            line = content.count(b"\n", 0, found) + 1
+            yield line, found - line_starts[line - 1], found, old, new
+
+    match node:
+        case ast.Compare(left=left, ops=operators, comparators=sides):
+            for first, operator, second in zip([left, *sides], operators, sides, strict=False):
+                yield from between(first, second, operator)
+        case ast.BinOp(left=left, op=operator, right=right):
+            if not any(isinstance(each, ast.JoinedStr) for each in (left, right)):
+                yield from between(left, right, operator)
+        case ast.BoolOp(op=operator, values=values):
+            for first, second in itertools.pairwise(values):
+                yield from between(first, second, operator)
+        case ast.UnaryOp(op=ast.Not()):
+            start = at(node.lineno, node.col_offset)
+            yield node.lineno, node.col_offset, start, "not ", ""
+        case ast.Call(func=ast.Name(id=name)) if name in _CALLS:
+            yield node.lineno, node.col_offset, at(node.lineno, node.col_offset), name, _CALLS[name]
+        case ast.Constant(value=int() as value) if type(value) is int:
+            assert node.end_col_offset is not None
+            start = at(node.lineno, node.col_offset)
+            old = content[start : at(node.lineno, node.end_col_offset)].decode()
+            yield node.lineno, node.col_offset, start, old, str(value + 1)
+
+
+def find_changed_lines(difference: str) -> dict[str, set[int]]:
+    """Lines that a difference adds or changes, by file."""
+    lines_by_file: dict[str, set[int]] = {}
+    path, line = "", 0
+    with open(difference, encoding="utf-8") as stream:
+        for text in stream:
+            if text.startswith("+++ "):
+                path = text[4:].strip().removeprefix("b/")
+            elif text.startswith("@@"):
+                line = int(text.split("+")[1].split(" ")[0].split(",")[0])
+            elif text.startswith("+"):
+                lines_by_file.setdefault(path, set()).add(line)
+                line += 1
+            elif not text.startswith("-"):
+                line += 1
+    return lines_by_file
+
+
+def get_journal_path(name: str) -> str:
+    """The file that keeps what became of the mutants of a package."""
+    return os.path.join(steps.get_stamp_path("mutants"), f"{name}.jsonl")
+
+
+def _identify(mutant: PythonMutant, content: bytes) -> str:
+    """What makes a mutant the one that was tried: its file as it was, and the change."""
+    return hashlib.sha256(content + mutant.name.encode()).hexdigest()[:16]
+
+
+def _read_journal(name: str) -> dict[str, str]:
+    """Outcomes by identity."""
+    try:
+        with open(get_journal_path(name), encoding="utf-8") as stream:
+            rows = [json.loads(line) for line in stream]
+    except OSError:
+        return {}
+    return {row["of"]: row["outcome"] for row in rows}
+
+
+def _read_contents(mutants: list[PythonMutant]) -> dict[str, bytes]:
+    contents = {}
+    for path in {mutant.path for mutant in mutants}:
+        with open(os.path.join(steps.ROOT, path), "rb") as stream:
+            contents[path] = stream.read()
+    return contents
+
+
+def read_outcomes(name: str) -> dict[str, str]:
+    """Mutants of a package as it is that were tried: ``caught`` or ``lives``, by name."""
+    known = _read_journal(name)
+    mutants = list_mutants(name)
+    contents = _read_contents(mutants)
+    identities = {each.name: _identify(each, contents[each.path]) for each in mutants}
+    return {each: known[of] for each, of in identities.items() if of in known}
+
+
+def try_package(name: str, difference: str | None, changed_limit_s: float) -> None:
+    """Try the mutants of a package that were not tried yet, as many at once as there are cores."""
+    mutants = list_mutants(name)
+    if difference is not None:
+        changed = find_changed_lines(difference)
+        mutants = [each for each in mutants if each.line in changed.get(each.path, ())]
+    known = _read_journal(name)
+    contents = _read_contents(mutants)
+    left = [each for each in mutants if _identify(each, contents[each.path]) not in known]
+    print_message(f"{len(left)} of {len(mutants)} mutants of {name} are to be tried")
+    if not left:
+        return
+    os.makedirs(os.path.dirname(get_journal_path(name)), exist_ok=True)
+    cores = os.cpu_count() or 1
+    with tempfile.TemporaryDirectory(prefix="trunkline-mutants-") as folder:
+        copies = [os.path.join(folder, str(number)) for number in range(cores)]
+        for copy in copies:
+            shutil.copytree(
+                os.path.join(steps.ROOT, "python"),
+                copy,
+                ignore=shutil.ignore_patterns("__pycache__"),
+            )
+        begun = time.monotonic()
+        if not _passes(copies[0], PACKAGES[name][1], None):
+            print_message(f"the tests of {name} fail without a mutant: none is tried")
+            return
+        limit = max(MIN_TIMEOUT_S, TIMEOUT_FACTOR * (time.monotonic() - begun))
+
+        def try_share(number: int) -> None:
+            for mutant in left[number::cores]:
+                if difference is not None and time.monotonic() - begun > changed_limit_s:
+                    print_message(f"mutants of {name}: not all tried; the next call goes on")
+                    return
+                path = os.path.join(copies[number], os.path.relpath(mutant.path, "python"))
+                content = contents[mutant.path]
+                with open(path, "wb") as stream:
+                    stream.write(mutant.apply(content))
+                lives = _passes(copies[number], PACKAGES[name][1], limit)
+                with open(path, "wb") as stream:
+                    stream.write(content)
+                outcome = "lives" if lives else "caught"
+                row = {"of": _identify(mutant, content), "mutant": mutant.name, "outcome": outcome}
+                with open(get_journal_path(name), "a", encoding="utf-8") as journal:
+                    journal.write(json.dumps(row) + "\n")
+                if lives:
+                    print(f"lives: {mutant.name}", flush=True)
+
+        with ThreadPoolExecutor(cores) as pool:
+            list(pool.map(try_share, range(cores)))
+
+
+def _passes(copy: str, tests: list[str], limit_s: float | None) -> bool:
+    """Whether tests pass on a copy of the packages."""
+    command = [steps.VENV_PYTHON, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider"]
+    # Two mutants of one length and second would share their byte code.
+    environment = {**os.environ, "PYTHONPATH": copy, "PYTHONDONTWRITEBYTECODE": "1"}
+    environment.pop("PYTHONPYCACHEPREFIX", None)
+    try:
+        ended = subprocess.run(
+            [*command, *tests],
+            cwd=steps.ROOT,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=limit_s,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return ended.returncode == 0
+
+
+if __name__ == "__main__":
+    print(len(list_mutants(sys.argv[1])))
