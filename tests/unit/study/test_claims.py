@@ -87,8 +87,40 @@ def test_functions_by_hand() -> None:
 
 def test_chance_is_what_one_further_run_may_differ() -> None:
     # Of 1, 2, 3: s = 1, t(0.975, 2) = 4.30265; t * s * sqrt(1 + 1/3) = 4.96827.
-    assert worked("chance(a)", a=[[1, 2, 3]] * 3)[0][0] == pytest.approx(4.96827, abs=1e-5)
+    assert np.mean(worked("chance(a)", a=[[1, 2, 3]] * 3)[0]) == pytest.approx(4.96827, abs=1e-5)
     assert math.isnan(worked("chance(a)", a=[[1]] * 3)[0][0])
+    assert math.isnan(worked("chance(a)", a=[[1, 2]] * 3)[0][0])
+
+
+def test_efron_1982_chance_and_spread_have_the_intervals_of_the_jackknife() -> None:
+    """By hand, standard error of T: sqrt((n - 1) / n * sum of squares of T_i from their mean)."""
+    row = [1.0, 2.0, 4.0, 9.0]
+    # s without one: of 2, 4, 9; of 1, 4, 9; of 1, 2, 9; of 1, 2, 4. t(0.975, 3) = 3.18245.
+    without = [math.sqrt(13), math.sqrt(49 / 3), math.sqrt(19), math.sqrt(7 / 3)]
+    factor = 3.18245 * math.sqrt(5 / 4)
+    error = math.sqrt(3 / 4 * sum((one - np.mean(without)) ** 2 for one in without))
+    made = np.array(worked("chance(a)", a=[row] * 3)[0])
+    assert made.std(ddof=1) / 2 == pytest.approx(factor * error, rel=1e-5)
+    # Two rows of 10 and of 10 + x: the greater is (10 + m / 2) off by m / 2, m the mean of x.
+    x = np.array([1.0, 2.0, 3.0, 6.0])
+    rows = [[10.0] * 4, [10.0] * 4, list(10 + x)]
+    means = [x.mean(), *((x.sum() - one) / 3 for one in x)]
+    spreads = [2 * mean / 3 / (10 + mean / 3) for mean in means]
+    made = np.array(worked("spread(a)", a=rows)[0])
+    assert made.mean() == pytest.approx(spreads[0])
+    error = math.sqrt(3 / 4 * sum((one - np.mean(spreads[1:])) ** 2 for one in spreads[1:]))
+    assert made.std(ddof=1) / 2 == pytest.approx(error)
+
+
+def test_few_seeds_leave_a_claim_on_chance_undecided() -> None:
+    """Eight draws with s = 10: one run is within 25 of the mean, and that is not sure to be 20."""
+    draw = np.random.default_rng(5)
+    few = draw.normal(0, 10, 8)
+    few = (few - few.mean()) / few.std(ddof=1) * 10
+    assert judged("chance(a) > 20", a=[list(few)] * 3).outcome == "undecided"
+    many = draw.normal(0, 15, 400)
+    assert judged("chance(a) > 20", a=[list(many)] * 3).outcome == "held"
+    assert judged("chance(a) > 40", a=[list(many)] * 3).outcome == "refuted"
 
 
 def test_a_fall_in_every_seed_is_a_fall() -> None:

@@ -356,10 +356,32 @@ def _slope(cells: NamedValues, scope: FormulaScope) -> NamedValues:
     return NamedValues((deviations @ cells.values / (deviations @ deviations))[None, :])
 
 
+def _jackknife(statistic: Callable[[SeedValues], SeedValues], values: SeedValues) -> SeedValues:
+    """A statistic of all seeds as one value a seed, whose mean it is, so that it has an interval.
+
+    Their deviations are those of Tukey's pseudo-values n T - (n - 1) T_i, T_i being the statistic
+    without seed i: the interval of their mean is the jackknife's (Efron, The Jackknife, the
+    Bootstrap and Other Resampling Plans, 1982, chapter 3).
+    """
+    seeds = values.shape[1]
+    whole = statistic(values)
+    if seeds == 1:
+        return whole
+    without = np.concatenate(
+        [statistic(np.delete(values, seed, axis=1)) for seed in range(seeds)], axis=1
+    )
+    deviations: SeedValues = (seeds - 1) * (without.mean(axis=1, keepdims=True) - without)
+    return whole + deviations
+
+
 def _max_relative_deviation(cells: NamedValues, _: FormulaScope) -> NamedValues:
     """Greatest distance of a mean from the mean of all, as a share of it."""
-    means = cells.values.mean(axis=1)
-    return NamedValues(np.array([[np.abs(means / means.mean() - 1).max()]]))
+
+    def statistic(values: SeedValues) -> SeedValues:
+        means = values.mean(axis=1)
+        return np.array([[np.abs(means / means.mean() - 1).max()]])
+
+    return NamedValues(_jackknife(statistic, cells.values))
 
 
 def _average(cells: NamedValues, _: FormulaScope) -> NamedValues:
@@ -369,13 +391,22 @@ def _average(cells: NamedValues, _: FormulaScope) -> NamedValues:
 def _prediction_half_width(cells: NamedValues, _: FormulaScope) -> NamedValues:
     """How far one further run may be from the mean: half of its 95 % interval.
 
-    It is t * s * sqrt(1 + 1/n), where that of the mean is t * s / sqrt(n).
+    It is t * s * sqrt(1 + 1/n), where that of the mean is t * s / sqrt(n); its own interval is
+    that of s. It is not known of fewer than three seeds, of which s has none.
     """
-    half_widths = [
-        math.nan if each.half_width is None else each.half_width * math.sqrt(each.n + 1)
-        for each in (mean_interval(row.tolist()) for row in cells.values)
-    ]
-    return NamedValues(np.array(half_widths)[:, None], cells.names)
+
+    def deviation(values: SeedValues) -> SeedValues:
+        found: SeedValues = values.std(axis=1, ddof=1, keepdims=True)
+        return found
+
+    seeds = cells.values.shape[1]
+    if seeds < 3:
+        return NamedValues(np.full((len(cells.values), 1), math.nan), cells.names)
+    # An interval of the mean of 0, 1, ..., which has its factor t / sqrt(n) whatever the values.
+    unit = mean_interval([float(seed) for seed in range(seeds)]).half_width
+    assert unit is not None
+    factor = unit * math.sqrt(seeds + 1) / float(np.arange(seeds).std(ddof=1))
+    return NamedValues(factor * _jackknife(deviation, cells.values), cells.names)
 
 
 def _steps(cells: NamedValues, _: FormulaScope) -> NamedValues:

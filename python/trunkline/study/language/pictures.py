@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from trunkline.plot.figure import COLOURS, MARKERS, apply_house_style
+from trunkline.plot.figure import COLOURS, MARKERS, apply_house_style, choose_colour
 from trunkline.scenario.fields import Switch, Time
 from trunkline.study.language.over_time import OverTimePicture
 from trunkline.study.language.panels import add_legend, create_panels
@@ -177,8 +177,9 @@ class LinesPicture(StudyPart):
                 intervals = [cells[table, row, column].ours for row in rows]
                 means = np.array([each.mean for each in intervals])
                 half_widths = np.array([each.half_width or 0.0 for each in intervals])
-                line_style: Mapping[str, Any] = {"color": COLOURS[number % len(COLOURS)]}
-                mark = MARKERS[number % len(MARKERS)]
+                line_style: Mapping[str, Any] = {"color": choose_colour(number)}
+                # Where signs begin again, they are others than those of the first colours.
+                mark = MARKERS[(number + number // len(MARKERS)) % len(MARKERS)]
                 if self.rows and self.bars:
                     width = 0.8 / len(self.tables)
                     positions = np.arange(len(rows)) + width * (number - (len(self.tables) - 1) / 2)
@@ -187,7 +188,8 @@ class LinesPicture(StudyPart):
                         positions, means, 0.9 * width, alpha=0.65, label=label, **ends, **line_style
                     )
                 elif self.rows:
-                    positions = np.arange(len(rows)) + 0.1 * (number - (len(self.tables) - 1) / 2)
+                    step = min(0.1, 0.8 / len(self.tables))
+                    positions = np.arange(len(rows)) + step * (number - (len(self.tables) - 1) / 2)
                     panel.errorbar(
                         positions,
                         means,
@@ -236,6 +238,7 @@ class RedCurvesPicture(StudyPart):
         from trunkline.study.language.point_scenarios import load_point_scenario
 
         figure, axes = create_panels(1, len(self.tables))
+        end = 0.0
         for axes_panel, (name, title) in zip(axes[0], self.tables.items(), strict=True):
             table = reproduction.tables[name]
             scenario = load_point_scenario(
@@ -244,6 +247,9 @@ class RedCurvesPicture(StudyPart):
             found = iterate_drop_curves(json.loads(networks.compile(scenario).to_json()))
             draw_curves(axes_panel, [(curve.name, curve) for curve in found])
             axes_panel.set_title(title)
+            end = max(end, axes_panel.get_xlim()[1])
+        # Panels share their axis, and each one drawn sets it to its own end.
+        axes[0][0].set_xlim(0, end)
         add_legend(figure, axes[0][0])
         return figure
 

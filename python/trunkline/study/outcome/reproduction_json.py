@@ -64,8 +64,8 @@ def judge_sentences(reproduction: Reproduction) -> list[dict[str, Any]]:
 
 
 def format_error_unit(reproduction: Reproduction) -> str:
-    """Units of the cells that count in errors."""
-    return _join_units(
+    """Units of the differences that count in errors."""
+    return _join_error_units(
         cell for table in reproduction.study.cases for cell in reproduction.list_judged_cells(table)
     )
 
@@ -73,7 +73,7 @@ def format_error_unit(reproduction: Reproduction) -> str:
 def build_reproduction_json(reproduction: Reproduction) -> dict[str, Any]:
     """As the object ``trunkline reproduce --json`` prints."""
     errors = {
-        table: asdict(error) | {"unit": _join_units(reproduction.list_judged_cells(table))}
+        table: asdict(error) | {"unit": _join_error_units(reproduction.list_judged_cells(table))}
         for table, error in reproduction.errors().items()
     }
     for (table, row), error in reproduction.errors_by_row().items():
@@ -117,5 +117,7 @@ def build_reproduction_json(reproduction: Reproduction) -> dict[str, Any]:
     }
 
 
-def _join_units(cells: Iterable[ComparedCell]) -> str:
-    return ", ".join(dict.fromkeys(cell.unit for cell in cells))
+def _join_error_units(cells: Iterable[ComparedCell]) -> str:
+    """A difference of two shares is points: 8.5 of them may be half of a share, or all of it."""
+    units = ("points" if cell.unit == "%" else cell.unit for cell in cells)
+    return ", ".join(dict.fromkeys(units))
