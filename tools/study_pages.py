@@ -317,7 +317,8 @@ def _is_known_number(text: str, known: list[float]) -> bool:
 
 def run_studies(names: list[str]) -> None:
     """Run studies, and store what they give; a change of claims alone costs no run again."""
-    from trunkline.study import StudyError, reproduce
+    from trunkline.study import reproduce
+    from trunkline.study.errors import StudyError
 
     for name in names:
         hash_before = hash_study(name)

@@ -2,8 +2,8 @@
 
 A mutant changes one place: a comparison gets or loses its equality or is turned round, a sum
 becomes a difference, a product a quotient, ``and`` becomes ``or``, ``not`` goes, ``min`` becomes
-``max``, a whole number grows by one. The text stays as it is but for that place, so that lines do not move.
-Left out are docstrings, annotations, defaults, assertions and what is raised.
+``max``, a whole number grows by one. The text stays as it is but for that place, so that no line
+moves. Left out are docstrings, annotations, defaults, assertions and what is raised.
 """
 
 import ast

@@ -364,14 +364,14 @@ def _jackknife(statistic: Callable[[SeedValues], SeedValues], values: SeedValues
     Bootstrap and Other Resampling Plans, 1982, chapter 3).
     """
     seeds = values.shape[1]
-    whole = statistic(values)
+    of_all_seeds = statistic(values)
     if seeds == 1:
-        return whole
+        return of_all_seeds
     without = np.concatenate(
         [statistic(np.delete(values, seed, axis=1)) for seed in range(seeds)], axis=1
     )
     deviations: SeedValues = (seeds - 1) * (without.mean(axis=1, keepdims=True) - without)
-    return whole + deviations
+    return of_all_seeds + deviations
 
 
 def _max_relative_deviation(cells: NamedValues, _: FormulaScope) -> NamedValues:
