@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from trunkline.planning.solver import solve
     from trunkline.results import Results, Table
     from trunkline.scenario import Diagnostic, Scenario, ScenarioError, load, loads, schema
+    from trunkline.share import check_code, share_page
     from trunkline.study import Reproduction, reproduce
     from trunkline.workbench import (
         compare_runs,
@@ -52,6 +53,7 @@ __all__ = [
     "ScenarioError",
     "Table",
     "__version__",
+    "check_code",
     "compare_runs",
     "compile",
     "draw",
@@ -72,6 +74,7 @@ __all__ = [
     "run_study",
     "save",
     "schema",
+    "share_page",
     "simulate",
     "solve",
     "survive",
@@ -87,6 +90,7 @@ _attribute = make_lazy_getattr(
         "trunkline.notebook": "graph report_of",
         "trunkline.planning": "grow migrate place protect solve survive",
         "trunkline.results": "Results Table",
+        "trunkline.share": "check_code share_page",
         "trunkline.scenario": "Diagnostic Scenario ScenarioError load loads schema",
         "trunkline.study": "Reproduction reproduce",
         "trunkline.workbench": "compare_runs draw first_difference read run_study save verify",

@@ -105,3 +105,11 @@ def test_a_code_of_another_scenario_is_refused(file):
     file.write_text(SCENARIO.replace("delay_max: 20 ms", "delay_max: 2 s"))
     with pytest.raises(CodeError, match="another scenario"):
         check_code(code, file)
+
+
+def test_python_has_the_functions_of_the_commands(file, tmp_path):
+    import trunkline as tl
+
+    page = tl.share_page(file, tmp_path / "page.html", values={"load": ["0.5", "1.2"]})
+    assert "wasm-unsafe-eval" in page.read_text("utf-8")
+    assert [each.outcome for each in tl.check_code(solve(file, "0.5"), file)] == ["solved"] * 2

@@ -6,6 +6,7 @@ import base64
 import gzip
 import json
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from trunkline.report.page import PageEngine, render_runs_page
@@ -19,6 +20,47 @@ from trunkline.share.runnable_scenario import (
 
 MAX_PAGE_BYTES = 25_000_000
 """Size of a page; mail servers refuse larger ones."""
+
+
+def share_page(
+    file: str | Path,
+    out: str | Path,
+    *,
+    overrides: Mapping[str, str] | None = None,
+    values: Mapping[str, Sequence[str]] | None = None,
+    seed: int | None = None,
+) -> Path:
+    """Write a scenario as one page that runs it, as ``trunkline share`` does.
+
+    Parameters
+    ----------
+    file : str or Path
+        The scenario.
+    out : str or Path
+        Page to write; replaced if it exists.
+    overrides : mapping of str to str, optional
+        Values set over the scenario for good.
+    values : mapping of str to sequence of str, optional
+        Values to offer of parameters, in place of those of a slider.
+    seed : int, optional
+        Seed of the first run; the scenario's own if left out.
+
+    Returns
+    -------
+    Path
+        The page.
+
+    Raises
+    ------
+    ScenarioError
+        The scenario has errors.
+    NotShareable, EngineModuleMissing
+        As `build_runnable_scenario` and `write_page`.
+    """
+    runnable = build_runnable_scenario(
+        Path(file), overrides=overrides, stated_values=values, seed=seed
+    )
+    return write_page(runnable, out)
 
 
 def write_page(runnable: RunnableScenario, file: str | Path) -> Path:
