@@ -633,3 +633,29 @@ def test_graphml_with_an_unknown_attribute_and_element_at_each_level(
         return
     found = {name: number for name, number in left_out.items() if re.search("zzz|yyy", name)}
     assert sorted(found.values()) == [count, count]
+
+
+@pytest.mark.parametrize(
+    ("weights", "metrics", "rule"),
+    [
+        (["2", "3", "4"], [2, 3, 4], None),
+        (["10.5", "2", ""], [105, 20, 10], "times 10, for some have fractions"),
+        (["0.25", "1", "3"], [25, 100, 300], "times 100, for some have fractions"),
+        (["0.33333333", "1", "2"], [333333, 10**6, 2 * 10**6], "times 1000000, for some have "
+         "fractions; rounded"),
+        (["4000000000.5", "1", ""], [4 * 10**9, 1, 1], "times 1, for some have fractions; "
+         "rounded"),
+    ],
+)  # fmt: skip
+def test_metrics_with_fractions_are_all_multiplied_by_one_number(
+    tmp_path: Path, weights: list[str], metrics: list[int], rule: str | None
+) -> None:
+    # Shortest paths stay as they are, which they do not where single metrics are left out.
+    rows = [f"{ends},{weight}" for ends, weight in zip(("A,B", "B,C", "A,C"), weights, strict=True)]
+    written, made = read(tmp_path, "\n".join(["from,to,weight", *rows]), ImportRules(GBIT))
+    assert [link.get("metric", 1) for link in made["links"].values()] == metrics
+    assumed = {each.element: each.reason for each in written.account.assumed}
+    assert assumed.get("metrics") == rule
+    assert ("metric of links" in assumed) == ("" in weights)
+    with pytest.raises(ImportFault, match="2:1: the weight is negative: -1"):
+        read(tmp_path, "from,to,weight\nA,B,-1\n", ImportRules(GBIT))

@@ -191,9 +191,7 @@ def read_link_attributes(
             _set_capacity(link, text, unit, child, is_back)
         else:
             fields, parse = _PARSERS[quantity]
-            value = parse(text, unit, child, account)
-            if value is not None:
-                setattr(link, fields[is_back], value)
+            setattr(link, fields[is_back], parse(text, unit, child, account))
 
 
 def get_unit(quantity: str, unit_name: str, line: int) -> Fraction:
@@ -213,7 +211,7 @@ def get_unit(quantity: str, unit_name: str, line: int) -> Fraction:
 def split_names(text: str) -> tuple[str, ...]:
     """Names of a list: `duct1;duct2`; what a name cannot hold becomes `_`."""
     words = (re.sub(r"[^\w.+-]+", "_", word).strip("_.+-") for word in re.split(r"[;,|\s]+", text))
-    return tuple(dict.fromkeys(f"g{word}" if word[0].isdigit() else word for word in words if word))
+    return tuple(dict.fromkeys(word for word in words if word))
 
 
 def _set_capacity(
@@ -257,14 +255,8 @@ def _parse_link_delay(
     return parse_delay(text, unit, child.name, child.line)
 
 
-def _parse_metric(
-    text: str, _: Fraction | None, child: FileElement, __: ImportAccount
-) -> int | None:
-    value = units.parse_real(text)
-    if value is None or value < 0 or value != int(value):
-        child.leave_out("a metric is a whole number")
-        return None
-    return metric(int(value), f"the {child.name}", child.line)
+def _parse_metric(text: str, _: Fraction | None, child: FileElement, __: ImportAccount) -> float:
+    return metric(parse_number(text, child.name, child.line), f"the {child.name}", child.line)
 
 
 def _parse_length(

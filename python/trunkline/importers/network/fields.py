@@ -75,16 +75,18 @@ def delay(ns: float, what: str, line: int) -> int:
     return round(ns)
 
 
-def metric(value: int, what: str, line: int) -> int:
-    """A metric of a link; 0 counts as 1.
+def metric(value: float, what: str, line: int) -> float:
+    """A metric of a link, which may have a fraction; 0 counts as 1.
 
     Raises
     ------
     ImportFault
-        It is beyond what a scenario may say.
+        It is negative or beyond what a scenario may say.
     """
+    if value < 0:
+        raise ImportFault(line, 1, f"{what} is negative: {value:g}")
     if value > MAX_METRIC:
-        raise ImportFault(line, 1, f"{what} is larger than {MAX_METRIC}: {value}")
+        raise ImportFault(line, 1, f"{what} is larger than {MAX_METRIC}: {value:.10g}")
     return value or 1
 
 

@@ -103,7 +103,7 @@ class _LinkTraits:
 
     capacity: float | None = None
     delay: int | None = None
-    metric: int | None = None
+    metric: float | None = None
     loss: float | None = None
 
     def override(self, inner: _LinkTraits) -> _LinkTraits:

@@ -2,10 +2,11 @@
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 from trunkline.importers.common.element_names import make_element_name
 from trunkline.importers.common.fault import ImportFault
-from trunkline.importers.network.fields import convert_rate, delay
+from trunkline.importers.network.fields import MAX_METRIC, convert_rate, delay
 from trunkline.importers.network.topology import ImportedDemand, ImportedLink, ImportedTopology
 
 EARTH_KM = 6371.0088
@@ -14,6 +15,8 @@ FIBRE_KM_S = 299_792.458 * 2 / 3
 """Speed of light in glass: two thirds of that in vacuum [km/s]."""
 MAX_NAME_LENGTH = 29
 """Characters of a node's name: with it the name of a second link between two has 64 at most."""
+MAX_METRIC_FACTOR = 10**6
+"""Factor of metrics with fractions."""
 MODULE_CAPACITY = "module"
 _CAPACITY_KEYS = (("capacity", "capacity"), ("capacity_back", "capacity"), ("module", "module"))
 
@@ -81,6 +84,7 @@ def apply_rules(topology: ImportedTopology, rules: ImportRules) -> None:
     _convert_capacities(topology, rules)
     _fill_capacities(topology, rules)
     _fill_delays(topology, rules)
+    _scale_fractional_metrics(topology)
     topology.demands = _merge_demands(topology, rules)
 
 
@@ -223,6 +227,32 @@ def _fill_delays(topology: ImportedTopology, rules: ImportRules) -> None:
         (unknown, "0 s, for there are no coordinates; --delay gives one"),
     ):
         topology.account.add_assumption("delay of links", rule, count=count)
+
+
+def _scale_fractional_metrics(topology: ImportedTopology) -> None:
+    """Multiply all metrics by one power of ten where some have fractions: shortest paths stay."""
+    links = topology.links
+    given = [each for link in links for each in (link.metric, link.metric_back) if each is not None]
+    if not given:
+        return
+    without_metric = sum(link.metric is None for link in links)
+    topology.account.add_assumption(
+        "metric of links", "1, as the file gives them none", count=without_metric
+    )
+    if all(each == int(each) for each in given):
+        return
+    largest = max(*given, 1.0)
+    factor, is_exact = 1, False
+    while not is_exact and factor < MAX_METRIC_FACTOR and largest * factor * 10 <= MAX_METRIC:
+        factor *= 10
+        is_exact = all(Fraction(str(each)) * factor % 1 == 0 for each in given)
+    for link in links:
+        # A link without a metric has 1.
+        link.metric = max(1, round((1 if link.metric is None else link.metric) * factor))
+        if link.metric_back is not None:
+            link.metric_back = max(1, round(link.metric_back * factor))
+    rule = f"times {factor}, for some have fractions" + ("" if is_exact else "; rounded")
+    topology.account.add_assumption("metrics", rule, count=len(given))
 
 
 def _merge_demands(topology: ImportedTopology, rules: ImportRules) -> list[ImportedDemand]:

@@ -197,7 +197,7 @@ def _collect_direction_keys(link: ImportedLink) -> dict[str, Any]:
     return {
         "rate": format_rate(round(link.capacity or 0)),
         "delay": format_time(link.delay or 0),
-        "metric": 1 if link.metric is None else link.metric,
+        "metric": 1 if link.metric is None else int(link.metric),
         "loss": format_ratio(link.loss),
     }
 

@@ -45,6 +45,8 @@ class ImportedLink:
         Propagation delay, and the other way where it differs [ns].
     length : float, optional
         Length [km].
+    metric, metric_back : float, optional
+        Cost for shortest paths, and the other way where it differs.
     loss, loss_back : float
         Share of packets lost on the wire, 0 to 1, and the other way where it differs.
     colours, risks : tuple of str
@@ -62,8 +64,8 @@ class ImportedLink:
     delay: int | None = None
     delay_back: int | None = None
     length: float | None = None
-    metric: int | None = None
-    metric_back: int | None = None
+    metric: float | None = None
+    metric_back: float | None = None
     loss: float = 0.0
     loss_back: float | None = None
     colours: tuple[str, ...] = ()
