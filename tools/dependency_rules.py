@@ -45,7 +45,17 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
         "engine",
         "plot",
     },
-    "planning": {"te", "scenario", "network", "results", "stats", "plot", "study"},
+    "planning": {
+        "te",
+        "scenario",
+        "network",
+        "results",
+        "stats",
+        "engine",
+        "fluid",
+        "plot",
+        "study",
+    },
     "report": {"scenario", "network", "results", "stats", "engine", "plot", "study"},
     "notebook": {"scenario", "network", "results", "compare", "plot", "study", "report"},
     "workbench": {

@@ -124,7 +124,12 @@ def test_survive_json_ranks_failures_and_judges_the_worst_in_packets(trunkline, 
     assert set(said["failures"][0]) >= {
         *("failure", "mlu", "worst_link", "lost_bit_s", "rerouted", "unprotected", "stretch_s"),
     }
-    assert [each["outcome"] for each in said["slas"]] == ["refuted"]
+    assert {each["outcome"] for each in said["slas"] if each["by"] == "packets"} == {"refuted"}
+    counts = said["judgement"]
+    assert counts["pairs"] == len(said["slas"]) == len(said["failures"])
+    assert (
+        counts["broken"] + counts["held_by_screen"] + counts["held_in_packets"] <= counts["pairs"]
+    )
     assert set(said["slas"][0]) >= {"sla", "failure", "bound", "value", "low", "high", "outcome"}
     assert trunkline("te", "protect", "net.yaml", "-o", "safe.yaml").returncode == 0
     done = trunkline(
@@ -145,8 +150,8 @@ def test_survive_json_ranks_failures_and_judges_the_worst_in_packets(trunkline, 
     ("options", "said"),
     [
         (("--each", "duct"), "--each takes link, node, risk, named, pair"),
-        (("--judge",), "--judge needs --packets"),
-        (("--packets", "1"), "has no `slas` to judge packets by"),
+        (("--judge", "--ecmp"), "--ecmp is only for the screen"),
+        (("--packets", "1"), "has no `slas` to judge"),
         (("--packets", "1", "--ecmp"), "--ecmp is only for the screen"),
     ],
 )

@@ -1,4 +1,4 @@
-"""``trunkline te survive``: screen every failure, and judge the worst in packets."""
+"""``trunkline te survive``: screen every failure, and judge every agreement under each."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ if TYPE_CHECKING:
 
     from trunkline.planning.capacity_upgrade import CapacityUpgrade
     from trunkline.planning.failure_screening import FailureImpact, Survival
-    from trunkline.planning.packet_trial import ScreenDeviation, SlaOutcome
+    from trunkline.planning.sla_judgement import SlaJudge, SlaJudgement
+    from trunkline.planning.sla_screening import SlaScreen
     from trunkline.scenario import Scenario
     from trunkline.study import Runs
 
-JSON_SCHEMA = 1
+JSON_SCHEMA = 2
+MAX_UNREPORTED_FAILURES = 20
+"""Failures that are screened without a display of progress."""
 
 
-@click.command("survive", short_help="Screen all failures; try the worst in packets.")
+@click.command("survive", short_help="Screen all failures; judge each agreement under each.")
 @scenario_options
 @click.option(
     "--each",
@@ -44,7 +47,8 @@ JSON_SCHEMA = 1
     type=click.IntRange(0, 10_000),
     default=0,
     metavar="K",
-    help="Run the K worst failures in the packet engine, and judge them by `slas`.",
+    help="Run K failures in packets, those that are worst for the bounds of `slas`. Default with "
+    "--judge: all that the judgement needs.",
 )
 @click.option(
     "--runs",
@@ -76,7 +80,10 @@ JSON_SCHEMA = 1
     "program.",
 )
 @click.option(
-    "--judge", is_flag=True, help="Exit with status 3 if a service level agreement is broken."
+    "--judge",
+    is_flag=True,
+    help="Judge every bound of `slas` under every failure. Exit with status 3 if one is broken, "
+    "6 if one is not decided.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def survive(
@@ -113,76 +120,158 @@ def survive(
         raise click.UsageError(f"--each takes {', '.join(FAILURE_KINDS)}, not {kinds!r}.")
     if ecmp and packets:
         raise click.UsageError("--ecmp is only for the screen: leave out --packets.")
-    if judge and not packets:
-        raise click.UsageError("--judge needs --packets: agreements are judged in packets.")
-    if replays is not None and not packets:
-        raise click.UsageError("--replays needs --packets, which chooses the failures to replay.")
+    if ecmp and judge:
+        raise click.UsageError("--ecmp is only for the screen of loads: leave out --judge.")
+    if replays is not None and not (packets or judge):
+        msg = "--replays needs --packets or --judge, which choose the failures to replay."
+        raise click.UsageError(msg)
     refuse_existing_files((picture, report, replays), execution.overwrite)
     scenario = load_leniently(source)
     if execution.resume and out is None:
         raise click.UsageError("--resume needs --out, the folder of the study to continue.")
-    if packets and not scenario.list_sla_bounds():
-        raise click.UsageError(f"{source.file} has no `slas` to judge packets by.")
+    if (packets or judge) and not scenario.list_sla_bounds():
+        raise click.UsageError(f"{source.file} has no `slas` to judge.")
     survival = screened(scenario, kinds=failure_kinds, ecmp=ecmp)
-    slas: tuple[SlaOutcome, ...] = ()
-    gaps: tuple[ScreenDeviation, ...] = ()
+    judgement: SlaJudgement | None = None
+    tried: Sequence[FailureImpact] = ()
     status = Status.DONE
-    if packets:
-        trial = _run_worst_failures(scenario, survival.failures[:packets], runs, at, out, execution)
-        if isinstance(trial, Status):
-            return trial
-        slas, gaps = trial
-        if judge and any(each.outcome == "refuted" for each in slas):
+    if packets or judge:
+        with convert_study_errors(out):
+            judged = _judge_failures(scenario, survival, packets, runs, at, out, execution)
+        if isinstance(judged, Status):
+            return judged
+        judgement, tried = judged
+        if judge and judgement.broken:
             status = Status.NOT_HELD
+        elif judge and judgement.unjudged:
+            status = Status.UNDECIDED
     page_extras = pages.PageExtras(
         find_least_upgrade(scenario, survival) if mended else None,
-        _write_replays(scenario, survival.failures[:packets], at, replays, report),
+        judgement,
+        _write_replays(scenario, tried, at, replays, report),
     )
     write_pages(
         (picture, lambda: pages.svg(scenario, survival)),
-        (report, lambda: pages.html(scenario, survival, slas, gaps, page_extras)),
+        (report, lambda: pages.html(scenario, survival, page_extras)),
     )
     if as_json:
-        sla_documents = [each.to_dict() for each in slas]
-        gap_documents = [each.to_dict() for each in gaps]
-        engines = {"failures": "fluid", "links": "fluid", "slas": "sim"}
-        document = {"schema": JSON_SCHEMA, "engines": engines} | survival.to_dict()
-        mend_document = None if page_extras.mend is None else asdict(page_extras.mend)
-        echo_json(document | {"slas": sla_documents, "gaps": gap_documents, "mend": mend_document})
+        slas = () if judgement is None else judgement.outcomes
+        gaps = () if judgement is None else judgement.deviations
+        document = {"schema": JSON_SCHEMA, "engines": {"failures": "fluid", "links": "fluid"}}
+        document |= survival.to_dict() | {
+            "slas": [each.to_dict() for each in slas],
+            "gaps": [each.to_dict() for each in gaps],
+            "judgement": None if judgement is None else judgement.to_dict(),
+            "mend": None if page_extras.mend is None else asdict(page_extras.mend),
+        }
+        echo_json(document)
     else:
-        print_survival(survival, slas, gaps, page_extras.mend)
+        print_survival(survival, judgement, page_extras.mend)
     return status
 
 
-def _run_worst_failures(
+def _judge_failures(
     scenario: Scenario,
-    worst: Sequence[FailureImpact],
+    survival: Survival,
+    packets: int,
     runs: int,
     at: str | None,
     out: str | None,
     execution: ExecutionOptions,
-) -> tuple[tuple[SlaOutcome, ...], tuple[ScreenDeviation, ...]] | Status:
-    """Run the worst failures in packets."""
-    from trunkline.planning.packet_trial import judge_slas, measure_deviations, plan_failure_runs
+) -> tuple[SlaJudgement, list[FailureImpact]] | Status:
+    """Judge every agreement; return also the failures that ran in packets."""
+    from trunkline.planning.packet_trial import find_failure_time, plan_failure_runs
+    from trunkline.planning.sla_judgement import SlaJudge
     from trunkline.scenario.units import parse_time
 
     try:
-        begin_ns = None if at is None else parse_time(at)
-        plan = plan_failure_runs(scenario, worst, at_ns=begin_ns, runs=runs)
+        begin_ns = find_failure_time(scenario, None if at is None else parse_time(at))
     except ValueError as error:
         raise click.UsageError(f"--at {at}: {error}.") from None
-    announce = execution.make_progress(plan).announce_forecast
-    check_forecast(
-        [plan.points[0].network_json], len(plan), dry_run=False, as_json=False, announce=announce
-    )
-
-    def judge_runs(runs: Runs) -> tuple[tuple[SlaOutcome, ...], tuple[ScreenDeviation, ...]]:
-        return judge_slas(scenario.list_sla_bounds(), runs), measure_deviations(
-            scenario, worst, runs, at_ns=begin_ns
+    screen = _screen_slas(scenario, survival, begin_ns, runs, out, execution)
+    if isinstance(screen, Status):
+        return screen
+    judge = SlaJudge(scenario, survival, screen, begin_ns=begin_ns)
+    tried: list[FailureImpact] = []
+    round_number = 1
+    while chosen := judge.choose_failures(packets or None):
+        plan = plan_failure_runs(scenario, chosen, at_ns=begin_ns, runs=runs)
+        announce = execution.make_progress(plan).announce_forecast
+        check_forecast(
+            [plan.points[0].network_json],
+            len(plan),
+            dry_run=False,
+            as_json=False,
+            announce=announce,
         )
+        folder = out if out is None or round_number == 1 else f"{out}-{round_number}"
 
-    with convert_study_errors(out):
-        return execution.run_plan(plan, out, judge_runs)
+        def add_runs(results: Runs, chosen: Sequence[FailureImpact] = chosen) -> SlaJudge:
+            judge.add_runs(chosen, results)
+            return judge
+
+        done = execution.run_plan(plan, folder, add_runs)
+        if isinstance(done, Status):
+            return done
+        tried += chosen
+        round_number += 1
+    return judge.conclude(), tried
+
+
+def _screen_slas(
+    scenario: Scenario,
+    survival: Survival,
+    begin_ns: int,
+    runs: int,
+    out: str | None,
+    execution: ExecutionOptions,
+) -> SlaScreen | Status:
+    """Screen the agreements, with progress; with `out` into a journal that can be resumed."""
+    from pathlib import Path
+
+    from trunkline.planning.screen_journal import JOURNAL_SUFFIX, ScreenJournal
+    from trunkline.planning.sla_screening import ScreenedLevel, screen_slas
+    from trunkline.study.run.progress import create_progress
+
+    journal = None
+    if out is not None:
+        path = Path(out + JOURNAL_SUFFIX)
+        journal = ScreenJournal(
+            path, scenario, begin_ns=begin_ns, runs=runs, resume=execution.resume
+        )
+    known = {} if journal is None else dict(journal.known)
+    progress = create_progress(execution.progress, "screen", thread_count=1)
+    # A screen that takes no longer than this is not worth a line.
+    is_long = len(survival.failures) > MAX_UNREPORTED_FAILURES
+    if is_long:
+        progress.begin(len(survival.failures), len(known))
+
+    def count_screened(failure: str, levels: tuple[ScreenedLevel, ...]) -> None:
+        if journal is not None:
+            journal.add_levels(failure, levels)
+        progress.count_ended(0)
+        if is_long:
+            progress.report_if_due()
+
+    try:
+        return screen_slas(
+            scenario,
+            survival.failures,
+            begin_ns=begin_ns,
+            runs=runs,
+            known=known,
+            on_level=count_screened,
+        )
+    except KeyboardInterrupt:
+        done = f"screened {len(known) + progress.done} of {len(survival.failures)} failures"
+        hint = f"; resume with --resume --out {out}" if out else "; nothing was kept"
+        click.echo(f"interrupted: {done}{hint}", err=True)
+        return Status.INTERRUPTED
+    finally:
+        if is_long:
+            progress.end()
+        if journal is not None:
+            journal.close()
 
 
 def _write_replays(
@@ -219,14 +308,12 @@ def _write_replays(
 
 
 def print_survival(
-    survival: Survival,
-    slas: Sequence[SlaOutcome],
-    gaps: Sequence[ScreenDeviation],
-    mended: CapacityUpgrade | None,
+    survival: Survival, judgement: SlaJudgement | None, mended: CapacityUpgrade | None
 ) -> None:
     """Print the tables of failures, agreements, differences and added capacity."""
     from trunkline.cli.te_common import print_tables
     from trunkline.planning.text_tables import (
+        describe_judgement,
         tabulate_deviations,
         tabulate_failures,
         tabulate_slas,
@@ -235,16 +322,13 @@ def print_survival(
     from trunkline.results.number_format import format_percent, format_quantity
 
     sheets = tabulate_failures(survival)
-    if slas:
-        sheets.append(tabulate_slas(slas))
-    if gaps:
-        sheets.append(tabulate_deviations(gaps))
+    if judgement is not None:
+        sheets += tabulate_slas(judgement.outcomes)
+        if judgement.deviations:
+            sheets.append(tabulate_deviations(judgement.deviations))
     if mended is not None:
         sheets.append(tabulate_upgrade(mended))
     closing_line = f"{format_percent(survival.mlu)} without a failure"
-    broken = sum(each.outcome == "refuted" for each in slas)
-    if slas:
-        closing_line += f"; {broken} of {len(slas)} bounds broken in packets"
     if survival.left_out is not None:
         lost, max_utilisation = (
             format_quantity(survival.left_out.lost_bit_s, "bit/s"),
@@ -257,4 +341,6 @@ def print_survival(
         closing_line += (
             f"link at most, and {survival.left_out.certain:,} of those screened are worse"
         )
+    if judgement is not None:
+        closing_line += f"\n{describe_judgement(judgement)}"
     print_tables(sheets, closing_line, survival.scale)

@@ -1,7 +1,7 @@
 """The fluid engine: compiled networks in, rates and mean waits out, in the tables of the others."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -76,11 +76,44 @@ def solve_phases(network: Mapping[str, Any], seed: int) -> list[tuple[float, Flu
     list of (float, FluidState)
         Seconds of the measured time, and what holds in them.
     """
+    failures = (network.get("recovery") or {}).get("failures", [])
+    ((_, states),) = solve_each_failure(network, [failures], [seed])
+    return states
+
+
+def solve_each_failure(
+    network: Mapping[str, Any],
+    failures: Iterable[Sequence[Mapping[str, Any]]],
+    seeds: Sequence[int],
+) -> Iterator[tuple[int, list[tuple[float, FluidState]]]]:
+    """Rates and waits of a compiled network, for several sets of failures in turn.
+
+    Parameters
+    ----------
+    failures : iterable of sequence of mapping
+        Compiled failures that happen in one run, in place of the network's own.
+    seeds : sequence of int
+        Seeds of each run.
+
+    Yields
+    ------
+    int, list of (float, FluidState)
+        The seed; seconds of the measured time, and what holds in them.
+    """
     ports, offered, sizes = _read_inputs(network)
-    failure_phases = split_into_phases(network, trace_streams(network, sizes), sizes, seed)
-    return [
-        (each.seconds, _solve_paths(network, each.paths, ports, offered)) for each in failure_phases
-    ]
+    base = trace_streams(network, sizes)
+    recovery = network.get("recovery") or {"protections": [], "rerouting": None}
+    for failures_of_run in failures:
+        failing = {**network, "recovery": {**recovery, "failures": list(failures_of_run)}}
+        for seed in seeds:
+            phases = split_into_phases(failing, base, sizes, seed)
+            yield (
+                seed,
+                [
+                    (each.seconds, _solve_paths(failing, each.paths, ports, offered))
+                    for each in phases
+                ],
+            )
 
 
 def _read_inputs(network: Mapping[str, Any]) -> tuple[PortQueues, FlowSources, NDArray[np.int64]]:

@@ -21,6 +21,7 @@ from trunkline import _core
 from trunkline.fluid.shortest_paths import get_answer_bytes
 from trunkline.fluid.stream_paths import (
     StreamPaths,
+    make_datagram,
     make_probe,
     run_probe,
     select_classifier_rows,
@@ -106,12 +107,28 @@ def split_into_phases(
 
 
 def _list_change_times(network: Mapping[str, Any], seed: int) -> list[int]:
-    """When ways change [ns]."""
+    """When ways change [ns]: routers route towards destinations of flows, that send nothing yet."""
+    end_ns = network["run"]["duration_ns"]
+    destinations = {
+        node: (number, direction)
+        for number, flow in enumerate(network["flows"])
+        for direction, node in enumerate((flow["dst"], flow["src"]))
+    }
+    directions = list(destinations.values())
+    flows = [
+        make_datagram(network["flows"][number], index, direction, 1, end_ns)
+        for index, (number, direction) in enumerate(directions)
+    ]
     ports = [
-        port | {"classifier": select_classifier_rows(port["classifier"], [])}
+        port | {"classifier": select_classifier_rows(port["classifier"], directions)}
         for port in network["ports"]
     ]
-    idle_network = dict(network) | {"flows": [], "ports": ports, "probes": [], "conditioners": []}
+    idle_network = dict(network) | {
+        "flows": flows,
+        "ports": ports,
+        "probes": [],
+        "conditioners": [],
+    }
     rows = _core.run(json.dumps(_strip_losses(idle_network)), seed)["timeline"]
     time, event = (np.frombuffer(rows[name][1], dtype=np.int64) for name in ("time_ns", "event"))
     event_numbers = [_core.TIMELINE_EVENTS.index(name) for name in PATH_CHANGE_EVENTS]

@@ -130,6 +130,23 @@ def _read_gaps(law: Mapping[str, Any]) -> tuple[float, float]:
     return mean, (np.pi * parameters["scale_ns"]) ** 2 / 6 / mean**2
 
 
+def read_size_range(agent: Mapping[str, Any], max_bytes: int) -> tuple[float, float]:
+    """Smallest and largest IP packet that an agent sends; laws without an end reach `max_bytes`."""
+    if agent["protocol"] != "udp":
+        size = float(agent["mss_bytes"] + agent["header_bytes"])
+        return size, size
+    arrivals = agent["arrivals"]
+    if isinstance(arrivals, dict) and "schedule" in arrivals:
+        sizes = arrivals["schedule"]["sizes"] or [MIN_PACKET_BYTES]
+        return float(min(sizes)), float(max(sizes))
+    kind, parameters = next(iter(agent["size"].items()))
+    if kind == "fixed":
+        return float(parameters["bytes"]), float(parameters["bytes"])
+    if kind in ("exponential", "gumbel"):
+        return MIN_PACKET_BYTES, float(max_bytes)
+    return float(min(parameters["bytes"])), float(max(parameters["bytes"]))
+
+
 def _read_sizes(law: Mapping[str, Any]) -> tuple[float, float]:
     kind, parameters = next(iter(law.items()))
     if kind == "fixed":

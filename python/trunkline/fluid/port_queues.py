@@ -7,7 +7,7 @@ CBQ and CAKE the guaranteed rates are the weights and the ceilings are kept.
 Absent: hierarchies of classes, borrowing between them, real-time curves.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,6 +19,8 @@ Ints = NDArray[np.int64]
 
 LEVEL_SCHEDULERS: Final = ("fifo", "priority")
 WEIGHTED_SCHEDULERS: Final = ("drr", "wfq", "wrr")
+DRR_BASE_QUANTUM_BYTES: Final = 1500
+"""Quantum of the class of the smallest weight, where weights are given (`sched/drr.rs`)."""
 PRECEDENCE_AQMS: Final = ("precedence-drop-tail", "wred", "rio-c", "rio-d", "gred")
 
 
@@ -44,6 +46,9 @@ class PortQueues:
         Maximum rate of the class [bit/s].
     limits : array of float64, shape (Q, 2)
         What a full queue holds: bytes, and packets; infinite without a limit.
+    drop_onset : array of float64, shape (Q, 2)
+        What a queue holds when it begins to drop: bytes, and packets; 0 where the policy does not
+        say.
     tcp_min, tcp_max : array of float64, shape (Q,)
         Between which bytes or packets TCP keeps the queue: half way of RED's thresholds; nan where
         the policy keeps a delay.
@@ -53,6 +58,8 @@ class PortQueues:
         Whether the policy drops by precedence, so that flows do not lose the same share.
     wait_formula : array of int64, shape (Q,)
         Formula of waits: 0 by level, 1 by weight, 2 none.
+    shares_link : array of bool, shape (Q,)
+        Whether what a class leaves of the link's rate goes to the others, up to their ceilings.
     """
 
     first: Ints
@@ -63,11 +70,13 @@ class PortQueues:
     by_packet: NDArray[np.bool_]
     ceiling: Floats
     limits: Floats
+    drop_onset: Floats
     tcp_min: Floats
     tcp_max: Floats
     target_delay: Floats
     drops_by_precedence: NDArray[np.bool_]
     wait_formula: Ints
+    shares_link: NDArray[np.bool_]
 
 
 def read_port_queues(network: Mapping[str, Any]) -> PortQueues:
@@ -84,13 +93,16 @@ def read_port_queues(network: Mapping[str, Any]) -> PortQueues:
     table = (
         np.concatenate([port_rows[port] for port in link_ports])
         if link_ports
-        else np.zeros((0, 11))
+        else np.zeros((0, 14))
     )
     columns = [np.ascontiguousarray(column) for column in table.T]
+    link = np.repeat(np.arange(len(link_ports)), sizes)
+    rate = np.array([link["rate_bit_s"] for link in network["links"]], dtype=np.float64)
     return PortQueues(
         first=np.cumsum(sizes) - sizes,
-        link=np.repeat(np.arange(len(link_ports)), sizes),
-        rate=np.array([link["rate_bit_s"] for link in network["links"]], dtype=np.float64),
+        link=link,
+        rate=rate,
+        shares_link=columns[13] >= rate[link],
         level=columns[0].astype(np.int64),
         weight=columns[1],
         by_packet=columns[2] > 0,
@@ -101,12 +113,18 @@ def read_port_queues(network: Mapping[str, Any]) -> PortQueues:
         target_delay=columns[8],
         drops_by_precedence=columns[9] > 0,
         wait_formula=columns[10].astype(np.int64),
+        drop_onset=np.stack([columns[11], columns[12]], axis=1),
     )
 
 
 def _read_port(port: Mapping[str, Any]) -> Floats:
     """A row for each class of a port."""
     kind, shares = port["scheduler"]["kind"], port["scheduler"]["shares"]
+    shared_rate = _read_shared_rate(kind, shares)
+    bare_weights = [
+        each["weight"] for each in shares if kind == "drr" and not each["quantum_bytes"]
+    ]
+    drr_base = DRR_BASE_QUANTUM_BYTES / min(bare_weights, default=1)
     rows = []
     for port_class, share in zip(port["classes"], shares, strict=True):
         queue = port_class["queue"]
@@ -119,22 +137,27 @@ def _read_port(port: Mapping[str, Any]) -> Floats:
         formula = 0 if kind in LEVEL_SCHEDULERS else 1 if kind in WEIGHTED_SCHEDULERS else 2
         rows.append(
             (
-                *_read_share(kind, share),
+                *_read_share(kind, share, drr_base),
                 *limits,
                 *_read_tcp_queue(queue),
                 drops_by_precedence,
                 formula,
+                *_read_drop_onset(queue["aqm"], limits),
+                shared_rate,
             )
         )
-    return np.array(rows, dtype=np.float64).reshape(len(rows), 11)
+    return np.array(rows, dtype=np.float64).reshape(len(rows), 14)
 
 
-def _read_share(kind: str, parameters: Mapping[str, Any]) -> tuple[float, float, float, float]:
-    """Level, weight, whether by packets, ceiling."""
+def _read_share(
+    kind: str, parameters: Mapping[str, Any], drr_base: float
+) -> tuple[float, float, float, float]:
+    """Level, weight, whether by packets, ceiling; `drr_base` is the quantum of weight 1 [B]."""
     if kind == "priority":
         return parameters["priority"], 1.0, 0.0, np.inf
     if kind == "drr":
-        return 0, float(parameters["weight"] * parameters["quantum_bytes"]), 0.0, np.inf
+        quantum = parameters["quantum_bytes"] or parameters["weight"] * drr_base
+        return 0, float(quantum), 0.0, np.inf
     if kind in ("wfq", "wrr"):
         return 0, float(parameters["weight"]), float(kind == "wrr"), np.inf
     if kind == "tbf":
@@ -153,6 +176,19 @@ def _read_share(kind: str, parameters: Mapping[str, Any]) -> tuple[float, float,
     return 0, 1.0, 0.0, np.inf
 
 
+def _read_shared_rate(kind: str, shares: Sequence[Mapping[str, Any]]) -> float:
+    """Rate that the classes of a port share, each taking what the others leave; 0: they do not."""
+    if kind in ("tbf", "shaped", *LEVEL_SCHEDULERS, *WEIGHTED_SCHEDULERS):
+        return np.inf
+    if kind != "htb":
+        return 0.0
+    parents = {each["parent"] for each in shares} - {None}
+    if not parents:
+        return 0.0 if len(shares) > 1 else np.inf
+    root = min(parents)
+    return float(shares[root]["rate_bit_s"]) if parents == {root} else 0.0
+
+
 def _read_tcp_queue(queue: Mapping[str, Any]) -> tuple[float, float, float]:
     """Where TCP keeps a queue: from, to [packets, negative in bytes]; and the delay kept [s]."""
     aqm = queue["aqm"]
@@ -167,9 +203,40 @@ def _read_tcp_queue(queue: Mapping[str, Any]) -> tuple[float, float, float]:
     return np.nan, np.nan, np.nan
 
 
+def _read_drop_onset(aqm: Mapping[str, Any], limits: tuple[float, float]) -> tuple[float, float]:
+    """Bytes and packets at which a queue begins to drop: of precedences the first."""
+    max_bytes, max_packets = limits
+    kind = aqm["kind"]
+    if kind == "drop-tail":
+        return limits
+    if kind == "precedence-drop-tail":
+        return max_bytes, min(max_packets, *map(float, aqm["limits_packets"]))
+    if kind == "red" and not aqm.get("adaptive"):
+        if aqm["unit"] == "bytes":
+            return min(max_bytes, aqm["min_th"]), max_packets
+        return max_bytes, min(max_packets, aqm["min_th"])
+    if kind in ("wred", "rio-c", "rio-d"):
+        return max_bytes, min(max_packets, *(each["min_th"] for each in aqm["precedences"]))
+    return 0.0, 0.0
+
+
 def sum_by_index(index: Ints, value: Floats, count: int) -> Floats:
     """Sum of the values of each index [0, count)."""
     return np.bincount(index, value, count).astype(np.float64)
+
+
+def compute_available_rates(port_queues: PortQueues, demand: Floats, weight: Floats) -> Floats:
+    """Rate that each class gets if it asks for all, and the others for their demand.
+
+    Classes of the same number are asked at once: a link has one of each.
+    """
+    class_numbers = np.arange(len(demand)) - port_queues.first[port_queues.link]
+    available = np.zeros(len(demand))
+    for class_number in range(int(class_numbers.max(initial=-1)) + 1):
+        same_number = class_numbers == class_number
+        granted = divide_link_rates(port_queues, np.where(same_number, np.inf, demand), weight)
+        available[same_number] = granted[same_number]
+    return available
 
 
 def divide_link_rates(port_queues: PortQueues, requested: Floats, weight: Floats) -> Floats:

@@ -21,7 +21,12 @@ from numpy.typing import NDArray
 from trunkline.fluid.flow_sources import FlowSources
 from trunkline.fluid.hop_loads import HopLoads
 from trunkline.fluid.max_min_shares import divide_max_min
-from trunkline.fluid.port_queues import PortQueues, divide_link_rates, sum_by_index
+from trunkline.fluid.port_queues import (
+    PortQueues,
+    compute_available_rates,
+    divide_link_rates,
+    sum_by_index,
+)
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -163,15 +168,9 @@ def _select_last_rate(loads: HopLoads, sent: Floats, hop_rate: Floats) -> Floats
 def _compute_tcp_room(
     loads: HopLoads, queues: PortQueues, served: Floats, carried: Floats, filled: Bools
 ) -> Floats:
-    """What TCP may take of each class: asked of all classes of the same number at once."""
-    class_numbers = np.arange(len(served)) - queues.first[queues.link]
+    """What TCP may take of each class."""
     demand = np.where(filled, np.inf, served + carried)
-    room = np.zeros(len(served))
-    for class_number in range(int(class_numbers.max(initial=-1)) + 1):
-        same_number = class_numbers == class_number
-        granted = divide_link_rates(queues, np.where(same_number, np.inf, demand), loads.weight)
-        room[same_number] = granted[same_number]
-    return np.maximum(room - served, 0.0)
+    return np.maximum(compute_available_rates(queues, demand, loads.weight) - served, 0.0)
 
 
 def _compute_round_trips(loads: HopLoads, kept_delay: Floats) -> Floats:

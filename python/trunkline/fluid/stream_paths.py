@@ -190,7 +190,7 @@ def make_probe(
     directions = [(f, 0) for f in range(len(flows))] + [(f, 1) for f in answered]
     sent_directions = [directions[stream] for stream in streams]
     sent = [
-        _make_datagram(
+        make_datagram(
             flows[f],
             number,
             direction,
@@ -226,9 +226,10 @@ def make_probe(
     return probe_network | {"flows": sent, "links": links, "ports": ports, "probes": [], "run": run}
 
 
-def _make_datagram(
+def make_datagram(
     flow: Mapping[str, Any], number: int, direction: int, size: int, time_ns: int
 ) -> dict[str, Any]:
+    """A flow of one datagram of IP bytes, in the direction 0 of the given flow or 1 of answers."""
     return {
         "name": str(number),
         "src": flow["dst" if direction else "src"],

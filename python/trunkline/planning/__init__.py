@@ -8,6 +8,7 @@ from trunkline.planning.migration_steps import write_migration_steps
 from trunkline.planning.placement import LinkLoad, PlacedPath, RoutingPlan, dump_plan_json, place
 from trunkline.planning.protection import BackupPlan, add_default_protection, protect
 from trunkline.planning.routing_methods import RoutingMethod
+from trunkline.planning.sla_judgement import SlaJudgement, judge_failures
 from trunkline.planning.solver import Solution, solve, write_solution
 
 __all__ = [
@@ -18,11 +19,13 @@ __all__ = [
     "PlacedPath",
     "RoutingMethod",
     "RoutingPlan",
+    "SlaJudgement",
     "Solution",
     "Survival",
     "add_default_protection",
     "dump_plan_json",
     "grow",
+    "judge_failures",
     "migrate",
     "place",
     "plan_scaled_growth",

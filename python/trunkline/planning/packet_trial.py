@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from trunkline.scenario.sla import SlaBound
     from trunkline.study import Runs
 
-BoundOutcome = Literal["held", "refuted", "undecided"]
+BoundOutcome = Literal["held", "refuted", "undecided", "not judged"]
 FAILURE_LABEL = "failure"
 """Label of the points."""
 SENT_PREFIX, ARRIVED_PREFIX, USE_PREFIX = "sent ", "arrived ", "use "
@@ -85,12 +85,19 @@ class SlaOutcome:
     at : {"most", "least"}
         Side of the bound.
     value : float or None
-        Mean over the runs; None if some run has no value, since nothing arrived.
+        Mean over the runs; None if some run has no value, since nothing arrived. Of the screen its
+        mean; None where it has none.
     low, high : float or None
-        Its 95 % interval by Student's t.
-    outcome : {"held", "refuted", "undecided"}
+        Its 95 % interval by Student's t; of the screen the limits of the value with their error,
+        None without a limit.
+    runs : int
+        Packet runs; 0 of the screen.
+    outcome : {"held", "refuted", "undecided", "not judged"}
         Whether the whole interval is on the right side, on the wrong one, or neither. A measure
-        without a value is refuted.
+        without a value in packets is refuted. Not judged: the limits of the screen do not decide
+        and no packets ran, or a flow sends nothing.
+    by : {"packets", "screen"}
+        What decided.
     """
 
     sla: str
@@ -105,6 +112,16 @@ class SlaOutcome:
     high: float | None
     runs: int
     outcome: BoundOutcome
+    by: Literal["packets", "screen"] = "packets"
+
+    @property
+    def relative_margin(self) -> float | None:
+        """What the nearer limit leaves of the bound, over the bound; negative if beyond it [1]."""
+        limit = self.high if self.at == "most" else self.low
+        if limit is None:
+            return None
+        gap = self.bound - limit if self.at == "most" else limit - self.bound
+        return gap / self.bound if self.bound else math.copysign(math.inf, gap) if gap else 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
@@ -123,7 +140,7 @@ def plan_failure_runs(
     ValueError
         The failure is not within the run.
     """
-    begin_ns = _get_failure_time(scenario, at_ns)
+    begin_ns = find_failure_time(scenario, at_ns)
     network = compile(scenario)
     bounds = _list_bound_columns(scenario.list_sla_bounds())
     points = [
@@ -145,8 +162,14 @@ def plan_failure_runs(
     return RunPlan(name, f"Failures of {scenario.name or 'a scenario'}", points)
 
 
-def _get_failure_time(scenario: Scenario, at_ns: int | None) -> int:
-    """When the failures begin [ns]."""
+def find_failure_time(scenario: Scenario, at_ns: int | None) -> int:
+    """When failures begin [ns]: by default after a quarter of the measured time.
+
+    Raises
+    ------
+    ValueError
+        That is not within the run.
+    """
     run = scenario.resolve().run
     begin_ns = run.warm_up + (run.duration - run.warm_up) // 4 if at_ns is None else at_ns
     if not 0 <= begin_ns < run.duration:
@@ -181,7 +204,7 @@ def measure_deviations(
     scenario: Scenario, failures: Sequence[FailureImpact], runs: Runs, *, at_ns: int | None
 ) -> tuple[ScreenDeviation, ...]:
     """Compare screen and packets, with two deviations for each failure, in their order."""
-    run, begin_ns = scenario.resolve().run, _get_failure_time(scenario, at_ns)
+    run, begin_ns = scenario.resolve().run, find_failure_time(scenario, at_ns)
     failure_share = (run.duration - max(begin_ns, run.warm_up)) / (run.duration - run.warm_up)
     by_name = {each.failure: each for each in failures}
     rates = {arc.name: arc.options.rate or 0 for arc in scenario.resolve().arcs}

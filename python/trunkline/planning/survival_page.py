@@ -12,7 +12,10 @@ from markupsafe import Markup
 from trunkline.planning.plan_page import draw_network, escape_text, render_document, render_table
 from trunkline.planning.text_tables import (
     TextTable,
+    describe_judgement,
+    describe_outcome,
     format_rates,
+    rank_outcome,
     tabulate_deviations,
     tabulate_failures,
     tabulate_upgrade,
@@ -23,7 +26,8 @@ from trunkline.results.terminal_tables import escape_unprintable
 if TYPE_CHECKING:
     from trunkline.planning.capacity_upgrade import CapacityUpgrade
     from trunkline.planning.failure_screening import Survival
-    from trunkline.planning.packet_trial import ScreenDeviation, SlaOutcome
+    from trunkline.planning.packet_trial import SlaOutcome
+    from trunkline.planning.sla_judgement import SlaJudgement
     from trunkline.scenario import Scenario
 
 MAX_LISTED_FAILURES = 100
@@ -38,11 +42,14 @@ class PageExtras:
     ----------
     mend : CapacityUpgrade or None
         The least capacity that repairs broken failures.
+    judgement : SlaJudgement or None
+        All agreements under all failures.
     replays : mapping of str to str
         Address of the replay of a failure, relative to the page, by the failure's name.
     """
 
     mend: CapacityUpgrade | None = None
+    judgement: SlaJudgement | None = None
     replays: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -64,11 +71,12 @@ def svg(scenario: Scenario, survival: Survival) -> str:
 def html(
     scenario: Scenario,
     survival: Survival,
-    slas: Sequence[SlaOutcome] = (),
-    deviations: Sequence[ScreenDeviation] = (),
     extras: PageExtras = NO_EXTRAS,
 ) -> str:
     """Render the failures as one page without scripts."""
+    judgement = extras.judgement
+    slas = () if judgement is None else judgement.outcomes
+    deviations = () if judgement is None else judgement.deviations
     offered = format_quantity(survival.offered_bit_s, "bit/s")
     parts = [
         svg(scenario, survival).partition("\n")[2],
@@ -92,6 +100,8 @@ def html(
             "<h2>Which link's failure breaks what</h2>",
             *_render_link_map(scenario, survival, slas),
         ]
+    if judgement is not None:
+        parts.append(f"<p><b>{escape_text(describe_judgement(judgement))}.</b></p>")
     if slas:
         parts.append(render_table(_tabulate_outcomes(slas, extras.replays)))
     if deviations:
@@ -124,7 +134,7 @@ def _render_link_map(
             f"{class_} loses {format_quantity(lost, 'bit/s')}"
             for class_, lost in impact.lost_by_class.items()
         ]
-        effects += [f"{sla} is broken in packets" for sla in sorted(broken.get(name, ()))]
+        effects += [f"{sla} is broken" for sla in sorted(broken.get(name, ()))]
         colours.append(math.inf if effects else impact.mlu)
         tooltips.append(
             f"{name} fails: {'; '.join(effects) or 'nothing is lost'}; {format_percent(impact.mlu)}"
@@ -138,12 +148,11 @@ def _render_link_map(
 
 def _tabulate_outcomes(slas: Sequence[SlaOutcome], replays: Mapping[str, str]) -> TextTable:
     """Tabulate agreements by failure, with the worst outcome of its bounds in each cell."""
-    order = ("held", "undecided", "refuted")
     names = list(dict.fromkeys(each.sla for each in slas))
-    cells: dict[tuple[str, str], str] = {}
+    cells: dict[tuple[str, str], SlaOutcome] = {}
     for each in slas:
         key = each.failure, each.sla
-        cells[key] = max(cells.get(key, "held"), each.outcome, key=order.index)
+        cells[key] = min(cells.get(key, each), each, key=rank_outcome)
     failures = dict.fromkeys(each.failure for each in slas)
     linked = {
         failure: Markup('<a href="{}">{}</a>').format(replays[failure], escape_unprintable(failure))
@@ -152,8 +161,8 @@ def _tabulate_outcomes(slas: Sequence[SlaOutcome], replays: Mapping[str, str]) -
         for failure in failures
     }
     rows = [
-        [linked[failure_name], *(cells[failure_name, name] for name in names)]
+        [linked[failure_name], *(describe_outcome(cells[failure_name, name]) for name in names)]
         for failure_name in failures
     ]
-    title = "Agreements through the failure, in packets"
+    title = "Agreements under every failure"
     return TextTable(title, ["failure", *names], rows, is_ranked=False)

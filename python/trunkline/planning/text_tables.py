@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from trunkline.planning.packet_trial import ScreenDeviation, SlaOutcome
     from trunkline.planning.placement import RoutingPlan
     from trunkline.planning.protection import BackupPlan
+    from trunkline.planning.sla_judgement import SlaJudgement
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,23 +177,94 @@ def tabulate_failures(survival: Survival) -> list[TextTable]:
     return text_tables
 
 
-def tabulate_slas(slas: Sequence[SlaOutcome]) -> TextTable:
-    """Every bound of the agreements through the failures that ran in packets."""
-    rows = [
+OUTCOME_ORDER = ("refuted", "not judged", "undecided", "held")
+"""Outcomes, the one first that a reader must see first."""
+OUTCOME_WORDS = {"refuted": "BROKEN"}
+
+
+def describe_outcome(outcome: SlaOutcome) -> str:
+    """The outcome as people read it, with what decided."""
+    word = OUTCOME_WORDS.get(outcome.outcome, outcome.outcome)
+    return word if outcome.outcome == "not judged" else f"{word} ({outcome.by})"
+
+
+def tabulate_slas(slas: Sequence[SlaOutcome]) -> list[TextTable]:
+    """Every bound over all failures, and its pairs with failures: the worst first."""
+    from trunkline.planning.sla_judgement import group_by_bound
+
+    bound_rows = []
+    for outcomes in group_by_bound(slas).values():
+        worst = min(outcomes, key=rank_outcome)
+        counts = (
+            sum(each.outcome == "held" and each.by == by for each in outcomes)
+            for by in ("packets", "screen")
+        )
+        broken = sum(each.outcome == "refuted" for each in outcomes)
+        undecided = sum(each.outcome in ("undecided", "not judged") for each in outcomes)
+        bound_rows.append(
+            [
+                *(worst.sla, _format_bound(worst)),
+                *map(str, (*counts, broken, undecided)),
+                *(worst.failure, _format_interval(worst)),
+            ]
+        )
+    bound_heads = ["SLA", "promise", "held: packets", "screen", "broken", "not judged"]
+    pair_rows = [
         [
-            *(outcome.sla, outcome.failure, outcome.row),
-            f"{outcome.measure} at {outcome.at} {format_bound_value(outcome.bound, outcome.unit)}",
+            *(outcome.sla, outcome.failure, outcome.row, _format_bound(outcome)),
             format_bound_value(outcome.value, outcome.unit),
-            f"{format_bound_value(outcome.low, outcome.unit)} to "
-            f"{format_bound_value(outcome.high, outcome.unit)}",
-            outcome.outcome,
+            _format_interval(outcome),
+            describe_outcome(outcome),
         ]
-        for outcome in slas
+        for outcome in sorted(slas, key=rank_outcome)
     ]
-    heads = ["SLA", "failure", "for", "promise", "value", "interval", "is"]
-    return TextTable(
-        "Service levels through the failure, in packets", heads, rows, 3, is_ranked=False
+    pair_heads = ["SLA", "failure", "for", "promise", "value", "interval", "is"]
+    return [
+        TextTable(
+            "Service levels under every failure",
+            [*bound_heads, "worst failure", "there"],
+            bound_rows,
+            2,
+            is_ranked=False,
+        ),
+        TextTable(
+            f"Service levels and failures, the worst of {len(pair_rows)}", pair_heads, pair_rows, 3
+        ),
+    ]
+
+
+def rank_outcome(outcome: SlaOutcome) -> tuple[int, float]:
+    """Sort key, smaller for worse: the outcome, then what is left of the bound."""
+    margin = outcome.relative_margin
+    return OUTCOME_ORDER.index(outcome.outcome), -math.inf if margin is None else margin
+
+
+def _format_bound(outcome: SlaOutcome) -> str:
+    bound = format_bound_value(outcome.bound, outcome.unit)
+    return f"{outcome.measure} at {outcome.at} {bound}"
+
+
+def _format_interval(outcome: SlaOutcome) -> str:
+    low, high = (format_bound_value(each, outcome.unit) for each in (outcome.low, outcome.high))
+    return f"{low} to {high}"
+
+
+def describe_judgement(judgement: SlaJudgement) -> str:
+    """The counts of failures times bounds, in one line."""
+    margin = judgement.least_margin
+    spare = "" if margin is None else f" with {format_percent(margin)} of a bound to spare"
+    broken = f"{judgement.broken:,} broken"
+    if judgement.unavoidable:
+        broken += f" ({judgement.unavoidable:,} where no routing could carry what is lost)"
+    sentence = (
+        f"{judgement.total:,} failures x bounds: "
+        f"{judgement.count('held', 'packets'):,} held in packets, "
+        f"{judgement.count('held', 'screen'):,} held by the screen{spare}, "
+        f"{broken}, {judgement.unjudged:,} not judged"
     )
+    if judgement.refusal:
+        sentence += f"; no screen, since {judgement.refusal}"
+    return sentence
 
 
 def tabulate_deviations(deviations: Sequence[ScreenDeviation]) -> TextTable:

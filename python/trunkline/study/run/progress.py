@@ -130,7 +130,7 @@ class PlainProgress(Progress):
         """Print a line."""
         counts = self.get_counts()
         left = "" if counts["left_s"] is None else f", {format_clock_time(counts['left_s'])} left"
-        rate = f", {counts['events_per_s'] / 1e6:.1f} M events/s" if self.done else ""
+        rate = f", {counts['events_per_s'] / 1e6:.1f} M events/s" if self.events else ""
         failed = f", {counts['failed']} failed" if counts["failed"] else ""
         self.print_message(
             f"{counts['study']}: {counts['done']} of {counts['of']} done{failed}{rate}{left}"
