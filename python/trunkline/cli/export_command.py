@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from trunkline.routers import RouterExport
     from trunkline.scenario import Scenario
 
-_ROUTER_TARGETS = ("openconfig", "frr", "containerlab")
+_ROUTER_TARGETS = ("openconfig", "frr", "containerlab", "iosxr", "junos")
 
 
 @click.command("export", short_help="Write a scenario as commands for real routers.")

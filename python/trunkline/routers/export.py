@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from trunkline.linux.plan.command_target import CommandTarget
-from trunkline.routers import containerlab, frr, openconfig
+from trunkline.routers import containerlab, frr, iosxr, junos, openconfig
 from trunkline.routers.derivation import derive_routers
 from trunkline.routers.router_config import (
     Omission,
@@ -24,6 +24,8 @@ TARGETS: Final[Mapping[str, Callable[[RouterNetwork], TargetFiles]]] = {
     openconfig.NAME: openconfig.write_openconfig,
     frr.NAME: frr.write_frr,
     containerlab.NAME: containerlab.write_containerlab,
+    iosxr.NAME: iosxr.write_iosxr,
+    junos.NAME: junos.write_junos,
 }
 """Writers by target."""
 OMISSIONS_FILE: Final = "not-said.csv"

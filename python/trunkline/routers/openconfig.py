@@ -184,7 +184,7 @@ def _make_mpls(files: TargetFiles, network: RouterNetwork, router: Router) -> Js
         ldp = mpls.setdefault("signaling-protocols", {}).setdefault("ldp", {})
         ldp["global"] = {"config": {"lsr-id": str(router.router_id)}}
     lsps: Json = {}
-    tunnels = [_make_tunnel(files, router, each) for each in router.tunnels]
+    tunnels = [_make_tunnel(files, router, each) for each in router.tunnels if not each.is_standby]
     tunnels += [_make_policy_tunnel(router, each) for each in router.policies]
     if tunnels:
         routes = [

@@ -191,6 +191,11 @@ class Tunnel:
     is_rerouted: bool = False
     protection: str = ""
 
+    @property
+    def is_standby(self) -> bool:
+        """Whether it is only a second route of other tunnels."""
+        return bool(self.protection) and not self.protects
+
 
 @dataclass(frozen=True)
 class PolicyHop:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
+from router_designs import SEGMENTS
 
 from trunkline.routers import RouterExport, export_routers
 from trunkline.scenario import load
@@ -26,16 +27,6 @@ links: {R1-R2: {}, R2-R3: {forward: {metric: 4}}, R3-R4: {}, R4-R5: {}, R5-R6: {
         R6-R7: {}, R7-R8: {}, R8-R1: {}}
 flows: {f: {agent: udp, from: R1, to: R4, rate: 1 Mbit/s}}
 routing: {ospf: {hello: 1 s, dead: 4 s, lsa_interval: 500 ms, spf: {kind: backoff, maximum: 1 s}}}
-run: {duration: 1 s}
-"""
-SEGMENTS = """\
-trunkline: 1
-nodes: [S, A, B, T]
-defaults: {link: {rate: 10 Mbit/s}}
-links: {S-A: {}, A-B: {}, B-T: {}, A-T: {}}
-paths: {p: {from: S, segments: [A, A-B, T]}}
-trunks: {t: {path: p, flows: [f]}}
-flows: {f: {agent: udp, from: S, to: T, rate: 1 Mbit/s}}
 run: {duration: 1 s}
 """
 LABELS = """\

@@ -12,50 +12,10 @@ from published_models import (
     check_with_libyang_openconfig,
     check_with_newest_openconfig,
 )
+from router_designs import STATIC, TUNNELS
 
 from trunkline.routers import ExportRefused, RouterExport, export_routers
 from trunkline.scenario import load
-
-DESIGN = """\
-trunkline: 1
-name: design
-nodes: [A, B, C, D]
-defaults: {link: {rate: 10 Mbit/s, delay: 1 ms}}
-links:
-  A-B: {te: {colours: [gold], risks: [duct]}, forward: {port: core}}
-  B-C: {te: {reservable: 33.3 %, colours: [gold]}}
-  A-D: {metric: 7, te: {metric: 3}}
-  D-C: {}
-ports:
-  core:
-    scheduler: priority
-    classify: [{dscp: EF, class: voice}, {tc: 5, class: voice}]
-    classes:
-      voice: {queue: {limit: 20 packets}}
-      default: {queue: {aqm: {kind: red, min_th: 10 packets, max_th: 30 packets}}}
-paths:
-  p: {route: auto, from: A, to: C, bandwidth: 1.5 Mbit/s, setup: 3, hold: 2, include_any: [gold]}
-  spare: {route: [A, D, C]}
-  around: {route: [A, D, C]}
-trunks: {t: {path: p, flows: [f]}}
-flows: {f: {agent: udp, from: A, to: C, rate: 1 Mbit/s}}
-protections:
-  one: {path: p, kind: backup, backup: spare}
-  two: {path: p, kind: facility-bypass, backup: around, link: [A-B]}
-run: {duration: 1 s}
-"""
-STATIC = """\
-trunkline: 1
-nodes: [A, B, C]
-defaults: {link: {rate: 10 Mbit/s}}
-links: {A-B: {}, B-C: {}}
-paths: {p: {route: [A, B, C], labels: [40]}, q: {route: [A, B, C], php: off, labels: [50, 60]}}
-trunks: {t: {path: p, flows: [f]}, u: {path: q, flows: [g]}}
-flows:
-  f: {agent: udp, from: A, to: C, rate: 1 Mbit/s}
-  g: {agent: udp, from: A, to: B, rate: 1 kbit/s}
-run: {duration: 1 s}
-"""
 
 
 def exported(text: str, *, partial: bool = True) -> RouterExport:
@@ -76,7 +36,7 @@ def lsps_of(export: RouterExport, node: str) -> dict[str, Any]:
 
 
 class TestPublishedModels:
-    @pytest.mark.parametrize("text", [DESIGN, STATIC], ids=["tunnels", "static"])
+    @pytest.mark.parametrize("text", [TUNNELS, STATIC], ids=["tunnels", "static"])
     def test_openconfig_network_instance_2017_libyang_takes_every_file(
         self, text: str, tmp_path: Path
     ) -> None:
@@ -86,17 +46,17 @@ class TestPublishedModels:
             check_with_libyang_openconfig(written, folder)
 
     def test_openconfig_mpls_libyang_refuses_what_the_model_has_not(self, tmp_path: Path) -> None:
-        written = exported(DESIGN).texts["A.json"].replace("STRICT", "NARROW")
+        written = exported(TUNNELS).texts["A.json"].replace("STRICT", "NARROW")
         with pytest.raises(AssertionError, match="NARROW"):
             check_with_libyang_openconfig(written, tmp_path)
 
     def test_openconfig_qos_and_ospf_newest_pyangbind_takes_the_file_of_each_part(self) -> None:
-        check_with_newest_openconfig(exported(DESIGN).texts["A.json"], tuple(OPENCONFIG_CLASSES))
+        check_with_newest_openconfig(exported(TUNNELS).texts["A.json"], tuple(OPENCONFIG_CLASSES))
 
 
 class TestTunnels:
     def test_rfc3209_explicit_route_has_the_far_end_of_each_link(self) -> None:
-        lsps = lsps_of(exported(DESIGN), "A")
+        lsps = lsps_of(exported(TUNNELS), "A")
         (route,) = [
             each
             for each in lsps["constrained-path"]["named-explicit-paths"]["named-explicit-path"]
@@ -108,7 +68,7 @@ class TestTunnels:
         assert {each["config"]["hop-type"] for each in hops} == {"STRICT"}
 
     def test_rfc3209_bandwidth_priorities_colours_and_standby_are_the_scenarios(self) -> None:
-        lsps = lsps_of(exported(DESIGN), "A")
+        lsps = lsps_of(exported(TUNNELS), "A")
         (tunnel,) = [
             each for each in lsps["constrained-path"]["tunnels"]["tunnel"] if each["name"] == "p"
         ]
@@ -127,14 +87,14 @@ class TestTunnels:
         )
 
     def test_rfc3630_metrics_and_groups_are_those_of_the_direction(self) -> None:
-        mpls = instance_of(exported(DESIGN), "A")["mpls"]
+        mpls = instance_of(exported(TUNNELS), "A")["mpls"]
         first, second = mpls["te-interface-attributes"]["interface"]
         assert first["config"]["admin-group"] == ["gold"]
         assert first["config"]["srlg-membership"] == ["duct"]
         assert second["config"]["te-metric"] == 3
 
     def test_rfc2328_cost_of_each_interface_is_the_metric(self) -> None:
-        (protocol,) = instance_of(exported(DESIGN), "A")["protocols"]["protocol"]
+        (protocol,) = instance_of(exported(TUNNELS), "A")["protocols"]["protocol"]
         (area,) = protocol["ospfv2"]["areas"]["area"]
         metrics = {
             each["id"]: each["config"].get("metric") for each in area["interfaces"]["interface"]
@@ -164,7 +124,7 @@ class TestStaticPaths:
 
 class TestQueues:
     def test_rfc2475_each_class_has_its_codepoints_queue_and_strict_priority(self) -> None:
-        qos = json.loads(exported(DESIGN).texts["A.json"])["openconfig-qos:qos"]
+        qos = json.loads(exported(TUNNELS).texts["A.json"])["openconfig-qos:qos"]
         by_name = {each["name"]: each for each in qos["classifiers"]["classifier"]}
         terms = by_name["core-ipv4"]["terms"]["term"]
         groups = {
@@ -183,7 +143,7 @@ class TestQueues:
         assert order == [("core.voice", "STRICT"), ("core.default", "STRICT")]
 
     def test_thresholds_in_packets_become_bytes_of_the_mean_packet(self) -> None:
-        qos = json.loads(exported(DESIGN).texts["A.json"])["openconfig-qos:qos"]
+        qos = json.loads(exported(TUNNELS).texts["A.json"])["openconfig-qos:qos"]
         (profile,) = qos["queue-management-profiles"]["queue-management-profile"]
         uniform = profile["wred"]["uniform"]["config"]
         # 10 and 30 packets of 500 B (`mean_packet` of RED); max_p 0.1; w_q 0.002 is nearest 2^-9.
@@ -192,7 +152,7 @@ class TestQueues:
         assert uniform["weight"] == 9
 
     def test_what_is_rounded_is_shown_with_its_difference(self) -> None:
-        rows = {(each.element, each.quantity): each for each in exported(DESIGN).rounded}
+        rows = {(each.element, each.quantity): each for each in exported(TUNNELS).rounded}
         # 33.3 % of 10 Mbit/s is 33 % in whole percent.
         row = rows["link B->C", "reservable bandwidth"]
         assert (row.asked, row.expressed, row.difference) == (3_330_000, 3_300_000, -30_000)
@@ -201,7 +161,7 @@ class TestQueues:
 
 class TestNotSaid:
     def test_all_that_changes_the_design_is_refused_at_once_with_places(self) -> None:
-        text = DESIGN.replace("scheduler: priority", "scheduler: hfsc")
+        text = TUNNELS.replace("scheduler: priority", "scheduler: hfsc")
         text = text.replace("voice: {queue", "voice: {real_time: 2 Mbit/s, queue")
         red = "{kind: red, min_th: 10 packets, max_th: 30 packets}"
         text = text.replace("default: {queue", "default: {link_share: 5 Mbit/s, queue")
