@@ -69,6 +69,13 @@ ACCEPTED = [
     TWO + U32 + "1:2",
     TWO + U32 + "1:0",
     TWO + U32 + "1:55",
+    TWO + U32 + "2",
+    TWO + U32 + ":2",
+    "tc qdisc add dev d0 root handle 1 htb default 4\n"
+    "tc class add dev d0 parent 1 classid 1:1 htb rate 2mbit\n"
+    "tc class add dev d0 parent 1 classid 1:4 htb rate 1mbit\n"
+    "tc class add dev d0 parent 1:1 classid 5 htb rate 1mbit",
+    TWO + "tc qdisc add dev d0 parent 1:2 handle 20: netem delay 20ms 2ms loss 1% limit 50",
     TWO + U32 + "1:2\n" + U32.replace("prio 1 ", "").replace("0xb8", "0x28") + "1:0",
     TWO + U32.replace("match ip tos 0xb8 0xfc", "match u8 0xb8 0xfc at 1") + "1:2",
     TWO + U32.replace("match ip tos 0xb8 0xfc", "match ip src 10.0.0.1/32") + "1:2",
@@ -116,6 +123,9 @@ REFUSED = [
     TWO + "tc class add dev d0 parent 1:2 classid 1:3 htb rate 1mbit\n"
     "tc qdisc add dev d0 parent 1:2 handle 20: pfifo",
     TWO + U32.replace("parent 1:", "parent 9:") + "1:2",
+    TWO + U32.replace("parent 1:", "parent 1") + "1:2",
+    TWO + "tc qdisc add dev d0 parent 2 pfifo",
+    TWO + "tc qdisc add dev d0 parent 1:2 netem delay",
     TWO + U32.replace("match ip tos 0xb8 0xfc", "") + "1:2",
     TWO + U32.replace("match ip tos 0xb8 0xfc", "match ip tos 0xb8") + "1:2",
     TWO + U32.replace("match ip tos 0xb8 0xfc", "match u8 0x1b8 0xff at 1") + "1:2",

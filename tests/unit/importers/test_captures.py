@@ -9,9 +9,10 @@ import struct
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import given, settings, strategies as st
 
 from trunkline.importers.common.account import ImportAccount
-from trunkline.importers.traffic import ReplayedFlow, collect_flows, read_packets
+from trunkline.importers.traffic import CaptureError, ReplayedFlow, collect_flows, read_packets
 
 A, B = "10.0.0.1", "10.0.0.2"
 ETHERNET, RAW, SLL, SLL2, LOOPBACK, PPP = 1, 101, 113, 276, 0, 9
@@ -311,3 +312,46 @@ def test_draft_pcapng_s4_other_blocks_are_counted_and_times_have_their_offset() 
         ("blocks of type 0x5", "no packets: statistics"),
         ("simple packet blocks", "they have no time"),
     ]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    name=st.sampled_from(("pcap", "pcapng")),
+    edits=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 255)), max_size=6),
+    cut=st.integers(0, 300),
+)
+def test_a_damaged_capture_is_read_or_refused(
+    name: str, edits: list[tuple[float, int]], cut: int
+) -> None:
+    frames = [
+        (0.1, ethernet(PACKET)),
+        (0.2, ethernet(SIX, b"\x86\xdd")),
+        (0.3, ethernet(tcp(1, 50))),
+    ]
+    frames += segments((0.4, 51, 50), (0.5, 1, 50))
+    data = bytearray(pcap(frames) if name == "pcap" else pcapng(frames))
+    for place, value in edits:
+        data[int(place * (len(data) - 1))] = value
+    account = ImportAccount()
+    try:
+        flows = collect_flows(
+            read_packets(bytes(data[: len(data) - cut]), account), account=account
+        )
+    except CaptureError:
+        return
+    assert all(size > 0 for flow in flows for _, size in flow.rows)
+
+
+def pcapng(packets: Sequence[tuple[float, bytes]]) -> bytes:
+    def block(kind: int, body: bytes) -> bytes:
+        body += bytes(-len(body) % 4)
+        length = struct.pack("<I", len(body) + 12)
+        return struct.pack("<I", kind) + length + body + length
+
+    data = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+    data += block(1, struct.pack("<HHI", ETHERNET, 0, 0))
+    for time, body in packets:
+        moment = round(time * 10**6)
+        head = struct.pack("<IIIII", 0, moment >> 32, moment & 0xFFFFFFFF, len(body), len(body))
+        data += block(6, head + body)
+    return data

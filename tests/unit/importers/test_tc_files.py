@@ -436,3 +436,68 @@ def test_marks_of_a_namespace_are_for_its_devices() -> None:
     made = read_tc(rule + HTB + TO_FW + inside)
     assert made.ports["eth0"]["classify"] == EF_JOINS
     assert "classify" not in made.ports["r1-eth0"]
+
+
+NETEM = """\
+tc qdisc add dev eth0 root handle 5: netem delay 20ms 2ms distribution normal loss 0.1% limit 5000
+tc qdisc add dev eth0 parent 5: handle 1: htb default 20
+tc class add dev eth0 parent 1: classid 1:10 htb rate 1mbit
+tc class add dev eth0 parent 1: classid 1:20 htb rate 10mbit
+"""
+
+
+def test_netem_around_a_discipline_or_in_a_class_is_what_the_link_should_have() -> None:
+    made = read_tc(NETEM)
+    assert made.ports == read_tc(HTB).ports
+    assert [each.element for each in made.account.left_out] == [
+        "delay 20ms 2ms", "distribution normal", "loss 0.1%",
+    ]  # fmt: skip
+    inside = HTB + "tc qdisc add dev eth0 parent 1:20 netem rate 5mbit limit 30\n"
+    made = read_tc(inside)
+    assert made.ports["eth0"]["classes"]["default"]["queue"] == {"limit": "30 packets"}
+    assert "rate 5mbit: the rate is the link's: give it this one" in note_reasons(made)
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["DEV=$(ip route | awk '/default (via)/ {print $5}')", 'DEV="$(echo "a)b")"', "DEV=`cat x`",
+     "DEV=$1", "source ./config.sh", ". ./config.sh"],
+)  # fmt: skip
+def test_a_device_that_only_the_run_knows_is_called_by_its_variable(head: str) -> None:
+    made = read_tc(f"{head}\n" + HTB.replace("eth0", '"$DEV"'))
+    assert made.ports == {"DEV": read_tc(HTB).ports["eth0"]}
+    assert "is not known here: it is called DEV" in note_reasons(made)
+
+
+def test_a_number_that_a_command_printed_is_refused() -> None:
+    script = "RATE=$(cat rate)\n" + HTB.replace("10mbit", "${RATE}mbit")
+    with pytest.raises(ImportFault, match=r"^4:55: the value of variable RATE is what a command"):
+        read_tc(script)
+    with pytest.raises(ImportFault, match=r"^1:1: this substitution has no end"):
+        read_tc("RATE=$(cat rate\n" + HTB)
+
+
+def test_a_filter_for_a_protocol_that_no_packet_has_takes_none() -> None:
+    script = HTB + (
+        "tc filter add dev eth0 parent 1: protocol ip prio 1 u32 match ip protocol 1 0xff "
+        "flowid 1:10\niptables -t mangle -A POSTROUTING -p icmp -j MARK --set-mark 1\n"
+    )
+    made = read_tc(script)
+    assert made.ports == read_tc(HTB).ports
+    assert [each.reason for each in made.account.left_out] == [
+        "protocol 1 is not in the simulator",
+        "protocol icmp is not in the simulator",
+    ]
+
+
+def test_nsenter_names_a_namespace_by_its_process() -> None:
+    script = HTB.replace("tc ", 'nsenter -t "$PID" -n tc ')
+    assert list(read_tc(script).ports) == ["PID-eth0"]
+
+
+def test_iptables_extensions_8_multiport_names_several_flows() -> None:
+    rule = (
+        "iptables -t mangle -A POSTROUTING -p tcp -m multiport --dports 80,443 -j MARK --set-mark 1"
+    )
+    made = read_port(f"{rule}\n{HTB}{TO_FW}", flows={80: "web", 443: "tls"})
+    assert made["classify"] == [{"protocol": "tcp", "flow": ["tls", "web"], "class": "class-1-10"}]

@@ -251,6 +251,9 @@ def _follow_filter(
     minor = _get_class_minor(filter_, group)
     if filter_.target is not None and filter_.target[0] not in (0, qdisc.major):
         return _classify_unmatched(qdisc, group, parent)
+    if filter_.target is None and filter_.kind != "tcindex" and qdisc.kind in ("htb", "hfsc"):
+        # `flowid 4` is 0:4, which htb_find and hfsc_find_class do not find.
+        return _classify_unmatched(qdisc, group, parent)
     chosen = qdisc.classes.get(minor)
     if chosen is None:
         if qdisc.kind == "htb" and minor == 0:

@@ -5,7 +5,7 @@ the fields of the IP header are).
 """
 
 from trunkline.importers.common.addresses import Addresses
-from trunkline.importers.common.fault import SourceToken, make_fault, raise_fault
+from trunkline.importers.common.fault import SourceToken, make_absent_protocol, raise_fault
 from trunkline.importers.common.quantities import read_integer
 from trunkline.importers.common.traffic_control import ALL_DSCPS, PacketCondition
 from trunkline.scenario.dscp import DSCP_NAMES
@@ -37,15 +37,13 @@ def match_protocol(word: SourceToken, number: int) -> PacketCondition:
     for name, number_of_name in PROTOCOL_NUMBERS.items():
         if number_of_name == number:
             return make_test("protocol", frozenset({name}))
-    raise make_fault(word, f"protocol {number} is not in the simulator", "6 (tcp), 17 (udp)")
+    raise make_absent_protocol(word, str(number))
 
 
 def match_protocol_name(word: SourceToken) -> PacketCondition:
     """The protocol above IP by its name."""
     if word.text not in PROTOCOL_NUMBERS:
-        raise_fault(
-            word, f"protocol {word.text} is not in the simulator", ", ".join(PROTOCOL_NUMBERS)
-        )
+        raise make_absent_protocol(word, word.text)
     return make_test("protocol", frozenset({word.text}))
 
 

@@ -66,6 +66,16 @@ class MissingPrerequisite(ImportFault):
     """Something that a command before should have made."""
 
 
+class AbsentProtocol(ImportFault):
+    """A condition that no packet of the simulator fulfils: what has it takes nothing."""
+
+
+def make_absent_protocol(at: SourceToken, protocol: str) -> AbsentProtocol:
+    """Make the fault of a protocol that the simulator does not have."""
+    message = f"protocol {protocol} is not in the simulator"
+    return AbsentProtocol(at.line, at.column, message, "tcp (6), udp (17)")
+
+
 def make_missing_prerequisite(
     at: SourceToken, message: str, known: str = ""
 ) -> MissingPrerequisite:

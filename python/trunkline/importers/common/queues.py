@@ -15,7 +15,9 @@ ScenarioKeys = dict[str, Any]
 RedVariant = str
 
 FLOW_QUEUES_AND_AQMS = ("codel", "pie", "fq_codel", "fq_pie", "sfq", "fq")
-LEAF_DISCIPLINES = ("pfifo", "bfifo", "red", "gred", *FLOW_QUEUES_AND_AQMS)
+NETEM_LIMIT_PACKETS = 1000
+"""tc-netem(8): what it holds where no limit is given."""
+LEAF_DISCIPLINES = ("pfifo", "bfifo", "netem", "red", "gred", *FLOW_QUEUES_AND_AQMS)
 _LEAF_DISCIPLINES_TEXT = ", ".join(LEAF_DISCIPLINES)
 _PIE_COEFFICIENT_UNITS = 16
 """tc-pie(8): alpha and beta are in sixteenths."""
@@ -65,6 +67,10 @@ def build_queue(qdisc: Qdisc | None, defaults: SystemDefaults, *, inside: bool) 
     if qdisc.kind == "pfifo":
         packets = options["packets"] if "packets" in options else defaults.take_queue_packets()
         return {"limit": f"{packets} packets"}
+    if qdisc.kind == "netem":
+        if qdisc.inner is not None:
+            return build_queue(qdisc.inner, defaults, inside=inside)
+        return {"limit": f"{get_integer_option(options, 'packets', NETEM_LIMIT_PACKETS)} packets"}
     if qdisc.kind == "bfifo":
         if "bytes" in options:
             return {"limit": f"{options['bytes']} B"}

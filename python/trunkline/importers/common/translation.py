@@ -146,9 +146,9 @@ def _validate_keys(model: type[Element], config: ScenarioKeys, at: SourceToken) 
 
 
 def _unwrap_link_shaper(root: Qdisc, account: ImportAccount) -> Qdisc:
-    """The discipline with classes inside one that only sets the rate for all: htb of a class, tbf.
+    """The discipline inside one that is the same for all: htb of one class, tbf, netem.
 
-    Testbeds give a link its rate so. The link of the scenario has it.
+    Testbeds give a link its rate and its delay so. The link of the scenario has them.
     """
     while True:
         inner, rate = root.inner, root.options.get("rate")
@@ -160,10 +160,16 @@ def _unwrap_link_shaper(root: Qdisc, account: ImportAccount) -> Qdisc:
                 return root
             rate_of_leaf = leaves[0].options.get("rate")
             inner, rate = leaves[0].queue, leaves[0].options.get("ceil", rate_of_leaf)
-        elif root.kind != "tbf":
+        elif root.kind not in ("tbf", "netem"):
             return root
-        if inner is None or inner.kind not in (*CLASSFUL_DISCIPLINES, "cake"):
+        if inner is None or (
+            root.kind != "netem" and inner.kind not in (*CLASSFUL_DISCIPLINES, "cake")
+        ):
             return root
+        if root.kind == "netem":
+            # Its account is in its options.
+            root = inner
+            continue
         why = f"it sets the rate of all: give the link {rate} bit/s"
         account.add_assumption(f"{root.kind} around {inner.kind}", why, line=root.at.line)
         # Filters of clsact choose in whatever discipline has the class.

@@ -34,6 +34,8 @@ _ADDRESS_OPTIONS = {
     **dict.fromkeys(("-s", "--source", "--src"), "source"),
     **dict.fromkeys(("-d", "--destination", "--dst"), "destination"),
 }
+_PORT_LISTS = ("--sports", "--source-ports", "--dports", "--destination-ports", "--ports")
+"""Options of multiport."""
 _ENDING_TARGETS = ("RETURN", "ACCEPT", "DROP", "REJECT")
 """Behind them no rule of the chain sees the packet."""
 _TARGETS = ("MARK", "CLASSIFY", *_ENDING_TARGETS)
@@ -194,6 +196,13 @@ def _read_condition(word: SourceToken, reader: WordReader, addresses: Addresses)
     if key in ("--sport", "--source-port", "--dport", "--destination-port"):
         at = reader.words[reader.position] if reader.has_more() else word
         return conditions.match_port(at, reader.read_number(0, 65535), addresses)
+    if key in _PORT_LISTS:
+        listed = reader.take_word("ports")
+        flows: set[str | int] = set()
+        for port in listed.text.split(","):
+            part = SourceToken(port, listed.line, listed.column)
+            flows |= addresses.find_flows(part, read_integer(part, "port", "80,443"))
+        return conditions.make_test("flow", frozenset(flows))
     if key in ("--dscp", "--dscp-class"):
         dscp_word = reader.take_word("a DSCP")
         return PacketCondition(frozenset({conditions.parse_dscp(dscp_word)}))

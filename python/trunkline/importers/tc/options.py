@@ -20,7 +20,20 @@ from trunkline.importers.tc.option_values import (
 from trunkline.importers.tc.word_reader import WordReader
 
 _EXACT_TIMES_NOTE = "times are exact here, tc's are tables of cells"
+_NETEM_NOTES = {
+    "delay": "a port delays nothing: give the link this delay",
+    "latency": "a port delays nothing: give the link this delay",
+    **dict.fromkeys(("loss", "drop"), "a port loses nothing: give the link this loss"),
+    "rate": "the rate is the link's: give it this one",
+    **dict.fromkeys(
+        ("corrupt", "duplicate", "reorder", "gap"), "packets are sent as they are here"
+    ),
+    **dict.fromkeys(("distribution", "slot", "seed"), "of the delay"),
+}
+"""What netem does to packets by the word of its option, and what to do about it."""
+_NETEM_WORDS = tuple(_NETEM_NOTES)
 _IGNORED_OPTIONS = {
+    **_NETEM_NOTES,
     "cell": _EXACT_TIMES_NOTE,
     "mpu": aqm_options.MPU_NOTE,
     "overhead": aqm_options.OVERHEAD_NOTE,
@@ -65,6 +78,13 @@ def _read_priomap(reader: WordReader) -> list[int]:
     if not bands:
         reader.read_number(0, 15)
     return bands + list(DEFAULT_PRIOMAP[len(bands) :])
+
+
+def _read_netem_values(reader: WordReader) -> list[str]:
+    values = [reader.take_word("a value").text]
+    while reader.has_more() and reader.peek_text() not in (*_NETEM_WORDS, "limit", "ecn"):
+        values.append(reader.take_word("a value").text)
+    return values
 
 
 def _read_defmap(reader: WordReader) -> int:
@@ -126,6 +146,11 @@ QDISC_OPTIONS: dict[str, OptionTable] = {
     "pfifo": make_option_table("limit=packets", limit=make_count_reader(0, 2**31 - 1)),
     "bfifo": make_option_table("limit=bytes"),
     "pfifo_fast": {},
+    "netem": make_option_table(
+        f"limit=packets {' '.join(f'{word}=' for word in _NETEM_WORDS)}",
+        limit=make_count_reader(0, 2**31 - 1),
+        **dict.fromkeys(_NETEM_WORDS, _read_netem_values),
+    ),
     "ingress": {},
     "clsact": {},
     **aqm_options.QDISC_OPTIONS,
@@ -193,13 +218,15 @@ def read_options(
     unsupported = UNSUPPORTED_OPTIONS.get(owner.text, {})
     options: Options = {}
     while reader.has_more():
+        start = reader.position
         word = reader.take_word("an option")
         if word.text in unsupported:
             value_count, reason = unsupported[word.text]
             if not partial:
                 raise_fault(word, f"{word.text} of {owner.text} has no counterpart: {reason}")
             reader.position = min(reader.position + value_count, len(reader.words))
-            account.add_left_out(word.text, reason, line=word.line)
+            text = " ".join(each.text for each in reader.words[start : reader.position])
+            account.add_left_out(text, reason, line=word.line)
             continue
         if word.text not in table:
             listed = ", ".join(table) or "none"
@@ -218,7 +245,8 @@ def read_options(
             )
             has_cells = word.text == "linklayer" and reader.words[reader.position - 1].text in CELLS
             reason = aqm_options.CELLS_NOTE if has_cells else reasons[word.text]
-            account.add_left_out(word.text, reason, line=word.line)
+            text = " ".join(each.text for each in reader.words[start : reader.position])
+            account.add_left_out(text, reason, line=word.line)
     return options
 
 

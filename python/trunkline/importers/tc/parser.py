@@ -11,6 +11,7 @@ from typing import Any
 from trunkline.importers.common.account import ImportAccount
 from trunkline.importers.common.addresses import Addresses
 from trunkline.importers.common.fault import (
+    AbsentProtocol,
     ImportFault,
     MissingPrerequisite,
     SourceToken,
@@ -70,6 +71,7 @@ _IGNORED_COMMANDS = {
     "sysctl": "concerns the host",
     "sleep": "waits",
     "export": "concerns the shell",
+    **dict.fromkeys((".", "source"), "another file: what it sets is not known here"),
     "cd": "concerns the shell",
     "trap": "concerns the shell",
     "umask": "concerns the shell",
@@ -117,6 +119,9 @@ def parse_script(
                     account.add_left_out(text, reason, line=words[0].line)
                 else:
                     account.add_read(_name_command(words), line=words[0].line)
+            except AbsentProtocol as absent:
+                # What no packet of the simulator has takes none of them.
+                account.add_left_out(text, absent.message, line=words[0].line)
             except ImportFault as fault:
                 # What a command that failed should have made is missed further down: no news.
                 if not (faults and isinstance(fault, MissingPrerequisite)):
@@ -409,7 +414,7 @@ class _ScriptReader:
             if parent_qdisc.children(parent[1]):
                 raise_fault(word, f"class {_format_id(parent)} has classes below it, so no queue")
             class_.queue = qdisc
-        elif parent_qdisc.kind in ("dsmark", "tbf"):
+        elif parent_qdisc.kind in ("dsmark", "tbf", "netem"):
             parent_qdisc.inner = qdisc
         else:
             raise_fault(
@@ -441,7 +446,7 @@ class _ScriptReader:
             qdisc = unvisited.pop()
             if qdisc is None:
                 continue
-            if qdisc.major == major:
+            if qdisc.major == major != 0:
                 return qdisc
             known.append(f"{qdisc.major:x}:")
             unvisited += [qdisc.inner, *(class_.queue for class_ in qdisc.classes.values())]
@@ -466,6 +471,10 @@ class _ScriptReader:
             )
         if device is None or class_id is None:
             raise_fault(word, "a class needs a device and its number", "dev DEVICE, classid ID")
+        if class_id[0] == 0:
+            # sch_api.c: without a major number the one of the parent, else that of the root.
+            major = parent[0] if parent is not None and parent[0] else 0
+            class_id = (major or (device.root.major if device.root else 0), class_id[1])
         qdisc = self.find_qdisc(device, class_id[0], word)
         if qdisc.kind != word.text:
             raise_fault(word, f"{qdisc.major:x}: is a {qdisc.kind}, not a {word.text}")

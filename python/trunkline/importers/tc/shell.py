@@ -46,9 +46,13 @@ _UNSET_START, _UNSET_END = "\ue000", "\ue001"
 _REDIRECTION = re.compile(r"(\d?>>?|&>|<)(&\d|-)?")
 _HERE_DOCUMENT = re.compile(r"<<(-?)[ \t]*(['\"\\]?)([\w.-]+)['\"]?")
 _FUNCTION = re.compile(r"(?:function[ \t]+)?([A-Za-z_]\w*)[ \t]*\(\)[ \t\n]*\{")
+_COMPUTED = re.compile(r"([A-Za-z_]\w*)=(\"?)(\$\((?!\()|`)")
+_WORDS_BEFORE_NAMES = ("dev", "-o", "-i", "oifname", "oif", "exec", "-n", "-netns", "-t")
+"""Behind them stands the name of a device or a namespace."""
+_TRACE_HINT = "sh -x SCRIPT 2> trace.tc"
 _SIMPLE_COMMANDS = (
     "simple commands, one after another; of a script with loops or functions give the trace, "
-    "sh -x SCRIPT 2> trace.tc"
+    f"{_TRACE_HINT}"
 )
 
 
@@ -117,6 +121,8 @@ class _ShellReader:
         """Functions that are passed over, and whether they run what they are given."""
         self.finished_words: list[SourceToken] = []
         self.expanded_characters = 0
+        self.computed: set[str] = set()
+        """Variables whose values commands printed."""
         self.here_document: tuple[str, bool] | None = None
         """Its last line, and whether it is input of tc."""
         self.is_conditional = self.is_next_conditional = False
@@ -137,7 +143,7 @@ class _ShellReader:
                 continue
             if assignment is None:
                 break
-            self.variables[assignment[1]] = words[0].text[assignment.end() :]
+            self.set_variable(assignment[1], words[0].text[assignment.end() :])
             words = words[1:]
         if words and words[0].text in self.functions:
             words = self.unwrap_call(words)
@@ -150,8 +156,13 @@ class _ShellReader:
         if is_conditional and program in READ_PROGRAMS:
             raise_fault(first, "a command under a condition is not read", _SIMPLE_COMMANDS)
         if program not in (*self.lenient, *_CONDITIONS):
-            self.refuse_unset(words)
+            words = self.name_unknown_devices(words)
         yield words
+
+    def set_variable(self, name: str, value: str) -> None:
+        """Keep a value; of a variable that stands for another unknown one, its own name."""
+        is_unknown = value.startswith(_UNSET_START) and value.find(_UNSET_END) == len(value) - 1
+        self.variables[name] = f"{_UNSET_START}{name}{_UNSET_END}" if is_unknown else value
 
     def unwrap_call(self, words: list[SourceToken]) -> list[SourceToken]:
         """The command that a function of the script is given to run; empty if there is none."""
@@ -163,13 +174,32 @@ class _ShellReader:
         self.account.add_left_out(text, "a function that runs no tc", line=words[0].line)
         return []
 
-    def refuse_unset(self, words: list[SourceToken]) -> None:
-        for word in words:
-            if _UNSET_START in word.text:
-                found = _VARIABLE_NAME.match(word.text, word.text.index(_UNSET_START) + 1)
-                name = found[0] if found is not None else ""
+    def name_unknown_devices(self, words: list[SourceToken]) -> list[SourceToken]:
+        """Call devices that only the run knows by their variables.
+
+        Raises
+        ------
+        ImportFault
+            Another word has a variable whose value is not known.
+        """
+        named = list(words)
+        for position, word in enumerate(words):
+            if _UNSET_START not in word.text:
+                continue
+            found = re.search(f"{_UNSET_START}(\\w+|[@*#?]){_UNSET_END}", word.text)
+            name = "" if found is None else found[1]
+            if position and words[position - 1].text in _WORDS_BEFORE_NAMES:
+                text = re.sub(f"[{_UNSET_START}{_UNSET_END}]", "", word.text)
+                named[position] = SourceToken(text, word.line, word.column)
+                rule = f"variable {name} is not known here: it is called {text}"
+                self.account.add_assumption("name of a device", rule, line=word.line)
+            elif name in self.computed:
+                message = f"the value of variable {name} is what a command printed"
+                raise_fault(word, message, f"the trace: {_TRACE_HINT}")
+            else:
                 known = ", ".join(sorted(self.variables))
                 raise_fault(word, f"variable {name} is not set in this file", known)
+        return named
 
     def locate(self, position: int) -> tuple[int, int]:
         """Line and column of a character, both from 1."""
@@ -200,6 +230,8 @@ class _ShellReader:
             return True
         elif (function := _FUNCTION.match(self.text, self.position)) and not self.finished_words:
             self.skip_function(function)
+        elif (computed := _COMPUTED.match(self.text, self.position)) is not None:
+            self.skip_substitution(computed)
         elif (document := _HERE_DOCUMENT.match(self.text, self.position)) is not None:
             self.position = document.end()
             self.here_document = (document[3], is_batch(self.finished_words))
@@ -220,6 +252,24 @@ class _ShellReader:
             if self.position < len(self.text) and self.text[self.position] != "\n":
                 self.read_word()
 
+    def skip_substitution(self, computed: re.Match[str]) -> None:
+        """Pass over ``NAME=$(command)``: what it prints is not known here."""
+        name = computed[1]
+        if computed[3] == "`":
+            end = self.text.find("`", computed.end())
+        else:
+            end = _find_closing(self.text, computed.end(), "()")
+        if not 0 <= end < len(self.text):
+            raise ImportFault(*self.locate(self.position), "this substitution has no end")
+        self.position = end + 1
+        if computed[2]:
+            self.position = max(self.position, self.text.find('"', end) + 1)
+        else:
+            while self.position < len(self.text) and self.text[self.position] not in " \t\n;&|":
+                self.position += 1
+        self.computed.add(name)
+        self.variables[name] = f"{_UNSET_START}{name}{_UNSET_END}"
+
     def skip_here_document(self) -> None:
         """Pass over a here-document; of one that tc reads, over its last line only."""
         if self.here_document is None:
@@ -239,7 +289,7 @@ class _ShellReader:
 
     def skip_function(self, function: re.Match[str]) -> None:
         """Pass over a function that runs no command which is read."""
-        body_end = _find_closing_brace(self.text, function.end())
+        body_end = _find_closing(self.text, function.end(), "{}")
         body = self.text[function.end() : body_end]
         if _PROGRAM_WORD.search(body):
             at = SourceToken(f"{function[1]}()", *self.locate(self.position))
@@ -371,8 +421,8 @@ class _ShellReader:
         return str(value)
 
 
-def _find_closing_brace(text: str, start: int) -> int:
-    """Where the brace that was opened before `start` is closed; quotes and comments are skipped."""
+def _find_closing(text: str, start: int, pair: str) -> int:
+    """Where what was opened before `start` is closed; quotes and comments are skipped."""
     depth, position = 1, start
     while position < len(text):
         character = text[position]
@@ -382,8 +432,8 @@ def _find_closing_brace(text: str, start: int) -> int:
             position = _find_closing_quote(text, position)
         elif character == "#" and text[position - 1] in " \t\n":
             position = text.find("\n", position) if "\n" in text[position:] else len(text)
-        elif character in "{}":
-            depth += 1 if character == "{" else -1
+        elif character in pair:
+            depth += 1 if character == pair[0] else -1
             if depth == 0:
                 return position
         position += 1

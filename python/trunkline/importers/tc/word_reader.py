@@ -80,14 +80,16 @@ class WordReader:
         return probability(self.take_word("a probability"))
 
     def read_ids(self) -> tuple[int, int]:
-        """Major and minor number, hexadecimal: ``1:10``, ``1:``, ``:10``."""
+        """Major and minor number, hexadecimal: ``1:10``, ``1:``, ``:10``; ``10`` is ``0:10``."""
         word = self.take_word("an identifier")
         major, colon, minor = word.text.partition(":")
+        if not colon:
+            major, minor = "0", major
         expected, known = "identifier", "MAJOR:MINOR, both hexadecimal"
         one, other = (
             read_integer(word, expected, known, part=part or "0", base=16)
             for part in (major, minor)
         )
-        if not colon or max(one, other) > 0xFFFF:
+        if max(one, other) > 0xFFFF:
             raise_fault(word, f"{word.text} is no {expected}", known)
         return one, other

@@ -23,6 +23,7 @@ _WRAPPERS: dict[str, tuple[str, int]] = {
     "busybox": ("", 0),
 }
 """Letters of their options that have a value, and their words before the command."""
+_NSENTER_VALUED = "tSGWrw"
 _CONTAINERS = (("ip", "netns", "exec"), ("docker", "exec"), ("podman", "exec"))
 
 
@@ -51,6 +52,11 @@ def unwrap_command(words: list[SourceToken]) -> tuple[str, list[SourceToken]]:
             position = _skip_options(words, position + len(container), "euw")
             namespace = words[position].text if position < len(words) else ""
             position += 1
+        elif texts[0] == "nsenter":
+            end = _skip_options(words, position + 1, _NSENTER_VALUED)
+            options = [word.text for word in words[position + 1 : end]]
+            namespace = options[options.index("-t") + 1] if "-t" in options[:-1] else "nsenter"
+            position = end
         elif texts[0] in _WRAPPERS:
             valued, plain_words = _WRAPPERS[texts[0]]
             position = _skip_options(words, position + 1, valued) + plain_words
