@@ -10,6 +10,7 @@ from trunkline.cli.status import Status
 REQUIRED_PACKAGES = (
     "click",
     "jinja2",
+    "markdown-it-py",
     "matplotlib",
     "networkx",
     "numpy",
