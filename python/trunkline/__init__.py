@@ -16,9 +16,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from trunkline import notebook_form
 from trunkline.lazy_imports import make_lazy_getattr
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from trunkline.api import judge, run, run_many
     from trunkline.engine import simulate
     from trunkline.network import Network
@@ -96,6 +99,15 @@ _attribute = make_lazy_getattr(
         "trunkline.workbench": "compare_runs draw first_difference read run_study save verify",
     },
 )
+
+
+def _load_notebook_forms() -> ModuleType:
+    from trunkline import notebook
+
+    return notebook
+
+
+notebook_form.use_forms(_load_notebook_forms)
 
 
 def __getattr__(name: str) -> Any:

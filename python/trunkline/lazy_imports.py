@@ -12,7 +12,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 
-def make_lazy_getattr(package: str, names_by_module: Mapping[str, str]) -> Callable[[str], Any]:
+def make_lazy_getattr(
+    package: str,
+    names_by_module: Mapping[str, str],
+    renamed: Mapping[str, str] | None = None,
+) -> Callable[[str], Any]:
     """What a package needs as its ``__getattr__`` (PEP 562).
 
     Parameters
@@ -21,12 +25,17 @@ def make_lazy_getattr(package: str, names_by_module: Mapping[str, str]) -> Calla
         Its full name.
     names_by_module : mapping of str to str
         Full names of modules, each with the names that come from it, separated by spaces.
+    renamed : mapping of str to str, optional
+        Names of earlier versions, and the ones of today; who asks for an old one reads the new.
     """
+    new_by_old_name = renamed or {}
     module_by_name = {
         name: home for home, names in names_by_module.items() for name in names.split()
     }
 
     def attribute(name: str) -> Any:
+        if name in new_by_old_name:
+            raise AttributeError(f"{package}.{name} is now {package}.{new_by_old_name[name]}")
         if name not in module_by_name:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(importlib.import_module(module_by_name[name]), name)

@@ -1,11 +1,19 @@
-"""How objects look in a notebook: asked here by those below, made by `trunkline.notebook` above.
+"""How objects look in a notebook: asked here by those below, made by a module above.
 
-A scenario knows nothing of pictures, and a comparison nothing of pages; that module does, and is
-imported when a notebook asks for the first form.
+A scenario knows nothing of pictures, and a comparison nothing of pages. The package's top names the
+module that does (`use_forms`), which is imported when a notebook asks for the first form.
 """
 
-import importlib
+from collections.abc import Callable
+from types import ModuleType
 from typing import Any
+
+_load_forms: list[Callable[[], ModuleType]] = []
+
+
+def use_forms(load: Callable[[], ModuleType]) -> None:
+    """Name the module that makes forms, by a function that imports it."""
+    _load_forms[:] = [load]
 
 
 def render_html(kind: str, shown_object: Any) -> str:
@@ -14,11 +22,11 @@ def render_html(kind: str, shown_object: Any) -> str:
     Parameters
     ----------
     kind : str
-        Name of a function of ``trunkline.notebook``.
+        Name of a function of the module that makes forms.
     shown_object : object
         What is shown.
     """
-    return str(getattr(importlib.import_module("trunkline.notebook"), kind)(shown_object))
+    return str(getattr(_load_forms[0](), kind)(shown_object))
 
 
 def build_mime_bundle(kind: str, shown_object: Any) -> dict[str, str]:

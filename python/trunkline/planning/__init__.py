@@ -1,5 +1,6 @@
 """Traffic engineering of scenarios: place paths, compare with the optimum, plan backups."""
 
+from trunkline.lazy_imports import make_lazy_getattr
 from trunkline.planning.explicit_scenario import write_explicit_scenario
 from trunkline.planning.failure_screening import Survival, survive
 from trunkline.planning.growth import Growth, grow, plan_scaled_growth, plan_yearly_growth
@@ -37,3 +38,18 @@ __all__ = [
     "write_migration_steps",
     "write_solution",
 ]
+
+
+__getattr__ = make_lazy_getattr(
+    __name__,
+    {},
+    renamed={
+        "Method": "RoutingMethod",
+        "Plan": "RoutingPlan",
+        "Protected": "BackupPlan",
+        "explicit": "write_explicit_scenario",
+        "plan_json": "dump_plan_json",
+        "solved": "write_solution",
+        "with_backups": "add_default_protection",
+    },
+)

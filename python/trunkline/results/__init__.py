@@ -1,5 +1,6 @@
 """Results: what a run measured, in tables that name their units, and how to get them again."""
 
+from trunkline.lazy_imports import make_lazy_getattr
 from trunkline.results.results import Provenance, Results
 from trunkline.results.schemas import SCHEMAS, Field
 from trunkline.results.store import read_results, write_results
@@ -15,3 +16,13 @@ __all__ = [
     "read_results",
     "write_results",
 ]
+
+
+__getattr__ = make_lazy_getattr(
+    __name__,
+    {},
+    renamed={
+        "read": "read_results",
+        "write": "write_results",
+    },
+)

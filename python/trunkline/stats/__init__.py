@@ -1,5 +1,6 @@
 """Statistics over replications. Nothing here knows which engine made a number."""
 
+from trunkline.lazy_imports import make_lazy_getattr
 from trunkline.stats.batch import BatchMeans, batch_means
 from trunkline.stats.bootstrap import bootstrap_interval
 from trunkline.stats.error import mean_absolute_percentage, mean_log_ratio
@@ -49,3 +50,20 @@ __all__ = [
     "unpaired_difference",
     "until",
 ]
+
+
+__getattr__ = make_lazy_getattr(
+    __name__,
+    {},
+    renamed={
+        "Cut": "WarmUpCut",
+        "Outage": "RecoveryCycle",
+        "across": "average_runs",
+        "delays": "read_flow_delays",
+        "judge": "judge_bounds",
+        "paired_p": "compute_paired_p",
+        "precision": "assess_precision",
+        "runs_wanted": "plan_runs",
+        "unpaired_p": "compute_unpaired_p",
+    },
+)

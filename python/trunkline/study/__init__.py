@@ -34,6 +34,17 @@ else:
             "trunkline.study.run.session": "IncompleteStudy perform_plan",
             "trunkline.study.run.run_plan": "RunPlan StudyPoint",
         },
+        renamed={
+            "How": "RunOptions",
+            "Incomplete": "IncompleteStudy",
+            "Plan": "RunPlan",
+            "Point": "StudyPoint",
+            "Subject": "StudySubject",
+            "find": "find_study",
+            "merge": "merge_shards",
+            "names": "list_study_names",
+            "performed": "perform_plan",
+        },
     )
 
 __all__ = [
