@@ -128,3 +128,72 @@ links:
 - interfaces: [{node: r1}, {node: r2}]
 - r1:
 """
+
+BRITE = """\
+Topology: ( 3 Nodes, 2 Edges )
+Model (1 - RTWaxman):  3 100 100 1  2  0.15 0.2 1 1 10.0 1024.0
+
+Nodes: ( 3 )
+0\t10.00\t20.00\t1\t1\t-1\tRT_NODE
+1\t30.00\t20.00\t2\t2\t-1\tRT_NODE
+2\t50.00\t20.00\t1\t1\t-1\tRT_NODE
+
+Edges: ( 2 )
+0\t0\t1\t20.0\t0.067\t10.0\t-1\t-1\tE_RT\tU
+1\t1\t2\t20.0\t0.067\t-1.0\t-1\t-1\tE_RT\tU\tnews
+"""
+
+CCH = """\
+1 @Paris,+France + bb (2) &1 -> <2> <3> {-7} =r1.example.net! r0
+2 @Lyon,+France (2) -> <1> <3>  =r2.example.net r1
+3 @Nice,+France (3) -> <2> <1> <99> =r3.example.net r1
+-7 =10.0.0.1 rn
+"""
+
+PYNTM = """\
+INTERFACES_TABLE
+node_object_name\tremote_node_object_name\tname\tcost\tcapacity\trsvp_enabled
+A\tB\tA-to-B\t4\t100\tTrue
+B\tA\tB-to-A\t5\t100\tTrue
+
+NODES_TABLE
+name\tlon\tlat
+A\t10\t50
+B\t11\t50
+
+DEMANDS_TABLE
+source\tdest\ttraffic\tname
+A\tB\t80\tdmd
+
+RSVP_LSP_TABLE
+source\tdest\tname
+A\tB\tlsp
+"""
+
+LINK_LIST = """\
+a,a_if,b,b_if,capacity,delay_ms,srlg,igp_metric
+AMS,et-0/0/1,FRA,et-0/0/2,100G,4.1,duct1,10
+AMS,et-0/0/2,PAR,et-0/0/1,2x10GE,5.0,duct2,2.5
+FRA,et-0/0/3,ZRH,et-0/0/1,STM-16,3.2,,7
+"""
+
+EDGE_LIST = "# a comment\n1|2|-1\n1|3|0\n2|3|-1\n"
+
+NODE_LINK = """\
+{"directed": false, "graph": {"name": "small"}, "nodes": [{"id": 1}, {"id": "b", "lat": 50.5}],
+ "links": [{"source": 1, "target": "b", "bandwidth": 40, "weight": 2.5, "delay": 3}]}
+"""
+
+YED = """\
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:y="http://www.yworks.com/xml/graphml">
+  <key for="node" id="d0" yfiles.type="nodegraphics"/>
+  <key for="edge" id="d1" attr.name="capacity" attr.type="string"><default>10G</default></key>
+  <graph edgedefault="directed">
+    <node id="n0"><data key="d0"><y:ShapeNode><y:NodeLabel>A</y:NodeLabel></y:ShapeNode></data>
+    </node>
+    <node id="n1"><graph edgedefault="directed"><node id="n1::n0"/></graph></node>
+    <edge source="n0" target="n1::n0"><data key="d1">2.5 Gbit/s</data></edge>
+    <edge source="n1::n0" target="n0"/>
+  </graph>
+</graphml>
+"""

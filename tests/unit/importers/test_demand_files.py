@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from hypothesis import given, settings, strategies as st
 from network_files import SNDLIB_NATIVE
 
 from trunkline.importers import ImportFault
@@ -205,9 +206,57 @@ def test_a_broken_table_is_refused_with_its_line(tmp_path: Path, text: str, mess
     assert message in str(fault.value)
 
 
+def test_demands_of_repetita_number_the_nodes_of_any_network(tmp_path: Path) -> None:
+    _, demands = read(tmp_path, "DEMANDS 2\nlabel src dest bw\nd0 0 2 300\nd1 2 1 1000\n")
+    assert demands == {"A-C": "300 kbit/s", "C-B": "1 Mbit/s"}
+
+
 def test_unknown_columns_are_left_out(tmp_path: Path) -> None:
     written, _ = read(tmp_path, "from,to,rate,owner,priority\nA,B,1,me,2\nB,C,1,me,2\n")
     left_out = {(each.element, each.count) for each in written.account.left_out}
     assert left_out == {("matrix: demand/owner", 2), ("matrix: demand/priority", 2)} | {
         (each.element, each.count) for each in written.account.left_out if "nodes" in each.element
     }
+
+
+TABLES = [
+    HOURS,
+    ",A,B,C\nA,0,1,2\nB,1,0,3\nC,2,3,0\n",
+    "0;1;2\n1;0;3\n2;3,5;0\n",
+    "time,from,to,rate_mbps,class\n1,A,B,2,EF\n2,B,C,3.5,AF11\n",
+    "DEMANDS 1\nlabel src dest bw\nd 0 2 300\n",
+    write_matrix_of_sndlib(np.ones((3, 3))),
+]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    text=st.sampled_from(TABLES),
+    at=st.floats(0, 1),
+    length=st.integers(0, 9),
+    put=st.sampled_from(["", ",", ";", "\n", '"', "-1", "1e999", "9" * 5000, "A", "\0", "%", "é"]),
+    interval=st.sampled_from([None, "peak", "95 %", "busiest", "1"]),
+)
+def test_whatever_is_read_as_demands_is_a_scenario_or_a_fault(
+    tmp_path_factory: pytest.TempPathFactory,
+    text: str,
+    at: float,
+    length: int,
+    put: str,
+    interval: str | None,
+) -> None:
+    start = int(at * len(text))
+    assert is_read_or_refused(
+        tmp_path_factory.mktemp("fuzz"), text[:start] + put + text[start + length :], interval
+    )
+
+
+def is_read_or_refused(folder: Path, text: str, interval: str | None) -> bool:
+    """Whether demands are imported as a scenario that loads, or refused for what is in the file."""
+    (folder / "net").write_text(NETWORK)
+    (folder / "matrix").write_text(text, "utf-8")
+    try:
+        made = read_network(folder / "net", RULES, demands=folder / "matrix", interval=interval)
+    except ImportFault as fault:
+        return "would not load" not in str(fault)
+    return bool(load(made.text).links)

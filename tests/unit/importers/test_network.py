@@ -11,14 +11,21 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 from network_files import (
+    BRITE,
+    CCH,
     CONTAINERLAB,
+    EDGE_LIST,
     GML,
     GRAPHML,
+    LINK_LIST,
     NETLAB,
+    NODE_LINK,
+    PYNTM,
     REPETITA,
     REPETITA_DEMANDS,
     SNDLIB_NATIVE,
     SNDLIB_XML,
+    YED,
 )
 
 from trunkline.importers import ImportFault
@@ -230,8 +237,23 @@ def test_the_largest_part_of_a_network_of_islands(tmp_path: Path) -> None:
     assert list(said["nodes"]) == ["R1", "R2", "R3"]
 
 
-NAMES = ["sndlib-xml", "sndlib-native", "gml", "graphml", "repetita", "containerlab", "netlab"]
-TEXTS = [SNDLIB_XML, SNDLIB_NATIVE, GML, GRAPHML, REPETITA, CONTAINERLAB, NETLAB]
+FILES = {
+    "sndlib-xml": SNDLIB_XML,
+    "sndlib-native": SNDLIB_NATIVE,
+    "gml": GML,
+    "graphml": GRAPHML,
+    "repetita": REPETITA,
+    "containerlab": CONTAINERLAB,
+    "netlab": NETLAB,
+    "brite": BRITE,
+    "rocketfuel": CCH,
+    "pyntm": PYNTM,
+    "link-list": LINK_LIST,
+    "edge-list": EDGE_LIST,
+    "node-link": NODE_LINK,
+    "yed": YED,
+}
+TEXTS = list(FILES.values())
 
 
 @settings(max_examples=50, deadline=None)
@@ -261,7 +283,7 @@ def loads_or_is_a_fault(file: Path, text: str) -> bool:
     return bool(load(f"{written.text}\n").links)
 
 
-@pytest.mark.parametrize("text", TEXTS, ids=NAMES)
+@pytest.mark.parametrize("text", TEXTS, ids=list(FILES))
 def test_each_number_of_a_file_may_be_far_out(tmp_path: Path, text: str) -> None:
     for at in re.finditer(r"(?<![\w.])\d+(\.\d+)?", text):
         for far in ("0", "-1", "1e-9", "1e15", "1e308", "1e999", "9" * 14, "9" * 5000):

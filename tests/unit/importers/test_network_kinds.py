@@ -15,7 +15,7 @@ from typing import Any
 
 import networkx as nx
 import pytest
-from network_files import REPETITA
+from network_files import BRITE, CCH, PYNTM, REPETITA
 
 from trunkline.importers import ImportFault
 from trunkline.importers.network import ImportedNetwork, ImportRules, read_network, read_topology
@@ -366,21 +366,6 @@ def test_gml_that_is_broken_is_refused_with_its_place(
     assert place.replace("7:3", "6:1") in str(fault.value)
 
 
-BRITE = """\
-Topology: ( 3 Nodes, 2 Edges )
-Model (1 - RTWaxman):  3 100 100 1  2  0.15 0.2 1 1 10.0 1024.0
-
-Nodes: ( 3 )
-0\t10.00\t20.00\t1\t1\t-1\tRT_NODE
-1\t30.00\t20.00\t2\t2\t-1\tRT_NODE
-2\t50.00\t20.00\t1\t1\t-1\tRT_NODE
-
-Edges: ( 2 )
-0\t0\t1\t20.0\t0.067\t10.0\t-1\t-1\tE_RT\tU
-1\t1\t2\t20.0\t0.067\t-1.0\t-1\t-1\tE_RT\tU\tnews
-"""
-
-
 def test_input_13_brite_is_read_in_the_units_of_its_manual(tmp_path: Path) -> None:
     # 20 km at the speed of light are 66.7 us; bandwidths are in Mbit/s, -1 is none.
     written, made = read(tmp_path, BRITE, ImportRules(GBIT))
@@ -519,14 +504,6 @@ def test_edge_lists_of_the_as_graph_and_of_rocketfuel(tmp_path: Path) -> None:
     assert list(made["links"].values()) == [{"metric": 3, "backward": {"metric": 5}}]
 
 
-CCH = """\
-1 @Paris,+France + bb (2) &1 -> <2> <3> {-7} =r1.example.net! r0
-2 @Lyon,+France (2) -> <1> <3>  =r2.example.net r1
-3 @Nice,+France (3) -> <2> <1> <99> =r3.example.net r1
--7 =10.0.0.1 rn
-"""
-
-
 def test_a_map_of_rocketfuel(tmp_path: Path) -> None:
     written, made = read(tmp_path, CCH, ImportRules(GBIT))
     assert list(made["nodes"]) == ["Paris_1", "Lyon_2", "Nice_3"]
@@ -536,27 +513,6 @@ def test_a_map_of_rocketfuel(tmp_path: Path) -> None:
     assert left_out["router/name"] == 3
     with pytest.raises(ImportFault, match="2:1: a line of a map is UID"):
         read(tmp_path, CCH.replace("2 @Lyon", "2 Lyon"), ImportRules(GBIT))
-
-
-PYNTM = """\
-INTERFACES_TABLE
-node_object_name\tremote_node_object_name\tname\tcost\tcapacity\trsvp_enabled
-A\tB\tA-to-B\t4\t100\tTrue
-B\tA\tB-to-A\t5\t100\tTrue
-
-NODES_TABLE
-name\tlon\tlat
-A\t10\t50
-B\t11\t50
-
-DEMANDS_TABLE
-source\tdest\ttraffic\tname
-A\tB\t80\tdmd
-
-RSVP_LSP_TABLE
-source\tdest\tname
-A\tB\tlsp
-"""
 
 
 @pytest.mark.parametrize("separator", ["\t", ",", "  "])

@@ -53,7 +53,7 @@ _UNIT_OF_BARE_DELAYS = "ms"
 _EMPTY_WORDS = ("", "-", "n/a", "na", "none", "null", "nan", "unknown")
 _STEPS = {"STM": 155_520_000, "OC": 51_840_000}  # bit/s (ITU-T G.707, ANSI T1.105)
 _PORT_SPEED = re.compile(
-    r"(?:(?P<count>\d{1,4})\s*[x*×]\s*)?(?P<number>\d+(?:\.\d+)?)\s*(?P<prefix>[kmgt])"
+    r"(?:(?P<count>\d{1,4})\s*[x*×]\s*)?(?P<number>\d{1,15}(?:\.\d{1,15})?)\s*(?P<prefix>[kmgt])"
     r"(?:ig|igabit)?\s*(?:e|be|ige|bps|bit|bits|bit/s|bits/s|b/s|b)?\Z",
     re.IGNORECASE,
 )
@@ -129,7 +129,7 @@ def parse_capacity(text: str, field_name: str, line: int) -> tuple[float, int | 
         return float(speed), 1
     try:
         return float(units.parse_quantity(text, units.RATE)), 1
-    except UnitError:
+    except (UnitError, OverflowError):
         known = "10G, 100GE, 10 Gbit/s, 2x10G, STM-16, OC-48"
         raise ImportFault(line, 1, f"{field_name} is no capacity: {text[:40]!r}", known) from None
 
@@ -239,7 +239,7 @@ def parse_delay(text: str, unit: Fraction | None, field_name: str, line: int) ->
     if value is None:
         try:
             value = float(units.parse_quantity(text, units.TIME))
-        except UnitError as error:
+        except (UnitError, OverflowError) as error:
             raise ImportFault(line, 1, f"{field_name}: {error}") from None
     else:
         value *= float(UNITS["delay"][_UNIT_OF_BARE_DELAYS] if unit is None else unit)

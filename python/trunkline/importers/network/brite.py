@@ -34,7 +34,7 @@ def parse_brite(content: str) -> FileElement:
     counts: dict[str, tuple[int, int]] = {}
     for line, raw in enumerate(content.splitlines(), 1):
         text = raw.strip()
-        start = re.match(r"(\w+)\s*(?::\s*\(\s*(\d+)|\(\d+ - )", text)
+        start = re.match(r"(\w+)\s*(?::\s*\(\s*(\d{1,9})\b|\(\d+ - )", text)
         if not text:
             continue
         if start is not None and not text[0].isdigit():

@@ -67,10 +67,11 @@ def read_graph(root: FileElement, title: str) -> ImportedTopology:
         label = node.take_text("label")
         topology.nodes[str(len(topology.nodes))] = ImportedNode(label, (x, y), node.line)
     topology.geographic = are_geographic(node.place for node in topology.nodes.values())
+    keys = list(topology.nodes)
     links = []
     for edge in root.find_all("edge"):
         line = edge.line
-        source, target = (_get_node_key(topology, edge.take_text(end), line) for end in _ENDS)
+        source, target = (_get_node_key(keys, edge.take_text(end), line) for end in _ENDS)
         link = ImportedLink(source, target, unit=KBIT_BITS, line=line)
         weight = parse_count(edge.take("weight"), "the weight", line)
         link.metric = metric(weight, "the weight", line)
@@ -94,10 +95,11 @@ def read_demands(root: FileElement, topology: ImportedTopology) -> list[Imported
     ImportFault
         A demand names an unknown node, or its bandwidth is no number.
     """
+    keys = list(topology.nodes)
     demands = []
     for demand in root.find_all("demand"):
         line = demand.line
-        source, target = (_get_node_key(topology, demand.take_text(end), line) for end in _ENDS)
+        source, target = (_get_node_key(keys, demand.take_text(end), line) for end in _ENDS)
         value = parse_number(demand.take("bw"), "bw", line)
         demand.leave_out_children("a demand is named after its ends", "label")
         demands.append(ImportedDemand(source, target, value, KBIT_BITS, line=line))
@@ -132,9 +134,9 @@ def _parse_section(
             row.add(title, word, line)
 
 
-def _get_node_key(topology: ImportedTopology, word: str, line: int) -> str:
+def _get_node_key(keys: list[str], word: str, line: int) -> str:
     number = parse_count(word, "a node", line)
-    if number >= len(topology.nodes):
-        last = len(topology.nodes) - 1
+    if number >= len(keys):
+        last = len(keys) - 1
         raise ImportFault(line, 1, f"there is no node {word}; they are numbered 0 to {last}")
-    return str(number)
+    return keys[number]
