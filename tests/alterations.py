@@ -1,16 +1,16 @@
 """Ten scenarios, and what is altered in each: one thing at a time, as a mistake would have it.
 
 The altered scenario runs in the simulator in the kernel's place and tells no more than a kernel
-does. Where queues toss coins, a link that nothing crosses comes first in it, which moves all random
-streams of links: the same traffic meets other coins, as in a kernel.
+does. Where queues toss coins, its links bear other names, and a random stream is that of a name:
+the same traffic meets other coins, as in a kernel.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from trunkline.linux.judge.engine_run import EngineRun, trace_simulator
 from trunkline.linux.judge.seed_pair import SeedPair, make_seed_pair
@@ -23,7 +23,11 @@ from trunkline.linux.judge.verification import (
 from trunkline.network import compile
 from trunkline.scenario import load
 
-EXTRA_LINK_EDIT = ("links:\n", "links:\n  S-T: {rate: 1 Mbit/s, metric: 1000}\n")
+if TYPE_CHECKING:
+    from trunkline.network.types import NetworkData
+
+COIN_MARK = "'"
+"""What the names of links with other coins end with."""
 SEED_COUNT = 20
 
 
@@ -222,6 +226,68 @@ flows:
 run: {duration: 4 s}
 """
 
+OUTAGE = """\
+trunkline: 1
+nodes: [S, A, B, C, D, E, T]
+defaults: {link: {rate: 10 Mbit/s, delay: 2 ms}}
+links: {S-A: {}, A-B: {}, B-C: {}, A-D: {delay: 3 ms}, D-C: {}, C-E: {}, E-T: {}}
+paths: {w: {route: [A, B, C]}, b: {route: [A, D, C]}}
+trunks: {t: {path: w, flows: all}}
+protections:
+  p: {path: w, kind: backup, backup: b, detection: {kind: loss-of-signal, delay: 10 ms},
+      hold_off: 10 ms, wait_to_restore: 100 ms}
+failures: {cut: {link: B-C, at: 1001 ms, repair: 2 s}}
+flows:
+  call: {agent: udp, from: S, to: T, rate: 160 kbit/s, size: 200 B, dscp: EF}
+  data: {agent: udp, from: S, to: T, rate: 1500 kbit/s, size: 1000 B, arrivals: poisson}
+run: {duration: 3 s, warm_up: 500 ms}
+"""
+PROBED_METER = """\
+trunkline: 1
+nodes: [S, A, T]
+defaults: {link: {rate: 10 Mbit/s, delay: 2 ms}}
+links: {S-A: {forward: {ingress: e}}, A-T: {}}
+conditioners:
+  e: {rules: [{dscp: EF, profile: p}],
+      profiles: {p: {meter: {kind: token-bucket, rate: 1 Mbit/s, burst: 3 kB}, red: drop}}}
+flows:
+  probe: {agent: udp, from: S, to: T, rate: 8 kbit/s, size: 1000 B, dscp: EF}
+  data: {agent: udp, from: S, to: T, rate: 1 Mbit/s, size: 1000 B}
+run: {duration: 8 s, warm_up: 1 s}
+"""
+FAST_METER = """\
+trunkline: 1
+nodes: [S, A, T]
+defaults: {link: {rate: 1 Gbit/s, delay: 2 ms}}
+links: {S-A: {forward: {ingress: e}}, A-T: {}}
+conditioners:
+  e: {rules: [{dscp: EF, profile: p}],
+      profiles: {p: {meter: {kind: token-bucket, rate: 10 Mbit/s, burst: 20 kB}, red: drop}}}
+flows:
+  a: {agent: udp, from: S, to: T, rate: 12 Mbit/s, size: 500 B, dscp: EF, arrivals: poisson}
+  b: {agent: udp, from: S, to: T, rate: 36 Mbit/s, size: 500 B, arrivals: poisson}
+run: {duration: 500 ms}
+"""
+REROUTED = """\
+trunkline: 1
+nodes: [S, A, B, T]
+defaults: {link: {rate: 10 Mbit/s, delay: 2 ms}}
+links: {S-A: {}, A-T: {}, A-B: {metric: 2}, B-T: {metric: 2}}
+flows: {call: {agent: udp, from: S, to: T, rate: 320 kbit/s, size: 200 B}}
+failures: {cut: {link: A-T, at: 1 s}}
+routing:
+  ospf: {detection: {kind: loss-of-signal, delay: 10 ms},
+         spf: {kind: backoff, initial: 50 ms, second: 200 ms, maximum: 5 s}}
+run: {duration: 2 s}
+"""
+CODEL_LINE = DROP_TAIL_LINE.replace(
+    "queue: {limit: 20 packets}",
+    "queue: {limit: 100 packets, aqm: {kind: codel, arithmetic: linux, mtu: 1514 B}}",
+)
+CONTROLLED_LINE = TCP_LINE.replace(
+    "variant: sack, preset: linux", "variant: sack, preset: linux, congestion: cubic"
+).replace("20 s, ", "10 s, ")
+
 ALTERED_SCENARIOS: dict[str, AlteredScenario] = {
     "drop-tail line": AlteredScenario(
         DROP_TAIL_LINE,
@@ -310,6 +376,62 @@ ALTERED_SCENARIOS: dict[str, AlteredScenario] = {
             "path 1 ms longer": ("delay: 20 ms", "delay: 21 ms"),
         },
     ),
+    "outage": AlteredScenario(
+        OUTAGE,
+        {
+            "hold-off of 50 for 10 ms": ("hold_off: 10 ms", "hold_off: 50 ms"),
+            "hold-off of 25 for 10 ms": ("hold_off: 10 ms", "hold_off: 25 ms"),
+            "noticed after 30 for 10 ms": ("delay: 10 ms}", "delay: 30 ms}"),
+            "back 30 ms later": ("wait_to_restore: 100 ms", "wait_to_restore: 130 ms"),
+            "backup path 240 us longer": ("A-D: {delay: 3 ms}", "A-D: {delay: 3240 us}"),
+            "backup path 500 us longer": ("A-D: {delay: 3 ms}", "A-D: {delay: 3500 us}"),
+            "one link of six 1 ms longer": ("E-T: {}", "E-T: {delay: 3 ms}"),
+            "backup path 1 % slower": ("D-C: {}", "D-C: {rate: 9900 kbit/s}"),
+        },
+    ),
+    "probed meter": AlteredScenario(
+        PROBED_METER,
+        {
+            "bucket smaller than a packet": ("burst: 3 kB", "burst: 999 B"),
+            "probe sent as AF11": ("size: 1000 B, dscp: EF", "size: 1000 B, dscp: AF11"),
+            "red to CS1 for dropped, smaller bucket": (
+                "burst: 3 kB}, red: drop",
+                "burst: 999 B}, red: {dscp: CS1}",
+            ),
+        },
+    ),
+    "fast meter": AlteredScenario(
+        FAST_METER,
+        {
+            "meter 10 % faster": ("rate: 10 Mbit/s", "rate: 11 Mbit/s"),
+            "meter 2 % faster": ("rate: 10 Mbit/s", "rate: 10200 kbit/s"),
+            "meter gone": ("red: drop", "red: {dscp: EF}"),
+        },
+    ),
+    "rerouted": AlteredScenario(
+        REROUTED,
+        {
+            "routes computed 10 ms later": ("initial: 50 ms", "initial: 60 ms"),
+            "noticed 20 ms later": ("delay: 10 ms}", "delay: 30 ms}"),
+            "second way 1 ms longer": ("A-B: {metric: 2}", "A-B: {metric: 2, delay: 3 ms}"),
+        },
+    ),
+    "codel": AlteredScenario(
+        CODEL_LINE,
+        {
+            "target 10 for 5 ms": ("arithmetic: linux", "arithmetic: linux, target: 10 ms"),
+            "interval 110 for 100 ms": ("arithmetic: linux", "arithmetic: linux, interval: 110 ms"),
+            "drop-tail for codel": (", aqm: {kind: codel, arithmetic: linux, mtu: 1514 B}", ""),
+        },
+    ),
+    "cubic": AlteredScenario(
+        CONTROLLED_LINE,
+        {
+            "reno for cubic": ("congestion: cubic", "congestion: reno"),
+            "every segment acknowledged": ("to: T,", "to: T, delayed_ack: off,"),
+            "bottleneck 1 % slower": ("rate: 10 Mbit/s", "rate: 9900 kbit/s"),
+        },
+    ),
     "tcp through red": AlteredScenario(
         RED_LINE,
         {
@@ -361,12 +483,12 @@ def judge_alteration(
         original_text, altered_text = subject.alterations[alteration]
         assert original_text in text, (name, alteration)
         text = text.replace(original_text, altered_text)
-    if subject.is_random:
-        text = text.replace(*EXTRA_LINK_EDIT)
     original_network, altered_network = (
         replace_probes(compile_scenario(subject.text)),
         replace_probes(compile_scenario(text)),
     )
+    if subject.is_random:
+        altered_network = toss_other_coins(altered_network)
 
     def one(
         network_json: str, seed: int, _: ProgressCallback | None
@@ -378,12 +500,28 @@ def judge_alteration(
             trace_simulator(altered_network, seed),
             "virtual",
         )
-        return pair_, "altered", ()
+        return take_coin_marks(pair_), "altered", ()
 
     network_json = json.dumps(original_network)
     return run_until_decided(
         [(network_json, 1 + each) for each in range(seeds or subject.seeds)], one
     )
+
+
+def toss_other_coins(network: NetworkData) -> NetworkData:
+    """The same network with other names of links, and so with other random streams."""
+    links = [{**link, "name": f"{link['name']}{COIN_MARK}"} for link in network["links"]]
+    return cast("NetworkData", {**network, "links": links})
+
+
+def take_coin_marks(pair: SeedPair) -> SeedPair:
+    """A pair whose reference names its links as the simulator does."""
+    simulator_values, reference_values = pair.values
+    named_values = {
+        key._replace(subject=key.subject.replace(COIN_MARK, "")): value
+        for key, value in reference_values.items()
+    }
+    return replace(pair, values=(simulator_values, named_values))
 
 
 @lru_cache(maxsize=2 * SEED_COUNT)
@@ -398,8 +536,9 @@ def compile_scenario(text: str) -> dict[str, Any]:
     return data
 
 
-def get_worst_row(verdict_: EngineVerdict) -> tuple[str, str]:
-    """The outcome, and the measure that is furthest beyond its margin."""
+def get_worst_row(verdict_: EngineVerdict) -> tuple[str, str, str]:
+    """The outcome, the measure that is furthest beyond its margin, and what could hide in it."""
     matching_rows = [row for row in verdict_.rows if row.outcome == verdict_.outcome]
     worst = max(matching_rows, key=lambda row: abs(row.difference) / (row.margin or 1e-12))
-    return verdict_.outcome, f"{worst.measure} of {worst.subject}"
+    power = f"{worst.margin:.2g} {worst.unit}".strip()
+    return verdict_.outcome, f"{worst.measure} of {worst.subject}", power

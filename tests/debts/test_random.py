@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from alterations import EXTRA_LINK_EDIT
+from alterations import take_coin_marks, toss_other_coins
 from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings, strategies as st
 from random_scenarios import draw_scenario_text
@@ -16,7 +16,13 @@ from table_invariants import find_invalid_values
 
 import trunkline as tl
 from trunkline.cli.run_command import command
-from trunkline.linux.judge.verification import make_simulator_runner, run_until_decided
+from trunkline.linux.judge.engine_run import trace_simulator
+from trunkline.linux.judge.seed_pair import SeedPair, make_seed_pair
+from trunkline.linux.judge.verification import (
+    make_simulator_runner,
+    replace_probes,
+    run_until_decided,
+)
 from trunkline.network import compile
 from trunkline.results import store
 
@@ -144,12 +150,15 @@ def test_a_random_scenario_never_differs_from_itself(text: str) -> None:
     same = run_until_decided([(ours, 1)], make_simulator_runner(ours, ours, "itself"))
     assert same.outcome != "differs"
     assert all(row.difference == 0 for row in same.rows)
-    coins = text.replace("links:\n", "links:\n" + EXTRA_LINK_EDIT[1].partition("\n")[2], 1)
-    coins = coins.replace("nodes:\n", "nodes:\n- S\n- T\n", 1)
-    theirs = compile(tl.load(coins)).to_json()
-    found = run_until_decided(
-        [(ours, seed) for seed in range(1, 6)], make_simulator_runner(ours, theirs, "other coins")
-    )
+    network = replace_probes(json.loads(ours))
+    other_network = toss_other_coins(network)
+
+    def run_seed(_network: str, seed: int, _show: object) -> tuple[SeedPair, str, tuple[str, ...]]:
+        runs = trace_simulator(network, seed), trace_simulator(other_network, seed)
+        pair = make_seed_pair(network, *runs, "simulator")
+        return take_coin_marks(pair), "other coins", ()
+
+    found = run_until_decided([(ours, seed) for seed in range(1, 6)], run_seed)
     assert [row for row in found.rows if row.outcome == "differs"] == []
 
 

@@ -88,7 +88,7 @@ def test_a_backup_path_that_is_longer_differs_however_few_packets_take_it() -> N
     """A3: 5 % of the packets might have any delay, and an outage of 0.1 s in 10 s is 1 %."""
     found = outcomes(judge_alteration("protection", "backup path 45 ms longer"))
     assert found["cbr, before", "mean delay"] == "agrees"
-    assert found["cbr, switched 3.028 s", "mean delay"] == "differs"
+    assert found["cbr, switched", "mean delay"] == "differs"
 
 
 def flow(delays_ns: list[int]) -> FlowDatagrams:
@@ -117,7 +117,7 @@ def test_what_is_left_out_is_bounded_in_number_size_and_sequence(
     ours = flow([20_000_000] * 1000)
     theirs = flow([20_000_000 + late.get(number, 0) for number in range(1000)])
     lost = np.array([3]), np.array([4])
-    its = PacketTolerance(10_000, 0.01, 1_000_000, is_disturbed=True, has_choice=False)
+    its = PacketTolerance(10_000, 0.05, 1_000_000, is_disturbed=True, has_choice=False)
     rows = [
         make_fixed_row("f", *each) for each in compare_flow_packets([(ours, theirs, *lost)], its)
     ]

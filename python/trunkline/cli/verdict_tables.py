@@ -11,11 +11,15 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from trunkline.linux.judge.comparisons import ComparisonRow
+    from trunkline.linux.judge.proof import VerdictProof
     from trunkline.linux.judge.verification import EngineVerdict
 
 OUTCOME_WORDS: Final = {"agrees": "agrees", "differs": "DIFFERS", "undecided": "undecided"}
 MAX_ROWS_SHOWN: Final = 24
 """Number of comparisons that are printed; they are sorted, the largest difference first."""
+MAX_ROWS_OF_ONE_REASON: Final = 3
+"""Number of undecided comparisons above which one line with their reason stands for them."""
+MAX_MEASURES_NAMED: Final = 4
 MIN_MEASURE_WIDTH: Final = 15
 """Minimum width of the name of a measure, also in a narrow terminal [characters]."""
 
@@ -48,8 +52,9 @@ def render(
     )
 
     published_by_row = dict(zip(map(id, verdict.rows), published, strict=True)) if published else {}
+    grouped_rows = {} if every else _group_by_reason(verdict.rows)
     disagreeing = sorted(
-        (row for row in verdict.rows if not row.agrees),
+        (row for row in verdict.rows if not row.agrees and row.reason not in grouped_rows),
         key=lambda row: (row.outcome != "differs", -_get_margin_share(row)),
     )
     shown_rows = list(verdict.rows) if every else disagreeing[:MAX_ROWS_SHOWN]
@@ -59,11 +64,18 @@ def render(
         if published_by_row.get(id(row)) is not None and row not in shown_rows
     ]
     parts = []
+    explained_lines = _list_explanations(verdict.rows)
     title = f"{escape_unprintable(name)}: simulator against {_get_reference_name(verdict)}"
     if shown_rows:
         parts.append(_make_row_table(title, shown_rows, published_by_row))
     parts.append(_make_summary_table(title if not shown_rows else "Summary", verdict))
+    parts.append(_make_power_table(verdict))
+    undecided_lines = [
+        _describe_undecided_rows(reason, rows) for reason, rows in grouped_rows.items()
+    ]
     for heading, column, lines in (
+        ("Undecided for one reason", "comparisons, the reason, and what decides", undecided_lines),
+        ("Explained differences", "comparisons that a known difference explains", explained_lines),
         ("Not compared", "values that one side does not have", verdict.not_compared),
         ("Known differences", "different behaviour of the reference", verdict.notes),
     ):
@@ -78,6 +90,61 @@ def render(
         width=width,
         colour=colour,
     )
+
+
+def _group_by_reason(rows: Sequence[ComparisonRow]) -> dict[str, list[ComparisonRow]]:
+    """The undecided comparisons by their reason, where a reason has many of them."""
+    rows_by_reason: dict[str, list[ComparisonRow]] = {}
+    for row in rows:
+        if row.outcome == "undecided" and row.reason:
+            rows_by_reason.setdefault(row.reason, []).append(row)
+    return {
+        reason: reason_rows
+        for reason, reason_rows in rows_by_reason.items()
+        if len(reason_rows) > MAX_ROWS_OF_ONE_REASON
+    }
+
+
+def _describe_undecided_rows(reason: str, rows: Sequence[ComparisonRow]) -> str:
+    measures = list(dict.fromkeys(row.measure.partition(":")[0] for row in rows))
+    named = ", ".join(measures[:MAX_MEASURES_NAMED])
+    if len(measures) > MAX_MEASURES_NAMED:
+        named += f" and {len(measures) - MAX_MEASURES_NAMED} more measures"
+    known_more = [row.more for row in rows if row.more is not None]
+    more = f"; {max(known_more)} more seeds would probably decide" if known_more else ""
+    return f"{len(rows)} comparisons ({named}): {reason}{more}"
+
+
+def _list_explanations(rows: Sequence[ComparisonRow]) -> list[str]:
+    """A line for each known difference, with the comparisons that it explains."""
+    rows_by_sentence: dict[str, list[ComparisonRow]] = {}
+    for row in rows:
+        if row.explanation:
+            rows_by_sentence.setdefault(row.explanation, []).append(row)
+    return [
+        f"{len(explained)} of them, such as {explained[0].measure} of {explained[0].subject}: "
+        f"{sentence}"
+        for sentence, explained in rows_by_sentence.items()
+    ]
+
+
+def _make_power_table(verdict: EngineVerdict) -> Table:
+    """Show for each measure the largest difference that could have hidden in what agrees."""
+    from trunkline.results.terminal_tables import add_text_row, begin_table
+
+    heads = ["difference that could hide", "share"]
+    table = begin_table("Power", ["measure", "where it is weakest", *heads], names=2)
+    table.columns[0].min_width = MIN_MEASURE_WIDTH
+    for row in verdict.power:
+        unit = f" {row.unit}" if row.unit else ""
+        cells = [row.measure.partition(":")[0], row.subject, f"{row.hidden:.3g}{unit}"]
+        add_text_row(table, [*cells, format_share(row.hidden_share)])
+    return table
+
+
+def format_share(share: float | None) -> str:
+    """Format the share of a measure that could have hidden; nothing where it has no base."""
+    return "" if share is None or math.isinf(share) else f"{100 * share:.2g} %"
 
 
 def _get_reference_name(verdict: EngineVerdict) -> str:
@@ -140,12 +207,74 @@ def _make_summary_table(title: str, verdict: EngineVerdict) -> Table:
     return table
 
 
+def render_proof(
+    name: str,
+    proof: VerdictProof,
+    *,
+    every: bool = False,
+    width: int | None = None,
+    colour: bool = False,
+) -> str:
+    """Render what a verdict would have caught: the alterations that it would not have, and why.
+
+    Parameters
+    ----------
+    every : bool, default False
+        Whether to list those that it would have caught and those without effect, too.
+    """
+    from trunkline.linux.judge.proof import OUTCOME_ORDER
+    from trunkline.results.terminal_tables import (
+        add_text_row,
+        begin_table,
+        escape_unprintable,
+        render_to_text,
+    )
+
+    shown = sorted(
+        (each for each in proof.judged if every or each.outcome not in ("caught", "no effect")),
+        key=lambda each: OUTCOME_ORDER.index(each.outcome),
+    )
+    heads = ["key", "value", "altered to", "outcome", "by"]
+    title = f"{escape_unprintable(name)}: alterations of single keys"
+    table = begin_table(title, ["altered", *heads], names=2)
+    for each in shown:
+        altered = each.alteration
+        cells = [altered.element, altered.key, altered.before, altered.after]
+        add_text_row(table, [*cells, each.outcome, each.measure])
+    counts = ", ".join(
+        f"{count} {outcome}" for outcome, count in proof.count_outcomes().items() if count
+    )
+    drawn = f" of {proof.possible}" if proof.possible > len(proof.judged) else ""
+    score = "" if proof.score is None else f"caught {100 * proof.score:.0f} % of those that show; "
+    closing = f"{score}{len(proof.judged)}{drawn} alterations: {counts or 'none'}"
+    return render_to_text([table] if shown else [], closing, width=width, colour=colour)
+
+
+def _describe_weakest(verdict: EngineVerdict) -> str:
+    """Say where most could have hidden, as a share, and how exactly switches were seen."""
+    shared = [row for row in verdict.power if row.hidden_share is not None]
+    sentence = ""
+    if shared:
+        worst = max(shared, key=lambda row: row.hidden_share or 0.0)
+        weakest = f"{worst.measure.partition(':')[0]} of {worst.subject}"
+        sentence = f"; at most {format_share(worst.hidden_share)} could have hidden ({weakest})"
+    switches = [row.hidden for row in verdict.power if row.hidden_share is None]
+    return sentence + (f"; switches were seen to {max(switches):.3g} s" if switches else "")
+
+
 def _format_closing_line(verdict: EngineVerdict, disagreeing_count: int, shown: int) -> str:
+    # Nobody who reads this line alone may believe more than was compared.
+    count = len(verdict.rows)
+    agreeing = f"all {count} comparisons agree"
+    if verdict.not_compared:
+        kinds = f"{len(verdict.not_compared)} kind{'s' * (len(verdict.not_compared) > 1)}"
+        agreeing = f"{count} comparisons agree, {kinds} of values not compared"
     sentence = {
-        "agrees": f"all {len(verdict.rows)} comparisons agree",
+        "agrees": agreeing + _describe_weakest(verdict),
         "differs": f"{sum(row.outcome == 'differs' for row in verdict.rows)} of "
         f"{len(verdict.rows)} comparisons differ",
-        "undecided": f"undecided: {disagreeing_count} of {len(verdict.rows)} comparisons",
+        "undecided": f"undecided: {sum(not row.agrees for row in verdict.rows)} of {count} "
+        "comparisons",
     }[verdict.outcome]
     if verdict.outcome == "undecided":
         sentence += (

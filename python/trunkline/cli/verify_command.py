@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -23,12 +23,14 @@ from trunkline.cli.engine_options import (
     place_kernel_errors,
     placed_means,
 )
+from trunkline.cli.replication import PercentType
 from trunkline.cli.status import Status
-from trunkline.cli.verdict_tables import render
+from trunkline.cli.verdict_tables import render, render_proof
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from trunkline.linux.judge.proof import VerdictProof
     from trunkline.linux.judge.verification import EngineVerdict
     from trunkline.scenario import Scenario
     from trunkline.stats.equivalence import EquivalenceOutcome
@@ -100,6 +102,19 @@ STATUS_BY_OUTCOME: dict[EquivalenceOutcome, Status] = {
     help="Compare with this scenario in the simulator, not with the kernel: shows whether the "
     "comparison detects their difference.",
 )
+@click.option(
+    "--within",
+    type=PercentType(),
+    metavar="SHARE",
+    help="Power asked for, such as 1%: a comparison agrees only if a difference of more than this "
+    "share could not have hidden in it; otherwise it is undecided.",
+)
+@click.option(
+    "--prove",
+    is_flag=True,
+    help="Alter each key of the scenario by a step, one at a time, and list which alterations the "
+    "verdict would have caught, and why not the others. The kernel runs once.",
+)
 @click.option("--all", "every", is_flag=True, help="Print every comparison, one line each.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def command(
@@ -115,6 +130,8 @@ def command(
     control: str | None,
     focused: tuple[str, ...],
     against: str | None,
+    within: float | None,
+    prove: bool,
     every: bool,
     as_json: bool,
 ) -> int:
@@ -136,6 +153,8 @@ def command(
     check_control_option(control, engine, runner)
     if control is not None and (against is not None or not files or until_decided):
         raise click.UsageError("--control takes FILES, and neither --against nor --until-decided.")
+    if prove and (engine == "fluid" or control is not None):
+        raise click.UsageError("--prove takes neither --engine fluid nor --control.")
     if focused and engine != "fluid":
         raise click.UsageError("--focus is for --engine fluid.")
     max_seed_count = max(max_runs, runs) if until_decided else None
@@ -149,23 +168,48 @@ def command(
     from trunkline.linux.judge.verification import combine_outcomes
 
     verdicts = []
+    documents: list[dict[str, Any]] = []
     named_verdicts = (
         _verify_against_fluid(scenarios, first, runs, max_seed_count, focused)
         if engine == "fluid"
         else _verify_scenarios(
-            scenarios, first, runs, max_seed_count, runner, against, strict, control, as_json
+            scenarios,
+            first,
+            runs,
+            max_seed_count,
+            runner,
+            against,
+            strict,
+            control,
+            within,
+            as_json,
         )
     )
-    for name, verdict in named_verdicts:
+    for name, unasked_verdict in named_verdicts:
+        verdict = unasked_verdict.require_power(within)
         verdicts.append((name, verdict))
+        document = {"scenario": name, **verdict.to_json()}
         if not as_json:
             echo_tables(partial(render, name, verdict, every=every))
+        if prove:
+            proof = _prove(name, verdict)
+            document["proof"] = proof.to_json()
+            if not as_json:
+                echo_tables(partial(render_proof, name, proof, every=every))
+        documents.append(document)
     outcome = combine_outcomes(verdict.outcome for _, verdict in verdicts)
     if as_json:
-        listed = [{"scenario": name, **verdict.to_json()} for name, verdict in verdicts]
         agrees = outcome == "agrees"
-        echo_json({"schema": 1, "outcome": outcome, "agrees": agrees, "verdicts": listed})
+        echo_json({"schema": 1, "outcome": outcome, "agrees": agrees, "verdicts": documents})
     return STATUS_BY_OUTCOME[outcome]
+
+
+def _prove(name: str, verdict: EngineVerdict) -> VerdictProof:
+    """Judge alterations of the scenario of a verdict."""
+    from trunkline.linux.judge.proof import prove_verdict
+
+    with convert_engine_errors(), show_progress(f"prove: {name}") as show:
+        return prove_verdict(verdict, on_progress=show)
 
 
 def _load_scenarios(
@@ -196,6 +240,7 @@ def _verify_scenarios(
     against: str | None,
     strict: bool,
     control: str | None,
+    within: float | None,
     as_json: bool,
 ) -> Iterator[tuple[str, EngineVerdict]]:
     """Yield the verdict of each scenario as soon as it is known."""
@@ -232,11 +277,22 @@ def _verify_scenarios(
                     )
                 elif other_network is None:
                     verdict = verification.verify_kernel(
-                        network, listed, runner=runner, on_progress=show, max_seeds=max_seed_count
+                        network,
+                        listed,
+                        runner=runner,
+                        on_progress=show,
+                        max_seeds=max_seed_count,
+                        within=within,
                     )
                 else:
                     verdict = _verify_against_scenario(
-                        network, other_network, str(against), listed, show, max_seed_count
+                        network,
+                        other_network,
+                        str(against),
+                        listed,
+                        show,
+                        max_seed_count,
+                        within,
                     )
             yield name, verdict
 
@@ -304,6 +360,7 @@ def _verify_against_scenario(
     seeds: list[int],
     show: Callable[[float], None],
     max_seed_count: int | None,
+    within: float | None,
 ) -> EngineVerdict:
     """Compute the verdict with another scenario in the simulator as the reference."""
     from trunkline.linux.judge import verification
@@ -314,5 +371,5 @@ def _verify_against_scenario(
         raise click.UsageError(f"--against {name}: {error}.") from None
     runs = [(network, seed) for seed in seeds]
     return verification.run_until_decided(
-        runs, comparison, on_progress=show, max_seeds=max_seed_count
+        runs, comparison, on_progress=show, max_seeds=max_seed_count, within=within
     )

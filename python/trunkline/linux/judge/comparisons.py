@@ -1,8 +1,9 @@
 """Comparisons: one row a measure, with what both engines say, their margin, and the outcome."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from trunkline.linux.judge import per_packet, tolerance
 from trunkline.linux.judge.measures import MeasureKey
@@ -14,7 +15,39 @@ from trunkline.linux.judge.seed_pair import (
     find_largest_packet,
 )
 from trunkline.linux.judge.tolerance import MEASURES
-from trunkline.stats.equivalence import EquivalenceOutcome, judge_equivalence
+from trunkline.stats.equivalence import MIN_PAIRS, EquivalenceOutcome, judge_equivalence
+
+SWITCH_MEASURE: Final = "first packet after"
+TIE_REASON: Final = "packets that come at the same time may have made the difference"
+POWER_REASON: Final = "more could have hidden than --within allows"
+SPREAD_REASON: Final = "the runs spread more than the margin"
+FEW_SEEDS_REASON: Final = f"fewer than {MIN_PAIRS} seeds of what differs by chance"
+
+DELIVERY_MEASURES: Final = (
+    "packets delivered",
+    "goodput",
+    "goodput, each of several",
+    "transfers complete",
+)
+"""What one engine has and the other has not at all is no small difference."""
+MIN_SURE_DELIVERIES: Final = 5
+"""Packets of all seeds below which coins may have lost every one of them."""
+OWN_COUNT_MEASURES: Final = (
+    "packets sent",
+    "packets delivered",
+    "packets lost",
+    "out of order",
+    "DSCP",
+    "ECN",
+    "TTL",
+    "sent again",
+    "timeouts",
+    "sent by class",
+    "dropped by class",
+    "lost by cause",
+    "coloured",
+)
+"""Counts of packets, each a part of those of a flow, class, link or meter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +73,16 @@ class ComparisonRow:
         Ends of that interval; None where nothing is by chance, or one seed says nothing of it.
     more : int or None
         Seeds more that are likely to decide; None where it is decided, or no number would.
+    scale : float
+        What the margin is a part of: the packets of the flow, class or link whose count it is, else
+        the simulator's mean; 0 for that mean.
+    blind : float
+        Difference that cannot be seen however exact the comparison: the time between two packets
+        of a flow, of what they show of a switch.
+    reason : str
+        Why it is undecided; empty if it is decided.
+    explanation : str
+        Known difference of the reference that explains this one; empty without.
     """
 
     subject: str
@@ -53,11 +96,28 @@ class ComparisonRow:
     low: float | None = None
     high: float | None = None
     more: int | None = None
+    scale: float = 0.0
+    blind: float = 0.0
+    reason: str = ""
+    explanation: str = ""
 
     @property
     def agrees(self) -> bool:
         """Whether the engines agree in this."""
         return self.outcome == "agrees"
+
+    @property
+    def hidden(self) -> float:
+        """Its power: the largest change of the simulator that would still have agreed."""
+        return self.margin + abs(self.difference) + self.blind
+
+    @property
+    def hidden_share(self) -> float | None:
+        """The same as a part of what it is of; None of the moment of a switch, which is of none."""
+        if self.measure == SWITCH_MEASURE:
+            return None
+        scale = self.scale or abs(self.simulator)
+        return self.hidden / scale if scale else (math.inf if self.hidden else 0.0)
 
 
 def make_fixed_row(
@@ -68,10 +128,53 @@ def make_fixed_row(
     theirs: float,
     difference: float,
     tolerance: float,
+    scale: float = 0.0,
+    *,
+    doubt: float = 0.0,
+    blind: float = 0.0,
 ) -> ComparisonRow:
-    """A comparison in which nothing is by chance."""
+    """A comparison in which nothing is by chance.
+
+    Parameters
+    ----------
+    doubt : float, default 0
+        Difference beyond the margin that packets which come at the same time may have made.
+    """
     outcome: EquivalenceOutcome = "agrees" if abs(difference) <= tolerance else "differs"
-    return ComparisonRow(subject, measure, unit, ours, theirs, difference, tolerance, outcome)
+    reason = ""
+    if outcome == "differs" and abs(difference) <= doubt:
+        outcome, reason = "undecided", TIE_REASON
+    return ComparisonRow(
+        subject,
+        measure,
+        unit,
+        ours,
+        theirs,
+        difference,
+        tolerance,
+        outcome,
+        scale=scale,
+        blind=blind,
+        reason=reason,
+    )
+
+
+def require_power(row: ComparisonRow, share: float) -> ComparisonRow:
+    """A comparison that agrees only if no more than a share of what it is of could have hidden.
+
+    Parameters
+    ----------
+    share : float
+        Of the packets of a flow, class or link whose count is compared, else of the mean.
+    """
+    if not row.agrees or row.measure == SWITCH_MEASURE:
+        return row
+    allowed = share * (row.scale or abs(row.simulator)) - row.blind - abs(row.difference)
+    reach = max(abs(each) for each in (row.difference, row.low or 0.0, row.high or 0.0))
+    margin = min(row.margin, max(allowed, 0.0))
+    if reach <= margin:
+        return replace(row, margin=margin)
+    return replace(row, margin=margin, outcome="undecided", reason=POWER_REASON)
 
 
 def compare_final_entries(
@@ -140,7 +243,9 @@ def pair_samples(pairs: Sequence[SeedPair]) -> tuple[list[PairedSamples], list[M
             and (theirs := pair.values[1].get(key, missing)) is not None
         ]
         is_hidden = any(pair.is_hidden(key) for pair in pairs)
-        if is_hidden or not value_pairs:
+        # A phase in which most seeds have no packet has no mean over the seeds.
+        is_rare = len(value_pairs) < MIN_PAIRS <= len(pairs)
+        if is_hidden or is_rare or not value_pairs:
             unknown_keys.append(key)
         else:
             known_samples.append(
@@ -168,58 +273,119 @@ def _judge_measure(
     differences = [
         second - first for first, second in zip(samples.ours, samples.theirs, strict=True)
     ]
-    tolerance = _compute_tolerance(samples, pairs, method)
+    scale = _find_scale(samples, pairs)
+    margin, doubt = _compute_margins(samples, pairs, method, scale)
+    blind = 0.0
+    if key.measure == SWITCH_MEASURE:
+        blind = max(pair.spacings.get(key.subject, 0.0) for pair in pairs)
     name = f"{key.measure}: {key.detail}" if key.detail else key.measure
+    largest = max(differences, key=abs)
+    row = make_fixed_row(
+        key.subject, name, spec.unit, ours, theirs, largest, margin, scale, doubt=doubt, blind=blind
+    )
+    is_sure = not method.is_random or sum(samples.ours) + sum(samples.theirs) >= MIN_SURE_DELIVERIES
+    if key.measure in DELIVERY_MEASURES and bool(ours) != bool(theirs) and is_sure:
+        # Whatever the margin, one engine delivers and the other does not.
+        return replace(row, outcome="differs", margin=0.0, reason="")
     # What UDP sends is its schedule's, whatever else is by chance.
-    if not method.is_random or key.measure == "packets sent":
-        largest = max(differences, key=abs)
-        return make_fixed_row(key.subject, name, spec.unit, ours, theirs, largest, tolerance)
-    result = judge_equivalence(differences, tolerance, comparisons=comparisons)
-    return ComparisonRow(
-        key.subject,
-        name,
-        spec.unit,
-        ours,
-        theirs,
-        result.interval.mean,
-        tolerance,
-        result.outcome,
-        result.interval.low,
-        result.interval.high,
-        result.more_pairs,
+    is_certain = key.measure == "packets sent" or _is_certain_mark(samples, pairs)
+    if is_certain or (not method.is_random and (row.outcome != "undecided" or size < MIN_PAIRS)):
+        return row
+    result = judge_equivalence(differences, margin, comparisons=comparisons)
+    reason = "" if result.outcome != "undecided" else SPREAD_REASON
+    return replace(
+        row,
+        difference=result.interval.mean,
+        outcome=result.outcome,
+        low=result.interval.low,
+        high=result.interval.high,
+        more=result.more_pairs,
+        reason=FEW_SEEDS_REASON if reason and size < MIN_PAIRS else reason,
     )
 
 
-def _compute_tolerance(
-    samples: PairedSamples, pairs: Sequence[SeedPair], method: ComparisonMethod
-) -> float:
-    spec = MEASURES[samples.key.measure]
+def _find_scale(samples: PairedSamples, pairs: Sequence[SeedPair]) -> float:
+    """What a measure is a part of; see `ComparisonRow`."""
+    key = samples.key
+    if key.measure not in OWN_COUNT_MEASURES:
+        return 0.0
+    return sum(pair.own_counts.get(key.subject, 0.0) for pair in pairs) / len(pairs)
+
+
+def _is_certain_mark(samples: PairedSamples, pairs: Sequence[SeedPair]) -> bool:
+    """Whether all packets of a flow arrive with one mark, or none does, in every seed."""
+    key = samples.key
+    if key.measure not in ("DSCP", "ECN", "TTL"):
+        return False
+    delivered_key = MeasureKey(key.subject, "packets delivered")
+    return all(
+        (values.get(key) or 0.0) in (0.0, values.get(delivered_key))
+        for pair in pairs
+        for values in pair.values
+    ) and all(
+        pair.values[0].get(delivered_key) == pair.values[1].get(delivered_key) for pair in pairs
+    )
+
+
+def _compute_margins(
+    samples: PairedSamples, pairs: Sequence[SeedPair], method: ComparisonMethod, scale: float
+) -> tuple[float, float]:
+    """The margin, and the difference up to which ties may have made one that is larger."""
+    key = samples.key
+    spec = MEASURES[key.measure]
     mean = sum(samples.ours) / len(samples.ours)
-    flow = samples.key.subject.partition(", ")[0]
-    if method.is_exact or samples.key.measure == "packets sent":
-        return _compute_exact_tolerance(samples, pairs, method, mean)
-    allowed = max(spec.share * abs(mean), spec.floor)
-    if not method.is_random and samples.key.measure == "bytes a packet":
-        return max(allowed, _compute_size_shift(samples.key, pairs))
+    if key.measure == "packets sent":
+        return 0.0, 0.0
+    documented = max(spec.share * abs(mean), spec.floor)
+    if method.is_emulated and not method.is_exact and spec.unit == "packets":
+        documented = max(documented, tolerance.EMULATED_PACKETS)
+    if key.measure in OWN_COUNT_MEASURES:
+        documented = tolerance.cap_count_margin(documented, scale)
+    if method.is_exact:
+        by_ties = _compute_exact_tolerance(samples, pairs, method, documented)
+        if spec.unit == "packets":
+            allowed = max(documented, _count_left_out(key, pairs))
+            if key.measure in OWN_COUNT_MEASURES:
+                allowed = tolerance.cap_count_margin(allowed, scale)
+            if method.is_emulated and find_flow_name(key) not in pairs[0].datagrams:
+                # Counters are read late there: what was on its way has come, or was answered.
+                inside = max(pair.packets_inside for pair in pairs)
+                return min(by_ties, allowed) + inside, by_ties + inside
+            return min(by_ties, allowed), by_ties
+        return by_ties, 0.0
+    if key.measure == SWITCH_MEASURE:
+        # One that is lost by chance puts the first a packet later.
+        return documented + max(pair.spacings.get(key.subject, 0.0) for pair in pairs), 0.0
+    if not method.is_random and key.measure == "bytes a packet":
+        return max(documented, _compute_size_shift(key, pairs)), 0.0
     if spec.unit == "s":
-        allowed += method.compute_delay_tolerance(count_hops(pairs[0].network, flow)) / 1e9
-    elif spec.unit == "packets" and method.is_emulated:
-        allowed = max(allowed, tolerance.EMULATED_PACKETS)
-    return allowed
+        flow = find_flow_name(key)
+        documented += method.compute_delay_tolerance(count_hops(pairs[0].network, flow)) / 1e9
+    return documented, 0.0
 
 
 def _compute_exact_tolerance(
-    samples: PairedSamples, pairs: Sequence[SeedPair], method: ComparisonMethod, mean: float
+    samples: PairedSamples,
+    pairs: Sequence[SeedPair],
+    method: ComparisonMethod,
+    documented: float,
 ) -> float:
     """Where packets are compared one by one, their sums may be apart by what ties decide."""
-    measure, flow = samples.key.measure, samples.key.subject.partition(", ")[0]
+    key = samples.key
+    measure, flow = key.measure, find_flow_name(key)
     network = pairs[0].network
-    if measure == "packets sent":
-        return 0.0
     unit = MEASURES[measure].unit
+    if measure == SWITCH_MEASURE:
+        spacing = max(pair.spacings.get(key.subject, 0.0) for pair in pairs)
+        return spacing if method.fate_packets else 0.0
     if unit == "packets":
-        # One more may come just before the run ends, or its warm-up.
-        return 1.0 + tolerance.count_fate_difference(method.fate_packets, method.ties)
+        # One more may come to a port just before the run ends, or its warm-up.
+        is_of_flow = flow in pairs[0].datagrams
+        return (
+            float(not is_of_flow)
+            + tolerance.count_fate_difference(method.fate_packets, method.ties)
+            + _count_left_out(key, pairs)
+        )
     if unit == "s":
         shift = (
             compute_packet_time(pairs[0], flow) / 1e9
@@ -228,8 +394,22 @@ def _compute_exact_tolerance(
         )
         late_share = tolerance.MAX_LATE_SHARE if measure == "mean delay" else 1.0
         return method.compute_delay_tolerance(count_hops(network, flow)) / 1e9 + late_share * shift
-    allowed = max(MEASURES[measure].share * abs(mean), MEASURES[measure].floor)
-    return max(allowed, _compute_size_shift(samples.key, pairs))
+    return max(documented, _compute_size_shift(key, pairs))
+
+
+def find_flow_name(key: MeasureKey) -> str:
+    """The flow that a subject is or is a phase of; another name of what is no flow."""
+    return key.subject.partition(", ")[0]
+
+
+def _count_left_out(key: MeasureKey, pairs: Sequence[SeedPair]) -> int:
+    """Packets whose fate is open, as they come at the moment of a failure or a switch.
+
+    The measures of flows are without them.
+    """
+    flow = find_flow_name(key)
+    is_without_them = flow in pairs[0].left_out and key.measure != "out of order"
+    return 0 if is_without_them else max(sum(pair.left_out.values()) for pair in pairs)
 
 
 def _compute_size_shift(key: MeasureKey, pairs: Sequence[SeedPair]) -> float:

@@ -15,6 +15,7 @@ from trunkline.linux.judge.comparisons import (
     compare_moment,
     make_fixed_row,
 )
+from trunkline.linux.judge.known_differences import explain_rows, list_daemon_differences
 from trunkline.linux.judge.label_comparison import compare_labels
 from trunkline.linux.judge.verification import EngineVerdict, ProgressCallback, replace_probes
 from trunkline.linux.outcome import label_use, routing_daemons
@@ -101,7 +102,8 @@ def verify_control(
         if len(seeds) > 1:
             seed_rows = [replace(row, subject=f"{row.subject}, seed {seed}") for row in seed_rows]
         rows += seed_rows
-    return EngineVerdict(tuple(rows), tuple(notes), tuple(seeds), False, reference)
+    explained_rows = explain_rows(rows, list(list_daemon_differences()))
+    return EngineVerdict(tuple(explained_rows), tuple(notes), tuple(seeds), False, reference)
 
 
 def find_last_routes(network: NetworkData, dry_run: DryRun) -> dict[tuple[int, int], int]:

@@ -1,8 +1,8 @@
 """What one engine made of one seed: its tables, and every datagram of UDP flows."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +16,13 @@ from trunkline.linux.plan.dry_run import run_raw_tables
 from trunkline.network.types import NetworkData
 from trunkline.results import Results
 
-_SENT, _DELIVERED, _DROPPED = map(_core.PACKET_EVENTS.index, ("sent", "delivered", "dropped"))
+_SENT, _QUEUED, _DELIVERED, _DROPPED = map(
+    _core.PACKET_EVENTS.index, ("sent", "queued", "delivered", "dropped")
+)
 
 Ints = NDArray[np.int64]
+
+_CUT_CAUSES = [_core.CAUSES.index(name) for name in ("failed_queued", "failed_in_flight")]
 
 
 @dataclass(frozen=True)
@@ -56,10 +60,15 @@ class EngineRun:
     ----------
     flows : dict of str to FlowDatagrams
         Datagrams of each UDP flow, by name.
+    moment_gaps : dict of str to array of int
+        Of each UDP flow and datagram, by number, how near the datagram is anywhere on its way to a
+        moment at which a failure, a switch or the end of the warm-up changes something [ns]; empty
+        for an engine that does not tell.
     """
 
     results: Results
     flows: dict[str, FlowDatagrams]
+    moment_gaps: dict[str, Ints] = field(default_factory=dict)
 
 
 def trace_simulator(network: NetworkData, seed: int) -> EngineRun:
@@ -81,7 +90,66 @@ def trace_simulator(network: NetworkData, seed: int) -> EngineRun:
     results = ResultsDecoder().decode_results(
         job, {name: raw[name] for name in raw if name != "packets"}
     )
-    return EngineRun(results, _read_trace(raw["packets"], names) if names else {})
+    if not names:
+        return EngineRun(results, {})
+    flows = _read_trace(raw["packets"], names)
+    moments = sorted({int(time or 0) for time in results.timeline["time_ns"]})
+    if network["run"]["warmup_ns"]:
+        moments = sorted({*moments, network["run"]["warmup_ns"]})
+    gaps = _measure_moment_gaps(network, raw["packets"], names, flows, moments)
+    return EngineRun(results, flows, gaps)
+
+
+def _measure_moment_gaps(
+    network: NetworkData,
+    packets: Mapping[str, tuple[str, bytes]],
+    names: Mapping[int, str],
+    flows: Mapping[str, FlowDatagrams],
+    moments: Sequence[int],
+) -> dict[str, Ints]:
+    """How near each datagram comes to a moment; see `EngineRun`."""
+    columns = {
+        name: np.frombuffer(packets[name][1], dtype=np.int64)
+        for name in ("event", "flow", "seq", "time_ns", "cause", "packet", "link", "ip_bytes")
+    }
+    far = np.iinfo(np.int64).max
+    if not moments:
+        return {name: np.full(len(flow.sent_ns), far) for name, flow in flows.items()}
+    is_cut = (columns["event"] == _DROPPED) & np.isin(columns["cause"], _CUT_CAUSES)
+    at = np.array(moments, dtype=np.int64)
+    times = columns["time_ns"]
+    after = np.searchsorted(at, times)
+    gaps = np.minimum(
+        np.abs(times - at[np.maximum(after - 1, 0)]),
+        np.abs(times - at[np.minimum(after, len(at) - 1)]),
+    )
+    gaps[is_cut] = [
+        _compute_way_to_go(network, columns, row) for row in np.flatnonzero(is_cut).tolist()
+    ]
+    gaps_by_flow = {}
+    for index, name in names.items():
+        is_of_flow = columns["flow"] == index
+        nearest = np.full(len(flows[name].sent_ns), far)
+        np.minimum.at(nearest, columns["seq"][is_of_flow], gaps[is_of_flow])
+        gaps_by_flow[name] = nearest
+    return gaps_by_flow
+
+
+def _compute_way_to_go(network: NetworkData, columns: Mapping[str, Ints], row: int) -> int:
+    """How much later at least a packet would have arrived that a failure took from a link [ns].
+
+    It is lost at the moment of the failure, however near it is to the end of the link.
+    """
+    is_entry = (columns["packet"][:row] == columns["packet"][row]) & (
+        columns["event"][:row] == _QUEUED
+    )
+    entries = np.flatnonzero(is_entry)
+    if not len(entries):
+        return 0
+    link = network["links"][int(columns["link"][row])]
+    size_bits = 8 * (int(columns["ip_bytes"][row]) + link["header_bytes"])
+    way_ns = link["delay_ns"] + size_bits * 10**9 // link["rate_bit_s"]
+    return max(0, way_ns - int(columns["time_ns"][row] - columns["time_ns"][entries[-1]]))
 
 
 def _read_trace(

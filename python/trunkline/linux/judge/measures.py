@@ -1,14 +1,14 @@
 """The measures of one run, the same of every engine, each by what it is of."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from trunkline import _core
-from trunkline.linux.judge.engine_run import EngineRun, FlowDatagrams
+from trunkline.linux.judge.engine_run import EngineRun, FlowDatagrams, Ints
 from trunkline.linux.judge.run_phases import RunPhase
 from trunkline.network.types import NetworkData
 from trunkline.results import Results, dscp
@@ -75,13 +75,64 @@ def make_frame(
     )
 
 
+def count_own_packets(
+    simulator: EngineRun, time_frame: MeasurementFrame
+) -> tuple[dict[str, float], dict[str, float]]:
+    """What the counts of each subject are a part of, and how far apart its packets are [s].
+
+    Returns
+    -------
+    (dict, dict)
+        Packets that a flow sends in the run or a phase, that come to a class, link or meter; of
+        each phase of a flow the time from the packet sent before the first that arrives to that
+        one, within which a switch may be without a difference.
+    """
+    counts: dict[str, float] = {}
+    spacings: dict[str, float] = {}
+    for row in simulator.results.flows.rows():
+        counts[str(row["flow"])] = _parse_number(row["packets_sent"]) or 0.0
+    for name, flow in simulator.flows.items():
+        has_arrived = np.zeros(len(flow.sent_ns), dtype=bool)
+        has_arrived[flow.number] = True
+        for phase in time_frame.phases:
+            start = max(phase.start_ns, time_frame.warmup_ns)
+            in_phase = (flow.sent_ns >= start) & (flow.sent_ns < phase.end_ns)
+            subject = f"{name}, {phase.name}"
+            counts[subject] = float(in_phase.sum())
+            arrived = np.flatnonzero(in_phase & has_arrived)
+            if len(arrived) and arrived[0]:
+                step = flow.sent_ns[arrived[0]] - flow.sent_ns[arrived[0] - 1]
+                spacings[subject] = float(step) / 1e9
+    for row in simulator.results.ports.rows():
+        sent, dropped = (
+            _parse_number(row[column]) or 0.0 for column in ("packets_sent", "packets_dropped")
+        )
+        counts[f"{row['link']}, {row['class']}"] = sent + dropped
+        counts[str(row["link"])] = counts.get(str(row["link"]), 0.0) + sent
+    for row in simulator.results.drops.rows():
+        subject = str(row["link"] or row["node"])
+        counts[subject] = counts.get(subject, 0.0) + (_parse_number(row["packets"]) or 0.0)
+    for key, value in _measure_colours(simulator.results):
+        counts[key.subject] = counts.get(key.subject, 0.0) + (value or 0.0)
+    return counts, spacings
+
+
 def measure_run(
-    engine_run: EngineRun, network: NetworkData, time_frame: MeasurementFrame
+    engine_run: EngineRun,
+    network: NetworkData,
+    time_frame: MeasurementFrame,
+    left_out: Mapping[str, Ints],
 ) -> MeasureValues:
-    """Every measure of one seed in one engine."""
+    """Every measure of one seed in one engine.
+
+    Parameters
+    ----------
+    left_out : mapping of str to array of int
+        Numbers of the datagrams of each flow that come too near to a failure or a switch.
+    """
     values: MeasureValues = {}
     for name, flow in engine_run.flows.items():
-        values.update(_measure_datagrams(name, flow, time_frame))
+        values.update(_measure_datagrams(name, flow, time_frame, left_out[name]))
     tcp = [str(flow["name"]) for flow in network["flows"] if flow["agent"]["protocol"] == "tcp"]
     values.update(_measure_connections(engine_run.results, tcp, time_frame))
     values.update(_measure_completions(engine_run.results))
@@ -92,26 +143,36 @@ def measure_run(
 
 
 def _measure_datagrams(
-    name: str, flow: FlowDatagrams, time_frame: MeasurementFrame
+    name: str, flow: FlowDatagrams, time_frame: MeasurementFrame, left_out: Ints
 ) -> Iterator[tuple[MeasureKey, float | None]]:
     """Of a UDP flow: what was sent, arrived, was lost, how late and how marked."""
     whole_run = RunPhase("", time_frame.warmup_ns, time_frame.end_ns)
+    is_compared = np.ones(len(flow.sent_ns), dtype=bool)
+    is_compared[left_out] = False
     for phase in (whole_run, *time_frame.phases):
         subject = f"{name}, {phase.name}" if phase.name else name
         start, end = max(phase.start_ns, time_frame.warmup_ns), phase.end_ns
         in_phase = (flow.sent_ns >= start) & (flow.sent_ns < end)
+        if not phase.name:
+            yield MeasureKey(subject, "packets sent"), float(in_phase.sum())
+        in_phase &= is_compared
         has_arrived = np.zeros(len(in_phase), dtype=bool)
         has_arrived[flow.number] = True
         is_settled = in_phase & (flow.sent_ns < time_frame.settled_ns)
-        if not phase.name:
-            yield MeasureKey(subject, "packets sent"), float(in_phase.sum())
         yield MeasureKey(subject, "packets delivered"), float((in_phase & has_arrived).sum())
         yield MeasureKey(subject, "packets lost"), float((is_settled & ~has_arrived).sum())
         yield from _measure_delays(
             subject, flow.delay_ns[in_phase[flow.number]], is_phase=bool(phase.name)
         )
+        if phase.start_ns > time_frame.warmup_ns and (in_phase & has_arrived).any():
+            # When it was sent: its delay is compared by itself.
+            first_sent_ns = int(flow.sent_ns[in_phase & has_arrived].min())
+            yield (
+                MeasureKey(subject, "first packet after"),
+                (first_sent_ns - phase.start_ns) / 1e9,
+            )
     yield MeasureKey(name, "out of order"), float(flow.reordered)
-    is_measured = flow.sent_ns[flow.number] >= time_frame.warmup_ns
+    is_measured = (flow.sent_ns[flow.number] >= time_frame.warmup_ns) & is_compared[flow.number]
     for field, values, format_value in (
         ("DSCP", flow.dscp, dscp.name_code_point),
         ("ECN", flow.ecn, _core.ECN.__getitem__),

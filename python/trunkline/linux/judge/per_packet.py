@@ -1,7 +1,7 @@
 """Comparison packet by packet: the same must be lost, and each other one arrive at its time."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,8 +11,23 @@ from trunkline.linux.judge.engine_run import FlowDatagrams, Ints
 SeedDatagrams = tuple[FlowDatagrams, FlowDatagrams, Ints, Ints]
 """What both engines delivered of a flow, and the numbers that each lost."""
 
-PacketComparison = tuple[str, str, float, float, float, float]
-"""Measure, unit, what simulator and reference say, their difference, and its margin."""
+PacketComparison = tuple[str, str, float, float, float, float, float]
+"""Measure, unit, what simulator and reference say, their difference, its margin, and what they are
+a part of: the packets of the flow, or their mean delay."""
+
+
+def leave_out_packets(datagrams: FlowDatagrams, left_out: Ints) -> FlowDatagrams:
+    """The same flow as if some of its arrivals were not known."""
+    is_kept = ~np.isin(datagrams.number, left_out)
+    return replace(
+        datagrams,
+        number=datagrams.number[is_kept],
+        delay_ns=datagrams.delay_ns[is_kept],
+        dscp=datagrams.dscp[is_kept],
+        ecn=datagrams.ecn[is_kept],
+        ttl=datagrams.ttl[is_kept],
+        dropped=np.setdiff1d(datagrams.dropped, left_out),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +56,7 @@ class PacketTolerance:
 
 
 def find_lost_packets(
-    ours: FlowDatagrams, theirs: FlowDatagrams, end_ns: int, tolerance_ns: int
+    ours: FlowDatagrams, theirs: FlowDatagrams, end_ns: int, tolerance_ns: int, left_out: Ints
 ) -> tuple[Ints, Ints]:
     """Numbers of the packets that each engine lost, without those that the end of the run decides.
 
@@ -51,12 +66,15 @@ def find_lost_packets(
         Of one flow in the simulator, which tells its losses, and in the reference.
     tolerance_ns : int
         A packet that comes so near to the end in one engine is under way in the other.
+    left_out : array of int
+        Numbers of packets that are not compared.
     """
     near_end = np.concatenate(
         [
             each.number[abs(each.sent_ns[each.number] + each.delay_ns - end_ns) <= tolerance_ns]
             for each in (ours, theirs)
         ]
+        + [left_out]
     )
     all_numbers = np.arange(len(ours.sent_ns))
     in_flight = np.setdiff1d(all_numbers, np.concatenate([ours.number, ours.dropped]))
@@ -82,13 +100,17 @@ def compare_flow_packets(
     theirs = sum(len(lost) for _, _, _, lost in seeds)
     unlike = sum(len(np.setxor1d(first, second)) for _, _, first, second in seeds)
     allowed = tolerance.count_unlike_fates(max(ours, theirs), packet_tolerance.tie_share)
-    yield "lost, each packet", "packets", ours / size, theirs / size, unlike, allowed
+    sent = sum(len(first.sent_ns) for first, _, _, _ in seeds)
+    allowed = int(tolerance.cap_count_margin(allowed, sent))
+    yield "lost, each packet", "packets", ours / size, theirs / size, unlike, allowed, sent
     lateness, both_delays = _compute_lateness(seeds)
     if not len(lateness):
         return
     mark_differences = sum(_count_mark_differences(first, second) for first, second, _, _ in seeds)
     allowed = tolerance.count_unlike_fates(_count_minority_marks(seeds), packet_tolerance.tie_share)
-    yield "DSCP, ECN and TTL, each packet", "packets", 0.0, 0.0, float(mark_differences), allowed
+    allowed = int(tolerance.cap_count_margin(allowed, sent))
+    measure = "DSCP, ECN and TTL, each packet"
+    yield measure, "packets", 0.0, 0.0, float(mark_differences), allowed, sent
     first, second = both_delays
     yield from _compare_delays(
         lateness, float(first.mean()) / 1e9, float(second.mean()) / 1e9, packet_tolerance
@@ -129,7 +151,7 @@ def _compare_delays(
     order = np.argsort(-size, kind="stable")
     limit_lateness = float(lateness[order[late_packets]])
     allowed = packet_tolerance.delay_ns / 1e9
-    yield "delay, each packet", "s", ours_s, theirs_s, limit_lateness / 1e9, allowed
+    yield "delay, each packet", "s", ours_s, theirs_s, limit_lateness / 1e9, allowed, ours_s
     is_beyond = size > packet_tolerance.delay_ns
     if not is_beyond.any() or abs(limit_lateness) > packet_tolerance.delay_ns:
         return
@@ -139,10 +161,12 @@ def _compare_delays(
     if packet_tolerance.has_choice:
         # One that misses its turn waits until no class before it has packets: their sum is bounded.
         total = float(size[is_beyond].sum()) / 1e9
-        yield "delay, sum of those left out", "s", ours_s, theirs_s, total, late_packets * allowed
+        allowed *= late_packets
+        total_s = ours_s * len(lateness)
+        yield "delay, sum of those left out", "s", ours_s, theirs_s, total, allowed, total_s
     else:
         worst = float(lateness[order[0]]) / 1e9
-        yield "delay, those left out", "s", ours_s, theirs_s, worst, allowed
+        yield "delay, those left out", "s", ours_s, theirs_s, worst, allowed, ours_s
     allowed = tolerance.count_late_run(len(lateness), late_packets)
     yield (
         "left out, one after the other",
@@ -151,6 +175,7 @@ def _compare_delays(
         0.0,
         float(_find_longest_run(is_beyond)),
         allowed,
+        float(len(lateness)),
     )
 
 
@@ -172,10 +197,13 @@ def _count_mark_differences(ours: FlowDatagrams, theirs: FlowDatagrams) -> int:
 
 
 def _count_minority_marks(seeds: Sequence[SeedDatagrams]) -> int:
-    """Packets of the simulator that did not arrive with the mark that most have."""
+    """Packets of the simulator that did not arrive with the mark that most have.
+
+    Tokens and queues give a mark; the way that a packet takes gives the TTL, which no tie decides.
+    """
     minority = 0
     for ours, _, _, _ in seeds:
-        marks = (ours.dscp * 4 + ours.ecn) * 256 + ours.ttl
+        marks = ours.dscp * 4 + ours.ecn
         if len(marks):
             minority += len(marks) - int(np.unique(marks, return_counts=True)[1].max())
     return minority

@@ -18,7 +18,8 @@ class RunPhase:
     Parameters
     ----------
     name : str
-        What begins it, and when; empty if the run has no phases.
+        What begins it, the second of its kind with a number; empty if the run has no phases. When
+        it begins may differ from seed to seed, so that no time is in it.
     start_ns, end_ns : int
         Packets sent from the start and before the end belong to it.
     """
@@ -42,8 +43,10 @@ def find_phases(results: Results, end_ns: int) -> list[RunPhase]:
         return []
     starts = [(0, "before"), *moments]
     ends = [time_ns for time_ns, _ in moments] + [end_ns]
-    return [
-        RunPhase(f"{event} {start / 1e9:.6g} s" if start else event, start, end)
-        for (start, event), end in zip(starts, ends, strict=True)
-        if end > start
-    ]
+    count_by_event: dict[str, int] = {}
+    phases = []
+    for (start, event), end in zip(starts, ends, strict=True):
+        count = count_by_event[event] = count_by_event.get(event, 0) + 1
+        if end > start:
+            phases.append(RunPhase(f"{event} {count}" if count > 1 else event, start, end))
+    return phases

@@ -1,20 +1,23 @@
 """One seed in both engines, and by which rules a set of seeds is compared."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+import numpy as np
+
 from trunkline.linux.judge import tolerance
-from trunkline.linux.judge.engine_run import EngineRun
+from trunkline.linux.judge.engine_run import EngineRun, Ints
 from trunkline.linux.judge.measures import (
     MeasureKey,
     MeasurementFrame,
     MeasureValues,
+    count_own_packets,
     make_frame,
     measure_run,
 )
-from trunkline.linux.judge.per_packet import SeedDatagrams, find_lost_packets
+from trunkline.linux.judge.per_packet import SeedDatagrams, find_lost_packets, leave_out_packets
 from trunkline.linux.judge.run_phases import find_phases
 from trunkline.linux.outcome.run_results import KNOWN_CAUSES
 from trunkline.linux.plan.next_links import find_next_links
@@ -27,6 +30,8 @@ DETERMINISTIC_AQMS: Final = ("drop-tail", "precedence-drop-tail", "codel", "coba
 
 CLOCK_AQMS: Final = ("codel", "cobalt")
 """AQMs to whom a microsecond of a packet's wait is a drop more or less."""
+
+NO_PACKETS: Final[Ints] = np.zeros(0, dtype=np.int64)
 
 ReferenceMachine = Literal["simulator", "virtual", "emulated", "real"]
 """What the reference ran on: its packets take no time in a router, some, or that of the clock."""
@@ -46,20 +51,35 @@ class SeedPair:
         Measures of simulator and reference.
     datagrams : dict of str to (FlowDatagrams, FlowDatagrams, array, array)
         Of each UDP flow what both delivered, and the numbers that each lost; empty where they are
-        not compared one by one.
+        not compared one by one. Without those that come too near to a failure or a switch.
+    left_out : dict of str to int
+        How many of each flow come too near.
+    own_counts : dict of str to float
+        Packets that the counts of a flow, a phase of it, a class or a link are a part of.
+    spacings : dict of str to float
+        Time between two packets of a flow at the beginning of a phase [s].
     sizes : set of int
         IP bytes of datagrams.
     lasting_reason : str
         See `explain_lasting_shift`.
+    packets_inside : int
+        Datagrams on their way when the simulator's run ends.
+    runs : (EngineRun, EngineRun)
+        What was measured, of simulator and reference.
     """
 
     network: NetworkData
     machine: ReferenceMachine
     values: tuple[MeasureValues, MeasureValues]
     datagrams: dict[str, SeedDatagrams]
+    left_out: dict[str, int]
+    own_counts: dict[str, float]
+    spacings: dict[str, float]
     sizes: frozenset[int]
     lasting_reason: str
     packets_sent: int
+    packets_inside: int
+    runs: tuple[EngineRun, EngineRun]
 
     def is_hidden(self, key: MeasureKey) -> bool:
         """Whether the kernel does not tell a measure at all."""
@@ -90,37 +110,59 @@ def make_seed_pair(
     end = network["run"]["duration_ns"]
     run_phases = find_phases(simulator.results, end)
     time_frame: MeasurementFrame = make_frame(network, run_phases, (simulator, reference))
+    emulated_flows = len(network["flows"]) if machine in ("emulated", "real") else 0
+    left_out = _find_left_out(network, simulator, emulated_flows)
     both_values = (
-        measure_run(simulator, network, time_frame),
-        measure_run(reference, network, time_frame),
+        measure_run(simulator, network, time_frame, left_out),
+        measure_run(reference, network, time_frame, left_out),
     )
     sizes = frozenset(
         size for flow in simulator.flows.values() for size in set(flow.ip_bytes.tolist())
     )
+    own_counts, spacings = count_own_packets(simulator, time_frame)
     seed_datagrams: dict[str, SeedDatagrams] = {}
     if is_exact(network, machine, sizes):
-        emulated = len(network["flows"]) if machine == "emulated" else 0
         for name, ours in simulator.flows.items():
             theirs = reference.flows[name]
             arrived = len(ours.number) + len(theirs.number)
             end_tolerance_ns = tolerance.compute_delay_tolerance(
-                len(network["links"]), arrived, emulated
+                len(network["links"]), arrived, emulated_flows
             )
             seed_datagrams[name] = (
-                ours,
-                theirs,
-                *find_lost_packets(ours, theirs, end, end_tolerance_ns),
+                leave_out_packets(ours, left_out[name]),
+                leave_out_packets(theirs, left_out[name]),
+                *find_lost_packets(ours, theirs, end, end_tolerance_ns, left_out[name]),
             )
     sent = sum(len(flow.sent_ns) for flow in simulator.flows.values())
+    ended = sum(len(np.union1d(flow.number, flow.dropped)) for flow in simulator.flows.values())
     return SeedPair(
         network,
         machine,
         both_values,
         seed_datagrams,
+        {name: len(numbers) for name, numbers in left_out.items()},
+        own_counts,
+        spacings,
         sizes,
         explain_lasting_shift(network, simulator, machine),
         sent,
+        sent - ended,
+        (simulator, reference),
     )
+
+
+def _find_left_out(
+    network: NetworkData, simulator: EngineRun, emulated_flows: int
+) -> dict[str, Ints]:
+    """Numbers of the datagrams of each flow of which the moment of a change may be either side."""
+    left_out = {}
+    for name, flow in simulator.flows.items():
+        tolerance_ns = tolerance.compute_moment_tolerance(
+            len(network["links"]), len(flow.sent_ns), emulated_flows
+        )
+        gaps = simulator.moment_gaps.get(name)
+        left_out[name] = NO_PACKETS if gaps is None else np.flatnonzero(gaps <= tolerance_ns)
+    return left_out
 
 
 def is_random(network: NetworkData) -> bool:
@@ -144,14 +186,10 @@ def is_exact(network: NetworkData, machine: ReferenceMachine, sizes: frozenset[i
     """Whether packets can be compared one by one.
 
     TCP answers to what became of earlier packets. So does a limit of bytes where packets have
-    several sizes: who came first decides who finds room for long after. An emulated machine sends
-    late while a program runs beside the packets.
+    several sizes: who came first decides who finds room for long after.
     """
     tcp = any(flow["agent"]["protocol"] == "tcp" for flow in network["flows"])
     if tcp or machine == "real" or is_random(network):
-        return False
-    recovery = network.get("recovery") or {}
-    if machine == "emulated" and (network["run"]["warmup_ns"] or recovery.get("failures")):
         return False
     limits = [each["queue"]["limit_bytes"] for port in network["ports"] for each in port["classes"]]
     return len(sizes) < 2 or not any(limits)
@@ -177,6 +215,15 @@ def explain_lasting_shift(
             "first decides for long after"
         )
     queues = [each["queue"] for port in network["ports"] for each in port["classes"]]
+    has_changes = bool(network["run"]["warmup_ns"] or (network.get("recovery") or {}))
+    is_contended = _has_competition(simulator) or any(
+        len(p["classes"]) > 1 for p in network["ports"]
+    )
+    if machine == "emulated" and has_changes and is_contended:
+        return (
+            "programs that change routes or count keep the processor of the reference from "
+            "packets, which then come to a queue or a meter all at once"
+        )
     if machine == "emulated" and any(queue["aqm"]["kind"] in CLOCK_AQMS for queue in queues):
         return "queues drop by the clock, and the processor of the reference takes time"
     overflows = any(row["cause"] == "queue_full" for row in simulator.results.drops.rows())
@@ -187,11 +234,22 @@ def explain_lasting_shift(
     return ""
 
 
+def _list_competing_drops(simulator: EngineRun) -> list[Mapping[str, object]]:
+    """Rows of the drops of packets that competed with others; what a failure loses did not."""
+    rows = simulator.results.drops.rows()
+    return [row for row in rows if row["cause"] in tolerance.COMPETING_CAUSES]
+
+
+def _has_competition(simulator: EngineRun) -> bool:
+    """Whether any packet was lost to another one."""
+    return bool(_list_competing_drops(simulator))
+
+
 def _has_mixed_sizes(simulator: EngineRun) -> bool:
     """Whether packets of several sizes compete for room or tokens, and not all get them."""
     sizes = {name: set(flow.ip_bytes.tolist()) for name, flow in simulator.flows.items()}
     by_place: dict[tuple[str, ...], set[int]] = {}
-    for row in simulator.results.drops.rows():
+    for row in _list_competing_drops(simulator):
         drop_place = tuple(str(row[key]) for key in ("link", "node", "class", "cause"))
         by_place.setdefault(drop_place, set()).update(sizes.get(str(row["flow"]), ()))
     if any(len(place_sizes) > 1 for place_sizes in by_place.values()):
@@ -221,7 +279,7 @@ class ComparisonMethod:
     ties : float
         Share of packets of which either may be first.
     fate_packets : float
-        Packets of a run that were lost or coloured otherwise than most.
+        Packets of a run that were lost to others or coloured otherwise than most.
     packets : int
         Datagrams sent in a run.
     flows : int
@@ -253,9 +311,6 @@ def choose_method(pairs: Sequence[SeedPair], *, exact: bool) -> ComparisonMethod
     is_single_tcp = len(pairs[0].tcp_flows) == 1 and has_single_flow and not is_random(network)
     can_be_exact = all(is_exact(network, machine, pair.sizes) for pair in pairs)
     emulated = machine in ("emulated", "real")
-    is_exact_without_processor = (
-        emulated and not can_be_exact and is_exact(network, "virtual", pairs[0].sizes)
-    )
     packets = sum(pair.packets_sent for pair in pairs) // len(pairs)
     gap = network["run"]["duration_ns"] / max(1, packets)
     most_hops = max(
@@ -263,8 +318,7 @@ def choose_method(pairs: Sequence[SeedPair], *, exact: bool) -> ComparisonMethod
     )
     method = ComparisonMethod(
         is_exact=exact and can_be_exact,
-        is_random=not (exact and (can_be_exact or is_single_tcp or is_exact_without_processor))
-        or machine == "real",
+        is_random=not (exact and (can_be_exact or is_single_tcp)) or machine == "real",
         is_emulated=emulated,
         has_choice=any(_has_choice(network["ports"][link["port"]]) for link in network["links"]),
         ties=1.0,
@@ -283,18 +337,20 @@ def _has_choice(port: Port) -> bool:
 
 
 def _count_fates(pair: SeedPair) -> float:
-    """Packets that either engine lost or coloured otherwise than most, whichever are more."""
+    """Packets that competed and that either engine lost, or coloured otherwise than most.
+
+    Of the two engines the one with more. What a failure loses is no matter of who comes first.
+    """
     most_packets = 0.0
-    names = {str(flow["name"]) for flow in pair.network["flows"]}
     for values in pair.values:
         lost = sum(
             value or 0.0
             for key, value in values.items()
-            if key.measure == "packets lost" and key.subject in names
+            if key.measure == "lost by cause" and key.detail in tolerance.COMPETING_CAUSES
         )
         marks: dict[tuple[str, str], list[float]] = {}
         for key, value in values.items():
-            if key.measure in ("DSCP", "ECN", "TTL", "coloured"):
+            if key.measure in ("DSCP", "ECN", "coloured"):
                 marks.setdefault((key.subject, key.measure), []).append(value or 0.0)
         most_packets = max(
             most_packets, lost + sum(sum(each) - max(each) for each in marks.values())

@@ -12,8 +12,13 @@ before.
 An emulated machine takes its time for what it does: the sender some 10 us a packet, of those that
 are due at one instant one after the other (`SENDER_NS` a flow), each router as long (`ROUTER_NS`).
 Programs that run beside the packets (they count what has come by the end of the warm-up, and change
-routes when something fails) keep it from packets for milliseconds. There packets are not compared
-one by one: delays may be apart by `EMULATED_HOP_NS` a hop too and counts by `EMULATED_PACKETS`.
+routes when something fails) keep it from packets for `EMULATED_CHANGE_NS`: packets that are on
+their way in that time are left out. Where it cannot be compared packet by packet, delays may be
+apart by `EMULATED_HOP_NS` a hop too and counts by `EMULATED_PACKETS`.
+
+No count may be apart by more than `MAX_OWN_SHARE` of the packets that it is of: a floor that is
+right for a thousand packets is everything for ten. Ties allow nothing where fewer than
+`MIN_EXPECTED_TIES` of them are expected; what a failure loses is no tie.
 
 TCP amplifies a difference of one event, and queues toss coins: there each run has a difference of
 its own, and the interval of their mean must lie inside the margin of `MEASURES`.
@@ -31,6 +36,13 @@ SENDER_NS: Final = 15_000
 ROUTER_NS: Final = 15_000
 EMULATED_HOP_NS: Final = 200_000
 EMULATED_PACKETS: Final = 10
+EMULATED_CHANGE_NS: Final = 7_000_000
+"""For how long a program that changes routes or counts keeps an emulated machine from packets."""
+MAX_OWN_SHARE: Final = 0.05
+"""Part of the packets of a flow, class or link by which one of its counts may be apart."""
+MIN_EXPECTED_TIES: Final = 0.05
+COMPETING_CAUSES: Final = ("queue_full", "early", "forced", "policed")
+"""Causes of drops by which packets compete: for room, tokens, or the mean length of a queue."""
 MAX_LATE_SHARE: Final = 0.05
 """Share of a flow's packets that may be late by what other packets did."""
 MAX_LATE_RUN_SHARE: Final = 0.01
@@ -64,6 +76,7 @@ MEASURES: Final = {
     "packets sent": MeasureSpec("packets", 0.0),
     "packets delivered": MeasureSpec("packets", 0.005, 2),
     "packets lost": MeasureSpec("packets", 0.05, 2),
+    "first packet after": MeasureSpec("s", 0.0),
     "out of order": MeasureSpec("packets", 0.05, 3),
     "DSCP": MeasureSpec("packets", 0.005, 2),
     "ECN": MeasureSpec("packets", 0.05, 3),
@@ -111,9 +124,15 @@ def compute_tie_share(tolerance_ns: float, gap_ns: float) -> float:
     return min(1.0, tolerance_ns / gap_ns)
 
 
+def count_expected_ties(affected: float, tie_share: float) -> float:
+    """Ties among packets that competed, none where hardly one is to be expected."""
+    ties = affected * tie_share
+    return ties if ties >= MIN_EXPECTED_TIES else 0.0
+
+
 def count_unlike_fates(affected: float, tie_share: float) -> int:
     """For packets that met another fate, one by one: each tie makes two of them."""
-    return 2 * math.ceil(affected * tie_share)
+    return 2 * math.ceil(count_expected_ties(affected, tie_share))
 
 
 def count_fate_difference(affected: float, tie_share: float) -> int:
@@ -122,7 +141,25 @@ def count_fate_difference(affected: float, tie_share: float) -> int:
     Which of two packets is lost is open in a tie, that one is lost is not; the number drifts by
     chance alone, which is far less than the number of ties.
     """
-    return 1 + math.ceil(TIE_SIGMAS * math.sqrt(affected * tie_share)) if affected else 0
+    ties = count_expected_ties(affected, tie_share)
+    return 1 + math.ceil(TIE_SIGMAS * math.sqrt(ties)) if ties else 0
+
+
+def cap_count_margin(margin: float, own_count: float) -> float:
+    """A margin of a count, of which no more than `MAX_OWN_SHARE` of what it counts may hide."""
+    return min(margin, MAX_OWN_SHARE * own_count)
+
+
+def compute_moment_tolerance(hops: int, packets: int, emulated_flows: int = 0) -> int:
+    """How near to a failure or a switch a packet may come either before it or after it [ns].
+
+    Parameters
+    ----------
+    emulated_flows : int, default 0
+        Flows that an emulated machine sends; 0 for a machine that takes no time.
+    """
+    lateness_ns = compute_delay_tolerance(hops, packets, emulated_flows)
+    return lateness_ns + (EMULATED_CHANGE_NS if emulated_flows else 0)
 
 
 def count_late_packets(packets: int, tie_share: float, *, is_disturbed: bool) -> int:

@@ -7,8 +7,9 @@ differ by chance, the interval of the mean difference over the seeds has to lie 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from trunkline.linux import engine
 from trunkline.linux.guest.scratch_folders import make_scratch_folder
 from trunkline.linux.judge import comparisons, engine_run, tolerance
 from trunkline.linux.judge.comparisons import ComparisonRow
+from trunkline.linux.judge.known_differences import explain_rows, list_known_differences
 from trunkline.linux.judge.measures import MAX_COMPARED_WINDOWS, MeasureKey
 from trunkline.linux.judge.seed_pair import (
     ReferenceMachine,
@@ -56,6 +58,10 @@ class EngineVerdict:
         Seeds of the runs.
     is_exact : bool
         Whether packets were compared one by one.
+    within : float or None, default None
+        Share that was asked for: no more may have hidden where a comparison agrees.
+    pairs : tuple of SeedPair, default ()
+        Both runs of each seed, for a proof; empty where they were not kept.
     reference : str
         Version and runner of the kernel, or the scenario that the simulator ran in its place.
     not_compared : tuple of str, default ()
@@ -68,6 +74,25 @@ class EngineVerdict:
     is_exact: bool
     reference: str
     not_compared: tuple[str, ...] = ()
+    within: float | None = None
+    pairs: tuple[SeedPair, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def power(self) -> list[ComparisonRow]:
+        """Of each kind of measure the comparison in which most could have hidden."""
+        worst: dict[str, ComparisonRow] = {}
+        for row in self.rows:
+            kind = row.measure.partition(":")[0]
+            if kind not in worst or _get_hidden_size(row) > _get_hidden_size(worst[kind]):
+                worst[kind] = row
+        return list(worst.values())
+
+    def require_power(self, share: float | None) -> EngineVerdict:
+        """The same verdict if no more than a share may have hidden in what agrees."""
+        if share is None:
+            return self
+        rows = tuple(comparisons.require_power(row, share) for row in self.rows)
+        return replace(self, rows=rows, within=share)
 
     @property
     def outcome(self) -> EquivalenceOutcome:
@@ -95,7 +120,21 @@ class EngineVerdict:
             "reference": self.reference,
             "seeds": list(self.seeds),
             "packet_by_packet": self.is_exact,
-            "rows": [asdict(row) for row in self.rows],
+            "within": self.within,
+            "power": [
+                {
+                    "measure": row.measure.partition(":")[0],
+                    "subject": row.subject,
+                    "unit": row.unit,
+                    "hidden": row.hidden,
+                    "share": _get_finite_share(row),
+                }
+                for row in self.power
+            ],
+            "rows": [
+                {**asdict(row), "hidden": row.hidden, "hidden_share": _get_finite_share(row)}
+                for row in self.rows
+            ],
             "not_compared": list(self.not_compared),
             "notes": list(self.notes),
         }
@@ -105,7 +144,9 @@ class EngineVerdict:
         """The verdict that `make_document` wrote."""
         return cls(
             rows=tuple(
-                ComparisonRow(**{name: row[name] for name in ComparisonRow.__slots__})
+                ComparisonRow(
+                    **{name: row[name] for name in ComparisonRow.__slots__ if name in row}
+                )
                 for row in verdict_json["rows"]
             ),
             notes=tuple(verdict_json["notes"]),
@@ -113,7 +154,19 @@ class EngineVerdict:
             is_exact=verdict_json["packet_by_packet"],
             reference=verdict_json["reference"],
             not_compared=tuple(verdict_json["not_compared"]),
+            within=verdict_json.get("within"),
         )
+
+
+def _get_finite_share(row: ComparisonRow) -> float | None:
+    """A share as JSON has it: what could hide of nothing is none."""
+    share = row.hidden_share
+    return None if share is None or math.isinf(share) else share
+
+
+def _get_hidden_size(row: ComparisonRow) -> float:
+    share = row.hidden_share
+    return row.hidden if share is None else share
 
 
 def check_support(network_json: str, runner: str | None = None, control: str | None = None) -> None:
@@ -136,6 +189,7 @@ def verify_kernel(
     runner: str | None = None,
     on_progress: ProgressCallback | None = None,
     max_seeds: int | None = None,
+    within: float | None = None,
 ) -> EngineVerdict:
     """Runs a network in both engines with several seeds and compares the results.
 
@@ -145,7 +199,9 @@ def verify_kernel(
         The network has what the kernel lacks.
     """
     runs = [(network_json, seed) for seed in seeds]
-    return verify_runs(runs, runner=runner, on_progress=on_progress, max_seeds=max_seeds)
+    return verify_runs(
+        runs, runner=runner, on_progress=on_progress, max_seeds=max_seeds, within=within
+    )
 
 
 def verify_runs(
@@ -154,6 +210,7 @@ def verify_runs(
     runner: str | None = None,
     on_progress: ProgressCallback | None = None,
     max_seeds: int | None = None,
+    within: float | None = None,
 ) -> EngineVerdict:
     """Does runs in both engines and compares the results of all together.
 
@@ -165,6 +222,8 @@ def verify_runs(
         Gets the part of all runs that is done, 0 to 1.
     max_seeds : int, optional
         Goes on with the seeds that follow until the verdict is decided or there are so many.
+    within : float, optional
+        Greatest share that may have hidden in a comparison that agrees.
 
     Raises
     ------
@@ -177,7 +236,9 @@ def verify_runs(
     ) -> tuple[SeedPair, str, tuple[str, ...]]:
         return _run_in_kernel(json.loads(network_json), seed, runner, on_seed_progress)
 
-    return run_until_decided(runs, run_seed, on_progress=on_progress, max_seeds=max_seeds)
+    return run_until_decided(
+        runs, run_seed, on_progress=on_progress, max_seeds=max_seeds, within=within
+    )
 
 
 def run_until_decided(
@@ -186,6 +247,7 @@ def run_until_decided(
     *,
     on_progress: ProgressCallback | None = None,
     max_seeds: int | None = None,
+    within: float | None = None,
 ) -> EngineVerdict:
     """Do runs and compare, and go on while it is not decided and there may be more.
 
@@ -206,7 +268,8 @@ def run_until_decided(
             seed_pair, reference, seed_notes = run_seed(*used_runs[len(pairs)], on_seed_progress)
             pairs.append(seed_pair)
             notes += seed_notes
-        verdict = judge_pairs(pairs, notes, tuple(seed for _, seed in used_runs), reference)
+        used_seeds = tuple(seed for _, seed in used_runs)
+        verdict = judge_pairs(pairs, notes, used_seeds, reference).require_power(within)
         if max_seeds is None or verdict.outcome != "undecided" or len(used_runs) >= max_seeds:
             return verdict
         # At most the double at once: the spread of few is itself uncertain.
@@ -241,17 +304,52 @@ def judge_pairs(
         rows = [*comparisons.compare_packets(pairs, method), *rows]
     reasons = [each.lasting_reason for each in pairs if each.lasting_reason]
     if method.is_exact and reasons and any(not row.agrees for row in rows):
+        # What was exact and agrees stays: only flows that a tie may have moved are compared looser.
+        moved_flows = {row.subject for row in rows if not row.agrees}
         method = choose_method(pairs, exact=False)
-        rows = comparisons.compare_measures(pairs, known_samples, method)
+        rows = [
+            *(
+                row
+                for row in rows
+                if "each packet" in row.measure and row.subject not in moved_flows
+            ),
+            *comparisons.compare_measures(pairs, known_samples, method),
+        ]
         sentences.append(f"{reasons[0]}: means are compared, not packets")
     elif method.is_emulated and not method.is_exact:
         sentences.append(
             "the processor of the reference takes time: means are compared, not packets"
         )
     is_exact = method.is_exact and method.ties <= tolerance.MAX_TIE_SHARE
+    if pairs[0].machine != "simulator":
+        rows = explain_rows(rows, list(list_known_differences(pairs[0].network)))
+    not_compared += list_left_out(pairs)
+    not_compared += list_uncounted_marks(pairs[0])
     return EngineVerdict(
-        tuple(rows), tuple(sentences), seeds, is_exact, reference, tuple(not_compared)
+        tuple(rows),
+        tuple(sentences),
+        seeds,
+        is_exact,
+        reference,
+        tuple(not_compared),
+        pairs=tuple(pairs),
     )
+
+
+def list_left_out(pairs: Sequence[SeedPair]) -> list[str]:
+    """A line on the packets that come too near to a failure, a switch or the end of the warm-up."""
+    count = sum(sum(pair.left_out.values()) for pair in pairs)
+    if not count:
+        return []
+    sent = sum(pair.packets_sent for pair in pairs)
+    return [f"{count} of {sent} packets, which come too near to a failure, a switch or the warm-up"]
+
+
+def list_uncounted_marks(pair: SeedPair) -> list[str]:
+    """A line on the marks of TCP segments, which no engine counts."""
+    tcp = pair.tcp_flows
+    more = f" and {len(tcp) - 1} more" if len(tcp) > 1 else ""
+    return [f"DSCP, ECN and TTL of TCP segments, of {tcp[0]}{more}"] if tcp else []
 
 
 def list_unknown_measures(keys: Sequence[MeasureKey]) -> list[str]:

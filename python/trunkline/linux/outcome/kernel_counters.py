@@ -129,9 +129,11 @@ def _count_early_drops(qdisc: Mapping[str, Any]) -> int:
     if qdisc["kind"] == "cake":
         return int(qdisc["drops"]) if _has_room(qdisc) else 0
     if qdisc["kind"] == "gred":
+        # tc since 5.0 names those that it drops by chance ``prob_drop``, before ``early``.
         return sum(
-            int(vq.get("early", 0)) + int(vq.get("forced_drop", vq.get("forced-drop", 0)))
+            int(vq.get(name, 0))
             for vq in qdisc.get("options", {}).get("vqs", ())
+            for name in ("early", "prob_drop", "forced_drop", "forced-drop")
         )
     return 0
 

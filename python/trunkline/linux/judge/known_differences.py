@@ -1,0 +1,118 @@
+"""Where the kernel is known to behave otherwise, beside the comparisons that this explains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from trunkline.linux.judge.comparisons import ComparisonRow
+from trunkline.linux.judge.seed_pair import list_crossed_links
+from trunkline.network.types import NetworkData
+from trunkline.network.types.flows import Flow
+
+TTL_MEASURES = ("TTL", "DSCP, ECN and TTL, each packet")
+CONVERGENCE_MEASURES = (
+    "new routes after",
+    "changes of routes",
+    "new labels after the failure",
+    "changes of labels",
+    "packets lost or inside",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownDifference:
+    """A behaviour of the reference, and the comparisons that it may move.
+
+    Parameters
+    ----------
+    sentence : str
+        What it does otherwise, and which measures show it.
+    explains : callable
+        Whether it may be why a comparison differs.
+    """
+
+    sentence: str
+    explains: Callable[[ComparisonRow], bool]
+
+
+def explain_rows(
+    rows: Sequence[ComparisonRow], differences: Sequence[KnownDifference]
+) -> list[ComparisonRow]:
+    """The same comparisons; those that do not agree with the known difference that explains them.
+
+    An explanation changes no outcome: what differs differs.
+    """
+    return [
+        row
+        if row.agrees
+        else replace(
+            row, explanation=next((each.sentence for each in differences if each.explains(row)), "")
+        )
+        for row in rows
+    ]
+
+
+def list_known_differences(network: NetworkData) -> Iterator[KnownDifference]:
+    """Those that a network can meet in a kernel without daemons."""
+    if _has_nested_uniform(network):
+        yield KnownDifference(
+            "TTL: where a uniform path ends on another one, as on a facility bypass, RFC 3443 "
+            "section 3 copies the TTL of its label into the one below; Linux leaves it unchanged",
+            lambda row: row.measure.partition(":")[0] in TTL_MEASURES,
+        )
+    for flow in network["flows"]:
+        if _is_limited_by_own_link(network, flow):
+            yield _make_sender_difference(network, flow)
+
+
+def list_daemon_differences() -> Iterator[KnownDifference]:
+    """Those of the daemons of FRR."""
+    yield KnownDifference(
+        "FRR's timers: zebra holds routes for 10 ms, its interval between computations grows by "
+        "the second one each time, and neighbours find each other again by hellos; so its routes "
+        "and labels come later, and packets are lost until then",
+        lambda row: row.measure.partition(":")[0] in CONVERGENCE_MEASURES,
+    )
+
+
+def _has_nested_uniform(network: NetworkData) -> bool:
+    """Whether a path that copies its TTL may end on another one."""
+    is_uniform = any(entry["ttl"] == "uniform" for entry in network["nhlfe"])
+    protections = (network.get("recovery") or {}).get("protections", ())
+    is_nested = any(len(entry["push"]) > 1 for entry in network["nhlfe"])
+    has_bypass = any("bypass" in str(each["kind"]) for each in protections)
+    return is_uniform and (is_nested or has_bypass)
+
+
+def _is_limited_by_own_link(network: NetworkData, flow: Flow) -> bool:
+    """Whether no link on the way of a TCP flow is slower than the one at its sender."""
+    crossed = list_crossed_links(network, str(flow["name"]))
+    rates = [network["links"][link]["rate_bit_s"] for link in crossed]
+    return flow["agent"]["protocol"] == "tcp" and bool(rates) and rates[0] == min(rates)
+
+
+def _make_sender_difference(network: NetworkData, flow: Flow) -> KnownDifference:
+    """TCP small queues, which keep the port of a sender short."""
+    name = str(flow["name"])
+    own_link = list_crossed_links(network, name)[0]
+    sharing_flows = {
+        str(each["name"])
+        for each in network["flows"]
+        if own_link in list_crossed_links(network, str(each["name"]))
+    }
+    link_name = str(network["links"][own_link]["name"])
+    measures = ("mean delay", "delay p", "delay,", "mean window", "greatest window", "mean compl")
+
+    def explains(row: ComparisonRow) -> bool:
+        subject = row.subject.partition(", ")[0]
+        return (subject in sharing_flows and row.measure.startswith(measures)) or (
+            subject == link_name and row.measure.startswith(("lost by", "dropped by"))
+        )
+
+    return KnownDifference(
+        f"TCP small queues: the link of its own sender is the slowest of flow {name}, and Linux "
+        f"lets a connection have no more than about a millisecond of data in the port {link_name}; "
+        "so the others there wait less, and the window stays small",
+        explains,
+    )

@@ -1,0 +1,223 @@
+"""Where the verdict was wrong, against recorded runs of the kernel.
+
+A pair is two scenarios that differ in one key: the simulator runs the first, and a guest ran the
+second (`tests/recorded_kernel.py`; Linux 6.1 in `uml` and `qemu`). `tests/linux/test_verdict_cases`
+runs the guests again.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from recorded_kernel import compile_scenario, read_run
+
+from trunkline.cli.status import Status
+from trunkline.cli.verdict_tables import render
+from trunkline.cli.verify_command import command
+from trunkline.linux.judge import tolerance
+from trunkline.linux.judge.comparisons import make_fixed_row, require_power
+from trunkline.linux.judge.engine_run import trace_simulator
+from trunkline.linux.judge.proof import prove_verdict
+from trunkline.linux.judge.seed_pair import ReferenceMachine, make_seed_pair
+from trunkline.linux.judge.verification import EngineVerdict, judge_pairs, replace_probes
+from trunkline.linux.outcome.kernel_counters import _count_early_drops
+
+FOLDER = Path(__file__).parent / "linux" / "verdict"
+MACHINES: dict[str, ReferenceMachine] = {"uml": "virtual", "qemu": "emulated"}
+BOTH = ("uml", "qemu")
+
+
+def judge(ours: str, theirs: str, runner: str, seeds: tuple[int, ...] = (1,)) -> EngineVerdict:
+    """The verdict on a scenario in the simulator and another one in a recorded kernel."""
+    pairs = []
+    for seed in seeds:
+        network = replace_probes(compile_scenario(FOLDER / f"{ours}.yaml", seed))
+        reference = read_run(FOLDER / f"{theirs}-{runner}-{seed}.json.gz")
+        simulator = trace_simulator(network, seed)
+        pairs.append(make_seed_pair(network, simulator, reference, MACHINES[runner]))
+    return judge_pairs(pairs, (), seeds, f"linux {runner}")
+
+
+def differing(verdict: EngineVerdict) -> set[tuple[str, str]]:
+    return {(row.subject, row.measure) for row in verdict.rows if row.outcome == "differs"}
+
+
+@pytest.mark.parametrize(
+    ("name", "runner"),
+    [(name, runner) for name in ("probe-a", "call-a", "sizes-a") for runner in BOTH]
+    + [("meter-a", "uml"), ("marks-a", "uml")],
+)
+def test_the_same_scenario_agrees_with_the_kernel(name: str, runner: str) -> None:
+    verdict = judge(name, name, runner)
+    assert [row for row in verdict.rows if not row.agrees] == []
+
+
+@pytest.mark.parametrize("runner", BOTH)
+def test_k1_ten_packets_delivered_in_one_engine_alone_differ(runner: str) -> None:
+    """A floor of 10 packets was all of a probe: delivered 10 and 0 agreed."""
+    verdict = judge("probe-a", "probe-b", runner)
+    assert verdict.outcome == "differs"
+    assert ("probe", "packets delivered") in differing(verdict)
+    assert ("probe", "lost, each packet") in differing(verdict)
+
+
+def test_k1_a_floor_is_no_more_than_a_twentieth_of_the_count() -> None:
+    assert tolerance.cap_count_margin(10, 10) == 0.5
+    assert tolerance.cap_count_margin(10, 1000) == 10
+    assert tolerance.cap_count_margin(3, 0) == 0
+
+
+@pytest.mark.parametrize("runner", BOTH)
+def test_k2_an_outage_of_62_for_22_ms_differs_in_losses_and_in_time(runner: str) -> None:
+    """Two losses were free where no tie was expected, and losses of an outage counted as ties."""
+    verdict = judge("call-a", "call-b", runner)
+    assert verdict.outcome == "differs"
+    assert {("call", "lost, each packet"), ("call, switched", "first packet after")} <= differing(
+        verdict
+    )
+    (first,) = [
+        row
+        for row in judge("call-a", "call-a", runner).rows
+        if row.measure == "first packet after" and row.subject == "call, switched"
+    ]
+    # 50 packets a second: a switch is seen to 20 ms, and that is printed.
+    assert (first.margin, first.hidden) == (0, 0.02)
+
+
+def test_k2_no_loss_is_free_where_no_tie_is_expected() -> None:
+    assert tolerance.count_unlike_fates(2, 0.001) == 0
+    assert tolerance.count_fate_difference(2, 0.001) == 0
+    assert tolerance.count_unlike_fates(600, 0.001) == 2
+
+
+@pytest.mark.parametrize("runner", BOTH)
+def test_k3_a_failure_that_loses_two_sizes_is_no_mix(runner: str) -> None:
+    """Where nothing competes, a backup path 240 us longer fell back to means, and agreed."""
+    verdict = judge("sizes-a", "sizes-b", runner)
+    assert verdict.is_exact
+    assert {("call", "delay, each packet"), ("data", "delay, each packet")} <= differing(verdict)
+    assert not any("several sizes" in note for note in verdict.notes)
+
+
+def test_k4_a_fast_policer_has_the_documented_margin_or_is_undecided() -> None:
+    """539 and 489 lost, 9 %, agreed where 39 % are ties; the page has 5 %."""
+    verdict = judge("meter-a", "meter-b", "uml")
+    assert verdict.outcome == "undecided"
+    (lost,) = [row for row in verdict.rows if (row.subject, row.measure) == ("a", "packets lost")]
+    assert lost.margin == pytest.approx(0.05 * lost.simulator)
+    assert (lost.outcome, lost.reason != "") == ("undecided", True)
+
+
+def test_k5_marks_of_tcp_that_nothing_counts_are_named_and_nobody_says_all() -> None:
+    """A kernel without any conditioner agreed in "all 29"."""
+    verdict = judge("marks-a", "marks-b", "uml")
+    assert "DSCP, ECN and TTL of TCP segments, of tcp" in verdict.not_compared
+    text = " ".join(render("marks", verdict, width=200).split())
+    assert "all 29" not in text
+    assert "29 comparisons agree, 3 kinds of values not compared" in text
+
+
+def test_k5_a_proof_says_that_marks_of_tcp_are_not_compared() -> None:
+    outcomes = {
+        (each.alteration.element, each.alteration.key): each.outcome
+        for each in prove_verdict(judge("marks-a", "marks-a", "uml")).judged
+    }
+    assert outcomes["conditioner e g", "actions 2 dscp"] == "not compared"
+    assert outcomes["conditioner e g", "meter rate_bit_s"] == "not compared"
+    assert outcomes["link A->B", "rate_bit_s"] == "caught"
+    assert outcomes["port default default", "queue limit_packets"] == "no effect"
+
+
+def test_k7_phases_of_five_seeds_with_bfd_are_the_same_phases() -> None:
+    """BFD switches at another time in each seed, and a phase was named by its time."""
+    verdict = judge("bfd", "bfd", "uml", (1, 2, 3, 4, 5))
+    phases = {row.subject for row in verdict.rows if row.subject.startswith("call, ")}
+    assert phases == {
+        f"call, {each}" for each in ("before", "failed", "switched", "repaired", "reverted")
+    }
+    assert [row for row in verdict.rows if row.outcome == "undecided"] == []
+
+
+def test_k7_a_file_against_itself_agrees_with_bfd() -> None:
+    """30 seeds left it undecided, and 79753 more were asked for."""
+    path = str(FOLDER / "bfd.yaml")
+    words = [path, "--against", path, "--until-decided"]
+    assert CliRunner().invoke(command, words, standalone_mode=False).return_value == Status.DONE
+
+
+def test_k8_what_gred_drops_by_chance_is_early() -> None:
+    """tc's JSON has forced_drop, prob_drop, pdrop and other for each virtual queue."""
+    queues = [{"vq": 1, "forced_drop": 3, "prob_drop": 230, "pdrop": 5, "other": 7}]
+    assert _count_early_drops({"kind": "gred", "options": {"vqs": queues}}) == 233
+
+
+def test_k9_small_queues_of_tcp_stand_beside_the_rows_that_they_explain() -> None:
+    """A sender whose own link is the bottleneck has no standing queue in Linux."""
+    verdict = judge("own-link", "own-link", "uml")
+    unequal = [
+        row for row in verdict.rows if abs(row.difference) > row.margin and "delay" in row.measure
+    ]
+    assert all(row.explanation.startswith("TCP small queues") for row in unequal)
+
+
+def test_k10_the_ttl_of_a_facility_bypass_is_explained() -> None:
+    """RFC 3443 section 3: 55 in the simulator, 61 in the kernel."""
+    verdict = judge("facility", "facility", "uml")
+    explained = {row.measure: row.explanation for row in verdict.rows if row.explanation}
+    assert any(measure.startswith("TTL") for measure in explained)
+    assert all("RFC 3443" in sentence for sentence in explained.values())
+    assert "RFC 3443 section 3" in render("ring", verdict, width=200)
+
+
+def test_k12_one_line_stands_for_all_that_are_undecided_for_one_reason() -> None:
+    verdict = judge("own-link", "own-link", "uml")
+    text = " ".join(render("own link", verdict, width=200).split())
+    count = sum(row.outcome == "undecided" for row in verdict.rows)
+    assert f"{count} comparisons (" in text
+    assert "fewer than 5 seeds of what differs by chance; 4 more seeds" in text
+    assert text.count("undecided, 4 more") == 0
+
+
+def test_k12_one_seed_decides_a_mark_that_all_packets_bear() -> None:
+    """TTL of all packets was "undecided" though every packet had it in both engines."""
+    verdict = judge("own-link", "own-link", "uml")
+    marks = [row for row in verdict.rows if row.measure.startswith("TTL")]
+    delivered = [row for row in verdict.rows if row.measure == "packets delivered"]
+    assert [row.outcome for row in marks] == [
+        "agrees" if not delivered[0].difference else "undecided"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("difference", "share", "outcome"),
+    [(0.0, 0.01, "agrees"), (3.0, 0.01, "agrees"), (6.0, 0.01, "undecided"), (6.0, 0.02, "agrees")],
+)
+def test_within_asks_for_a_power(difference: float, share: float, outcome: str) -> None:
+    """Of 1000 packets 1 % is 10: a difference of 6 leaves room for 4 more, which is less than 6."""
+    row = make_fixed_row("f", "packets delivered", "packets", 990, 990, difference, 20, 1000)
+    assert row.outcome == "agrees"
+    asked = require_power(row, share)
+    assert asked.outcome == outcome
+    assert not asked.agrees or (asked.hidden_share or 0.0) <= share
+
+
+def test_the_command_proves_a_scenario_and_writes_the_proof(tmp_path: Path) -> None:
+    path = str(FOLDER / "call-a.yaml")
+    words = [path, "--against", path, "--prove", "--within", "1%", "--json"]
+    done = CliRunner().invoke(command, words, standalone_mode=False)
+    assert done.return_value == Status.DONE, done.output
+    (verdict,) = json.loads(done.stdout)["verdicts"]
+    assert verdict["within"] == 0.01
+    assert verdict["proof"]["counts"]["caught"] > 15
+    assert 0.5 < verdict["proof"]["score"] <= 1
+    shown = CliRunner(env={"COLUMNS": "160"}).invoke(
+        command, [path, "--against", path, "--prove"], standalone_mode=False
+    )
+    assert "of those that show" in shown.stdout
