@@ -49,8 +49,8 @@ class LabelSwitchedPath(RouteConstraints):
     )
     disjoint_from: dict[NameReference, Literal["link", "node", "risk"]] = Field(
         default={},
-        description="Paths placed before, with what the route does not share with them: links, "
-        "nodes between the ends, shared risk link groups.",
+        description="Other paths, with what the route does not share with them: links, nodes "
+        "between the ends, shared risk link groups. Two that name each other are placed together.",
     )
     through: NameReferences = Field(
         default=(),

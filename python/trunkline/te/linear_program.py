@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+from scipy.sparse import csr_matrix
 
 MAX_SIMPLEX_COLUMNS = 40_000
 """Columns above which the interior point method is the faster."""
@@ -56,7 +57,7 @@ class IntegerSolution:
 
 def solve_integer_program(
     cost: NDArray[np.float64],
-    rows: NDArray[np.float64],
+    rows: NDArray[np.float64] | csr_matrix,
     least: NDArray[np.float64],
     most: NDArray[np.float64],
     *,
@@ -67,7 +68,7 @@ def solve_integer_program(
     None if there are none. The search ends after ``max_nodes`` nodes, not after a time: the same
     input gives the same output.
     """
-    constraints = [LinearConstraint(rows, least, np.inf)] if len(rows) else []
+    constraints = [LinearConstraint(rows, least, np.inf)] if rows.shape[0] else []
     with _standard_output_silenced():
         solution: Any = milp(
             cost,

@@ -3,7 +3,10 @@
 The order is as listed, or by priority: setup priority, then bandwidth from the largest, then name.
 A victim is placed again at once if there is room, in the same order. Each displaces only holders
 weaker than itself, so this ends. A request that must be disjoint from another is placed after it;
-whichever of the two is placed later, first or again, stays disjoint.
+whichever of the two is placed later, first or again, stays disjoint. Two that name each other are
+placed together, with the least sum of their metrics. If only one names the other and finds no
+disjoint route, the two are placed together too, except in the order as listed: then the refusal
+names a pair of routes that would do.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,6 +19,7 @@ from trunkline.te.admission import Reservation, Reservations
 from trunkline.te.cspf import ConstrainedPath, find_constrained_path
 from trunkline.te.disjoint_paths import Disjointness, find_shared_arcs
 from trunkline.te.dste import BandwidthConstraints, make_bandwidth_constraints
+from trunkline.te.joint_pairs import PairMember, find_joint_pair
 from trunkline.te.path_constraints import PathConstraints
 from trunkline.te.preemption import PreemptionRule, choose_victims
 from trunkline.te.refusal import Refusal
@@ -35,7 +39,8 @@ class PathRequest:
     setup, hold : int
         ``hold`` is numerically at most ``setup`` (RFC 3209, 4.7.1).
     disjoint_from : tuple of (str, {"link", "node", "risk"})
-        Requests from which the path is disjoint, and in which sense; they are placed before it.
+        Requests from which the path is disjoint, and in which sense; they are placed before it,
+        or with it if they name it too.
     """
 
     name: str
@@ -130,8 +135,14 @@ def place_paths(
         fixed_paths or {},
         find_disjoint_partners(listed),
     )
+    by_name = {request.name: request for request in listed}
     for request in queue:
-        state.place_request(request)
+        if request.name in state.outcomes:
+            continue
+        mutual = _find_mutual_partner(request, by_name, state.outcomes)
+        if mutual is None or not state.place_pair(request, mutual):
+            state.place_request(request)
+        state.retry_with_partner(request, by_name, moves_partner=order == "priority")
     outcomes = tuple(state.outcomes[request.name] for request in listed)
     return Placement(outcomes, tuple(request.name for request in queue), state.reservations)
 
@@ -165,6 +176,19 @@ def find_disjoint_partners(requests: Iterable[PathRequest]) -> dict[str, dict[st
             found.setdefault(request.name, {})[other] = kind
             found.setdefault(other, {}).setdefault(request.name, kind)
     return found
+
+
+def _find_mutual_partner(
+    request: PathRequest,
+    requests: Mapping[str, PathRequest],
+    outcomes: Mapping[str, PlacementOutcome],
+) -> PathRequest | None:
+    """Find a request that is not placed yet and names this one, as this one names it."""
+    for name, kind in request.disjoint_from:
+        other = None if name in outcomes else requests.get(name)
+        if other is not None and (request.name, kind) in other.disjoint_from:
+            return other
+    return None
 
 
 def find_arcs_to_avoid(
@@ -251,6 +275,61 @@ class _PlacementState:
             displaced_outcomes, key=lambda displaced: make_priority_key(displaced.request)
         ):
             self.place_request(outcome.request, (*outcome.displaced_by, request.name))
+
+    def place_pair(self, first: PathRequest, second: PathRequest) -> bool:
+        """Place two requests together, if there is a pair of routes for them."""
+        pair = self._find_pair(first, second)
+        if pair is None:
+            return False
+        for request, path in zip((first, second), pair, strict=True):
+            written = self.fixed_paths
+            self.fixed_paths = {**written, request.name: path}
+            self.place_request(request)
+            self.fixed_paths = written
+        return True
+
+    def retry_with_partner(
+        self, request: PathRequest, requests: Mapping[str, PathRequest], *, moves_partner: bool
+    ) -> None:
+        """Place a request that found no disjoint route together with its partner, or say how."""
+        outcome = self.outcomes[request.name]
+        if outcome.refusal is None or outcome.refusal.reason != "disjoint":
+            return
+        for name, _ in request.disjoint_from:
+            partner = requests.get(name)
+            placed = self.outcomes.get(name)
+            if partner is None or placed is None or placed.route is None:
+                continue
+            held = self.reservations.tear_down(name)
+            self.outcomes[name] = replace(placed, route=None)
+            pair = self._find_pair(partner, request)
+            if pair is not None and moves_partner:
+                self.place_pair(partner, request)
+                return
+            self.reservations.reserve(name, held)
+            self.outcomes[name] = placed
+            if pair is not None:
+                refusal = replace(outcome.refusal, partner=name, pair=pair)
+                self.outcomes[request.name] = replace(outcome, refusal=refusal)
+                return
+
+    def _find_pair(self, first: PathRequest, second: PathRequest) -> tuple[ArcPath, ArcPath] | None:
+        if first.name in self.fixed_paths or second.name in self.fixed_paths:
+            return None
+        members = []
+        for request, other in ((first, second), (second, first)):
+            partners = {
+                name: kind
+                for name, kind in self.partners.get(request.name, {}).items()
+                if name != other.name
+            }
+            avoid = find_arcs_to_avoid(self.topology, partners, self.outcomes)
+            constraints = replace(request.constraints, avoid=request.constraints.avoid | avoid)
+            free = self.reservations.get_unreserved(request.class_type, request.setup)
+            usable = np.ones(len(free), dtype=bool) if self.usable is None else self.usable
+            members.append(PairMember(request.source, request.target, constraints, free, usable))
+        kind = self.partners[first.name][second.name]
+        return find_joint_pair(self.topology, members[0], members[1], kind)
 
     def _find_route(self, request: PathRequest) -> ConstrainedPath | Refusal:
         free = self.reservations.get_unreserved(request.class_type, request.setup)

@@ -10,7 +10,7 @@ import numpy as np
 from trunkline.te.bounded_paths import find_bounded_path
 from trunkline.te.path_constraints import PathConstraints, find_coloured_arcs
 from trunkline.te.spf import compute_distances
-from trunkline.te.topology import Bools, Ints, Topology
+from trunkline.te.topology import ArcPath, Bools, Ints, Topology
 
 RefusalReason = Literal[
     "disconnected", "disjoint", "colour", "bandwidth", "via", "hops", "delay", "bounds"
@@ -35,11 +35,17 @@ class Refusal:
     best : int or None
         The best possible value: the largest bandwidth in bit/s, the fewest hops, the least delay in
         nanoseconds. None for other reasons.
+    partner : str
+        The path from which none is disjoint, if another route of it would leave one.
+    pair : tuple of path
+        That route of the partner, and the one that it would leave.
     """
 
     reason: RefusalReason
     cut: tuple[int, ...] = ()
     best: int | None = None
+    partner: str = ""
+    pair: tuple[ArcPath, ...] = ()
 
 
 def explain_refusal(

@@ -299,6 +299,12 @@ def explain_refusal(
 ) -> str:
     """Why there is no route, in words."""
     reason = _describe_reason(refusal, constraints)
+    if refusal.pair:
+        first, second = (" ".join(graph.list_node_names(path)) for path in refusal.pair)
+        reason += (
+            f"; if {refusal.partner} took {first}, there would be {second}: let "
+            f"{refusal.partner} name this path in disjoint_from too"
+        )
     if refusal.cut:
         arcs = [graph.arcs[number] for number in refusal.cut]
         cut_text = ", ".join(f"{arc.tail}->{arc.head}" for arc in arcs[:6])
@@ -367,13 +373,18 @@ def _check_keys(
             message = f"{key} has a meaning with `route: auto` alone"
             problems.add("relation", (*section_path, key), message, at_key=True)
     problems.check_known((*section_path, "via"), "node", path.via, scenario.nodes)
-    for other in path.disjoint_from:
+    for other, kind in path.disjoint_from.items():
         key_path: Place = (*section_path, "disjoint_from", other)
         if other not in scenario.paths:
             problems.add_unknown(key_path, "path", other, scenario.paths)
-        elif other == name or name in scenario.paths[other].disjoint_from:
-            message = "of two paths, the one placed second is disjoint from the first"
+        elif other == name:
+            message = "a path cannot be disjoint from itself"
             problems.add("relation", key_path, message, given=other, at_key=True)
+        elif scenario.paths[other].disjoint_from.get(name, kind) != kind:
+            message = "two paths that name each other are disjoint in the same sense"
+            problems.add(
+                "relation", key_path, message, given=f"{kind}, {other} has the other", at_key=True
+            )
 
 
 def _check_rules(scenario: ResolvedScenario, problems: Problems) -> None:

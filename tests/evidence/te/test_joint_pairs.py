@@ -1,0 +1,131 @@
+"""Two disjoint paths placed together, against every pair of paths of small networks."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import trunkline as tl
+from trunkline.te import joint_pairs
+from trunkline.te.disjoint_paths import find_shared_arcs
+from trunkline.te.joint_pairs import PairMember, find_joint_pair
+from trunkline.te.k_shortest_paths import find_k_shortest_paths
+from trunkline.te.path_constraints import PathConstraints
+from trunkline.te.topology import Arc, Topology, build_topology
+
+NODES = 7
+
+
+def random_network(seed: int) -> Topology:
+    draw = np.random.default_rng(seed)
+    arcs = []
+    for number in range(11):
+        a, b = (
+            (number, (number + 1) % NODES)
+            if number < NODES
+            else draw.choice(NODES, 2, replace=False).tolist()
+        )
+        metric, risks = int(draw.integers(1, 9)), draw.choice(6, draw.integers(0, 2), replace=False)
+        for tail, head in ((a, b), (b, a)):
+            arcs.append(
+                Arc(
+                    f"n{tail}",
+                    f"n{head}",
+                    10,
+                    f"l{number}",
+                    igp=metric,
+                    delay=int(draw.integers(1, 5)),
+                    risks=frozenset(f"r{risk}" for risk in risks),
+                )
+            )
+    return build_topology([f"n{i}" for i in range(NODES)], arcs)
+
+
+def least_pair(graph: Topology, first: PairMember, second: PairMember, kind) -> int | None:
+    """The least sum over all pairs of loop-free paths."""
+
+    def paths(member: PairMember):
+        for path in find_k_shortest_paths(graph, member.source, member.target, graph.igp, 10_000):
+            delay = int(graph.delay[list(path)].sum())
+            if (member.constraints.max_delay or 10**9) >= delay:
+                yield path
+
+    return min(
+        (
+            int(graph.igp[[*p, *q]].sum())
+            for p, q in product(paths(first), list(paths(second)))
+            if not find_shared_arcs(graph, p, kind) & set(q)
+            and not find_shared_arcs(graph, q, kind) & set(p)
+        ),
+        default=None,
+    )
+
+
+@pytest.mark.parametrize("kind", ["link", "node", "risk"])
+@pytest.mark.parametrize("most_first_paths", [1, 64])
+def test_no_other_pair_has_a_smaller_sum(
+    kind, most_first_paths: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # After one first path nothing is proven, so the integer program decides.
+    monkeypatch.setattr(joint_pairs, "MAX_FIRST_PATHS", most_first_paths)
+    found_some = refused_some = 0
+    for seed in range(12):
+        graph = random_network(seed)
+        free = np.full(len(graph.tail), 10)
+        usable = np.ones(len(graph.tail), dtype=bool)
+        ends = ((0, 3), (0, 3)) if seed % 2 else ((0, 3), (1, 4))
+        bounds = (None, 9) if seed % 3 == 0 else (None, None)
+        first, second = (
+            PairMember(*pair, PathConstraints(5, max_delay=bound), free, usable)
+            for pair, bound in zip(ends, bounds, strict=True)
+        )
+        best = least_pair(graph, first, second, kind)
+        found = find_joint_pair(graph, first, second, kind)
+        if best is None:
+            assert found is None
+            refused_some += 1
+            continue
+        assert found is not None, (seed, best)
+        assert not find_shared_arcs(graph, found[0], kind) & set(found[1])
+        assert int(graph.igp[[*found[0], *found[1]]].sum()) == best
+        found_some += 1
+    assert found_some
+    assert refused_some or kind == "link"
+
+
+PAIR = """\
+trunkline: 1
+nodes: [A, B, C, D, E, Z]
+defaults: {{link: {{rate: 100 Mbit/s, delay: 1 ms}}}}
+links:
+  {{A-B: {{}}, B-C: {{}}, C-Z: {{}}, A-D: {{metric: 3}}, D-C: {{}}, B-E: {{}}, E-Z: {{metric: 3}}}}
+paths:
+  p: {{from: A, to: Z, route: auto, bandwidth: 1 Mbit/s, {p}}}
+  q: {{from: A, to: Z, route: auto, bandwidth: 1 Mbit/s, disjoint_from: {{p: link}}}}
+te: {{unplaced: igp, order: {order}}}
+run: {{duration: 1 s}}
+"""
+
+
+def routes(p: str, order: str) -> dict[str, str]:
+    scenario = tl.loads(PAIR.format(p=p, order=order)).resolve()
+    return {name: "".join(path.route) for name, path in scenario.paths.items()}
+
+
+def test_bhandari_1999_the_shortest_path_of_a_trap_leaves_no_second_one() -> None:
+    """The trap of Survivable Networks: A-B-C-Z is shortest; the best pair costs 10."""
+    mutual = "disjoint_from: {q: link}"
+    assert set(routes(mutual, "listed").values()) == {"ABEZ", "ADCZ"}
+    # One that names the other gets its route too, as the first gives way.
+    assert set(routes("hold: 7", "priority").values()) == {"ABEZ", "ADCZ"}
+    # First come, first served, where that is asked: and the refusal says what would do.
+    assert routes("hold: 7", "listed") == {"p": "ABCZ"}
+    scenario = tl.loads(PAIR.format(p="hold: 7", order="listed"))
+    (refused,) = [
+        outcome for outcome in scenario.resolve().placement.outcomes if outcome.route is None
+    ]
+    assert refused.refusal is not None
+    assert refused.refusal.partner == "p"
+    assert len(refused.refusal.pair) == 2
