@@ -119,7 +119,10 @@ def test_41_the_dscp_of_a_record_may_be_its_class() -> None:
     assert read(tos, by_dscp=True)[0] == (
         "from,to,rate,class\nA,B,4000 bit/s,EF\nB,A,80 bit/s,DF\n"
     )
-    assert read(tos)[0] == EXPECTED
+    table, account = read(tos)
+    assert table == EXPECTED
+    reasons = {each.element: each.reason for each in account.left_out}
+    assert reasons["column stos"] == "--by-dscp would make classes of it"
     with pytest.raises(RecordError, match="line 2: no column for the DSCP: dscp, tos, stos"):
         read(make_rows("from,to,bytes", ","), by_dscp=True)
 

@@ -14,8 +14,8 @@ _ECN_NOTE = "flows say whether they are ECN-capable; the AQM then marks their pa
 OVERHEAD_NOTE = "the header of the link says what a packet has on the wire"
 MPU_NOTE = "a packet counts its own length; keep packets at least as long"
 CELLS_NOTE = (
-    "no link here has cells: ATM takes 53 B for each 48 B begun, 10 % more than is counted here "
-    "for long packets, 165 % more for 40 B with 40 B of overhead; lower the rates for it"
+    "no link here has cells: ATM takes 53 B for each 48 B begun, with 40 B of overhead 17 % more "
+    "than is counted here for 1500 B and 165 % more for 40 B; lower the rates for it"
 )
 _PTM_NOTE = "PTM takes 65 B for each 64 B, 1.6 % more than is counted here; lower the rates for it"
 _CELLS_WORDS = (

@@ -68,7 +68,11 @@ class FlowRecord:
 
 
 def read_flow_records(
-    content: str, account: ImportAccount, *, sampling: int | None = None
+    content: str,
+    account: ImportAccount,
+    *,
+    sampling: int | None = None,
+    by_dscp: bool = False,
 ) -> Iterator[FlowRecord]:
     """The records of a file.
 
@@ -78,6 +82,8 @@ def read_flow_records(
         Gets each column and each row that is no record.
     sampling : int, optional
         One packet of how many was counted; by default what the file says, else all.
+    by_dscp : bool, default False
+        Whether the DSCP of a record is its class.
 
     Raises
     ------
@@ -90,7 +96,16 @@ def read_flow_records(
     header_line, header = next(rows, (1, []))
     names = [each.strip().lower() for each in header]
     columns = _find_columns(names, header_line)
-    _account_for_columns(header, columns, account, header_line, sampling)
+    unused = {} if sampling is None else {"sampling": "--sampling is used instead"}
+    if by_dscp:
+        unused["class"] = "--by-dscp is used instead"
+    else:
+        unused |= dict.fromkeys(("dscp", "tos"), "--by-dscp would make classes of it")
+    _account_for_columns(header, columns, unused, account, header_line)
+    if sampling is not None or "sampling" in columns:
+        one_in = "as the record says" if sampling is None else f"one in {sampling} packets"
+        rule = f"times the sampling rate, {one_in}"
+        account.add_assumption("bytes", rule, line=header_line)
     for line, row in rows:
         if [each.strip().lower() for each in row] == names:
             account.add_left_out("rows", "the header again", line=line)
@@ -175,25 +190,22 @@ def _find_columns(names: list[str], line: int) -> dict[str, int]:
 def _account_for_columns(
     header: list[str],
     columns: Mapping[str, int],
+    unused: Mapping[str, str],
     account: ImportAccount,
     line: int,
-    sampling: int | None,
 ) -> None:
-    used = {ours: place for ours, place in columns.items() if not ours.startswith("application")}
-    if sampling is not None:
-        used.pop("sampling", None)
+    """Count each column; ``unused`` has the reason for those that options leave out."""
+    names = {place: ours for ours, place in columns.items() if not ours.startswith("application")}
     for place, name in enumerate(header):
-        ours = next((each for each, its_place in used.items() if its_place == place), "")
-        if ours:
-            account.add_read(f"column {name.strip()}", ours, line=line)
+        ours = names.get(place, "")
+        reason = unused.get(ours, "") if ours else "not used by this import"
+        if reason:
+            account.add_left_out(f"column {name.strip()}", reason, line=line)
         else:
-            account.add_left_out(f"column {name.strip()}", "not used by this import", line=line)
+            account.add_read(f"column {name.strip()}", ours, line=line)
     if columns["bytes"] == columns.get("application bytes"):
         rule = "bytes of the application: headers are not in them"
         account.add_assumption(f"column {header[columns['bytes']].strip()}", rule, line=line)
-    if sampling is not None or "sampling" in columns:
-        one_in = "as the record says" if sampling is None else f"one in {sampling} packets"
-        account.add_assumption("bytes", f"times the sampling rate, {one_in}", line=line)
 
 
 def _read_record(

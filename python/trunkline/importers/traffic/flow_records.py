@@ -65,7 +65,7 @@ def build_demand_table(
     except UnitError as error:
         raise RecordError(f"--over: {error}") from None
     sums: dict[tuple[str, ...], int] = {}
-    for record in read_flow_records(content, account, sampling=sampling):
+    for record in read_flow_records(content, account, sampling=sampling, by_dscp=by_dscp):
         reason = _add_record(record, nodes, sums, by_dscp=by_dscp)
         if reason:
             account.add_left_out("rows", reason, line=record.line)
