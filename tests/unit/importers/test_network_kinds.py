@@ -615,3 +615,34 @@ def test_metrics_with_fractions_are_all_multiplied_by_one_number(
     assert ("metric of links" in assumed) == ("" in weights)
     with pytest.raises(ImportFault, match="2:1: the weight is negative: -1"):
         read(tmp_path, "from,to,weight\nA,B,-1\n", ImportRules(GBIT))
+
+
+def test_a_segment_of_netlab_costs_what_ospf_counts(tmp_path: Path) -> None:
+    # RFC 2328 section 2.1: a router pays for its way to a network, a network's way back is free.
+    text = (
+        "nodes: [r1, r2, r3, r4, lan1]\nlinks:\n- r1:\n    ospf.cost: 5\n  r2:\n  r3:\n"
+        "  ospf.cost: 3\n  tc.delay: 4\n- [r2, r3, r4]\n- r1-r4: \n  ospf.cost: 8\n- r4-lan1\n"
+    ).replace("- r1-r4: \n  ospf.cost: 8\n", "- r1:\n  r4:\n  ospf.cost: 8\n")
+    written, made = read(tmp_path, text, ImportRules(GBIT))
+    lab = nx.DiGraph()
+    lab.add_weighted_edges_from([("r1", "x", 5), ("r2", "x", 3), ("r3", "x", 3)])
+    lab.add_weighted_edges_from([("r2", "y", 1), ("r3", "y", 1), ("r4", "y", 1)])
+    lab.add_weighted_edges_from([("x", each, 0) for each in ("r1", "r2", "r3")])
+    lab.add_weighted_edges_from([("y", each, 0) for each in ("r2", "r3", "r4")])
+    lab.add_weighted_edges_from([("r1", "r4", 8), ("r4", "r1", 8)])
+    lab.add_weighted_edges_from([("r4", "lan1", 1), ("lan1", "r4", 1)])
+    here = nx.DiGraph()
+    for name, link in made["links"].items():
+        a, b = name.split("-")
+        here.add_edge(a, b, weight=link.get("metric", 1))
+        here.add_edge(b, a, weight=link.get("backward", {}).get("metric", link.get("metric", 1)))
+    costs = dict(nx.all_pairs_dijkstra_path_length(lab))
+    found = dict(nx.all_pairs_dijkstra_path_length(here))
+    nodes = ["r1", "r2", "r3", "r4", "lan1"]
+    assert {(a, b): 2 * costs[a][b] for a in nodes for b in nodes} == {
+        (a, b): found[a][b] for a in nodes for b in nodes
+    }
+    # netem delays what a node sends.
+    assert made["links"]["r2-lan2"]["delay"] == "4 ms"
+    assert made["links"]["r2-lan2"]["backward"]["delay"] == "0 s"
+    assert {"node lan2", "node lan3", "metrics"} <= {e.element for e in written.account.assumed}

@@ -57,8 +57,8 @@ def read_network(
     ------
     ImportFault
         A file that is not read, or a gap that no rule fills.
-    Absent
-        The package topohub is not installed.
+    TopohubNotInstalled
+        The network is in the package topohub only, which is not installed.
     OSError
         A file cannot be read.
     """
@@ -91,7 +91,7 @@ def read_topology(source: str | os.PathLike[str]) -> ImportedTopology:
 
     Raises
     ------
-    ImportFault, Absent, OSError
+    ImportFault, TopohubNotInstalled, OSError
         As for :func:`read_network`.
     """
     name = os.fspath(source)

@@ -39,7 +39,7 @@ def read(root: FileElement, title: str) -> ImportedTopology:
     Raises
     ------
     ImportFault
-        A link joins more than two nodes, or an unknown one.
+        A link names an unknown node, or a value is no number.
     """
     _expand_dotted_keys(root)
     network = ImportedTopology(root.take_text("name") or title)
@@ -52,6 +52,7 @@ def read(root: FileElement, title: str) -> ImportedTopology:
             network.nodes[label] = ImportedNode(label, line=node.line)
             node.leave_out_rest(_ROUTER_CONFIGURATION)
     _read_links(network, root.find("links"))
+    _double_metrics(network)
     root.leave_out_rest(_ROUTER_CONFIGURATION)
     return network
 
@@ -131,6 +132,53 @@ def _read_traits(element: FileElement) -> _LinkTraits:
     )
 
 
+def _add_segment(
+    network: ImportedTopology, ends: list[str], end_traits: list[_LinkTraits], line: int
+) -> None:
+    """Make a segment of more than two nodes a node, which is called after none of the others."""
+    number = 1
+    while f"lan{number}" in network.nodes:
+        number += 1
+    segment = f"lan{number}"
+    network.nodes[segment] = ImportedNode(segment, line=line, is_segment=True)
+    rule = "a segment of several nodes is a node"
+    network.account.add_assumption(f"node {segment}", rule, line=line)
+    for end, traits in zip(ends, end_traits, strict=True):
+        # What tc and costs do, they do where a node sends.
+        network.links.append(
+            ImportedLink(
+                end,
+                segment,
+                capacity=traits.capacity,
+                unit=KBIT_BITS,
+                delay=traits.delay,
+                delay_back=None if traits.delay is None else 0,
+                metric=traits.metric,
+                loss=traits.loss or 0.0,
+                loss_back=0.0,
+                line=line,
+            )
+        )
+
+
+def _double_metrics(network: ImportedTopology) -> None:
+    """Make all metrics twice what they are, so that crossing a segment costs its way in.
+
+    The way from a segment to a node costs nothing in OSPF (RFC 2328 section 2.1), and at least 1
+    here: with 2 c - 1 into a segment of cost c, and 1 out of it, shortest paths are the same.
+    """
+    if not any(node.is_segment for node in network.nodes.values()):
+        return
+    for link in network.links:
+        cost = 1 if link.metric is None else link.metric
+        back = cost if link.metric_back is None else link.metric_back
+        link.metric, link.metric_back = 2 * cost, 2 * back
+        if network.nodes[link.target].is_segment:
+            link.metric, link.metric_back = 2 * cost - 1, 1
+    rule = "times 2, so that crossing a segment costs what it does in the lab"
+    network.account.add_assumption("metrics", rule, count=len(network.links))
+
+
 def _parse_kbit(given: object, line: int) -> float | None:
     """A rate in kbit/s: a number, or a text with its unit."""
     if given is None:
@@ -170,9 +218,11 @@ def _read_link(network: ImportedTopology, link: FileElement, outer: _LinkTraits)
     if len(ends) == 1:
         link.leave_out(f"a link of {ends[0]} alone leads nowhere")
         return
-    if len(ends) != 2:
-        why = f"a link joins two nodes, not {len(ends)}: give the segment a node of its own"
-        raise ImportFault(link.line, 1, why)
+    if not ends:
+        raise ImportFault(link.line, 1, "a link joins nodes, and this one names none")
+    if len(ends) > 2:
+        _add_segment(network, ends, end_traits, link.line)
+        return
     there, back = end_traits
     network.links.append(
         ImportedLink(

@@ -19,12 +19,15 @@ class ImportedNode:
         Where it stands; 0: unknown.
     external : bool
         It belongs to another network.
+    is_segment : bool
+        It is a segment that several nodes share.
     """
 
     label: str
     place: tuple[float, float] | None = None
     line: int = 0
     external: bool = False
+    is_segment: bool = False
 
 
 @dataclass(slots=True)
