@@ -35,7 +35,7 @@ def test_growth_upgrade_and_page_by_one_command(trunkline, net, tmp_path):
     assert done.returncode == 0, done.stderr
     last = " ".join(done.stdout.split())
     assert "it breaks first in year 2: B-C overloads A->D" in last
-    assert "upgrades of 2 links for 180 carry year 4" in last
+    assert "2 links upgraded for 180 carry year 4" in last
     page = (tmp_path / "page.html").read_text("utf-8")
     assert "How long does net carry its traffic" in page
     assert "<script" not in page

@@ -170,6 +170,7 @@ def _write_upgraded(
     outputs: OutputOptions,
 ) -> None:
     from trunkline.planning.growth import scale_demands, upgrade_links, write_out_routes
+    from trunkline.scenario.resolved.placement import unplaced_paths_allowed
 
     chosen = growth.kept_routes if upgrade == "kept-routes" else growth.any_routes
     if chosen is None:
@@ -177,7 +178,13 @@ def _write_upgraded(
     if chosen.missing:
         click.echo(f"{outputs.out} is not written: the catalogue is not enough", err=True)
         return
-    grown = scale_demands(write_out_routes(scenario), plan, len(plan.labels) - 1)
+    if upgrade == "kept-routes":
+        routed = write_out_routes(scenario)
+    else:
+        # The routes are still to be found, and not each demand need fit on one path.
+        with unplaced_paths_allowed():
+            routed = scenario.with_({"te.unplaced": "igp"})
+    grown = scale_demands(routed, plan, len(plan.labels) - 1)
     upgraded = upgrade_links(grown, chosen)
     remark = f"Made of {file} by `trunkline te grow`: demands of {plan.labels[-1]}, {upgrade}."
     outputs.write(scenario, f"# {remark}\n{upgraded.text}")

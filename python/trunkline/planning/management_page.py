@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from trunkline.planning.growth import NO_FAILURE
 from trunkline.planning.plan_page import draw_network, escape_text, render_document
 from trunkline.plot.growth_curve import draw_growth_curve
 from trunkline.results.number_format import format_percent
@@ -11,10 +12,10 @@ from trunkline.results.number_format import format_percent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from trunkline.planning.growth import Growth, UpgradeList
+    from trunkline.planning.growth import Growth, GrowthPeriod, UpgradeList
     from trunkline.scenario import Scenario
 
-MAX_UPGRADED_LINKS, MAX_BROKEN_FAILURES = 12, 8
+MAX_UPGRADED_LINKS, MAX_BROKEN_FAILURES = 9, 6
 """Rows of the tables: more do not fit on the sheet, and their number stands below."""
 SHEET_STYLE = (
     "@page{size:A4;margin:11mm}body{max-width:60rem}h1{font-size:1.5rem;margin:.2rem 0}"
@@ -25,8 +26,10 @@ SHEET_STYLE = (
     ".map svg{display:block;margin:auto;max-height:24rem;width:100%}"
     ".curve svg{max-height:15rem;width:100%}"
     "table{font-size:.85rem}td,th{padding:.08rem .8rem .08rem 0}"
-    "@media print{body{font-size:9.5pt;line-height:1.3;margin:0;padding:0;max-width:none}"
-    ".map svg{max-height:88mm}.curve svg{max-height:48mm}.wide{overflow:visible}"
+    "@media(max-width:40rem){.map,.curve{overflow-x:auto}.map svg,.curve svg{min-width:34rem}}"
+    "@media print{body{font-size:9pt;line-height:1.25;margin:0;padding:0;max-width:none}"
+    ".map svg{max-height:76mm;min-width:0}.curve svg{max-height:42mm;min-width:0}"
+    ".wide{overflow:visible}.columns{grid-template-columns:1fr 1fr}"
     "h2{break-after:avoid}table,svg{break-inside:avoid}td,th{white-space:normal}}"
 )
 
@@ -51,10 +54,10 @@ def html(scenario: Scenario, growth: Growth) -> str:
         f"<style>{SHEET_STYLE}</style>",
         f"<p>{escape_text(ask_question(name, growth))}</p>",
         f'<p class="answer{" good" if is_good else ""}">{escape_text(answer_question(growth))}</p>',
-        f"<h2>The network in {escape_text(last.label)}, after {escape_text(last.worst_failure)}"
-        "</h2>",
-        f'<div class="map">{_draw_map(scenario, growth)}</div>',
-        f'<h2>Growth</h2><div class="curve">{svg(scenario, growth).partition(chr(10))[2]}</div>',
+        f"<h2>The network in {escape_text(last.label)}, {escape_text(_name_event(last))}</h2>",
+        f'<div class="map" tabindex="0">{_draw_map(scenario, growth)}</div>',
+        "<h2>Growth</h2>",
+        f'<div class="curve" tabindex="0">{svg(scenario, growth).partition(chr(10))[2]}</div>',
         '<div class="columns">',
         f"<div>{_render_breaks(growth)}</div>",
         f"<div>{_render_upgrades(growth)}</div>",
@@ -62,6 +65,12 @@ def html(scenario: Scenario, growth: Growth) -> str:
         _render_unjudged(growth),
     ]
     return render_document(f"Growth of {name}", parts)
+
+
+def _name_event(period: GrowthPeriod) -> str:
+    if period.worst_failure == NO_FAILURE:
+        return "without a failure"
+    return f"after the failure of {period.worst_failure}"
 
 
 def _draw_map(scenario: Scenario, growth: Growth) -> str:
@@ -97,22 +106,34 @@ def answer_question(growth: Growth) -> str:
             f"Today's routes lose load after {len(lossy)} failures that other routes would carry, "
             f"such as {lossy[0].name}: give the paths backups first."
         )
-    sentence = f"It breaks first in {first.period}: {first.name} overloads {first.at}"
+    event = f"{first.name} overloads {first.at}"
+    if first.name == NO_FAILURE:
+        event = f"{first.at} is overloaded without any failure"
+    sentence = f"It breaks first in {first.period}: {event}"
     if first.period == growth.periods[0].label:
-        sentence = f"It is broken today: {first.name} overloads {first.at}"
+        sentence = f"It is broken today: {event}"
     upgrades = growth.kept_routes
     if upgrades is None:
         return f"{sentence}."
     if upgrades.missing:
         return f"{sentence}; the catalogue is not enough for {', '.join(upgrades.missing[:3])}."
     sentence += (
-        f"; upgrades of {len(upgrades.modules)} links for {upgrades.cost:,.0f} carry {last} "
-        "on today's routes"
+        f"; {_count_links(upgrades)} upgraded for {upgrades.cost:,.0f} carry {last} on today's "
+        "routes"
     )
     free = growth.any_routes
     if free is not None and not free.missing:
-        sentence += f", and no plan, with paths moved at will, costs less than {free.bound:,.0f}"
+        sentence += (
+            f", and no plan, with paths moved at will, costs less than {free.bound:,.0f}"
+            if free.modules
+            else ", and moved paths may do without"
+        )
     return f"{sentence}."
+
+
+def _count_links(upgrades: UpgradeList) -> str:
+    count = len(upgrades.modules)
+    return f"{count} link{'s' * (count != 1)}"
 
 
 def describe_growth(growth: Growth) -> str:
@@ -174,7 +195,7 @@ def _render_upgrades(growth: Growth) -> str:
     if free is not None and not free.missing:
         gap = "proven cheapest" if not free.gap else f"at most {format_percent(free.gap)} above"
         words += (
-            f". With paths moved at will, {free.cost:,.0f} for {len(free.modules)} links "
+            f". With paths moved at will, {free.cost:,.0f} for {_count_links(free)} "
             f"({gap}; no plan costs less than {free.bound:,.0f})"
         )
     return f"{text}<p>{escape_text(words)}.</p>"

@@ -22,10 +22,14 @@ from trunkline.te.linear_program import solve_integer_program, solve_linear_prog
 from trunkline.te.spf import compute_distances
 from trunkline.te.topology import Bools, Floats, Ints, Topology
 
-MAX_CUT_ROUNDS = 100
-"""Rounds of new rows at most; beyond, the gap stays open."""
-MAX_SEARCH_NODES = 2_000
+MAX_RELAXATION_ROUNDS = 200
+"""Rounds of new rows at most while modules come in fractions."""
+MAX_CUT_ROUNDS = 60
+"""Integer programs at most; beyond, the gap stays open."""
+MAX_SEARCH_NODES = 500
 """Nodes of one integer program at most; beyond, the gap stays open."""
+MAX_TRIED_REMOVALS = 200
+"""Linear programs that look for modules that are not needed, at most."""
 MAX_ROWS_PER_ROUND = 8
 """Rows that one round adds at most."""
 FITTING_TOLERANCE = 1e-6
@@ -194,7 +198,8 @@ class _ModuleProgram:
                 break
             if not self._add_broken_rows(found.values.astype(np.float64)):
                 break
-        if not np.isfinite(best_cost):
+        if best_cost > bound * (1 + 1e-9) + 1e-9:
+            best = self._remove_unneeded(best)
             best_cost = float(self.cost @ best)
         counts = np.zeros(self.costs.shape, dtype=np.int64)
         counts[self.link, self.module] = best
@@ -208,7 +213,7 @@ class _ModuleProgram:
     def _add_rows_of_relaxation(self) -> None:
         """Add rows until modules in fractions fit every case."""
         values = np.zeros(len(self.cost))
-        for _ in range(MAX_CUT_ROUNDS):
+        for _ in range(MAX_RELAXATION_ROUNDS):
             if not self._add_broken_rows(values):
                 return
             solution = solve_linear_program(
@@ -266,6 +271,25 @@ class _ModuleProgram:
         scale = float(row.max(initial=0.0)) or 1.0
         self.rows.append(row / scale)
         self.least.append((needed - there) / scale * (1 - 1e-9))
+
+    def _remove_unneeded(self, values: Ints) -> Ints:
+        """Take off modules, the dearest first, while every case fits without them."""
+        kept = values.copy()
+        tried = 0
+        for column in np.argsort(-self.cost, kind="stable").tolist():
+            while kept[column] and tried < MAX_TRIED_REMOVALS:
+                fewer = kept.copy()
+                fewer[column] -= 1
+                for number in self.order:
+                    tried += 1
+                    if self._find_missing(number, fewer.astype(np.float64))[0].any():
+                        self.order = [number, *(each for each in self.order if each != number)]
+                        break
+                else:
+                    kept = fewer
+                    continue
+                break
+        return kept
 
     def _repair(self, values: Ints) -> Ints:
         """Add the cheapest modules until every case fits."""

@@ -6,7 +6,9 @@ import random
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from sndlib import load_network
 
+from trunkline.te import capacity_expansion
 from trunkline.te.capacity_expansion import (
     CapacityModule,
     InsufficientModulesError,
@@ -94,6 +96,61 @@ def test_no_choice_of_all_is_cheaper_over_all_single_failures(seed):
     added = found.counts @ np.array([7])
     capacity = graph.capacity + added[graph.link]
     assert all(can_carry(graph, capacity + 1e-6, *case) for case in cases)
+
+
+# SNDlib's dfn-gwin: cost of the module of 155; that of 622 costs three times as much.
+DFN_GWIN_COSTS = {
+    "Berlin": "Hamburg 1416 Hannover 1372 Koeln 2244 Leipzig 960 Muenchen 2320 Stuttgart 2432 "
+    "Erlangen 1832 Essen 2180 Frankfurt 2044",
+    "Erlangen": "Essen 1816 Frankfurt 1104 Hamburg 2200 Hannover 1700 Koeln 1616 Leipzig 1276 "
+    "Muenchen 1012 Stuttgart 1076",
+    "Essen": "Frankfurt 1172 Hamburg 1632 Hannover 1252 Koeln 716 Leipzig 1892 Muenchen 2356 "
+    "Stuttgart 1752",
+    "Frankfurt": "Hamburg 1972 Hannover 1444 Koeln 924 Leipzig 1564 Muenchen 1588 Stuttgart 1024",
+    "Hamburg": "Hannover 932 Koeln 1860 Leipzig 1584 Muenchen 2804 Stuttgart 2560",
+    "Hannover": "Koeln 1404 Leipzig 1264 Muenchen 2312 Stuttgart 2028",
+    "Koeln": "Leipzig 1872 Muenchen 2108 Stuttgart 1456",
+    "Leipzig": "Muenchen 1784 Stuttgart 1888",
+    "Muenchen": "Stuttgart 1192",
+}
+DFN_GWIN_OPTIMUM = 38_752 - 2 * 1200
+"""MIPLIB 2010, dfn-gwin-UUM, less the two links to IP that are there and cost 1200 each.
+
+Undirected links and demands, modular capacities, continuous routing: the sum over both directions
+bounds a link, as here with each demand in both directions.
+"""
+
+
+def test_the_published_optimum_of_dfn_gwin_lies_between_bound_and_cost(monkeypatch):
+    monkeypatch.setattr(capacity_expansion, "MAX_CUT_ROUNDS", 2)
+    monkeypatch.setattr(capacity_expansion, "MAX_SEARCH_NODES", 1)
+    monkeypatch.setattr(capacity_expansion, "MAX_TRIED_REMOVALS", 60)
+    small, traffic = load_network("dfn-gwin", 1)
+    costs = {}
+    for first, row in DFN_GWIN_COSTS.items():
+        words = row.split()
+        costs |= {
+            f"{first}-{second}": float(cost)
+            for second, cost in zip(words[::2], words[1::2], strict=True)
+        }
+    # Thousandths of SNDlib's unit, since capacities are whole.
+    arcs = [
+        Arc(arc.tail, arc.head, 622_000 if "IP" in (arc.tail, arc.head) else 1, arc.link)
+        for arc in small.arcs
+    ]
+    graph = build_topology(small.nodes, arcs)
+    case = (1000 * (traffic + traffic.T), np.zeros(len(arcs), dtype=bool))
+    prices = [costs.get(link, np.inf) for link in graph.links]
+    modules = [
+        CapacityModule("155", 155_000, tuple(prices), 20),
+        CapacityModule("622", 622_000, tuple(3 * price for price in prices), 20),
+    ]
+    assert sum(map(np.isfinite, prices)) == 45
+    found = choose_modules(graph, [case], modules)
+    assert found.bound <= DFN_GWIN_OPTIMUM <= found.cost
+    # The bound is that of the relaxation at least, and the repaired choice is no bad one.
+    assert found.bound > 25_000
+    assert found.cost < 1.3 * DFN_GWIN_OPTIMUM
 
 
 def test_a_catalogue_that_cannot_carry_names_the_case():
