@@ -6,7 +6,7 @@ In README.md, ARCHITECTURE.md and docs/**/*.md:
   printed, where ``...`` stands for anything.
 - ``python`` blocks of a page are run one after the other in one namespace.
 - ``yaml`` blocks that begin a scenario (``trunkline: 1``) must load and compile; one right below
-  ``<!-- file: name.yaml -->`` is there as that file for the blocks after it.
+  ``<!-- file: name.yaml -->``, or a ``csv`` block, is there as that file for the blocks after it.
 
 A block right below ``<!-- not run: why -->`` is left out. Each page has a folder of its own.
 """
@@ -30,7 +30,7 @@ CODE_FENCE = re.compile(
     r"^(?P<mark>`{3,})(?P<kind>[\w-]*)[^\n]*\n(?P<body>.*?)^(?P=mark)\s*$", re.M | re.S
 )
 SKIP_MARK = re.compile(r"<!--\s*not run: \S(?:(?!-->).)*-->\s*$", re.S)
-FILE_MARK = re.compile(r"<!--\s*file: (?P<name>[\w-]+\.yaml)\s*-->\s*$")
+FILE_MARK = re.compile(r"<!--\s*file: (?P<name>[\w-]+\.(?:yaml|csv))\s*-->\s*$")
 USES_PROGRAM = re.compile(r"^(\$ trunkline|`{3,}python)", re.M)
 MAX_RUN_S = 120
 
@@ -219,14 +219,14 @@ def run_page(page: Path) -> tuple[int, list[str]]:
     count = 0
     with tempfile.TemporaryDirectory() as folder:
         for block in read_blocks(page):
+            if block.file:
+                (Path(folder) / block.file).write_text(block.body, encoding="utf-8")
             if block.kind == "console":
                 fault = run_console(block, folder)
             elif block.kind == "python":
                 fault = run_python(block, folder, earlier_blocks)
             elif block.kind in {"yaml", "yml"}:
                 fault = check_scenario(block)
-                if block.file:
-                    (Path(folder) / block.file).write_text(block.body, encoding="utf-8")
             else:
                 continue
             count += 1

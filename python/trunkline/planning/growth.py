@@ -19,6 +19,7 @@ from trunkline.planning.capacity_upgrade import list_failure_cases
 from trunkline.planning.explicit_scenario import format_scenario_yaml, write_explicit_scenario
 from trunkline.planning.failure_screening import compute_use_after_failure, survive
 from trunkline.planning.offered_loads import list_offered_loads
+from trunkline.planning.sla_growth import SlaBreak, find_sla_breaks
 from trunkline.scenario.loader import load_text
 from trunkline.scenario.resolved.placement import build_topology, unplaced_paths_allowed
 from trunkline.te.capacity_expansion import (
@@ -211,6 +212,8 @@ class Growth:
         Utilisation above which a link is broken [1].
     links, failures : tuple of FirstBreak
         The first to break first.
+    slas : tuple of SlaBreak
+        Each bound of the agreements under each failure, the first to break first.
     moved_paths : MovedPathsLimit
         Without upgrades.
     kept_routes, any_routes : UpgradeList or None
@@ -225,6 +228,7 @@ class Growth:
     periods: tuple[GrowthPeriod, ...]
     links: tuple[FirstBreak, ...]
     failures: tuple[FirstBreak, ...]
+    slas: tuple[SlaBreak, ...]
     moved_paths: MovedPathsLimit
     kept_routes: UpgradeList | None
     any_routes: UpgradeList | None
@@ -322,16 +326,18 @@ class _GrowthAnalysis:
 
     def analyse(self) -> Growth:
         modules = self.explicit.te.modules
+        slas = find_sla_breaks(self.scenarios, self.screens, self.plan.labels)
         return Growth(
             self.bound,
             tuple(self._describe_period(number) for number in range(len(self.screens))),
             self._list_link_breaks(),
             self._list_failure_breaks(),
+            slas,
             self._find_moved_paths_limit(),
             self._keep_routes(modules) if modules else None,
             self._free_routes(modules) if modules else None,
             self._compute_worst_use(),
-            self._list_unjudged(),
+            self._list_unjudged(slas),
             self.explicit.scale,
         )
 
@@ -542,8 +548,16 @@ class _GrowthAnalysis:
         healthy = survive(self.scenarios[-1], kinds=())
         return {each.link: each.needed_bit_s / each.capacity_bit_s for each in healthy.links}
 
-    def _list_unjudged(self) -> tuple[str, ...]:
+    def _list_unjudged(self, slas: Sequence[SlaBreak]) -> tuple[str, ...]:
         remarks = []
+        count = sum(each.is_open for each in slas)
+        if not self.explicit.list_sla_bounds():
+            remarks.append("service levels: the scenario has no `slas`")
+        elif count:
+            remarks.append(
+                f"{count} of {len(slas)} pairs of a failure and an agreement are open in some "
+                "period: the screen does not decide them, packets do (`te survive`)"
+            )
         flows = [name for name in self.explicit.resolve().flows if name not in self.last.demands]
         if flows:
             remarks.append(f"{len(flows)} flows without a demand do not grow")

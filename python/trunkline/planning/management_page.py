@@ -1,4 +1,4 @@
-"""The page for management: question, answer, map, growth curve, upgrades, on one sheet of A4."""
+"""The page for management on one sheet of A4: question, answer, map, growth, upgrades."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from trunkline.planning.growth import NO_FAILURE
 from trunkline.planning.plan_page import draw_network, escape_text, render_document
+from trunkline.planning.text_tables import tabulate_sla_breaks
 from trunkline.plot.growth_curve import draw_growth_curve
 from trunkline.results.number_format import format_percent
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from trunkline.planning.growth import Growth, GrowthPeriod, UpgradeList
     from trunkline.scenario import Scenario
 
-MAX_UPGRADED_LINKS, MAX_BROKEN_FAILURES = 9, 6
+MAX_UPGRADED_LINKS, MAX_BROKEN_FAILURES, MAX_JUDGED_FAILURES = 9, 6, 6
 """Rows of the tables: more do not fit on the sheet, and their number stands below."""
 SHEET_STYLE = (
     "@page{size:A4;margin:11mm}body{max-width:60rem}h1{font-size:1.5rem;margin:.2rem 0}"
@@ -27,10 +28,10 @@ SHEET_STYLE = (
     ".curve svg{max-height:15rem;width:100%}"
     "table{font-size:.85rem}td,th{padding:.08rem .8rem .08rem 0}"
     "@media(max-width:40rem){.map,.curve{overflow-x:auto}.map svg,.curve svg{min-width:34rem}}"
-    "@media print{body{font-size:9pt;line-height:1.25;margin:0;padding:0;max-width:none}"
-    ".map svg{max-height:76mm;min-width:0}.curve svg{max-height:42mm;min-width:0}"
+    "@media print{html{font-size:11.5px}body{font-size:1rem;line-height:1.25;margin:0;padding:0;"
+    "max-width:none}.map svg{max-height:66mm;min-width:0}.curve svg{max-height:42mm;min-width:0}"
     ".wide{overflow:visible}.columns{grid-template-columns:1fr 1fr}"
-    "h2{break-after:avoid}table,svg{break-inside:avoid}td,th{white-space:normal}}"
+    "h2{break-after:avoid}table,svg{break-inside:avoid}}"
 )
 
 
@@ -58,6 +59,7 @@ def html(scenario: Scenario, growth: Growth) -> str:
         f'<div class="map" tabindex="0">{_draw_map(scenario, growth)}</div>',
         "<h2>Growth</h2>",
         f'<div class="curve" tabindex="0">{svg(scenario, growth).partition(chr(10))[2]}</div>',
+        _render_agreements(growth),
         '<div class="columns">',
         f"<div>{_render_breaks(growth)}</div>",
         f"<div>{_render_upgrades(growth)}</div>",
@@ -112,6 +114,10 @@ def answer_question(growth: Growth) -> str:
     sentence = f"It breaks first in {first.period}: {event}"
     if first.period == growth.periods[0].label:
         sentence = f"It is broken today: {event}"
+    broken_slas = [each for each in growth.slas if each.broken is not None]
+    if broken_slas:
+        sla = broken_slas[0]
+        sentence += f"; of the agreements {sla.sla} breaks first ({sla.broken}, {sla.measure})"
     upgrades = growth.kept_routes
     if upgrades is None:
         return f"{sentence}."
@@ -146,6 +152,18 @@ def describe_growth(growth: Growth) -> str:
             f"{limit.period}, {limit.failure})"
         )
     return line[0].lower() + line[1:]
+
+
+def _render_agreements(growth: Growth) -> str:
+    if not growth.slas:
+        return ""
+    sheet = tabulate_sla_breaks(growth.slas)
+    text = _render_small_table(sheet.title, sheet.heads, sheet.rows[:MAX_JUDGED_FAILURES])
+    if len(sheet.rows) > MAX_JUDGED_FAILURES:
+        held = sum(set(row[1:]) == {"held"} for row in sheet.rows[MAX_JUDGED_FAILURES:])
+        more = len(sheet.rows) - MAX_JUDGED_FAILURES
+        text += f'<p class="small">and {more} more failures, {held} with all held.</p>'
+    return text
 
 
 def _render_breaks(growth: Growth) -> str:
@@ -222,6 +240,6 @@ def _render_small_table(title: str, heads: Sequence[str], rows: Sequence[Sequenc
 
 
 def _render_unjudged(growth: Growth) -> str:
-    remarks = [*growth.not_judged, "queues and gaps before a backup takes over: `te survive`"]
+    remarks = [*growth.not_judged, "packets, and gaps before a backup takes over: `te survive`"]
     items = "".join(f"<li>{escape_text(each)}</li>" for each in remarks)
     return f'<h2>Not judged here</h2><ul class="small">{items}</ul>'

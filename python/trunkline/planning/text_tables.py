@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from trunkline.planning.packet_trial import ScreenDeviation, SlaOutcome
     from trunkline.planning.placement import RoutingPlan
     from trunkline.planning.protection import BackupPlan
+    from trunkline.planning.sla_growth import SlaBreak
     from trunkline.planning.sla_judgement import SlaJudgement
 
 
@@ -339,6 +340,8 @@ def tabulate_growth(growth: Growth) -> list[TextTable]:
         rows = [_list_break_cells(each) for each in breaks if each.period is not None]
         if rows:
             text_tables.append(TextTable(title, [*BREAK_HEADS, at], rows))
+    if growth.slas:
+        text_tables.append(tabulate_sla_breaks(growth.slas))
     for words, upgrades in (
         ("today's routes", growth.kept_routes),
         ("any routes, which bounds all plans", growth.any_routes),
@@ -346,6 +349,19 @@ def tabulate_growth(growth: Growth) -> list[TextTable]:
         if upgrades is not None:
             text_tables.append(tabulate_modules(words, upgrades))
     return text_tables
+
+
+def tabulate_sla_breaks(slas: Sequence[SlaBreak], max_rows: int | None = None) -> TextTable:
+    """Tabulate failures by agreements: the first period in which each breaks, or held or open."""
+    names = list(dict.fromkeys(f"{each.sla} {each.measure}" for each in slas))
+    cells: dict[str, dict[str, str]] = {}
+    for each in slas:
+        word = each.broken or ("open" if each.is_open else "held")
+        # Of several bounds of one measure the first to break stands here.
+        cells.setdefault(each.failure, {}).setdefault(f"{each.sla} {each.measure}", word)
+    rows = [[failure, *(row[name] for name in names)] for failure, row in cells.items()]
+    title = "Agreements by failure: the first period in which they break"
+    return TextTable(title, ["failure", *names], rows[:max_rows])
 
 
 BREAK_HEADS = ["name", "breaks", "at load", "last period"]
