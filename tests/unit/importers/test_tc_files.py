@@ -8,10 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from trunkline.cli.export_command import command as export
+from trunkline.engine.packet_engine import simulate
 from trunkline.importers import Addresses, Imported, ImportFault, read_tc
+from trunkline.network import compile
+from trunkline.scenario import load
 
 HTB = """\
 tc qdisc add dev eth0 root handle 1: htb default 20
@@ -501,3 +505,41 @@ def test_iptables_extensions_8_multiport_names_several_flows() -> None:
     )
     made = read_port(f"{rule}\n{HTB}{TO_FW}", flows={80: "web", 443: "tls"})
     assert made["classify"] == [{"protocol": "tcp", "flow": ["tls", "web"], "class": "class-1-10"}]
+
+
+LINK = """\
+trunkline: 1
+nodes: [A, B]
+links: {A-B: {rate: 20 Mbit/s, delay: 1 ms, forward: {port: eth0}}}
+flows:
+  ef: {agent: udp, from: A, to: B, rate: 5 Mbit/s, size: 1000 B, dscp: EF}
+  af: {agent: udp, from: A, to: B, rate: 5 Mbit/s, size: 1000 B, dscp: AF11}
+  rest: {agent: udp, from: A, to: B, rate: REST, size: 1000 B}
+run: {duration: 4 s, warm_up: 1 s}
+"""
+
+
+def run_rates(script: str, rest: str) -> dict[str, float]:
+    text = LINK.replace("REST", rest) + yaml.safe_dump(read_tc(script).to_dict())
+    (results,) = simulate(compile(load(text)), seeds=[1])
+    return {str(row["flow"]): float(row["throughput_bit_s"]) / 1e6 for row in results.flows.rows()}
+
+
+@pytest.mark.parametrize(
+    ("rest", "shares"),
+    # What goes past htb is sent first: all of 15 Mbit/s; of 23.5 all that the link has.
+    [("10 Mbit/s", (1.0, 5.0, 10.0)), ("18.5 Mbit/s", (0.0, 4.6, 15.4))],
+)
+def test_31_what_goes_past_htb_runs_unshaped_and_first(
+    rest: str, shares: tuple[float, ...]
+) -> None:
+    script = DIRECT.replace("match ip dst 10.0.2.7/32", "match ip tos 0xb8 0xfc")
+    rates = run_rates(script, rest)
+    assert [rates[flow] for flow in ("ef", "af", "rest")] == pytest.approx(shares, abs=0.05)
+
+
+def test_25_hfsc_runs_at_its_curves() -> None:
+    # EF has 0.5 Mbit/s of real time and of link sharing, AF11 1 Mbit/s; the rest shares 10 Mbit/s.
+    script = HFSC.replace("rate 100kbit", "rate 1mbit").replace("rate 9500kbit", "rate 8500kbit")
+    rates = run_rates(script, "18.5 Mbit/s")
+    assert [rates[flow] for flow in ("ef", "af", "rest")] == pytest.approx([0.5, 1, 8.5], abs=0.02)
