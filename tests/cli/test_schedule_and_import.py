@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from pathlib import Path
 
 SCENARIO = """\
@@ -83,3 +84,47 @@ def test_an_unknown_discipline_cannot_write_to_the_terminal(trunkline, tmp_path:
     done = trunkline("import", "tc", "a.tc")
     assert done.returncode == 2
     assert "\x1b" not in done.stderr
+
+
+def test_a_capture_is_explained_and_its_account_heads_the_flows(trunkline, tmp_path: Path) -> None:
+    def segment(number: int) -> bytes:
+        head = struct.pack("!HHIIBBHHH", 1, 2, number, 1, 0x50, 0x18, 999, 0, 0) + bytes(100)
+        ends = bytes([10, 0, 0, 1, 10, 0, 0, 2])
+        return struct.pack("!BBHHHBBH", 0x45, 0, 140, 0, 0, 64, 6, 0) + ends + head
+
+    data = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101)
+    for packet in (segment(1), segment(101), segment(1)):
+        data += struct.pack("<IIII", 1, 0, len(packet), len(packet)) + packet
+    (tmp_path / "a.pcap").write_bytes(data)
+    nodes = ("--node", "10.0.0.1=A", "--node", "10.0.0.2=B")
+    said = trunkline("import", "traffic", "a.pcap", "--explain", *nodes).stdout.splitlines()
+    assert said[:2] == ["read: frames (3)", "read: TCP segments (2): bytes of transfers"]
+    again = "TCP segments: sent again, captured twice or keep-alives: all their bytes came before"
+    assert said[2:] == [f"left out: {again}"]
+    strict = trunkline("import", "traffic", "a.pcap", "-o", "out", "--strict", *nodes)
+    assert (strict.returncode, (tmp_path / "out").exists()) == (2, False)
+    assert strict.stderr == f"a.pcap: error[import]: left out: {again}\n"
+    done = trunkline("import", "traffic", "a.pcap", "-o", "out", *nodes)
+    assert done.stderr.startswith("1 element of the file left out; --explain lists them")
+    text = (tmp_path / "out" / "flows.yaml").read_text()
+    assert text.startswith(f"# read: frames 3, TCP segments 2\n# left out: {again}\n# tcp-1: ")
+    assert (tmp_path / "out" / "tcp-1.csv").read_text() == "time,size\n0 ns,200 B\n"
+    alone = trunkline("import", "traffic", "a.pcap", "--node", "10.0.0.1=A", "-o", "other")
+    assert alone.returncode == 2
+    reason = "no UDP or TCP between two nodes; TCP segments (3): no --node for their addresses"
+    assert f"error[import]: {reason}" in alone.stderr
+    assert trunkline("import", "traffic", "a.pcap").returncode == 2
+
+
+def test_records_are_explained_and_strict_refuses_columns_that_say_nothing(
+    trunkline, tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_text("from;to;bytes;sampling;port\nA;B;3750;10;5\n")
+    over = ("--over", "5 min")
+    assert trunkline("import", "records", "a.csv", *over).stdout == "from,to,rate\nA,B,1000 bit/s\n"
+    said = trunkline("import", "records", "a.csv", "--explain", *over).stdout.splitlines()
+    assert "left out: column port (line 1): not used by this import" in said
+    strict = trunkline("import", "records", "a.csv", "--strict", *over)
+    assert (strict.returncode, strict.stdout) == (2, "")
+    other = trunkline("import", "records", "a.csv", "--sampling", "100", *over)
+    assert other.stdout == "from,to,rate\nA,B,10000 bit/s\n"

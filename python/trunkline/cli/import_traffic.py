@@ -41,8 +41,7 @@ node_option = click.option(
     "-o",
     "--out",
     type=click.Path(file_okay=False),
-    required=True,
-    help="Folder for flows.yaml and a schedule for each flow.",
+    help="Folder for flows.yaml and a schedule for each flow; --explain needs none.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace earlier files there.")
 @account_options
@@ -50,7 +49,7 @@ def import_traffic(
     capture: str,
     nodes: tuple[str, ...],
     think: str,
-    out: str,
+    out: str | None,
     overwrite: bool,
     explain: bool,
     strict: bool,
@@ -70,6 +69,8 @@ def import_traffic(
     from trunkline.scenario.units import UnitError, parse_time
     from trunkline.scenario.yaml_text import block
 
+    if out is None and not explain:
+        raise click.UsageError("--out names the folder for the flows; only --explain needs none.")
     try:
         pause = parse_time(think, lowest=1)
     except UnitError as error:
@@ -84,7 +85,7 @@ def import_traffic(
         )
     except CaptureError as error:
         raise ImportRefused(f"{capture}: {error}") from None
-    if explain:
+    if explain or out is None:
         echo_account(account)
         return
     if strict:
@@ -106,7 +107,8 @@ def import_traffic(
     text = head + "".join(comments) + flows
     _write_files(folder, files | {"flows.yaml": text}, overwrite=overwrite)
     echo_left_out_count(account)
-    click.echo(f"{len(collected)} flows written to {folder / 'flows.yaml'}", err=True)
+    flow_count = f"{len(collected)} flow{'s' * (len(collected) > 1)}"
+    click.echo(f"{flow_count} written to {folder / 'flows.yaml'}", err=True)
 
 
 @click.command("records", short_help="Read records of flows as demands.")
