@@ -237,3 +237,24 @@ def test_a_report_with_live_runs_the_scenario_of_its_folder(look, tmp_path, run_
     run_command("report", str(folder), "--live")
     looker = look()
     assert open_page(looker, folder / "report.html") == run_here(EXAMPLES / "hello.yaml", 7).hash()
+
+
+def test_a_page_can_be_used_by_keyboard_in_the_dark_and_printed(page_of, look, agreed):
+    looker = look(color_scheme="dark")
+    page = looker.page
+    first = open_page(looker, page_of("agreed", agreed))
+    dark = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(dark) == "rgb(16, 22, 28)"
+    # From the head of the page to the first control, and one value on, by keys alone.
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id") == "run-here-load":
+            break
+    page.keyboard.press("ArrowUp")
+    looker.wait_until(f"{HASH} !== '{first}'")
+    assert page.locator("td .earlier").count() > 0
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert not page.locator("#run-here-controls").is_visible()
+    closed = page.locator("#run-here-tables details:not([open])")
+    assert closed.count() == 0

@@ -33,7 +33,7 @@ function sortBy(table, heads, column) {
 function startPrinting() {
   let folded = [];
   addEventListener("beforeprint", () => {
-    folded = [...document.querySelectorAll(".grid details:not([open])")];
+    folded = [...document.querySelectorAll(".grid details:not([open]), #run-here-tables details:not([open])")];
     for (const each of folded) each.open = true;
   });
   addEventListener("afterprint", () => { for (const each of folded) each.open = false; });
