@@ -84,10 +84,12 @@ def test_parameters_of_one_expression_form_a_group(tmp_path):
     assert {"wait"} in groups
 
 
-def test_a_parameter_that_changes_nothing_is_still_offered_and_one_of_words_is_not(tmp_path):
+def test_a_parameter_that_changes_nothing_is_not_offered_but_named(tmp_path):
     runnable, _ = build(tmp_path, SEPARATE)
     names = {each.name for group in runnable.variants.groups for each in group.parameters}
-    assert names == {"rate", "load", "burst", "wait", "count"}
+    assert names == {"rate", "wait", "count"}
+    reason = "no value of it changes the network"
+    assert runnable.variants.left_out == [("load", reason), ("burst", reason)]
 
 
 def test_values_that_the_checks_refuse_are_left_out(tmp_path):

@@ -96,8 +96,10 @@ def _suggest_example(file: Path) -> None:
         raise click.UsageError(f"There is no {file}: trunkline examples copy {file.stem} makes it.")
 
 
-def parse_overrides(overrides: tuple[str, ...]) -> dict[str, str]:
-    """Split the values of ``--set`` into paths and values.
+def parse_overrides(
+    overrides: tuple[str, ...], option: str = "--set", form: str = "PATH=VALUE"
+) -> dict[str, str]:
+    """Split the values of ``--set``, or of an option like it, into paths and values.
 
     Raises
     ------
@@ -108,9 +110,9 @@ def parse_overrides(overrides: tuple[str, ...]) -> dict[str, str]:
     for item in overrides:
         path, sign, value = item.partition("=")
         if not sign or not path.strip():
-            raise click.UsageError(f"--set takes PATH=VALUE, not {item!r}.")
+            raise click.UsageError(f"{option} takes {form}, not {item!r}.")
         if path.strip() in values:
-            raise click.UsageError(f"--set gives {path.strip()!r} twice.")
+            raise click.UsageError(f"{option} gives {path.strip()!r} twice.")
         values[path.strip()] = value.strip()
     return values
 

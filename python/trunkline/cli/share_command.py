@@ -59,7 +59,7 @@ def command(
     target = Path(output) if output is not None else Path(file).with_suffix(".html")
     stated = {
         name: [value.strip() for value in values.split(",") if value.strip()]
-        for name, values in parse_overrides(value_lists).items()
+        for name, values in parse_overrides(value_lists, "--values", "NAME=V1,V2,...").items()
     }
     with (
         convert_engine_errors(),

@@ -129,11 +129,13 @@ def find_variants(
     single = [_compile_group(compile_document, variants, (each,), count) for each in parameters]
     groups = []
     for group in single:
-        if len(group.patches) > 1:
-            groups.append(group)
+        name = group.parameters[0].name
+        if len(group.patches) == 1:
+            variants.left_out.append((name, "the checks refuse every other value of it"))
+        elif not any(group.patches.values()):
+            variants.left_out.append((name, "no value of it changes the network"))
         else:
-            name = group.parameters[0].name
-            variants.left_out.append((name, "the compiler refuses every other value of it"))
+            groups.append(group)
     variants.groups = _join_dependent_groups(compile_document, variants, groups, count)
     return variants
 
