@@ -646,3 +646,25 @@ def test_a_segment_of_netlab_costs_what_ospf_counts(tmp_path: Path) -> None:
     assert made["links"]["r2-lan2"]["delay"] == "4 ms"
     assert made["links"]["r2-lan2"]["backward"]["delay"] == "0 s"
     assert {"node lan2", "node lan3", "metrics"} <= {e.element for e in written.account.assumed}
+
+
+def test_08_an_interface_of_netlab_has_its_values_in_its_direction_alone(tmp_path: Path) -> None:
+    text = NETLAB_HEAD + (
+        "- r1: {ospf.cost: 3, tc.delay: 20}\n  r2:\n- r2:\n  r3: {ospf.cost: 4, bandwidth: 2000}\n"
+        "- {r1: , r3: , shutdown: true}\n- interfaces: [{node: r1, shutdown: true}, r3]\n"
+        "- r1: {shutdown: true}\n  r3:\n- r1:\n  r2: {shutdown: true}\n  r3:\n"
+    )
+    written, made = read(tmp_path, text, ImportRules(GBIT))
+    assert list(made["links"]) == ["r1-r2", "r2-r3", "r1-lan1", "r3-lan1"]
+    # All metrics are twice those of the file, because there is a segment.
+    assert made["links"]["r1-r2"]["metric"] == 6
+    assert made["links"]["r1-r2"]["backward"] == {"delay": "0 s", "metric": 2}
+    assert made["links"]["r2-r3"]["metric"] == 2
+    assert made["links"]["r2-r3"]["backward"] == {"metric": 8}
+    reasons: Counter[str] = Counter()
+    for each in written.account.left_out:
+        reasons[each.reason] += each.count
+    assert reasons == {"it is switched off": 2, "an interface of it is switched off": 2}
+    assert "the same both ways, as one interface has it" in {
+        each.reason for each in written.account.assumed
+    }

@@ -214,16 +214,26 @@ def _read_link(network: ImportedTopology, link: FileElement, outer: _LinkTraits)
     if members is not None:
         _read_links(network, members, traits)
         return
+    if _is_switched_off(link):
+        link.leave_out("it is switched off")
+        return
     ends, end_traits = _read_link_ends(network, link, traits)
+    if len(ends) == 2 and any(_is_switched_off(each) for each in _list_interfaces(link)):
+        link.leave_out("an interface of it is switched off")
+        return
     if len(ends) == 1:
         link.leave_out(f"a link of {ends[0]} alone leads nowhere")
         return
     if not ends:
         raise ImportFault(link.line, 1, "a link joins nodes, and this one names none")
     if len(ends) > 2:
+        for place, interface in reversed(list(enumerate(_list_interfaces(link)))):
+            if _is_switched_off(interface):
+                interface.leave_out("it is switched off")
+                del ends[place], end_traits[place]
         _add_segment(network, ends, end_traits, link.line)
         return
-    there, back = end_traits
+    there, back = _complete_directions(network, end_traits[0], end_traits[1], link.line)
     network.links.append(
         ImportedLink(
             ends[0],
@@ -240,6 +250,36 @@ def _read_link(network: ImportedTopology, link: FileElement, outer: _LinkTraits)
             line=link.line,
         )
     )
+
+
+def _is_switched_off(element: FileElement) -> bool:
+    return any(each.name in ("shutdown", "disable") and each.value for each in element.children)
+
+
+def _list_interfaces(link: FileElement) -> list[FileElement]:
+    """Elements of a link that may hold attributes of one interface."""
+    return [
+        interface
+        for child in link.children
+        for interface in ([child] if child.kind == "node" else child.children)
+        if child.kind == "node" or child.name == "interfaces"
+    ]
+
+
+def _complete_directions(
+    network: ImportedTopology, there: _LinkTraits, back: _LinkTraits, line: int
+) -> tuple[_LinkTraits, _LinkTraits]:
+    """What a direction has that only the other is given: cost 1, no delay, the same capacity."""
+    if (there.capacity is None) != (back.capacity is None):
+        rule = "the same both ways, as one interface has it"
+        network.account.add_assumption("capacity of links", rule, line=line)
+    defaults = {"metric": 1, "delay": 0}
+    for key, value in defaults.items():
+        if getattr(there, key) is None and getattr(back, key) is not None:
+            there = replace(there, **{key: value})
+        elif getattr(back, key) is None and getattr(there, key) is not None:
+            back = replace(back, **{key: value})
+    return there, back
 
 
 def _read_link_ends(
