@@ -106,8 +106,7 @@ def test_too_many_parameters_of_one_place_are_left_out_by_name(tmp_path):
     text = text.replace("delay: $wait", f'delay: "${{{" * ".join(names)} * wait}}"')
     runnable, _ = build(tmp_path, text)
     left_out = dict(runnable.variants.left_out)
-    assert left_out
-    assert all("too many combinations" in reason for reason in left_out.values())
+    assert "too many combinations" in {reason.rpartition(": ")[2] for reason in left_out.values()}
     offered = {each.name for group in runnable.variants.groups for each in group.parameters}
     assert offered | set(left_out) >= {*names, "wait"}
     for group in runnable.variants.groups:
