@@ -668,3 +668,15 @@ def test_08_an_interface_of_netlab_has_its_values_in_its_direction_alone(tmp_pat
     assert "the same both ways, as one interface has it" in {
         each.reason for each in written.account.assumed
     }
+
+
+def test_10_the_two_directions_of_a_link_each_keep_what_they_have(tmp_path: Path) -> None:
+    head = "from,to,capacity,weight,delay\n"
+    _, made = read(tmp_path, head + "A,B,10G,5,2\nB,A,1G,,3\nB,C,10G,,1\nC,B,,7,1\n")
+    assert made["links"]["A-B"] == {
+        "delay": "2 ms", "metric": 5,
+        "backward": {"rate": "1 Gbit/s", "delay": "3 ms", "metric": 1},
+    }  # fmt: skip
+    assert made["links"]["B-C"] == {"delay": "1 ms", "backward": {"metric": 7}}
+    with pytest.raises(ImportFault, match="3:1: a link has a capacity with a unit one way, and"):
+        read(tmp_path, head + "A,B,10G,5,2\nB,A,1,,3\n")

@@ -1,5 +1,6 @@
 """Two one-way links between the same nodes as one link in both directions."""
 
+from trunkline.importers.common.fault import ImportFault
 from trunkline.importers.network.topology import ImportedLink, ImportedTopology
 
 
@@ -25,6 +26,15 @@ def join_one_way_links(links: list[ImportedLink]) -> tuple[list[ImportedLink], l
 
 
 def _set_way_back(link: ImportedLink, back: ImportedLink) -> None:
+    if link.capacity is None:
+        link.unit = back.unit
+    elif back.capacity is not None and back.unit != link.unit:
+        why = "a link has a capacity with a unit one way, and without one the other way"
+        raise ImportFault(back.line, 1, why)
+    if (link.metric is None) != (back.metric is None):
+        # A direction without a metric has 1, as links without one have.
+        link.metric = 1 if link.metric is None else link.metric
+        back.metric = 1 if back.metric is None else back.metric
     link.capacity_back, link.metric_back, link.delay_back = back.capacity, back.metric, back.delay
     link.loss_back = back.loss
     link.length = back.length if link.length is None else link.length
