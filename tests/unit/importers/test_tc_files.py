@@ -543,3 +543,30 @@ def test_25_hfsc_runs_at_its_curves() -> None:
     script = HFSC.replace("rate 100kbit", "rate 1mbit").replace("rate 9500kbit", "rate 8500kbit")
     rates = run_rates(script, "18.5 Mbit/s")
     assert [rates[flow] for flow in ("ef", "af", "rest")] == pytest.approx([0.5, 1, 8.5], abs=0.02)
+
+
+def test_a_listing_of_a_host_with_hardware_queues_is_one_port() -> None:
+    listing = """\
+qdisc noqueue 0: dev lo root refcnt 2
+qdisc mq 0: dev eth0 root
+qdisc fq_codel 0: dev eth0 parent :2 limit 10240p flows 1024 quantum 1514 target 5ms interval \
+100ms memory_limit 32Mb ecn drop_batch 64
+qdisc fq_codel 0: dev eth0 parent :1 limit 10240p flows 1024 quantum 1514 target 5ms interval \
+100ms memory_limit 32Mb ecn drop_batch 64
+qdisc sfq 10: dev eth1 root refcnt 2 limit 127p quantum 1514b depth 127 flows 128/1024 divisor \
+1024 perturb 10sec
+qdisc fq 8001: dev eth2 root refcnt 2 limit 10000p flow_limit 100p buckets 1024 orphan_mask 1023 \
+quantum 3028b initial_quantum 15140b low_rate_threshold 550Kbit refill_delay 40ms timer_slack \
+10us horizon 10s horizon_drop
+"""
+    made = read_tc(listing)
+    kinds = {name: port["queue"]["flows"]["kind"] for name, port in made.ports.items()}
+    assert kinds == {"eth0": "fq-codel", "eth1": "sfq", "eth2": "fq"}
+    assert "mq of eth0: one port stands for its 2 queues" in note_reasons(made)
+    inner = """\
+qdisc mq 8001: dev eth0 root
+qdisc htb 1: dev eth0 parent 8001:1 r2q 10 default 0x2 direct_packets_stat 0 direct_qlen 1000
+qdisc pfifo 20: dev eth0 parent 1:2 limit 7p
+class htb 1:2 dev eth0 root leaf 20: prio 0 rate 1Mbit ceil 1Mbit burst 1600b cburst 1600b
+"""
+    assert read_port(inner)["classes"]["default"]["queue"] == {"limit": "7 packets"}

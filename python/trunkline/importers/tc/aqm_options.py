@@ -9,6 +9,7 @@ from trunkline.importers.tc.option_values import (
     make_count_reader,
     make_option_table,
 )
+from trunkline.importers.tc.word_reader import WordReader
 
 _ECN_NOTE = "flows say whether they are ECN-capable; the AQM then marks their packets"
 OVERHEAD_NOTE = "the header of the link says what a packet has on the wire"
@@ -33,6 +34,11 @@ IGNORED_OPTIONS = {
     "nopacing": "nothing is paced here",
     "pacing": "senders are not paced here",
     "initial_quantum": "a new flow gets one quantum here",
+    **dict.fromkeys(
+        ("low_rate_threshold", "timer_slack", "horizon", "horizon_cap", "horizon_drop"),
+        "senders are not paced here",
+    ),
+    "refill_delay": "a flow that was idle gets one quantum here",
     **dict.fromkeys(("nonat", "nat"), "addresses are not translated here"),
     "nowash": "no DSCP is washed here",
     "no-ack-filter": "no acknowledgement is filtered here",
@@ -95,7 +101,10 @@ QDISC_OPTIONS: dict[str, OptionTable] = {
     ),
     "fq": make_option_table(
         "limit=packets flow_limit=depth quantum initial_quantum= buckets= orphan_mask= "
-        "pacing= nopacing=",
+        "pacing= nopacing= low_rate_threshold= refill_delay= timer_slack= horizon= horizon_cap= "
+        "horizon_drop=",
+        low_rate_threshold=WordReader.read_rate_or_zero,
+        **dict.fromkeys(("refill_delay", "timer_slack", "horizon"), WordReader.read_time),
         limit=make_count_reader(1, _MAX_INT32),
         flow_limit=make_count_reader(1, _MAX_INT32),
         buckets=make_count_reader(1, _MAX_INT32),

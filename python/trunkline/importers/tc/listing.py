@@ -42,12 +42,13 @@ _VALUES_LEFT_OUT = {
 """Words of a listing that say nothing, and how many words behind them belong to them."""
 _RENAMED = {"lat": "latency", "pref": "prio"}
 _COUNTED = re.compile(r"(\d+)p\Z")
+_PLACE_OF_QUEUE = re.compile(r" parent ([0-9a-f]*):[0-9a-f]+ ")
 _ACTION = re.compile(
     r"\s+(?:action order \d+:\s+)?(?P<action>(?:police|mirred|skbedit|gact|csum|pedit)\b.*)"
 )
 _REDIRECTION = re.compile(r"mirred \(Egress Redirect to device (\S+)\)")
 _U32_MATCH = re.compile(r"\s+match ([0-9a-f]{8})/([0-9a-f]{8}) at (\d+)")
-_DEFAULT_KINDS = ("noqueue", "mq", "ingress_block")
+_DEFAULT_KINDS = ("noqueue", "mq")
 _STEADY_CLASSES = ("prio", "mq", "fq_codel", "sfq", "tbf", "red", "multiq")
 """Disciplines whose classes stand from the start; a listing shows them, no command makes them."""
 UNKNOWN_DEVICE = "port"
@@ -83,6 +84,7 @@ def split_listing(content: str, account: ImportAccount) -> list[list[SourceToken
     current: list[SourceToken] | None = None
     device = ""
     has_assumed_device = False
+    hardware_queues: dict[str, tuple[str, list[int]]] = {}
     left_out: list[int] = []
     for number, line in enumerate(content.splitlines(), 1):
         if not line.strip():
@@ -95,6 +97,17 @@ def split_listing(content: str, account: ImportAccount) -> list[list[SourceToken
             named = _SHOWN_DEVICE.search(line)
             its_device = named[1] if named else device or UNKNOWN_DEVICE
             has_assumed_device = has_assumed_device or not (named or device)
+            place = _PLACE_OF_QUEUE.search(line)
+            if entry is not None and entry["kind"] == "mq":
+                hardware_queues[its_device] = (entry["id"].partition(":")[0].strip("0"), [])
+            elif place is not None and place[1] == hardware_queues.get(its_device, ("-",))[0]:
+                # One port stands for all queues of the hardware: it gets what the first has.
+                its_queues = hardware_queues[its_device][1]
+                its_queues.append(number)
+                if len(its_queues) > 1:
+                    left_out.append(number)
+                    continue
+                line = line.replace(place[0], " root ", 1)
             made = (
                 _read_entry(entry, line, number, its_device)
                 if entry is not None
@@ -108,11 +121,16 @@ def split_listing(content: str, account: ImportAccount) -> list[list[SourceToken
         elif _SHOWN_COMMAND.search(line):
             named = _SHOWN_DEVICE.search(line)
             device = named[1] if named else ""
+            left_out.append(number)
         elif current is None or not _extend(current, line, number):
             left_out.append(number)
     for number in left_out:
         reason = "counters, tables, what the kernel sets itself"
         account.add_left_out("lines of the listing", reason, line=number)
+    for name, (_, its_queues) in hardware_queues.items():
+        if len(its_queues) > 1:
+            rule = f"one port stands for its {len(its_queues)} queues, with what the first has"
+            account.add_assumption(f"mq of {name}", rule, line=its_queues[0])
     if has_assumed_device:
         why = f"the listing names no device: it is called {UNKNOWN_DEVICE} here"
         account.add_assumption("device", why, line=1)
@@ -161,6 +179,11 @@ def _convert_options(kind: str, words: list[str]) -> list[str]:
         position += 1
         if word in _VALUES_LEFT_OUT:
             position += _VALUES_LEFT_OUT[word]
+        elif (kind, word) == ("sfq", "flows"):
+            position += 1
+        elif word == "perturb" and position < len(words):
+            converted += [word, words[position].removesuffix("sec")]
+            position += 1
         elif kind == "pfifo_fast" or word == "[Unknown":
             return []
         elif (counted := _COUNTED.match(word)) is not None:
