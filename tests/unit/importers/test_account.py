@@ -14,12 +14,24 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 from click.testing import CliRunner, Result
-from network_files import CONTAINERLAB, NETLAB, SNDLIB_NATIVE, SNDLIB_XML
+from network_files import (
+    BRITE,
+    CONTAINERLAB,
+    EDGE_LIST,
+    GML,
+    LINK_LIST,
+    NETLAB,
+    NODE_LINK,
+    PYNTM,
+    REPETITA,
+    SNDLIB_NATIVE,
+    SNDLIB_XML,
+)
 
 from trunkline.cli import group
 from trunkline.importers import ImportFault
 from trunkline.importers.common.account import ImportAccount
-from trunkline.importers.network import ImportRules, read_network
+from trunkline.importers.network import ImportRules, read_network, read_topology
 
 RULES = ImportRules(capacity=10**9, unit=10**6)
 
@@ -189,3 +201,35 @@ def test_explain_json_head_comment_and_strict_hold_the_same_account(tmp_path: Pa
 def test_strict_passes_a_file_that_is_read_whole(tmp_path: Path) -> None:
     (tmp_path / "net").write_text("nodes: [A, B, C]\nlinks: [A-B, B-C]\n")
     assert run(str(tmp_path / "net"), "--capacity", "1 Gbit/s", "--strict").exit_code == 0
+
+
+def count_fields(text: str, separator: str | None, *, is_row: str) -> int:
+    """Fields of the lines that match a pattern."""
+    rows = [line for line in text.splitlines() if re.match(is_row, line)]
+    return sum(len(line.split(separator)) for line in rows)
+
+
+def count_values(data: object) -> int:
+    """Values of a document in JSON that hold no others."""
+    inner = list(data.values()) if isinstance(data, dict) else data
+    return sum(map(count_values, inner)) if isinstance(inner, list) else 1
+
+
+COUNTED_FILES = {
+    # Fields of rows; headers of tables and names of sections are the form, not its content.
+    "repetita": (REPETITA, count_fields(REPETITA, None, is_row=r"R\d|edge_")),
+    "brite": (BRITE, count_fields(BRITE, None, is_row=r"\d") + len(["Topology", "Model"])),
+    "pyntm": (PYNTM, count_fields(PYNTM, None, is_row=r"[AB]\t\S+\t") - len(["A", "B", "lsp"]) + 1),
+    "link-list": (LINK_LIST, count_fields(LINK_LIST, ",", is_row=r"[A-Z]{3},")),
+    "edge-list": (EDGE_LIST, count_fields(EDGE_LIST, "|", is_row=r"\d")),
+    "node-link": (NODE_LINK, count_values(json.loads(NODE_LINK))),
+    "gml": (GML, len(re.findall(r"\b[A-Za-z]+ (?:-?[\d.]+|\"[^\"]*\")", GML))),
+}
+
+
+@pytest.mark.parametrize("form", COUNTED_FILES)
+def test_as_many_values_are_read_and_left_out_as_the_file_has(tmp_path: Path, form: str) -> None:
+    text, count = COUNTED_FILES[form]
+    (tmp_path / "net").write_text(text)
+    account = read_topology(tmp_path / "net").account
+    assert sum(each.count for each in (*account.read, *account.left_out)) == count
