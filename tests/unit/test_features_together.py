@@ -283,6 +283,16 @@ def migrated(scenario: Scenario, _folder: Path) -> None:
     ran(compile(prove(step.text, step.name, {})))
 
 
+def grown(scenario: Scenario, _folder: Path) -> None:
+    document = scenario.to_document()
+    extra = {"from": "A", "to": "D", "rate": "1 Mbit/s", "class": "added"}
+    document["traffic"] = document.get("traffic", {}) | {"added": {"agent": "udp"}}
+    document["demands"] = document.get("demands", {}) | {"added": extra}
+    document["te"] = {"modules": {"10G": {"rate": "10 Gbit/s", "cost": 1}}}
+    found = planning.grow(load(block(document)), planning.plan_yearly_growth({None: 1.0}, 2))
+    assert [each.label for each in found.periods] == ["today", "year 1", "year 2"]
+
+
 def captured(scenario: Scenario, folder: Path) -> None:
     network = compile(scenario.with_({"run.trace": True}))
     (results,) = simulate_jobs([Job(network.to_json(), 1)], threads=1)
@@ -302,6 +312,7 @@ CAKE_SET_SIZE: dict[str, Callable[[Scenario, Path], None]] = {
     "protect": protected,
     "survive": survived,
     "migrate": migrated,
+    "grow": grown,
     "capture": captured,
     "write": written_back,
 }

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from trunkline.planning.failure_screening import Survival
     from trunkline.scenario import Scenario
     from trunkline.scenario.te import CapacityModuleOptions
-    from trunkline.te.topology import Bools, Floats, Topology
+    from trunkline.te.topology import Bools, Floats, Ints, Topology
 
 BreakReason = Literal["overload", "loss"]
 NO_FAILURE = "no failure"
@@ -185,6 +185,8 @@ class UpgradeList:
     ----------
     modules : dict of str to dict of str to int
         By link, how many of which module.
+    link_costs : dict of str to float
+        By link, what its modules cost.
     cost : float
         Of all.
     bound : float
@@ -196,6 +198,7 @@ class UpgradeList:
     """
 
     modules: dict[str, dict[str, int]]
+    link_costs: dict[str, float]
     cost: float
     bound: float
     gap: float
@@ -504,10 +507,8 @@ class _GrowthAnalysis:
         np.maximum.at(worst, self.graph.link, lacking)
         catalogue = self._list_modules(modules)
         counts, short = cover_needs(worst.astype(np.int64).tolist(), catalogue)
-        costs = np.array([module.costs for module in catalogue]).T
-        cost = float(np.where(counts > 0, counts * np.where(np.isfinite(costs), costs, 0), 0).sum())
         missing = tuple(self.graph.links[link] for link in short)
-        return UpgradeList(self._name_counts(counts, catalogue), cost, cost, 0.0, missing)
+        return self._list_upgrades(counts, catalogue, missing=missing)
 
     def _free_routes(self, modules: Mapping[str, CapacityModuleOptions]) -> UpgradeList:
         """Choose the modules with which some routing carries every failure of the last period."""
@@ -516,29 +517,40 @@ class _GrowthAnalysis:
         bounded = np.floor(self.graph.capacity * self.bound).astype(np.int64)
         graph = replace(self.graph, capacity=np.maximum(bounded, 1))
         if not cases:
-            return UpgradeList({}, 0.0, 0.0, 0.0, ())
+            return UpgradeList({}, {}, 0.0, 0.0, 0.0, ())
         try:
             choice = choose_modules(
                 graph, [(traffic, dead) for _, traffic, dead in cases], catalogue
             )
         except InsufficientModulesError as error:
-            return UpgradeList({}, 0.0, 0.0, 0.0, (cases[error.case][0],))
-        return UpgradeList(
-            self._name_counts(choice.counts, catalogue), choice.cost, choice.bound, choice.gap, ()
-        )
+            return UpgradeList({}, {}, 0.0, 0.0, 0.0, (cases[error.case][0],))
+        return self._list_upgrades(choice.counts, catalogue, choice.bound, choice.gap)
 
-    def _name_counts(
-        self, counts: np.ndarray[Any, Any], catalogue: Sequence[CapacityModule]
-    ) -> dict[str, dict[str, int]]:
-        return {
-            self.graph.links[link]: {
-                module.name: int(count)
-                for module, count in zip(catalogue, row, strict=True)
+    def _list_upgrades(
+        self,
+        counts: Ints,
+        catalogue: Sequence[CapacityModule],
+        bound: float | None = None,
+        gap: float = 0.0,
+        *,
+        missing: tuple[str, ...] = (),
+    ) -> UpgradeList:
+        """List modules and costs by link; without a bound the choice is proven cheapest."""
+        modules: dict[str, dict[str, int]] = {}
+        link_costs: dict[str, float] = {}
+        for number in np.flatnonzero(counts.any(axis=1)).tolist():
+            link = self.graph.links[number]
+            chosen = [
+                (module, int(count))
+                for module, count in zip(catalogue, counts[number], strict=True)
                 if count
-            }
-            for link, row in enumerate(counts)
-            if row.any()
-        }
+            ]
+            modules[link] = {module.name: count for module, count in chosen}
+            link_costs[link] = sum(module.costs[number] * count for module, count in chosen)
+        cost = sum(link_costs.values())
+        return UpgradeList(
+            modules, link_costs, cost, cost if bound is None else bound, gap, missing
+        )
 
     def _compute_worst_use(self) -> dict[str, float]:
         screen = self.screens[-1]

@@ -29,7 +29,7 @@ SHEET_STYLE = (
     "table{font-size:.85rem}td,th{padding:.08rem .8rem .08rem 0}"
     "@media(max-width:40rem){.map,.curve{overflow-x:auto}.map svg,.curve svg{min-width:34rem}}"
     "@media print{html{font-size:11.5px}body{font-size:1rem;line-height:1.25;margin:0;padding:0;"
-    "max-width:none}.map svg{max-height:66mm;min-width:0}.curve svg{max-height:42mm;min-width:0}"
+    "max-width:none}.map svg{max-height:78mm;min-width:0}.curve svg{max-height:42mm;min-width:0}"
     ".wide{overflow:visible}.columns{grid-template-columns:1fr 1fr}"
     "h2{break-after:avoid}table,svg{break-inside:avoid}}"
 )
@@ -202,7 +202,7 @@ def _render_upgrades(growth: Growth) -> str:
         return "<h2>Upgrades</h2><p>There is no catalogue of modules.</p>"
     rows = _list_upgrade_rows(upgrades)
     text = _render_small_table(
-        "Upgrades on today's routes", ["link", "add"], rows[:MAX_UPGRADED_LINKS]
+        "Upgrades on today's routes", ["link", "add", "cost"], rows[:MAX_UPGRADED_LINKS]
     )
     if len(rows) > MAX_UPGRADED_LINKS:
         text += f'<p class="small">and {len(rows) - MAX_UPGRADED_LINKS} more links.</p>'
@@ -221,7 +221,11 @@ def _render_upgrades(growth: Growth) -> str:
 
 def _list_upgrade_rows(upgrades: UpgradeList) -> list[list[str]]:
     return [
-        [link, ", ".join(f"{count} × {name}" for name, count in chosen.items())]
+        [
+            link,
+            ", ".join(f"{count} × {name}" for name, count in chosen.items()),
+            f"{upgrades.link_costs[link]:,.0f}",
+        ]
         for link, chosen in upgrades.modules.items()
     ]
 

@@ -376,11 +376,15 @@ def _list_break_cells(each: FirstBreak) -> list[str]:
 def tabulate_modules(routing: str, upgrades: UpgradeList) -> TextTable:
     """Tabulate the modules for each link, and their cost."""
     rows = [
-        [link, ", ".join(f"{count} x {name}" for name, count in chosen.items())]
+        [
+            link,
+            ", ".join(f"{count} x {name}" for name, count in chosen.items()),
+            f"{upgrades.link_costs[link]:g}",
+        ]
         for link, chosen in upgrades.modules.items()
     ]
-    rows += [[each, "the catalogue is not enough"] for each in upgrades.missing]
+    rows += [[each, "the catalogue is not enough", "–"] for each in upgrades.missing]
     gap = "proven cheapest" if not upgrades.gap else f"gap {format_percent(upgrades.gap)}"
     if not upgrades.missing:
-        rows.append([f"cost {upgrades.cost:g}", gap])
-    return TextTable(f"Upgrades with {routing}", ["link", "add"], rows, 2, is_ranked=False)
+        rows.append(["all", gap, f"{upgrades.cost:g}"])
+    return TextTable(f"Upgrades with {routing}", ["link", "add", "cost"], rows, 2, is_ranked=False)
