@@ -76,7 +76,8 @@ def find_cheapest_by_all_choices(graph, cases, modules):
     return None
 
 
-@pytest.mark.parametrize("seed", range(4))
+# From 7 on more than one integer program is needed.
+@pytest.mark.parametrize("seed", [0, 1, 2, 7, 9, 11])
 def test_no_choice_of_all_is_cheaper_over_all_single_failures(seed):
     stream = random.Random(seed)
     pairs = ["AB", "BC", "CD", "DA", "AC"]
