@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -41,6 +41,12 @@ MAX_UNREPORTED_FAILURES = 20
     "--ecmp",
     is_flag=True,
     help="Route all load, also that of paths, by equal-cost multipath that follows failures.",
+)
+@click.option(
+    "--drained",
+    metavar="LINK|each",
+    help="Drain a link and take it out of service, and screen every failure beside that; each: one "
+    "link after the other.",
 )
 @click.option(
     "--packets",
@@ -90,6 +96,7 @@ def survive(
     source: ScenarioSource,
     kinds: str,
     ecmp: bool,
+    drained: str | None,
     packets: int,
     runs: int,
     at: str | None,
@@ -114,6 +121,7 @@ def survive(
     from trunkline.planning.capacity_upgrade import find_least_upgrade
     from trunkline.planning.failure_screening import survive as screened
     from trunkline.planning.failures import FAILURE_KINDS
+    from trunkline.planning.maintenance import screen_planned_outage
 
     failure_kinds = [word for word in kinds.split(",") if word]
     if not failure_kinds or set(failure_kinds) - set(FAILURE_KINDS):
@@ -131,7 +139,23 @@ def survive(
         raise click.UsageError("--resume needs --out, the folder of the study to continue.")
     if (packets or judge) and not scenario.list_sla_bounds():
         raise click.UsageError(f"{source.file} has no `slas` to judge.")
-    survival = screened(scenario, kinds=failure_kinds, ecmp=ecmp)
+    if drained is not None and (ecmp or "pair" in failure_kinds):
+        raise click.UsageError("--drained takes neither --ecmp nor pairs.")
+    if drained == "each":
+        if picture or report or replays or mended or out:
+            msg = "--drained each takes no --picture, --report, --replays, --mend or --out."
+            raise click.UsageError(msg)
+        outage_run = _OutageRun(scenario, failure_kinds, packets, runs, at, execution)
+        return outage_run.screen_each_link(judge=judge, as_json=as_json)
+    outage = None
+    if drained is not None:
+        try:
+            outage, scenario = screen_planned_outage(scenario, drained, kinds=failure_kinds)
+        except LookupError as error:
+            raise click.UsageError(f"--drained: {error}.") from None
+    survival = (
+        screened(scenario, kinds=failure_kinds, ecmp=ecmp) if outage is None else outage.survival
+    )
     judgement: SlaJudgement | None = None
     tried: Sequence[FailureImpact] = ()
     status = Status.DONE
@@ -141,10 +165,7 @@ def survive(
         if isinstance(judged, Status):
             return judged
         judgement, tried = judged
-        if judge and judgement.broken:
-            status = Status.NOT_HELD
-        elif judge and judgement.unjudged:
-            status = Status.UNDECIDED
+        status = _get_status(judgement) if judge else status
     page_extras = pages.PageExtras(
         find_least_upgrade(scenario, survival) if mended else None,
         judgement,
@@ -168,6 +189,78 @@ def survive(
     else:
         print_survival(survival, judgement, page_extras.mend)
     return status
+
+
+def _get_status(judgement: SlaJudgement) -> Status:
+    """The exit status of a judgement."""
+    if judgement.broken:
+        return Status.NOT_HELD
+    return Status.UNDECIDED if judgement.unjudged else Status.DONE
+
+
+@dataclass(frozen=True)
+class _OutageRun:
+    """Every planned outage with every failure beside it."""
+
+    scenario: Scenario
+    kinds: Sequence[str]
+    packets: int
+    runs: int
+    at: str | None
+    execution: ExecutionOptions
+
+    def screen_each_link(self, *, judge: bool, as_json: bool) -> int:
+        """Screen, judge and print all outages."""
+        from trunkline.cli.te_common import print_tables
+        from trunkline.planning.maintenance import screen_planned_outage
+        from trunkline.planning.sla_judgement import join_judgements
+        from trunkline.planning.text_tables import (
+            describe_judgement,
+            tabulate_outages,
+            tabulate_slas,
+        )
+        from trunkline.study.run.progress import create_progress
+
+        links = list(dict.fromkeys(arc.link for arc in self.scenario.resolve().arcs))
+        progress = create_progress(self.execution.progress, "drained links", thread_count=1)
+        progress.begin(len(links), 0)
+        outages, judgements = [], []
+        for link in links:
+            outage, drained = screen_planned_outage(self.scenario, link, kinds=self.kinds)
+            outages.append(outage)
+            if judge or self.packets:
+                with convert_study_errors():
+                    judged = _judge_failures(
+                        *(drained, outage.survival, self.packets, self.runs, self.at),
+                        *(None, self.execution),
+                    )
+                if isinstance(judged, Status):
+                    return judged
+                judgements.append(judged[0])
+            progress.count_ended(0)
+            progress.report_if_due()
+        progress.end()
+        outages.sort(key=lambda each: each.survival.failures[0].severity, reverse=True)
+        judgement = join_judgements(judgements) if judgements else None
+        if as_json:
+            document = {
+                "schema": JSON_SCHEMA,
+                "drained": [each.to_dict() for each in outages],
+                "slas": [each.to_dict() for each in judgement.outcomes] if judgement else [],
+                "judgement": None if judgement is None else judgement.to_dict(),
+            }
+            echo_json(document)
+        else:
+            sheets = tabulate_outages(outages)
+            closing_line = f"{len(outages)} planned outages, each with every failure beside it"
+            cutting = sum(bool(each.cut_off) for each in outages)
+            if cutting:
+                closing_line += f"; {cutting} of them cut the network"
+            if judgement is not None:
+                sheets += tabulate_slas(judgement.outcomes)
+                closing_line += f"\n{describe_judgement(judgement)}"
+            print_tables(sheets, closing_line, self.scenario.scale)
+        return _get_status(judgement) if judge and judgement is not None else Status.DONE
 
 
 def _judge_failures(

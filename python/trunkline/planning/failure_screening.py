@@ -25,6 +25,7 @@ from trunkline.planning.failures import (
     MAX_SCREENED_PAIRS,
     FailureEvent,
     LinkPairs,
+    add_outage,
     list_failure_events,
 )
 from trunkline.planning.offered_loads import OfferedLoad, list_offered_loads
@@ -43,8 +44,8 @@ class FailureImpact:
 
     Parameters
     ----------
-    kind : {"link", "node", "risk", "named", "pair"}
-        The kind of element that fails.
+    kind : {"link", "node", "risk", "named", "pair", "drained"}
+        The kind of element that fails; a planned outage alone is "drained".
     mlu : float
         Maximum utilisation of the links that are left [1].
     before : float
@@ -161,7 +162,11 @@ class Survival:
 
 
 def survive(
-    scenario: Scenario, *, kinds: Sequence[str] = ("link", "node", "risk"), ecmp: bool = False
+    scenario: Scenario,
+    *,
+    kinds: Sequence[str] = ("link", "node", "risk"),
+    ecmp: bool = False,
+    out_of_service: str | None = None,
 ) -> Survival:
     """Screen failures.
 
@@ -173,6 +178,8 @@ def survive(
         Failures to screen; ``"named"`` are those of the scenario, of one element or several.
     ecmp : bool, default False
         Route everything by equal-cost multipath that follows failures, and ignore paths.
+    out_of_service : str, optional
+        A link that is down in every failure, and alone in one more of the kind "drained".
 
     Returns
     -------
@@ -185,7 +192,10 @@ def survive(
     pairs = None
     if "pair" in kinds:
         pairs = LinkPairs(graph, screen.loads, screen.sum_unrestored_loads())
-    return screen.screen_all(list_failure_events(resolved, graph, kinds), pairs, scenario.scale)
+    events = list_failure_events(resolved, graph, kinds)
+    if out_of_service is not None:
+        events = add_outage(graph, events, out_of_service)
+    return screen.screen_all(events, pairs, scenario.scale)
 
 
 def compute_use_after_failure(scenario: Scenario, failure: str, kind: str) -> dict[str, float]:

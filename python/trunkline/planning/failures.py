@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +29,7 @@ class FailureEvent:
     ----------
     name : str
         Link, node, risk group or named failure; ``A-B + B-C`` of a pair.
-    kind : {"link", "node", "risk", "named", "pair"}
+    kind : {"link", "node", "risk", "named", "pair", "drained"}
         A failure of the scenario that names several elements is a risk too.
     scenario_keys : dict
         Its keys in the section `failures` of a scenario.
@@ -128,6 +128,25 @@ def list_failure_events(
         "named": _list_named_failures,
     }
     return [event for kind in kinds if kind != "pair" for event in listers[kind](scenario, graph)]
+
+
+def add_outage(graph: Topology, events: Sequence[FailureEvent], link: str) -> list[FailureEvent]:
+    """A link out of service alone, then with each failure of other elements beside it."""
+    dead = graph.link == graph.links.index(link)
+    beside = [
+        replace(
+            event,
+            name=f"{event.name} + {link}",
+            scenario_keys={
+                **event.scenario_keys,
+                "link": list(dict.fromkeys([*event.scenario_keys.get("link", ()), link])),
+            },
+            dead_arcs=event.dead_arcs | dead,
+        )
+        for event in events
+        if event.scenario_keys != {"link": [link]}
+    ]
+    return [FailureEvent(link, "drained", {"link": [link]}, dead), *beside]
 
 
 def _list_link_failures(scenario: ResolvedScenario, graph: Topology) -> Iterator[FailureEvent]:

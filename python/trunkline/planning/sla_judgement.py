@@ -268,6 +268,18 @@ def judge_failures(
     return judge.conclude()
 
 
+def join_judgements(judgements: Sequence[SlaJudgement]) -> SlaJudgement:
+    """Join judgements of the same bounds under different failures."""
+    return SlaJudgement(
+        tuple(outcome for each in judgements for outcome in each.outcomes),
+        tuple(deviation for each in judgements for deviation in each.deviations),
+        tuple(map(max, zip(*(each.errors for each in judgements), strict=True))),
+        sum(each.unscreened for each in judgements),
+        sum(each.unavoidable for each in judgements),
+        next((each.refusal for each in judgements if each.refusal), ""),
+    )
+
+
 def group_by_bound(
     outcomes: Sequence[SlaOutcome],
 ) -> Mapping[tuple[str, str, str], list[SlaOutcome]]:

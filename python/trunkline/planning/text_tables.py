@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from trunkline.planning.capacity_upgrade import CapacityUpgrade
     from trunkline.planning.failure_screening import Survival
     from trunkline.planning.growth import FirstBreak, Growth, UpgradeList
+    from trunkline.planning.maintenance import PlannedOutage
     from trunkline.planning.migration import Migration
     from trunkline.planning.packet_trial import ScreenDeviation, SlaOutcome
     from trunkline.planning.placement import RoutingPlan
@@ -181,6 +182,32 @@ def tabulate_failures(survival: Survival) -> list[TextTable]:
 OUTCOME_ORDER = ("refuted", "not judged", "undecided", "held")
 """Outcomes, the one first that a reader must see first."""
 OUTCOME_WORDS = {"refuted": "BROKEN"}
+
+
+def tabulate_outages(outages: Sequence[PlannedOutage]) -> list[TextTable]:
+    """Tabulate planned outages: what each alone does, and the worst failure beside it."""
+    rows = []
+    for outage in outages:
+        (alone,) = [each for each in outage.survival.failures if each.failure == outage.link]
+        worst = outage.survival.failures[0]
+        rows.append(
+            [
+                outage.link,
+                format_percent(alone.mlu),
+                *format_rates(alone.lost_bit_s),
+                ", ".join(outage.cut_off) or "–",
+                worst.failure.removesuffix(f" + {outage.link}"),
+                format_percent(worst.mlu),
+                *format_rates(worst.lost_bit_s, worst.lost_bit_s - worst.unavoidable_bit_s),
+            ]
+        )
+    heads = ["drained", "utilisation", "lost", "cuts off", "worst beside it"]
+    heads += ["utilisation", "lost", "avoidable"]
+    unplaced = [[outage.link, ", ".join(outage.unplaced)] for outage in outages if outage.unplaced]
+    tables = [TextTable(f"Planned outages, the worst of {len(rows)}", heads, rows)]
+    if unplaced:
+        tables.append(TextTable("Paths without a route", ["drained", "paths"], unplaced, 2))
+    return tables
 
 
 def describe_outcome(outcome: SlaOutcome) -> str:
