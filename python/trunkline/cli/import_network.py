@@ -74,8 +74,8 @@ def import_network(
     """Write a published network as a scenario, with the rules that filled its gaps.
 
     It reads SNDlib (XML and native), GML, GraphML, JSON of networkx, lists of links (CSV) and of
-    edges, REPETITA, pyNTM, BRITE, Rocketfuel, containerlab and netlab; topohub:sndlib/pdh is a
-    network by its name. A missing delay is computed from the length of the link, or from the
+    edges, REPETITA, pyNTM, BRITE, Rocketfuel, containerlab and netlab, and folders that export
+    wrote (containerlab, openconfig); topohub:sndlib/pdh is a network by its name. A missing delay is computed from the length of the link, or from the
     great circle between its ends, at two thirds of the speed of light.
     """
     from pathlib import Path

@@ -15,6 +15,7 @@ from trunkline.routers.frr import (
 from trunkline.routers.openconfig import name_interface
 from trunkline.routers.router_config import Router, RouterInterface, RouterNetwork, TargetFiles
 from trunkline.scenario import yaml_text
+from trunkline.scenario.units import format_rate, format_time
 
 NAME: Final = "containerlab"
 IMAGE: Final = "quay.io/frrouting/frr:10.2.1"
@@ -56,23 +57,36 @@ def _make_node(router: Router) -> dict[str, object]:
 
 
 def _list_links(network: RouterNetwork) -> list[dict[str, object]]:
+    """Each link once, with the scenario's keys of both directions, which `import` reads."""
     ends = {
-        (router.name, str(each.address.ip)): f"{router.name}:{name_interface(each)}"
+        (router.name, each.address.ip): each
         for router in network.routers
         for each in router.interfaces
     }
     links: list[dict[str, object]] = []
-    seen: set[str] = set()
-    for router in network.routers:
-        for each in router.interfaces:
-            near = ends[router.name, str(each.address.ip)]
-            far = ends[each.neighbour, str(each.far_address.ip)]
-            if far in seen:
-                continue
-            seen.add(near)
-            values = {"rate_bit_s": each.rate, "delay_ns": each.delay, "metric": each.metric}
-            links.append({"endpoints": [near, far], "vars": values})
+    for (node, _), near in sorted(ends.items(), key=lambda item: item[0][1]):
+        far = ends[near.neighbour, near.far_address.ip]
+        if far.address.ip < near.address.ip:
+            continue
+        endpoints = [f"{node}:{name_interface(near)}", f"{near.neighbour}:{name_interface(far)}"]
+        variables: dict[str, object] = {
+            "there": _describe_direction(near),
+            "back": _describe_direction(far),
+        }
+        for key, names in (("colours", near.colours), ("risks", near.risks)):
+            if names:
+                variables[key] = list(names)
+        links.append({"endpoints": endpoints, "vars": variables})
     return links
+
+
+def _describe_direction(interface: RouterInterface) -> dict[str, object]:
+    keys: dict[str, object] = {
+        "rate": format_rate(interface.rate),
+        "delay": format_time(interface.delay),
+        "metric": interface.metric,
+    }
+    return keys | ({"loss": interface.loss} if interface.loss else {})
 
 
 def _list_wire_lines(files: TargetFiles, router: Router, script: str) -> list[str]:

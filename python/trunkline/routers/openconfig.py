@@ -39,6 +39,13 @@ def write_openconfig(network: RouterNetwork) -> TargetFiles:
     """Write a JSON file for each router."""
     files = TargetFiles()
     for router in network.routers:
+        files.omit(
+            router.name,
+            "rates and delays of links",
+            "they are the wire's",
+            ("links",),
+            changes_design=False,
+        )
         document = {
             "openconfig-interfaces:interfaces": {"interface": _list_interfaces(router)},
             "openconfig-network-instance:network-instances": {
@@ -174,10 +181,11 @@ def _make_mpls(files: TargetFiles, network: RouterNetwork, router: Router) -> Js
     }
     if network.colours or network.risks:
         mpls["te-global-attributes"] = _make_te_names(network)
-    if network.is_signalled:
+    if network.is_signalled or network.colours or network.risks:
         mpls["te-interface-attributes"] = {
             "interface": [_make_te_interface(each) for each in router.interfaces]
         }
+    if network.is_signalled:
         rsvp = [_make_rsvp_interface(files, router, each) for each in router.interfaces]
         mpls["signaling-protocols"] = {"rsvp-te": {"interface-attributes": {"interface": rsvp}}}
     if network.has_ldp:

@@ -22,6 +22,7 @@ __all__ = [
 MAX_FILE_BYTES = 20_000_000
 """Size of a file that is read [B]."""
 TOPOHUB_PREFIX = "topohub:"
+LAB_SUFFIXES = (".clab.yml", ".clab.yaml")
 
 _MAGIC_ADVICE = {
     b"PK\x03\x04": "a spreadsheet or an archive is not read: save the sheet as CSV, or unpack it",
@@ -43,7 +44,7 @@ def read_network(
     Parameters
     ----------
     source : path or str
-        A file in one of the formats, or ``topohub:NAME``.
+        A file in one of the formats, a folder that `export` wrote, or ``topohub:NAME``.
     demands : path, optional
         The demands: CSV (rows or a square matrix), SNDlib or `.demands` of REPETITA; or a folder
         of such files, one for each interval of time.
@@ -102,7 +103,28 @@ def read_topology(source: str | os.PathLike[str]) -> ImportedTopology:
     path = Path(name)
     from trunkline.importers.network.formats import parse_network
 
-    return parse_network(_read_text(path), path.name.split(".")[0])
+    if path.is_dir():
+        return _read_folder(path)
+    topology = parse_network(_read_text(path), path.name.split(".")[0])
+    if path.name.endswith(LAB_SUFFIXES):
+        from trunkline.importers.network.frr import apply_frr_costs
+
+        apply_frr_costs(topology, path.parent)
+    return topology
+
+
+def _read_folder(folder: Path) -> ImportedTopology:
+    """Read what `export` wrote: a laboratory of containerlab, or OpenConfig of each router."""
+    labs = [file for file in sorted(folder.iterdir()) if file.name.endswith(LAB_SUFFIXES)]
+    if len(labs) == 1:
+        return read_topology(labs[0])
+    from trunkline.importers.network.openconfig import read_router_folder
+
+    files = sorted(folder.glob("*.json"))
+    if labs or not files:
+        reason = "several *.clab.yml" if labs else "no *.clab.yml and no *.json"
+        raise ImportFault(0, 1, f"the folder holds {reason}")
+    return read_router_folder(((each.name, _read_text(each)) for each in files), folder.name)
 
 
 def _read_text(path: Path) -> str:

@@ -54,6 +54,8 @@ class ImportedLink:
         Share of packets lost on the wire, 0 to 1, and the other way where it differs.
     colours, risks : tuple of str
         Administrative groups and shared risk link groups.
+    devices : (str, str)
+        Interfaces at both ends; empty: the file names none.
     line : int
         Where it stands; 0: unknown.
     """
@@ -73,6 +75,7 @@ class ImportedLink:
     loss_back: float | None = None
     colours: tuple[str, ...] = ()
     risks: tuple[str, ...] = ()
+    devices: tuple[str, str] = ("", "")
     line: int = 0
 
 
