@@ -109,10 +109,14 @@ def wait_for_routes(nodes: list[str], addresses: dict[str, str], seconds: float)
 
 
 def has_all_neighbours(node: str) -> bool:
-    """Whether each interface of a router has a full adjacency (RFC 2328 section 10.1)."""
+    """Whether each interface has a full adjacency, and no update waits to be acknowledged.
+
+    RFC 2328 sections 10.1 and 13.6: what came too soon is sent again after 5 s.
+    """
     seen = run_shell(f"vtysh --vty_socket /run/frr-{node} -c 'show ip ospf neighbor'")
+    adjacencies = [line.split() for line in seen.splitlines() if "Full/" in line]
     ends = run_shell(f"ip -n {node} -br link show type veth").splitlines()
-    return seen.count("Full/") == len(ends)
+    return len(adjacencies) == len(ends) and all(words[-3] == "0" for words in adjacencies)
 
 
 def count_flows(flows: list[dict[str, Any]], addresses: dict[str, str]) -> list[list[int]]:
