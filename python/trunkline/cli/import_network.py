@@ -75,8 +75,9 @@ def import_network(
 
     It reads SNDlib (XML and native), GML, GraphML, JSON of networkx, lists of links (CSV) and of
     edges, REPETITA, pyNTM, BRITE, Rocketfuel, containerlab and netlab, and folders that export
-    wrote (containerlab, openconfig); topohub:sndlib/pdh is a network by its name. A missing delay is computed from the length of the link, or from the
-    great circle between its ends, at two thirds of the speed of light.
+    wrote (containerlab, openconfig); topohub:sndlib/pdh is a network by its name. A missing delay
+    is computed from the length of the link, or from the great circle between its ends, at two
+    thirds of the speed of light.
     """
     from pathlib import Path
 
