@@ -98,7 +98,11 @@ def first_difference(a: Operand, b: Operand, *, seed: int | None = None) -> Dive
 
 
 def verify(
-    scenario: Scenario, *, seeds: Sequence[int] = (1,), runner: str | None = None
+    scenario: Scenario,
+    *,
+    seeds: Sequence[int] = (1,),
+    runner: str | None = None,
+    within: float | None = None,
 ) -> EngineVerdict:
     """Run a scenario in the simulator and in a Linux kernel with the same traffic, and compare.
 
@@ -110,6 +114,8 @@ def verify(
         One run each in both.
     runner : {"uml", "qemu", "native"}, optional
         What runs the kernel; the first that is ready if left out, never native.
+    within : float, optional
+        Greatest share that may have hidden in a comparison that agrees [0 to 1].
 
     Returns
     -------
@@ -128,7 +134,8 @@ def verify(
     from trunkline.network import compile
 
     chosen = choose_runner(runner)
-    return judge.verify_kernel(compile(scenario).to_json(), list(seeds), runner=chosen)
+    network_json = compile(scenario).to_json()
+    return judge.verify_kernel(network_json, list(seeds), runner=chosen, within=within)
 
 
 def draw(kind: str, *operands: Operand, only: Sequence[str] = (), **plot_options: Any) -> Figure:

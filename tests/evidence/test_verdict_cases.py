@@ -210,13 +210,18 @@ def test_within_asks_for_a_power(difference: float, share: float, outcome: str) 
 
 def test_the_command_proves_a_scenario_and_writes_the_proof(tmp_path: Path) -> None:
     path = str(FOLDER / "call-a.yaml")
-    words = [path, "--against", path, "--prove", "--within", "1%", "--json"]
+    page = tmp_path / "verdict.html"
+    words = [path, "--against", path, "--prove", "--within", "1%", "--json", "--page", str(page)]
     done = CliRunner().invoke(command, words, standalone_mode=False)
     assert done.return_value == Status.DONE, done.output
     (verdict,) = json.loads(done.stdout)["verdicts"]
     assert verdict["within"] == 0.01
     assert verdict["proof"]["counts"]["caught"] > 15
     assert 0.5 < verdict["proof"]["score"] <= 1
+    written = page.read_text()
+    assert f"{100 * verdict['proof']['score']:.0f} %" in written.replace("\N{NO-BREAK SPACE}", " ")
+    assert "hold_off_ns" in written
+    assert "first packet after" in written
     shown = CliRunner(env={"COLUMNS": "160"}).invoke(
         command, [path, "--against", path, "--prove"], standalone_mode=False
     )

@@ -69,7 +69,8 @@ def render(
     if shown_rows:
         parts.append(_make_row_table(title, shown_rows, published_by_row))
     parts.append(_make_summary_table(title if not shown_rows else "Summary", verdict))
-    parts.append(_make_power_table(verdict))
+    if verdict.power:
+        parts.append(_make_power_table(verdict))
     undecided_lines = [
         _describe_undecided_rows(reason, rows) for reason, rows in grouped_rows.items()
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -115,6 +116,13 @@ STATUS_BY_OUTCOME: dict[EquivalenceOutcome, Status] = {
     help="Alter each key of the scenario by a step, one at a time, and list which alterations the "
     "verdict would have caught, and why not the others. The kernel runs once.",
 )
+@click.option(
+    "--page",
+    "page_path",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write the verdict as one HTML page, which needs no network.",
+)
 @click.option("--all", "every", is_flag=True, help="Print every comparison, one line each.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def command(
@@ -132,6 +140,7 @@ def command(
     against: str | None,
     within: float | None,
     prove: bool,
+    page_path: str | None,
     every: bool,
     as_json: bool,
 ) -> int:
@@ -198,9 +207,16 @@ def command(
                 echo_tables(partial(render_proof, name, proof, every=every))
         documents.append(document)
     outcome = combine_outcomes(verdict.outcome for _, verdict in verdicts)
+    agrees = outcome == "agrees"
+    verdict_document = {"schema": 1, "outcome": outcome, "agrees": agrees, "verdicts": documents}
+    if page_path is not None:
+        from trunkline.report.verdict_page import write_verdict_page
+
+        with convert_engine_errors():
+            write_verdict_page(verdict_document, Path(page_path))
+        click.echo(f"page written to {page_path}", err=True)
     if as_json:
-        agrees = outcome == "agrees"
-        echo_json({"schema": 1, "outcome": outcome, "agrees": agrees, "verdicts": documents})
+        echo_json(verdict_document)
     return STATUS_BY_OUTCOME[outcome]
 
 

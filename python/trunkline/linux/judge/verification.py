@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -79,9 +80,9 @@ class EngineVerdict:
 
     @property
     def power(self) -> list[ComparisonRow]:
-        """Of each kind of measure the comparison in which most could have hidden."""
+        """Of each kind of measure the comparison that agrees in which most could have hidden."""
         worst: dict[str, ComparisonRow] = {}
-        for row in self.rows:
+        for row in filter(attrgetter("agrees"), self.rows):
             kind = row.measure.partition(":")[0]
             if kind not in worst or _get_hidden_size(row) > _get_hidden_size(worst[kind]):
                 worst[kind] = row
