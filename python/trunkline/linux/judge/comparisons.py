@@ -355,6 +355,10 @@ def _compute_margins(
         if spec.unit == "s" and method.is_emulated and method.ties > tolerance.MAX_TIE_SHARE:
             # They come faster than an emulated processor takes them, and wait for it.
             return by_ties, by_ties + tolerance.EMULATED_CHANGE_NS / 1e9
+        if spec.unit == "s" and key.measure != SWITCH_MEASURE:
+            hops = count_hops(pairs[0].network, find_flow_name(key))
+            documented += method.compute_delay_tolerance(hops) / 1e9
+            return min(by_ties, documented), by_ties
         return by_ties, 0.0
     if key.measure == SWITCH_MEASURE:
         # One that is lost by chance puts the first a packet later.
