@@ -83,6 +83,8 @@ pub struct ClassfulPort {
     waiting: u32,
     /// Whether the end of the transmission has an event, or that of a wait.
     pub timed: bool,
+    /// Whether senders hear when their packets begin to be sent here.
+    pub reports_departures: bool,
     /// Whether the scheduler forgets a packet that is sent at once.
     forgets: bool,
 }
@@ -96,6 +98,7 @@ impl ClassfulPort {
             forgets: scheduler.is_stateless_when_empty(),
             waiting: 0,
             timed: false,
+            reports_departures: false,
             classifier,
             classes,
             scheduler,

@@ -225,6 +225,7 @@ impl<O: Observer> Simulation<O> {
         if self.now >= plan.stop {
             self.senders[agent as usize].stop(self.now);
         }
+        let limits_host_queue = self.senders[agent as usize].limits_host_queue();
         while !self.senders[agent as usize].is_idle() {
             let Some(segment) = self.senders[agent as usize].next_segment(self.now) else { break };
             let mut packet =
@@ -246,7 +247,11 @@ impl<O: Observer> Simulation<O> {
             if plan.mark != 0 {
                 self.count_entry(plan);
             }
-            self.send(plan.src, packet);
+            if limits_host_queue {
+                self.send_through_host_queue(plan, agent, packet);
+            } else {
+                self.send(plan.src, packet);
+            }
         }
         let timer = self.senders[agent as usize].timer();
         let source = plan.wakes[0];
@@ -261,7 +266,10 @@ impl<O: Observer> Simulation<O> {
             FlowAgents::Tcp(agent) if self.now == plan.start && plan.connects() => {
                 self.connect(flow, &plan, agent);
             }
-            FlowAgents::Tcp(agent) if self.now == plan.start => {
+            FlowAgents::Tcp(agent)
+                if self.now == plan.start
+                    && self.senders[agent as usize].counters().segments_sent == 0 =>
+            {
                 self.senders[agent as usize].start(self.now);
                 self.send_allowed_segments(flow, &plan, agent);
             }

@@ -124,7 +124,12 @@ impl AnySimulation {
     /// The link that a packet takes from `node` on, where it is `fresh` or arrived by a link, and the
     /// entry by which it enters a path; its labels and its TTL change. None where it ends.
     #[inline(always)]
-    fn next_link(&self, node: u32, packet: &mut Packet, fresh: bool) -> Option<(u32, Option<u32>)> {
+    pub(crate) fn next_link(
+        &self,
+        node: u32,
+        packet: &mut Packet,
+        fresh: bool,
+    ) -> Option<(u32, Option<u32>)> {
         let (mut counted, mut column) = (fresh, OWN_COLUMN);
         while !packet.labels.is_empty() {
             match self.tables.switch(node, packet, counted).ok()? {

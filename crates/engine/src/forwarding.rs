@@ -350,6 +350,9 @@ impl<O: Observer> Simulation<O> {
         node: u32,
         place: Assignment,
     ) {
+        if self.arena[id].is_in_host_queue() {
+            self.leave_host_queue(id);
+        }
         let packet = &self.arena[id];
         self.observer.record(self.now, Event::Dropped { cause, link, node }, id, &self.arena);
         if place.is_in_queue() {

@@ -22,6 +22,7 @@ mod flow_queue;
 mod forwarding;
 mod handshakes;
 pub mod histogram;
+mod host_queue;
 mod link;
 mod mpls;
 pub mod network;

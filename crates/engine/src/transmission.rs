@@ -54,6 +54,11 @@ impl<O: Observer> Simulation<O> {
     /// A classful port sends the packet that is in service.
     #[inline(always)]
     fn transmit(&mut self, index: usize, bytes: u32, mark: bool) {
+        if let Port::Classful(port) = &self.links[index].port {
+            if let (true, Some(service)) = (port.reports_departures, port.in_service) {
+                self.leave_host_queue(service.packet);
+            }
+        }
         let link = &mut self.links[index];
         let until = self.now + link.serializer.span(bytes);
         let Port::Classful(port) = &mut link.port else { return };

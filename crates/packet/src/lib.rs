@@ -102,7 +102,7 @@ pub struct Packet {
     pub ttl: u8,
     /// Bits of [`flag`].
     pub flags: u8,
-    /// Low two bits [`Ecn`], next two [`Colour`].
+    /// Low two bits [`Ecn`], next two [`Colour`], then [`Self::is_in_host_queue`].
     mark: u8,
 }
 
@@ -170,6 +170,19 @@ impl Packet {
     #[inline]
     pub fn set_ecn(&mut self, ecn: Ecn) {
         self.mark = self.mark & !3 | ecn as u8;
+    }
+
+    /// Whether it waits at its first link, and its sender must hear when it leaves.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_in_host_queue(&self) -> bool {
+        self.mark & 16 != 0
+    }
+
+    /// Writes whether its sender must hear when it leaves its first link.
+    #[inline]
+    pub fn set_in_host_queue(&mut self, waits: bool) {
+        self.mark = self.mark & !16 | u8::from(waits) << 4;
     }
 
     /// Colour of the last meter passed; green before the first.

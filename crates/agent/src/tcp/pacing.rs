@@ -9,6 +9,17 @@ use trunkline_units::{Span, Time, SECOND};
 
 const UNPACED: u64 = 10;
 
+/// Twice a window [segments of `mss` B] in a smoothed round trip [ns] below half the threshold, else 1.2
+/// times [B/s]; 0 without a sample.
+pub(super) fn rate_of_window(mss: u32, cwnd: f64, out: u32, ssthresh: f64, srtt: Span) -> u64 {
+    if srtt == 0 {
+        return 0;
+    }
+    let gain = if cwnd < ssthresh / 2.0 { 2.0 } else { 1.2 };
+    let window = cwnd.max(f64::from(out)) * f64::from(mss);
+    (gain * window * SECOND as f64 / srtt as f64) as u64
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Pacer {
     mss: u64,
@@ -30,10 +41,13 @@ impl Pacer {
     /// The pace of a window [segments] in a smoothed round trip [ns].
     pub fn follow(&mut self, cwnd: f64, out: u32, ssthresh: f64, srtt: Span) {
         if srtt > 0 {
-            let gain = if cwnd < ssthresh / 2.0 { 2.0 } else { 1.2 };
-            let window = cwnd.max(f64::from(out)) * self.mss as f64;
-            self.rate = (gain * window * SECOND as f64 / srtt as f64) as u64;
+            self.rate = rate_of_window(self.mss as u32, cwnd, out, ssthresh, srtt);
         }
+    }
+
+    /// The pace [B/s]; 0: unknown.
+    pub fn rate(&self) -> u64 {
+        self.rate
     }
 
     /// When the next segment may go.

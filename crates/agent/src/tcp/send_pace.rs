@@ -70,6 +70,11 @@ impl SendPace {
         }
     }
 
+    /// The pace [B/s]; 0: unknown.
+    pub fn rate(&self) -> u64 {
+        self.pacer.rate()
+    }
+
     /// When the next may go.
     pub fn next_at(&self) -> Time {
         self.pacer.next_at()

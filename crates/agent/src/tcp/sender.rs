@@ -90,7 +90,29 @@ impl Sender {
     pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
         match self {
             Rfc(stack) => stack.next_segment(now),
-            Linux(stack) => stack.next_segment(),
+            Linux(stack) => stack.next_segment(now),
+        }
+    }
+
+    /// Whether it limits what waits in its own host, and must hear when each segment leaves.
+    #[inline(always)]
+    #[must_use]
+    pub fn limits_host_queue(&self) -> bool {
+        matches!(self, Linux(_))
+    }
+
+    /// The segment taken last leaves its host then: its first link begins to send it.
+    pub fn leave_host_at(&mut self, at: Time) {
+        if let Linux(stack) = self {
+            stack.leave_host_at(at);
+        }
+    }
+
+    /// A segment left its host, or was dropped there. True: poll [`Sender::next_segment`].
+    pub fn leave_host(&mut self) -> bool {
+        match self {
+            Rfc(_) => false,
+            Linux(stack) => stack.leave_host(),
         }
     }
 

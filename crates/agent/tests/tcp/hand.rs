@@ -1,5 +1,6 @@
 //! A sender driven by hand: acknowledgements in, segment numbers out.
 
+use crate::pipe::take_segment;
 use trunkline_agent::tcp::{Ack, Sender, TcpConfig};
 use trunkline_units::{RandomStream, Time};
 
@@ -20,7 +21,7 @@ impl Hand {
     }
 
     fn poll(&mut self) -> Vec<u32> {
-        std::iter::from_fn(|| self.sender.next_segment(self.now)).map(|s| s.seq).collect()
+        std::iter::from_fn(|| take_segment(&mut self.sender, self.now)).map(|s| s.seq).collect()
     }
 
     /// Acknowledges all below `ack`; returns what is sent in answer.

@@ -1,7 +1,7 @@
 //! A sender as Linux 6.1 has it, acknowledgement by acknowledgement.
 
 use crate::hand::Hand;
-use crate::pipe::{config, MS};
+use crate::pipe::{config, take_segment, MS};
 use trunkline_agent::tcp::{Ack, DelayedAck, Receiver, State, TcpConfig, Variant};
 
 /// A window of ten at its threshold: 0..10 are out.
@@ -198,7 +198,7 @@ fn linux_the_last_segment_of_a_write_is_marked() {
     assert_eq!(sent.len(), 100);
     let mut sender = trunkline_agent::tcp::Sender::new(&open);
     sender.start(0);
-    let pushed: Vec<u32> = std::iter::from_fn(|| sender.next_segment(0))
+    let pushed: Vec<u32> = std::iter::from_fn(|| take_segment(&mut sender, 0))
         .filter(|segment| segment.push)
         .map(|segment| segment.seq)
         .collect();

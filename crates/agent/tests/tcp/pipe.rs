@@ -11,6 +11,13 @@ use trunkline_units::{RandomStream, Time, TransmissionClock, NEVER, SECOND};
 
 pub const MS: u64 = 1_000_000;
 
+/// The next segment of a sender whose host has an idle link of unlimited rate.
+pub fn take_segment(sender: &mut Sender, now: Time) -> Option<Segment> {
+    let segment = sender.next_segment(now)?;
+    sender.leave_host();
+    Some(segment)
+}
+
 /// 1000 B segments with 40 B of headers, timers as in ns-2, everything optional off.
 pub fn config(variant: Variant) -> TcpConfig {
     TcpConfig {
@@ -141,7 +148,7 @@ impl Pipe {
     }
 
     fn pump(&mut self) {
-        while let Some(segment) = self.sender.next_segment(self.now) {
+        while let Some(segment) = take_segment(&mut self.sender, self.now) {
             self.sent.push((self.now, segment));
             self.top = self.top.max(segment.seq + 1);
             let flight = self.top - self.acked;

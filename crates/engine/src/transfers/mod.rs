@@ -386,7 +386,12 @@ impl<O: Observer> Simulation<O> {
 impl AnySimulation {
     /// The connection that a timer belongs to.
     pub(crate) fn flow_of_timer(&self, number: u32) -> &FlowPlan {
-        &self.workloads.connections[(number / 2) as usize].plan
+        self.plan_of_connection(number / 2)
+    }
+
+    /// Agents and headers of a connection.
+    pub(crate) fn plan_of_connection(&self, connection: u32) -> &FlowPlan {
+        &self.workloads.connections[connection as usize].plan
     }
 
     /// Connections of a workload that are open, by their agents.

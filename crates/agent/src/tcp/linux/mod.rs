@@ -5,15 +5,16 @@
 //! `tcp_output.c`, `tcp_recovery.c` and `tcp_timer.c` of Linux 6.1 for what they leave open.
 //! `retransmission_queue.rs` holds the outstanding segments; `loss_recovery.rs` detects losses;
 //! `undo.rs` reverts spurious reductions; `rack.rs`, `probe.rs`, `window.rs`, `output.rs` and `timer.rs`
-//! do what their names say; `offered_window.rs` is the receiver's window, `writer.rs` the application;
+//! do what their names say; `offered_window.rs` is the receiver's window, `writer.rs` the application,
+//! `host_queue.rs` what waits in the sender's host;
 //! `receive_buffer.rs`, `delayed_ack.rs` and `ack_compression.rs` belong to the receiver.
-//! Absent: reneging, path MTU probes, a receiver's window that shrinks, small queues (TSQ) except their
-//! effect on the writes of the application, windows that shrink while the application is idle (RFC
-//! 7661).
+//! Absent: reneging, path MTU probes, a receiver's window that shrinks, windows that shrink while the
+//! application is idle (RFC 7661).
 
 pub(super) mod ack_compression;
 mod ack_summary;
 pub(super) mod delayed_ack;
+mod host_queue;
 mod loss_recovery;
 mod offered_window;
 mod output;
@@ -117,6 +118,8 @@ pub struct Sender {
     cwr: bool,
     out: VecDeque<(u32, bool)>, // segments to send, with whether each went before
     writer: writer::ApplicationWriter,
+    host: host_queue::HostQueue,
+    mss: u32,
     finished_at: Option<Time>,
     retransmissions: u64,
     timeouts: u64,
@@ -175,6 +178,8 @@ impl Sender {
             cwr: false,
             out: VecDeque::new(),
             writer: writer::ApplicationWriter::new(config.mss_bytes, config.segments()),
+            host: host_queue::HostQueue::new(config.mss_bytes),
+            mss: config.mss_bytes,
             finished_at: None,
             retransmissions: 0,
             timeouts: 0,
@@ -224,12 +229,25 @@ impl Sender {
     }
 
     /// The next segment to send, if any.
-    pub fn next_segment(&mut self) -> Option<Segment> {
+    pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
+        if self.out.is_empty() && self.host.take_try(now) {
+            self.send_held_back(now);
+        }
         let (seq, retransmission) = self.out.pop_front()?;
         // RFC 3168 section 6.1.2: on the first new data after the reduction.
         let cwr = !retransmission && std::mem::take(&mut self.cwr);
         let (ip_bytes, push) = (self.sizes.segment_bytes(seq), self.writer.marks(seq));
         Some(Segment { seq, ip_bytes, retransmission, cwr, push })
+    }
+
+    /// The segment taken last leaves its host then.
+    pub fn leave_host_at(&mut self, at: Time) {
+        self.host.leave_at(at);
+    }
+
+    /// A segment left its host, or was dropped there. True: [`Self::next_segment`] may have one.
+    pub fn leave_host(&mut self) -> bool {
+        self.host.leave() && self.out.is_empty()
     }
 
     /// An acknowledgement arrived.
@@ -307,7 +325,7 @@ impl Sender {
     }
 
     pub fn timer(&self) -> Time {
-        self.timer.min(self.pace_at)
+        self.timer.min(self.pace_at).min(self.host.tries_at())
     }
 
     pub fn finished_at(&self) -> Option<Time> {

@@ -1,11 +1,13 @@
-//! The order of transmission: first lost segments, then new data, as window and receiver allow; and the
-//! timer.
+//! The order of transmission: first lost segments, then new data, as window, receiver and host allow; and
+//! the timer.
 //!
 //! Source: RFC 6675 section 5 (C), RFC 5681 section 3.2, RFC 6298 section 5, RFC 5682 section 2.1
 //! step 2b; Linux 6.1 (`tcp_xmit_retransmit_queue`, `tcp_write_xmit`, `tcp_rearm_rto`).
 
 use super::timer::{fires, ticks, TICK_NS};
 use super::{AckSummary, PendingTimer, Phase, RepairStep, Sender};
+use crate::tcp::congestion::Window;
+use crate::tcp::pacing::rate_of_window;
 use trunkline_units::{Time, NEVER};
 
 impl Sender {
@@ -16,7 +18,7 @@ impl Sender {
             if !probe && self.queue.in_flight() >= self.cwnd() {
                 break;
             }
-            if !probe && self.is_held(now) {
+            if !probe && self.is_held(now) || self.fills_host(1, now) {
                 break;
             }
             let empty = self.queue.len() == 0;
@@ -25,7 +27,7 @@ impl Sender {
             }
             self.note(self.next, now);
             self.queue.push(now);
-            self.out.push_back((self.next, false));
+            self.emit(self.next, false);
             self.next += 1;
             // Two are with the device: the application writes before the others go (small queues).
             if self.next == first + 2 {
@@ -72,6 +74,9 @@ impl Sender {
                 break;
             }
             let Some(seq) = self.queue.next_lost() else { break };
+            if self.fills_host(2, now) {
+                break;
+            }
             self.send_again(seq, now);
             if self.reducing() {
                 self.prr_sent += 1;
@@ -88,6 +93,30 @@ impl Sender {
         self.first_resent_at = self.first_resent_at.or(Some(now));
         self.undo_again = self.undo_again.max(0) + 1;
         self.emit_again(seq);
+    }
+
+    /// Whether more than `times` what may waits in the host. Nothing outstanding, or one segment, is no
+    /// reason to wait.
+    fn fills_host(&mut self, times: u64, now: Time) -> bool {
+        if self.queue.len() < 2 || self.host.is_short(now) {
+            return false;
+        }
+        let srtt = self.estimator.srtt().unwrap_or(0) * 1_000;
+        let Window { cwnd, ssthresh, .. } = self.window;
+        let rate = match &self.pace {
+            Some(pace) => pace.rate(),
+            None => rate_of_window(self.mss, cwnd, self.queue.len(), ssthresh, srtt),
+        };
+        self.host.is_full(times, rate, self.pace.is_some())
+    }
+
+    /// Pace or host held the sender back and do so no longer.
+    pub(super) fn send_held_back(&mut self, now: Time) {
+        if self.queue.lost > self.queue.resent_count {
+            self.send_lost(now);
+        }
+        self.send_new(now, false);
+        self.writer.write(self.una, self.next, self.offer.max_offered_bytes());
     }
 
     /// A segment is sent now.
@@ -108,7 +137,13 @@ impl Sender {
 
     pub(super) fn emit_again(&mut self, seq: u32) {
         self.retransmissions += 1;
-        self.out.push_back((seq, true));
+        self.emit(seq, true);
+    }
+
+    /// Gives a segment to the host.
+    fn emit(&mut self, seq: u32, again: bool) {
+        self.host.enter();
+        self.out.push_back((seq, again));
     }
 
     pub(super) fn set_pending(&mut self, pending: PendingTimer, after: u64, now: Time) {
@@ -147,11 +182,7 @@ impl Sender {
     pub fn on_timer(&mut self, now: Time) {
         if now >= self.pace_at {
             self.pace_at = NEVER;
-            if self.queue.lost > self.queue.resent_count {
-                self.send_lost(now);
-            }
-            self.send_new(now, false);
-            self.writer.write(self.una, self.next, self.offer.max_offered_bytes());
+            self.send_held_back(now);
         }
         if now < self.timer {
             return;
