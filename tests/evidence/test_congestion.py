@@ -85,11 +85,12 @@ def test_cardwell2016_a_pace_of_2_over_ln_2_doubles_each_round_trip(stack):
     # paced, the fifth, until 10 * 2^9 segments are under way.
     probe = {"flow": "f0", "measure": "goodput", "every": "100 ms"}
     flow = {"agent": "tcp", "from": "S", "to": "D", "variant": "sack", "congestion": "bbr"}
+    memory = {"receive_buffer": "4096 4194304 67108864"} if stack == LINUX else {}
     scenario = tl.Scenario.model_validate(
         {
             "nodes": ["S", "D"],
             "links": {"S-D": {"rate": "1 Gbit/s", "delay": "50 ms"}},
-            "flows": {"f0": flow | stack | {"window": "100000 packets"}},
+            "flows": {"f0": flow | stack | {"window": "100000 packets"} | memory},
             "probes": [probe],
             "run": {"duration": "1.1 s"},
         }

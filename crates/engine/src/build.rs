@@ -81,7 +81,7 @@ impl<O: Observer> Simulation<O> {
             link_from: network.links.iter().map(|link| link.from).collect(),
             tables: Tables::new(network, seed),
             fib,
-            arena: Arena::new(agents.with_sack),
+            arena: Arena::new(agents.with_ack_details),
             totals: vec![Totals::default(); flows.len()],
             delays: vec![DelayStatistics::default(); flows.len()],
             flows,
@@ -185,7 +185,7 @@ struct AgentArrays {
     streams: Vec<RandomStream>,
     workloads: u32,
     protocols: u32,
-    with_sack: bool,
+    with_ack_details: bool,
 }
 
 impl AgentArrays {
@@ -211,7 +211,7 @@ impl AgentArrays {
         let mut exact = false;
         let (agents, overhead, ecn) = match &*flow.agent {
             Agent::Tcp(config) => {
-                self.with_sack |= config.uses_sack();
+                self.with_ack_details |= config.uses_sack() || config.linux;
                 exact = config.congestion.needs_exact_echo();
                 let ecn = match config.ecn {
                     true if config.congestion.counts_marks() => Ecn::Ect1,

@@ -162,11 +162,11 @@ impl<O: Observer> Simulation<O> {
 
     #[inline]
     fn send_ack(&mut self, node: u32, id: PacketId, agent: u32) {
-        if self.arena.keeps_sack() {
+        if self.arena.keeps_details() {
             let receiver = &self.receivers[agent as usize];
-            let blocks = receiver.sack_blocks();
-            self.arena.set_sack(id, blocks);
-            if blocks[0][1] != 0 {
+            let details = receiver.details();
+            self.arena.set_details(id, details);
+            if details.sack[0][1] != 0 {
                 self.arena[id].ip_bytes += receiver.option_bytes();
             }
         }
@@ -178,12 +178,14 @@ impl<O: Observer> Simulation<O> {
     fn deliver_ack(&mut self, id: PacketId) {
         let packet = &self.arena[id];
         let flow = packet.flow;
+        let details = self.arena.details(id);
         let ack = Ack {
             ack: packet.ack,
             echo: packet.echo,
             ece: packet.flags & flag::ECE != 0,
             ace: packet.flags >> flag::ACE_SHIFT & 7,
-            sack: self.arena.sack(id),
+            sack: details.sack,
+            window: details.window,
         };
         let marked = packet.flags & flag::MARKED != 0;
         self.arena.remove(id);

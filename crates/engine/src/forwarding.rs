@@ -136,9 +136,9 @@ impl<O: Observer> Simulation<O> {
         if let Some(connection) = original.connection() {
             self.workloads.enter(connection);
         }
-        let sack = self.arena.sack(id);
+        let details = self.arena.details(id);
         let copy = self.arena.insert(original);
-        self.arena.set_sack(copy, sack);
+        self.arena.set_details(copy, details);
         self.observer.record(self.now, Event::Copied { node }, copy, &self.arena);
         for (leg, id) in [id, copy].into_iter().enumerate() {
             match self.tables.enter_leg(bridge, leg, &mut self.arena[id]) {

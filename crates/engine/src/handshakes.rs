@@ -99,8 +99,8 @@ impl<O: Observer> Simulation<O> {
             packet.ip_bytes = bytes;
         }
         let id = self.arena.insert(packet);
-        if self.arena.keeps_sack() {
-            self.arena.set_sack(id, Default::default());
+        if self.arena.keeps_details() {
+            self.arena.set_details(id, Default::default());
         }
         self.observer.record(self.now, Event::Sent { node: plan.dst }, id, &self.arena);
         self.originate(plan.dst, id);
@@ -205,7 +205,7 @@ impl<O: Observer> Simulation<O> {
     fn acknowledge_by_fin(&mut self, packet: &Packet, flow: u32, plan: &FlowPlan, agent: u32) {
         let ece = packet.flags & flag::ECE != 0;
         let ace = packet.flags >> flag::ACE_SHIFT & 7;
-        let ack = Ack { ack: packet.ack, echo: packet.echo, ece, ace, sack: Default::default() };
+        let ack = Ack { ack: packet.ack, echo: packet.echo, ece, ace, ..Ack::default() };
         let random = &mut self.streams[plan.stream as usize];
         self.senders[agent as usize].on_ack(&ack, self.now, random);
         self.send_allowed_segments(flow, plan, agent);

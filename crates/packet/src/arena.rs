@@ -10,20 +10,29 @@ pub type PacketId = u32;
 /// 0)` is no block.
 pub type SackBlocks = [[u32; 2]; 3];
 
-/// Packets by index, with a free list. SACK blocks are stored apart: most packets have none.
+/// What an acknowledgement says beside its number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AckDetails {
+    /// SACK blocks.
+    pub sack: SackBlocks,
+    /// Window that the receiver offers from its number on [B]; 0: not said.
+    pub window: u32,
+}
+
+/// Packets by index, with a free list. Details of acknowledgements are stored apart: most packets have none.
 #[derive(Debug, Default)]
 pub struct Arena {
     packets: Vec<Packet>,
-    sack: Vec<SackBlocks>,
+    details: Vec<AckDetails>,
     free: Vec<PacketId>,
-    with_sack: bool,
+    with_details: bool,
 }
 
 impl Arena {
-    /// An empty arena; `with_sack` reserves room for the SACK blocks of every packet.
+    /// An empty arena; `with_details` reserves room for those of every packet.
     #[must_use]
-    pub fn new(with_sack: bool) -> Self {
-        Self { with_sack, ..Self::default() }
+    pub fn new(with_details: bool) -> Self {
+        Self { with_details, ..Self::default() }
     }
 
     /// Stores a packet.
@@ -35,8 +44,8 @@ impl Arena {
         }
         let id = PacketId::try_from(self.packets.len()).expect("fewer than 2^32 packets at once");
         self.packets.push(packet);
-        if self.with_sack {
-            self.sack.push(SackBlocks::default());
+        if self.with_details {
+            self.details.push(AckDetails::default());
         }
         id
     }
@@ -65,25 +74,25 @@ impl Arena {
         self.packets.len()
     }
 
-    /// Whether it keeps SACK blocks.
+    /// Whether it keeps details of acknowledgements.
     #[inline(always)]
     #[must_use]
-    pub fn keeps_sack(&self) -> bool {
-        self.with_sack
+    pub fn keeps_details(&self) -> bool {
+        self.with_details
     }
 
-    /// SACK blocks of an acknowledgement; empty ones if the arena keeps none.
+    /// Details of an acknowledgement; empty ones if the arena keeps none.
     #[inline]
     #[must_use]
-    pub fn sack(&self, id: PacketId) -> SackBlocks {
-        self.sack.get(id as usize).copied().unwrap_or_default()
+    pub fn details(&self, id: PacketId) -> AckDetails {
+        self.details.get(id as usize).copied().unwrap_or_default()
     }
 
-    /// Writes the SACK blocks of an acknowledgement.
+    /// Writes the details of an acknowledgement.
     #[inline]
-    pub fn set_sack(&mut self, id: PacketId, blocks: SackBlocks) {
-        if let Some(slot) = self.sack.get_mut(id as usize) {
-            *slot = blocks;
+    pub fn set_details(&mut self, id: PacketId, details: AckDetails) {
+        if let Some(slot) = self.details.get_mut(id as usize) {
+            *slot = details;
         }
     }
 }
@@ -124,14 +133,14 @@ mod tests {
     }
 
     #[test]
-    fn sack_blocks_are_kept_where_they_are_asked_for() {
-        let blocks = [[1, 2], [5, 9], [0, 0]];
-        for (with_sack, found) in [(true, blocks), (false, SackBlocks::default())] {
-            let mut arena = Arena::new(with_sack);
+    fn details_are_kept_where_they_are_asked_for() {
+        let details = AckDetails { sack: [[1, 2], [5, 9], [0, 0]], window: 64_240 };
+        for (kept, found) in [(true, details), (false, AckDetails::default())] {
+            let mut arena = Arena::new(kept);
             let id = arena.insert(Packet::new(0, 0, 0, 40, 0));
-            assert_eq!((arena.keeps_sack(), arena.sack(id)), (with_sack, SackBlocks::default()));
-            arena.set_sack(id, blocks);
-            assert_eq!(arena.sack(id), found);
+            assert_eq!((arena.keeps_details(), arena.details(id)), (kept, AckDetails::default()));
+            arena.set_details(id, details);
+            assert_eq!(arena.details(id), found);
         }
     }
 }

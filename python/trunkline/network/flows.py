@@ -4,7 +4,7 @@ from typing import Any
 
 from trunkline.network import transfers
 from trunkline.scenario.call import CODECS, Call
-from trunkline.scenario.flow import Echo, Tcp, Udp
+from trunkline.scenario.flow import Echo, ReceiveBuffer, Tcp, Udp
 from trunkline.scenario.game import GAMES
 from trunkline.scenario.resolved import ResolvedScenario
 
@@ -77,10 +77,9 @@ def _compile_tcp(flow: Tcp) -> dict[str, Any]:
         "pacing": flow.is_paced,
         "connect": flow.connect,
     }
-    initial_receive_window = flow.initial_receive_window
     optional_keys: dict[str, Any] = {key: True for key, is_on in switches.items() if is_on}
-    if initial_receive_window is not None:
-        optional_keys["initial_receive_window"] = initial_receive_window
+    if flow.receive_buffer is not None:
+        optional_keys["receive_buffer"] = _compile_receive_buffer(flow, flow.receive_buffer)
     if flow.congestion != "reno":
         optional_keys["congestion"] = _compile_congestion_control(flow)
     if flow.partial_ack == "reset":
@@ -107,6 +106,12 @@ def _compile_tcp(flow: Tcp) -> dict[str, Any]:
         "send_overhead_ns": flow.send_overhead,
         "ecn": flow.ecn,
     }
+
+
+def _compile_receive_buffer(flow: Tcp, memory: ReceiveBuffer) -> dict[str, int]:
+    # Half of it is window: a buffer that grows would take the window above `window` with it.
+    most = min(memory.max, 2 * flow.window * flow.mss)
+    return {"initial_bytes": memory.initial, "max_bytes": max(memory.initial, most)}
 
 
 def _compile_congestion_control(flow: Tcp) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from trunkline.scenario.fields import (
     Switch,
     Table,
     Time,
+    make_invalid_error,
 )
 from trunkline.scenario.game import Game
 from trunkline.scenario.units import BYTES, TIME
@@ -29,6 +30,7 @@ HeaderBytes = Annotated[int, QuantityField(BYTES, 20, 200)]
 MssBytes = Annotated[int, QuantityField(BYTES, 1, 65_335)]
 TransferBytes = Annotated[int, QuantityField(BYTES, 1, 2**62)]
 ReplicaCount = Annotated[int, PlainInteger("the number of replicas", 1, 2**40)]
+BufferBytes = Annotated[int, QuantityField(BYTES, 256, 2**31 - 1)]
 DelayedAckTimeout = Annotated[int, QuantityField(TIME, 1, 500_000_000)]
 
 
@@ -67,6 +69,28 @@ class Rto(Element):
     )
 
 
+class ReceiveBuffer(Element):
+    """Memory of a receiver (Linux's tcp_rmem)."""
+
+    initial: BufferBytes = Field(default=131_072, description="When the connection opens.")
+    max: BufferBytes = Field(default=6_291_456, description="Up to here it grows.")
+
+
+def _expand_receive_buffer(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    sizes = value.split()
+    if len(sizes) != 3 or not all(size.isdecimal() for size in sizes):
+        raise make_invalid_error(
+            "choice",
+            "tcp_rmem has three whole numbers",
+            given=value,
+            allowed="e.g. 4096 131072 6291456",
+        )
+    # What is kept when memory is short, the first, has no effect: it never is.
+    return {"initial": f"{sizes[1]} B", "max": f"{sizes[2]} B"}
+
+
 def _expand_delayed_ack(value: Any) -> Any:
     return None if value == "off" or value is False else value
 
@@ -77,7 +101,7 @@ class TcpOptions(FlowOptions):
     preset: Literal["linux"] | None = Field(
         default=None,
         description="linux: stack linux, delayed_ack 40 ms, "
-        "initial_receive_window 44 packets, rto min 200 ms; keys given beside it replace its own.",
+        "receive_buffer 4096 131072 6291456, rto min 200 ms; keys given beside it replace its own.",
     )
     variant: Literal["tahoe", "reno", "new-reno", "sack"] = Field(
         default="new-reno", description="Loss recovery: how the sender finds and repairs a loss."
@@ -150,10 +174,14 @@ class TcpOptions(FlowOptions):
         description="linux: window, loss recovery, quick ACKs and timers of Linux 6.1 for "
         "new-reno and sack.",
     )
-    initial_receive_window: Packets | None = Field(
+    receive_buffer: (
+        Annotated[ReceiveBuffer, ShortForm(_expand_receive_buffer, {"type": "string"})] | None
+    ) = Field(
         default=None,
-        description="With stack linux: window that the receiver advertises at first; it grows by "
-        "two segments for each that comes, up to window (Linux: 65535 B at first). Absent: window.",
+        description="With stack linux: memory of the receiver, as three numbers in bytes, in the "
+        "form of tcp_rmem (the first, for when memory is short, has no effect), or as keys. Half "
+        "of it is window; it follows what is read in a round trip, as far as window needs. "
+        "Absent: window at once.",
     )
     limited_transmit: Switch = Field(
         default=True,
@@ -177,7 +205,7 @@ class TcpOptions(FlowOptions):
 LINUX_TCP_OPTIONS = TcpOptions(
     delayed_ack="40 ms",
     stack="linux",
-    initial_receive_window=44,
+    receive_buffer="4096 131072 6291456",
     rto=Rto(min="200 ms"),
 )
 """What `preset: linux` gives."""

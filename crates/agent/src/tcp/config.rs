@@ -31,6 +31,16 @@ pub struct DelayedAck {
     pub quick: u32,
 }
 
+/// Memory of a receiver (Linux's `tcp_rmem`); half of it is window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReceiveBufferConfig {
+    /// At first [B].
+    pub initial_bytes: u64,
+    /// At most [B, >= `initial_bytes`].
+    pub max_bytes: u64,
+}
+
 /// A TCP connection: sender, receiver, sizes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -98,11 +108,10 @@ pub struct TcpConfig {
     /// The connection opens by a handshake and closes by FIN (RFC 9293 section 3); else it is open.
     #[serde(default)]
     pub connect: bool,
-    /// With `linux`: window that the receiver advertises at first [segments, >= 1]; it grows by two
-    /// for each segment that arrives (without SACK: in order; Linux: 65535 B at first). None =
+    /// With `linux`: memory of the receiver, which bounds the window that it offers. None =
     /// `window_packets` at once.
     #[serde(default)]
-    pub initial_receive_window: Option<u32>,
+    pub receive_buffer: Option<ReceiveBufferConfig>,
 }
 
 impl TcpConfig {
@@ -115,14 +124,6 @@ impl TcpConfig {
     /// Whether segments go at a pace.
     pub(super) fn is_paced(&self) -> bool {
         self.pacing
-    }
-
-    /// Window that the receiver advertises at first [segments].
-    pub(super) fn first_window(&self) -> u32 {
-        match self.initial_receive_window {
-            Some(first) => first.clamp(1, self.window_packets.max(1)),
-            None => self.window_packets,
-        }
     }
 
     /// Segments of a finite transfer; `u32::MAX` for an endless one.
@@ -167,6 +168,43 @@ impl SegmentSizes {
             self.last
         } else {
             self.full
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::{TcpConfig, Variant};
+
+    /// A transfer without end of 1460 B segments, everything optional off.
+    pub fn plain() -> TcpConfig {
+        TcpConfig {
+            variant: Variant::Sack,
+            new_reno_impatient: false,
+            partial_ack_resets: false,
+            mss_bytes: 1460,
+            header_bytes: 40,
+            ack_bytes: 40,
+            size_bytes: None,
+            window_packets: 100,
+            initial_window: 10.0,
+            initial_ssthresh: None,
+            rto_initial_ns: 1_000_000_000,
+            rto_min_ns: 200_000_000,
+            rto_max_ns: 60_000_000_000,
+            tick_ns: 1,
+            timestamps: false,
+            delayed_ack: None,
+            limited_transmit: true,
+            dup_acks: 3,
+            send_overhead_ns: 0,
+            ecn: false,
+            count_segments: false,
+            linux: false,
+            congestion: Default::default(),
+            pacing: false,
+            connect: false,
+            receive_buffer: None,
         }
     }
 }

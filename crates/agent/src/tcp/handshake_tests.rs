@@ -1,38 +1,11 @@
 use super::*;
-use crate::tcp::congestion::CongestionConfig;
 use crate::tcp::Variant;
 
 const MS: Span = 1_000_000;
 
 fn config(linux: bool) -> TcpConfig {
-    TcpConfig {
-        variant: Variant::Sack,
-        new_reno_impatient: false,
-        partial_ack_resets: false,
-        mss_bytes: 1460,
-        header_bytes: 40,
-        ack_bytes: 40,
-        size_bytes: None,
-        window_packets: 100,
-        initial_window: 10.0,
-        initial_ssthresh: None,
-        rto_initial_ns: SECOND,
-        rto_min_ns: 200 * MS,
-        rto_max_ns: if linux { 120 * SECOND } else { 60 * SECOND },
-        tick_ns: 1,
-        timestamps: false,
-        delayed_ack: None,
-        limited_transmit: false,
-        dup_acks: 3,
-        send_overhead_ns: 0,
-        ecn: false,
-        count_segments: false,
-        linux,
-        congestion: CongestionConfig::default(),
-        pacing: false,
-        connect: true,
-        initial_receive_window: None,
-    }
+    let rto_max_ns = if linux { 120 * SECOND } else { 60 * SECOND };
+    TcpConfig { rto_max_ns, linux, connect: true, ..crate::tcp::config::tests::plain() }
 }
 
 /// Times of the SYNs without an answer, and when the sender gives up.

@@ -21,7 +21,7 @@ pub mod rto;
 mod send_pace;
 mod sender;
 
-pub use config::{DelayedAck, TcpConfig, Variant};
+pub use config::{DelayedAck, ReceiveBufferConfig, TcpConfig, Variant};
 pub use congestion::{
     BbrConfig, CongestionConfig, CubicConfig, DctcpConfig, PragueConfig, RenoConfig, SlowStart,
     VegasConfig, WestwoodConfig,
@@ -61,6 +61,8 @@ pub struct Ack {
     pub ace: u8,
     /// SACK blocks `[start, end)`; `[0, 0)` is none.
     pub sack: SackBlocks,
+    /// Window that the receiver offers from `ack` on [B]; 0: not said.
+    pub window: u32,
 }
 
 /// Fields of an acknowledgement, without its SACK blocks.

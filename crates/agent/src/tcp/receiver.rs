@@ -11,7 +11,7 @@ use super::linux::delayed_ack::DelayedAckTimer;
 use super::linux::receive_buffer::ReceiveBuffer;
 use super::{AckFields, TcpConfig};
 use crate::seq_set::SeqSet;
-use trunkline_packet::arena::SackBlocks;
+use trunkline_packet::arena::{AckDetails, SackBlocks};
 use trunkline_units::{Span, Time, NEVER};
 
 /// Blocks remembered: more than three fit no acknowledgement, but a block may be swallowed.
@@ -26,6 +26,7 @@ struct LinuxReceiver {
     answer: DelayedAckTimer,
     compression: AckCompression,
     duplicate: Option<u32>, // arrived twice just now
+    window: u32,            // of the last acknowledgement [B]
 }
 
 /// Receiving end of a TCP connection.
@@ -72,16 +73,12 @@ impl Receiver {
             ack_every_segments: every,
             quick,
             linux: config.linux.then(|| {
-                let buffer = ReceiveBuffer::new(
-                    config.first_window(),
-                    config.window_packets,
-                    config.mss_bytes,
-                );
                 Box::new(LinuxReceiver {
-                    buffer,
+                    buffer: ReceiveBuffer::new(config),
                     answer: DelayedAckTimer::new(timeout),
                     compression: AckCompression::new(),
                     duplicate: None,
+                    window: 0,
                 })
             }),
             timer: NEVER,
@@ -201,7 +198,7 @@ impl Receiver {
         sent_at: Time,
         now: Time,
     ) -> bool {
-        let LinuxReceiver { buffer, answer, compression, duplicate } = linux;
+        let LinuxReceiver { buffer, answer, compression, duplicate, .. } = linux;
         self.high = buffer.high;
         let expected = seq == self.next;
         let again = seq < self.next || (seq < self.high && self.above.contains(seq));
@@ -215,7 +212,7 @@ impl Receiver {
         } else if expected {
             answer.on_expected_segment(sent_at, now);
         }
-        if (expected || (self.sack && seq > self.next)) && buffer.grow() {
+        if (expected || (self.sack && seq > self.next)) && buffer.grow(self.recent_len) {
             answer.on_window_growth();
         }
         let at_once = if expected && self.high <= seq {
@@ -226,6 +223,10 @@ impl Receiver {
         } else {
             let before = self.next - self.unacked;
             self.on_disorder(seq);
+            match expected {
+                true => buffer.held -= self.next - seq - 1,
+                false => buffer.held += u32::from(!again),
+            }
             let many = self.next - before > 1;
             let filled = expected && self.recent_len == 0;
             let due = if many || filled || !self.sack || answer.is_quick() {
@@ -363,6 +364,14 @@ impl Receiver {
     pub fn ack(&mut self, _now: Time) -> AckFields {
         self.last_ack = self.next;
         self.unacked = 0;
+        if let Some(linux) = self.linux.as_mut() {
+            let short;
+            (linux.window, short) = linux.buffer.offer(self.next, self.recent_len);
+            linux.answer.on_offer(linux.window / self.mss.max(1));
+            if short {
+                linux.answer.on_shortage();
+            }
+        }
         self.timer = NEVER;
         AckFields { ack: self.next, echo: self.echo, ece: self.ece }
     }
@@ -378,6 +387,14 @@ impl Receiver {
             }
         }
         [self.recent[0], self.recent[1], self.recent[2]]
+    }
+
+    /// What the acknowledgement says beside its number.
+    #[inline]
+    #[must_use]
+    pub fn details(&self) -> AckDetails {
+        let window = self.linux.as_ref().map_or(0, |linux| linux.window);
+        AckDetails { sack: self.sack_blocks(), window }
     }
 
     /// Bytes that blocks add to an acknowledgement: two NOPs, kind and length, and 8 a block (RFC 2018

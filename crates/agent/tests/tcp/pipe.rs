@@ -44,7 +44,7 @@ pub fn config(variant: Variant) -> TcpConfig {
         count_segments: false,
         linux: false,
         connect: false,
-        initial_receive_window: None,
+        receive_buffer: None,
         congestion: CongestionConfig::default(),
         pacing: false,
     }
@@ -57,7 +57,7 @@ pub const EVERY_SECOND: Option<DelayedAck> =
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Arrive { seq: u32, push: bool, sent_at: Time, ce: bool, cwr: bool },
-    Acknowledge { ack: u32, echo: Time, ece: bool, sack: SackBlocks },
+    Acknowledge { ack: u32, echo: Time, ece: bool, sack: SackBlocks, window: u32 },
     SenderTimer,
     ReceiverTimer,
 }
@@ -215,7 +215,11 @@ impl Pipe {
         self.acks.push((self.now, fields, sack));
         if !(self.lose_ack)(fields.ack) {
             let AckFields { ack, echo, ece } = fields;
-            self.push(self.now + self.delay_back, Event::Acknowledge { ack, echo, ece, sack });
+            let window = self.receiver.details().window;
+            self.push(
+                self.now + self.delay_back,
+                Event::Acknowledge { ack, echo, ece, sack, window },
+            );
         }
     }
 
@@ -242,10 +246,10 @@ impl Pipe {
                     self.push(self.receiver.timer(), Event::ReceiverTimer);
                 }
             }
-            Event::Acknowledge { ack, echo, ece, sack } => {
+            Event::Acknowledge { ack, echo, ece, sack, window } => {
                 self.acked = self.acked.max(ack);
                 self.sender.on_ack(
-                    &Ack { ack, echo, ece, ace: 0, sack },
+                    &Ack { ack, echo, ece, ace: 0, sack, window },
                     self.now,
                     &mut self.random,
                 );

@@ -1,7 +1,7 @@
 //! RFC 6937 and RFC 6582 as Linux does them without SACK: duplicates are counted.
 
 use crate::hand::Hand;
-use trunkline_agent::tcp::{State, TcpConfig, Variant};
+use trunkline_agent::tcp::{Ack, ReceiveBufferConfig, State, TcpConfig, Variant};
 
 fn linux() -> TcpConfig {
     crate::linux::linux(Variant::NewReno)
@@ -66,14 +66,15 @@ fn linux_a_timeout_in_recovery_keeps_the_threshold() {
     assert_eq!(hand.sender.ssthresh(), 5.0, "nor does the next, without progress");
 }
 
-/// The receiver opens at 10: the acknowledgement of 4 adds 8. In slow start the window would be 14
-/// of 18; of 10 segments held back by a receiver of 12 in all, 2 more go after the same.
+/// Memory of 20 kB is a window of 10 segments. In slow start the acknowledgement of 4 lets 14 of the
+/// congestion window be out; the receiver allows as many, or 12.
 #[test]
-fn linux_the_receivers_window_opens_with_what_comes_in_order() {
-    let slow = TcpConfig { initial_ssthresh: None, initial_receive_window: Some(10), ..linux() };
-    let (mut hand, first) = Hand::start(&slow);
-    assert_eq!(first.len(), 10);
-    assert_eq!(hand.ack(4).len(), 8, "4 acknowledged and 4 more of window, 18 allowed");
-    let (mut hand, _) = Hand::start(&TcpConfig { window_packets: 12, ..slow });
-    assert_eq!(hand.ack(4).len(), 6, "4 acknowledged and 2 more: 12 is the most");
+fn linux_the_receivers_window_is_what_acknowledgements_say() {
+    let buffer = ReceiveBufferConfig { initial_bytes: 20_000, max_bytes: 20_000 };
+    let slow = TcpConfig { initial_ssthresh: None, receive_buffer: Some(buffer), ..linux() };
+    for (window, more) in [(14_000, 8), (12_000, 6), (0, 0)] {
+        let (mut hand, first) = Hand::start(&slow);
+        assert_eq!(first.len(), 10);
+        assert_eq!(hand.full(&Ack { ack: 4, window, ..Ack::default() }).len(), more);
+    }
 }

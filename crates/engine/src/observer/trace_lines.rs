@@ -110,7 +110,8 @@ impl Observer for Trace {
         }
         let (number, packet) = (self.numbers[slot], packets[id]);
         // A slot keeps the blocks of whoever used it before; only acknowledgements write them.
-        let sack = if packet.is_reverse() { packets.sack(id) } else { SackBlocks::default() };
+        let sack =
+            if packet.is_reverse() { packets.details(id).sack } else { SackBlocks::default() };
         let place_in_time = self.place_in_time;
         let (place, wait) = (None, None);
         self.lines.push(TraceLine { at, place_in_time, event, number, place, wait, packet, sack });

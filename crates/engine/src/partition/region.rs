@@ -3,7 +3,7 @@
 use crate::link::{Departure, LostPacket, OnwardHop};
 use crate::observer::Observer;
 use crate::simulation::Simulation;
-use trunkline_packet::arena::SackBlocks;
+use trunkline_packet::arena::AckDetails;
 use trunkline_packet::{Packet, PacketId};
 
 /// A packet that moves from one region to another.
@@ -12,7 +12,7 @@ pub(crate) struct Crossing {
     link: u32,
     departure: Departure,
     packet: Packet,
-    sack: SackBlocks,
+    details: AckDetails,
     /// Its number for observers.
     known_as: u64,
 }
@@ -68,18 +68,18 @@ impl<O: Observer> Simulation<O> {
     /// Sends a packet with a known departure to the other side.
     pub(crate) fn send_to_other_region(&mut self, link: u32, departure: Departure) {
         let id = departure.packet;
-        let (packet, sack) = (self.arena[id], self.arena.sack(id));
+        let (packet, details) = (self.arena[id], self.arena.details(id));
         let known_as = self.observer.packet_name(id);
         self.arena.remove(id);
         let to = self.region.of_node[self.links[link as usize].to as usize];
-        let crossing = Crossing { link, departure, packet, sack, known_as };
+        let crossing = Crossing { link, departure, packet, details, known_as };
         self.region.outbox[usize::from(to)].push(crossing);
     }
 
     /// Stores a packet that arrives from another region.
     fn admit(&mut self, crossing: &Crossing) -> PacketId {
         let id = self.arena.insert(crossing.packet);
-        self.arena.set_sack(id, crossing.sack);
+        self.arena.set_details(id, crossing.details);
         self.observer.on_crossing(id, crossing.known_as);
         id
     }

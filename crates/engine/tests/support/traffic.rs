@@ -62,7 +62,7 @@ pub fn tcp(variant: Variant) -> TcpConfig {
         count_segments: false,
         linux: false,
         connect: false,
-        initial_receive_window: None,
+        receive_buffer: None,
         congestion: CongestionConfig::default(),
         pacing: false,
     }

@@ -92,8 +92,8 @@ SOURCE_PATCHES: Final = (
         "\tskb->mark = 0;\n\tskb_clear_tstamp(skb);\n",
         "\tskb->mark = 0;\n\tskb_clear_tstamp(skb);\n\tskb_clear_hash(skb);\n",
     ),
-    # Room for headers as in Debian's kernels, which have all tunnels and devices: a segment takes as much
-    # memory, by which TCP's small queues and receive buffers count.
+    # Room for headers as in Debian's kernels, which have all tunnels and devices: a segment takes
+    # as much memory, by which TCP's small queues and receive buffers count.
     Edit(
         "include/linux/netdevice.h",
         "#define MAX_HEADER LL_MAX_HEADER\n",

@@ -1,7 +1,7 @@
 """Flows of a plan: schedules of UDP, parameters of TCP, the addresses and ports of both."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -326,23 +326,41 @@ def _format_receiver_route(agent: Tcp) -> tuple[str, ...]:
 
 
 def _check_node_settings(script: CommandScript, network: NetworkData) -> None:
-    """SACK and time stamps are a node's, not a connection's."""
-    for key, read_setting in (("variant", _uses_sack), ("timestamps", _uses_timestamps)):
-        # By node and what is asked of it: the first flow that asks for it.
-        by_node: dict[int, dict[bool, str]] = {}
-        for flow in network["flows"]:
-            if flow["agent"]["protocol"] == "tcp":
-                for node in (flow["src"], flow["dst"]):
-                    by_node.setdefault(node, {}).setdefault(
-                        read_setting(flow["agent"]), flow["name"]
-                    )
-        for node, values in by_node.items():
-            if len(values) > 1:
-                script.refuse(
-                    ("flows", list(values.values())[1], key),
-                    f"node {network['nodes'][node]['name']}: Linux sets {key} (SACK, time stamps) "
-                    "for a node, not a flow; nearest: give each kind of flow nodes of its own",
-                )
+    """SACK, time stamps and the receiver's memory are a node's, not a connection's."""
+    _check_node_setting(script, network, "variant", "SACK", _uses_sack)
+    _check_node_setting(script, network, "timestamps", "time stamps", _uses_timestamps)
+    _check_node_setting(
+        script,
+        network,
+        "receive_buffer",
+        "the memory of receivers",
+        lambda agent: _compute_receive_memory(agent)[0],
+        sends=False,
+    )
+
+
+def _check_node_setting(
+    script: CommandScript,
+    network: NetworkData,
+    key: str,
+    kernel_setting: str,
+    read_setting: Callable[[Tcp], object],
+    sends: bool = True,
+) -> None:
+    """Refuse flows that ask one node for different values of what the kernel sets for a node."""
+    # By node and what is asked of it: the first flow that asks for it.
+    by_node: dict[int, dict[object, str]] = {}
+    for flow in network["flows"]:
+        if flow["agent"]["protocol"] == "tcp":
+            for node in (flow["src"], flow["dst"]) if sends else (flow["dst"],):
+                by_node.setdefault(node, {}).setdefault(read_setting(flow["agent"]), flow["name"])
+    for node, values in by_node.items():
+        if len(values) > 1:
+            script.refuse(
+                ("flows", list(values.values())[1], key),
+                f"node {network['nodes'][node]['name']}: Linux sets {key} ({kernel_setting}) "
+                "for a node, not a flow; nearest: give each kind of flow nodes of its own",
+            )
 
 
 def _uses_sack(agent: Tcp) -> bool:
@@ -353,19 +371,28 @@ def _uses_timestamps(agent: Tcp) -> bool:
     return bool(agent["timestamps"])
 
 
+def _compute_receive_memory(agent: Tcp) -> tuple[int, int]:
+    """Memory of a receiver, at first and at most [B]; without a buffer room for its window."""
+    memory = agent.get("receive_buffer")
+    if memory is not None:
+        return memory["initial_bytes"], memory["max_bytes"]
+    window = agent["window_packets"] * agent["mss_bytes"]
+    return _DEFAULT_BUFFER, min(_MAX_BUFFER, max(_DEFAULT_BUFFER, 2 * window))
+
+
 def list_tcp_sysctls(network: NetworkData, node: int) -> list[tuple[str, str]]:
     """Settings of TCP at a node."""
-    agents = [
-        flow["agent"]
-        for flow in network["flows"]
-        if flow["agent"]["protocol"] == "tcp" and node in (flow["src"], flow["dst"])
-    ]
+    agents, receivers = [], []
+    for flow in network["flows"]:
+        if flow["agent"]["protocol"] == "tcp" and node in (flow["src"], flow["dst"]):
+            agents.append(flow["agent"])
+            if node == flow["dst"]:
+                receivers.append(flow["agent"])
     if not agents:
         return []
     first = agents[0]
-    # A buffer that grows takes the window with it, above what the route allows.
-    windows = [agent["window_packets"] * agent["mss_bytes"] for agent in agents]
-    largest = min(_MAX_BUFFER, max(_DEFAULT_BUFFER, 2 * max(windows)))
+    memories = [_compute_receive_memory(agent) for agent in receivers or agents]
+    initial, most = max(memory[0] for memory in memories), max(memory[1] for memory in memories)
     sack = "1" if _uses_sack(first) else "0"
     base = "net/ipv4/tcp_"
     return [
@@ -375,7 +402,7 @@ def list_tcp_sysctls(network: NetworkData, node: int) -> list[tuple[str, str]]:
         (f"{base}ecn", "0"),  # by route
         (f"{base}no_metrics_save", "1"),
         (f"{base}window_scaling", "1"),
-        (f"{base}rmem", f"4096 {_DEFAULT_BUFFER} {largest}"),
+        (f"{base}rmem", f"4096 {initial} {most}"),
         (f"{base}wmem", "4096 4194304 67108864"),
         (f"{base}notsent_lowat", "131072"),
     ]

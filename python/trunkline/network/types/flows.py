@@ -29,6 +29,13 @@ class CubicCongestion(TypedDict):
 Congestion = PlainCongestion | CubicCongestion
 
 
+class ReceiveBuffer(TypedDict):
+    """Memory of a receiver."""
+
+    initial_bytes: int
+    max_bytes: int
+
+
 class Tcp(TypedDict):
     """A TCP sender and its receiver."""
 
@@ -58,7 +65,7 @@ class Tcp(TypedDict):
     pacing: NotRequired[bool]
     connect: NotRequired[bool]
     congestion: NotRequired[Congestion]
-    initial_receive_window: NotRequired[int | None]
+    receive_buffer: NotRequired[ReceiveBuffer | None]
 
 
 class CbrArrivals(TypedDict):

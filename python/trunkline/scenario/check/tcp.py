@@ -15,7 +15,7 @@ _STACK_OF_KEY = {
     "count_segments": "rfc",
     "quick_acks": "rfc",
     "send_overhead": "rfc",
-    "initial_receive_window": "linux",
+    "receive_buffer": "linux",
 }
 """The stack that reads a key; others are read by both."""
 
@@ -66,6 +66,10 @@ def _list_unread_keys(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str]]:
 
 def _list_missing_options(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str]]:
     """Each thing that the flow lacks and its congestion control needs: key, why, what has it."""
+    memory = flow.receive_buffer
+    if memory is not None and memory.initial > memory.max:
+        reason = f"it begins with {memory.initial} B and has {memory.max} B at most"
+        yield ("receive_buffer",), reason, "initial <= max"
     if flow.congestion in ("dctcp", "prague") and not flow.ecn:
         reason = f"{flow.congestion} answers to marks, and the flow has no ecn"
         yield ("congestion",), reason, "with ecn: true"

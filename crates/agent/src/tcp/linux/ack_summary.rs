@@ -50,7 +50,6 @@ impl Sender {
                 self.see_reordering(low, self.queue.high_held());
             }
         }
-        self.offer.open(held.count);
         held
     }
 
@@ -79,7 +78,6 @@ impl Sender {
             if let Some(low) = removed.lowest.filter(|low| *low < prior_high) {
                 self.see_reordering(low, self.queue.high_held());
             }
-            self.offer.open(removed.fresh);
         } else {
             // One hole was filled; duplicates acknowledged the segments behind it.
             let delivered = removed.count.saturating_sub(prior_held).max(1);
@@ -87,7 +85,6 @@ impl Sender {
             self.queue.sacked_count = prior_held.saturating_sub(removed.count - 1);
             self.limit_duplicates(removed.count);
             summary.original &= !summary.acknowledges_resent;
-            self.offer.open(delivered);
         }
         removed.fresh
     }

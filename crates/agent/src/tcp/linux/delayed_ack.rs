@@ -2,7 +2,7 @@
 //!
 //! Source: RFC 5681 section 4.2; Linux 6.1 (`tcp_event_data_recv`, `tcp_in_quickack_mode`,
 //! `tcp_send_delayed_ack`, `tcp_delack_timer_handler`, `tcp_cleanup_rbuf`). Acknowledged one by one are
-//! the first 16 segments, 16 after a duplicate and after a silence longer than the timeout, each segment
+//! the first 16 segments (half a window, if that is less), 16 after a duplicate and after a silence longer than the timeout, each segment
 //! that lets the window grow, two after a mark, a segment that reports a reduced window
 //! (`tcp_ecn_accept_cwr`), and one that ends a write of the sender (PSH), since the application reads
 //! everything as it arrives. Otherwise an acknowledgement waits for a second segment, 40 ms at first,
@@ -15,8 +15,8 @@ use super::timer::{fires, ticks, TICK_NS};
 use crate::tcp::handshake::RTO_AFTER_SYN_LOSS;
 use trunkline_units::Time;
 
-/// Segments acknowledged one by one at first, after a duplicate, and after silence.
-const QUICK_ACKS: u32 = 16;
+/// Maximum number of segments acknowledged one by one at first, after a duplicate, after silence.
+const MAX_QUICK_ACKS: u32 = 16;
 /// After a mark (`__tcp_ecn_check_ce`).
 const QUICK_ACKS_AFTER_MARK: u32 = 2;
 /// Longest that an acknowledgement is held back [ticks]: 200 ms.
@@ -27,6 +27,7 @@ const MIN_VARIANCE_US: u64 = 200_000;
 #[derive(Clone, Debug)]
 pub(in crate::tcp) struct DelayedAckTimer {
     quick: u32,
+    most: u32,                      // that are acknowledged one by one: half a window
     demanded: bool,                 // the next at once
     min_delay_ticks: u64,           // least delay [ticks]
     delay: u64,                     // [ticks]
@@ -42,6 +43,7 @@ impl DelayedAckTimer {
         let min_delay = ticks(min_delay / 1_000);
         Self {
             quick: 0,
+            most: MAX_QUICK_ACKS,
             demanded: false,
             min_delay_ticks: min_delay,
             delay: min_delay,
@@ -70,7 +72,7 @@ impl DelayedAckTimer {
             if !self.opened {
                 self.open(Some(2 * (now - sent_at) / 1_000));
             }
-            self.quick = self.quick.max(QUICK_ACKS);
+            self.answer_next(MAX_QUICK_ACKS);
             return;
         };
         let pause = tick - before;
@@ -79,8 +81,26 @@ impl DelayedAckTimer {
         } else if pause < self.delay {
             self.delay = (self.delay / 2 + pause).min(self.timeout);
         } else if pause > self.timeout {
-            self.quick = self.quick.max(QUICK_ACKS);
+            self.answer_next(MAX_QUICK_ACKS);
         }
+    }
+
+    /// So many are acknowledged one by one, or those of half a window.
+    fn answer_next(&mut self, segments: u32) {
+        self.quick = self.quick.max(segments.min(self.most));
+    }
+
+    /// This window is offered [segments].
+    pub fn on_offer(&mut self, window: u32) {
+        self.most = match window / 2 {
+            0 => 2,
+            half => half,
+        };
+    }
+
+    /// Less than half of the buffer is free: nothing is acknowledged one by one.
+    pub fn on_shortage(&mut self) {
+        self.quick = 0;
     }
 
     /// The window grew.
@@ -90,13 +110,13 @@ impl DelayedAckTimer {
 
     /// A segment arrived twice: an acknowledgement was lost or late.
     pub fn on_duplicate(&mut self) {
-        self.quick = self.quick.max(QUICK_ACKS);
+        self.answer_next(MAX_QUICK_ACKS);
         self.delay = self.min_delay_ticks;
     }
 
     /// The first mark since the sender answered one: its window may be small.
     pub fn on_first_mark(&mut self) {
-        self.quick = self.quick.max(QUICK_ACKS_AFTER_MARK);
+        self.answer_next(QUICK_ACKS_AFTER_MARK);
         self.delay = self.min_delay_ticks;
     }
 

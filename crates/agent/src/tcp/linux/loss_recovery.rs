@@ -216,7 +216,7 @@ impl Sender {
                 }
             } else if summary.advanced && !recovered {
                 self.high_seq = self.next;
-                if self.next < self.end && self.next < self.offer.end(self.una) {
+                if self.next < self.end && self.next < self.offer.end() {
                     repair = RepairStep::New;
                 } else {
                     self.frto = false;

@@ -263,6 +263,7 @@ impl Sender {
             pace.note_before_ack(self.queue.in_flight(), self.queue.found_lost);
         }
         self.una = ack.ack;
+        self.offer.update(ack.ack, ack.window);
         if summary.advanced {
             self.expiries = 0;
         }

@@ -14,7 +14,7 @@ impl Sender {
     /// Sends new data; one segment beyond the window as a probe.
     pub(super) fn send_new(&mut self, now: Time, probe: bool) {
         let first = self.next;
-        while self.next < self.end && self.next < self.offer.end(self.una) {
+        while self.next < self.end && self.next < self.offer.end() {
             if !probe && self.queue.in_flight() >= self.cwnd() {
                 break;
             }
