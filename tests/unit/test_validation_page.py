@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from pathlib import Path
 
@@ -12,6 +13,7 @@ PAGE = (ROOT / "docs" / "validation.md").read_text("utf-8")
 QUEUEING = "crates/engine/tests/evidence/queueing"
 TCP = "crates/engine/tests/evidence/tcp"
 NS2 = "crates/engine/tests/evidence/ns2.rs"
+SHARES = "crates/port/src/sched/shares_tests.rs"
 HFSC = "crates/port/src/sched/hfsc_tests.rs"
 SENDER = "crates/agent/tests/tcp/ns2.rs"
 CUBIC = "crates/agent/tests/tcp/rfc9438.rs"
@@ -24,7 +26,8 @@ BOUNDS = [
     ("limits", r"loss ± (\d+) %", f"{QUEUEING}/finite.rs", r"loss\.assert_.*, (0\.\d+)\)", 0.01),
     ("limits", r"wait ± (\d+) %", f"{QUEUEING}/finite.rs", r"wait\.assert_.*, (0\.\d+)\)", 0.01),
     ("strict p", r"± (\d+) %", f"{QUEUEING}/priority.rs", r"waits.*assert_.*, (0\.\d+)\)", 0.01),
-    ("every sch", r"± (\d+) %", f"{QUEUEING}/priority.rs", r"sum\.assert_.*, (0\.\d+)\)", 0.01),
+    ("priority, DRR", r"± (\d+) %", f"{QUEUEING}/priority.rs", r"sum\.assert_.*, (0\.\d+)\)", 0.01),
+    ("every sch", r"to (\d+) %", SHARES, r", (0\.\d+)\);$", 0.01),
     ("DRR", r"≤ (\d+) B", "tests/evidence/test_drr.py", r"<= (\d+)$", 1),
     ("HFSC", r"± (0\.\d+) of", HFSC, r"- expected\)\.abs\(\) < (0\.\d+)", 1),
     ("RED with", r"± (\d+) %", NS2, r"assert_like\(&theirs, (0\.\d+)\)", 0.01),
@@ -69,7 +72,7 @@ def test_every_test_named_on_the_page_exists():
         for name in re.findall(r"`([^`]+)`", line.rsplit("|", 2)[1])
     }
     assert len(named) > 60
-    tests = [ROOT / "tests" / "unit", ROOT / "crates" / "control"]
+    tests = [ROOT / "tests", ROOT / "crates"]
     defined = {
         name
         for file in (each for top in tests for each in top.rglob("*.*"))
@@ -84,3 +87,21 @@ def test_every_test_named_on_the_page_exists():
         and not any(f"/{name}" in f"{each}" for each in files)
     ]
     assert missing == []
+
+
+def test_every_mutant_that_lives_has_its_reason():
+    """`./dev mutants --scores` writes the scores; one that lives without a reason needs a test."""
+    with (ROOT / "tests" / "mutation-scores.csv").open(encoding="utf-8", newline="") as stream:
+        scores = list(csv.DictReader(stream))
+    assert scores
+    for row in scores:
+        tried, caught, listed, lives = (
+            int(row[key]) for key in ("tried", "caught", "listed", "lives")
+        )
+        assert tried == caught + listed + lives, row
+        assert lives == 0, row
+    with (ROOT / "tests" / "mutants.csv").open(encoding="utf-8", newline="") as stream:
+        reasons = list(csv.DictReader(stream))
+    assert all(len(row["reason"]) > 10 for row in reasons)
+    named = {row["mutant"].partition(":")[0] for row in reasons}
+    assert [path for path in named if not (ROOT / path).is_file()] == []

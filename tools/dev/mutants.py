@@ -7,7 +7,6 @@ and go on from there. ``tests/mutants.csv`` lists the mutants that live, each wi
 """
 
 import csv
-import json
 import os
 import re
 import subprocess
@@ -29,6 +28,8 @@ SURVIVOR_COLUMNS = ["package", "mutant", "reason"]
 SCORE_COLUMNS = ["package", "mutants", "tried", "caught", "listed", "lives"]
 PLACE = re.compile(r":\d+:\d+: ")
 """Line and column of a mutant, which a change elsewhere in the file moves."""
+
+UNVIABLE = "unviable-of-all-runs.txt"
 
 USAGE = """\
 usage: ./dev mutants [--install] [--changed] [--scores] [PACKAGE ...]
@@ -125,8 +126,20 @@ def try_crate(name: str, difference: str | None) -> None:
     except subprocess.TimeoutExpired:
         print_message(f"mutants of {name}: not all tried; ./dev mutants --changed goes on")
         return
+    keep_unviable(output)
     if status not in (0, 2, 3):
         raise StepFailed(f"cargo-mutants ended with {status}")
+
+
+def keep_unviable(output: str) -> None:
+    """Keep the names of mutants that do not compile, which the next run takes for caught."""
+    try:
+        with open(os.path.join(output, "mutants.out", "unviable.txt"), encoding="utf-8") as stream:
+            names = stream.read()
+    except OSError:
+        return
+    with open(os.path.join(output, UNVIABLE), "a", encoding="utf-8") as stream:
+        stream.write(names)
 
 
 def read_outcomes(name: str) -> dict[str, str]:
@@ -141,6 +154,7 @@ def read_outcomes(name: str) -> dict[str, str]:
         ("timeout.txt", "caught"),
         ("missed.txt", "lives"),
         ("unviable.txt", "unviable"),
+        (os.path.join("..", UNVIABLE), "unviable"),
     ]:
         try:
             with open(os.path.join(folder, file), encoding="utf-8") as stream:
@@ -154,12 +168,10 @@ def count_mutants(name: str) -> int:
     """How many mutants a package has, tried or not."""
     if name in python_mutants.PACKAGES:
         return len(python_mutants.list_mutants(name))
-    try:
-        with open(os.path.join(RESULTS, name, "mutants.out", "mutants.json"), "rb") as stream:
-            listed: list[object] = json.load(stream)
-        return len(listed)
-    except OSError:
-        return 0
+    # The list of a run has only those that it tried.
+    command = [TOOL, "mutants", "--list", "--package", f"trunkline-{name}"]
+    listed = subprocess.run(command, cwd=steps.ROOT, capture_output=True, check=True)
+    return len(listed.stdout.splitlines())
 
 
 def read_reasons(name: str) -> dict[str, str]:

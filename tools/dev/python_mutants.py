@@ -115,8 +115,8 @@ def mutate_file(path: str, content: bytes) -> list[PythonMutant]:
     list of PythonMutant
     """
     line_starts = [0]
-    for line in content.splitlines(keepends=True):
-        line_starts.append(line_starts[-1] + len(line))
+    for text in content.splitlines(keepends=True):
+        line_starts.append(line_starts[-1] + len(text))
     found = []
     for node, function in _iterate_judged_nodes(ast.parse(content)):
         for line, column, from_byte, old, new in _mutate_node(node, content, line_starts):
@@ -144,11 +144,11 @@ def _iterate_judged_nodes(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
         if isinstance(node, ast.arguments):
             return
         yield node, function
-        for part in ast.iter_child_nodes(node):
-            yield from visit(part, function)
+        for child in ast.iter_child_nodes(node):
+            yield from visit(child, function)
 
-    for part in tree.body:
-        yield from visit(part, "the module")
+    for statement in tree.body:
+        yield from visit(statement, "the module")
 
 
 def _mutate_node(
