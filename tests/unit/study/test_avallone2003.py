@@ -15,7 +15,7 @@ from trunkline.study.run.session import perform_plan
 SEEDS = 3
 FLOWS = ("EF", "AF11", "AF12", "DE")
 SCENARIOS = ("best-effort", "diffserv", "mpls", "diffserv-over-mpls")
-NEEDED = ("routers of today: HTB", "sender without a tick", "routers take 0.15 ms")
+NEEDED = ("routers of today: HTB", "sender without a tick", "routers take no time")
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +77,8 @@ def test_all_scenarios_have_one_realisation_of_the_traffic_for_each_seed(study: 
 
 
 def test_best_effort_waits_for_a_full_queue(done: Reproduction) -> None:
-    # 100 packets of 1014 B at 2.8 Mbit/s: 0.2897 s; CBQ lets a few go early.
-    longest = 100 * 1014 * 8 / 2.8e6
+    # 100 packets of 1000 B at 2.8 Mbit/s: 0.2857 s; CBQ lets a few go early.
+    longest = 100 * 1000 * 8 / 2.8e6
     for flow in FLOWS:
         assert mean(done, "best-effort", "max", flow) == pytest.approx(longest, rel=0.03)
 
@@ -103,19 +103,20 @@ def test_claims_hold_but_those_that_labels_and_the_sender_refute(done: Reproduct
     broken = {each.name for each in done.claims if not each.is_held}
     refuted = {each.name for each in done.claims if each.outcome == "refuted"}
     assert "losses-by-rate" in refuted
-    # AF1 needs 1.02 of its rate, so that the 4 B of a label cost it 18 ms; published are 7 and 8.
+    # AF1 needs 1.01 of its rate, so that the 4 B of a label cost it 19 ms; published are 7 and 8.
     assert "diffserv-over-mpls-as-diffserv" in broken
     # With few seeds intervals are wide, so what differences decide is left to the whole study.
     sure = {"mpls-as-best-effort", "diffserv-de-slowest", "diffserv-over-mpls-de-slowest"}
-    sure |= {f"{each}-same-delay" for each in ("best-effort", "mpls")}
     sure |= {f"{each}-de-loses-most" for each in ("diffserv", "diffserv-over-mpls")}
     sure |= {f"{each}-af-loses-nothing" for each in ("diffserv", "diffserv-over-mpls")}
     assert not sure & broken
+    assert not {f"{each}-same-delay" for each in ("best-effort", "mpls")} & refuted
 
 
 def test_rfc3032_s2_a_label_adds_4_bytes_and_nothing_else(study: Study) -> None:
     # With 4 B less of link header the labelled packets are as long on the wire as those without.
-    plain = tl.run(tl.load(study.folder / "best-effort.yaml"))
+    ethernet = {"core_ethernet": "14 B"}
+    plain = tl.run(tl.load(study.folder / "best-effort.yaml", overrides=ethernet))
     labelled = tl.run(tl.load(study.folder / "mpls.yaml", overrides={"core_ethernet": "10 B"}))
     for name in ("packets_dropped", "delay_mean_s", "delay_max_s"):
         assert list(plain.flows[name]) == list(labelled.flows[name])

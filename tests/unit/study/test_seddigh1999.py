@@ -71,7 +71,13 @@ class TestDraftTable3:
         claims = [claim for claim in study.claims if claim.name.startswith("table-3-")]
         cases = {name: study.cases[name] for name in FIGURES}
         asked = study.model_copy(
-            update={"claims": claims, "cases": cases, "sentences": [], "published": []}
+            update={
+                "claims": claims,
+                "cases": cases,
+                "variants": [],
+                "sentences": [],
+                "published": [],
+            }
         )
         done = Reproduction(asked, [1, 2], run_in_memory(asked, [1, 2]))
         assert [each.detail for each in done.claims if each.outcome != "held"] == []
@@ -88,6 +94,7 @@ def test_error_with_the_senders_of_ns2_is_that_of_ns2s_best_common_setting(study
     update = {
         "fitted": fitted,
         "cases": cases,
+        "variants": [],
         "claims": [],
         "sentences": [],
         "published": [cell for cell in study.published if cell.table in cases],
@@ -112,9 +119,11 @@ def test_published_rates_hold_the_claims_about_them(once: Reproduction) -> None:
 
 
 def test_every_sentence_is_judged_or_says_why(study: Study) -> None:
-    assert len(study.sentences) == 50
+    # One of the 50 is read in two ways.
+    assert len(study.sentences) == 51
     assert [each.says for each in study.sentences if each.because] == [
-        "The aim was to protect UDP in profile"
+        "The aim was to protect UDP in profile",
+        "Four precedences would be the real test, and need further experiments",
     ]
 
 

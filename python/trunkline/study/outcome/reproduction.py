@@ -179,7 +179,7 @@ class Reproduction:
         return _compute_mean(differences)
 
     def mean_absolute_error(self, reading: DocumentReading | None = None) -> float | None:
-        """Mean ``|ours - published|`` of all published cells, in the unit of the columns.
+        """Mean ``|ours - published|`` of the cells that are judged, in the unit of the columns.
 
         Parameters
         ----------
@@ -206,6 +206,7 @@ class Reproduction:
             )
             for published_value in self.study.published
             if published_value.table in counted_tables
+            and not published_value.doubt
             and (not self.study.judged or published_value.row in self.study.judged)
         ]
         return _compute_mean(differences)
