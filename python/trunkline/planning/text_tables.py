@@ -196,7 +196,7 @@ def tabulate_outages(outages: Sequence[PlannedOutage]) -> list[TextTable]:
                 format_percent(alone.mlu),
                 *format_rates(alone.lost_bit_s),
                 ", ".join(outage.cut_off) or "–",
-                worst.failure.removesuffix(f" + {outage.link}"),
+                "none" if worst is alone else worst.failure.removesuffix(f" + {outage.link}"),
                 format_percent(worst.mlu),
                 *format_rates(worst.lost_bit_s, worst.lost_bit_s - worst.unavoidable_bit_s),
             ]

@@ -328,6 +328,14 @@ Switch = Annotated[
 ]
 
 
+def write_as_name(label: str) -> str:
+    """A label as a name of the language: characters that a name cannot hold become ``_``.
+
+    Empty if the label has no letter and no digit.
+    """
+    return re.sub(r"[^\w.+-]+", "_", unicodedata.normalize("NFC", label.strip())).strip("_.+-")
+
+
 def _validate_name(value: Any) -> str:
     if not isinstance(value, str):
         value = str(value)

@@ -111,8 +111,19 @@ _SYNONYMS = {
 """Words for our keys that people use elsewhere."""
 
 
+_KEYS_INSIDE = {
+    "risks": "te: {risks: [...]}",
+    "srlg": "te: {risks: [...]}",
+    "colours": "te: {colours: [...]}",
+    "reservable": "te: {reservable: ...}",
+}
+"""Keys that people write one level too high."""
+
+
 def _suggest_key(key: str, keys: list[str]) -> str:
     """A hint for a key that does not exist: the nearest key, or the one another word means."""
+    if key in _KEYS_INSIDE and _KEYS_INSIDE[key].partition(":")[0] in keys:
+        return f"write {_KEYS_INSIDE[key]}"
     synonyms = [each for each, our_key in _SYNONYMS.items() if our_key in keys]
     suggestion = "" if key in synonyms else suggest_nearest(key, keys)
     if suggestion:

@@ -1,9 +1,8 @@
 """Names of other programs as names of the language."""
 
-import re
 import unicodedata
 
-from trunkline.scenario.fields import MAX_NAME_CHARACTERS, RESERVED_NAMES
+from trunkline.scenario.fields import MAX_NAME_CHARACTERS, RESERVED_NAMES, write_as_name
 
 
 def make_element_name(
@@ -24,8 +23,7 @@ def make_element_name(
     nameless : str
         Name where the label has no letter and no digit.
     """
-    label = unicodedata.normalize("NFC", label.strip())
-    base_name = re.sub(r"[^\w.+-]+", "_", label).strip("_.+-")[:max_characters] or nameless
+    base_name = write_as_name(label)[:max_characters] or nameless
     name, number = base_name, 1
     while name in RESERVED_NAMES or unicodedata.normalize("NFKC", name) in taken_names:
         number += 1

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from trunkline.importers.common.fault import ImportFault
 from trunkline.scenario.diagnostic import suggest_nearest
+from trunkline.scenario.fields import write_as_name
 from trunkline.scenario.units import (
     MAX_RATE_BIT_S,
     MAX_TIME_NS,
@@ -114,6 +115,10 @@ def find_node_key(name: str, nodes: Iterable[str], line: int) -> str:
     keys = nodes if isinstance(nodes, Mapping) else list(nodes)
     if name in keys:
         return name
+    # A file may have the name that an import gave to the label, or the other way round.
+    alike = [key for key in keys if write_as_name(key) == write_as_name(name)]
+    if len(alike) == 1:
+        return alike[0]
     hint = suggest_nearest(name, keys)
     message = f"there is no node {name[:64]}" + (f"; {hint}" if hint else "")
     raise ImportFault(line, 1, message)

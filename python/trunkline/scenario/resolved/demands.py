@@ -8,7 +8,7 @@ from trunkline.scenario.demand_tables import DemandRow
 from trunkline.scenario.demands import Demand, GravityDemands
 from trunkline.scenario.diagnostic import DocumentPath
 from trunkline.scenario.dscp import DSCP_NAMES
-from trunkline.scenario.fields import MAX_NAME_CHARACTERS
+from trunkline.scenario.fields import MAX_NAME_CHARACTERS, write_as_name
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved.replicas import BYTES_PER_FLOW, MEMORY_LIMIT, ScenarioTooLarge
 from trunkline.scenario.resolved.resolved import ResolvedDemand, ResolvedScenario
@@ -107,7 +107,14 @@ def _read_rows(
 ) -> Iterator[DemandRow]:
     nodes = list(scenario.nodes)
     if demand.file is not None:
-        yield from demand_tables.read_demand_table(demand.file, scenario.written._origin.folder)
+        # Tables may have the labels that an import wrote as names.
+        node_by_name = {write_as_name(node): node for node in reversed(nodes)}
+        for row in demand_tables.read_demand_table(demand.file, scenario.written._origin.folder):
+            source, target = (
+                end if end in scenario.nodes else node_by_name.get(write_as_name(end), end)
+                for end in (row.source, row.target)
+            )
+            yield row._replace(source=source, target=target)
         return
     if demand.gravity is not None:
         nodes = list(dict.fromkeys([*demand.gravity.out, *(demand.gravity.in_ or {})]))

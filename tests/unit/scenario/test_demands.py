@@ -1,0 +1,63 @@
+"""Tables of demands whose nodes have the names of a published network, or those of its import."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import trunkline as tl
+from trunkline.importers.network import ImportRules, read_network
+from trunkline.scenario import ScenarioError
+
+GML = """\
+graph [
+  node [ id 0 label "Salt Lake" ]
+  node [ id 1 label "St. Louis" ]
+  edge [ source 0 target 1 ]
+]
+"""
+TABLES = (
+    "from,to,rate\nSalt Lake,St. Louis,5 Mbit/s\nSt. Louis,Salt Lake,3 Mbit/s\n",
+    "from,to,rate\nSalt_Lake,St._Louis,5 Mbit/s\nSt._Louis,Salt_Lake,3 Mbit/s\n",
+    "from,to,rate\nSalt_Lake,St. Louis,5 Mbit/s\nSt._Louis,Salt Lake,3 Mbit/s\n",
+)
+NETWORK = """\
+trunkline: 1
+nodes: [Salt_Lake, St._Louis]
+links: {Salt_Lake-St._Louis: {rate: 10 Mbit/s, between: [Salt_Lake, St._Louis]}}
+traffic: {data: {agent: udp, size: 500 B}}
+demands: {matrix: {file: m.csv, class: data}}
+run: {duration: 1 s}
+"""
+
+
+def demands_of(scenario: tl.Scenario) -> dict[tuple[str, str], float]:
+    return {(each.source, each.target): each.rate for each in scenario.resolve().demands.values()}
+
+
+EXPECTED = {("Salt_Lake", "St._Louis"): 5_000_000, ("St._Louis", "Salt_Lake"): 3_000_000}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_table_has_labels_or_names_of_an_import(tmp_path: Path, table: str) -> None:
+    (tmp_path / "m.csv").write_text(table, "utf-8")
+    (tmp_path / "net.yaml").write_text(NETWORK, "utf-8")
+    assert demands_of(tl.load(tmp_path / "net.yaml")) == EXPECTED
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_matrix_of_an_import_has_labels_or_names(tmp_path: Path, table: str) -> None:
+    (tmp_path / "n.gml").write_text(GML, "utf-8")
+    (tmp_path / "m.csv").write_text(table, "utf-8")
+    rules = ImportRules(10**8, 10**6)
+    made = read_network(tmp_path / "n.gml", rules, demands=tmp_path / "m.csv")
+    (tmp_path / "net.yaml").write_text(made.text, "utf-8")
+    assert demands_of(tl.load(tmp_path / "net.yaml")) == EXPECTED
+
+
+def test_a_name_of_no_node_is_still_an_error_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text("from,to,rate\nSalt Flat,St. Louis,1 Mbit/s\n", "utf-8")
+    (tmp_path / "net.yaml").write_text(NETWORK, "utf-8")
+    with pytest.raises(ScenarioError, match=r"there is no node Salt Flat \(line 2 of m.csv\)"):
+        tl.load(tmp_path / "net.yaml")
