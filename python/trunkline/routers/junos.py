@@ -25,7 +25,8 @@ _MAX_QUEUES: Final = 8
 """Forwarding classes of a router that have a queue each."""
 _LOSS_PRIORITIES: Final = ("low", "medium-high", "high")
 """Loss priority by drop precedence."""
-_MIN_POLICER_BIT_S: Final = 8000
+MIN_POLICER_BIT_S: Final = 8000
+"""Least rate of a policer [bit/s]."""
 _MAX_MTU: Final = 9178
 _NOT_VALIDATED: Final = "# Not validated by the vendor's models."
 
@@ -232,7 +233,7 @@ def _list_queue_lines(
                 yield f"{cos} interfaces {name} unit 0 classifiers {kind} {next(iter(queues))}"
         if router.imposition and queues:
             yield f"{cos} interfaces {name} unit 0 rewrite-rules exp imposition"
-    yield from _list_policer_lines(network, router)
+    yield from _list_policer_lines(files, network, router)
 
 
 def _number_classes(
@@ -341,9 +342,19 @@ def _find_class(queues: dict[str, list[HardwareQueue]], dscp: int) -> str | None
     )
 
 
-def _list_policer_lines(network: RouterNetwork, router: Router) -> Iterator[str]:
+def _list_policer_lines(
+    files: TargetFiles, network: RouterNetwork, router: Router
+) -> Iterator[str]:
     for name in router.list_policers():
         for policer in network.policers[name]:
+            files.note_rounding(
+                router.name,
+                f"conditioner {name} profile {policer.name}",
+                "rate",
+                policer.rate,
+                max(policer.rate, MIN_POLICER_BIT_S),
+                "bit/s",
+            )
             yield from _list_policer(name, policer)
     for each in router.interfaces:
         if each.policer and network.policers[each.policer]:
@@ -357,7 +368,8 @@ def _list_policer(name: str, policer: RouterPolicer) -> Iterator[str]:
         yield f"{term} from dscp {dscp}"
     own = f"{name}-{policer.name}"
     if policer.violate is None:
-        yield f"firewall policer {own} if-exceeding bandwidth-limit {policer.rate}"
+        rate = max(policer.rate, MIN_POLICER_BIT_S)
+        yield f"firewall policer {own} if-exceeding bandwidth-limit {rate}"
         yield f"firewall policer {own} if-exceeding burst-size-limit {policer.burst}"
         action = "discard" if policer.exceed.drop else "loss-priority high"
         yield f"firewall policer {own} then {action}"

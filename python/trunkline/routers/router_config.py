@@ -10,9 +10,6 @@ from ipaddress import IPv4Address, IPv4Interface
 from trunkline.network.types import NetworkData
 from trunkline.network.types.ports import RedCurve
 
-IMPLICIT_NULL = 3
-EXPLICIT_NULL = 0
-
 
 @dataclass(frozen=True)
 class Omission:

@@ -15,6 +15,10 @@ import pytest
 import yaml
 from router_designs import SEGMENTS
 
+from trunkline.linux.plan.command_target import CommandTarget
+from trunkline.linux.plan.compiled_plan import compile_plan
+from trunkline.linux.plan.router_scripts import write_router_scripts
+from trunkline.network import compile
 from trunkline.routers import RouterExport, export_routers
 from trunkline.scenario import load
 
@@ -204,3 +208,29 @@ def ring_links(export: RouterExport) -> list[dict[str, str]]:
         for back, far in own[neighbour]
         if back == node
     ]
+
+
+def list_kernel_steps(text: str) -> set[str]:
+    """What a script gives to tc and to the label tables, one line each."""
+    words = ("class add", "qdisc add", "filter add", "-f mpls route add", "encap mpls", "rule add")
+    return {line for line in text.splitlines() if any(each in line for each in words)}
+
+
+def test_labels_queues_and_filters_are_the_commands_that_the_guest_has_tested() -> None:
+    """`export --to linux` runs in a guest kernel (tests/linux/test_export.py): nothing is lost."""
+    folder = Path(__file__).parents[3] / "python" / "trunkline" / "examples"
+    scenario = load(folder / "diffserv-over-mpls.yaml")
+    (export,) = export_routers(scenario, ("frr",))
+    addresses = {node: f"10.255.0.{number}" for number, node in enumerate("SABCD", 1)}
+    names = {"S->A": "eth1", "A->S": "eth1", "A->B": "eth2", "B->A": "eth1"}
+    names |= {"B->C": "eth2", "C->B": "eth1", "C->D": "eth2", "D->C": "eth1"}
+    target = CommandTarget(
+        on_routers=True,
+        nodes={node: (address,) for node, address in addresses.items()},
+        devices=names,
+    )
+    compiled = compile_plan(compile(scenario).to_json(), target=target)
+    for node, script in zip("SABCD", write_router_scripts(compiled).values(), strict=True):
+        steps = list_kernel_steps(export.texts[f"{node}/setup.sh"])
+        assert steps == list_kernel_steps(script)
+        assert len(steps) > 2

@@ -77,3 +77,18 @@ def test_what_percent_rounds_is_shown() -> None:
     share = rows["port core class gold", "share"]
     assert round(share.asked, 4) == round(4501 / 6001, 4)
     assert share.expressed == 0.75
+
+
+def test_rfc2698_a_policer_has_both_rates_and_a_small_one_the_least_that_there_is() -> None:
+    meter = "firewall three-color-policer edge-data two-rate"
+    assert {
+        "firewall policer edge-voice if-exceeding bandwidth-limit 1000000",
+        "firewall policer edge-voice then discard",
+        f"{meter} committed-information-rate 1000000",
+        f"{meter} peak-information-rate 2000000",
+        f"{meter} peak-burst-size 16000",
+        "interfaces ge-0/0/0 unit 0 family inet filter input edge",
+    } <= parsed(QUEUES, "A")
+    small = QUEUES.replace("rate: 1 Mbit/s, burst: 10 kB", "rate: 5 kbit/s, burst: 10 kB")
+    rows = {(each.element, each.quantity): each for each in exported(small).rounded}
+    assert rows["conditioner edge profile voice", "rate"].difference == 3000
