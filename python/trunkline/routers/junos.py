@@ -26,7 +26,7 @@ _MAX_QUEUES: Final = 8
 _LOSS_PRIORITIES: Final = ("low", "medium-high", "high")
 """Loss priority by drop precedence."""
 MIN_POLICER_BIT_S: Final = 8000
-"""Least rate of a policer [bit/s]."""
+"""Minimum rate of a policer [bit/s]."""
 _MAX_MTU: Final = 9178
 _NOT_VALIDATED: Final = "# Not validated by the vendor's models."
 
