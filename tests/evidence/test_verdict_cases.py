@@ -28,10 +28,22 @@ from trunkline.linux.judge.proof import prove_verdict
 from trunkline.linux.judge.seed_pair import ReferenceMachine, make_seed_pair
 from trunkline.linux.judge.verification import EngineVerdict, judge_pairs, replace_probes
 from trunkline.linux.outcome.kernel_counters import _count_early_drops
+from trunkline.network import compile
+from trunkline.scenario import load
 
 FOLDER = Path(__file__).parent / "linux" / "verdict"
 MACHINES: dict[str, ReferenceMachine] = {"uml": "virtual", "qemu": "emulated"}
 BOTH = ("uml", "qemu")
+
+COMPETING_SIZES = """\
+trunkline: 1
+nodes: [S, A, B]
+links: {S-A: {rate: 10 Mbit/s}, A-B: {rate: 2 Mbit/s}}
+flows:
+  call: {agent: udp, from: S, to: B, rate: 400 kbit/s, size: 200 B, dscp: EF}
+  data: {agent: udp, from: S, to: B, rate: 2 Mbit/s, size: 1000 B, arrivals: poisson}
+run: {duration: 5 s}
+"""
 
 
 def judge(ours: str, theirs: str, runner: str, seeds: tuple[int, ...] = (1,)) -> EngineVerdict:
@@ -104,6 +116,25 @@ def test_k3_a_failure_that_loses_two_sizes_is_no_mix(runner: str) -> None:
     assert verdict.is_exact
     assert {("call", "delay, each packet"), ("data", "delay, each packet")} <= differing(verdict)
     assert not any("several sizes" in note for note in verdict.notes)
+
+
+def test_k3_packets_before_the_first_loss_stay_exact_where_sizes_compete() -> None:
+    """Means of one seed decide nothing; a link 1 ms longer is no tie's doing."""
+    text = COMPETING_SIZES
+    verdicts = []
+    for altered in (
+        text,
+        text.replace("A-B: {rate: 2 Mbit/s}", "A-B: {rate: 2 Mbit/s, delay: 1 ms}"),
+    ):
+        network, other = (
+            replace_probes(json.loads(compile(load(each)).to_json())) for each in (text, altered)
+        )
+        runs = trace_simulator(network, 1), trace_simulator(other, 1)
+        pair = make_seed_pair(network, *runs, "virtual")
+        assert pair.lasting_reason
+        verdicts.append(judge_pairs([pair], (), (1,), "altered"))
+    assert [found.outcome for found in verdicts] == ["agrees", "differs"]
+    assert ("call", "delay before the first loss, p50") in differing(verdicts[1])
 
 
 def test_k4_a_fast_policer_has_the_documented_margin_or_is_undecided() -> None:

@@ -5,7 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from trunkline.linux.judge import per_packet, tolerance
+from trunkline.linux.judge.engine_run import FlowDatagrams
 from trunkline.linux.judge.measures import MeasureKey
 from trunkline.linux.judge.seed_pair import (
     ComparisonMethod,
@@ -30,6 +34,7 @@ DELIVERY_MEASURES: Final = (
     "transfers complete",
 )
 """What one engine has and the other has not at all is no small difference."""
+MARK_MEASURES: Final = ("DSCP", "ECN", "TTL")
 MIN_SURE_DELIVERIES: Final = 5
 """Packets of all seeds below which coins may have lost every one of them."""
 OWN_COUNT_MEASURES: Final = (
@@ -199,6 +204,47 @@ def compare_moment(
     return make_fixed_row(subject, count_measure, "", *counts, counts[1] - counts[0], 0.0)
 
 
+def compare_first_packets(
+    pairs: Sequence[SeedPair], method: ComparisonMethod
+) -> Iterator[ComparisonRow]:
+    """Comparisons of those packets that no tie can have moved for long, flow by flow.
+
+    A packet that goes before another delays that one by its own time, so that it is allowed.
+    """
+    for name in pairs[0].datagrams:
+        lateness = [
+            _measure_first_lateness(*pair.datagrams[name][:2], pair.same_until_ns) for pair in pairs
+        ]
+        found = np.concatenate(lateness)
+        if not len(found):
+            continue
+        margin_ns = method.compute_delay_tolerance(count_hops(pairs[0].network, name))
+        # The median: of few packets each may have waited for one that came at the same time.
+        middle_s = float(np.median(found)) / 1e9
+        ours = pairs[0].datagrams[name][0]
+        mean_s = float(ours.delay_ns.mean()) / 1e9
+        yield make_fixed_row(
+            name,
+            "delay before the first loss, p50",
+            "s",
+            mean_s,
+            mean_s + middle_s,
+            middle_s,
+            margin_ns / 1e9,
+        )
+
+
+def _measure_first_lateness(
+    ours: FlowDatagrams, theirs: FlowDatagrams, until_ns: int
+) -> NDArray[np.int64]:
+    """How much later the reference's packets are of those sent until a time [ns]."""
+    _, our_places, their_places = np.intersect1d(
+        ours.number, theirs.number, assume_unique=True, return_indices=True
+    )
+    is_first = ours.sent_ns[ours.number[our_places]] < until_ns
+    return theirs.delay_ns[their_places][is_first] - ours.delay_ns[our_places][is_first]
+
+
 def compare_packets(pairs: Sequence[SeedPair], method: ComparisonMethod) -> Iterator[ComparisonRow]:
     """Comparisons of single packets, flow by flow."""
     is_disturbed = any(
@@ -287,6 +333,9 @@ def _judge_measure(
     if key.measure in DELIVERY_MEASURES and bool(ours) != bool(theirs) and is_sure:
         # Whatever the margin, one engine delivers and the other does not.
         return replace(row, outcome="differs", margin=0.0, reason="")
+    if _is_foreign_mark(samples, scale):
+        # Which packet is marked may be a tie or a coin; which marks there are is neither.
+        return replace(row, outcome="differs", margin=0.0, reason="")
     # What UDP sends is its schedule's, whatever else is by chance.
     is_certain = key.measure == "packets sent" or _is_certain_mark(samples, pairs)
     if is_certain or (not method.is_random and (row.outcome != "undecided" or size < MIN_PAIRS)):
@@ -312,10 +361,17 @@ def _find_scale(samples: PairedSamples, pairs: Sequence[SeedPair]) -> float:
     return sum(pair.own_counts.get(key.subject, 0.0) for pair in pairs) / len(pairs)
 
 
+def _is_foreign_mark(samples: PairedSamples, scale: float) -> bool:
+    """Whether a part of a flow that is no chance has a mark that the other engine never gives."""
+    ours, theirs = sum(samples.ours), sum(samples.theirs)
+    is_one_sided = samples.key.measure in MARK_MEASURES and bool(ours) != bool(theirs)
+    return is_one_sided and ours + theirs > tolerance.MAX_OWN_SHARE * scale * len(samples.ours)
+
+
 def _is_certain_mark(samples: PairedSamples, pairs: Sequence[SeedPair]) -> bool:
     """Whether all packets of a flow arrive with one mark, or none does, in every seed."""
     key = samples.key
-    if key.measure not in ("DSCP", "ECN", "TTL"):
+    if key.measure not in MARK_MEASURES:
         return False
     delivered_key = MeasureKey(key.subject, "packets delivered")
     return all(

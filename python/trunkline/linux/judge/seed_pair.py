@@ -64,6 +64,9 @@ class SeedPair:
         See `explain_lasting_shift`.
     packets_inside : int
         Datagrams on their way when the simulator's run ends.
+    same_until_ns : int
+        Packets sent before that time meet no packet that competed, so that no tie can have moved
+        them for long.
     runs : (EngineRun, EngineRun)
         What was measured, of simulator and reference.
     """
@@ -79,6 +82,7 @@ class SeedPair:
     lasting_reason: str
     packets_sent: int
     packets_inside: int
+    same_until_ns: int
     runs: tuple[EngineRun, EngineRun]
 
     def is_hidden(self, key: MeasureKey) -> bool:
@@ -147,6 +151,7 @@ def make_seed_pair(
         explain_lasting_shift(network, simulator, machine),
         sent,
         sent - ended,
+        _find_first_competition(network, (simulator, reference)),
         (simulator, reference),
     )
 
@@ -232,6 +237,32 @@ def explain_lasting_shift(
     if any(queue.get("flows") for queue in queues):
         return "flows take turns at a port, and which of them comes first decides for long after"
     return ""
+
+
+def _find_first_competition(network: NetworkData, engine_runs: Sequence[EngineRun]) -> int:
+    """When the first packet was sent that may be behind one that was lost or marked [ns].
+
+    Every lost packet counts, and every one with another mark than most of its flow. A packet sent
+    before those may come to the same place after them, by the propagation on its way.
+    """
+    ways_ns = [
+        sum(network["links"][link]["delay_ns"] for link in list_crossed_links(network, name))
+        for name in engine_runs[0].flows
+    ]
+    first_ns = network["run"]["duration_ns"]
+    if any(each["queue"].get("flows") for port in network["ports"] for each in port["classes"]):
+        # Where flows take turns a tie lasts without a loss.
+        return 0
+    for engine_run in engine_runs:
+        for flow in engine_run.flows.values():
+            marks = flow.dscp * 4 + flow.ecn
+            values, counts = np.unique(marks, return_counts=True)
+            is_same = np.zeros(len(flow.sent_ns), dtype=bool)
+            if len(values):
+                is_same[flow.number] = marks == values[counts.argmax()]
+            if not is_same.all():
+                first_ns = min(first_ns, int(flow.sent_ns[~is_same].min()))
+    return max(0, first_ns - max(ways_ns, default=0))
 
 
 def _list_competing_drops(simulator: EngineRun) -> list[Mapping[str, object]]:

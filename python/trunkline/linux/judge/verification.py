@@ -307,6 +307,7 @@ def judge_pairs(
     if method.is_exact and reasons and any(not row.agrees for row in rows):
         # What was exact and agrees stays: only flows that a tie may have moved are compared looser.
         moved_flows = {row.subject for row in rows if not row.agrees}
+        first_rows = list(comparisons.compare_first_packets(pairs, method))
         method = choose_method(pairs, exact=False)
         rows = [
             *(
@@ -314,6 +315,7 @@ def judge_pairs(
                 for row in rows
                 if "each packet" in row.measure and row.subject not in moved_flows
             ),
+            *first_rows,
             *comparisons.compare_measures(pairs, known_samples, method),
         ]
         sentences.append(f"{reasons[0]}: means are compared, not packets")
