@@ -7,6 +7,9 @@ import re
 
 import pytest
 
+import trunkline as tl
+from trunkline.planning import capacity_upgrade, survive
+
 # A ring: B-C or D-A loads one link with 15 of 10 Mbit/s; A-E and A cut E off.
 NETWORK = """\
 trunkline: 1
@@ -41,6 +44,17 @@ def test_mend_says_the_least_capacity_and_the_links_that_bind(trunkline, net):
     assert set(mend["failures"]) == {"B-C", "D-A"}
     assert set(mend["binds"]) >= {"B-C", "D-A"}
     assert "2 of 2 broken" in trunkline("te", "survive", net, "--mend").stdout
+
+
+def test_failures_beyond_the_program_are_checked_alone(monkeypatch):
+    scenario = tl.loads(NETWORK)
+    found = survive(scenario, kinds=("link",))
+    monkeypatch.setattr(capacity_upgrade, "MAX_PROGRAM_COLUMNS", 1)
+    mend = capacity_upgrade.find_least_upgrade(scenario, found)
+    # One of B-C and D-A is in the program, for 5 Mbit/s; the other needs 5 on another link.
+    assert len(mend.failures) == 1
+    assert set(mend.failures + mend.unrepaired) == {"B-C", "D-A"}
+    assert mend.added_bit_s == 5_000_000
 
 
 def test_replays_are_reports_that_the_page_leads_to(trunkline, net, tmp_path):

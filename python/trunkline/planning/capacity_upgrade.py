@@ -40,6 +40,8 @@ class CapacityUpgrade:
         Capacity added to each link [bit/s].
     binds : tuple of str
         Links whose capacity decides.
+    unrepaired : tuple of str
+        Broken failures beyond those that still need more, each checked alone.
     """
 
     failures: tuple[str, ...]
@@ -47,12 +49,14 @@ class CapacityUpgrade:
     added_bit_s: int
     links: dict[str, int]
     binds: tuple[str, ...]
+    unrepaired: tuple[str, ...] = ()
 
 
 def find_least_upgrade(scenario: Scenario, survival: Survival) -> CapacityUpgrade | None:
     """Find the least capacity for as many of the worst failures as one program takes.
 
-    None means that no failure is broken.
+    Every other broken failure is checked alone with that capacity. None means that no failure is
+    broken.
     """
     broken = [each for each in survival.failures if each.severity[0] > 0 or each.mlu > 1]
     resolved = scenario.resolve()
@@ -60,13 +64,13 @@ def find_least_upgrade(scenario: Scenario, survival: Survival) -> CapacityUpgrad
     demand = np.zeros((len(graph.nodes),) * 2)
     for load in list_offered_loads(resolved, graph, use_paths=False):
         demand[load.source, load.target] += load.rate
-    cases = []
-    columns = 0
-    for name, traffic, dead in list_failure_cases(graph, demand, broken):
-        columns += int(traffic.any(axis=1).sum()) * len(graph.arcs)
-        if columns > MAX_PROGRAM_COLUMNS:
-            break
-        cases.append((name, traffic, dead))
+    every_case = list(list_failure_cases(graph, demand, broken))
+    case_columns = [
+        int(traffic.any(axis=1).sum()) * len(graph.arcs) for _, traffic, _ in every_case
+    ]
+    # The worst alone fits whatever its size.
+    fitting = max(1, int((np.cumsum(case_columns) <= MAX_PROGRAM_COLUMNS).sum()))
+    cases, others = every_case[:fitting], every_case[fitting:]
     if not cases:
         return None
     least = minimise_added_capacity(graph, [(traffic, dead) for _, traffic, dead in cases])
@@ -76,12 +80,19 @@ def find_least_upgrade(scenario: Scenario, survival: Survival) -> CapacityUpgrad
         # Half a bit per second is rounding.
         if added_bit_s > 0.5
     }
+    upgraded = graph.capacity + np.array([links.get(link, 0) for link in graph.links])[graph.link]
+    unrepaired = tuple(
+        name
+        for name, traffic, dead in others
+        if minimise_added_capacity(graph, [(traffic, dead)], upgraded).capacity.sum() > 0.5
+    )
     return CapacityUpgrade(
         tuple(name for name, _, _ in cases),
         len(broken),
         sum(links.values()),
         links,
         tuple(link for link, binds in zip(graph.links, least.is_bottleneck, strict=True) if binds),
+        unrepaired,
     )
 
 

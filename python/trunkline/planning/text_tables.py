@@ -318,6 +318,7 @@ def tabulate_upgrade(upgrade: CapacityUpgrade) -> TextTable:
     total = f"{len(upgrade.failures)} of {upgrade.broken} broken"
     title = "The least capacity that mends, over all routings"
     rows.append([total, *format_rates(upgrade.added_bit_s)])
+    rows += [[f"{failure} needs more", "–"] for failure in upgrade.unrepaired]
     return TextTable(title, ["link", "add"], rows, is_ranked=False)
 
 
