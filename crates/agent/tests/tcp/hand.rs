@@ -7,6 +7,7 @@ use trunkline_units::{RandomStream, Time};
 pub struct Hand {
     pub sender: Sender,
     pub now: Time,
+    window: u32, // that acknowledgements offer where they do not say [B]
     random: RandomStream,
 }
 
@@ -15,7 +16,9 @@ impl Hand {
     pub fn start(config: &TcpConfig) -> (Self, Vec<u32>) {
         let mut sender = Sender::new(config);
         sender.start(0);
-        let mut hand = Self { sender, now: 0, random: RandomStream::new(1, "hand", "test") };
+        let window = config.window_packets * config.mss_bytes;
+        let mut hand =
+            Self { sender, now: 0, window, random: RandomStream::new(1, "hand", "test") };
         let first = hand.poll();
         (hand, first)
     }
@@ -42,7 +45,8 @@ impl Hand {
     }
 
     pub fn full(&mut self, ack: &Ack) -> Vec<u32> {
-        self.sender.on_ack(ack, self.now, &mut self.random);
+        let window = if ack.window == 0 { self.window } else { ack.window };
+        self.sender.on_ack(&Ack { window, ..*ack }, self.now, &mut self.random);
         self.poll()
     }
 

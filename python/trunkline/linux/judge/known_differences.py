@@ -86,10 +86,13 @@ def _has_nested_uniform(network: NetworkData) -> bool:
 
 
 def _is_limited_by_own_link(network: NetworkData, flow: Flow) -> bool:
-    """Whether no link on the way of a TCP flow is slower than the one at its sender."""
+    """Whether a TCP sender without small queues meets no slower link than its own."""
     crossed = list_crossed_links(network, str(flow["name"]))
     rates = [network["links"][link]["rate_bit_s"] for link in crossed]
-    return flow["agent"]["protocol"] == "tcp" and bool(rates) and rates[0] == min(rates)
+    agent = flow["agent"]
+    if agent["protocol"] != "tcp" or agent.get("linux"):
+        return False
+    return bool(rates) and rates[0] == min(rates)
 
 
 def _make_sender_difference(network: NetworkData, flow: Flow) -> KnownDifference:
