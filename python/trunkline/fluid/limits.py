@@ -59,7 +59,8 @@ class StreamLimits:
     hops : array of int64, shape (S,)
         Hops whose waits depend on chance.
     greatest_delay : array of float64, shape (S,)
-        With all queues full [s]; infinite without limits of queues.
+        With all queues full [s]; infinite without limits of queues, and where a full class has
+        what others leave.
     drop_probability : array of float64, shape (S,)
         Upper limit of the share that full queues drop beyond the loss of the means; 1: unknown.
     loss_margin : array of float64, shape (S,)
@@ -201,7 +202,10 @@ def _compute_queue_limits(state: FluidState, greatest: Floats) -> _QueueLimits:
         mean_wait=np.where(is_unanswered, full_wait, mean_wait + batch),
         steady_wait=np.where(is_unanswered, full_wait, batch),
         decay=decay,
-        greatest_wait=np.where(is_used, full_wait, 0.0),
+        # What the others leave to a full class varies, so its mean gives no greatest wait.
+        greatest_wait=np.where(
+            is_used, np.where(is_unanswered & (slower > 1), np.inf, full_wait), 0.0
+        ),
         drop_probability=np.where(is_used, drops, 0.0),
         # A packet that took long on the link before finds more room than a small one behind it.
         loss_margin=np.where(rates.overloaded & (largest > smallest), MIXED_SIZES_MARGIN, 0.0),

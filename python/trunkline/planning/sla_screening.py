@@ -390,6 +390,8 @@ class _FailureCourse:
         packets = float(weights.sum())
         if measure in ("delay_max", "delay_range"):
             greatest = find_quantile_limit(joined, weights, RARE_PACKETS / packets)
+            if np.isinf(joined.greatest_delay[used]).any():
+                greatest = math.inf
             if measure == "delay_max":
                 return None, (float(joined.least_delay[used].min()), greatest)
             return None, (0.0, greatest - float(joined.least_delay[used].min()))
