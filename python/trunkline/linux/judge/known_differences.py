@@ -114,8 +114,8 @@ def _make_sender_difference(network: NetworkData, flow: Flow) -> KnownDifference
         )
 
     return KnownDifference(
-        f"TCP small queues: the link of its own sender is the slowest of flow {name}, and Linux "
-        f"lets a connection have no more than about a millisecond of data in the port {link_name}; "
-        "so the others there wait less, and the window stays small",
+        f"TCP small queues: the link of its own sender is the slowest of flow {name}; a segment "
+        f"more or less that Linux lets wait in the port {link_name} (without preset: linux all "
+        "of the window waits there in the simulator) moves the window and the waits of others",
         explains,
     )

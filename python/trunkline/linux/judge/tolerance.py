@@ -36,7 +36,7 @@ SENDER_NS: Final = 15_000
 ROUTER_NS: Final = 15_000
 EMULATED_HOP_NS: Final = 200_000
 EMULATED_PACKETS: Final = 10
-EMULATED_CHANGE_NS: Final = 7_000_000
+EMULATED_CHANGE_NS: Final = 10_000_000
 """For how long a program that changes routes or counts keeps an emulated machine from packets."""
 MAX_OWN_SHARE: Final = 0.05
 """Part of the packets of a flow, class or link by which one of its counts may be apart."""
