@@ -120,6 +120,12 @@ def rewrite_link(found: re.Match[str], home: Path, page: Path, folder: Path) -> 
         elif real_path.is_file():
             staged_path.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(real_path, staged_path)
+        elif real_path.is_dir():
+            # A folder has no page: its list of files stands for it.
+            staged_path = staged_path.with_name(f"{staged_path.name}.txt")
+            staged_path.parent.mkdir(parents=True, exist_ok=True)
+            names = sorted(each.name for each in real_path.iterdir() if each.is_file())
+            staged_path.write_text("\n".join(names) + "\n", encoding="utf-8")
     levels_up = len(page.parent.relative_to(folder).parts)
     return "../" * levels_up + str(staged_path.relative_to(folder)) + anchor
 

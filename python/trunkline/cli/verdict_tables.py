@@ -253,12 +253,17 @@ def render_proof(
 
 def _describe_weakest(verdict: EngineVerdict) -> str:
     """Say where most could have hidden, as a share, and how exactly switches were seen."""
-    shared = [row for row in verdict.power if row.hidden_share is not None]
+    shares = [row for row in verdict.power if row.hidden_share is not None]
+    # A measure that is 0 in both engines has no base for a share.
+    based = [row for row in shares if not math.isinf(row.hidden_share or 0.0)]
     sentence = ""
-    if shared:
-        worst = max(shared, key=lambda row: row.hidden_share or 0.0)
+    if based:
+        worst = max(based, key=lambda row: row.hidden_share or 0.0)
         weakest = f"{worst.measure.partition(':')[0]} of {worst.subject}"
         sentence = f"; at most {format_share(worst.hidden_share)} could have hidden ({weakest})"
+    for row in shares:
+        if row not in based:
+            sentence += f"; {row.measure.partition(':')[0]} of 0 could hide {row.hidden:.3g}"
     switches = [row.hidden for row in verdict.power if row.hidden_share is None]
     return sentence + (f"; switches were seen to {max(switches):.3g} s" if switches else "")
 
