@@ -7,7 +7,7 @@ import pytest
 from trunkline.engine.packet_engine import simulate
 from trunkline.linux import engine
 from trunkline.network import compile
-from trunkline.planning import placement
+from trunkline.planning.placement import place
 from trunkline.scenario import load
 
 # A to C: 6, 5 and 3 Mbit/s do not fit on the direct link of 10, so that one goes round by B; A to B
@@ -30,7 +30,7 @@ run: {duration: 10 s}
 
 def test_loads_of_placed_paths_are_those_of_the_plan(kernel: str, tmp_path: Path) -> None:
     scenario = load(MESH)
-    planned = {each.link: each.load_bit_s for each in placement(scenario).links if each.load_bit_s}
+    planned = {each.link: each.load_bit_s for each in place(scenario).links if each.load_bit_s}
     # By hand: the demand of 5 takes A-B-C, the others the shortest way.
     assert planned == {"A->C": 9e6, "A->B": 7e6, "B->C": 5e6, "C->D": 3e6}
     written = compile(scenario).to_json()

@@ -123,7 +123,13 @@ def test_a_claim_and_its_negation_do_not_both_hold(done: Reproduction) -> None:
 
 
 def test_other_values_break_every_claim(done: Reproduction) -> None:
-    left = {claim.name: claim for claim in done.study.claims}
+    # How far runs lie apart has no interval of two runs: such claims are undecided here, whatever
+    # the values; tests/unit/study/test_claims.py breaks them.
+    left = {
+        claim.name: claim
+        for claim in done.study.claims
+        if not claim.that.startswith(("chance(", "spread("))
+    }
     random = np.random.default_rng(1)
     for _ in range(TRIALS):
         there = scope(done, random)
