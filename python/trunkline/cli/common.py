@@ -193,6 +193,15 @@ def echo_tables(render: Callable[..., str]) -> None:
     click.echo(text, nl=False, color=colour)
 
 
+def open_in_browser(page: Path) -> None:
+    """Show a page in the browser; without a browser, print its address."""
+    import webbrowser
+
+    address = page.absolute().as_uri()
+    if not webbrowser.open(address):
+        click.echo(f"no browser was found; open {address}", err=True)
+
+
 def is_stderr_terminal() -> bool:
     """Check whether standard error is a terminal."""
     import sys

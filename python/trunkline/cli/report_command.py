@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trunkline.cli.common import convert_engine_errors, echo_json
+from trunkline.cli.common import convert_engine_errors, echo_json, open_in_browser
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,8 +69,4 @@ def command(results: str, output: str | None, live: bool, opened: bool, as_json:
     else:
         click.echo(f"report written to {page} ({size / 1e6:.1f} MB)", err=True)
     if opened:
-        import webbrowser
-
-        address = page.absolute().as_uri()
-        if not webbrowser.open(address):
-            click.echo(f"no browser was found; open {address}", err=True)
+        open_in_browser(page)

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import click
 
-from trunkline.cli.common import SEED_TYPE, convert_engine_errors, echo_json, show_progress
+from trunkline.cli.common import (
+    SEED_TYPE,
+    convert_engine_errors,
+    echo_json,
+    open_in_browser,
+    show_progress,
+)
 
 
 @click.command("share", short_help="Write a scenario as one page that runs it.")
@@ -96,8 +102,4 @@ def command(
         names = ", ".join(offered) or "no parameter"
         click.echo(f"page written to {page} ({size / 1e6:.1f} MB); it offers {names}", err=True)
     if opened:
-        import webbrowser
-
-        address = page.absolute().as_uri()
-        if not webbrowser.open(address):
-            click.echo(f"no browser was found; open {address}", err=True)
+        open_in_browser(page)

@@ -9,11 +9,12 @@ from typing import Any
 
 from trunkline.engine import simulate
 from trunkline.engine.packet_engine import get_engine_version
-from trunkline.network import compile
+from trunkline.network import Network, compile
 from trunkline.report.probed_runs import estimate_hops
 from trunkline.report.reported_run import ReportedRun
 from trunkline.results.displayed_columns import DISPLAYED_COLUMNS
 from trunkline.scenario import Scenario, load
+from trunkline.scenario.lesson import Lesson
 from trunkline.share.chart_plans import list_named_probes, plan_charts
 from trunkline.share.exercise_code import hash_scenario
 from trunkline.share.network_variants import NetworkVariants, find_variants
@@ -118,7 +119,9 @@ def build_runnable_scenario(
             f"{', '.join(map(str, scenario.parameters)) or 'none'}"
         ) from None
     offered = [each for each in offered if each.name not in fixed_values]
-    compiled: dict[tuple[tuple[str, str], ...], dict[str, Any]] = {(): make_document(scenario)}
+    compiled: dict[tuple[tuple[str, str], ...], dict[str, Any]] = {
+        (): make_document(scenario, network)
+    }
 
     def compile_values(values: Mapping[str, str]) -> Mapping[str, Any]:
         key = tuple(sorted(values.items()))
@@ -161,14 +164,18 @@ def build_runnable_scenario(
             "probes": list_named_probes(reported_run) if reported_run.probed.runs else [],
             "charts": plan_charts(reported_run),
             "book": build_results_book(),
-            "lesson": None if lesson is None else _describe_tasks(load(file)),
+            "lesson": None
+            if lesson is None
+            else _describe_tasks(lesson, load(file) if fixed_values else scenario),
         },
     )
 
 
-def _describe_tasks(scenario: Scenario) -> dict[str, Any]:
-    """What the page's scripts know of the lesson; its texts are in the page."""
-    assert scenario.lesson is not None
+def _describe_tasks(lesson: Lesson, written: Scenario) -> dict[str, Any]:
+    """What the page's scripts know of the lesson, and of which scenario; its texts are in the page.
+
+    Codes are of the scenario as it is written, whatever a page sets over it.
+    """
     tasks = [
         {
             "name": name,
@@ -176,15 +183,21 @@ def _describe_tasks(scenario: Scenario) -> dict[str, Any]:
             "choices": task.choices,
             "answer": task.answer,
         }
-        for name, task in scenario.lesson.tasks.items()
+        for name, task in lesson.tasks.items()
     ]
-    return {"tasks": tasks, "scenario": hash_scenario(scenario)}
+    return {"tasks": tasks, "scenario": hash_scenario(written)}
 
 
-def make_document(scenario: Scenario) -> dict[str, Any]:
-    """What a page keeps of a scenario: its compiled network, and the bounds of its agreements."""
+def make_document(scenario: Scenario, network: Network | None = None) -> dict[str, Any]:
+    """What a page keeps of a scenario: its compiled network, and the bounds of its agreements.
+
+    Parameters
+    ----------
+    network : Network, optional
+        What the scenario compiles to, where that is known.
+    """
     bounds = [asdict(bound) for bound in scenario.list_sla_bounds()]
-    return {"network": compile(scenario).data, "bounds": bounds}
+    return {"network": (network or compile(scenario)).data, "bounds": bounds}
 
 
 def _check_numbers(part: Any) -> None:
