@@ -4,7 +4,13 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from trunkline.routers.router_config import PortPolicy, QueuePolicy, Router, TargetFiles
+from trunkline.routers.router_config import (
+    PortPolicy,
+    QueuePolicy,
+    Router,
+    RouterNetwork,
+    TargetFiles,
+)
 
 MAX_PRIORITY_LEVEL: Final = 7
 MAX_RATIO: Final = 1020
@@ -51,6 +57,16 @@ class HardwareQueue:
     shape: int | None
     ratio: int | None
     curves: tuple[PrecedenceCurve, ...]
+
+
+def list_queues_by_policy(
+    files: TargetFiles, network: RouterNetwork, router: Router
+) -> dict[str, list[HardwareQueue]]:
+    """The classes of each port policy that a router uses, by the policy's name."""
+    return {
+        name: list_hardware_queues(files, router, network.port_policies[name])
+        for name in router.list_port_policies()
+    }
 
 
 def list_hardware_queues(

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 from xml.etree import ElementTree
 
-from trunkline.routers.hardware_queues import HardwareQueue, join_ranges, list_hardware_queues
+from trunkline.routers.hardware_queues import HardwareQueue, join_ranges, list_queues_by_policy
 from trunkline.routers.router_config import (
     PortPolicy,
     Router,
@@ -51,10 +51,7 @@ def write_iosxr(network: RouterNetwork) -> TargetFiles:
     """Write a file of commands and one of XML for each router."""
     files = TargetFiles()
     for router in network.routers:
-        queues = {
-            name: list_hardware_queues(files, router, network.port_policies[name])
-            for name in router.list_port_policies()
-        }
+        queues = list_queues_by_policy(files, network, router)
         _note_omissions(files, network, router)
         lines = "\n".join(_list_lines(network, router, queues)) + "\n"
         files.texts[f"{router.name}.cfg"] = lines
@@ -83,12 +80,8 @@ def _note_omissions(files: TargetFiles, network: RouterNetwork, router: Router) 
                 ("paths", entry.path),
             )
         if len(entry.out_labels) > 1:
-            files.omit(
-                router.name,
-                f"path {entry.path}: {len(entry.out_labels)} labels",
-                "a static LSP has one outgoing label; nearest: a path that rides no tunnel",
-                ("paths", entry.path, "through"),
-            )
+            reason = "a static LSP has one outgoing label; nearest: a path that rides no tunnel"
+            files.omit_label_stack(router, entry, reason)
     if len(_number_tunnels(router)) > _MAX_TUNNELS:
         files.omit(
             router.name,

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
-from trunkline.routers.hardware_queues import HardwareQueue, list_hardware_queues
+from trunkline.routers.hardware_queues import HardwareQueue, list_queues_by_policy
 from trunkline.routers.router_config import (
     PortPolicy,
     Router,
@@ -43,10 +43,7 @@ def write_junos(network: RouterNetwork) -> TargetFiles:
     """Write a file of ``set`` commands for each router."""
     files = TargetFiles()
     for router in network.routers:
-        queues = {
-            name: list_hardware_queues(files, router, network.port_policies[name])
-            for name in router.list_port_policies()
-        }
+        queues = list_queues_by_policy(files, network, router)
         lines = [
             *_list_system_lines(network, router),
             *_list_path_lines(files, network, router),
@@ -178,12 +175,8 @@ def _list_bypass_lines(tunnel: Tunnel) -> Iterator[str]:
 def _list_static_lines(files: TargetFiles, router: Router) -> Iterator[str]:
     for entry in router.labels:
         if len(entry.out_labels) > 1:
-            files.omit(
-                router.name,
-                f"path {entry.path}: {len(entry.out_labels)} labels",
-                "a static LSP pushes one label; nearest: a path that rides no tunnel",
-                ("paths", entry.path, "through"),
-            )
+            reason = "a static LSP pushes one label; nearest: a path that rides no tunnel"
+            files.omit_label_stack(router, entry, reason)
             continue
         path = f"protocols mpls static-label-switched-path {entry.path}"
         if entry.in_label is not None:

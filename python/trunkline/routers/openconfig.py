@@ -393,12 +393,10 @@ def _list_static_lsps(files: TargetFiles, router: Router) -> list[Json]:
     counts: dict[str, int] = {}
     for entry in router.labels:
         if len(entry.out_labels) > 1:
-            files.omit(
-                router.name,
-                f"path {entry.path}: {len(entry.out_labels)} labels",
-                "a static LSP pushes one label; nearest: RSVP-TE, or a path that rides no tunnel",
-                ("paths", entry.path, "through"),
+            reason = (
+                "a static LSP pushes one label; nearest: RSVP-TE, or a path that rides no tunnel"
             )
+            files.omit_label_stack(router, entry, reason)
             continue
         counts[entry.path] = counts.get(entry.path, 0) + 1
         rank = counts[entry.path]

@@ -432,6 +432,11 @@ class TargetFiles:
         """Notes what a router's configuration does not say."""
         self.omissions.append(Omission(router, element, reason, path, changes_design))
 
+    def omit_label_stack(self, router: Router, entry: StaticLabelEntry, reason: str) -> None:
+        """Notes an entry that pushes more labels than a static LSP can have."""
+        element = f"path {entry.path}: {len(entry.out_labels)} labels"
+        self.omit(router.name, element, reason, ("paths", entry.path, "through"))
+
     def note_rounding(
         self,
         router: str,
