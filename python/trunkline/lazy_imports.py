@@ -19,14 +19,11 @@ def make_lazy_getattr(
 ) -> Callable[[str], Any]:
     """What a package needs as its ``__getattr__`` (PEP 562).
 
-    Parameters
-    ----------
-    package : str
-        Its full name.
-    names_by_module : mapping of str to str
-        Full names of modules, each with the names that come from it, separated by spaces.
-    renamed : mapping of str to str, optional
-        Names of earlier versions, and the ones of today; who asks for an old one reads the new.
+    package: Its full name.
+    names_by_module: Full names of modules, each with the names that come from it, separated by
+        spaces.
+    renamed: Names of earlier versions, and the ones of today; who asks for an old one reads the
+        new.
     """
     new_by_old_name = renamed or {}
     module_by_name = {

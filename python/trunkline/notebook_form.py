@@ -19,12 +19,8 @@ def use_forms(load: Callable[[], ModuleType]) -> None:
 def render_html(kind: str, shown_object: Any) -> str:
     """Write an object as HTML for a notebook.
 
-    Parameters
-    ----------
-    kind : str
-        Name of a function of the module that makes forms.
-    shown_object : object
-        What is shown.
+    kind: Name of a function of the module that makes forms.
+    shown_object: object; what is shown.
     """
     return str(getattr(_load_forms[0](), kind)(shown_object))
 

@@ -98,10 +98,7 @@ def group() -> None:
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and end the process.
 
-    Parameters
-    ----------
-    arguments : list of str, optional
-        Arguments after the program's name; default: the arguments of the process.
+    arguments: Arguments after the program's name; default: the arguments of the process.
     """
     command_line = arguments
     if command_line is None:

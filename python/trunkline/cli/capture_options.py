@@ -21,29 +21,16 @@ TRACE_SETTING = "run.trace"
 
 @dataclass(frozen=True, slots=True)
 class CaptureOptions:
-    """The file and the places of a capture.
+    """The file and the places of a capture."""
 
-    Parameters
-    ----------
-    pcap : str or None
-        File; None for no capture.
-    pcap_at : tuple of str
-        Nodes and links; empty for every link.
-    pcap_snaplen : int or None
-        Bytes to keep of each packet [B]; None for all.
-    """
-
-    pcap: str | None
-    pcap_at: tuple[str, ...]
-    pcap_snaplen: int | None
+    pcap: str | None  # File; None for no capture.
+    pcap_at: tuple[str, ...]  # Nodes and links; empty for every link.
+    pcap_snaplen: int | None  # Bytes to keep of each packet [B]; None for all.
 
     def check_combination(self, *, runs: int) -> None:
         """Check that the options can be combined and that the file can be written.
 
-        Raises
-        ------
-        click.UsageError
-            The options contradict each other, or the file cannot be written.
+        Raises click.UsageError: The options contradict each other, or the file cannot be written.
         """
         if self.pcap is None:
             if self.pcap_at or self.pcap_snaplen is not None:
@@ -69,10 +56,7 @@ class CaptureOptions:
     def check_places(self, network: Network) -> None:
         """Check before the run that the nodes and links to capture at exist.
 
-        Raises
-        ------
-        click.UsageError
-            One does not exist, or a flow has several connections.
+        Raises click.UsageError: One does not exist, or a flow has several connections.
         """
         multi_connection_flows = [flow["name"] for flow in network.flows if "transfers" in flow]
         if self.pcap is not None and multi_connection_flows:
@@ -93,10 +77,7 @@ class CaptureOptions:
     def write_file(self, results: Results, network: Network) -> None:
         """Write the file, if the user asks for one, and report its size.
 
-        Raises
-        ------
-        click.UsageError
-            The run has no trace.
+        Raises click.UsageError: The run has no trace.
         """
         if self.pcap is None:
             return

@@ -60,19 +60,11 @@ scenario_options = gather_options(
 def load_scenario(file: str, overrides: tuple[str, ...], strict: bool) -> Scenario:
     """Load the scenario that `scenario_options` describe; print warnings to standard error.
 
-    Parameters
-    ----------
-    file : str
-        Path; ``-`` is standard input.
-    overrides : tuple of str
-        ``path=value`` each.
-
-    Raises
-    ------
-    ScenarioError
-        The scenario is invalid.
-    click.UsageError
-        An override has no ``=``, a path is set twice, or an example was not copied yet.
+    file: Path; ``-`` is standard input.
+    overrides: ``path=value`` each.
+    Raises ScenarioError: The scenario is invalid.
+    Raises click.UsageError: An override has no ``=``, a path is set twice, or an example was not
+        copied yet.
     """
     from pathlib import Path
 
@@ -101,10 +93,7 @@ def parse_overrides(
 ) -> dict[str, str]:
     """Split the values of ``--set``, or of an option like it, into paths and values.
 
-    Raises
-    ------
-    click.UsageError
-        A value has no ``=``, or a path is set twice.
+    Raises click.UsageError: A value has no ``=``, or a path is set twice.
     """
     values: dict[str, str] = {}
     for item in overrides:
@@ -124,15 +113,8 @@ MAX_INPUT_BYTES = 10_000_000
 def read_standard_input() -> str:
     """Read the scenario on standard input.
 
-    Returns
-    -------
-    str
-        Its text with a line end, which distinguishes it from a path.
-
-    Raises
-    ------
-    click.UsageError
-        The text is larger than a scenario may be, or not UTF-8.
+    Returns: Its text with a line end, which distinguishes it from a path.
+    Raises click.UsageError: The text is larger than a scenario may be, or not UTF-8.
     """
     import sys
 
@@ -148,10 +130,7 @@ def read_standard_input() -> str:
 def refuse_existing_files(files: Iterable[str | Path | None], overwrite: bool) -> None:
     """Refuse to replace files, except with ``--overwrite``.
 
-    Raises
-    ------
-    click.UsageError
-        A file exists.
+    Raises click.UsageError: A file exists.
     """
     import os
 
@@ -163,10 +142,7 @@ def refuse_existing_files(files: Iterable[str | Path | None], overwrite: bool) -
 def echo_json(value: Any, *, pretty: bool = False) -> None:
     """Print a value as JSON, in one line or indented for people (`pretty`).
 
-    Raises
-    ------
-    ValueError
-        The value contains infinity or NaN.
+    Raises ValueError: The value contains infinity or NaN.
     """
     import json
 
@@ -178,10 +154,7 @@ def echo_tables(render: Callable[..., str]) -> None:
 
     They have colour on a terminal or with FORCE_COLOR, and none with NO_COLOR.
 
-    Parameters
-    ----------
-    render : callable
-        Takes ``width`` and ``colour``, returns the text of the tables.
+    render: Takes ``width`` and ``colour``, returns the text of the tables.
     """
     import os
     import shutil
@@ -213,15 +186,8 @@ def is_stderr_terminal() -> bool:
 def show_progress(task: str, *, plain: bool = False) -> Iterator[Callable[[float], None]]:
     """Show on a terminal how much of a task is done, in per cent.
 
-    Parameters
-    ----------
-    plain : bool, default False
-        Print a line for every 10 % if standard error is no terminal, as in a log.
-
-    Yields
-    ------
-    callable
-        Takes the share, 0 to 1; with 1, and at the end, the line is removed.
+    plain: Print a line for every 10 % if standard error is no terminal, as in a log.
+    Yields: Takes the share, 0 to 1; with 1, and at the end, the line is removed.
     """
     on_terminal = is_stderr_terminal()
     last = -1
@@ -261,9 +227,7 @@ class RunStopped(click.ClickException):
 def convert_engine_errors() -> Iterator[None]:
     """Convert errors of the engine to an exit status; errors of trunkline's own classes pass.
 
-    Raises
-    ------
-    NetworkRefused, RunStopped
+    Raises NetworkRefused, RunStopped.
     """
     try:
         yield

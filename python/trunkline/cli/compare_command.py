@@ -149,19 +149,11 @@ def command(
 def load_operand(source: str, overrides: tuple[str, ...], engine: str = "sim") -> ComparisonOperand:
     """Load one side of the comparison.
 
-    Parameters
-    ----------
-    overrides : tuple of str
-        ``path=value`` each, to set in the scenario.
-    engine : {"sim", "linux"}
-        Engine that runs the scenario.
-
-    Raises
-    ------
-    ScenarioError
-        The scenario is invalid.
-    click.UsageError
-        An override is malformed, the folder holds no results, or they are damaged.
+    overrides: ``path=value`` each, to set in the scenario.
+    engine: one of "sim", "linux"; engine that runs the scenario.
+    Raises ScenarioError: The scenario is invalid.
+    Raises click.UsageError: An override is malformed, the folder holds no results, or they are
+        damaged.
     """
     import os
 

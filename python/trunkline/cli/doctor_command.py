@@ -56,12 +56,9 @@ def command(as_json: bool) -> int:
 def examine_machine() -> dict[str, Any]:
     """Look at Python, the engine, packages and programs.
 
-    Returns
-    -------
-    dict
-        ``able``: nothing required is missing; ``parts``: name, found, needed, detail; ``linux``:
-        requirements of each runner of the Linux engine; ``disciplines``: for each queue or
-        scheduler of the kernel, its module and the runners in virtual time that have it.
+    Returns: ``able``: nothing required is missing; ``parts``: name, found, needed, detail;
+        ``linux``: requirements of each runner of the Linux engine; ``disciplines``: for each queue
+        or scheduler of the kernel, its module and the runners in virtual time that have it.
     """
     import os
     import platform

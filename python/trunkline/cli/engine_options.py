@@ -50,10 +50,7 @@ control_option = click.option(
 def check_control_option(control: str | None, engine: str, runner: str | None) -> None:
     """Refuse ``--control`` with an engine or a runner that cannot run daemons.
 
-    Raises
-    ------
-    click.UsageError
-        The options contradict each other.
+    Raises click.UsageError: The options contradict each other.
     """
     if control is not None and engine != "linux":
         raise click.UsageError("--control is for --engine linux.")
@@ -64,15 +61,8 @@ def check_control_option(control: str | None, engine: str, runner: str | None) -
 def check_engine_options(engine: str, runner: str | None, **simulator_options: bool) -> None:
     """Refuse options of the simulator with another engine, and ``--runner`` without linux.
 
-    Parameters
-    ----------
-    **simulator_options
-        Whether each option was given, by its name with underscores.
-
-    Raises
-    ------
-    click.UsageError
-        The options contradict each other.
+    **simulator_options: Whether each option was given, by its name with underscores.
+    Raises click.UsageError: The options contradict each other.
     """
     if engine != "linux" and runner is not None:
         raise click.UsageError("--runner is for --engine linux.")
@@ -88,10 +78,7 @@ def check_engine_options(engine: str, runner: str | None, **simulator_options: b
 def place_kernel_errors(scenario: Scenario) -> Iterator[None]:
     """Report features that the kernel lacks, with their place in the scenario.
 
-    Raises
-    ------
-    ScenarioError
-        The kernel lacks a feature.
+    Raises ScenarioError: The kernel lacks a feature.
     """
     from trunkline.linux.plan.command_script import UnsupportedError
 
@@ -105,10 +92,7 @@ def place_kernel_errors(scenario: Scenario) -> Iterator[None]:
 def placed_means(scenario: Scenario) -> Iterator[None]:
     """Report features that have no formula in the fluid engine, with their place in the scenario.
 
-    Raises
-    ------
-    ScenarioError
-        The fluid engine does not support a feature.
+    Raises ScenarioError: The fluid engine does not support a feature.
     """
     from trunkline.fluid.unsupported import FluidUnsupportedError
 
@@ -121,10 +105,7 @@ def placed_means(scenario: Scenario) -> Iterator[None]:
 def run_fluid_engine(network: Network, seeds: Sequence[int], scenario: Scenario) -> list[Results]:
     """Run a network in the fluid engine, and print a note for each effect that it leaves out.
 
-    Parameters
-    ----------
-    seeds : sequence of int
-        Only the first is used: the fluid engine draws nothing.
+    seeds: Only the first is used: the fluid engine draws nothing.
     """
     from trunkline.fluid.engine import list_omissions, simulate
 
@@ -143,17 +124,9 @@ def run_linux_engine(
 ) -> list[Results]:
     """Run a network in a guest, and print a note for each difference of its kernel.
 
-    Parameters
-    ----------
-    runner : {"uml", "qemu", "native"} or None
-        None for the first that is ready.
-    control : {"frr"}, optional
-        Daemons that compute the routes.
-
-    Returns
-    -------
-    list of Results
-        In the order of the seeds.
+    runner: one of "uml", "qemu", "native" or None; None for the first that is ready.
+    control: "frr"; daemons that compute the routes.
+    Returns: In the order of the seeds.
     """
     from trunkline.cli.common import show_progress
     from trunkline.linux.engine import simulate

@@ -45,10 +45,7 @@ def get_title(text: str) -> str:
 def find_example(name: str) -> Traversable:
     """Find an example by its name, with or without the file ending.
 
-    Raises
-    ------
-    click.UsageError
-        There is no example of this name; the message has the nearest name.
+    Raises click.UsageError: There is no example of this name; the message has the nearest name.
     """
     import difflib
 

@@ -73,10 +73,7 @@ def command(source: ScenarioSource, kind: str | None, output: str | None) -> Non
 def choose_format(output: str | None) -> str:
     """Choose the format by the ending of the file.
 
-    Raises
-    ------
-    click.UsageError
-        The ending is unknown.
+    Raises click.UsageError: The ending is unknown.
     """
     if output is None or output == "-":
         return "svg"

@@ -43,10 +43,7 @@ class ImportRefused(click.ClickException):
 def refuse_left_out(account: ImportAccount, file: str) -> None:
     """Refuse an import that leaves anything out, each with its place (``--strict``).
 
-    Raises
-    ------
-    ImportRefused
-        Something was left out.
+    Raises ImportRefused: Something was left out.
     """
     lines = [
         f"{file}{f':{each.line}:1' if each.line else ''}: left out: {each.render()}"

@@ -85,10 +85,7 @@ def command(
 def read_stored_network(folder: str) -> str:
     """Read the compiled network from a folder that ``run --out`` wrote.
 
-    Raises
-    ------
-    click.UsageError
-        The folder has none.
+    Raises click.UsageError: The folder has none.
     """
     from pathlib import Path
 
@@ -105,19 +102,11 @@ def read_stored_network(folder: str) -> str:
 def print_story(folder: str, seed: int | None, kind: str, value: Any, *, as_json: bool) -> None:
     """Print the events of a packet, a flow or a path from stored results.
 
-    Parameters
-    ----------
-    folder : str
-        Folder that ``run --out`` wrote.
-    seed : int or None
-        Seed of the run; None for the first.
-    kind : {"packet", "flow", "path"}
-        Kind of `value`, which is a number or a name.
-
-    Raises
-    ------
-    click.UsageError
-        The results have no run, packet, flow or path of this name, or no trace.
+    folder: Folder that ``run --out`` wrote.
+    seed: Seed of the run; None for the first.
+    kind: one of "packet", "flow", "path"; kind of `value`, which is a number or a name.
+    Raises click.UsageError: The results have no run, packet, flow or path of this name, or no
+        trace.
     """
     import json
 
@@ -144,12 +133,8 @@ def print_story(folder: str, seed: int | None, kind: str, value: Any, *, as_json
 def print_network(network_json: str, sections: tuple[str, ...], *, as_json: bool) -> None:
     """Print a compiled network.
 
-    Parameters
-    ----------
-    sections : tuple of str
-        Tables to print; empty for all.
-    as_json : bool
-        Whether to print the network and its routes as JSON.
+    sections: Tables to print; empty for all.
+    as_json: Whether to print the network and its routes as JSON.
     """
     import json
 

@@ -182,10 +182,7 @@ def _format_dscps(entry: Ftn) -> str:
 def describe_operation(pop: bool, push: list[int]) -> str:
     """Describe the operation on the label stack in the words of RFC 3031, 3.10.
 
-    Parameters
-    ----------
-    push : list of int
-        Labels to push, the one nearest to the bottom first.
+    push: Labels to push, the one nearest to the bottom first.
     """
     if pop and push:
         words = [f"swap {push[0]}", *(f"push {label}" for label in push[1:])]

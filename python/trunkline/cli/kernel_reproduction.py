@@ -45,19 +45,10 @@ def run_in_both_engines(
 
     Tables that the kernel cannot run are left out.
 
-    Parameters
-    ----------
-    runner : {"uml", "qemu", "native"} or None
-        None for the first that is ready.
-    as_json : bool
-        Whether to print one JSON object in place of tables.
-    judge : bool
-        Whether to return status 3 if the engines differ and 6 if it is undecided.
-
-    Raises
-    ------
-    click.UsageError
-        The kernel can run no table of the study.
+    runner: one of "uml", "qemu", "native" or None; None for the first that is ready.
+    as_json: Whether to print one JSON object in place of tables.
+    judge: Whether to return status 3 if the engines differ and 6 if it is undecided.
+    Raises click.UsageError: The kernel can run no table of the study.
     """
     from functools import partial
 
@@ -108,17 +99,10 @@ class StoredVerdicts:
     A kernel takes minutes for a run that the simulator does in seconds, so an interrupted command
     must be able to resume.
 
-    Parameters
-    ----------
-    out : str or None
-        Folder; None to store nothing.
-    resume, overwrite : bool
-        Whether to use earlier verdicts in the folder, or to replace them.
-
-    Raises
-    ------
-    click.UsageError
-        The folder has verdicts and neither option is given, or they are damaged.
+    out: Folder; None to store nothing.
+    resume, overwrite: Whether to use earlier verdicts in the folder, or to replace them.
+    Raises click.UsageError: The folder has verdicts and neither option is given, or they are
+        damaged.
     """
 
     def __init__(self, out: str | None, *, resume: bool, overwrite: bool) -> None:

@@ -31,10 +31,7 @@ _KNOWN_ERROR_CLASSES = (
 def describe_known_error(error: Exception) -> tuple[str, int] | None:
     """Describe a known error by its text and exit status.
 
-    Returns
-    -------
-    (str, int) or None
-        None for an unknown error, which is a bug.
+    Returns: None for an unknown error, which is a bug.
     """
     if isinstance(error, ImportError) and "_core" in str(error):
         text = f"error[engine]: the packet engine cannot be loaded: {error}; build it: ./dev setup"

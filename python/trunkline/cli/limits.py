@@ -93,19 +93,10 @@ def check_forecast(
 
     With ``--limit-time`` nothing is refused.
 
-    Parameters
-    ----------
-    networks : sequence of CompiledNetwork or str
-        Compiled networks, or their JSON, as samples of all networks that will run.
-    dry_run : bool
-        Whether to print the forecast, also of small runs, and end the command.
-    announce : callable
-        Called with the forecast of long runs.
-
-    Raises
-    ------
-    NetworkRefused
-        The runs would take a month of a core, or more memory than the limit.
+    networks: Compiled networks, or their JSON, as samples of all networks that will run.
+    dry_run: Whether to print the forecast, also of small runs, and end the command.
+    announce: Called with the forecast of long runs.
+    Raises NetworkRefused: The runs would take a month of a core, or more memory than the limit.
     """
     from trunkline.engine.forecast import (
         MAX_PLAUSIBLE_CORE_S,

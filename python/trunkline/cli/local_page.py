@@ -32,10 +32,7 @@ def serve_until_interrupted(
 ) -> None:
     """Start a server, print its address and serve until interrupted.
 
-    Raises
-    ------
-    click.UsageError
-        The port, or every port that was tried, is in use.
+    Raises click.UsageError: The port, or every port that was tried, is in use.
     """
     try:
         server = make()

@@ -27,12 +27,8 @@ def gather_options(
 ) -> Callable[[DecoratedFunction], DecoratedFunction]:
     """Make a decorator that adds options, which the command takes as one argument.
 
-    Parameters
-    ----------
-    name : str
-        Name of the argument.
-    options_class : dataclass
-        Class of the argument, with a field for each option.
+    name: Name of the argument.
+    options_class: dataclass; class of the argument, with a field for each option.
     """
 
     def add(function: DecoratedFunction) -> DecoratedFunction:

@@ -83,10 +83,7 @@ precision_options = combine_options(
 def parse_metrics(metrics: tuple[str, ...]) -> list[Metric]:
     """Read the metrics of ``--metric``; without any, take the default ones.
 
-    Raises
-    ------
-    click.UsageError
-        A metric does not exist.
+    Raises click.UsageError: A metric does not exist.
     """
     from trunkline.stats.metric import DEFAULT_METRICS, parse_metric
 
@@ -104,10 +101,7 @@ def replicate_until(
 ) -> tuple[list[Results], Precision]:
     """Replicate until the interval of every metric is narrow enough.
 
-    Parameters
-    ----------
-    target : float
-        Half width of the interval divided by the mean.
+    target: Half width of the interval divided by the mean.
     """
     from trunkline.stats import until
     from trunkline.stats.metric import collect_values
@@ -193,15 +187,8 @@ def find_warm_up(
 ) -> tuple[Scenario, WarmUp | None]:
     """Find the warm-up of a scenario with pilot runs and set it, for ``--warm-up auto``.
 
-    Parameters
-    ----------
-    warm_up_option_value : str or None
-        ``auto``; :func:`add_warm_up_override` has already set any other value.
-
-    Returns
-    -------
-    Scenario, WarmUp or None
-        The scenario, and the result of the pilot runs if there were any.
+    warm_up_option_value: ``auto``; :func:`add_warm_up_override` has already set any other value.
+    Returns: The scenario, and the result of the pilot runs if there were any.
     """
     if warm_up_option_value != "auto":
         return scenario, None

@@ -24,11 +24,8 @@ if TYPE_CHECKING:
 def check_output_folder(out: str, *, overwrite: bool) -> None:
     """Check before the run that its results can be written.
 
-    Raises
-    ------
-    click.UsageError
-        The folder exists and `overwrite` is false, or its nearest existing parent is not a
-        writable folder.
+    Raises click.UsageError: The folder exists and `overwrite` is false, or its nearest existing
+        parent is not a writable folder.
     """
     folder = Path(out)
     if folder.exists() and not overwrite:
@@ -45,10 +42,7 @@ def check_output_folder(out: str, *, overwrite: bool) -> None:
 def make_document(results: list[Results], *, interval: str = "t") -> dict[str, Any]:
     """Make the object of ``--json``: one run, or all runs with their seeds and intervals.
 
-    Parameters
-    ----------
-    interval : {"t", "bca"}
-        Kind of the intervals over several runs.
+    interval: one of "t", "bca"; kind of the intervals over several runs.
     """
     if len(results) == 1:
         return results[0].to_json()
@@ -71,16 +65,10 @@ def print_results(
 ) -> None:
     """Print the tables of one run, or means with intervals over several.
 
-    Parameters
-    ----------
-    levels : sequence of Level, optional
-        Judged service level agreements.
-    interval : {"t", "bca"}
-        Kind of the intervals over several runs.
-    courses : list of FlowBatchMeans, optional
-        Batch means, if there is one run.
-    show_all : bool, default False
-        Whether to show all tables with all rows.
+    levels: Judged service level agreements.
+    interval: one of "t", "bca"; kind of the intervals over several runs.
+    courses: Batch means, if there is one run.
+    show_all: Whether to show all tables with all rows.
     """
     level_tables: list[RichTable] = []
     if levels:

@@ -66,10 +66,7 @@ class ExecutionOptions:
     def make_run_options(self) -> RunOptions:
         """Make the options of a study's runs.
 
-        Raises
-        ------
-        click.UsageError
-            The options contradict each other.
+        Raises click.UsageError: The options contradict each other.
         """
         from trunkline.engine.packet_engine import RUN_LIMITS
         from trunkline.study.run.execution import RunOptions
@@ -146,12 +143,7 @@ execution_options = gather_options(
 
 @contextmanager
 def convert_study_errors(folder: str | None = None) -> Iterator[None]:
-    """Convert errors of a study to an exit status.
-
-    Raises
-    ------
-    click.UsageError, MissingResources
-    """
+    """Convert errors of a study to an exit status. Raises click.UsageError, MissingResources."""
     from trunkline.study.errors import MemoryLimitExceeded, StudyError, SystemLimitError
 
     hint = f"; resume with --resume --out {folder}" if folder else ""

@@ -35,14 +35,9 @@ def render(
 ) -> str:
     """Render the verdict as tables.
 
-    Parameters
-    ----------
-    published : sequence of float or None, default ()
-        Published value of each row; they get a column if there are any.
-    every : bool, default False
-        Whether to show comparisons that agree, too.
-    colour : bool, default False
-        Whether to use the escape codes of a terminal.
+    published: Published value of each row; they get a column if there are any.
+    every: Whether to show comparisons that agree, too.
+    colour: Whether to use the escape codes of a terminal.
     """
     from trunkline.results.terminal_tables import (
         add_text_row,
@@ -218,10 +213,7 @@ def render_proof(
 ) -> str:
     """Render what a verdict would have caught: the alterations that it would not have, and why.
 
-    Parameters
-    ----------
-    every : bool, default False
-        Whether to list those that it would have caught and those without effect, too.
+    every: Whether to list those that it would have caught and those without effect, too.
     """
     from trunkline.linux.judge.proof import OUTCOME_ORDER
     from trunkline.results.terminal_tables import (

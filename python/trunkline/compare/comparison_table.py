@@ -23,14 +23,10 @@ def render_comparison(
 ) -> str:
     """Write each metric of both sides, the difference with its interval, and the verdict.
 
-    Parameters
-    ----------
-    show_all : bool, default False
-        Whether all differences are shown; of more than `MAX_ROWS_SHOWN` the largest otherwise.
-    width : int, optional
-        Columns of the terminal; found out by itself if left out.
-    colour : bool, default False
-        Whether to use the escape codes of a terminal.
+    show_all: Whether all differences are shown; of more than `MAX_ROWS_SHOWN` the largest
+        otherwise.
+    width: Columns of the terminal; found out by itself if left out.
+    colour: Whether to use the escape codes of a terminal.
     """
     headers = ["metric", "of", "A", "B", "B - A", "", "p"]
     differences_shown = (

@@ -30,38 +30,23 @@ DEFAULT_COMPARED_METRICS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class MetricDifference:
-    """One metric on both sides.
+    """One metric on both sides."""
 
-    Parameters
-    ----------
-    metric, row : str
-        Column (``table.column``) and its row.
-    a, b : Interval
-        Mean of each side with its own interval.
-    difference : Interval
-        Mean of B − A over pairs of one seed, or of separate means (Welch), with its interval.
-    unpaired_half : float or None
-        Half width of separate means; None for one run.
-    correlation : float or None
-        Correlation of the pairs; None without pairs, or where a side does not vary.
-    p : float or None
-        Two-sided p-value of the test that goes with the interval; None for one run.
-    p_holm : float or None
-        The same, adjusted for the number of metrics by Holm's procedure.
-    verdict : str
-        ``alike`` (every pair), ``B higher``, ``B lower``, ``within`` the margin,
-        ``no difference shown``, or ``one run``.
-    """
-
+    # metric, row: Column (``table.column``) and its row.
     metric: str
     row: str
+    # a, b: Mean of each side with its own interval.
     a: Interval
     b: Interval
+    # Mean of B − A over pairs of one seed, or of separate means (Welch), with its interval.
     difference: Interval
-    unpaired_half: float | None
+    unpaired_half: float | None  # Half width of separate means; None for one run.
+    # Correlation of the pairs; None without pairs, or where a side does not vary.
     correlation: float | None
-    p: float | None
-    p_holm: float | None
+    p: float | None  # Two-sided p-value of the test that goes with the interval; None for one run.
+    p_holm: float | None  # The same, adjusted for the number of metrics by Holm's procedure.
+    # ``alike`` (every pair), ``B higher``, ``B lower``, ``within`` the margin, ``no difference
+    # shown``, or ``one run``.
     verdict: str
 
     @property
@@ -72,43 +57,25 @@ class MetricDifference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two sides compared.
+    """Two sides compared."""
 
-    Parameters
-    ----------
-    a, b : str
-        Names of the sides.
-    seeds, seeds_b : list of int
-        Seeds of A and of B.
-    paired : bool
-        Whether they are the same, so that differences are those of pairs.
-    differences : list of MetricDifference
-        In the order of metrics and rows.
-    only_a, only_b : list of str
-        Metrics that one side alone has.
-    one_sided : list of str
-        Metrics that in some pairs have a value on one side alone, and in how many: nothing arrived
-        on the other.
-    identical : bool
-        Whether each pair has one results hash.
-    within : float or None
-        Margin of equivalence, as a share of A's mean.
-    notes : list of str
-        What to know before believing it, such as versions that differ.
-    """
-
+    # a, b: Names of the sides.
     a: str
     b: str
+    # seeds, seeds_b: Seeds of A and of B.
     seeds: list[int]
     seeds_b: list[int]
-    paired: bool
-    differences: list[MetricDifference]
+    paired: bool  # Whether they are the same, so that differences are those of pairs.
+    differences: list[MetricDifference]  # In the order of metrics and rows.
+    # only_a, only_b: Metrics that one side alone has.
     only_a: list[str]
     only_b: list[str]
+    # Metrics that in some pairs have a value on one side alone, and in how many: nothing arrived on
+    # the other.
     one_sided: list[str]
-    identical: bool
-    within: float | None
-    notes: list[str]
+    identical: bool  # Whether each pair has one results hash.
+    within: float | None  # Margin of equivalence, as a share of A's mean.
+    notes: list[str]  # What to know before believing it, such as versions that differ.
 
     @property
     def held(self) -> bool:
@@ -179,10 +146,7 @@ class Comparison:
     def assess_precision(self, target: float) -> Precision:
         """How sure the differences are.
 
-        Parameters
-        ----------
-        target : float
-            Half of the 95 % interval of a difference over the larger of the two means.
+        target: Half of the 95 % interval of a difference over the larger of the two means.
         """
         widest, widest_share = "", -1.0
         for each in self.differences:
@@ -289,12 +253,8 @@ def compare_until_precise(
 ) -> tuple[Comparison, Precision]:
     """Compare two scenarios over as many pairs as their differences need.
 
-    Parameters
-    ----------
-    target : float
-        Half of the 95 % interval of a difference over the larger of the two means.
-    max_pairs : int
-        Never more pairs than this.
+    target: Half of the 95 % interval of a difference over the larger of the two means.
+    max_pairs: Never more pairs than this.
     """
     reached_precision = Precision(0, False, "", None)
     while (
@@ -312,10 +272,7 @@ def list_common_seeds(
 ) -> list[int]:
     """Seeds that both sides have or can have; none if two sides on disk share none.
 
-    Raises
-    ------
-    ValueError
-        They go beyond 2^64 - 1.
+    Raises ValueError: They go beyond 2^64 - 1.
     """
     if a.is_stored or b.is_stored:
         chosen = [each for each in (a, b) if each.is_stored]

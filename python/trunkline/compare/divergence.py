@@ -31,41 +31,20 @@ PacketRow = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Where two runs part.
+    """Where two runs part."""
 
-    Parameters
-    ----------
-    seed_a, seed_b : int
-        Seeds of the runs.
-    time_ns : int
-        Instant of the first event that one run has and the other has not [ns].
-    side : str
-        ``A`` or ``B``: the run that has it.
-    event : dict
-        Its row of the packets table.
-    packet : str
-        Flow, direction and number of the packet.
-    other : str
-        What the other run does with that packet.
-    before : dict or None
-        Last event of the packet that both runs have; None if there is none.
-    why : list of str
-        Differences between the two networks, those that concern the packet first.
-    compared : int
-        Events that are the same in both runs up to then.
-    """
-
+    # seed_a, seed_b: Seeds of the runs.
     seed_a: int
     seed_b: int
-    time_ns: int
-    side: str
-    event: PacketRow
+    time_ns: int  # Instant of the first event that one run has and the other has not [ns].
+    side: str  # ``A`` or ``B``: the run that has it.
+    event: PacketRow  # Its row of the packets table.
     place: str
-    packet: str
-    other: str
-    before: PacketRow | None
-    why: list[str]
-    compared: int
+    packet: str  # Flow, direction and number of the packet.
+    other: str  # What the other run does with that packet.
+    before: PacketRow | None  # Last event of the packet that both runs have; None if there is none.
+    why: list[str]  # Differences between the two networks, those that concern the packet first.
+    compared: int  # Events that are the same in both runs up to then.
 
     def to_json(self) -> dict[str, Any]:
         """As ``trunkline diff --json`` prints it."""
@@ -77,22 +56,10 @@ def find_divergence(
 ) -> Divergence | None:
     """Find the first packet at which a run of each side differs.
 
-    Parameters
-    ----------
-    a, b : ComparisonOperand
-        Both with their networks, or with traces of the runs.
-    seed_b : int, optional
-        Seed of B's run; the same if left out.
-
-    Returns
-    -------
-    Divergence or None
-        None if all packets move alike.
-
-    Raises
-    ------
-    ValueError
-        A side has neither a trace nor a network to run again.
+    a, b: Both with their networks, or with traces of the runs.
+    seed_b: Seed of B's run; the same if left out.
+    Returns: None if all packets move alike.
+    Raises ValueError: A side has neither a trace nor a network to run again.
     """
     seed_b = seed_a if seed_b is None else seed_b
     stored_runs = [side.runs.get(seed) for side, seed in ((a, seed_a), (b, seed_b))]

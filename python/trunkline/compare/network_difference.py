@@ -15,10 +15,7 @@ def list_network_differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> list
     Links, flows, nodes and paths go by name, and a link's port is shown with the link. Names, the
     seed and what is only recorded (probes, the trace) are no differences.
 
-    Returns
-    -------
-    list of (str, str)
-        Path, and ``A's value in A, B's in B``.
+    Returns: Path, and ``A's value in A, B's in B``.
     """
     return [
         (path, f"{path}: {_format_value(x)} in A, {_format_value(y)} in B")

@@ -20,20 +20,12 @@ EngineFunction = Callable[[Network, Sequence[int], str], list[Results]]
 class ComparisonOperand:
     """Runs of one network by seed.
 
-    Parameters
-    ----------
-    name : str
-        What it is called in messages: a folder or a file.
-    network : dict or None
-        The compiled network, parsed from its JSON; None if a folder does not hold it.
-    runs : mapping of int to Results
-        Runs that are there already, by seed.
-    scenario : str
-        Text of the scenario.
-    is_stored : bool
-        Whether the runs are on disk, so that no others can be had.
-    run : callable, optional
-        Runs the network with some seeds; the packet simulator if left out.
+    name: What it is called in messages: a folder or a file.
+    network: The compiled network, parsed from its JSON; None if a folder does not hold it.
+    runs: Runs that are there already, by seed.
+    scenario: Text of the scenario.
+    is_stored: Whether the runs are on disk, so that no others can be had.
+    run: Runs the network with some seeds; the packet simulator if left out.
     """
 
     def __init__(
@@ -57,12 +49,8 @@ class ComparisonOperand:
     def read_folder(cls, folder: str | Path) -> ComparisonOperand:
         """Results that were written by ``--out``.
 
-        Raises
-        ------
-        FileNotFoundError
-            The folder holds no results.
-        ValueError
-            They are damaged, or of a newer form.
+        Raises FileNotFoundError: The folder holds no results.
+        Raises ValueError: They are damaged, or of a newer form.
         """
         place = Path(folder)
         runs = read_results(place)
@@ -90,15 +78,8 @@ class ComparisonOperand:
     ) -> ComparisonOperand:
         """Results if the place is a folder, else a scenario file.
 
-        Parameters
-        ----------
-        place : str
-            Folder with ``run.json``, or a scenario.
-
-        Raises
-        ------
-        ValueError
-            Values are to be set in results that are there already.
+        place: Folder with ``run.json``, or a scenario.
+        Raises ValueError: Values are to be set in results that are there already.
         """
         if (Path(place) / RUN_FILE).exists():
             if overrides:
@@ -110,10 +91,7 @@ class ComparisonOperand:
     def get_runs(self, seeds: Sequence[int], *, threads: int | None = None) -> list[Results]:
         """Runs with these seeds, made if need be.
 
-        Raises
-        ------
-        KeyError
-            The side is on disk and has no run of a seed.
+        Raises KeyError: The side is on disk and has no run of a seed.
         """
         missing = [seed for seed in seeds if seed not in self.runs]
         if missing and not self.is_stored:

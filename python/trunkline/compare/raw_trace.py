@@ -33,18 +33,10 @@ _IGNORED_COLUMNS = ("packet", "wait_ns")
 
 @dataclass(frozen=True, slots=True)
 class RawTrace:
-    """A trace of one run.
+    """A trace of one run."""
 
-    Parameters
-    ----------
-    columns : dict of str to ndarray
-        Numbers by column, rows in order of time.
-    network : mapping
-        The network, by whose lists indices go.
-    """
-
-    columns: dict[str, Numbers]
-    network: types.NetworkData
+    columns: dict[str, Numbers]  # Numbers by column, rows in order of time.
+    network: types.NetworkData  # The network, by whose lists indices go.
 
     def __len__(self) -> int:
         return len(self.columns["time_ns"])
@@ -64,13 +56,7 @@ class RawTrace:
 
 
 def run_traced(network: types.NetworkData, seed: int, until_ns: int) -> RawTrace:
-    """Run a network with a trace, without warm-up and probes.
-
-    Parameters
-    ----------
-    until_ns : int
-        Where it ends [ns].
-    """
+    """Run a network with a trace, without warm-up and probes. until_ns: Where it ends [ns]."""
     import numpy as np
 
     run: types.Run = {
@@ -101,16 +87,9 @@ def find_differing_rows(
 ) -> tuple[int, Numbers, Numbers] | None:
     """Rows that concern the first difference of two traces that are alike up to an instant.
 
-    Parameters
-    ----------
-    after_ns : int
-        Up to and including this instant they are alike [ns]; -1 if nothing is known.
-
-    Returns
-    -------
-    (int, ndarray, ndarray) or None
-        Events that are alike, and of each trace the numbers of all rows of the packets that are in
-        the first row that differs. None if the traces are alike.
+    after_ns: Up to and including this instant they are alike [ns]; -1 if nothing is known.
+    Returns: Events that are alike, and of each trace the numbers of all rows of the packets that
+        are in the first row that differs. None if the traces are alike.
     """
     import numpy as np
 

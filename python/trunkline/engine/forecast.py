@@ -39,22 +39,12 @@ _STOPPED_MESSAGE = re.compile(r"stopped at (\S+) s of the run: (\d+) events")
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What runs will take.
-
-    Parameters
-    ----------
-    events : float
-        Events of the engine, over all runs.
-    core_s : float
-        Time of one core on this machine, over all runs [s].
-    memory : float
-        Maximum memory of the process during one run [B].
-    """
+    """What runs will take."""
 
     runs: int
-    events: float
-    core_s: float
-    memory: float
+    events: float  # Events of the engine, over all runs.
+    core_s: float  # Time of one core on this machine, over all runs [s].
+    memory: float  # Maximum memory of the process during one run [B].
 
     def __str__(self) -> str:
         runs = "" if self.runs == 1 else f"{self.runs} runs: "
@@ -80,10 +70,7 @@ def estimate_packet_hops(network: CompiledNetwork | str) -> float:
 
     A sender that offers more than its link carries costs as much as if none were dropped.
 
-    Parameters
-    ----------
-    network : NetworkData or str
-        A compiled network, or its JSON.
+    network: A compiled network, or its JSON.
     """
     data: Any = json.loads(network) if isinstance(network, str) else network.data
     sizes = [_estimate_packet_bytes(flow["agent"]) for flow in data["flows"]]
@@ -96,19 +83,10 @@ def estimate_packet_hops(network: CompiledNetwork | str) -> float:
 def forecast_runs(networks: Sequence[str], runs: int, *, seed: int = 1) -> Forecast:
     """Begin a run of each of some networks, and carry on what it does.
 
-    Parameters
-    ----------
-    networks : sequence of str
-        JSON of compiled networks that stand for all that will be run; at least one.
-    runs : int
-        How many runs there will be, as many of each of them.
-    seed : int, default 1
-        Of the runs that are begun.
-
-    Raises
-    ------
-    ValueError, RuntimeError, OSError
-        As :func:`trunkline.engine.simulate`.
+    networks: JSON of compiled networks that stand for all that will be run; at least one.
+    runs: How many runs there will be, as many of each of them.
+    seed: Of the runs that are begun.
+    Raises ValueError, RuntimeError, OSError: As :func:`trunkline.engine.simulate`.
     """
     samples = [_observe_run(network, seed, OBSERVATION_S / len(networks)) for network in networks]
     return Forecast(

@@ -32,23 +32,12 @@ class CompiledNetwork(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One run.
+    """One run."""
 
-    Parameters
-    ----------
-    network_json : str
-        Canonical JSON of a compiled network.
-    seed : int
-        Seed of the run, 0 to 2^64 - 1.
-    scenario : str, default ""
-        Text of the scenario, kept as provenance.
-    network : mapping, optional
-        What the JSON says, where it need not be parsed again.
-    """
-
-    network_json: str
-    seed: int
-    scenario: str = ""
+    network_json: str  # Canonical JSON of a compiled network.
+    seed: int  # Seed of the run, 0 to 2^64 - 1.
+    scenario: str = ""  # Text of the scenario, kept as provenance.
+    # What the JSON says, where it need not be parsed again.
     network: NetworkData | None = field(default=None, repr=False, compare=False)
 
 
@@ -105,10 +94,7 @@ def simulate_jobs(
 
     The interpreter lock is released while the engine runs, and an interrupt is heard.
 
-    Returns
-    -------
-    list of Results
-        In the order of the jobs.
+    Returns: In the order of the jobs.
     """
     runs: dict[int, Results] = {}
     failures: dict[int, tuple[str, str]] = {}
@@ -140,18 +126,10 @@ def simulate_jobs(
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """What a run may take.
+    """What a run may take."""
 
-    Parameters
-    ----------
-    time_s : float, optional
-        Longest time of the clock [s].
-    memory : int, optional
-        Maximum memory of the process [B].
-    """
-
-    time_s: float | None = None
-    memory: int | None = None
+    time_s: float | None = None  # Longest time of the clock [s].
+    memory: int | None = None  # Maximum memory of the process [B].
 
 
 RUN_LIMITS: ContextVar[RunLimits] = ContextVar("limits", default=RunLimits())  # noqa: B039 - it is frozen
@@ -195,32 +173,19 @@ def stream_runs(
 
     The interpreter lock is released while the engine runs, and an interrupt is heard.
 
-    Parameters
-    ----------
-    jobs : iterable of (str, int)
-        Canonical JSON of a compiled network and a seed; taken as threads become free.
-    on_end : callable
-        Called in the order in which runs end: the number of the job, then None and the raw
+    jobs: Canonical JSON of a compiled network and a seed; taken as threads become free.
+    on_end: Called in the order in which runs end: the number of the job, then None and the raw
         tables, or ``"invalid"``, ``"storm"``, ``"conservation"``, ``"panic"``, ``"time"`` or
         ``"memory"`` and a text.
-    threads : int, optional
-        Runs at a time; as many as this process may use cores if left out.
-    on_tick : callable, optional
-        Called some hundred times a second.
-    limit_time_s : float, optional
-        A run that takes longer is stopped, others go on [s of the wall clock].
-    limit_memory : int, optional
-        When the process holds more, the runs under way are stopped and no other is begun [B].
-    threads_per_run : int, default 1
-        Threads that one run may take; large networks end sooner on several.
-    on_fewer_threads : callable, optional
-        Called where the system starts fewer threads than asked for, on which the runs then go on:
-        how many it started, how many were asked for, and why it started no more.
-
-    Raises
-    ------
-    OSError
-        The system did not start a single thread.
+    threads: Runs at a time; as many as this process may use cores if left out.
+    on_tick: Called some hundred times a second.
+    limit_time_s: A run that takes longer is stopped, others go on [s of the wall clock].
+    limit_memory: When the process holds more, the runs under way are stopped and no other is begun
+        [B].
+    threads_per_run: Threads that one run may take; large networks end sooner on several.
+    on_fewer_threads: Called where the system starts fewer threads than asked for, on which the runs
+        then go on: how many it started, how many were asked for, and why it started no more.
+    Raises OSError: The system did not start a single thread.
     """
     from trunkline import _core
 

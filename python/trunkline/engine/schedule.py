@@ -19,20 +19,9 @@ def record_schedule(scenario: Scenario, flow: str, *, seed: int | None = None) -
 
     No other flow changes what a UDP source draws, so the schedule is that of the whole scenario.
 
-    Parameters
-    ----------
-    seed : int, optional
-        Seed; the scenario's own if left out.
-
-    Returns
-    -------
-    PacketSchedule
-        Times since the flow's start [ns] and IP bytes.
-
-    Raises
-    ------
-    LookupError
-        There is no such flow, it is no UDP flow, or it sends nothing.
+    seed: Seed; the scenario's own if left out.
+    Returns: Times since the flow's start [ns] and IP bytes.
+    Raises LookupError: There is no such flow, it is no UDP flow, or it sends nothing.
     """
     data: NetworkData = json.loads(compile(scenario, seed=seed).to_json())
     flows = data["flows"]
@@ -64,10 +53,7 @@ def record_schedule(scenario: Scenario, flow: str, *, seed: int | None = None) -
 def format_schedule_csv(recorded: PacketSchedule) -> str:
     """A schedule as the CSV that `record_schedule` of a flow reads.
 
-    Returns
-    -------
-    str
-        A header and a line for each datagram, values with their units.
+    Returns: A header and a line for each datagram, values with their units.
     """
     lines = ["time,size"]
     pairs = zip(recorded.times_ns, recorded.sizes_bytes, strict=True)

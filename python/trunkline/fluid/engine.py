@@ -23,23 +23,11 @@ from trunkline.results import Provenance, Results
 def simulate(network_json: str, *, scenario: str = "", seed: int = 1) -> Results:
     """Work out what a network does in the mean, without packets.
 
-    Parameters
-    ----------
-    seed : int, default 1
-        Of random failures and of what detects them; nothing else is random.
-
-    Returns
-    -------
-    Results
-        The tables of the packet engine, null where rates do not say: percentiles, jitter, single
-        packets, films and pages.
-
-    Raises
-    ------
-    FluidUnsupportedError
-        It has what formulas for means cannot stand for.
-    ValueError
-        The network is wrong.
+    seed: Of random failures and of what detects them; nothing else is random.
+    Returns: The tables of the packet engine, null where rates do not say: percentiles, jitter,
+        single packets, films and pages.
+    Raises FluidUnsupportedError: It has what formulas for means cannot stand for.
+    Raises ValueError: The network is wrong.
     """
     result_tables = build_tables(solve_phases(json.loads(network_json), seed))
     version = f"{_core.version()} fluid"
@@ -71,10 +59,7 @@ def solve_without_failures(network: Mapping[str, Any]) -> FluidState:
 def solve_phases(network: Mapping[str, Any], seed: int) -> list[tuple[float, FluidState]]:
     """Rates and waits of a compiled network, before, during and after its failures.
 
-    Returns
-    -------
-    list of (float, FluidState)
-        Seconds of the measured time, and what holds in them.
+    Returns: Seconds of the measured time, and what holds in them.
     """
     failures = (network.get("recovery") or {}).get("failures", [])
     ((_, states),) = solve_each_failure(network, [failures], [seed])
@@ -88,17 +73,9 @@ def solve_each_failure(
 ) -> Iterator[tuple[int, list[tuple[float, FluidState]]]]:
     """Rates and waits of a compiled network, for several sets of failures in turn.
 
-    Parameters
-    ----------
-    failures : iterable of sequence of mapping
-        Compiled failures that happen in one run, in place of the network's own.
-    seeds : sequence of int
-        Seeds of each run.
-
-    Yields
-    ------
-    int, list of (float, FluidState)
-        The seed; seconds of the measured time, and what holds in them.
+    failures: Compiled failures that happen in one run, in place of the network's own.
+    seeds: Seeds of each run.
+    Yields: The seed; seconds of the measured time, and what holds in them.
     """
     ports, offered, sizes = _read_inputs(network)
     base = trace_streams(network, sizes)
@@ -142,10 +119,7 @@ def _solve_paths(
 def list_omissions(network: Mapping[str, Any]) -> tuple[str, ...]:
     """What the fluid engine leaves out of a network, a sentence each.
 
-    Parameters
-    ----------
-    network : mapping
-        A compiled network, parsed from its JSON.
+    network: A compiled network, parsed from its JSON.
     """
     sentences = []
     if (network.get("recovery") or {}).get("failures"):

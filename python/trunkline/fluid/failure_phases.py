@@ -40,18 +40,10 @@ PATH_CHANGE_EVENTS: Final = ("failed", "switched", "repaired", "reverted", "rero
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FailurePhase:
-    """A time in which nothing changes.
+    """A time in which nothing changes."""
 
-    Parameters
-    ----------
-    seconds : float
-        How long, of the measured time.
-    paths : StreamPaths
-        The ways of all streams.
-    """
-
-    seconds: float
-    paths: StreamPaths
+    seconds: float  # How long, of the measured time.
+    paths: StreamPaths  # The ways of all streams.
 
 
 def split_into_phases(
@@ -59,22 +51,10 @@ def split_into_phases(
 ) -> list[FailurePhase]:
     """Divide the measured time.
 
-    Parameters
-    ----------
-    network : mapping
-        The compiled network, parsed from its JSON.
-    sizes : array of int64, shape (F,)
-        IP bytes of a data packet of each flow.
-
-    Returns
-    -------
-    list of FailurePhase
-        In order; one, without failures.
-
-    Raises
-    ------
-    FluidUnsupportedError
-        Too many moments.
+    network: The compiled network, parsed from its JSON.
+    sizes: shape (F,): IP bytes of a data packet of each flow.
+    Returns: In order; one, without failures.
+    Raises FluidUnsupportedError: Too many moments.
     """
     run = network["run"]
     begin_ns, end_ns = run["warmup_ns"], run["duration_ns"]

@@ -21,46 +21,29 @@ MIN_PACKET_BYTES: Final = 1.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FlowSources:
-    """Data packets of F flows.
+    """Data packets of F flows."""
 
-    Parameters
-    ----------
-    rate : array of float64, shape (F,)
-        IP bits per second offered; infinite of an elastic flow, nan where unknown.
-    size, mean_square_size : array of float64, shape (F,)
-        Mean IP bytes of a packet, and mean of their square.
-    gap_scv : array of float64, shape (F,)
-        Squared coefficient of variation of the gaps: 1 Poisson, 0 constant bit rate; nan unknown.
-    is_tcp : array of bool, shape (F,)
-        Sent by TCP.
-    window : array of float64, shape (F,)
-        Largest window in bytes of IP packets; infinite of UDP.
-    payload_share : array of float64, shape (F,)
-        Part of an IP packet that is data.
-    ack_ratio : array of float64, shape (F,)
-        Bytes of acknowledgements, or of answers to an echo, for a byte of data packets; 0 of UDP.
-    ack_bytes : array of float64, shape (F,)
-        Bytes of one; 1 of UDP.
-    """
-
+    # shape (F,): IP bits per second offered; infinite of an elastic flow, nan where unknown.
     rate: Floats
+    # size, mean_square_size: shape (F,): Mean IP bytes of a packet, and mean of their square.
     size: Floats
     mean_square_size: Floats
+    # shape (F,): Squared coefficient of variation of the gaps: 1 Poisson, 0 constant bit rate; nan
+    # unknown.
     gap_scv: Floats
-    is_tcp: Bools
-    window: Floats
-    payload_share: Floats
+    is_tcp: Bools  # shape (F,): Sent by TCP.
+    window: Floats  # shape (F,): Largest window in bytes of IP packets; infinite of UDP.
+    payload_share: Floats  # shape (F,): Part of an IP packet that is data.
+    # shape (F,): Bytes of acknowledgements, or of answers to an echo, for a byte of data packets; 0
+    # of UDP.
     ack_ratio: Floats
-    ack_bytes: Floats
+    ack_bytes: Floats  # shape (F,): Bytes of one; 1 of UDP.
 
 
 def read_flow_sources(flows: Sequence[Mapping[str, Any]], run: Mapping[str, Any]) -> FlowSources:
     """Read the agents of a compiled network.
 
-    Returns
-    -------
-    FlowSources
-        Means over the measured time: a flow that runs for a part of it offers that part.
+    Returns: Means over the measured time: a flow that runs for a part of it offers that part.
     """
     measured_begin, measured_end = run["warmup_ns"], run["duration_ns"]
     rows = []

@@ -31,18 +31,12 @@ PhaseStates = Sequence[tuple[float, FluidState]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FocusedNetwork:
-    """A network in which only some flows are packets of their own.
+    """A network in which only some flows are packets of their own."""
 
-    Parameters
-    ----------
-    network : dict
-        Compiled as well; its flows are those kept and ``background LINK CLASS``.
-    links : tuple of str
-        One-way links that it is about: those named, those of paths named, or those that the flows
-        cross which a failure meets.
-    """
-
+    # Compiled as well; its flows are those kept and ``background LINK CLASS``.
     network: dict[str, Any]
+    # One-way links that it is about: those named, those of paths named, or those that the flows
+    # cross which a failure meets.
     links: tuple[str, ...]
 
 
@@ -51,20 +45,11 @@ def focus_network(
 ) -> FocusedNetwork:
     """Keep the packets of some flows.
 
-    Parameters
-    ----------
-    network : mapping
-        The compiled network, parsed from its JSON.
-    names : sequence of str
-        One-way links (``A->B``): the flows whose data crosses one are kept; paths: the flows on
+    network: The compiled network, parsed from its JSON.
+    names: One-way links (``A->B``): the flows whose data crosses one are kept; paths: the flows on
         them; failures: all flows that cross what fails.
-
-    Raises
-    ------
-    FluidUnsupportedError
-        The network has what background cannot stand for.
-    ValueError
-        No such name, or no flow there.
+    Raises FluidUnsupportedError: The network has what background cannot stand for.
+    Raises ValueError: No such name, or no flow there.
     """
     for each in network.get("conditioners", ()):
         msg = "conditioners know single flows: no background passes them"
@@ -93,10 +78,7 @@ def focus_network(
 def expand_trunk_names(scenario: Scenario, names: Sequence[str]) -> tuple[str, ...]:
     """Names of links, paths and failures, with the paths of a trunk for its name.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Of links, paths, failures or trunks. One that a path has too is the path.
+    names: Of links, paths, failures or trunks. One that a path has too is the path.
     """
     resolved = scenario.resolve()
     paths: list[str] = []

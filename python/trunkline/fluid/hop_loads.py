@@ -15,38 +15,18 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HopLoads:
-    """Hops of S streams, H hops, Q classes of ports.
-
-    Parameters
-    ----------
-    queue : array of int64, shape (H,)
-        Class of a port that each hop goes through.
-    packet_bytes : array of float64, shape (S,)
-        Mean IP bytes of a packet of each stream.
-    wire_bits_per_bit : array of float64, shape (H,)
-        Bits on the wire for a bit of IP packets.
-    leg_stream : array of int64, shape (legs,)
-        Stream of each.
-    hops_by_step : tuple of array of int64
-        The first hops of all legs, the second, and so on.
-    fixed : array of float64, shape (S,)
-        Propagation and transmission from end to end [s].
-    class_packet_bytes : array of float64, shape (Q,)
-        Mean bytes of a packet on the wire, over streams.
-    weight : array of float64, shape (Q,)
-        Weights of classes, counted in bits.
-    """
+    """Hops of S streams, H hops, Q classes of ports."""
 
     paths: StreamPaths
-    queue: Ints
-    packet_bytes: Floats
-    wire_bits_per_bit: Floats
+    queue: Ints  # shape (H,): Class of a port that each hop goes through.
+    packet_bytes: Floats  # shape (S,): Mean IP bytes of a packet of each stream.
+    wire_bits_per_bit: Floats  # shape (H,): Bits on the wire for a bit of IP packets.
     leg_count: int
-    leg_stream: Ints
-    hops_by_step: tuple[Ints, ...]
-    fixed: Floats
-    class_packet_bytes: Floats
-    weight: Floats
+    leg_stream: Ints  # shape (legs,): Stream of each.
+    hops_by_step: tuple[Ints, ...]  # The first hops of all legs, the second, and so on.
+    fixed: Floats  # shape (S,): Propagation and transmission from end to end [s].
+    class_packet_bytes: Floats  # shape (Q,): Mean bytes of a packet on the wire, over streams.
+    weight: Floats  # shape (Q,): Weights of classes, counted in bits.
 
     def sum_along(self, value: Floats) -> Floats:
         """Sum of a value of classes over the hops of each stream; of two legs the smaller."""
@@ -72,13 +52,7 @@ def _select_lesser_leg(hop_loads: HopLoads, by_leg: Floats) -> Floats:
 def compute_hop_loads(
     paths: StreamPaths, queues: PortQueues, sources: FlowSources, delay: Floats
 ) -> HopLoads:
-    """Work it out.
-
-    Parameters
-    ----------
-    delay : array of float64, shape (L,)
-        Propagation of each link [s].
-    """
+    """Work it out. delay: shape (L,): Propagation of each link [s]."""
     size = np.where(paths.reverse, sources.ack_bytes[paths.flow], sources.size[paths.flow])
     stream_bytes = size[paths.stream]
     legs = int(paths.leg[-1]) + 1 if len(paths.leg) else 0

@@ -42,43 +42,23 @@ QUEUE_LENGTH_PARTS: Final = np.linspace(0.05, 0.95, 19)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StreamLimits:
-    """Limits for S streams, with what the fluid engine expects.
+    """Limits for S streams, with what the fluid engine expects."""
 
-    Parameters
-    ----------
-    least_delay : array of float64, shape (S,)
-        Propagation and transmission of the smallest packet [s].
-    unqueued_delay : array of float64, shape (S,)
-        The same of the mean packet [s].
-    steady_delay : array of float64, shape (S,)
-        The same of the largest packet, with all that does not depend on chance [s].
-    mean_wait : array of float64, shape (S,)
-        Upper limit of the mean of all waits [s].
-    decay : array of float64, shape (S,)
-        Sum over hops of 1/theta [s].
-    hops : array of int64, shape (S,)
-        Hops whose waits depend on chance.
-    greatest_delay : array of float64, shape (S,)
-        With all queues full [s]; infinite without limits of queues, and where a full class has
-        what others leave.
-    drop_probability : array of float64, shape (S,)
-        Upper limit of the share that full queues drop beyond the loss of the means; 1: unknown.
-    loss_margin : array of float64, shape (S,)
-        Relative error of the loss of the means [1].
-    absorbed : array of float64, shape (S,)
-        Packets that full queues hold at the end, and so do not lose.
-    """
-
-    least_delay: Floats
-    unqueued_delay: Floats
+    least_delay: Floats  # shape (S,): Propagation and transmission of the smallest packet [s].
+    unqueued_delay: Floats  # shape (S,): The same of the mean packet [s].
+    # shape (S,): The same of the largest packet, with all that does not depend on chance [s].
     steady_delay: Floats
-    mean_wait: Floats
-    decay: Floats
-    hops: NDArray[np.int64]
+    mean_wait: Floats  # shape (S,): Upper limit of the mean of all waits [s].
+    decay: Floats  # shape (S,): Sum over hops of 1/theta [s].
+    hops: NDArray[np.int64]  # shape (S,): Hops whose waits depend on chance.
+    # shape (S,): With all queues full [s]; infinite without limits of queues, and where a full
+    # class has what others leave.
     greatest_delay: Floats
+    # shape (S,): Upper limit of the share that full queues drop beyond the loss of the means; 1:
+    # unknown.
     drop_probability: Floats
-    loss_margin: Floats
-    absorbed: Floats
+    loss_margin: Floats  # shape (S,): Relative error of the loss of the means [1].
+    absorbed: Floats  # shape (S,): Packets that full queues hold at the end, and so do not lose.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -301,12 +281,8 @@ def _sum_over_levels(queues: PortQueues, value: Floats) -> Floats:
 def find_quantile_limit(limits: StreamLimits, weight: Floats, share_above: float) -> float:
     """Delay that at most a share of all packets exceeds [s].
 
-    Parameters
-    ----------
-    weight : array of float64, shape (S,)
-        Packets of each stream.
-    share_above : float
-        0.01 for the 99th percentile.
+    weight: shape (S,): Packets of each stream.
+    share_above: 0.01 for the 99th percentile.
     """
     used = weight > 0
     weight = weight[used] / weight.sum()

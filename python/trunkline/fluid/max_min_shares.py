@@ -20,21 +20,11 @@ def divide_max_min(
 ) -> tuple[Floats, Bools]:
     """Divide what is left in every class.
 
-    Parameters
-    ----------
-    elastic : array of bool, shape (S,)
-        Streams that take what they get.
-    weight, ceiling : array of float64, shape (S,)
-        Of each stream; the ceiling in IP bits per second.
-    room : array of float64, shape (Q,)
-        Bits per second on the wire that they may take of each class.
-
-    Returns
-    -------
-    rate : array of float64, shape (S,)
-        IP bits per second, 0 of streams that are not elastic.
-    filled : array of bool, shape (Q,)
-        Classes that are some stream's bottleneck.
+    elastic: shape (S,): Streams that take what they get.
+    weight, ceiling: shape (S,): Of each stream; the ceiling in IP bits per second.
+    room: shape (Q,): Bits per second on the wire that they may take of each class.
+    Returns rate: IP bits per second, 0 of streams that are not elastic.
+    Returns filled: Classes that are some stream's bottleneck.
     """
     is_elastic_hop = elastic[loads.paths.stream]
     stream, queue, wire = (

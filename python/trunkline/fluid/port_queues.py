@@ -26,67 +26,35 @@ PRECEDENCE_AQMS: Final = ("precedence-drop-tail", "wred", "rio-c", "rio-d", "gre
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PortQueues:
-    """Q classes of L links, sorted by link, then by their number.
+    """Q classes of L links, sorted by link, then by their number."""
 
-    Parameters
-    ----------
-    first : array of int64, shape (L,)
-        The first class of each link.
-    link : array of int64, shape (Q,)
-        Link of each class.
-    rate : array of float64, shape (L,)
-        Bit/s of each link.
-    level : array of int64, shape (Q,)
-        Strict priority, 0 first.
-    weight : array of float64, shape (Q,)
-        Share inside the level.
-    by_packet : array of bool, shape (Q,)
-        Whether the weight counts packets, not bits.
-    ceiling : array of float64, shape (Q,)
-        Maximum rate of the class [bit/s].
-    limits : array of float64, shape (Q, 2)
-        What a full queue holds: bytes, and packets; infinite without a limit.
-    drop_onset : array of float64, shape (Q, 2)
-        What a queue holds when it begins to drop: bytes, and packets; 0 where the policy does not
-        say.
-    tcp_min, tcp_max : array of float64, shape (Q,)
-        Between which bytes or packets TCP keeps the queue: half way of RED's thresholds; nan where
-        the policy keeps a delay.
-    target_delay : array of float64, shape (Q,)
-        Delay that the policy keeps [s]; nan where it keeps none.
-    drops_by_precedence : array of bool, shape (Q,)
-        Whether the policy drops by precedence, so that flows do not lose the same share.
-    wait_formula : array of int64, shape (Q,)
-        Formula of waits: 0 by level, 1 by weight, 2 none.
-    shares_link : array of bool, shape (Q,)
-        Whether what a class leaves of the link's rate goes to the others, up to their ceilings.
-    """
-
-    first: Ints
-    link: Ints
-    rate: Floats
-    level: Ints
-    weight: Floats
-    by_packet: NDArray[np.bool_]
-    ceiling: Floats
+    first: Ints  # shape (L,): The first class of each link.
+    link: Ints  # shape (Q,): Link of each class.
+    rate: Floats  # shape (L,): Bit/s of each link.
+    level: Ints  # shape (Q,): Strict priority, 0 first.
+    weight: Floats  # shape (Q,): Share inside the level.
+    by_packet: NDArray[np.bool_]  # shape (Q,): Whether the weight counts packets, not bits.
+    ceiling: Floats  # shape (Q,): Maximum rate of the class [bit/s].
+    # shape (Q, 2): What a full queue holds: bytes, and packets; infinite without a limit.
     limits: Floats
+    # shape (Q, 2): What a queue holds when it begins to drop: bytes, and packets; 0 where the
+    # policy does not say.
     drop_onset: Floats
+    # tcp_min, tcp_max: shape (Q,): Between which bytes or packets TCP keeps the queue: half way of
+    # RED's thresholds; nan where the policy keeps a delay.
     tcp_min: Floats
     tcp_max: Floats
-    target_delay: Floats
+    target_delay: Floats  # shape (Q,): Delay that the policy keeps [s]; nan where it keeps none.
+    # shape (Q,): Whether the policy drops by precedence, so that flows do not lose the same share.
     drops_by_precedence: NDArray[np.bool_]
-    wait_formula: Ints
+    wait_formula: Ints  # shape (Q,): Formula of waits: 0 by level, 1 by weight, 2 none.
+    # shape (Q,): Whether what a class leaves of the link's rate goes to the others, up to their
+    # ceilings.
     shares_link: NDArray[np.bool_]
 
 
 def read_port_queues(network: Mapping[str, Any]) -> PortQueues:
-    """Read the ports of a compiled network.
-
-    Parameters
-    ----------
-    network : mapping
-        The compiled network, parsed from its JSON.
-    """
+    """Read the ports of a compiled network. network: The compiled network, parsed from its JSON."""
     port_rows = [_read_port(port) for port in network["ports"]]
     link_ports = [link["port"] for link in network["links"]]
     sizes = np.array([len(port_rows[port]) for port in link_ports], dtype=np.int64)
@@ -242,17 +210,10 @@ def compute_available_rates(port_queues: PortQueues, demand: Floats, weight: Flo
 def divide_link_rates(port_queues: PortQueues, requested: Floats, weight: Floats) -> Floats:
     """Divide every link among its classes.
 
-    Parameters
-    ----------
-    requested : array of float64, shape (Q,)
-        Bit/s on the wire; infinite of a class that takes all it gets.
-    weight : array of float64, shape (Q,)
-        Weights that count bits.
-
-    Returns
-    -------
-    array of float64, shape (Q,)
-        What each gets: levels in order, inside a level by weight, what one leaves to the others.
+    requested: shape (Q,): Bit/s on the wire; infinite of a class that takes all it gets.
+    weight: shape (Q,): Weights that count bits.
+    Returns: shape (Q,): What each gets: levels in order, inside a level by weight, what one leaves
+        to the others.
     """
     links = len(port_queues.rate)
     served = np.zeros(len(requested))

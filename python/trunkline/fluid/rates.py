@@ -39,35 +39,19 @@ MIN_ROUND_TRIP_S: Final = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StreamRates:
-    """What flows where: S streams, H hops, Q classes of ports.
+    """What flows where: S streams, H hops, Q classes of ports."""
 
-    Parameters
-    ----------
-    sent, arrived : array of float64, shape (S,)
-        IP bits per second of each stream.
-    hop_rate : array of float64, shape (H,)
-        IP bits per second of each hop, before its queue.
-    offered, served : array of float64, shape (Q,)
-        Bits per second on the wire.
-    overloaded : array of bool, shape (Q,)
-        Classes that lose what does not fit.
-    filled : array of bool, shape (Q,)
-        Classes that TCP keeps full.
-    kept_delay : array of float64, shape (Q,)
-        Delay of the queue that is kept in such a class [s].
-    unknown : array of bool, shape (Q,)
-        Classes that a flow of unknown rate crosses.
-    """
-
+    # sent, arrived: shape (S,): IP bits per second of each stream.
     sent: Floats
     arrived: Floats
-    hop_rate: Floats
+    hop_rate: Floats  # shape (H,): IP bits per second of each hop, before its queue.
+    # offered, served: shape (Q,): Bits per second on the wire.
     offered: Floats
     served: Floats
-    overloaded: Bools
-    filled: Bools
-    kept_delay: Floats
-    unknown: Bools
+    overloaded: Bools  # shape (Q,): Classes that lose what does not fit.
+    filled: Bools  # shape (Q,): Classes that TCP keeps full.
+    kept_delay: Floats  # shape (Q,): Delay of the queue that is kept in such a class [s].
+    unknown: Bools  # shape (Q,): Classes that a flow of unknown rate crosses.
 
 
 def compute_rates(loads: HopLoads, queues: PortQueues, sources: FlowSources) -> StreamRates:

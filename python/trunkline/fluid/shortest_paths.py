@@ -17,20 +17,13 @@ DESTINATIONS_PER_BATCH: Final = 256
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoutedPaths:
-    """What IP routing says.
+    """What IP routing says."""
 
-    Parameters
-    ----------
-    hops : array of int64, shape (6, H)
-        Stream, 0, step, link, class and bytes on the wire beside the IP packet, of every hop.
-    lost : array of bool, shape (S,)
-        Whether there is no route.
-    unrouted : array of int64
-        Streams that meet label tables, conditioners, too small links or the end of their TTL.
-    """
-
+    # shape (6, H): Stream, 0, step, link, class and bytes on the wire beside the IP packet, of
+    # every hop.
     hops: Ints
-    lost: NDArray[np.bool_]
+    lost: NDArray[np.bool_]  # shape (S,): Whether there is no route.
+    # Streams that meet label tables, conditioners, too small links or the end of their TTL.
     unrouted: Ints
 
 
@@ -46,16 +39,10 @@ def route_streams(
 ) -> RoutedPaths:
     """Route what needs no more than that.
 
-    Parameters
-    ----------
-    network : mapping
-        The compiled network, parsed from its JSON.
-    flow : array of int64, shape (S,)
-        Flow of each stream.
-    reverse : array of bool, shape (S,)
-        Whether it is of acknowledgements.
-    sizes : array of int64, shape (F,)
-        IP bytes of a data packet of each flow.
+    network: The compiled network, parsed from its JSON.
+    flow: shape (S,): Flow of each stream.
+    reverse: shape (S,): Whether it is of acknowledgements.
+    sizes: shape (F,): IP bytes of a data packet of each flow.
     """
     flows, links = network["flows"], network["links"]
     column = {

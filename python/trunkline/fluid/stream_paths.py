@@ -29,48 +29,27 @@ _DELIVERED = _core.PACKET_EVENTS.index("delivered")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StreamPaths:
-    """Hops of streams: data of F flows, then what answers them (TCP, echo). H hops, S streams.
+    """Hops of streams: data of F flows, then what answers them (TCP, echo). H hops, S streams."""
 
-    Parameters
-    ----------
-    flow : array of int64, shape (S,)
-        Flow of each stream.
-    reverse : array of bool, shape (S,)
-        Whether it is of acknowledgements or answers.
-    leg : array of int64, shape (H,)
-        Number of the packet of each hop; 1+1 protection makes two of a stream.
-    stream : array of int64, shape (H,)
-        Stream of each hop.
-    step : array of int64, shape (H,)
-        Place of each hop in its leg, from 0. Hops are sorted by leg, then by step.
-    link, class_ : array of int64, shape (H,)
-        Link, and class of its port.
-    header : array of int64, shape (H,)
-        Bytes on the wire beside the IP packet.
-    lost : array of bool, shape (S,)
-        Whether it ends before its destination: no route, too large, TTL.
-    """
-
-    flow: Ints
-    reverse: NDArray[np.bool_]
-    leg: Ints
-    stream: Ints
+    flow: Ints  # shape (S,): Flow of each stream.
+    reverse: NDArray[np.bool_]  # shape (S,): Whether it is of acknowledgements or answers.
+    leg: Ints  # shape (H,): Number of the packet of each hop; 1+1 protection makes two of a stream.
+    stream: Ints  # shape (H,): Stream of each hop.
+    # shape (H,): Place of each hop in its leg, from 0. Hops are sorted by leg, then by step.
     step: Ints
+    # link, class_: shape (H,): Link, and class of its port.
     link: Ints
     class_: Ints
-    header: Ints
+    header: Ints  # shape (H,): Bytes on the wire beside the IP packet.
+    # shape (S,): Whether it ends before its destination: no route, too large, TTL.
     lost: NDArray[np.bool_]
 
 
 def trace_streams(network: Mapping[str, Any], sizes: Ints) -> StreamPaths:
     """Follow every flow of a network.
 
-    Parameters
-    ----------
-    network : mapping
-        The compiled network, parsed from its JSON.
-    sizes : array of int64, shape (F,)
-        IP bytes of a data packet of each flow.
+    network: The compiled network, parsed from its JSON.
+    sizes: shape (F,): IP bytes of a data packet of each flow.
     """
     flows = network["flows"]
     answered = [f for f, flow in enumerate(flows) if get_answer_bytes(flow)]
@@ -92,12 +71,9 @@ def sort_hops(
 ) -> StreamPaths:
     """Ways of hops in any order.
 
-    Parameters
-    ----------
-    flow, reverse, lost : array, shape (S,)
-        As `StreamPaths` has them.
-    hops : array of int64, shape (6, H)
-        Stream, packet, step, link, class and bytes on the wire beside the IP packet.
+    flow, reverse, lost: shape (S,): As `StreamPaths` has them.
+    hops: shape (6, H): Stream, packet, step, link, class and bytes on the wire beside the IP
+        packet.
     """
     stream, packet, step, link, class_, header = hops
     order = np.lexsort((step, packet, stream))
@@ -131,17 +107,9 @@ def run_probe(
 ) -> tuple[Ints, NDArray[np.bool_]]:
     """Hops of the datagrams of a probe, and which were lost.
 
-    Parameters
-    ----------
-    count, seed : int
-        Datagrams; seed of its run.
-
-    Returns
-    -------
-    hops : array of int64, shape (6, H)
-        Datagram, packet, step, link, class, and bytes on the wire beside the IP packet.
-    lost : array of bool, shape (count,)
-        Whether it ended before its destination.
+    count, seed: Datagrams; seed of its run.
+    Returns hops: Datagram, packet, step, link, class, and bytes on the wire beside the IP packet.
+    Returns lost: Whether it ended before its destination.
     """
     rows = {
         name: np.frombuffer(data, dtype=np.int64)
@@ -176,14 +144,9 @@ def make_probe(
 ) -> dict[str, Any]:
     """The same network, in which some streams send one datagram each.
 
-    Parameters
-    ----------
-    sizes, answered : list of int
-        IP bytes of a data packet of each flow; flows that are answered.
-    streams : list of int
-        Which send; one may do so several times.
-    times : list of float, optional
-        When each does [ns]; by default far apart.
+    sizes, answered: IP bytes of a data packet of each flow; flows that are answered.
+    streams: Which send; one may do so several times.
+    times: When each does [ns]; by default far apart.
     """
     flows = network["flows"]
     # Flow and direction of each stream, as classifiers count them.

@@ -23,31 +23,21 @@ Floats = NDArray[np.float64]
 class FluidState:
     """All there is about a network at flow level.
 
-    Parameters
-    ----------
-    network : mapping
-        The compiled network, parsed from its JSON.
-    roads, queues, sources, rates
-        Ways, ports, flows and their rates.
-    waits : array of float64, shape (Q,)
-        Mean waits of classes [s]; nan where there is no answer.
+    roads, queues, sources, rates: Ways, ports, flows and their rates.
     """
 
-    network: Mapping[str, Any]
+    network: Mapping[str, Any]  # The compiled network, parsed from its JSON.
     hop_loads: HopLoads
     queues: PortQueues
     sources: FlowSources
     rates: StreamRates
-    waits: Floats
+    waits: Floats  # shape (Q,): Mean waits of classes [s]; nan where there is no answer.
 
 
 def build_tables(states: Sequence[tuple[float, FluidState]]) -> dict[str, Table]:
     """Every table of ``SCHEMAS``; those of single packets are empty.
 
-    Parameters
-    ----------
-    states : sequence of (float, FluidState)
-        Seconds of the measured time, and what holds in them.
+    states: Seconds of the measured time, and what holds in them.
     """
     network = states[0][1].network
     durations = [seconds for seconds, _ in states]

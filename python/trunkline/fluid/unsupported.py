@@ -12,12 +12,8 @@ if TYPE_CHECKING:
 class FluidUnsupportedError(ValueError):
     """The scenario asks for what the fluid engine, or a focus, does not have.
 
-    Parameters
-    ----------
-    text : str
-        What it is, and what helps.
-    path : tuple of str or int
-        Where the scenario asks for it, by the names of the compiled network.
+    text: What it is, and what helps.
+    path: Where the scenario asks for it, by the names of the compiled network.
     """
 
     def __init__(self, text: str, path: DocumentPath) -> None:

@@ -49,20 +49,11 @@ def verify_fluid(
 ) -> EngineVerdict:
     """Run a network in packets with several seeds and compare with its fluid figures.
 
-    Parameters
-    ----------
-    max_seeds : int, optional
-        Goes on with the seeds that follow until the verdict is decided or there are so many.
-    on_progress : callable, optional
-        Gets the part of all runs that is done, 0 to 1.
-    focus_names : sequence of str
-        Compare instead with a focus on these links, paths or failures: what it keeps, and the links
-        that it is about.
-
-    Raises
-    ------
-    ValueError
-        See `trunkline.fluid.focus.focus`.
+    max_seeds: Goes on with the seeds that follow until the verdict is decided or there are so many.
+    on_progress: Gets the part of all runs that is done, 0 to 1.
+    focus_names: Compare instead with a focus on these links, paths or failures: what it keeps, and
+        the links that it is about.
+    Raises ValueError: See `trunkline.fluid.focus.focus`.
     """
     network = json.loads(network_json)
     used_seeds = list(seeds)

@@ -49,10 +49,7 @@ def compute_mean_waits(
 ) -> Floats:
     """Mean time from arrival to the start of transmission.
 
-    Returns
-    -------
-    array of float64, shape (Q,)
-        Seconds; nan where there is no answer.
+    Returns: shape (Q,): Seconds; nan where there is no answer.
     """
     is_unanswered = _find_unanswered_classes(loads, queues, sources, stream_rates)
     moments = _compute_class_moments(loads, queues, sources, stream_rates)

@@ -60,10 +60,7 @@ def read_tcng(
 ) -> Imported:
     """Translate a tcng configuration.
 
-    Raises
-    ------
-    ImportFault
-        Something that cannot be translated, with its place.
+    Raises ImportFault: Something that cannot be translated, with its place.
     """
     from trunkline.importers.tcng.parser import parse_configuration
 
@@ -75,10 +72,7 @@ def read_tcng(
 def _prove_ports(imported: Imported, addresses: Addresses) -> Imported:
     """Load a scenario of fast links that has all that was imported.
 
-    Raises
-    ------
-    ImportFault
-        It does not load.
+    Raises ImportFault: It does not load.
     """
     from trunkline.importers.common.proof import prove_import
     from trunkline.scenario.yaml_text import block

@@ -20,22 +20,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class KernelRun:
-    """One run in the kernel.
-
-    Parameters
-    ----------
-    compiled : CompiledPlan
-        The plan, what is behind it, and notes on what the kernel does differently.
-    folder : Path
-        What the guest left.
-    runner : str
-        ``uml``, ``qemu`` or ``native``.
-    """
+    """One run in the kernel."""
 
     results: Results
+    # The plan, what is behind it, and notes on what the kernel does differently.
     compiled: CompiledPlan
-    folder: Path
-    runner: str
+    folder: Path  # What the guest left.
+    runner: str  # ``uml``, ``qemu`` or ``native``.
 
 
 def run_in_guest(
@@ -50,21 +41,11 @@ def run_in_guest(
 ) -> KernelRun:
     """Run a network once in a guest.
 
-    Parameters
-    ----------
-    seed : int
-        Seed of the traffic and of the guest [0 to 2**64 - 1].
-    runner : str, optional
-        ``uml``, ``qemu`` or ``native``; the first that is ready if left out.
-    control : {"frr"}, optional
-        Daemons that find the routes; without they are the simulator's.
-    on_progress : callable, optional
-        Gets the part of the run that is done, 0 to 1.
-
-    Raises
-    ------
-    UnsupportedError
-        The network has what the kernel lacks.
+    seed: Seed of the traffic and of the guest [0 to 2**64 - 1].
+    runner: ``uml``, ``qemu`` or ``native``; the first that is ready if left out.
+    control: "frr"; daemons that find the routes; without they are the simulator's.
+    on_progress: Gets the part of the run that is done, 0 to 1.
+    Raises UnsupportedError: The network has what the kernel lacks.
     """
     from trunkline import _core
     from trunkline.linux.guest.runner import execute_plan
@@ -131,19 +112,10 @@ def simulate(
 ) -> list[Results]:
     """Run a network in a guest once for each seed.
 
-    Parameters
-    ----------
-    seeds : sequence of int
-        Seeds, each 0 to 2**64 - 1.
-    on_note : callable, optional
-        Told once what the kernel does differently, a sentence at a time.
-    on_progress : callable, optional
-        Gets the part of all runs that is done, 0 to 1.
-
-    Returns
-    -------
-    list of Results
-        In the order of the seeds.
+    seeds: Seeds, each 0 to 2**64 - 1.
+    on_note: Told once what the kernel does differently, a sentence at a time.
+    on_progress: Gets the part of all runs that is done, 0 to 1.
+    Returns: In the order of the seeds.
     """
     from trunkline.linux.guest.scratch_folders import make_scratch_folder
 
@@ -173,10 +145,7 @@ def scale_progress(
 ) -> Callable[[float], None] | None:
     """Progress of one of several runs as that of all.
 
-    Parameters
-    ----------
-    on_progress : callable or None
-        Gets the part of all runs that is done, 0 to 1.
+    on_progress: Gets the part of all runs that is done, 0 to 1.
     """
     if on_progress is None:
         return None

@@ -30,26 +30,14 @@ from trunkline.scenario.diagnostic import MAX_DIAGNOSTICS_SHOWN
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """What to attempt.
-
-    Parameters
-    ----------
-    content : str
-        Its text, by which a change is seen.
-    overrides : mapping of str to str
-        Values set over it.
-    seed : int or None
-        Seed of the first run; None for the scenario's own.
-    limit_s : float
-        Longest time of one run [s].
-    """
+    """What to attempt."""
 
     file: Path
-    content: str
-    overrides: Mapping[str, str]
-    seed: int | None
+    content: str  # Its text, by which a change is seen.
+    overrides: Mapping[str, str]  # Values set over it.
+    seed: int | None  # Seed of the first run; None for the scenario's own.
     runs: int
-    limit_s: float
+    limit_s: float  # Longest time of one run [s].
 
     @property
     def cli_arguments(self) -> list[str]:
@@ -67,40 +55,21 @@ class RunRequest:
 
 @dataclass(slots=True)
 class RunAttempt:
-    """What became of it.
-
-    Parameters
-    ----------
-    controls : list of ParameterControl
-        What can be turned.
-    messages : list of str
-        Errors and warnings as the terminal shows them, each with its line of the file.
-    reported_run : ReportedRun or None
-        The runs; None with errors.
-    view : page.RunView or None
-        The runs as a report shows them.
-    changes : Comparison or None
-        This against the run before; None without one.
-    network_differences : list of str
-        What differs between the networks of the two.
-    earlier_charts : list of Chart
-        The charts over time of the run before.
-    duration_s : float
-        From the file to the picture [s].
-    is_settled : bool
-        Whether it is no step of a slider that still moves.
-    """
+    """What became of it."""
 
     request: RunRequest
-    controls: list[ParameterControl]
+    controls: list[ParameterControl]  # What can be turned.
+    # Errors and warnings as the terminal shows them, each with its line of the file.
     messages: list[str] = field(default_factory=list)
-    reported_run: ReportedRun | None = None
-    view: page.RunView | None = None
-    changes: Comparison | None = None
+    reported_run: ReportedRun | None = None  # The runs; None with errors.
+    view: page.RunView | None = None  # The runs as a report shows them.
+    changes: Comparison | None = None  # This against the run before; None without one.
+    # What differs between the networks of the two.
     network_differences: list[str] = field(default_factory=list)
+    # The charts over time of the run before.
     earlier_charts: list[Chart] = field(default_factory=list)
-    duration_s: float = 0.0
-    is_settled: bool = True
+    duration_s: float = 0.0  # From the file to the picture [s].
+    is_settled: bool = True  # Whether it is no step of a slider that still moves.
 
     def build_operand(self, name: str) -> ComparisonOperand:
         """Its runs, to be compared with others."""
@@ -112,10 +81,7 @@ class RunAttempt:
 def attempt_run(request: RunRequest, previous: RunAttempt | None) -> RunAttempt:
     """Load, check, run and draw a scenario, and compare it with an earlier run.
 
-    Parameters
-    ----------
-    previous : RunAttempt or None
-        An earlier run; None if there is none.
+    previous: An earlier run; None if there is none.
     """
     started_at = time.monotonic()
     run_attempt = RunAttempt(request, list_parameter_controls(request.content, request.overrides))

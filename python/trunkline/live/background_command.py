@@ -18,39 +18,19 @@ STOP_TIMEOUT_S = 5.0
 
 @dataclass(slots=True)
 class BackgroundCommand:
-    """A ``trunkline`` command in a process of its own, without a shell.
+    """A ``trunkline`` command in a process of its own, without a shell."""
 
-    Parameters
-    ----------
-    kind : str
-        What the page calls it.
-    arguments : sequence of str
-        Arguments of ``trunkline``.
-    folder : Path
-        Where it is run.
-    notify_change : callable
-        Called from another thread whenever there is something new.
-    result_folder : Path or None
-        Folder that it writes, which a report can be made of.
-    """
-
-    kind: str
-    arguments: Sequence[str]
-    folder: Path
-    notify_change: Callable[[], None]
-    result_folder: Path | None = None
+    kind: str  # What the page calls it.
+    arguments: Sequence[str]  # Arguments of ``trunkline``.
+    folder: Path  # Where it is run.
+    notify_change: Callable[[], None]  # Called from another thread whenever there is something new.
+    result_folder: Path | None = None  # Folder that it writes, which a report can be made of.
     output_lines: deque[str] = field(default_factory=lambda: deque(maxlen=MAX_OUTPUT_LINES))
     status: int | None = None
     _process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
-        """Start it.
-
-        Raises
-        ------
-        OSError
-            No process can be started.
-        """
+        """Start it. Raises OSError: No process can be started."""
         self._process = subprocess.Popen(
             [sys.executable, "-m", "trunkline", *self.arguments],
             stdin=subprocess.DEVNULL,

@@ -15,48 +15,24 @@ _INTEGER_UNITS = {"", "packet", "packets", "B", "byte", "bytes", "bit", "bits"}
 
 @dataclass(frozen=True, slots=True)
 class ParameterControl:
-    """A value that can be turned.
+    """A value that can be turned."""
 
-    Parameters
-    ----------
-    name : str
-        The parameter, or the path of a value that was set.
-    written : str
-        As the file has it; empty where the file leaves it to its default.
-    value : str
-        As it is now.
-    number : float or None
-        The number from which a slider starts; None where there is none, as of a word or 0.
-    unit : str
-        What stands behind the number.
-    keeps_integers : bool
-        Whether the slider keeps to whole numbers.
-    parameter : bool
-        Whether it is a parameter, over which a study can go.
-    """
-
-    name: str
-    written: str
-    value: str
+    name: str  # The parameter, or the path of a value that was set.
+    written: str  # As the file has it; empty where the file leaves it to its default.
+    value: str  # As it is now.
+    # The number from which a slider starts; None where there is none, as of a word or 0.
     number: float | None
-    unit: str
-    keeps_integers: bool
-    parameter: bool
+    unit: str  # What stands behind the number.
+    keeps_integers: bool  # Whether the slider keeps to whole numbers.
+    parameter: bool  # Whether it is a parameter, over which a study can go.
 
 
 def list_parameter_controls(content: str, overrides: Mapping[str, str]) -> list[ParameterControl]:
     """Work out what can be turned in a scenario.
 
-    Parameters
-    ----------
-    content : str
-        Its text; what is wrong with it is said elsewhere.
-
-    Returns
-    -------
-    list of ParameterControl
-        The parameters in the order of the file, then what else was set. A parameter that is worked
-        out from others is left out, unless it was set.
+    content: Its text; what is wrong with it is said elsewhere.
+    Returns: The parameters in the order of the file, then what else was set. A parameter that is
+        worked out from others is left out, unless it was set.
     """
     try:
         document, _ = yaml_text.parse_yaml(content, "scenario")

@@ -28,22 +28,11 @@ MAX_FLOW_COLUMNS = 6
 def write_quick_study(request: RunRequest, parameter: str, values: list[str], runs: int) -> Path:
     """Write the study file.
 
-    Parameters
-    ----------
-    request : RunRequest
-        The scenario and what is set over it, which the study sets too.
-    values : list of str
-        Values that it takes, one or more.
-
-    Returns
-    -------
-    Path
-        The file, ``SCENARIO-PARAMETER-study.yaml`` beside the scenario; an earlier one is replaced.
-
-    Raises
-    ------
-    ValueError
-        There is no such parameter, or the values are not 1 to 100 texts.
+    request: The scenario and what is set over it, which the study sets too.
+    values: Values that it takes, one or more.
+    Returns: The file, ``SCENARIO-PARAMETER-study.yaml`` beside the scenario; an earlier one is
+        replaced.
+    Raises ValueError: There is no such parameter, or the values are not 1 to 100 texts.
     """
     from trunkline.scenario import load
 

@@ -28,15 +28,8 @@ HTML_TYPE = "text/html; charset=utf-8"
 class LiveServer(LocalServer):
     """The server of one scenario.
 
-    Parameters
-    ----------
-    port : int, optional
-        Port; the next free one from 8470 if left out.
-
-    Raises
-    ------
-    OSError
-        The port, or every one that was tried, is taken.
+    port: Port; the next free one from 8470 if left out.
+    Raises OSError: The port, or every one that was tried, is taken.
     """
 
     def __init__(self, watcher: ScenarioWatcher, port: int | None = None) -> None:

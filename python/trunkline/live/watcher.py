@@ -23,14 +23,9 @@ MAX_OVERRIDES = 200
 class ScenarioWatcher:
     """What there is to know of a scenario that is being written.
 
-    Parameters
-    ----------
-    overrides : mapping of str to str, optional
-        Values set over it at the beginning.
-    seed : int, optional
-        Seed of the first run; the scenario's own if left out.
-    limit_s : float, default 20
-        Longest time of one run [s].
+    overrides: Values set over it at the beginning.
+    seed: Seed of the first run; the scenario's own if left out.
+    limit_s: Longest time of one run [s].
     """
 
     def __init__(
@@ -69,17 +64,9 @@ class ScenarioWatcher:
     def set_parameters(self, overrides: Mapping[str, str], *, is_settled: bool, runs: int) -> None:
         """Set values over the scenario.
 
-        Parameters
-        ----------
-        is_settled : bool
-            Whether this is no step of a slider that still moves.
-        runs : int
-            Replications, 1 to 100.
-
-        Raises
-        ------
-        ValueError
-            They are no such thing.
+        is_settled: Whether this is no step of a slider that still moves.
+        runs: Replications, 1 to 100.
+        Raises ValueError: They are no such thing.
         """
         if not all(isinstance(x, str) for pair in overrides.items() for x in pair):
             raise ValueError("values are set as text")
@@ -98,10 +85,7 @@ class ScenarioWatcher:
     def start_study(self, parameter: str, values: list[str], runs: int) -> None:
         """Write a study over a parameter beside the scenario, and run it.
 
-        Raises
-        ------
-        ValueError
-            There is no such parameter, or there are no values.
+        Raises ValueError: There is no such parameter, or there are no values.
         """
         file = write_quick_study(self._request, parameter, values, runs)
         folder = file.with_suffix("")

@@ -75,16 +75,10 @@ class _PacketKind:
 class ClassifierRows:
     """Distinct rows of one classifier.
 
-    Parameters
-    ----------
-    scenario : ResolvedScenario
-        Where trunks and flows are looked up.
-    rules : sequence of MatchConditions
-        In order; the first that matches decides.
-    per_flow : bool
-        Whether cells depend on the flow even if no rule asks for it.
-    decide : callable
-        Returns the cell for the matching rule (None: none) and the number of the flow.
+    scenario: Where trunks and flows are looked up.
+    rules: In order; the first that matches decides.
+    per_flow: Whether cells depend on the flow even if no rule asks for it.
+    decide: Returns the cell for the matching rule (None: none) and the number of the flow.
     """
 
     def __init__(

@@ -26,21 +26,13 @@ from trunkline.scenario.scheduler_classes import CakeClass, PortClass
 
 @dataclass
 class CompiledPorts:
-    """Compiled port configurations.
+    """Compiled port configurations."""
 
-    Attributes
-    ----------
-    ports : list of dict
-        Compiled configurations.
-    port_of_link : dict
-        Index of the configuration of each one-way link.
-    rows : list of dict
-        For each configuration, row by the set of paths that forward; empty where rows do not
-        depend on paths.
-    """
-
-    ports: list[dict[str, Any]] = field(default_factory=list)
+    ports: list[dict[str, Any]] = field(default_factory=list)  # Compiled configurations.
+    # Index of the configuration of each one-way link.
     port_of_link: dict[str, int] = field(default_factory=dict)
+    # For each configuration, row by the set of paths that forward; empty where rows do not depend
+    # on paths.
     rows: list[dict[frozenset[str], int]] = field(default_factory=list)
 
     def find_row(self, arc: str, paths: frozenset[str]) -> int | None:

@@ -32,37 +32,19 @@ def compute_label_stacks(scenario: ResolvedScenario, name: str) -> LabelStacks:
 
 
 class SegmentNextHop(NamedTuple):
-    """A next hop of a policy at one node.
+    """A next hop of a policy at one node."""
 
-    Attributes
-    ----------
-    arc : str
-        Direction of a link.
-    labels : list of int
-        Labels on the packet behind it, from the bottom.
-    keeps_top_label : bool
-        Whether the label on top stays.
-    """
-
-    arc: str
-    labels: list[int]
-    keeps_top_label: bool
+    arc: str  # Direction of a link.
+    labels: list[int]  # Labels on the packet behind it, from the bottom.
+    keeps_top_label: bool  # Whether the label on top stays.
 
 
 class SegmentForwarding(NamedTuple):
-    """The forwarding of a policy's packets at one node.
-
-    Attributes
-    ----------
-    label : int
-        Label on top on arrival; at the first node that of the first segment.
-    next_hops : list of SegmentNextHop
-        Next hops of equal cost.
-    """
+    """The forwarding of a policy's packets at one node."""
 
     node: str
-    label: int
-    next_hops: list[SegmentNextHop]
+    label: int  # Label on top on arrival; at the first node that of the first segment.
+    next_hops: list[SegmentNextHop]  # Next hops of equal cost.
 
 
 def compute_segment_forwarding(scenario: ResolvedScenario, name: str) -> list[SegmentForwarding]:

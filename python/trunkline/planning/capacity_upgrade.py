@@ -25,30 +25,16 @@ MAX_PROGRAM_COLUMNS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class CapacityUpgrade:
-    """Capacity that repairs broken failures.
+    """Capacity that repairs broken failures."""
 
-    Parameters
-    ----------
-    failures : tuple of str
-        Failures that are repaired together, the worst first.
-    broken : int
-        Number of failures that lose load that routing could carry, or overload a link.
-    added_bit_s : int
-        Least sum of added capacity, each link's counted once for both directions; no routing,
-        protected or not, needs less.
-    links : dict of str to int
-        Capacity added to each link [bit/s].
-    binds : tuple of str
-        Links whose capacity decides.
-    unrepaired : tuple of str
-        Broken failures beyond those that still need more, each checked alone.
-    """
-
-    failures: tuple[str, ...]
-    broken: int
+    failures: tuple[str, ...]  # Failures that are repaired together, the worst first.
+    broken: int  # Number of failures that lose load that routing could carry, or overload a link.
+    # Least sum of added capacity, each link's counted once for both directions; no routing,
+    # protected or not, needs less.
     added_bit_s: int
-    links: dict[str, int]
-    binds: tuple[str, ...]
+    links: dict[str, int]  # Capacity added to each link [bit/s].
+    binds: tuple[str, ...]  # Links whose capacity decides.
+    # Broken failures beyond those that still need more, each checked alone.
     unrepaired: tuple[str, ...] = ()
 
 

@@ -35,16 +35,9 @@ def write_explicit_scenario(
 ) -> str:
     """Write a scenario with computed values in place of `auto`.
 
-    Parameters
-    ----------
-    routes : mapping of str to sequence of str, optional
-        Routes of paths that replace the computed ones. Routes of computed backups are ignored: they
-        follow from the others.
-
-    Returns
-    -------
-    str
-        YAML; placing it again gives the same paths.
+    routes: Routes of paths that replace the computed ones. Routes of computed backups are ignored:
+        they follow from the others.
+    Returns: YAML; placing it again gives the same paths.
     """
     scenario = rerouted(scenario, routes or {})
     resolved = scenario.resolve()

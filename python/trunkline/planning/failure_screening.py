@@ -40,47 +40,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FailureImpact:
-    """The effect of a failure.
-
-    Parameters
-    ----------
-    kind : {"link", "node", "risk", "named", "pair", "drained"}
-        The kind of element that fails; a planned outage alone is "drained".
-    mlu : float
-        Maximum utilisation of the links that are left [1].
-    before : float
-        Utilisation of that link without the failure [1].
-    lost_bit_s : int
-        Offered load that no longer has a path.
-    unavoidable_bit_s : int
-        Part of it that no routing can carry, because an end is down or no link leads there.
-    disconnects : tuple of str
-        Nodes that are up but cut off from the largest part of the network.
-    rerouted : int
-        Label-switched paths that take another route.
-    unprotected : int
-        Label-switched paths that are down.
-    stretch_s : float
-        Largest growth of the propagation of rerouted traffic [s].
-    lost_by_class : dict of str to int
-        Lost load by class of demands [bit/s].
-    scenario_keys : dict
-        The failure's keys in the section `failures` of a scenario.
-    """
+    """The effect of a failure."""
 
     failure: str
+    # one of "link", "node", "risk", "named", "pair", "drained"; the kind of element that fails; a
+    # planned outage alone is "drained".
     kind: str
-    mlu: float
+    mlu: float  # Maximum utilisation of the links that are left [1].
     worst_link: str
-    before: float
-    lost_bit_s: int
+    before: float  # Utilisation of that link without the failure [1].
+    lost_bit_s: int  # Offered load that no longer has a path.
+    # Part of it that no routing can carry, because an end is down or no link leads there.
     unavoidable_bit_s: int
+    # Nodes that are up but cut off from the largest part of the network.
     disconnects: tuple[str, ...]
-    rerouted: int
-    unprotected: int
-    stretch_s: float
-    lost_by_class: dict[str, int]
-    scenario_keys: dict[str, Any]
+    rerouted: int  # Label-switched paths that take another route.
+    unprotected: int  # Label-switched paths that are down.
+    stretch_s: float  # Largest growth of the propagation of rerouted traffic [s].
+    lost_by_class: dict[str, int]  # Lost load by class of demands [bit/s].
+    scenario_keys: dict[str, Any]  # The failure's keys in the section `failures` of a scenario.
 
     @property
     def severity(self) -> tuple[int, float]:
@@ -90,65 +68,36 @@ class FailureImpact:
 
 @dataclass(frozen=True, slots=True)
 class RequiredCapacity:
-    """Capacity that a direction of a link needs.
-
-    Parameters
-    ----------
-    needed_bit_s : int
-        Least capacity that carries the load after every failure, with the routing of the scenario.
-    failure : str
-        The failure that needs it; empty: needed without any.
-    """
+    """Capacity that a direction of a link needs."""
 
     link: str
     capacity_bit_s: int
+    # Least capacity that carries the load after every failure, with the routing of the scenario.
     needed_bit_s: int
-    failure: str
+    failure: str  # The failure that needs it; empty: needed without any.
 
 
 @dataclass(frozen=True, slots=True)
 class UnscreenedPairs:
-    """Pairs of links that were not screened, with bounds on their effect.
-
-    Parameters
-    ----------
-    lost_bit_s : int
-        Bound on the loss after any of them: the load on both links.
-    mlu : float
-        Bound on the utilisation after any of them, since no more load than that can move [1].
-    certain : int
-        Number of screened pairs that are worse than any of them.
-    """
+    """Pairs of links that were not screened, with bounds on their effect."""
 
     pairs: int
-    lost_bit_s: int
+    lost_bit_s: int  # Bound on the loss after any of them: the load on both links.
+    # Bound on the utilisation after any of them, since no more load than that can move [1].
     mlu: float
-    certain: int
+    certain: int  # Number of screened pairs that are worse than any of them.
 
 
 @dataclass(frozen=True, slots=True)
 class Survival:
-    """The screened failures of a scenario.
+    """The screened failures of a scenario."""
 
-    Parameters
-    ----------
-    mlu : float
-        Maximum link utilisation without a failure [1].
-    failures : tuple of FailureImpact
-        The worst first.
-    links : tuple of RequiredCapacity
-        Every direction of a link, in the order of the scenario.
-    scale : float
-        Factor of all rates in a run; rates here are not scaled.
-    left_out : UnscreenedPairs or None
-        The pairs with the least load, if there are too many pairs to screen.
-    """
-
-    mlu: float
+    mlu: float  # Maximum link utilisation without a failure [1].
     offered_bit_s: int
-    failures: tuple[FailureImpact, ...]
-    links: tuple[RequiredCapacity, ...]
-    scale: float
+    failures: tuple[FailureImpact, ...]  # The worst first.
+    links: tuple[RequiredCapacity, ...]  # Every direction of a link, in the order of the scenario.
+    scale: float  # Factor of all rates in a run; rates here are not scaled.
+    # The pairs with the least load, if there are too many pairs to screen.
     left_out: UnscreenedPairs | None = None
 
     @property

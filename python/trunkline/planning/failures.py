@@ -23,27 +23,15 @@ CERTAIN_WORST_PAIRS = 100
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FailureEvent:
-    """A failure.
+    """A failure."""
 
-    Parameters
-    ----------
-    name : str
-        Link, node, risk group or named failure; ``A-B + B-C`` of a pair.
-    kind : {"link", "node", "risk", "named", "pair", "drained"}
-        A failure of the scenario that names several elements is a risk too.
-    scenario_keys : dict
-        Its keys in the section `failures` of a scenario.
-    dead_arcs : array of bool, shape (E,)
-        Arcs that it takes down.
-    dead_nodes : tuple of int
-        Nodes that it takes down.
-    """
-
-    name: str
+    name: str  # Link, node, risk group or named failure; ``A-B + B-C`` of a pair.
+    # one of "link", "node", "risk", "named", "pair", "drained"; a failure of the scenario that
+    # names several elements is a risk too.
     kind: str
-    scenario_keys: dict[str, Any]
-    dead_arcs: Bools
-    dead_nodes: tuple[int, ...] = ()
+    scenario_keys: dict[str, Any]  # Its keys in the section `failures` of a scenario.
+    dead_arcs: Bools  # shape (E,): Arcs that it takes down.
+    dead_nodes: tuple[int, ...] = ()  # Nodes that it takes down.
 
 
 class LinkPairs:
@@ -51,19 +39,11 @@ class LinkPairs:
 
     The load on both links bounds the load that can move or be lost.
 
-    Parameters
-    ----------
-    loads : array of float64, shape (E,)
-        Of every arc without a failure [bit/s].
-    fixed : array of float64, shape (E,)
-        Part of it that nothing restores: it may be lost although a path exists.
-
-    Attributes
-    ----------
-    pair_loads : array of float64, shape (P,)
-        Load on both links of each pair [bit/s].
-    avoidable_loads, max_utilisations : array of float64, shape (P,)
-        Bounds of the loss that routing could avoid [bit/s], and of the utilisation [1].
+    loads: shape (E,): Of every arc without a failure [bit/s].
+    fixed: shape (E,): Part of it that nothing restores: it may be lost although a path exists.
+    pair_loads: shape (P,): Load on both links of each pair [bit/s].
+    avoidable_loads, max_utilisations: shape (P,): Bounds of the loss that routing could avoid
+        [bit/s], and of the utilisation [1].
     """
 
     def __init__(self, graph: Topology, loads: Floats, unrestored_loads: Floats):

@@ -44,21 +44,12 @@ MAX_GROWTH_PERIODS = 100
 
 @dataclass(frozen=True, slots=True)
 class GrowthPlan:
-    """The periods of a growth, with the factor of each class of demands.
+    """The periods of a growth, with the factor of each class of demands."""
 
-    Parameters
-    ----------
-    labels : tuple of str
-        Of the periods; the first is today.
-    factors : tuple of float
-        Of all demands whose class has none of its own, by period; never falling.
-    class_factors : mapping of str to tuple of float
-        Of the demands of a class, by period.
-    """
-
-    labels: tuple[str, ...]
+    labels: tuple[str, ...]  # Of the periods; the first is today.
+    # Of all demands whose class has none of its own, by period; never falling.
     factors: tuple[float, ...]
-    class_factors: Mapping[str, tuple[float, ...]]
+    class_factors: Mapping[str, tuple[float, ...]]  # Of the demands of a class, by period.
 
     @property
     def is_uniform(self) -> bool:
@@ -92,10 +83,7 @@ def plan_yearly_growth(rates: Mapping[str | None, float], years: int) -> GrowthP
 def plan_scaled_growth(first: float, last: float, steps: int = 10) -> GrowthPlan:
     """Plan a growth of all demands from one factor to another, in equal steps.
 
-    Raises
-    ------
-    ValueError
-        The first is not above 0, or the last not above the first.
+    Raises ValueError: The first is not above 0, or the last not above the first.
     """
     if not 0 < first < last or not math.isfinite(last):
         raise ValueError("the demands grow from a factor above 0 to a larger one")
@@ -105,138 +93,73 @@ def plan_scaled_growth(first: float, last: float, steps: int = 10) -> GrowthPlan
 
 @dataclass(frozen=True, slots=True)
 class GrowthPeriod:
-    """The network in a period, with today's routes and capacity.
-
-    Parameters
-    ----------
-    factor : float
-        Offered load over that of the scenario [1].
-    mlu : float
-        Maximum utilisation without a failure [1].
-    worst_mlu : float
-        Maximum utilisation after any failure [1].
-    worst_failure, worst_link : str
-        Where that is.
-    broken : int
-        Failures that overload a link above the bound, or lose load that routing could carry.
-    """
+    """The network in a period, with today's routes and capacity."""
 
     label: str
-    factor: float
-    mlu: float
-    worst_mlu: float
+    factor: float  # Offered load over that of the scenario [1].
+    mlu: float  # Maximum utilisation without a failure [1].
+    worst_mlu: float  # Maximum utilisation after any failure [1].
+    # worst_failure, worst_link: Where that is.
     worst_failure: str
     worst_link: str
+    # Failures that overload a link above the bound, or lose load that routing could carry.
     broken: int
 
 
 @dataclass(frozen=True, slots=True)
 class FirstBreak:
-    """When a link or a failure breaks first.
+    """When a link or a failure breaks first."""
 
-    Parameters
-    ----------
-    name : str
-        Direction of a link, or failure.
-    period : str or None
-        Label of the first period in which it is broken; None: in none.
-    factor : float or None
-        Growth at which it breaks, if all demands grow alike [1]; None: differently, or never.
-    reason : {"overload", "loss"}
-        A failure with loss is broken already: no backup carries the load.
-    at : str
-        Of a link the failure that breaks it, of a failure the link.
-    utilisation : float
-        In the last period [1].
-    """
-
-    name: str
-    period: str | None
+    name: str  # Direction of a link, or failure.
+    period: str | None  # Label of the first period in which it is broken; None: in none.
+    # Growth at which it breaks, if all demands grow alike [1]; None: differently, or never.
     factor: float | None
-    reason: BreakReason
-    at: str
-    utilisation: float
+    reason: BreakReason  # A failure with loss is broken already: no backup carries the load.
+    at: str  # Of a link the failure that breaks it, of a failure the link.
+    utilisation: float  # In the last period [1].
 
 
 @dataclass(frozen=True, slots=True)
 class MovedPathsLimit:
-    """How far the network goes without upgrades if paths move at will.
+    """How far the network goes without upgrades if paths move at will."""
 
-    Parameters
-    ----------
-    factor : float or None
-        Largest growth that some routing carries in every failure [1]; None: not computed.
-    period : str or None
-        First period that no routing carries; None: none.
-    failure : str
-        The failure that limits it.
-    """
-
+    # Largest growth that some routing carries in every failure [1]; None: not computed.
     factor: float | None
-    period: str | None
-    failure: str
+    period: str | None  # First period that no routing carries; None: none.
+    failure: str  # The failure that limits it.
 
 
 @dataclass(frozen=True, slots=True)
 class UpgradeList:
-    """Modules for links.
+    """Modules for links."""
 
-    Parameters
-    ----------
-    modules : dict of str to dict of str to int
-        By link, how many of which module.
-    link_costs : dict of str to float
-        By link, what its modules cost.
-    cost : float
-        Of all.
-    bound : float
-        No choice for this kind of routing costs less.
-    gap : float
-        Cost over bound, less one; 0: proven cheapest.
-    missing : tuple of str
-        Links, or failures, that the catalogue cannot carry; with any, the list is not enough.
-    """
-
-    modules: dict[str, dict[str, int]]
-    link_costs: dict[str, float]
-    cost: float
-    bound: float
-    gap: float
+    modules: dict[str, dict[str, int]]  # By link, how many of which module.
+    link_costs: dict[str, float]  # By link, what its modules cost.
+    cost: float  # Of all.
+    bound: float  # No choice for this kind of routing costs less.
+    gap: float  # Cost over bound, less one; 0: proven cheapest.
+    # Links, or failures, that the catalogue cannot carry; with any, the list is not enough.
     missing: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """When a growing network breaks, and what prevents it.
+    """When a growing network breaks, and what prevents it."""
 
-    Parameters
-    ----------
-    bound : float
-        Utilisation above which a link is broken [1].
-    links, failures : tuple of FirstBreak
-        The first to break first.
-    slas : tuple of SlaBreak
-        Each bound of the agreements under each failure, the first to break first.
-    moved_paths : MovedPathsLimit
-        Without upgrades.
-    kept_routes, any_routes : UpgradeList or None
-        Upgrades for the last period; None: there is no catalogue.
-    worst_use : dict of str to float
-        Utilisation of every direction of a link in the last period, after its worst failure [1].
-    not_judged : tuple of str
-        What the growth leaves out.
-    """
-
-    bound: float
+    bound: float  # Utilisation above which a link is broken [1].
     periods: tuple[GrowthPeriod, ...]
+    # links, failures: The first to break first.
     links: tuple[FirstBreak, ...]
     failures: tuple[FirstBreak, ...]
+    # Each bound of the agreements under each failure, the first to break first.
     slas: tuple[SlaBreak, ...]
-    moved_paths: MovedPathsLimit
+    moved_paths: MovedPathsLimit  # Without upgrades.
+    # kept_routes, any_routes: Upgrades for the last period; None: there is no catalogue.
     kept_routes: UpgradeList | None
     any_routes: UpgradeList | None
+    # Utilisation of every direction of a link in the last period, after its worst failure [1].
     worst_use: dict[str, float]
-    not_judged: tuple[str, ...]
+    not_judged: tuple[str, ...]  # What the growth leaves out.
     scale: float
 
     def to_dict(self) -> dict[str, Any]:

@@ -31,26 +31,13 @@ DIRECTION_KEYS = ("forward", "backward")
 
 @dataclass(frozen=True, slots=True)
 class PlannedOutage:
-    """A link out of service, and the failures beside it.
+    """A link out of service, and the failures beside it."""
 
-    Parameters
-    ----------
-    link : str
-        The drained link.
-    moved : tuple of str
-        Paths with a written route over the link, which were computed anew.
-    unplaced : tuple of str
-        Paths that have no route without the link.
-    cut_off : tuple of str
-        Nodes that no link reaches while it is out of service.
-    survival : Survival
-        The outage alone, named after the link, and with each failure beside it, the worst first.
-    """
-
-    link: str
-    moved: tuple[str, ...]
-    unplaced: tuple[str, ...]
-    cut_off: tuple[str, ...]
+    link: str  # The drained link.
+    moved: tuple[str, ...]  # Paths with a written route over the link, which were computed anew.
+    unplaced: tuple[str, ...]  # Paths that have no route without the link.
+    cut_off: tuple[str, ...]  # Nodes that no link reaches while it is out of service.
+    # The outage alone, named after the link, and with each failure beside it, the worst first.
     survival: Survival
 
     def to_dict(self) -> dict[str, Any]:
@@ -61,10 +48,7 @@ class PlannedOutage:
 def drain_link(scenario: Scenario, link: str) -> tuple[Scenario, tuple[str, ...]]:
     """Make a scenario in which traffic leaves a link, and list the paths that this moves.
 
-    Raises
-    ------
-    LookupError
-        There is no such link.
+    Raises LookupError: There is no such link.
     """
     resolved = scenario.resolve()
     if link not in {arc.link for arc in resolved.arcs}:
@@ -175,10 +159,7 @@ def screen_planned_outage(
 ) -> tuple[PlannedOutage, Scenario]:
     """Screen an outage alone and with each failure beside it; return also the drained scenario.
 
-    Raises
-    ------
-    LookupError
-        There is no such link.
+    Raises LookupError: There is no such link.
     """
     drained, moved = drain_link(scenario, link)
     survival = survive(drained, kinds=kinds, out_of_service=link)

@@ -47,97 +47,54 @@ StepAction = Literal["move", "resize", "set up", "tear", "detour", "preempt"]
 
 @dataclass(frozen=True, slots=True)
 class PlannedStep:
-    """A change of one path.
-
-    Parameters
-    ----------
-    action : {"move", "resize", "set up", "tear", "detour", "preempt"}
-        ``preempt`` tears a path that is set up again in a later step.
-    route_before, route : tuple of str
-        Routes before and after; empty where the path is not up.
-    bandwidth_bit_s : int
-        Reservation after the step.
-    busiest_link : str
-        The link that is nearest to its bound during the change.
-    utilisation : float
-        Its use during the change, where old and new reservation are both held [1].
-    """
+    """A change of one path."""
 
     path: str
-    action: StepAction
+    action: StepAction  # ``preempt`` tears a path that is set up again in a later step.
+    # route_before, route: Routes before and after; empty where the path is not up.
     route_before: tuple[str, ...]
     route: tuple[str, ...]
-    bandwidth_bit_s: int
-    busiest_link: str
+    bandwidth_bit_s: int  # Reservation after the step.
+    busiest_link: str  # The link that is nearest to its bound during the change.
+    # Its use during the change, where old and new reservation are both held [1].
     utilisation: float
 
 
 @dataclass(frozen=True, slots=True)
 class LinkCourse:
-    """The use of a direction of a link that some move touches.
-
-    Parameters
-    ----------
-    utilisations : tuple of float
-        Before the first step, then during each step [1].
-    """
+    """The use of a direction of a link that some move touches."""
 
     link: str
     capacity_bit_s: int
-    utilisations: tuple[float, ...]
+    utilisations: tuple[float, ...]  # Before the first step, then during each step [1].
 
 
 @dataclass(frozen=True, slots=True)
 class NeededHeadroom:
-    """What an order without detours and preemptions needs.
+    """What an order without detours and preemptions needs."""
 
-    Parameters
-    ----------
-    factor : float
-        Largest use over its bound in the order where that is least [1].
-    missing_bit_s : dict of str to int
-        Bandwidth above its bound in that order, by link.
-    order : tuple of str
-        The paths in that order.
-    """
-
-    factor: float
-    missing_bit_s: dict[str, int]
-    order: tuple[str, ...]
+    factor: float  # Largest use over its bound in the order where that is least [1].
+    missing_bit_s: dict[str, int]  # Bandwidth above its bound in that order, by link.
+    order: tuple[str, ...]  # The paths in that order.
 
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """An order of moves, or the proof that there is none.
+    """An order of moves, or the proof that there is none."""
 
-    Parameters
-    ----------
-    outcome : {"found", "impossible", "undecided"}
-        ``impossible`` is proven over all orders and all detours; ``undecided``: the search tried
-        as many changes, or detours, as it may.
-    is_fewest : bool
-        Whether it is proven that no order has fewer preemptions, or as many and fewer detours.
-    bound : float
-        Largest utilisation allowed [1].
-    steps : tuple of PlannedStep
-        Empty where no order was found.
-    links : tuple of LinkCourse
-        Links that a move touches, the most used first.
-    headroom : NeededHeadroom or None
-        Where no order without detours exists; None: one exists, or too many orders.
-    unchanged : int
-        Paths that stay.
-    """
-
+    # ``impossible`` is proven over all orders and all detours; ``undecided``: the search tried as
+    # many changes, or detours, as it may.
     outcome: MigrationOutcome
+    # Whether it is proven that no order has fewer preemptions, or as many and fewer detours.
     is_fewest: bool
-    bound: float
+    bound: float  # Largest utilisation allowed [1].
     detours: int
     preemptions: int
-    steps: tuple[PlannedStep, ...]
-    links: tuple[LinkCourse, ...]
+    steps: tuple[PlannedStep, ...]  # Empty where no order was found.
+    links: tuple[LinkCourse, ...]  # Links that a move touches, the most used first.
+    # Where no order without detours exists; None: one exists, or too many orders.
     headroom: NeededHeadroom | None
-    unchanged: int
+    unchanged: int  # Paths that stay.
     scale: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -373,12 +330,8 @@ def _name_action(kind: str, start: ArcPath, end: ArcPath) -> StepAction:
 class _PathState:
     """The reservations of a scenario on the arcs of a graph that has all its links.
 
-    Attributes
-    ----------
-    held : dict of str to PathMove
-        Each path as a move that changes nothing.
-    ip_load : array of int64, shape (E,)
-        Load without a path, and before and behind paths [bit/s].
+    held: dict of str to PathMove; each path as a move that changes nothing.
+    ip_load: shape (E,): Load without a path, and before and behind paths [bit/s].
     """
 
     def __init__(self, scenario: ResolvedScenario, target: ResolvedScenario, graph: Topology):

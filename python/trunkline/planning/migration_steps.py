@@ -23,18 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StepScenario:
-    """A step as a scenario.
+    """A step as a scenario."""
 
-    Parameters
-    ----------
-    name : str
-        Number, action and path, such as ``02-move-gold``.
-    text : str
-        YAML. The paths are those before the step; an event performs it a quarter into the
-        measured time.
-    """
-
-    name: str
+    name: str  # Number, action and path, such as ``02-move-gold``.
+    # YAML. The paths are those before the step; an event performs it a quarter into the measured
+    # time.
     text: str
 
 

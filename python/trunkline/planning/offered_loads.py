@@ -15,26 +15,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OfferedLoad:
-    """Load between two nodes.
+    """Load between two nodes."""
 
-    Parameters
-    ----------
-    name : str
-        Of the demand or flow.
-    rate : float
-        Bit/s.
-    class_ : str
-        Class of the demand, or DSCP of the flow.
-    path : str or None
-        Label-switched path that carries it; None: IP routing.
-    """
-
-    name: str
+    name: str  # Of the demand or flow.
     source: int
     target: int
-    rate: float
-    class_: str
-    path: str | None
+    rate: float  # Bit/s.
+    class_: str  # Class of the demand, or DSCP of the flow.
+    path: str | None  # Label-switched path that carries it; None: IP routing.
 
 
 def list_offered_loads(

@@ -41,26 +41,18 @@ SENT_PREFIX, ARRIVED_PREFIX, USE_PREFIX = "sent ", "arrived ", "use "
 
 @dataclass(frozen=True, slots=True)
 class ScreenDeviation:
-    """The value of the screen for a failure next to the value measured with packets.
-
-    Parameters
-    ----------
-    measure : {"lost", "utilisation"}
-        Load that does not arrive [bit/s], or utilisation of a link [1]: means over the measured
-        time, of which the failure takes a part.
-    link : str
-        The link of the utilisation; empty for the loss.
-    screen : float
-        Value of the fluid model: before the failure and, from its beginning on, after all has
-        switched. A link carries at most its rate; load above it on the worst link is lost.
-    packets, low, high : float or None
-        Mean over the seeds and its 95 % interval, including the gap until all has switched.
-    """
+    """The value of the screen for a failure next to the value measured with packets."""
 
     failure: str
+    # Load that does not arrive [bit/s], or utilisation of a link [1]: means over the measured time,
+    # of which the failure takes a part.
     measure: Literal["lost", "utilisation"]
-    link: str
+    link: str  # The link of the utilisation; empty for the loss.
+    # Value of the fluid model: before the failure and, from its beginning on, after all has
+    # switched. A link carries at most its rate; load above it on the worst link is lost.
     screen: float
+    # packets, low, high: Mean over the seeds and its 95 % interval, including the gap until all has
+    # switched.
     packets: float
     low: float | None
     high: float | None
@@ -72,47 +64,28 @@ class ScreenDeviation:
 
 @dataclass(frozen=True, slots=True)
 class SlaOutcome:
-    """The verdict whether a bound of an agreement holds during a failure.
+    """The verdict whether a bound of an agreement holds during a failure."""
 
-    Parameters
-    ----------
-    sla : str
-        Name of the agreement.
-    row : str
-        The flow or DSCP whose mean is farthest on the wrong side.
-    unit : {"s", "1", "bit/s"}
-        Unit of the bound and the values.
-    at : {"most", "least"}
-        Side of the bound.
-    value : float or None
-        Mean over the runs; None if some run has no value, since nothing arrived. Of the screen its
-        mean; None where it has none.
-    low, high : float or None
-        Its 95 % interval by Student's t; of the screen the limits of the value with their error,
-        None without a limit.
-    runs : int
-        Packet runs; 0 of the screen.
-    outcome : {"held", "refuted", "undecided", "not judged"}
-        Whether the whole interval is on the right side, on the wrong one, or neither. A measure
-        without a value in packets is refuted. Not judged: the limits of the screen do not decide
-        and no packets ran, or a flow sends nothing.
-    by : {"packets", "screen"}
-        What decided.
-    """
-
-    sla: str
+    sla: str  # Name of the agreement.
     failure: str
-    row: str
+    row: str  # The flow or DSCP whose mean is farthest on the wrong side.
     measure: str
-    unit: str
-    at: str
+    unit: str  # one of "s", "1", "bit/s"; unit of the bound and the values.
+    at: str  # one of "most", "least"; side of the bound.
     bound: float
+    # Mean over the runs; None if some run has no value, since nothing arrived. Of the screen its
+    # mean; None where it has none.
     value: float | None
+    # low, high: Its 95 % interval by Student's t; of the screen the limits of the value with their
+    # error, None without a limit.
     low: float | None
     high: float | None
-    runs: int
+    runs: int  # Packet runs; 0 of the screen.
+    # Whether the whole interval is on the right side, on the wrong one, or neither. A measure
+    # without a value in packets is refuted. Not judged: the limits of the screen do not decide and
+    # no packets ran, or a flow sends nothing.
     outcome: BoundOutcome
-    by: Literal["packets", "screen"] = "packets"
+    by: Literal["packets", "screen"] = "packets"  # What decided.
 
     @property
     def relative_margin(self) -> float | None:
@@ -135,10 +108,7 @@ def plan_failure_runs(
 
     ``at_ns`` is the begin of each [ns], by default a quarter into the measured time.
 
-    Raises
-    ------
-    ValueError
-        The failure is not within the run.
+    Raises ValueError: The failure is not within the run.
     """
     begin_ns = find_failure_time(scenario, at_ns)
     network = compile(scenario)
@@ -165,10 +135,7 @@ def plan_failure_runs(
 def find_failure_time(scenario: Scenario, at_ns: int | None) -> int:
     """When failures begin [ns]: by default after a quarter of the measured time.
 
-    Raises
-    ------
-    ValueError
-        That is not within the run.
+    Raises ValueError: That is not within the run.
     """
     run = scenario.resolve().run
     begin_ns = run.warm_up + (run.duration - run.warm_up) // 4 if at_ns is None else at_ns

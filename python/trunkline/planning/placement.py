@@ -31,73 +31,43 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlacedPath:
-    """A label-switched path with its route, or the reason why it has none.
-
-    Parameters
-    ----------
-    route : tuple of str
-        Nodes, and links where several are parallel; empty if it is not placed.
-    why : str
-        Reason of the refusal; empty if it is placed.
-    class_type : str
-        CT0 to CT7.
-    displaced_by : tuple of str
-        The path that displaced it, each time.
-    """
+    """A label-switched path with its route, or the reason why it has none."""
 
     path: str
+    # Nodes, and links where several are parallel; empty if it is not placed.
     route: tuple[str, ...]
     bandwidth_bit_s: int
     placed: bool
-    why: str
-    class_type: str
+    why: str  # Reason of the refusal; empty if it is placed.
+    class_type: str  # CT0 to CT7.
     setup: int
     hold: int
-    displaced_by: tuple[str, ...]
+    displaced_by: tuple[str, ...]  # The path that displaced it, each time.
 
 
 @dataclass(frozen=True, slots=True)
 class LinkLoad:
-    """The load of a direction of a link.
-
-    Parameters
-    ----------
-    load_bit_s : int
-        Demands that cross it, on paths or by IP routing.
-    reserved_bit_s : int
-        Reservations of placed paths.
-    utilisation : float
-        Load over capacity [1].
-    by_class_type : dict of str to int
-        Reserved by class type [bit/s]; types without a reservation are left out.
-    """
+    """The load of a direction of a link."""
 
     link: str
     capacity_bit_s: int
-    load_bit_s: int
-    reserved_bit_s: int
-    utilisation: float
+    load_bit_s: int  # Demands that cross it, on paths or by IP routing.
+    reserved_bit_s: int  # Reservations of placed paths.
+    utilisation: float  # Load over capacity [1].
+    # Reserved by class type [bit/s]; types without a reservation are left out.
     by_class_type: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class RoutingPlan:
-    """The placed paths of a scenario, with links and other routings to compare.
+    """The placed paths of a scenario, with links and other routings to compare."""
 
-    Parameters
-    ----------
-    methods : tuple of RoutingMethod
-        The plan itself, other routings of the same demands, and the bound.
-    paths, links : tuple
-        In the order of the scenario.
-    scale : float
-        Factor of all rates in a run; rates here are not scaled.
-    """
-
+    # The plan itself, other routings of the same demands, and the bound.
     methods: tuple[RoutingMethod, ...]
+    # paths, links: In the order of the scenario.
     paths: tuple[PlacedPath, ...]
     links: tuple[LinkLoad, ...]
-    scale: float
+    scale: float  # Factor of all rates in a run; rates here are not scaled.
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""

@@ -28,109 +28,56 @@ DEFAULT_PROTECTION_NAME = "frr"
 
 @dataclass(frozen=True, slots=True)
 class PlannedBackup:
-    """A computed backup.
-
-    Parameters
-    ----------
-    protection : str
-        Protection of the scenario that asked for it.
-    around : str
-        Link, node or path that it avoids.
-    route : tuple of str
-        Nodes, and links where several are parallel.
-    paths : tuple of str
-        Paths that it serves.
-    bandwidth_bit_s : int
-        Load of the backup when it is used.
-    stretch_s : float
-        Propagation of the repaired path less that of the path [s].
-    stretch_hops : int
-        The same in links.
-    """
+    """A computed backup."""
 
     backup: str
-    protection: str
+    protection: str  # Protection of the scenario that asked for it.
     kind: str
-    around: str
-    route: tuple[str, ...]
-    paths: tuple[str, ...]
-    bandwidth_bit_s: int
-    stretch_s: float
-    stretch_hops: int
+    around: str  # Link, node or path that it avoids.
+    route: tuple[str, ...]  # Nodes, and links where several are parallel.
+    paths: tuple[str, ...]  # Paths that it serves.
+    bandwidth_bit_s: int  # Load of the backup when it is used.
+    stretch_s: float  # Propagation of the repaired path less that of the path [s].
+    stretch_hops: int  # The same in links.
 
 
 @dataclass(frozen=True, slots=True)
 class UnprotectedElement:
-    """An element without a backup.
-
-    Parameters
-    ----------
-    around : str
-        Link, node or path that no path avoids.
-    protection : str
-        Protection that should cover it.
-    by_link : bool
-        Whether the link still has a backup, which does not avoid the node or the risk.
-    """
+    """An element without a backup."""
 
     path: str
-    around: str
-    protection: str
+    around: str  # Link, node or path that no path avoids.
+    protection: str  # Protection that should cover it.
     why: str
-    by_link: bool
+    by_link: bool  # Whether the link still has a backup, which does not avoid the node or the risk.
 
 
 @dataclass(frozen=True, slots=True)
 class LinkBackupLoad:
-    """The load of a direction of a link with its backups.
-
-    Parameters
-    ----------
-    load_bit_s : int
-        Demands that cross it without a failure.
-    reserved_bit_s : int
-        Reservations of working paths.
-    backup_bit_s : int
-        Load of backups at the worst single failure.
-    unshared_bit_s : int
-        Bandwidth of the backups if they shared none.
-    utilisation : float
-        Load and backups over capacity [1].
-    """
+    """The load of a direction of a link with its backups."""
 
     link: str
     capacity_bit_s: int
-    load_bit_s: int
-    reserved_bit_s: int
-    backup_bit_s: int
-    unshared_bit_s: int
-    utilisation: float
+    load_bit_s: int  # Demands that cross it without a failure.
+    reserved_bit_s: int  # Reservations of working paths.
+    backup_bit_s: int  # Load of backups at the worst single failure.
+    unshared_bit_s: int  # Bandwidth of the backups if they shared none.
+    utilisation: float  # Load and backups over capacity [1].
 
 
 @dataclass(frozen=True, slots=True)
 class BackupPlan:
-    """The backups of a scenario.
+    """The backups of a scenario."""
 
-    Parameters
-    ----------
-    backups, links : tuple
-        In the order of the scenario.
-    unprotected : tuple of UnprotectedElement
-        Elements without the backup that the scenario asks for.
-    places : int
-        Number of hops that need a local repair, plus paths that need a backup from end to end.
-    coverage : float or None
-        Share of the places with a backup [1]; None without places.
-    scale : float
-        Factor of all rates in a run; rates here are not scaled.
-    """
-
+    # backups, links: In the order of the scenario.
     backups: tuple[PlannedBackup, ...]
+    # Elements without the backup that the scenario asks for.
     unprotected: tuple[UnprotectedElement, ...]
     links: tuple[LinkBackupLoad, ...]
+    # Number of hops that need a local repair, plus paths that need a backup from end to end.
     places: int
-    coverage: float | None
-    scale: float
+    coverage: float | None  # Share of the places with a backup [1]; None without places.
+    scale: float  # Factor of all rates in a run; rates here are not scaled.
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
@@ -146,14 +93,10 @@ def add_default_protection(
 ) -> Scenario:
     """Add a protection of all paths to a scenario that has none with ``backup: auto``.
 
-    Parameters
-    ----------
-    kind : {"facility-bypass", "detour", "backup", "one-plus-one"}
-        Of the protection that is added.
-    around : {"link", "node", "risk"}
-        Elements that its backups avoid.
-    share : str, optional
-        Bandwidth that backups must find over that of the paths, as ``100 %``; absent: none.
+    kind: one of "facility-bypass", "detour", "backup", "one-plus-one"; of the protection that is
+        added.
+    around: one of "link", "node", "risk"; elements that its backups avoid.
+    share: Bandwidth that backups must find over that of the paths, as ``100 %``; absent: none.
     """
     if any(each.backup == AUTO for each in scenario.protections.values()):
         return scenario

@@ -23,10 +23,7 @@ class RepairedPaths:
     A backup from end to end is tried first, then local repair at the nodes before the failures,
     then a restored path: the shortest that is left, as the engines compute it.
 
-    Attributes
-    ----------
-    route : dict of str to tuple of int
-        Arcs of every path, through tunnels.
+    route: dict of str to tuple of int; arcs of every path, through tunnels.
     """
 
     def __init__(self, scenario: ResolvedScenario, graph: Topology):

@@ -20,44 +20,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RoutingMethod:
-    """The load that a routing puts on the network, compared with bounds.
-
-    Parameters
-    ----------
-    mlu : float or None
-        Maximum link utilisation [1]; None: not known.
-    bound : float or None
-        Lower bound of it for all routings of this kind, split or on single paths [1].
-    gap : float or None
-        The utilisation over the bound, less one.
-    cost : float or None
-        Fortz-Thorup cost over that of every demand on its fewest hops without congestion [1].
-    cost_gap : float or None
-        The cost over the least of any routing, less one; None where that is not computed.
-    """
+    """The load that a routing puts on the network, compared with bounds."""
 
     method: str
-    mlu: float | None
+    mlu: float | None  # Maximum link utilisation [1]; None: not known.
+    # Lower bound of it for all routings of this kind, split or on single paths [1].
     bound: float | None
-    gap: float | None
+    gap: float | None  # The utilisation over the bound, less one.
+    # Fortz-Thorup cost over that of every demand on its fewest hops without congestion [1].
     cost: float | None = None
+    # The cost over the least of any routing, less one; None where that is not computed.
     cost_gap: float | None = None
 
 
 class MethodComparison:
     """The demands of a scenario in several routings, each computed when first asked for.
 
-    Parameters
-    ----------
-    scenario : ResolvedScenario
-        Not scaled.
-    form : {"arcs", "paths", "frank-wolfe"}, optional
-        Method for the optimum; by size if left out.
-
-    Raises
-    ------
-    ValueError
-        See `trunkline.te.optimal_routing.minimise_utilisation`; when a method is asked for.
+    scenario: Not scaled.
+    form: one of "arcs", "paths", "frank-wolfe"; method for the optimum; by size if left out.
+    Raises ValueError: See `trunkline.te.optimal_routing.minimise_utilisation`; when a method is
+        asked for.
     """
 
     def __init__(

@@ -29,15 +29,8 @@ Levels = tuple[ScreenedLevel, ...]
 class ScreenJournal:
     """Levels by failure, in a file.
 
-    Parameters
-    ----------
-    path : Path
-        The file; written anew unless it has the same digest and `resume` is true.
-
-    Attributes
-    ----------
-    known : dict of str to tuple of ScreenedLevel
-        Levels that an earlier process screened.
+    path: The file; written anew unless it has the same digest and `resume` is true.
+    known: dict of str to tuple of ScreenedLevel; levels that an earlier process screened.
     """
 
     def __init__(

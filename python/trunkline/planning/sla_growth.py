@@ -25,29 +25,16 @@ Outcomes = dict[PairKey, str]
 
 @dataclass(frozen=True, slots=True)
 class SlaBreak:
-    """When an agreement breaks first under a failure.
-
-    Parameters
-    ----------
-    measure : str
-        Measure of the bound, such as ``loss``.
-    at : {"most", "least"}
-        Its side.
-    bound : float
-        In ``unit``.
-    broken : str or None
-        Label of the first period in which the screen refutes it; None: in none.
-    is_open : bool
-        Whether the screen leaves it open in some period before that: packets would decide.
-    """
+    """When an agreement breaks first under a failure."""
 
     sla: str
     failure: str
-    measure: str
+    measure: str  # Measure of the bound, such as ``loss``.
     unit: str
-    at: str
-    bound: float
-    broken: str | None
+    at: str  # one of "most", "least"; its side.
+    bound: float  # In ``unit``.
+    broken: str | None  # Label of the first period in which the screen refutes it; None: in none.
+    # Whether the screen leaves it open in some period before that: packets would decide.
     is_open: bool
 
 
@@ -56,12 +43,8 @@ def find_sla_breaks(
 ) -> tuple[SlaBreak, ...]:
     """Find when each bound breaks under each failure; empty without agreements.
 
-    Parameters
-    ----------
-    scenarios, screens : sequence
-        The network and its screened failures in each period.
-    labels : sequence of str
-        Of the periods.
+    scenarios, screens: The network and its screened failures in each period.
+    labels: Of the periods.
     """
     if not scenarios[0].list_sla_bounds() or not screens[0].failures:
         return ()

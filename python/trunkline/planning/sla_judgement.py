@@ -36,30 +36,18 @@ BOTH_BROKEN = ("refuted", "broken")
 
 @dataclass(frozen=True, slots=True)
 class SlaJudgement:
-    """All agreements under all failures.
+    """All agreements under all failures."""
 
-    Parameters
-    ----------
-    outcomes : tuple of SlaOutcome
-        Failures in the order of the screen of loads, then bounds.
-    deviations : tuple of ScreenDeviation
-        Loads of the screen next to packets, for the failures that ran.
-    errors : tuple of float
-        For each bound how far packets were outside the limits of the screen, in its unit.
-    unscreened : int
-        Pairs of a failure and a bound without a screen, since pairs of links were left out.
-    unavoidable : int
-        Broken pairs under failures after which no routing could carry what is lost.
-    refusal : str
-        Why the screen has no values; empty if it has.
-    """
-
-    outcomes: tuple[SlaOutcome, ...]
+    outcomes: tuple[SlaOutcome, ...]  # Failures in the order of the screen of loads, then bounds.
+    # Loads of the screen next to packets, for the failures that ran.
     deviations: tuple[ScreenDeviation, ...] = ()
+    # For each bound how far packets were outside the limits of the screen, in its unit.
     errors: tuple[float, ...] = ()
+    # Pairs of a failure and a bound without a screen, since pairs of links were left out.
     unscreened: int = 0
+    # Broken pairs under failures after which no routing could carry what is lost.
     unavoidable: int = 0
-    refusal: str = ""
+    refusal: str = ""  # Why the screen has no values; empty if it has.
 
     def count(self, outcome: str, by: str | None = None) -> int:
         """Count the pairs with an outcome, of packets or the screen."""
@@ -107,12 +95,8 @@ class SlaJudgement:
 class SlaJudge:
     """Chooses the failures that must run in packets, and takes their results.
 
-    Parameters
-    ----------
-    screen : SlaScreen
-        Of all failures of the survival.
-    begin_ns : int
-        Begin of each failure [ns].
+    screen: Of all failures of the survival.
+    begin_ns: Begin of each failure [ns].
     """
 
     def __init__(

@@ -69,24 +69,14 @@ RANDOM_DETECTIONS: Final = ("bfd", "hello")
 
 @dataclass(frozen=True, slots=True)
 class ScreenedLevel:
-    """A bound of an agreement under a failure, without packets.
+    """A bound of an agreement under a failure, without packets."""
 
-    Parameters
-    ----------
-    row : str
-        The flow or DSCP that is nearest to the wrong side, or farthest on it.
-    least, greatest : float
-        Limits of its value, in the unit of the bound; infinite without one.
-    value : float or None
-        Mean of the fluid engine; None where it has none.
-    is_silent : bool
-        Whether a flow of the agreement sends nothing, so that it cannot be judged.
-    """
-
-    row: str
+    row: str  # The flow or DSCP that is nearest to the wrong side, or farthest on it.
+    # least, greatest: Limits of its value, in the unit of the bound; infinite without one.
     least: float
-    value: float | None
+    value: float | None  # Mean of the fluid engine; None where it has none.
     greatest: float
+    # Whether a flow of the agreement sends nothing, so that it cannot be judged.
     is_silent: bool = False
 
     def find_outcome(self, bound: SlaBound, error: float = 0.0) -> str:
@@ -109,18 +99,11 @@ class ScreenedLevel:
 
 @dataclass(frozen=True, slots=True)
 class SlaScreen:
-    """Every bound of the agreements under every failure.
+    """Every bound of the agreements under every failure."""
 
-    Parameters
-    ----------
-    levels : dict of str to tuple of ScreenedLevel
-        For each failure the levels of all bounds, in their order.
-    refusal : str
-        Why the fluid engine has no values for this network; empty if it has.
-    """
-
+    # For each failure the levels of all bounds, in their order.
     levels: Mapping[str, tuple[ScreenedLevel, ...]]
-    refusal: str = ""
+    refusal: str = ""  # Why the fluid engine has no values for this network; empty if it has.
 
 
 def screen_slas(
@@ -134,15 +117,10 @@ def screen_slas(
 ) -> SlaScreen:
     """Screen agreements under failures, each alone and from `begin_ns` on.
 
-    Parameters
-    ----------
-    runs : int
-        Packet runs that the values are for: their chance is in the limits, and detection that
+    runs: Packet runs that the values are for: their chance is in the limits, and detection that
         differs between seeds has the same seeds.
-    known : mapping, optional
-        Levels of failures that were screened before.
-    on_level : callable, optional
-        Called with each failure and its levels as soon as they are known.
+    known: Levels of failures that were screened before.
+    on_level: Called with each failure and its levels as soon as they are known.
     """
     bounds = scenario.list_sla_bounds()
     network: dict[str, Any] = json.loads(compile(scenario).to_json())

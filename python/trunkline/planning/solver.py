@@ -24,20 +24,11 @@ SOLVER_METHODS: tuple[SolverMethod, ...] = ("unsplit", "igp-weights", "optimum")
 
 @dataclass(frozen=True, slots=True)
 class Solution(RoutingPlan):
-    """A plan of the solver by one of the methods that it compares.
+    """A plan of the solver by one of the methods that it compares."""
 
-    Parameters
-    ----------
-    method : {"unsplit", "igp-weights", "optimum"}
-        The method of these paths and loads.
-    form : str
-        Method of the optimum: ``arcs``, ``paths`` or ``frank-wolfe``.
-    weights : dict of str to int
-        IGP metric of each direction of a link; empty except for ``igp-weights``.
-    """
-
-    method: SolverMethod = "unsplit"
-    form: Formulation = "arcs"
+    method: SolverMethod = "unsplit"  # The method of these paths and loads.
+    form: Formulation = "arcs"  # Method of the optimum: ``arcs``, ``paths`` or ``frank-wolfe``.
+    # IGP metric of each direction of a link; empty except for ``igp-weights``.
     weights: dict[str, int] | None = None
 
 
@@ -150,10 +141,8 @@ def write_solution(scenario: Scenario, solution: Solution, *, remarks: Sequence[
     Each demand gets a path with its name, or follows IP routing on the new metrics. Paths and
     trunks that carried only demands are left out.
 
-    Raises
-    ------
-    ValueError
-        The optimum, which splits; or protections and agreements name paths that are left out.
+    Raises ValueError: The optimum, which splits; or protections and agreements name paths that are
+        left out.
     """
     if solution.method == "optimum":
         raise ValueError("the optimum splits demands at will: unsplit or igp-weights is written")

@@ -36,20 +36,11 @@ MAX_LISTED_FAILURES = 100
 
 @dataclass(frozen=True, slots=True)
 class PageExtras:
-    """Optional contents of a page.
+    """Optional contents of a page."""
 
-    Parameters
-    ----------
-    mend : CapacityUpgrade or None
-        The least capacity that repairs broken failures.
-    judgement : SlaJudgement or None
-        All agreements under all failures.
-    replays : mapping of str to str
-        Address of the replay of a failure, relative to the page, by the failure's name.
-    """
-
-    mend: CapacityUpgrade | None = None
-    judgement: SlaJudgement | None = None
+    mend: CapacityUpgrade | None = None  # The least capacity that repairs broken failures.
+    judgement: SlaJudgement | None = None  # All agreements under all failures.
+    # Address of the replay of a failure, relative to the page, by the failure's name.
     replays: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -26,25 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """A table of text.
-
-    Parameters
-    ----------
-    heads : list of str
-        The head of each column.
-    rows : list of list of str
-        The most important first.
-    name_columns : int
-        Number of columns with names; the others hold numbers.
-    is_ranked : bool
-        Whether a terminal or page may show only the first rows.
-    """
+    """A table of text."""
 
     title: str
-    heads: list[str]
-    rows: list[list[str]]
-    name_columns: int = 1
-    is_ranked: bool = True
+    heads: list[str]  # The head of each column.
+    rows: list[list[str]]  # The most important first.
+    name_columns: int = 1  # Number of columns with names; the others hold numbers.
+    is_ranked: bool = True  # Whether a terminal or page may show only the first rows.
 
 
 def format_rates(*values: int | float) -> list[str]:

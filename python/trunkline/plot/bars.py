@@ -30,18 +30,10 @@ PICTURE_UNITS = {"bit/s": ("Mbit/s", 1e-6), "s": ("ms", 1e3), "%": ("%", 100.0)}
 def bars(sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
     """Draw a column of a table.
 
-    Parameters
-    ----------
-    sources : sequence of PlotSource
-        Results: a colour each; over several runs, means with 95 % intervals.
-    choice : PlotChoice
-        The measure (default ``goodput_bit_s``), its table (default: the first that has it), and
+    sources: Results: a colour each; over several runs, means with 95 % intervals.
+    choice: The measure (default ``goodput_bit_s``), its table (default: the first that has it), and
         which rows.
-
-    Raises
-    ------
-    MissingData
-        No table has the measure.
+    Raises MissingData: No table has the measure.
     """
     measure = choice.measure or "goodput_bit_s"
     table = _find_table(sources[0], measure, choice.table)

@@ -18,13 +18,7 @@ LINE_STYLES = ("-", "--", "-.", ":")
 def create_canvas(
     title: str, x_label: str, y_label: str, *, width_in: float = 7.4
 ) -> tuple[Figure, Any]:
-    """An empty figure; call it within the house style.
-
-    Parameters
-    ----------
-    width_in : float
-        Width [inches].
-    """
+    """An empty figure; call it within the house style. width_in: Width [inches]."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width_in, 4.2), layout="constrained")
@@ -61,14 +55,9 @@ def draw_grouped_bars(
 ) -> None:
     """Draw the bars of several sources beside each other at each name.
 
-    Parameters
-    ----------
-    names : sequence of str
-        From left to right.
-    labelled_bars : sequence of (str, mapping of str to PlotBar)
-        The label of each source, which one alone does without, and its bars by name.
-    bottom : float
-        Where bars begin.
+    names: From left to right.
+    labelled_bars: The label of each source, which one alone does without, and its bars by name.
+    bottom: Where bars begin.
     """
     width = 0.8 / len(labelled_bars)
     for number, (label, bars_by_name) in enumerate(labelled_bars):

@@ -21,17 +21,9 @@ def completions(sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
     A flow of pages is drawn by its pages. What was unfinished at the end has no time: it is in the
     legend, and a line of all that were begun would end below 1 by its share.
 
-    Parameters
-    ----------
-    sources : sequence of PlotSource
-        Results; all runs of each together.
-    choice : PlotChoice
-        Flows to draw; requests only if they are named.
-
-    Raises
-    ------
-    MissingData
-        No transfer is complete.
+    sources: Results; all runs of each together.
+    choice: Flows to draw; requests only if they are named.
+    Raises MissingData: No transfer is complete.
     """
     with apply_house_style():
         figure, axes = create_canvas(

@@ -25,15 +25,8 @@ TIME_MARGIN = 1.25
 def convergence(sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
     """Draw each change: a bar for each router and head, losses of a traced run below.
 
-    Parameters
-    ----------
-    sources : sequence of PlotSource
-        Results; the first is drawn.
-
-    Raises
-    ------
-    MissingData
-        No router and no head answered to a change.
+    sources: Results; the first is drawn.
+    Raises MissingData: No router and no head answered to a change.
     """
     run = sources[0].runs[0]
     drawn_changes = [

@@ -27,15 +27,8 @@ FIT_KINDS = ("exponential", "normal", "gamma", "lognormal")
 def cdf(sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
     """Draw the share of packets whose one-way delay is at most so much.
 
-    Parameters
-    ----------
-    sources : sequence of PlotSource
-        Results; all runs of each together.
-
-    Raises
-    ------
-    MissingData
-        No packet arrived.
+    sources: Results; all runs of each together.
+    Raises MissingData: No packet arrived.
     """
     with apply_house_style():
         figure, axes = create_canvas(
@@ -72,18 +65,10 @@ def compute_cumulative(
 def histogram(sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
     """Draw the density of one-way delays, and a distribution fitted to its first two moments.
 
-    Parameters
-    ----------
-    sources : sequence of PlotSource
-        Results; all runs of each together.
-    choice : PlotChoice
-        Flows to draw, and the distribution: one of ``FITS``, ``best`` for the likeliest of them, or
-        ``none``.
-
-    Raises
-    ------
-    MissingData
-        No packet arrived.
+    sources: Results; all runs of each together.
+    choice: Flows to draw, and the distribution: one of ``FITS``, ``best`` for the likeliest of
+        them, or ``none``.
+    Raises MissingData: No packet arrived.
     """
     with apply_house_style():
         figure, axes = create_canvas(
@@ -117,15 +102,8 @@ def histogram(sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
 def compute_densities(delay_counts: Histogram) -> tuple[list[float], list[float]]:
     """A histogram in bars of equal width up to the 99.9th percentile.
 
-    Parameters
-    ----------
-    delay_counts : Histogram
-        Of delays [ns].
-
-    Returns
-    -------
-    (list of float, list of float)
-        Edges [ms], one more than bars, and densities [1/ms].
+    delay_counts: Of delays [ns].
+    Returns: Edges [ms], one more than bars, and densities [1/ms].
     """
     ends = list(delay_counts.counts)
     low = ends[0] * 63 / 64 * MS_PER_NS
@@ -149,22 +127,12 @@ def compute_densities(delay_counts: Histogram) -> tuple[list[float], list[float]
 
 @dataclass(frozen=True, slots=True)
 class FittedDistribution:
-    """A distribution with the mean and the variance of a histogram.
-
-    Parameters
-    ----------
-    pdf : callable
-        Density [1/ms] at a delay [ms].
-    distance : float
-        Greatest difference of the distribution functions (Kolmogorov).
-    likelihood : float
-        Mean logarithm of the probabilities that it gives the buckets.
-    """
+    """A distribution with the mean and the variance of a histogram."""
 
     about: str
-    pdf: Callable[[float], float]
-    distance: float
-    likelihood: float
+    pdf: Callable[[float], float]  # Density [1/ms] at a delay [ms].
+    distance: float  # Greatest difference of the distribution functions (Kolmogorov).
+    likelihood: float  # Mean logarithm of the probabilities that it gives the buckets.
 
 
 def fit_distribution(delay_counts: Histogram, kind: str) -> FittedDistribution | None:
@@ -173,17 +141,9 @@ def fit_distribution(delay_counts: Histogram, kind: str) -> FittedDistribution |
     Where many packets have the least delay, as where a queue is often empty, these are told apart
     and the distribution describes the others.
 
-    Parameters
-    ----------
-    delay_counts : Histogram
-        Of delays [ns].
-    kind : str
-        One of ``FITS``, or ``best``.
-
-    Returns
-    -------
-    FittedDistribution or None
-        None where all delays are alike.
+    delay_counts: Of delays [ns].
+    kind: One of ``FITS``, or ``best``.
+    Returns: None where all delays are alike.
     """
     pairs = [(end * MS_PER_NS, count) for end, count in delay_counts.counts.items()]
     least_delay = pairs[0][0] * 63 / 64

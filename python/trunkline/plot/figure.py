@@ -59,10 +59,7 @@ def apply_house_style() -> Iterator[None]:
 def save_figure(figure: Figure, path: str | Path) -> Path:
     """Write a picture; its format is the ending of the name.
 
-    Parameters
-    ----------
-    path : str or Path
-        File ending in ``.png``, ``.svg`` or ``.pdf``.
+    path: File ending in ``.png``, ``.svg`` or ``.pdf``.
     """
     target = Path(path)
     kind = target.suffix.removeprefix(".")

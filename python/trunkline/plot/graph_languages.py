@@ -8,10 +8,7 @@ from trunkline.results.terminal_tables import escape_unprintable
 def render_dot(sketch: NetworkSketch) -> str:
     """Write a network for Graphviz.
 
-    Returns
-    -------
-    str
-        A digraph: links grey, paths in colour, backups dashed.
+    Returns: A digraph: links grey, paths in colour, backups dashed.
     """
     lines = [
         f"digraph {_quote_dot(sketch.name)} {{",
@@ -47,10 +44,7 @@ def render_dot(sketch: NetworkSketch) -> str:
 def render_mermaid(sketch: NetworkSketch) -> str:
     """Write a network for Mermaid.
 
-    Returns
-    -------
-    str
-        A flowchart: links with capacity and delay, paths in colour, backups dotted.
+    Returns: A flowchart: links with capacity and delay, paths in colour, backups dotted.
     """
     lines = ["flowchart LR"]
     ids = {name: f"n{number}" for number, name in enumerate(sketch.nodes)}

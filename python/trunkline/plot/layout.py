@@ -25,16 +25,9 @@ def place_nodes(
 ) -> dict[str, NodePosition]:
     """Place nodes, x to the right and y upward.
 
-    Parameters
-    ----------
-    given : mapping of str to (float, float), optional
-        Places that the scenario gives. If every node has one they are taken as they are;
+    given: Places that the scenario gives. If every node has one they are taken as they are;
         otherwise the others are found by springs around them.
-
-    Returns
-    -------
-    dict of str to (float, float)
-        From 0 to 1 along the longer side; the same input gives the same places.
+    Returns: From 0 to 1 along the longer side; the same input gives the same places.
     """
     known = {name: place for name, place in (given or {}).items() if name in set(nodes)}
     if not nodes:

@@ -19,12 +19,8 @@ def draw_load_grid(
 ) -> str:
     """Draw a grid as SVG.
 
-    Parameters
-    ----------
-    links, steps : sequence of str
-        Heads of the rows, and long names of the columns, which tooltips show.
-    utilisations : sequence of sequence of float
-        Of each link in each step [1].
+    links, steps: Heads of the rows, and long names of the columns, which tooltips show.
+    utilisations: Of each link in each step [1].
     """
     width = min(MAX_CELL_WIDTH, (WIDTH - NAME_WIDTH - 10) / max(len(steps), 1))
     parts = []

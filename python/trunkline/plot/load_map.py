@@ -36,17 +36,9 @@ def draw_load_map(
 ) -> str:
     """Draw a network by the load of its links.
 
-    Parameters
-    ----------
-    places : mapping of str to (float, float), optional
-        Places of nodes that the scenario gives, y upward.
-    utilisations : sequence of float
-        Utilisation of each one-way link [1].
-
-    Returns
-    -------
-    str
-        An SVG document; the same input gives the same text.
+    places: Places of nodes that the scenario gives, y upward.
+    utilisations: Utilisation of each one-way link [1].
+    Returns: An SVG document; the same input gives the same text.
     """
     canvas, height = create_graph_canvas(sketch, places)
     for line in sketch.links:

@@ -23,23 +23,12 @@ def place_names(
 ) -> list[tuple[NodePosition, Box]]:
     """Find places for names: below their nodes, or else above, right or left of them.
 
-    Parameters
-    ----------
-    names : sequence of ((float, float), str)
-        Middles of the nodes that have a name beside them [px], and their names.
-    nodes : sequence of (float, float)
-        Middles of all nodes [px].
-    radius : float
-        Of a node [px].
-    width : float
-        Of the drawing, which no name leaves [px].
-    letter : float
-        Width of a letter, about [px].
-
-    Returns
-    -------
-    list of ((float, float), Box)
-        Middle and base line of each name, and where it stands.
+    names: Middles of the nodes that have a name beside them [px], and their names.
+    nodes: Middles of all nodes [px].
+    radius: Of a node [px].
+    width: Of the drawing, which no name leaves [px].
+    letter: Width of a letter, about [px].
+    Returns: Middle and base line of each name, and where it stands.
     """
     circles = [(x - radius, y - radius, x + radius, y + radius) for x, y in nodes]
     positions = [_list_positions(node, name, radius, width, letter) for node, name in names]

@@ -64,15 +64,8 @@ class GraphCanvas:
 def render_svg(sketch: NetworkSketch, places: Mapping[str, NodePosition] | None = None) -> str:
     """Draw a network.
 
-    Parameters
-    ----------
-    places : mapping of str to (float, float), optional
-        Places of nodes that the scenario gives, y upward.
-
-    Returns
-    -------
-    str
-        An SVG document; the same network gives the same text.
+    places: Places of nodes that the scenario gives, y upward.
+    Returns: An SVG document; the same network gives the same text.
     """
     body, height = _draw_network(sketch, places)
     return wrap_svg(sketch.name, _describe_network(sketch), body, height)

@@ -11,56 +11,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SketchLink:
-    """The links between two nodes that belong together: one, or one each way.
-
-    Parameters
-    ----------
-    links : tuple of int
-        Indices of the one-way links.
-    is_bidirectional : bool
-        There is a link in each direction.
-    """
+    """The links between two nodes that belong together: one, or one each way."""
 
     ends: tuple[str, str]
-    links: tuple[int, ...]
+    links: tuple[int, ...]  # Indices of the one-way links.
     about: str
-    is_bidirectional: bool
+    is_bidirectional: bool  # There is a link in each direction.
 
 
 @dataclass(frozen=True, slots=True)
 class SketchPath:
-    """A label-switched path.
-
-    Parameters
-    ----------
-    hops : tuple of (str, str)
-        Nodes of each link, in order.
-    backup_of : tuple of str
-        Paths that switch to it; empty for a working path.
-    """
+    """A label-switched path."""
 
     name: str
-    hops: tuple[tuple[str, str], ...]
-    backup_of: tuple[str, ...]
+    hops: tuple[tuple[str, str], ...]  # Nodes of each link, in order.
+    backup_of: tuple[str, ...]  # Paths that switch to it; empty for a working path.
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkSketch:
-    """What is to be drawn.
+    """What is to be drawn."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the scenario.
-    nodes : tuple of str
-        Nodes in the order of the scenario.
-    hosts : frozenset of str
-        Those where flows begin or end.
-    """
-
-    name: str
-    nodes: tuple[str, ...]
-    hosts: frozenset[str]
+    name: str  # Name of the scenario.
+    nodes: tuple[str, ...]  # Nodes in the order of the scenario.
+    hosts: frozenset[str]  # Those where flows begin or end.
     links: tuple[SketchLink, ...]
     paths: tuple[SketchPath, ...]
 
@@ -118,13 +92,7 @@ def find_backup_paths(network: NetworkData) -> dict[str, list[str]]:
 
 
 def format_capacity(bit_s: int) -> str:
-    """A capacity in its unit.
-
-    Parameters
-    ----------
-    bit_s : int
-        The capacity [bit/s].
-    """
+    """A capacity in its unit. bit_s: The capacity [bit/s]."""
     for size, unit in ((10**9, "Gbit/s"), (10**6, "Mbit/s"), (10**3, "kbit/s")):
         if bit_s >= size:
             return f"{bit_s / size:.6g} {unit}"
@@ -132,13 +100,7 @@ def format_capacity(bit_s: int) -> str:
 
 
 def format_delay(ns: int) -> str:
-    """A delay in its unit.
-
-    Parameters
-    ----------
-    ns : int
-        The delay [ns].
-    """
+    """A delay in its unit. ns: The delay [ns]."""
     for size, unit in ((10**9, "s"), (10**6, "ms"), (10**3, "µs")):
         if ns >= size:
             return f"{ns / size:.6g} {unit}"

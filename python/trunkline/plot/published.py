@@ -19,17 +19,10 @@ LOGARITHMIC_RATIO = 50.0
 def published(sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
     """Draw our means with their intervals over the published values.
 
-    Parameters
-    ----------
-    sources : sequence of PlotSource
-        Reproductions; a marker each.
-    choice : PlotChoice
-        ``table`` for one table, ``only`` for some columns.
-
-    Raises
-    ------
-    MissingData
-        No cell has a published value, or cells of different units are wanted in one picture.
+    sources: Reproductions; a marker each.
+    choice: ``table`` for one table, ``only`` for some columns.
+    Raises MissingData: No cell has a published value, or cells of different units are wanted in one
+        picture.
     """
     cells = [
         (number, cell) for number, source in enumerate(sources) for cell in _read_cells(source)

@@ -15,28 +15,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PublishedLine:
-    """One column of a table.
+    """One column of a table."""
 
-    Parameters
-    ----------
-    name : str
-        Name, written at the line.
-    simulated : sequence of float
-        Our means, one a row.
-    low, high : sequence of float
-        Ends of their intervals; equal to ``simulated`` where there is none.
-    published : sequence of float or None
-        Published values, None where there is none.
-    doubtful : sequence of bool
-        Which of those are judged apart.
-    """
-
-    name: str
-    simulated: Sequence[float]
+    name: str  # Name, written at the line.
+    simulated: Sequence[float]  # Our means, one a row.
+    # low, high: Ends of their intervals; equal to ``simulated`` where there is none.
     low: Sequence[float]
     high: Sequence[float]
-    published: Sequence[float | None]
-    doubtful: Sequence[bool]
+    published: Sequence[float | None]  # Published values, None where there is none.
+    doubtful: Sequence[bool]  # Which of those are judged apart.
 
 
 def draw_published_lines(
@@ -50,10 +37,7 @@ def draw_published_lines(
 ) -> Figure:
     """Draw one table.
 
-    Parameters
-    ----------
-    x_names : sequence of str, optional
-        Names of the rows, where these are no numbers; ours are then marks without lines.
+    x_names: Names of the rows, where these are no numbers; ours are then marks without lines.
     """
     from matplotlib.figure import Figure
 

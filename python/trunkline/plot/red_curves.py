@@ -31,38 +31,21 @@ AqmParameters = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class DropCurve:
-    """One drop curve.
+    """One drop curve."""
 
-    Parameters
-    ----------
-    name : str
-        Port, class and drop precedence, as far as there are several.
-    unit : str
-        ``packets`` or ``kB``: what the average is counted in.
-    corners : sequence of (float, float)
-        Average and probability where the curve bends or jumps, in order.
-    """
-
-    name: str
+    name: str  # Port, class and drop precedence, as far as there are several.
     port: str
-    unit: str
+    unit: str  # ``packets`` or ``kB``: what the average is counted in.
+    # Average and probability where the curve bends or jumps, in order.
     corners: Sequence[tuple[float, float]]
 
 
 def red_curves(sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
     """Draw the drop curves of every port that has a RED.
 
-    Parameters
-    ----------
-    sources : sequence of PlotSource
-        Results or scenarios; curves that are alike are drawn for each.
-    choice : PlotChoice
-        ``only`` names ports; a heading.
-
-    Raises
-    ------
-    MissingData
-        No port has a RED, or ports count in different units.
+    sources: Results or scenarios; curves that are alike are drawn for each.
+    choice: ``only`` names ports; a heading.
+    Raises MissingData: No port has a RED, or ports count in different units.
     """
     found = [(source, curve) for source in sources for curve in iterate_drop_curves(source.network)]
     if not found:
@@ -84,13 +67,7 @@ def red_curves(sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
 
 
 def draw_curves(axes: Any, named_curves: Sequence[tuple[str, DropCurve]]) -> None:
-    """Draw curves into axes.
-
-    Parameters
-    ----------
-    named_curves : sequence of (str, DropCurve)
-        Curves of one unit, with what they are called.
-    """
+    """Draw curves into axes. named_curves: Curves of one unit, with what they are called."""
     end = 1.1 * max(curve.corners[-1][0] for _, curve in named_curves)
     for number, (name, curve) in enumerate(named_curves):
         points = [(0.0, 0.0), *curve.corners, (end, 1.0)]
@@ -111,15 +88,8 @@ def draw_curves(axes: Any, named_curves: Sequence[tuple[str, DropCurve]]) -> Non
 def iterate_drop_curves(network: Mapping[str, Any]) -> Iterator[DropCurve]:
     """Drop curves of a compiled network.
 
-    Parameters
-    ----------
-    network : mapping
-        The network as the engine reads it; empty if it was not kept.
-
-    Yields
-    ------
-    DropCurve
-        In the order of ports, classes and precedences.
+    network: The network as the engine reads it; empty if it was not kept.
+    Yields: In the order of ports, classes and precedences.
     """
     for port in network.get("ports", ()):
         for port_class in port["classes"]:

@@ -26,15 +26,8 @@ _MIN_SCORE, _MAX_SCORE = 1.0, 4.5
 def scores(sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
     """Draw the mean opinion score of the calls of each DSCP.
 
-    Parameters
-    ----------
-    sources : sequence of PlotSource
-        Results: a colour each, such as a failure or a restoration.
-
-    Raises
-    ------
-    MissingData
-        No call has a score.
+    sources: Results: a colour each, such as a failure or a restoration.
+    Raises MissingData: No call has a score.
     """
     scores_by_source = [_collect_scores(source, choice) for source in sources]
     dscps = list(dict.fromkeys(name for each in scores_by_source for name in each))

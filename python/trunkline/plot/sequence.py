@@ -28,17 +28,9 @@ MB_PER_BYTE = 1e-6
 def time_sequence(sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
     """Draw segments, retransmissions, acknowledgements and losses of TCP flows.
 
-    Parameters
-    ----------
-    sources : sequence of PlotSource
-        Traced results; the first run of each is drawn.
-    choice : PlotChoice
-        Flows; the first TCP flow if none is named.
-
-    Raises
-    ------
-    MissingData
-        A run has no trace, or no TCP flow.
+    sources: Traced results; the first run of each is drawn.
+    choice: Flows; the first TCP flow if none is named.
+    Raises MissingData: A run has no trace, or no TCP flow.
     """
     with apply_house_style():
         drawn = [(source, flow) for source in sources for flow in _choose_flows(source, choice)]
@@ -71,13 +63,7 @@ def _choose_flows(source: PlotSource, choice: PlotChoice) -> list[str]:
 
 
 def draw_flow_sequence(axes: Any, run: Results, flow: str, *, since: float = 0.0) -> None:
-    """Draw one flow of a traced run into axes.
-
-    Parameters
-    ----------
-    since : float, default 0
-        From here on [s].
-    """
+    """Draw one flow of a traced run into axes. since: From here on [s]."""
     _draw_points(axes, _collect_points(run, flow, since, math.inf), COLOURS[0], "")
 
 

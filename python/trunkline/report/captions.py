@@ -38,21 +38,11 @@ class Caption:
 
 @dataclass(frozen=True, slots=True)
 class CaptionRequest:
-    """What a caption has to say, and the link it belongs to.
+    """What a caption has to say, and the link it belongs to."""
 
-    Parameters
-    ----------
-    texts : sequence of (str, bool)
-        Rows, and whether each shows losses.
-    ends : (Point, Point)
-        Middles of the nodes [px].
-    arrow_room : float
-        Room that the arrows take on either side of the line between them [px].
-    """
-
-    texts: Sequence[tuple[str, bool]]
-    ends: tuple[Point, Point]
-    arrow_room: float
+    texts: Sequence[tuple[str, bool]]  # Rows, and whether each shows losses.
+    ends: tuple[Point, Point]  # Middles of the nodes [px].
+    arrow_room: float  # Room that the arrows take on either side of the line between them [px].
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +68,8 @@ def list_caption_rows(
 ) -> list[tuple[str, bool]]:
     """Rows of a link's caption: capacity and delay where they are unusual, losses if any.
 
-    Parameters
-    ----------
-    length : float
-        Its length in the drawing [px].
-    common : str
-        What is said once for all: capacity and delay, or the capacity.
+    length: Its length in the drawing [px].
+    common: What is said once for all: capacity and delay, or the capacity.
     """
     if len(members) > 2 or length < MIN_CAPTIONED_LENGTH:
         return []
@@ -132,16 +118,10 @@ def place_captions(
     Of the places beside its link each takes the first that covers nothing, or the one that
     covers least. A caption that would cover others or nodes is left out, those of losses last.
 
-    Parameters
-    ----------
-    requests : sequence of CaptionRequest
-        One for every link, also where there is nothing to say: its arrows are in the way.
-    dots : sequence of Point
-        Middles of the nodes [px].
-    radius : float
-        Of a node [px].
-    names : sequence of Box
-        Where the names of nodes stand [px].
+    requests: One for every link, also where there is nothing to say: its arrows are in the way.
+    dots: Middles of the nodes [px].
+    radius: Of a node [px].
+    names: Where the names of nodes stand [px].
     """
     middle = _find_middle(dots)
     occupied = [_CaptionBox(x, y, radius, radius) for x, y in dots]

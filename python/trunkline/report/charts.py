@@ -44,31 +44,15 @@ class ChartLine:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A chart.
+    """A chart."""
 
-    Parameters
-    ----------
-    key : str
-        Name of its place on the page, unique in an exhibit.
-    about : str
-        How it was made, and what the band is.
-    alt : str
-        What is to be seen, in words.
-    kind : {"line", "quantile", "bar", "against"}
-        How it is drawn.
-    unit : str
-        Unit of the values.
-    x : list of float
-        Where the values of all lines are, unless they have their own.
-    """
-
-    key: str
+    key: str  # Name of its place on the page, unique in an exhibit.
     title: str
-    about: str
-    alt: str
-    kind: Literal["line", "quantile", "bar", "against"]
-    unit: str
-    x: Numbers
+    about: str  # How it was made, and what the band is.
+    alt: str  # What is to be seen, in words.
+    kind: Literal["line", "quantile", "bar", "against"]  # How it is drawn.
+    unit: str  # Unit of the values.
+    x: Numbers  # Where the values of all lines are, unless they have their own.
     lines: list[ChartLine]
     marks: list[EventMarker] = field(default_factory=list)
     x_unit: str = "s"

@@ -13,26 +13,15 @@ TIME_TOLERANCE_S = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class FailureLoad:
-    """One direction of a link in the first run.
-
-    Parameters
-    ----------
-    use_up, use_down : float
-        Mean utilisation while nothing is down, and while something is, 0 to 1.
-    use_max : float
-        Greatest utilisation of a step while something is down.
-    queue_max : float
-        Maximum number of packets seen at its port then.
-    dropped : float
-        Packets that its port dropped then.
-    """
+    """One direction of a link in the first run."""
 
     link: str
+    # use_up, use_down: Mean utilisation while nothing is down, and while something is, 0 to 1.
     use_up: float
     use_down: float
-    use_max: float
-    queue_max: float
-    dropped: float
+    use_max: float  # Greatest utilisation of a step while something is down.
+    queue_max: float  # Maximum number of packets seen at its port then.
+    dropped: float  # Packets that its port dropped then.
 
 
 def find_down_times(reported_run: ReportedRun) -> list[tuple[str, float, float]]:
@@ -58,11 +47,8 @@ def compute_failure_loads(reported_run: ReportedRun) -> list[FailureLoad]:
 
     Only steps that lie wholly in one of the two times count, and none before counting starts.
 
-    Returns
-    -------
-    list of FailureLoad
-        Empty where nothing failed for a whole step, where something is always down, or where no
-        run was repeated.
+    Returns: Empty where nothing failed for a whole step, where something is always down, or where
+        no run was repeated.
     """
     spans = find_down_times(reported_run)
     watched = reported_run.probed

@@ -16,24 +16,12 @@ UNOFFERED_CAUSES = ("link_down", "node_down")
 
 @dataclass(frozen=True, slots=True)
 class ReportedLinkLoad:
-    """One direction of a link, or one class of it.
+    """One direction of a link, or one class of it."""
 
-    Parameters
-    ----------
-    utilisation : float
-        Bits sent over the link's capacity, 0 to 1.
-    offered : float
-        Packets that came to it, those that found it down among them.
-    dropped : float
-        Packets that its port dropped.
-    lost_by_failure : float
-        Packets that its failures cost.
-    """
-
-    utilisation: float = 0.0
-    offered: float = 0.0
-    dropped: float = 0.0
-    lost_by_failure: float = 0.0
+    utilisation: float = 0.0  # Bits sent over the link's capacity, 0 to 1.
+    offered: float = 0.0  # Packets that came to it, those that found it down among them.
+    dropped: float = 0.0  # Packets that its port dropped.
+    lost_by_failure: float = 0.0  # Packets that its failures cost.
 
     @property
     def total_lost(self) -> float:

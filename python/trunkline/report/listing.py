@@ -28,16 +28,9 @@ _MARKER_FILES = {
 def list_results(root: Path) -> list[dict[str, Any]]:
     """Find results, the last written first.
 
-    Parameters
-    ----------
-    root : Path
-        Folder to look through; links to elsewhere are not followed.
-
-    Returns
-    -------
-    list of dict
-        ``path`` below the root, ``name``, ``kind``, ``done`` and ``of`` (runs; of a study that is
-        going on), ``state`` and ``changed`` (seconds since 1970).
+    root: Folder to look through; links to elsewhere are not followed.
+    Returns: ``path`` below the root, ``name``, ``kind``, ``done`` and ``of`` (runs; of a study that
+        is going on), ``state`` and ``changed`` (seconds since 1970).
     """
     found = [
         entry

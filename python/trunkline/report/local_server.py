@@ -38,17 +38,9 @@ FILE_POLICY = (
 class LocalServer(ThreadingHTTPServer):
     """A server that a handler class answers for.
 
-    Parameters
-    ----------
-    handler : type
-        Kind of :class:`LocalHandler`.
-    port : int, optional
-        Port; the next free one from 8470 if left out.
-
-    Raises
-    ------
-    OSError
-        The port, or every one that was tried, is taken.
+    handler: Kind of :class:`LocalHandler`.
+    port: Port; the next free one from 8470 if left out.
+    Raises OSError: The port, or every one that was tried, is taken.
     """
 
     daemon_threads = True
@@ -85,13 +77,7 @@ class LocalServer(ThreadingHTTPServer):
 
 
 def posted(content: Mapping[str, Any], key: str, kind: type[Kind]) -> Kind:
-    """A value of a posted object.
-
-    Raises
-    ------
-    ValueError
-        It is not there, or of another kind.
-    """
+    """A value of a posted object. Raises ValueError: It is not there, or of another kind."""
     value = content.get(key)
     # A bool is an int to isinstance.
     if type(value) is not kind:
@@ -201,10 +187,7 @@ class LocalHandler(BaseHTTPRequestHandler):
     ) -> None:
         """Send some text, again whenever it changes, as server-sent events.
 
-        Parameters
-        ----------
-        wait_for_change : callable
-            Waits up to so long [s] for it to change.
+        wait_for_change: Waits up to so long [s] for it to change.
         """
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")

@@ -20,15 +20,8 @@ TRACE_COLUMNS = (
 def build_packet_replay(reported_run: ReportedRun) -> dict[str, Any] | None:
     """Trips of the packets in a window around the first event worth seeing.
 
-    Parameters
-    ----------
-    reported_run : ReportedRun
-        Its first run is repeated with a trace, or its own trace is used.
-
-    Returns
-    -------
-    dict or None
-        None where too many packets come before the window.
+    reported_run: Its first run is repeated with a trace, or its own trace is used.
+    Returns: None where too many packets come before the window.
     """
     start, end, why = _choose_window(reported_run)
     traced = probed_runs.repeat_with_trace(

@@ -54,21 +54,11 @@ ENGINE_POLICY = "worker-src blob:; "
 
 @dataclass(frozen=True, slots=True)
 class PageEngine:
-    """What a page needs to run its scenario.
+    """What a page needs to run its scenario."""
 
-    Parameters
-    ----------
-    module : str
-        The engine as WebAssembly: base64 of its gzip.
-    scenario : str
-        What it runs, as JSON: base64 of its gzip.
-    lesson : Lesson or None
-        Text and tasks around it.
-    """
-
-    module: str
-    scenario: str
-    lesson: Lesson | None = None
+    module: str  # The engine as WebAssembly: base64 of its gzip.
+    scenario: str  # What it runs, as JSON: base64 of its gzip.
+    lesson: Lesson | None = None  # Text and tasks around it.
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +172,7 @@ def _list_provenance(reported_run: ReportedRun) -> list[tuple[str, str]]:
 def render_runs_page(reported_run: ReportedRun, engine: PageEngine | None = None) -> str:
     """Write the page of a scenario that was run.
 
-    Parameters
-    ----------
-    engine : PageEngine, optional
-        What lets the page run the scenario again.
+    engine: What lets the page run the scenario again.
     """
     run_view = build_run_view(reported_run, "x0")
     title = findings.find_title(reported_run.first_run.provenance.scenario, reported_run.title)
@@ -281,21 +268,13 @@ def _spell_out(data: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class PageFrame:
-    """What stands around the content of a page: its scripts, style and policy.
+    """What stands around the content of a page: its scripts, style and policy."""
 
-    Parameters
-    ----------
-    script, style : str
-        Our own, whole.
-    library : str
-        The charts library, packed; empty if the package has none.
-    policy : str
-        What a browser may do with the page: run these scripts alone, ask nobody for anything.
-    """
-
+    # script, style: Our own, whole.
     script: str
     style: str
-    library: str
+    library: str  # The charts library, packed; empty if the package has none.
+    # What a browser may do with the page: run these scripts alone, ask nobody for anything.
     policy: str
 
 
@@ -304,14 +283,9 @@ def build_page_frame(
 ) -> PageFrame:
     """Put a page's scripts and style together, with the policy that allows them and no others.
 
-    Parameters
-    ----------
-    scripts : sequence of str
-        Files of ``assets``, in order.
-    policy_directives : str, default ""
-        Further directives of the policy, such as ``connect-src 'self'``.
-    runs_engine : bool, default False
-        Whether the page may compile WebAssembly.
+    scripts: Files of ``assets``, in order.
+    policy_directives: Further directives of the policy, such as ``connect-src 'self'``.
+    runs_engine: Whether the page may compile WebAssembly.
     """
     chart_library = load_chart_library()
     script = "\n".join((REPORT_FOLDER / "assets" / name).read_text("utf-8") for name in scripts)

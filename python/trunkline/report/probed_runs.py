@@ -44,33 +44,19 @@ FLOW_MEASURES = ("throughput", "delay")
 
 @dataclass(frozen=True, slots=True)
 class ProbedRuns:
-    """Runs that were repeated with probes.
+    """Runs that were repeated with probes."""
 
-    Parameters
-    ----------
-    runs : list of Results
-        The repeated runs; empty if that was too long.
-    first_probe : int
-        Number of the first probe that the report added.
-    step_ns : int
-        Step of those probes [ns].
-    refusal_reason : str
-        Why no run was repeated; empty if some were.
-    """
-
-    runs: list[Results]
-    first_probe: int
-    step_ns: int
-    refusal_reason: str = ""
+    runs: list[Results]  # The repeated runs; empty if that was too long.
+    first_probe: int  # Number of the first probe that the report added.
+    step_ns: int  # Step of those probes [ns].
+    refusal_reason: str = ""  # Why no run was repeated; empty if some were.
 
 
 def repeat_with_probes(network: NetworkData, runs: Sequence[Results]) -> ProbedRuns:
     """Repeat the first runs of a scenario with probes on every busy link and every flow.
 
-    Raises
-    ------
-    RuntimeError
-        A repeated run is not as it was: the results are of another version or were changed.
+    Raises RuntimeError: A repeated run is not as it was: the results are of another version or were
+        changed.
     """
     kernel = runs[0].provenance.kernel
     if kernel:
@@ -131,15 +117,8 @@ def estimate_hops(network: NetworkData, run: Results) -> float:
 def repeat_with_trace(network: NetworkData, run: Results, until_ns: int) -> Results | None:
     """Repeat the beginning of a run with a trace of its packets.
 
-    Parameters
-    ----------
-    until_ns : int
-        Where to stop [ns].
-
-    Returns
-    -------
-    Results or None
-        None if so many packets come before that the trace would be long, or a kernel ran it.
+    until_ns: Where to stop [ns].
+    Returns: None if so many packets come before that the trace would be long, or a kernel ran it.
     """
     length = network["run"]["duration_ns"]
     if network["run"]["trace"] and len(run.packets):

@@ -15,22 +15,10 @@ REPORT_FILE = "report.html"
 def write_report(results: str | Path, output: str | Path | None = None) -> Path:
     """Write the report of a results folder.
 
-    Parameters
-    ----------
-    results : str or Path
-        A folder that ``run --out``, ``reproduce --out`` or ``study run`` wrote.
-    output : str or Path, optional
-        File to write, replaced if it exists; ``report.html`` in the folder if left out.
-
-    Returns
-    -------
-    Path
-        The file: whole or not there.
-
-    Raises
-    ------
-    FileNotFoundError
-        The folder holds no results.
+    results: A folder that ``run --out``, ``reproduce --out`` or ``study run`` wrote.
+    output: File to write, replaced if it exists; ``report.html`` in the folder if left out.
+    Returns: The file: whole or not there.
+    Raises FileNotFoundError: The folder holds no results.
     """
     from trunkline.report import page, sweep
     from trunkline.report.reported_run import ReportedRun
@@ -72,10 +60,7 @@ def write_atomically(target: Path, written: str) -> None:
 def add_featured_runs(name: str, folder: str | Path, *, threads: int | None = None) -> None:
     """Run the scenarios that stand for a study and keep them beside its reproduction.
 
-    Parameters
-    ----------
-    threads : int, optional
-        Runs at once; all cores if left out.
+    threads: Runs at once; all cores if left out.
     """
     from trunkline.engine.packet_engine import simulate_jobs
     from trunkline.study.language.featured_runs import find_featured_runs, find_study_heading

@@ -19,34 +19,20 @@ NodePosition = tuple[float, float]
 
 @dataclass(frozen=True)
 class ReportedRun:
-    """A scenario that was run.
+    """A scenario that was run."""
 
-    Parameters
-    ----------
-    title : str
-        What it is called on the page.
-    about : str
-        A sentence: which part of the whole it is, what to look at; may be empty.
-    runs : list of Results
-        One run a seed.
-    plan : mapping, optional
-        Of its traffic engineering, as ``te place --json`` prints it.
-    """
-
-    title: str
-    about: str
+    title: str  # What it is called on the page.
+    about: str  # A sentence: which part of the whole it is, what to look at; may be empty.
     network: NetworkData
-    runs: list[Results]
+    runs: list[Results]  # One run a seed.
+    # Of its traffic engineering, as ``te place --json`` prints it.
     plan: Mapping[str, Any] | None = None
 
     @classmethod
     def read_folder(cls, folder: Path, title: str = "", about: str = "") -> ReportedRun:
         """Read a results folder.
 
-        Raises
-        ------
-        FileNotFoundError
-            The folder holds no results, or no compiled network.
+        Raises FileNotFoundError: The folder holds no results, or no compiled network.
         """
         file = folder / store.NETWORK_FILE
         if not file.is_file():

@@ -37,15 +37,8 @@ CHUNK_BYTES = 1 << 20
 class ResultsServer(LocalServer):
     """The server of one folder.
 
-    Parameters
-    ----------
-    port : int, optional
-        Port; the next free one from 8470 if left out.
-
-    Raises
-    ------
-    OSError
-        The port, or every one that was tried, is taken.
+    port: Port; the next free one from 8470 if left out.
+    Raises OSError: The port, or every one that was tried, is taken.
     """
 
     def __init__(self, root: Path, port: int | None = None) -> None:

@@ -12,10 +12,7 @@ LEFT, RIGHT, TOP, BOTTOM = 84.0, 12.0, 12.0, 30.0
 def draw_static_chart(chart: Chart) -> Markup:
     """Draw a chart as SVG.
 
-    Returns
-    -------
-    Markup
-        SVG whose names are escaped; colours come from the page's classes ``c0`` to ``c7``.
+    Returns: SVG whose names are escaped; colours come from the page's classes ``c0`` to ``c7``.
     """
     lines = [_list_points(chart, line) for line in chart.lines]
     xs = [x for points in lines for x, _ in points]

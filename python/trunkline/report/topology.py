@@ -47,30 +47,15 @@ class NodeDot:
 
 @dataclass(frozen=True, slots=True)
 class LinkArrow:
-    """One direction of a link in the drawing.
+    """One direction of a link in the drawing."""
 
-    Parameters
-    ----------
-    link : int
-        Its number in the network.
-    outline : str
-        Points of an arrow as wide as the capacity.
-    level : int
-        Class of its utilisation, 0 to 4; -1 where nothing was sent.
-    loss : float
-        Packets lost there, at its port or by its failure, over those that came.
-    about : str
-        Capacity, delay, utilisation and loss in words.
-    start, end : (float, float)
-        Ends of its middle line.
-    """
-
-    link: int
+    link: int  # Its number in the network.
     name: str
-    outline: str
-    level: int
-    loss: float
-    about: str
+    outline: str  # Points of an arrow as wide as the capacity.
+    level: int  # Class of its utilisation, 0 to 4; -1 where nothing was sent.
+    loss: float  # Packets lost there, at its port or by its failure, over those that came.
+    about: str  # Capacity, delay, utilisation and loss in words.
+    # start, end: Ends of its middle line.
     start: tuple[float, float]
     end: tuple[float, float]
 

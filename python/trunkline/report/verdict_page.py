@@ -32,10 +32,7 @@ class VerdictView:
 def write_verdict_page(document: Mapping[str, Any], path: Path) -> None:
     """Write the object that ``trunkline verify --json`` prints as a page.
 
-    Parameters
-    ----------
-    document : mapping
-        With ``outcome`` and ``verdicts``.
+    document: With ``outcome`` and ``verdicts``.
     """
     views = [
         _build_view(verdict, f"v{number}") for number, verdict in enumerate(document["verdicts"])

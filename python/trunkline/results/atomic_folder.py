@@ -21,21 +21,11 @@ def write_folder(
 
     A reader, a crash or a full disk never leaves half of it.
 
-    Parameters
-    ----------
-    directory : str or Path
-        Folder to make; its parents are made too.
-    fill : callable
-        Writes the files into the folder it is given.
-    marker : str
-        File that tells a folder of this kind; only such a folder is ever replaced.
-    overwrite : bool
-        Replace an earlier folder of this kind.
-
-    Raises
-    ------
-    FileExistsError
-        The folder exists and ``overwrite`` is off, or it is of another kind.
+    directory: Folder to make; its parents are made too.
+    fill: Writes the files into the folder it is given.
+    marker: File that tells a folder of this kind; only such a folder is ever replaced.
+    overwrite: Replace an earlier folder of this kind.
+    Raises FileExistsError: The folder exists and ``overwrite`` is off, or it is of another kind.
     """
     target = Path(directory)
     if target.exists():
@@ -96,10 +86,7 @@ def _refuse_unless_replaceable(target: Path, marker: str, *, overwrite: bool) ->
 def flush_to_disk(path: Path) -> None:
     """Wait until the disk has a file, or the entries of a folder.
 
-    Parameters
-    ----------
-    path : Path
-        The file or folder, which must be there.
+    path: The file or folder, which must be there.
     """
     if os.name == "nt" and path.is_dir():  # of which Windows keeps the entries by itself
         return

@@ -18,45 +18,23 @@ CHANGE_KINDS = {"failed": "failure", "repaired": "repair"}
 
 @dataclass
 class ConvergenceStep:
-    """What a router, or the head of a signalled path, did after a change.
+    """What a router, or the head of a signalled path, did after a change."""
 
-    Parameters
-    ----------
-    name : str
-        Of the router, or ``path`` and its name.
-    heard_ns : int
-        When it got to know.
-    computed_ns : int or None
-        When it last computed its routes; None of a head.
-    ended_ns : int or None
-        When other routes or labels, or another path, were in use for good; None if they never were.
-    """
-
-    name: str
-    heard_ns: int
-    computed_ns: int | None = None
+    name: str  # Of the router, or ``path`` and its name.
+    heard_ns: int  # When it got to know.
+    computed_ns: int | None = None  # When it last computed its routes; None of a head.
+    # When other routes or labels, or another path, were in use for good; None if they never were.
     ended_ns: int | None = None
 
 
 @dataclass
 class NetworkChange:
-    """A failure or a repair, and what followed until the next one.
+    """A failure or a repair, and what followed until the next one."""
 
-    Parameters
-    ----------
-    at_ns : int
-        When.
-    kind : str
-        ``failure`` or ``repair``.
-    links : list of str
-        One-way links.
-    steps : list of ConvergenceStep
-        In the order in which they heard of it; those with nothing to change included.
-    """
-
-    at_ns: int
-    kind: str
-    links: list[str] = field(default_factory=list)
+    at_ns: int  # When.
+    kind: str  # ``failure`` or ``repair``.
+    links: list[str] = field(default_factory=list)  # One-way links.
+    # In the order in which they heard of it; those with nothing to change included.
     steps: list[ConvergenceStep] = field(default_factory=list)
 
     @property

@@ -6,11 +6,5 @@ _CODE_POINT_NAMES.update({8 * i + 2 * j: f"AF{i}{j}" for i in range(1, 5) for j 
 
 
 def name_code_point(dscp: int) -> str:
-    """Name of a code point, its number in decimal where it has none.
-
-    Parameters
-    ----------
-    dscp : int
-        Code point, 0 to 63.
-    """
+    """Name of a code point, its number in decimal where it has none. dscp: Code point, 0 to 63."""
     return _CODE_POINT_NAMES.get(dscp, str(dscp))

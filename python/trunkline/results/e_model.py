@@ -15,12 +15,8 @@ DEFAULT_RATING = 93.2
 def compute_delay_impairment(delay_ms: float, formula: str) -> float:
     """Impairment Id by one-way delay from mouth to ear.
 
-    Parameters
-    ----------
-    delay_ms : float
-        Delay, that of codec and playout included [ms].
-    formula : {"g107", "simplified"}
-        Idd of G.107, or the simplified one.
+    delay_ms: Delay, that of codec and playout included [ms].
+    formula: one of "g107", "simplified"; idd of G.107, or the simplified one.
     """
     if formula == "simplified":
         return 0.024 * delay_ms + 0.11 * max(0.0, delay_ms - 177.3)
@@ -35,14 +31,9 @@ def compute_equipment_impairment(
 ) -> float:
     """Effective equipment impairment Ie,eff.
 
-    Parameters
-    ----------
-    ie, bpl : float
-        Impairment without loss and packet-loss robustness of the codec (G.113).
-    loss : float
-        Share of packets lost [0 to 1].
-    burst_ratio : float, default 1
-        Burst ratio of the losses; 1 is at random.
+    ie, bpl: Impairment without loss and packet-loss robustness of the codec (G.113).
+    loss: Share of packets lost [0 to 1].
+    burst_ratio: Burst ratio of the losses; 1 is at random.
     """
     percent = 100 * loss
     if percent == 0:

@@ -29,35 +29,23 @@ PHASES_AFTER_CHANGE = (
 
 @dataclass
 class LossPhase:
-    """A part of a run, and what was lost in it.
+    """A part of a run, and what was lost in it."""
 
-    Parameters
-    ----------
-    name : str
-        ``set-up``, ``detection``, ``local repair``, ``convergence``, ``re-optimisation`` or
-        ``settled``, when nothing of these goes on.
-    after_change : str or None
-        The failure or repair before it.
-    from_ns, to_ns : int
-        Its ends; the second does not belong to it.
-    lost : dict of str to int
-        Packets of data by cause, without messages of protocols; from the trace.
-    """
-
+    # ``set-up``, ``detection``, ``local repair``, ``convergence``, ``re-optimisation`` or
+    # ``settled``, when nothing of these goes on.
     name: str
-    after_change: str | None
+    after_change: str | None  # The failure or repair before it.
+    # from_ns, to_ns: Its ends; the second does not belong to it.
     from_ns: int
     to_ns: int
+    # Packets of data by cause, without messages of protocols; from the trace.
     lost: Counter[str] = field(default_factory=Counter)
 
 
 def phases(results: Results) -> list[LossPhase]:
     """Phases of a traced run with failures or signalled paths, without gaps, in order of time.
 
-    Returns
-    -------
-    list of LossPhase
-        Empty without a trace, and where nothing failed and nothing was signalled.
+    Returns: Empty without a trace, and where nothing failed and nothing was signalled.
     """
     if not len(results.packets):
         return []

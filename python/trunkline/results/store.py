@@ -102,12 +102,8 @@ def read_results(directory: str | Path) -> list[Results]:
 def read_json(path: Path) -> dict[str, Any]:
     """An object of a JSON file of results.
 
-    Raises
-    ------
-    FileNotFoundError
-        There is none.
-    UnreadableResultsError
-        It holds none.
+    Raises FileNotFoundError: There is none.
+    Raises UnreadableResultsError: It holds none.
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))

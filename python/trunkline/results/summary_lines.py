@@ -22,15 +22,8 @@ MAX_LINKS_NAMED = 3
 def build_summary_lines(runs: Sequence[Results]) -> list[str]:
     """Say the three things that matter first.
 
-    Parameters
-    ----------
-    runs : sequence of Results
-        Runs of one scenario; of several the means are given.
-
-    Returns
-    -------
-    list of str
-        Three lines, which begin with ``Lost:``, ``Waits:`` and ``Full:``.
+    runs: Runs of one scenario; of several the means are given.
+    Returns: Three lines, which begin with ``Lost:``, ``Waits:`` and ``Full:``.
     """
     return [
         f"Lost:  {_describe_losses(runs)}",

@@ -46,12 +46,8 @@ SRGB_SIZE: Final = 8000
 def derive_routers(scenario: Scenario, target: CommandTarget) -> RouterNetwork:
     """Derive the neutral form.
 
-    Parameters
-    ----------
-    scenario : Scenario
-        The design.
-    target : CommandTarget
-        Chosen addresses and devices; the rest follows the rules above.
+    scenario: The design.
+    target: Chosen addresses and devices; the rest follows the rules above.
     """
     network: NetworkData = json.loads(compile(scenario).to_json())
     return _Derivation(scenario.resolve(), network, target).derive()

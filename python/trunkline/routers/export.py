@@ -35,13 +35,7 @@ _CONFIG_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:>+\[\]-]{0,63}")
 
 
 class ExportRefused(Exception):
-    """A design that a target cannot express.
-
-    Parameters
-    ----------
-    error : ScenarioError
-        All of it, with places.
-    """
+    """A design that a target cannot express. error: All of it, with places."""
 
     def __init__(self, error: ScenarioError) -> None:
         super().__init__(str(error))
@@ -50,24 +44,12 @@ class ExportRefused(Exception):
 
 @dataclass(frozen=True)
 class RouterExport:
-    """Configurations of all routers for one target.
+    """Configurations of all routers for one target."""
 
-    Parameters
-    ----------
-    target : str
-        Target.
-    texts : mapping of str to str
-        Texts by file name.
-    omissions : tuple of Omission
-        What they do not say.
-    rounded : tuple of RoundedQuantity
-        What changed in translation.
-    """
-
-    target: str
-    texts: Mapping[str, str]
-    omissions: tuple[Omission, ...]
-    rounded: tuple[RoundedQuantity, ...]
+    target: str  # Target.
+    texts: Mapping[str, str]  # Texts by file name.
+    omissions: tuple[Omission, ...]  # What they do not say.
+    rounded: tuple[RoundedQuantity, ...]  # What changed in translation.
 
     def list_files(self) -> dict[str, str]:
         """The texts, and the tables of what is not said and of what changed."""
@@ -115,21 +97,12 @@ def export_routers(
 ) -> list[RouterExport]:
     """Write the configurations of all routers.
 
-    Parameters
-    ----------
-    scenario : Scenario
-        The design.
-    targets : tuple of str
-        Keys of `TARGETS`.
-    addresses : CommandTarget, optional
-        Chosen addresses and devices.
-    partial : bool
-        Write what a target can express, and list the rest.
-
-    Raises
-    ------
-    ExportRefused
-        Without ``partial``: a target cannot express the design; all that, with places.
+    scenario: The design.
+    targets: Keys of `TARGETS`.
+    addresses: Chosen addresses and devices.
+    partial: Write what a target can express, and list the rest.
+    Raises ExportRefused: Without ``partial``: a target cannot express the design; all that, with
+        places.
     """
     network = derive_routers(scenario, addresses or CommandTarget(on_routers=True))
     bad_names = [*_check_names(network)]

@@ -31,32 +31,17 @@ class PrecedenceCurve:
 
 @dataclass(frozen=True)
 class HardwareQueue:
-    """A class as a line card has it; rates in kbit/s.
+    """A class as a line card has it; rates in kbit/s."""
 
-    Parameters
-    ----------
-    queue : QueuePolicy
-        The class of the scenario.
-    is_default : bool
-        Takes what no other class matches.
-    level : int or None
-        Strict priority, 1 first.
-    police, bandwidth, shape : int or None
-        Limit of a priority class, guarantee, ceiling of another class.
-    ratio : int or None
-        Share of what is left.
-    curves : tuple of PrecedenceCurve
-        Drop curves.
-    """
-
-    queue: QueuePolicy
-    is_default: bool
-    level: int | None
+    queue: QueuePolicy  # The class of the scenario.
+    is_default: bool  # Takes what no other class matches.
+    level: int | None  # Strict priority, 1 first.
+    # police, bandwidth, shape: Limit of a priority class, guarantee, ceiling of another class.
     police: int | None
     bandwidth: int | None
     shape: int | None
-    ratio: int | None
-    curves: tuple[PrecedenceCurve, ...]
+    ratio: int | None  # Share of what is left.
+    curves: tuple[PrecedenceCurve, ...]  # Drop curves.
 
 
 def list_queues_by_policy(

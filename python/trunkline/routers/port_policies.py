@@ -38,21 +38,12 @@ _NEAREST_AQM: Final = {
 class PortPolicies:
     """Port policies and policers, each worked out once.
 
-    Parameters
-    ----------
-    network : mapping
-        The compiled network.
-    class_paths : frozenset of str
-        L-LSPs, whose label tells the class.
-
-    Attributes
-    ----------
-    policies : dict of str to PortPolicy
-        By name.
-    policers : dict of str to tuple of RouterPolicer
-        By conditioner.
-    omissions : list of Omission
-        What routers do not have; their router is filled in by `list_omissions`.
+    network: The compiled network.
+    class_paths: L-LSPs, whose label tells the class.
+    policies: dict of str to PortPolicy; by name.
+    policers: dict of str to tuple of RouterPolicer; by conditioner.
+    omissions: list of Omission; what routers do not have; their router is filled in by
+        `list_omissions`.
     """
 
     def __init__(self, network: NetworkData, class_paths: frozenset[str]) -> None:

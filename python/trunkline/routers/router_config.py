@@ -13,49 +13,28 @@ from trunkline.network.types.ports import RedCurve
 
 @dataclass(frozen=True)
 class Omission:
-    """Something of a design that a configuration does not say.
+    """Something of a design that a configuration does not say."""
 
-    Parameters
-    ----------
-    router : str
-        Node.
-    element : str
-        What the scenario asks for.
-    reason : str
-        Why it is not said, and what is nearest.
-    path : tuple of str
-        Place in the scenario, by the names of the compiled network.
-    changes_design : bool
-        Packets are treated otherwise than the scenario asks: an error without ``--partial``.
-    """
-
-    router: str
-    element: str
-    reason: str
-    path: tuple[str | int, ...]
+    router: str  # Node.
+    element: str  # What the scenario asks for.
+    reason: str  # Why it is not said, and what is nearest.
+    path: tuple[str | int, ...]  # Place in the scenario, by the names of the compiled network.
+    # Packets are treated otherwise than the scenario asks: an error without ``--partial``.
     changes_design: bool = True
 
 
 @dataclass(frozen=True)
 class RoundedQuantity:
-    """A quantity that changes in translation.
+    """A quantity that changes in translation."""
 
-    Parameters
-    ----------
-    router, element, quantity : str
-        Whose, and which.
-    asked, expressed : float
-        What the scenario has, and what the configuration has, in the same unit.
-    unit : str
-        Unit of both.
-    """
-
+    # router, element, quantity: Whose, and which.
     router: str
     element: str
     quantity: str
+    # asked, expressed: What the scenario has, and what the configuration has, in the same unit.
     asked: float
     expressed: float
-    unit: str
+    unit: str  # Unit of both.
 
     @property
     def difference(self) -> float:
@@ -65,71 +44,39 @@ class RoundedQuantity:
 
 @dataclass(frozen=True)
 class RouterInterface:
-    """An end of a link.
+    """An end of a link."""
 
-    Parameters
-    ----------
-    number : int
-        Its number at the router, from 1, in the order of the links.
-    device : str
-        Name that was chosen for it; empty: the target's rule.
-    arc : str
-        Direction of a link that it sends; empty: nothing is sent there.
-    address, far_address : IPv4Interface
-        Its own and that of the far end.
-    neighbour : str
-        Node at the far end.
-    rate, delay, mtu, metric, te_metric, reservable : int
-        Of the direction.
-    colours, risks : tuple of str
-        Administrative groups and shared risks of the direction.
-    policy : str
-        Port policy that feeds it; empty: a FIFO.
-    policer : str
-        Conditioner of the packets that arrive; empty: none.
-    loss : float
-        Share of packets lost on the wire.
-    """
-
-    number: int
-    device: str
-    arc: str
+    number: int  # Its number at the router, from 1, in the order of the links.
+    device: str  # Name that was chosen for it; empty: the target's rule.
+    arc: str  # Direction of a link that it sends; empty: nothing is sent there.
+    # address, far_address: Its own and that of the far end.
     address: IPv4Interface
     far_address: IPv4Interface
-    neighbour: str
+    neighbour: str  # Node at the far end.
+    # rate, delay, mtu, metric, te_metric, reservable: Of the direction.
     rate: int = 0
     delay: int = 0
     mtu: int = 0
     metric: int = 1
     te_metric: int = 1
     reservable: int = 0
+    # colours, risks: Administrative groups and shared risks of the direction.
     colours: tuple[str, ...] = ()
     risks: tuple[str, ...] = ()
-    policy: str = ""
-    policer: str = ""
-    loss: float = 0.0
+    policy: str = ""  # Port policy that feeds it; empty: a FIFO.
+    policer: str = ""  # Conditioner of the packets that arrive; empty: none.
+    loss: float = 0.0  # Share of packets lost on the wire.
 
 
 @dataclass(frozen=True)
 class StaticLabelEntry:
-    """A label entry that is set by hand (RFC 3031 sections 3.10 to 3.12).
+    """A label entry that is set by hand (RFC 3031 sections 3.10 to 3.12)."""
 
-    Parameters
-    ----------
-    path : str
-        Path that it belongs to.
-    in_label : int or None
-        Label on arrival; None at the head end.
-    out_labels : tuple of int
-        Labels on the packet behind it, from the bottom; empty: the top label goes off.
-    interface : RouterInterface or None
-        Where packets leave; None: they end here.
-    """
-
-    path: str
-    in_label: int | None
+    path: str  # Path that it belongs to.
+    in_label: int | None  # Label on arrival; None at the head end.
+    # Labels on the packet behind it, from the bottom; empty: the top label goes off.
     out_labels: tuple[int, ...]
-    interface: RouterInterface | None
+    interface: RouterInterface | None  # Where packets leave; None: they end here.
 
 
 @dataclass(frozen=True)
@@ -142,51 +89,26 @@ class TunnelHop:
 
 @dataclass(frozen=True)
 class Tunnel:
-    """A path that RSVP-TE sets up (RFC 3209).
+    """A path that RSVP-TE sets up (RFC 3209)."""
 
-    Parameters
-    ----------
-    name : str
-        Of the path.
-    destination : IPv4Address
-        Router id of the tail end.
-    hops : tuple of TunnelHop
-        Strict hops.
-    bandwidth : int
-        Reserved [bit/s].
-    setup, hold : int
-        Priorities.
-    include_any, include_all, exclude : tuple of str
-        Colours.
-    repair : str
-        ``""``, ``link`` or ``node``: what local repair it asks for.
-    repairs_bandwidth : bool
-        Whether the repair guarantees bandwidth.
-    protects : tuple of RouterInterface
-        Interfaces whose failure it goes around as a bypass.
-    standby : tuple of str
-        Paths from end to end that take over.
-    is_rerouted : bool
-        Whether the head finds a new route after a failure (restoration).
-    protection : str
-        Protection whose backup it is; empty: a working path.
-    """
-
-    name: str
-    destination: IPv4Address
-    hops: tuple[TunnelHop, ...]
-    bandwidth: int
+    name: str  # Of the path.
+    destination: IPv4Address  # Router id of the tail end.
+    hops: tuple[TunnelHop, ...]  # Strict hops.
+    bandwidth: int  # Reserved [bit/s].
+    # setup, hold: Priorities.
     setup: int
     hold: int
+    # include_any, include_all, exclude: Colours.
     include_any: tuple[str, ...] = ()
     include_all: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    repair: str = ""
-    repairs_bandwidth: bool = False
+    repair: str = ""  # ``""``, ``link`` or ``node``: what local repair it asks for.
+    repairs_bandwidth: bool = False  # Whether the repair guarantees bandwidth.
+    # Interfaces whose failure it goes around as a bypass.
     protects: tuple[RouterInterface, ...] = ()
-    standby: tuple[str, ...] = ()
-    is_rerouted: bool = False
-    protection: str = ""
+    standby: tuple[str, ...] = ()  # Paths from end to end that take over.
+    is_rerouted: bool = False  # Whether the head finds a new route after a failure (restoration).
+    protection: str = ""  # Protection whose backup it is; empty: a working path.
 
     @property
     def is_standby(self) -> bool:
@@ -225,48 +147,25 @@ class Steering:
 
 @dataclass(frozen=True)
 class QueuePolicy:
-    """A class of a port.
+    """A class of a port."""
 
-    Parameters
-    ----------
-    name : str
-        Name.
-    dscps, tcs : mapping of int to int
-        Codepoints and traffic classes that join it, with their drop precedence.
-    priority : int or None
-        Strict priority, 0 first; None: shares the rest.
-    rate, ceiling : int or None
-        Guaranteed and greatest rate [bit/s].
-    weight : int or None
-        Weight among its peers.
-    burst : int or None
-        Depth of the bucket of its rate [B].
-    limit_packets, limit_bytes : int or None
-        Length of its queue.
-    curves : tuple of RedCurve
-        Drop curves by drop precedence; empty: drop tail.
-    curve_unit : str
-        ``packets`` or ``bytes``.
-    mean_packet : int
-        Mean packet that the curves count with [B].
-    average_weight : float
-        Weight of the newest sample in the average that the curves judge.
-    """
-
-    name: str
+    name: str  # Name.
+    # dscps, tcs: Codepoints and traffic classes that join it, with their drop precedence.
     dscps: Mapping[int, int]
     tcs: Mapping[int, int]
-    priority: int | None = None
+    priority: int | None = None  # Strict priority, 0 first; None: shares the rest.
+    # rate, ceiling: Guaranteed and greatest rate [bit/s].
     rate: int | None = None
     ceiling: int | None = None
-    weight: int | None = None
-    burst: int | None = None
+    weight: int | None = None  # Weight among its peers.
+    burst: int | None = None  # Depth of the bucket of its rate [B].
+    # limit_packets, limit_bytes: Length of its queue.
     limit_packets: int | None = None
     limit_bytes: int | None = None
-    curves: tuple[RedCurve, ...] = ()
-    curve_unit: str = "packets"
-    mean_packet: int = 500
-    average_weight: float = 0.0
+    curves: tuple[RedCurve, ...] = ()  # Drop curves by drop precedence; empty: drop tail.
+    curve_unit: str = "packets"  # ``packets`` or ``bytes``.
+    mean_packet: int = 500  # Mean packet that the curves count with [B].
+    average_weight: float = 0.0  # Weight of the newest sample in the average that the curves judge.
 
     def to_curve_bytes(self, threshold: float) -> int:
         """A threshold of its curves in bytes, packets counted at their mean size."""
@@ -281,30 +180,14 @@ class QueuePolicy:
 
 @dataclass(frozen=True)
 class PortPolicy:
-    """Queues of a port.
+    """Queues of a port."""
 
-    Parameters
-    ----------
-    name : str
-        Name, unique in the network.
-    port : str
-        Port configuration of the scenario.
-    rate : int
-        Of the link [bit/s].
-    shaped_rate : int or None
-        Rate that the whole port is shaped to [bit/s].
-    shaped_burst : int
-        Depth of its bucket [B].
-    classes : tuple of QueuePolicy
-        In the order of the scenario.
-    """
-
-    name: str
-    port: str
-    rate: int
-    shaped_rate: int | None
-    shaped_burst: int
-    classes: tuple[QueuePolicy, ...]
+    name: str  # Name, unique in the network.
+    port: str  # Port configuration of the scenario.
+    rate: int  # Of the link [bit/s].
+    shaped_rate: int | None  # Rate that the whole port is shaped to [bit/s].
+    shaped_burst: int  # Depth of its bucket [B].
+    classes: tuple[QueuePolicy, ...]  # In the order of the scenario.
 
 
 @dataclass(frozen=True)
@@ -366,50 +249,25 @@ class LinkStateRouting:
 
 @dataclass(frozen=True)
 class RouterNetwork:
-    """The neutral form of a network.
+    """The neutral form of a network."""
 
-    Parameters
-    ----------
-    name : str
-        Of the scenario.
-    routers : tuple of Router
-        In the order of the nodes.
-    port_policies : mapping of str to PortPolicy
-        By name.
-    policers : mapping of str to tuple of RouterPolicer
-        By conditioner.
-    colours, risks : tuple of str
-        Of the whole network, in the order of their bits and numbers.
-    srgb : tuple of int or None
-        First and last label of nodes; None: no segment routing.
-    has_ldp, is_signalled : bool
-        Whether LDP runs; whether RSVP-TE sets the paths up.
-    hides_ttl : bool
-        Whether labels keep the TTL of packets (pipe, RFC 3443).
-    igp : LinkStateRouting
-        How routers find routes.
-    omissions : tuple of Omission
-        What no target can say.
-    hardware_omissions : tuple of Omission
-        What routers with queues in hardware cannot say, and the Linux kernel may.
-    compiled : mapping
-        The compiled network, which the Linux kernel's commands are made from.
-    """
-
-    name: str
-    routers: tuple[Router, ...]
-    port_policies: Mapping[str, PortPolicy]
-    policers: Mapping[str, tuple[RouterPolicer, ...]]
+    name: str  # Of the scenario.
+    routers: tuple[Router, ...]  # In the order of the nodes.
+    port_policies: Mapping[str, PortPolicy]  # By name.
+    policers: Mapping[str, tuple[RouterPolicer, ...]]  # By conditioner.
+    # colours, risks: Of the whole network, in the order of their bits and numbers.
     colours: tuple[str, ...]
     risks: tuple[str, ...]
-    srgb: tuple[int, int] | None
+    srgb: tuple[int, int] | None  # First and last label of nodes; None: no segment routing.
+    # has_ldp, is_signalled: Whether LDP runs; whether RSVP-TE sets the paths up.
     has_ldp: bool
     is_signalled: bool
-    hides_ttl: bool
-    igp: LinkStateRouting
-    omissions: tuple[Omission, ...]
+    hides_ttl: bool  # Whether labels keep the TTL of packets (pipe, RFC 3443).
+    igp: LinkStateRouting  # How routers find routes.
+    omissions: tuple[Omission, ...]  # What no target can say.
+    # What routers with queues in hardware cannot say, and the Linux kernel may.
     hardware_omissions: tuple[Omission, ...]
-    compiled: NetworkData
+    compiled: NetworkData  # The compiled network, which the Linux kernel's commands are made from.
 
 
 @dataclass

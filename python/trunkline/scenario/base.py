@@ -39,12 +39,8 @@ class Element(BaseModel):
     def compile_keys(self, *omitted: str, link_rate: int = 0) -> CompiledKeys:
         """Its keys as the engine reads them: a quantity's has the base unit behind it.
 
-        Parameters
-        ----------
-        *omitted : str
-            Keys of the scenario that are left out.
-        link_rate : int
-            Rate of the link, of which rates may be shares [bit/s].
+        *omitted: Keys of the scenario that are left out.
+        link_rate: Rate of the link, of which rates may be shares [bit/s].
         """
         engine_keys = list_engine_keys(type(self))
         return {
@@ -116,15 +112,8 @@ def resolve_rate(rate: int | float | None, link_rate: int) -> int:
 def merge_defaults(element: AnyElement, default: Element | None) -> AnyElement:
     """An element with the keys it leaves out taken from another.
 
-    Parameters
-    ----------
-    default : Element or None
-        What the user wrote for all such elements; only keys that are set there count.
-
-    Returns
-    -------
-    Element
-        Of the class of `element`; `element` itself where there is nothing to take.
+    default: What the user wrote for all such elements; only keys that are set there count.
+    Returns: Of the class of `element`; `element` itself where there is nothing to take.
     """
     if default is None or not default.model_fields_set:
         return element

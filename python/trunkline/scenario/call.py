@@ -28,21 +28,12 @@ LARGEST_DATAGRAM = 65_535
 
 @dataclass(frozen=True)
 class Codec:
-    """A speech codec.
+    """A speech codec."""
 
-    Attributes
-    ----------
-    rate_bit_s : int
-        Rate of its frames [bit/s].
-    look_ahead_ns : int
-        What it hears beyond a frame before it codes it [ns].
-    ie, bpl : float or None
-        Impairment factor without loss and packet-loss robustness (ITU-T G.113 appendix I); None:
-        the recommendation has none.
-    """
-
-    rate_bit_s: int
-    look_ahead_ns: int
+    rate_bit_s: int  # Rate of its frames [bit/s].
+    look_ahead_ns: int  # What it hears beyond a frame before it codes it [ns].
+    # ie, bpl: Impairment factor without loss and packet-loss robustness (ITU-T G.113 appendix I);
+    # None: the recommendation has none.
     ie: float | None
     bpl: float | None
 

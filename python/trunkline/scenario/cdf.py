@@ -16,22 +16,10 @@ CdfPoints = tuple[tuple[int, float], ...]
 def read_cdf(name: str, folder: str | None) -> CdfPoints:
     """Reads a CSV file with columns ``size`` and ``share``: ``10 kB,15 %``.
 
-    Parameters
-    ----------
-    name : str
-        Relative path under `folder`.
-    folder : str or None
-        The scenario's folder.
-
-    Returns
-    -------
-    tuple
-        Points with sizes and shares that never fall; the last share is 1.
-
-    Raises
-    ------
-    ScenarioFileError
-        Not a regular file under the folder, or not a distribution function.
+    name: Relative path under `folder`.
+    folder: The scenario's folder.
+    Returns: Points with sizes and shares that never fall; the last share is 1.
+    Raises ScenarioFileError: Not a regular file under the folder, or not a distribution function.
     """
     return scenario_files.read_scenario_file(name, folder, MAX_FILE_BYTES, _parse_points)
 

@@ -15,25 +15,14 @@ DEMAND_COLUMNS = ("from", "to", "rate")
 
 
 class DemandRow(NamedTuple):
-    """A demand of a table.
+    """A demand of a table."""
 
-    Attributes
-    ----------
-    source, target : str
-        Nodes.
-    rate : int
-        Offered load [bit/s]; may be 0.
-    class_ : str
-        Class of its packets; empty: the table has no such column.
-    line : int
-        Line of the file.
-    """
-
+    # source, target: Nodes.
     source: str
     target: str
-    rate: int
-    class_: str
-    line: int
+    rate: int  # Offered load [bit/s]; may be 0.
+    class_: str  # Class of its packets; empty: the table has no such column.
+    line: int  # Line of the file.
 
 
 def read_demand_table(name: str, folder: str | None) -> list[DemandRow]:
@@ -42,34 +31,16 @@ def read_demand_table(name: str, folder: str | None) -> list[DemandRow]:
     Or a square matrix: an empty first cell, then the nodes; each further line a node, then what it
     offers to each. The diagonal and empty cells do not count.
 
-    Parameters
-    ----------
-    name : str
-        Relative path under `folder`.
-    folder : str or None
-        The scenario's folder.
-
-    Returns
-    -------
-    list of DemandRow
-        In the order of the file.
-
-    Raises
-    ------
-    ScenarioFileError
-        Not a regular file under the folder, or not such a table.
+    name: Relative path under `folder`.
+    folder: The scenario's folder.
+    Returns: In the order of the file.
+    Raises ScenarioFileError: Not a regular file under the folder, or not such a table.
     """
     return scenario_files.read_scenario_file(name, folder, MAX_FILE_BYTES, parse_demand_table)
 
 
 def parse_demand_table(lines: Iterable[str]) -> list[DemandRow]:
-    """Rows of a table.
-
-    Raises
-    ------
-    ScenarioFileError
-        A line that is no demand.
-    """
+    """Rows of a table. Raises ScenarioFileError: A line that is no demand."""
     table = csv.reader(lines)
     first = [each.strip() for each in next(table, [])]
     if len(first) > 2 and not first[0]:

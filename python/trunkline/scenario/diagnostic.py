@@ -55,22 +55,13 @@ CODES: dict[str, str] = {
 
 
 class Place(NamedTuple):
-    """A stretch of one line.
+    """A stretch of one line."""
 
-    Attributes
-    ----------
-    line, column : int
-        Where it starts, counted from 1.
-    length : int
-        Characters; 0 if unknown.
-    file : str
-        File it is in; empty for the scenario's own.
-    """
-
+    # line, column: Where it starts, counted from 1.
     line: int
     column: int
-    length: int = 0
-    file: str = ""
+    length: int = 0  # Characters; 0 if unknown.
+    file: str = ""  # File it is in; empty for the scenario's own.
 
 
 MAX_WORD_SHOWN = 200
@@ -171,12 +162,8 @@ def render_diagnostics(
 ) -> str:
     """Diagnostics as text, an empty line between them; of very many the first.
 
-    Parameters
-    ----------
-    diagnostics : sequence of Diagnostic
-        Sorted by place.
-    file : str
-        Name of that file; diagnostics of others are shown without their line.
+    diagnostics: Sorted by place.
+    file: Name of that file; diagnostics of others are shown without their line.
     """
     rendered = [
         each.render(source if each.file == file else ())

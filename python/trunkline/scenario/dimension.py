@@ -14,30 +14,16 @@ MAX_PACKETS = 2**32 - 1
 
 @dataclass(frozen=True, eq=False)
 class Dimension:
-    """A kind of quantity and the text that stands for it.
+    """A kind of quantity and the text that stands for it."""
 
-    Attributes
-    ----------
-    name : str
-        What the quantity is called in messages.
-    base : str
-        Base unit, in which values are whole numbers.
-    units : Mapping[str, Fraction]
-        Units as written, in base units.
-    example : str
-        Text that is accepted, for messages.
-    lowest, highest : int
-        Range [base unit].
-    ambiguous_units : Mapping[str, str]
-        Units that are refused because they have two readings, with the readings.
-    """
-
-    name: str
-    base: str
-    units: Mapping[str, Fraction]
-    example: str
+    name: str  # What the quantity is called in messages.
+    base: str  # Base unit, in which values are whole numbers.
+    units: Mapping[str, Fraction]  # Units as written, in base units.
+    example: str  # Text that is accepted, for messages.
+    # lowest, highest: Range [base unit].
     lowest: int
     highest: int
+    # Units that are refused because they have two readings, with the readings.
     ambiguous_units: Mapping[str, str]
 
 

@@ -42,12 +42,8 @@ _DIMENSIONS = {
 class ExpressionError(ValueError):
     """An expression that cannot be worked out.
 
-    Attributes
-    ----------
-    code : str
-        ``expression`` or ``parameter``.
-    hint : str
-        The likely remedy.
+    code: ``expression`` or ``parameter``.
+    hint: The likely remedy.
     """
 
     def __init__(self, message: str, code: str = "expression", hint: str = ""):
@@ -58,26 +54,15 @@ class ExpressionError(ValueError):
 
 @dataclass(frozen=True)
 class ExactQuantity:
-    """An exact value with its dimension.
+    """An exact value with its dimension."""
 
-    Attributes
-    ----------
-    value : Fraction
-        In bits, seconds and packets.
-    exponents : tuple of int
-        Exponents of bit, second, packet.
-    """
-
-    value: Fraction
-    exponents: tuple[int, int, int] = (0, 0, 0)
+    value: Fraction  # In bits, seconds and packets.
+    exponents: tuple[int, int, int] = (0, 0, 0)  # Exponents of bit, second, packet.
 
     def to_scalar(self) -> str | int | float:
         """The value as it would stand in a scenario: text with a unit, or a bare number.
 
-        Raises
-        ------
-        ExpressionError
-            No kind of quantity has this dimension.
+        Raises ExpressionError: No kind of quantity has this dimension.
         """
         if self.exponents == (0, 0, 0):
             is_whole = self.value.denominator == 1
@@ -118,18 +103,10 @@ def parse_scalar(value: object) -> ExactQuantity | None:
 def evaluate(text: str, names: Mapping[str, object]) -> ExactQuantity:
     """Works out an expression.
 
-    Parameters
-    ----------
-    text : str
-        The expression, without ``${`` and ``}``.
-    names : Mapping[str, object]
-        Parameters: scalars as they stand in the scenario.
-
-    Raises
-    ------
-    ExpressionError
-        Not an expression, an unknown name, dimensions that do not fit, division by zero, or too
-        long, deep or precise to be meant.
+    text: The expression, without ``${`` and ``}``.
+    names: Parameters: scalars as they stand in the scenario.
+    Raises ExpressionError: Not an expression, an unknown name, dimensions that do not fit, division
+        by zero, or too long, deep or precise to be meant.
 
     Examples
     --------

@@ -63,17 +63,10 @@ def _shorten(given: object) -> str:
 
 @dataclass(frozen=True)
 class QuantityField:
-    """Marks an integer field as a quantity: ``Annotated[int, Quantity(BYTES, 1, 1500)]``.
+    """Marks an integer field as a quantity: ``Annotated[int, Quantity(BYTES, 1, 1500)]``."""
 
-    Attributes
-    ----------
-    dimension : Dimension
-        What it measures.
-    lowest, highest : int
-        Range [base unit].
-    """
-
-    dimension: Dimension
+    dimension: Dimension  # What it measures.
+    # lowest, highest: Range [base unit].
     lowest: int
     highest: int
 
@@ -273,17 +266,10 @@ RateOrShare = Annotated[int | float, RateOrShareField()]
 
 @dataclass(frozen=True)
 class PlainInteger:
-    """Marks an integer field as a plain number: ``Annotated[int, Whole("a weight", 1, 100)]``.
+    """Marks an integer field as a plain number: ``Annotated[int, Whole("a weight", 1, 100)]``."""
 
-    Attributes
-    ----------
-    noun : str
-        What it is called in messages.
-    lowest, highest : int
-        Range.
-    """
-
-    noun: str
+    noun: str  # What it is called in messages.
+    # lowest, highest: Range.
     lowest: int
     highest: int
 
@@ -378,17 +364,10 @@ Table = Annotated[str, TableName()]
 
 @dataclass(frozen=True)
 class ShortForm:
-    """Marks a field that may be written in a shorter form.
+    """Marks a field that may be written in a shorter form."""
 
-    Attributes
-    ----------
-    expand : callable
-        Gives the long form of a value, and any other value as it is.
-    schema : dict or None
-        JSON Schema of the short form; None: one item of the list.
-    """
-
-    expand: Callable[[Any], Any]
+    expand: Callable[[Any], Any]  # Gives the long form of a value, and any other value as it is.
+    # JSON Schema of the short form; None: one item of the list.
     schema: dict[str, Any] | None = None
 
     def __get_pydantic_core_schema__(

@@ -13,15 +13,10 @@ EULER_GAMMA = 0.5772156649015329
 
 @dataclass(frozen=True)
 class GamePackets:
-    """Packets of one direction of a game.
+    """Packets of one direction of a game."""
 
-    Attributes
-    ----------
-    bytes, gap_ms : (float, float)
-        Location and scale of Gumbel's law of application data [B] and of gaps [ms]; a gap of
-        scale 0 is always the same.
-    """
-
+    # bytes, gap_ms: Location and scale of Gumbel's law of application data [B] and of gaps [ms]; a
+    # gap of scale 0 is always the same.
     bytes: tuple[float, float]
     gap_ms: tuple[float, float]
 

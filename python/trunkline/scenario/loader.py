@@ -179,10 +179,7 @@ def extend_section(
 ) -> ScenarioType:
     """A scenario again, with more elements in a section of named ones.
 
-    Parameters
-    ----------
-    source : str
-        Where these come from, as messages name it in place of a file.
+    source: Where these come from, as messages name it in place of a file.
     """
     document = _get_document(scenario)
     place = Place(1, 1, 0, source)
@@ -218,10 +215,7 @@ def _read_source(source: str | os.PathLike[str]) -> tuple[str, str, str | None]:
 def read_file_text(name: str) -> str:
     """Text of a file.
 
-    Raises
-    ------
-    ScenarioError
-        It is no regular file, cannot be read, is too large, or is not UTF-8.
+    Raises ScenarioError: It is no regular file, cannot be read, is too large, or is not UTF-8.
     """
     try:
         # Opened without blocking, so that a FIFO cannot hang us, and judged by its descriptor.

@@ -337,10 +337,7 @@ class ScenarioSections(Element):
     def dump(self) -> str:
         """The scenario as YAML that loads to an equal scenario, parameters worked out.
 
-        Returns
-        -------
-        str
-            Only keys that were set.
+        Returns: Only keys that were set.
         """
         return yaml_text.block({"trunkline": LANGUAGE_VERSION} | self.to_document())
 

@@ -22,13 +22,9 @@ _EXPRESSION_PATTERN = re.compile(r"\$\{(.*)\}\Z", re.DOTALL)
 def apply_overrides(document: Any, overrides: Mapping[str, str], problems: Problems) -> Any:
     """The document with values replaced.
 
-    Parameters
-    ----------
-    document : PlacedMap or dict
-        The document; not changed.
-    overrides : Mapping[str, str]
-        Name of a parameter, or path (``links.R1-R2.rate`` or ``links[R1-R2].rate``), to the new
-        value as YAML text.
+    document: PlacedMap or dict; the document; not changed.
+    overrides: Name of a parameter, or path (``links.R1-R2.rate`` or ``links[R1-R2].rate``), to the
+        new value as YAML text.
     """
     for key, value_text in overrides.items():
         try:
@@ -177,17 +173,9 @@ def _copy_container(value: Any) -> Any:
 def substitute_parameters(document: Any, problems: Problems) -> Any:
     """The document with ``$name`` and ``${...}`` replaced by their values.
 
-    Parameters
-    ----------
-    document : PlacedMap or dict
-        The document; not changed.
-    problems : Problems
-        Gets what is wrong; the place then keeps its text.
-
-    Returns
-    -------
-    PlacedMap or dict
-        A copy where something was replaced, else the same object.
+    document: PlacedMap or dict; the document; not changed.
+    problems: Gets what is wrong; the place then keeps its text.
+    Returns: PlacedMap or dict; a copy where something was replaced, else the same object.
     """
     parameters = document.get("parameters") if isinstance(document, dict) else None
     values: dict[str, Any] = {}

@@ -31,10 +31,7 @@ def build_draft(
 ) -> ScenarioType | None:
     """A scenario like the document, with stand-ins where it is at fault.
 
-    Returns
-    -------
-    Scenario or None
-        None if a fault touches everything or no stand-in fits.
+    Returns: None if a fault touches everything or no stand-in fits.
     """
     draft = _copy_document(document)
     for path in faults:

@@ -30,16 +30,9 @@ def _read_preset(name: str) -> dict[str, Any]:
 def expand_preset(value: Any) -> Any:
     """A port as written with the keys of its preset added.
 
-    Parameters
-    ----------
-    value : object
-        The port; anything but a mapping with a known ``preset`` comes back as it is.
-
-    Returns
-    -------
-    object
-        Keys of the port win; ``classes`` and what is in each are merged by name, and a class set
-        to null is left out, with the preset's rules for it.
+    value: object; the port; anything but a mapping with a known ``preset`` comes back as it is.
+    Returns: object; keys of the port win; ``classes`` and what is in each are merged by name, and a
+        class set to null is left out, with the preset's rules for it.
     """
     if not isinstance(value, Mapping) or value.get("preset") not in list_presets():
         return value

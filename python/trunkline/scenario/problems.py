@@ -30,43 +30,23 @@ _MAX_NAME_SHOWN = 64
 
 @dataclass(frozen=True)
 class Finding:
-    """A diagnostic whose places are still paths of the document.
+    """A diagnostic whose places are still paths of the document."""
 
-    Attributes
-    ----------
-    diagnostic : Diagnostic
-        All but the places.
-    path : tuple
-        Keys and indices from the root.
-    at_key : bool
-        It is the key that is wrong, not the value.
-    related : tuple of (path, str)
-        Other paths that matter, each with a word on why.
-    place : Place or None
-        Where it is, if that is not in the document.
-    """
-
-    diagnostic: Diagnostic
-    path: DocumentPath
-    at_key: bool
+    diagnostic: Diagnostic  # All but the places.
+    path: DocumentPath  # Keys and indices from the root.
+    at_key: bool  # It is the key that is wrong, not the value.
+    # Other paths that matter, each with a word on why.
     related: tuple[tuple[DocumentPath, str], ...]
-    place: Place | None = None
+    place: Place | None = None  # Where it is, if that is not in the document.
 
 
 @dataclass
 class Problems:
-    """Collects what is found wrong in one phase.
+    """Collects what is found wrong in one phase."""
 
-    Attributes
-    ----------
-    findings : list of Finding
-        In order of discovery.
-    origins : dict
-        Path of each generated element to that of what it was generated from in the document:
-        what is wrong with the first is shown at the second.
-    """
-
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)  # In order of discovery.
+    # Path of each generated element to that of what it was generated from in the document: what is
+    # wrong with the first is shown at the second.
     origins: dict[DocumentPath, DocumentPath] = field(default_factory=dict)
 
     def add(

@@ -13,18 +13,10 @@ from trunkline.scenario.units import UnitError
 
 @dataclass(frozen=True)
 class QueueLimit:
-    """How much a queue holds.
+    """How much a queue holds."""
 
-    Attributes
-    ----------
-    packets : int or None
-        Packets; None = no such limit.
-    bytes : int or None
-        Bytes on the wire [B]; None = no such limit.
-    """
-
-    packets: int | None = None
-    bytes: int | None = None
+    packets: int | None = None  # Packets; None = no such limit.
+    bytes: int | None = None  # Bytes on the wire [B]; None = no such limit.
 
 
 def _parse_limit(value: Any) -> QueueLimit:

@@ -24,15 +24,8 @@ def read_scenario_tables(scenario: Scenario) -> Tables:
 def prove(content: str, file: str | os.PathLike[str], tables: Tables) -> Scenario:
     """Load a scenario that is to be written.
 
-    Parameters
-    ----------
-    file : path
-        Name for messages.
-
-    Raises
-    ------
-    ScenarioError
-        It does not load.
+    file: Name for messages.
+    Raises ScenarioError: It does not load.
     """
     with tempfile.TemporaryDirectory() as folder:
         for name, table in tables.items():
@@ -47,18 +40,10 @@ def save(
 ) -> None:
     """Write a scenario and those of the tables that it names.
 
-    Parameters
-    ----------
-    overwrite : bool
-        Whether earlier files are replaced.
-
-    Raises
-    ------
-    ScenarioError
-        It does not load; nothing is written.
-    FileExistsError
-        An earlier file stands in its place, or one that holds something else in that of a table;
-        nothing is written.
+    overwrite: Whether earlier files are replaced.
+    Raises ScenarioError: It does not load; nothing is written.
+    Raises FileExistsError: An earlier file stands in its place, or one that holds something else in
+        that of a table; nothing is written.
     """
     target = Path(file)
     named = set(tables_of(prove(content, target, tables)))

@@ -150,10 +150,7 @@ def loads(
 def reload_text(content: str) -> Scenario:
     """A scenario from text that was loaded before, without the files that it names.
 
-    Raises
-    ------
-    ScenarioError, ValidationError
-        It is no such text.
+    Raises ScenarioError, ValidationError: It is no such text.
     """
     problems = Problems()
     document, _ = yaml_text.parse_yaml(content, "<text>")

@@ -16,12 +16,8 @@ Second = TypeVar("Second")
 class ScenarioFileError(ValueError):
     """A file that cannot be used.
 
-    Attributes
-    ----------
-    message : str
-        What is wrong.
-    line : int
-        Line of the file; 0 for the file as a whole.
+    message: What is wrong.
+    line: Line of the file; 0 for the file as a whole.
     """
 
     def __init__(self, message: str, line: int = 0):
@@ -35,26 +31,13 @@ def read_scenario_file(
 ) -> Value:
     """Reads a file under the scenario's folder.
 
-    Parameters
-    ----------
-    name : str
-        Relative path under `folder`.
-    folder : str or None
-        The scenario's folder.
-    limit : int
-        Largest size [B].
-    parse : callable
-        Takes the lines; its errors are `ScenarioFileError`.
-
-    Returns
-    -------
-    object
-        What `parse` gives.
-
-    Raises
-    ------
-    ScenarioFileError
-        Not a regular file under the folder, too large, not UTF-8, or what `parse` raises.
+    name: Relative path under `folder`.
+    folder: The scenario's folder.
+    limit: Largest size [B].
+    parse: Takes the lines; its errors are `ScenarioFileError`.
+    Returns: What `parse` gives.
+    Raises ScenarioFileError: Not a regular file under the folder, too large, not UTF-8, or what
+        `parse` raises.
     """
     if folder is None:
         raise ScenarioFileError("only a scenario read from a file can name other files")
@@ -93,10 +76,8 @@ def parse_two_columns(
 ) -> Iterator[tuple[int, First, Second]]:
     """Line and values of each row of a CSV file of two columns, in whatever order these stand.
 
-    Raises
-    ------
-    ScenarioFileError
-        The first line has other names, or a row is not of two values with their units.
+    Raises ScenarioFileError: The first line has other names, or a row is not of two values with
+        their units.
     """
     rows = csv.reader(lines)
     header = [each.strip() for each in next(rows, [])]

@@ -13,18 +13,10 @@ _MIN_PACKET_BYTES, _MAX_PACKET_BYTES = 28, 65_535
 
 @dataclass(frozen=True)
 class PacketSchedule:
-    """Datagrams to send.
+    """Datagrams to send."""
 
-    Attributes
-    ----------
-    times_ns : tuple of int
-        Since the flow's start, never falling [ns].
-    sizes_bytes : tuple of int
-        IP packets [B].
-    """
-
-    times_ns: tuple[int, ...]
-    sizes_bytes: tuple[int, ...]
+    times_ns: tuple[int, ...]  # Since the flow's start, never falling [ns].
+    sizes_bytes: tuple[int, ...]  # IP packets [B].
 
 
 def read_schedule(
@@ -36,24 +28,11 @@ def read_schedule(
 ) -> PacketSchedule:
     """Reads a CSV file with columns ``time`` and ``size``, every value with its unit.
 
-    Parameters
-    ----------
-    name : str
-        Relative path under `folder`.
-    folder : str or None
-        The scenario's folder.
-    lowest, highest : int
-        Range of sizes; those of IP packets if left out [B].
-
-    Returns
-    -------
-    PacketSchedule
-        At least one line.
-
-    Raises
-    ------
-    ScenarioFileError
-        Not a regular file under the folder, or not a schedule.
+    name: Relative path under `folder`.
+    folder: The scenario's folder.
+    lowest, highest: Range of sizes; those of IP packets if left out [B].
+    Returns: At least one line.
+    Raises ScenarioFileError: Not a regular file under the folder, or not a schedule.
     """
     return scenario_files.read_scenario_file(
         name, folder, MAX_FILE_BYTES, lambda lines: _parse_schedule(lines, lowest, highest)

@@ -97,10 +97,8 @@ _ADAPTERS = {kind: TypeAdapter(dict[Name, kind]) for kind in set(CLASS_OF_SCHEDU
 def read_classes(value: Any, info: ValidationInfo) -> dict[str, PortClass]:
     """The classes of a port, each of the type of the port's scheduler.
 
-    Raises
-    ------
-    ValidationError
-        With a fault for each key that the scheduler does not read, and all others.
+    Raises ValidationError: With a fault for each key that the scheduler does not read, and all
+        others.
     """
     given_scheduler = info.data.get("scheduler")
     if given_scheduler is None and isinstance(value, Mapping) and len(value) > 1:

@@ -43,12 +43,8 @@ class PortClass(Element):
     def compile_share(self, index: int, link_rate: int, names: list[str]) -> CompiledKeys:
         """What it is due as the engine reads it.
 
-        Parameters
-        ----------
-        index : int
-            Its place among the classes, which is its priority where it sets none.
-        link_rate : int
-            Rate of the link, of which rates may be shares [bit/s].
+        index: Its place among the classes, which is its priority where it sets none.
+        link_rate: Rate of the link, of which rates may be shares [bit/s].
         """
         share_keys = self.compile_keys("queue", link_rate=link_rate)
         for key, absent in (("priority", index), ("quantum_bytes", 0)):

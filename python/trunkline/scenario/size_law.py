@@ -16,12 +16,8 @@ MAX_TERMS = 100_000
 def make_lognormal_law(mean: float, sd: float, lower: float, upper: float) -> SizeLaw:
     """A lognormal law by its mean and standard deviation before truncation.
 
-    Parameters
-    ----------
-    mean, sd : float
-        Of the law without bounds [B].
-    lower, upper : float
-        Bounds; draws outside are drawn again [B].
+    mean, sd: Of the law without bounds [B].
+    lower, upper: Bounds; draws outside are drawn again [B].
     """
     variance = math.log1p((sd / mean) ** 2)
     return {

@@ -116,39 +116,18 @@ class Sla(Element):
 
 @dataclass(frozen=True, slots=True)
 class SlaBound:
-    """One bound of an agreement, in terms of the results.
+    """One bound of an agreement, in terms of the results."""
 
-    Parameters
-    ----------
-    sla : str
-        The agreement's name.
-    table : {"flows", "aggregates", "calls", "echoes", "videos", "completions"}
-        Where the measure stands.
-    rows : tuple of str
-        Rows there; each must keep the bound.
-    measure : str
-        The measure as the scenario calls it.
-    column : str
-        Its column.
-    unit : {"s", "1", "bit/s", "MOS"}
-        Unit of column and value.
-    at : {"most", "least"}
-        Which side.
-    value : float
-        The bound.
-    sizes : {"", "all", "pages"}
-        Which rows of completions: of transfers or of pages.
-    """
-
-    sla: str
+    sla: str  # The agreement's name.
+    # Where the measure stands.
     table: Literal["flows", "aggregates", "calls", "echoes", "videos", "completions"]
-    rows: tuple[str, ...]
-    measure: str
-    column: str
-    unit: Literal["s", "1", "bit/s", "MOS"]
-    at: Literal["most", "least"]
-    value: float
-    sizes: Literal["", "all", "pages"] = ""
+    rows: tuple[str, ...]  # Rows there; each must keep the bound.
+    measure: str  # The measure as the scenario calls it.
+    column: str  # Its column.
+    unit: Literal["s", "1", "bit/s", "MOS"]  # Unit of column and value.
+    at: Literal["most", "least"]  # Which side.
+    value: float  # The bound.
+    sizes: Literal["", "all", "pages"] = ""  # Which rows of completions: of transfers or of pages.
 
 
 def get_row_of_dscp(dscp: int) -> str:

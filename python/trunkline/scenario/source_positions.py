@@ -11,27 +11,14 @@ from trunkline.scenario.yaml_text import PlacedList, PlacedMap
 
 @dataclass(frozen=True)
 class DocumentOrigin:
-    """Where a document comes from.
+    """Where a document comes from."""
 
-    Attributes
-    ----------
-    file : str
-        Name for messages; empty for a document built in Python.
-    content : str
-        The text.
-    folder : str or None
-        Folder of the files that the scenario names; None: it may name none.
-    stem : str or None
-        Name for a scenario that has none of its own.
-    is_text : bool
-        Whether quantities must have units and the version must be given.
-    """
-
-    file: str = ""
-    content: str = ""
+    file: str = ""  # Name for messages; empty for a document built in Python.
+    content: str = ""  # The text.
+    # Folder of the files that the scenario names; None: it may name none.
     folder: str | None = None
-    stem: str | None = None
-    is_text: bool = False
+    stem: str | None = None  # Name for a scenario that has none of its own.
+    is_text: bool = False  # Whether quantities must have units and the version must be given.
 
 
 def place_findings(found: Iterable[Finding], document: Any, file: str) -> list[Diagnostic]:

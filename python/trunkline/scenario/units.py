@@ -66,14 +66,9 @@ _MAX_EXPONENT = 400
 class UnitError(ValueError):
     """Text that is not the quantity asked for.
 
-    Attributes
-    ----------
-    code : str
-        ``unit``, ``range`` or ``precision`` (see `trunkline.scenario.diagnostic.CODES`).
-    allowed : str
-        What would have been accepted.
-    hint : str
-        The likely meaning; empty if none.
+    code: ``unit``, ``range`` or ``precision`` (see `trunkline.scenario.diagnostic.CODES`).
+    allowed: What would have been accepted.
+    hint: The likely meaning; empty if none.
     """
 
     def __init__(self, message: str, *, code: str = "unit", allowed: str = "", hint: str = ""):
@@ -109,10 +104,7 @@ def parse_integer(text: str, base: int = 10) -> int | None:
     Python refuses decimal numbers of more than 4,300 digits with an error of its own, in reading
     and in writing, so text of others is read by this function and not by ``int``.
 
-    Parameters
-    ----------
-    base : int
-        2 to 36, or 0: by its prefix, as ``0x1f``.
+    base: 2 to 36, or 0: by its prefix, as ``0x1f``.
 
     Examples
     --------
@@ -145,20 +137,9 @@ def parse_real(text: str) -> float | None:
 def parse_quantity(text: str, dimension: Dimension) -> Fraction:
     """Reads text as an exact number of base units, in range or not.
 
-    Parameters
-    ----------
-    text : str
-        Number and unit, with or without a space between.
-
-    Returns
-    -------
-    Fraction
-        Exact value [base unit of `dimension`].
-
-    Raises
-    ------
-    UnitError
-        Not a number, no unit, or a unit of another kind.
+    text: Number and unit, with or without a space between.
+    Returns: Exact value [base unit of `dimension`].
+    Raises UnitError: Not a number, no unit, or a unit of another kind.
     """
     match = _QUANTITY_PATTERN.match(text)
     if not match:
@@ -198,10 +179,7 @@ def parse_quantity(text: str, dimension: Dimension) -> Fraction:
 def parse_base_units(text: str, dimension: Dimension, lowest: int, highest: int) -> int:
     """Reads text as a whole number of base units within a range.
 
-    Raises
-    ------
-    UnitError
-        Not such a quantity, not whole, or out of range.
+    Raises UnitError: Not such a quantity, not whole, or out of range.
     """
     value = parse_quantity(text, dimension)
     if value < lowest or value > highest:
@@ -222,14 +200,9 @@ def parse_base_units(text: str, dimension: Dimension, lowest: int, highest: int)
 def parse_rate(text: str, *, lowest: int = 1, highest: int = MAX_RATE_BIT_S) -> int:
     """Reads a rate.
 
-    Parameters
-    ----------
-    text : str
-        E.g. ``10 Mbit/s``, ``10mbit``, ``10Mb/s``, ``10 Mibit/s``, ``1250 kB/s``; ``10 Mbps`` is
+    text: E.g. ``10 Mbit/s``, ``10mbit``, ``10Mb/s``, ``10 Mibit/s``, ``1250 kB/s``; ``10 Mbps`` is
         read as bits (the loader warns).
-    lowest, highest : int
-        Range [bit/s].
-
+    lowest, highest: Range [bit/s].
 
     Examples
     --------
@@ -269,15 +242,8 @@ def parse_packets(text: str, *, lowest: int = 0, highest: int = MAX_PACKETS) -> 
 def parse_ratio(text: str) -> float:
     """Reads a share: ``10 %`` is 0.1.
 
-    Returns
-    -------
-    float
-        Share [1, from 0 to 1].
-
-    Raises
-    ------
-    UnitError
-        Not a percentage, or out of range.
+    Returns: Share [1, from 0 to 1].
+    Raises UnitError: Not a percentage, or out of range.
     """
     value = parse_quantity(text, RATIO)
     if not 0 <= value <= 1:

@@ -14,10 +14,7 @@ def make_unsupported_error(
 ) -> ScenarioError:
     """Everything that an engine lacks, each with file, line and column.
 
-    Parameters
-    ----------
-    reasons : iterable of (str, DocumentPath)
-        What is lacking and what is nearest; and the path of it by the names of the compiled
+    reasons: What is lacking and what is nearest; and the path of it by the names of the compiled
         network, where a link is one direction (``R1->R2``) and each flow has a name of its own.
     """
     document, origin = scenario._document or {}, scenario._origin

@@ -56,10 +56,8 @@ class PlacedList(list[Any]):
 def parse_yaml(text: str, file: str) -> tuple[Any, Place]:
     """Reads one YAML document.
 
-    Raises
-    ------
-    ScenarioError
-        Not YAML, or beyond what a scenario may hold. One diagnostic: after it, nothing is sure.
+    Raises ScenarioError: Not YAML, or beyond what a scenario may hold. One diagnostic: after it,
+        nothing is sure.
     """
     builder = _YamlBuilder(text, file)
     try:

@@ -28,46 +28,29 @@ _MEASURES_BY_CHART = {
 
 @dataclass(frozen=True, slots=True)
 class PlannedLine:
-    """A line of a chart.
-
-    Parameters
-    ----------
-    probes : list of int
-        Which of the probes of `list_named_probes` are put together.
-    """
+    """A line of a chart."""
 
     name: str
     colour: int
-    probes: list[int]
+    probes: list[int]  # Which of the probes of `list_named_probes` are put together.
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedChart:
-    """A chart over time that a page draws of its own runs.
-
-    Parameters
-    ----------
-    is_sum : bool
-        Whether the series of a line are added; else their mean is taken.
-    points : int
-        Points of a line; steps are gathered into so many. 0 leaves them as they are.
-    """
+    """A chart over time that a page draws of its own runs."""
 
     key: str
     title: str
     unit: str
-    is_sum: bool
-    points: int
+    is_sum: bool  # Whether the series of a line are added; else their mean is taken.
+    points: int  # Points of a line; steps are gathered into so many. 0 leaves them as they are.
     lines: list[PlannedLine]
 
 
 def plan_charts(reported_run: ReportedRun) -> list[dict[str, Any]]:
     """Plan the charts of a page as the report of the written scenario has them.
 
-    Returns
-    -------
-    list of dict
-        Of `PlannedChart`; empty where no run was repeated with probes.
+    Returns: Of `PlannedChart`; empty where no run was repeated with probes.
     """
     if not reported_run.probed.runs:
         return []
@@ -119,10 +102,7 @@ def _list_probes(reported_run: ReportedRun) -> Mapping[tuple[str, str], int]:
 def list_named_probes(reported_run: ReportedRun) -> list[dict[str, Any]]:
     """The probes that the report added, by names: a page looks them up in its own network.
 
-    Returns
-    -------
-    list of dict
-        ``measure``, ``target`` (flow or link), ``class`` (name or None) and ``step_ns``.
+    Returns: ``measure``, ``target`` (flow or link), ``class`` (name or None) and ``step_ns``.
     """
     step = reported_run.probed.step_ns
     return [

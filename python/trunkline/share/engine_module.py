@@ -13,13 +13,7 @@ class EngineModuleMissing(RuntimeError):
 
 @functools.cache
 def load_engine_module() -> str:
-    """Base64 of the module's gzip.
-
-    Raises
-    ------
-    EngineModuleMissing
-        The package was built without it.
-    """
+    """Base64 of the module's gzip. Raises EngineModuleMissing: The package was built without it."""
     try:
         return base64.b64encode(MODULE_FILE.read_bytes()).decode()
     except OSError:

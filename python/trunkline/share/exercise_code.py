@@ -35,56 +35,31 @@ class CodeError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class TaskSolution:
-    """How a reader solved a task.
+    """How a reader solved a task."""
 
-    Parameters
-    ----------
-    values : mapping of str to str
-        Parameters that were set.
-    seed, runs : int
-        Seed of the first run, and runs.
-    results_hash : str
-        First digits of the results hash of the first run.
-    choice : int or None
-        Number of the chosen answer, of a task with choices.
-    """
-
-    values: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, str] = field(default_factory=dict)  # Parameters that were set.
+    # seed, runs: Seed of the first run, and runs.
     seed: int = 1
     runs: int = 1
-    results_hash: str = ""
-    choice: int | None = None
+    results_hash: str = ""  # First digits of the results hash of the first run.
+    choice: int | None = None  # Number of the chosen answer, of a task with choices.
 
 
 @dataclass(frozen=True, slots=True)
 class TaskVerdict:
-    """Whether a task is solved.
-
-    Parameters
-    ----------
-    outcome : {"solved", "not solved", "not handed in", "not repeated"}
-        ``not repeated``: the values give other results than the code says.
-    reason : str
-        What was missed; empty where it is solved.
-    """
+    """Whether a task is solved."""
 
     task: str
+    # ``not repeated``: the values give other results than the code says.
     outcome: Literal["solved", "not solved", "not handed in", "not repeated"]
-    reason: str = ""
+    reason: str = ""  # What was missed; empty where it is solved.
 
 
 def read_code(code: str) -> tuple[str, dict[str, TaskSolution]]:
     """Read a code.
 
-    Returns
-    -------
-    (str, dict of str to TaskSolution)
-        First digits of the hash of the scenario, and a solution by task.
-
-    Raises
-    ------
-    CodeError
-        The text is no code.
+    Returns: First digits of the hash of the scenario, and a solution by task.
+    Raises CodeError: The text is no code.
     """
     text = "".join(code.split())
     if not text.startswith(CODE_PREFIX) or len(text) > MAX_CODE_CHARACTERS:

@@ -30,37 +30,21 @@ CompileDocument = Callable[[Mapping[str, str]], Document]
 
 @dataclass(frozen=True, slots=True)
 class ParameterGroup:
-    """Parameters that enter a network together, and the patch of each combination of values.
+    """Parameters that enter a network together, and the patch of each combination of values."""
 
-    Parameters
-    ----------
-    parameters : tuple of OfferedParameter
-        Those of the group.
-    patches : mapping of tuple of int to list of (place, value)
-        By the index of the value of each parameter; a combination that the compiler refuses has
-        none.
-    """
-
-    parameters: tuple[OfferedParameter, ...]
+    parameters: tuple[OfferedParameter, ...]  # Those of the group.
+    # By the index of the value of each parameter; a combination that the compiler refuses has none.
     patches: Mapping[Choice, Patch]
 
 
 @dataclass(slots=True)
 class NetworkVariants:
-    """A compiled network and what changes it.
+    """A compiled network and what changes it."""
 
-    Parameters
-    ----------
-    document : mapping
-        What the written scenario compiles to.
-    groups : list of ParameterGroup
-        Groups whose patches change different places.
-    left_out : list of (str, str)
-        Parameters that the page cannot offer, and why.
-    """
-
-    document: Document
+    document: Document  # What the written scenario compiles to.
+    # Groups whose patches change different places.
     groups: list[ParameterGroup] = field(default_factory=list)
+    # Parameters that the page cannot offer, and why.
     left_out: list[tuple[str, str]] = field(default_factory=list)
 
 
@@ -102,19 +86,10 @@ def find_variants(
 ) -> NetworkVariants:
     """Compile what a page offers.
 
-    Parameters
-    ----------
-    compile_document : callable
-        From values by parameter to what the scenario compiles to.
-    parameters : sequence of OfferedParameter
-        What to offer.
-    progress : callable, optional
-        Called with the number of values compiled and of all.
-
-    Raises
-    ------
-    ScenarioError
-        The written scenario does not compile.
+    compile_document: From values by parameter to what the scenario compiles to.
+    parameters: What to offer.
+    progress: Called with the number of values compiled and of all.
+    Raises ScenarioError: The written scenario does not compile.
     """
     variants = NetworkVariants(compile_document({}))
     total = sum(len(each.values) - 1 for each in parameters)

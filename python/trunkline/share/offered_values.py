@@ -15,22 +15,12 @@ MAX_OFFERED_VALUES = 200
 
 @dataclass(frozen=True, slots=True)
 class OfferedParameter:
-    """A parameter with the values that a page offers.
-
-    Parameters
-    ----------
-    values : tuple of str
-        As ``--set`` takes them, in the order of the slider.
-    written : int
-        Index of the value that the scenario has.
-    is_number : bool
-        Whether the values are numbers of one unit, for which a slider stands.
-    """
+    """A parameter with the values that a page offers."""
 
     name: str
-    values: tuple[str, ...]
-    written: int
-    is_number: bool
+    values: tuple[str, ...]  # As ``--set`` takes them, in the order of the slider.
+    written: int  # Index of the value that the scenario has.
+    is_number: bool  # Whether the values are numbers of one unit, for which a slider stands.
 
 
 def list_offered_parameters(
@@ -38,23 +28,11 @@ def list_offered_parameters(
 ) -> list[OfferedParameter]:
     """Work out what to offer.
 
-    Parameters
-    ----------
-    content : str
-        Text of the scenario.
-    stated_values : mapping of str to sequence of str
-        Values by parameter, where the author chose them. Other numbers get
+    content: Text of the scenario.
+    stated_values: Values by parameter, where the author chose them. Other numbers get
         ``DEFAULT_SLIDER_STEPS`` values, other words none.
-
-    Returns
-    -------
-    list of OfferedParameter
-        In the order of the file.
-
-    Raises
-    ------
-    KeyError
-        Values are stated of a parameter that the scenario does not have.
+    Returns: In the order of the file.
+    Raises KeyError: Values are stated of a parameter that the scenario does not have.
     """
     controls = {each.name: each for each in list_parameter_controls(content, {})}
     for name in stated_values:

@@ -66,24 +66,11 @@ def share_page(
 def write_page(runnable: RunnableScenario, file: str | Path) -> Path:
     """Write the page of a scenario that a reader can run.
 
-    Parameters
-    ----------
-    runnable : RunnableScenario
-        From `build_runnable_scenario`.
-    file : str or Path
-        Where to write it; replaced if it exists.
-
-    Returns
-    -------
-    Path
-        The file: whole or not there.
-
-    Raises
-    ------
-    EngineModuleMissing
-        The package was built without the engine for pages.
-    NotShareable
-        The page would be too large.
+    runnable: From `build_runnable_scenario`.
+    file: Where to write it; replaced if it exists.
+    Returns: The file: whole or not there.
+    Raises EngineModuleMissing: The package was built without the engine for pages.
+    Raises NotShareable: The page would be too large.
     """
     return _write(runnable, runnable.reported_run, Path(file))
 
@@ -91,21 +78,12 @@ def write_page(runnable: RunnableScenario, file: str | Path) -> Path:
 def write_live_report(results: str | Path, output: str | Path | None = None) -> Path:
     """Write the report of a folder of ``run --out`` as a page that also runs its scenario.
 
-    Parameters
-    ----------
-    results : str or Path
-        The folder.
-    output : str or Path, optional
-        File to write, replaced if it exists; ``report.html`` in the folder if left out.
-
-    Raises
-    ------
-    FileNotFoundError
-        The folder holds no results of a run.
-    ScenarioError
-        Its scenario does not load there, such as one that names files which are not kept.
-    EngineModuleMissing, NotShareable
-        As `write_page`.
+    results: The folder.
+    output: File to write, replaced if it exists; ``report.html`` in the folder if left out.
+    Raises FileNotFoundError: The folder holds no results of a run.
+    Raises ScenarioError: Its scenario does not load there, such as one that names files which are
+        not kept.
+    Raises EngineModuleMissing, NotShareable: As `write_page`.
     """
     from trunkline.report import REPORT_FILE
     from trunkline.results import store

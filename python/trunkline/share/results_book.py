@@ -15,11 +15,8 @@ MAX_RUNS_IN_PAGE = 30
 def build_results_book() -> dict[str, Any]:
     """Make what ``decode.js`` reads: schemas, words and quantiles.
 
-    Returns
-    -------
-    dict
-        ``schemas`` (a list of columns by table, in the order of the results hash), ``words`` (by
-        number), ``summed``, ``hashed_if_filled``, and ``t_quantiles``, the 97.5 % quantiles of
+    Returns: ``schemas`` (a list of columns by table, in the order of the results hash), ``words``
+        (by number), ``summed``, ``hashed_if_filled``, and ``t_quantiles``, the 97.5 % quantiles of
         Student's t by degrees of freedom from 1.
     """
     schemas = {

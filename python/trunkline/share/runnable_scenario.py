@@ -45,24 +45,13 @@ class NotShareable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class RunnableScenario:
-    """What a page needs to run a scenario.
+    """What a page needs to run a scenario."""
 
-    Parameters
-    ----------
-    scenario : Scenario
-        The written scenario.
-    reported_run : ReportedRun
-        The written scenario, run once: what the page shows before anybody runs it.
-    variants : NetworkVariants
-        Its network and what the parameters change of it.
-    data : dict
-        All of it as the page's scripts read it.
-    """
-
-    scenario: Scenario
+    scenario: Scenario  # The written scenario.
+    # The written scenario, run once: what the page shows before anybody runs it.
     reported_run: ReportedRun
-    variants: NetworkVariants
-    data: dict[str, Any]
+    variants: NetworkVariants  # Its network and what the parameters change of it.
+    data: dict[str, Any]  # All of it as the page's scripts read it.
 
 
 def build_runnable_scenario(
@@ -75,25 +64,14 @@ def build_runnable_scenario(
 ) -> RunnableScenario:
     """Compile, run and vary a scenario for a page.
 
-    Parameters
-    ----------
-    file : str or Path
-        The scenario.
-    overrides : mapping of str to str, optional
-        Values set over it for good.
-    stated_values : mapping of str to sequence of str, optional
-        Values to offer of parameters, in place of those of a slider.
-    seed : int, optional
-        Seed of the first run; the scenario's own if left out.
-    progress : callable, optional
-        Called with the number of values compiled and of all.
-
-    Raises
-    ------
-    ScenarioError
-        The scenario has errors.
-    NotShareable
-        Values are stated of what is no parameter, or a run is too large for a page.
+    file: The scenario.
+    overrides: Values set over it for good.
+    stated_values: Values to offer of parameters, in place of those of a slider.
+    seed: Seed of the first run; the scenario's own if left out.
+    progress: Called with the number of values compiled and of all.
+    Raises ScenarioError: The scenario has errors.
+    Raises NotShareable: Values are stated of what is no parameter, or a run is too large for a
+        page.
     """
     fixed_values = dict(overrides or {})
     scenario = load(file, overrides=fixed_values)
@@ -191,10 +169,7 @@ def _describe_tasks(lesson: Lesson, written: Scenario) -> dict[str, Any]:
 def make_document(scenario: Scenario, network: Network | None = None) -> dict[str, Any]:
     """What a page keeps of a scenario: its compiled network, and the bounds of its agreements.
 
-    Parameters
-    ----------
-    network : Network, optional
-        What the scenario compiles to, where that is known.
+    network: What the scenario compiles to, where that is known.
     """
     bounds = [asdict(bound) for bound in scenario.list_sla_bounds()]
     return {"network": (network or compile(scenario)).data, "bounds": bounds}

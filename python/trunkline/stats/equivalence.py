@@ -29,21 +29,13 @@ MAX_PAIRS: Final = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Equivalence:
-    """What pairs of values say of their mean difference.
+    """What pairs of values say of their mean difference."""
 
-    Parameters
-    ----------
-    outcome : {"agrees", "differs", "undecided"}
-        The interval is inside the margin, the wider one of `FALSE_ALARM_PROBABILITY` is outside it,
-        or neither.
-    interval : Interval
-        Of the mean difference, `CONFIDENCE`.
-    more_pairs : int or None
-        Pairs more that are likely to decide; None where it is decided, or no number would.
-    """
-
+    # The interval is inside the margin, the wider one of `FALSE_ALARM_PROBABILITY` is outside it,
+    # or neither.
     outcome: EquivalenceOutcome
-    interval: Interval
+    interval: Interval  # Of the mean difference, `CONFIDENCE`.
+    # Pairs more that are likely to decide; None where it is decided, or no number would.
     more_pairs: int | None
 
 
@@ -52,14 +44,9 @@ def judge_equivalence(
 ) -> Equivalence:
     """Whether the mean of random differences is inside a margin.
 
-    Parameters
-    ----------
-    differences : sequence of float
-        One a pair of independent runs; at least one.
-    margin : float
-        Greatest size of the mean difference that makes no difference, 0 or more, in their unit.
-    comparisons : int, default 1
-        Measures that are compared, any of which may differ by chance.
+    differences: One a pair of independent runs; at least one.
+    margin: Greatest size of the mean difference that makes no difference, 0 or more, in their unit.
+    comparisons: Measures that are compared, any of which may differ by chance.
     """
     interval = mean_interval(differences, confidence=EQUIVALENCE_CONFIDENCE)
     pairs = len(differences)

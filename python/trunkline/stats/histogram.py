@@ -92,10 +92,8 @@ def read_flow_delays(results: Results, flow: str) -> Histogram:
 def read_delay_histograms(results: Results, table: str = "flows") -> dict[str, Histogram]:
     """One-way delays in one run [ns], of all flows or aggregates that had a packet delivered.
 
-    Parameters
-    ----------
-    table : {"flows", "aggregates"}
-        Whether each flow stands alone, or the flows of a DSCP together.
+    table: one of "flows", "aggregates"; whether each flow stands alone, or the flows of a DSCP
+        together.
     """
     flows = results.flows
     names = flows["flow"] if table == "flows" else flows["dscp"]

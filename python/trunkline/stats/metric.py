@@ -17,19 +17,12 @@ DEFAULT_METRICS = ("flows.goodput_bit_s", "flows.delay_mean_s")
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A column of a results table.
+    """A column of a results table."""
 
-    Parameters
-    ----------
-    table, column : str
-        Where it stands.
-    row : str
-        Name of the flow, DSCP, path or port (``LINK/CLASS``); empty for all rows.
-    """
-
+    # table, column: Where it stands.
     table: str
     column: str
-    row: str = ""
+    row: str = ""  # Name of the flow, DSCP, path or port (``LINK/CLASS``); empty for all rows.
 
     def __str__(self) -> str:
         place = f"{self.table}.{self.column}"
@@ -39,15 +32,9 @@ class Metric:
 def parse_metric(text: str) -> Metric:
     """Read a metric.
 
-    Parameters
-    ----------
-    text : str
-        ``[TABLE.]COLUMN[@ROW]``; the table is ``flows`` if left out.
-
-    Raises
-    ------
-    ValueError
-        No such table or column, or one that is no measure; the message names the nearest.
+    text: ``[TABLE.]COLUMN[@ROW]``; the table is ``flows`` if left out.
+    Raises ValueError: No such table or column, or one that is no measure; the message names the
+        nearest.
     """
     place, _, row = text.partition("@")
     table, dot, column = place.strip().rpartition(".")
@@ -70,16 +57,9 @@ MetricValues = dict[tuple[str, str], list[float | None]]
 def collect_values(runs: Sequence[Results], metrics: Iterable[Metric]) -> MetricValues:
     """Values of metrics, run by run.
 
-    Returns
-    -------
-    dict of (str, str) to list of (float or None)
-        By metric (``table.column``) and row, in the order of the tables: a value a run, None where
-        it is null.
-
-    Raises
-    ------
-    ValueError
-        A metric names a row that is not there.
+    Returns: By metric (``table.column``) and row, in the order of the tables: a value a run, None
+        where it is null.
+    Raises ValueError: A metric names a row that is not there.
     """
     found: MetricValues = {}
     for metric in metrics:

@@ -16,20 +16,11 @@ def find_enclosing_ranks(
 ) -> tuple[int, int] | None:
     """Ranks, from 1, of the order statistics that enclose a quantile.
 
-    Parameters
-    ----------
-    n : int
-        Number of values.
-    probability : float
-        Which quantile, above 0 and below 1.
-    confidence : float, default 0.95
-        Minimum probability that the quantile lies between them; each tail holds at most half of
-        the rest.
-
-    Returns
-    -------
-    (int, int) or None
-        None if there are too few values for any such pair, e.g. fewer than 6 for the median.
+    n: Number of values.
+    probability: Which quantile, above 0 and below 1.
+    confidence: Minimum probability that the quantile lies between them; each tail holds at most
+        half of the rest.
+    Returns: None if there are too few values for any such pair, e.g. fewer than 6 for the median.
     """
     from scipy.special import bdtr
 

@@ -35,17 +35,10 @@ KEY_COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class AveragedRow:
-    """One row of every replication.
+    """One row of every replication."""
 
-    Parameters
-    ----------
-    key : dict of str to str
-        Names that say which flow, DSCP, port or path it is.
-    measures : dict of str to Interval
-        Mean and interval of each measure; a measure that is null in every run is left out.
-    """
-
-    key: dict[str, str]
+    key: dict[str, str]  # Names that say which flow, DSCP, port or path it is.
+    # Mean and interval of each measure; a measure that is null in every run is left out.
     measures: dict[str, Interval]
 
     def get_mean(self, name: str) -> float:

@@ -65,20 +65,12 @@ def render_run_averages(
 ) -> str:
     """Write what was lost, who waits and what is full, and means of each flow with intervals.
 
-    Parameters
-    ----------
-    runs : sequence of Results
-        Runs of one scenario with different seeds.
-    interval : {"t", "bca"}
-        Student's, or the bias-corrected and accelerated bootstrap.
-    leading_tables : sequence of RichTable, optional
-        Tables to show before those of the flows, such as that of service levels.
-    width : int, optional
-        Columns of the terminal; found out by itself if left out.
-    colour : bool, default False
-        Whether to use the escape codes of a terminal.
-    show_all : bool, default False
-        Whether all tables are shown, with all their rows.
+    runs: Runs of one scenario with different seeds.
+    interval: one of "t", "bca"; student's, or the bias-corrected and accelerated bootstrap.
+    leading_tables: Tables to show before those of the flows, such as that of service levels.
+    width: Columns of the terminal; found out by itself if left out.
+    colour: Whether to use the escape codes of a terminal.
+    show_all: Whether all tables are shown, with all their rows.
     """
     max_rows = None if show_all else MAX_ROWS_SHOWN
 
@@ -140,15 +132,8 @@ def describe_wide_interval(
 ) -> str:
     """Say which flow's interval is the widest for its mean, if that is too wide.
 
-    Parameters
-    ----------
-    bound : float, default 0.1
-        Half width over the mean that is still enough.
-
-    Returns
-    -------
-    str
-        A line with the number of runs that is likely to do; empty if there are enough.
+    bound: Half width over the mean that is still enough.
+    Returns: A line with the number of runs that is likely to do; empty if there are enough.
     """
     shares = [
         (interval.relative_half_width, name, row.key["flow"], interval.n)
@@ -175,12 +160,8 @@ def build_interval_json(
 ) -> dict[str, list[dict[str, Any]]]:
     """Means and intervals of every measure as JSON has them, base units in the keys.
 
-    Parameters
-    ----------
-    runs : sequence of Results
-        Runs of one scenario with different seeds.
-    interval : {"t", "bca"}
-        Student's, or the bias-corrected and accelerated bootstrap.
+    runs: Runs of one scenario with different seeds.
+    interval: one of "t", "bca"; student's, or the bias-corrected and accelerated bootstrap.
     """
     return {
         table: [

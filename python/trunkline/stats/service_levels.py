@@ -270,10 +270,7 @@ def describe_subject(bound: SlaBoundLike) -> str:
 def build_levels_table(levels: Sequence[Level]) -> RichTable:
     """Levels as a table; broken ones first if there are too many for a terminal.
 
-    Parameters
-    ----------
-    levels : sequence of Level
-        From :func:`judge_bounds`.
+    levels: From :func:`judge_bounds`.
     """
     levels_shown = list(levels)
     title = "Service levels"

@@ -24,14 +24,9 @@ class Reservation:
 class Reservations:
     """The reservations of a network.
 
-    Attributes
-    ----------
-    reserved : array of int64, shape (E, 8, 8)
-        Bit/s by arc, class type and holding priority.
-    free : array of int64, shape (E, 8, 8)
-        Unreserved bit/s by arc, class type and priority.
-    holders : dict of str to Reservation
-        By name, in order of admission.
+    reserved: shape (E, 8, 8): Bit/s by arc, class type and holding priority.
+    free: shape (E, 8, 8): Unreserved bit/s by arc, class type and priority.
+    holders: dict of str to Reservation; by name, in order of admission.
     """
 
     def __init__(self, constraints: BandwidthConstraints):
@@ -53,10 +48,7 @@ class Reservations:
     def reserve(self, name: str, reservation: Reservation) -> None:
         """Reserve bandwidth without a check against what is free; the caller has checked.
 
-        Raises
-        ------
-        ValueError
-            The name is in use.
+        Raises ValueError: The name is in use.
         """
         if name in self.holders:
             raise ValueError(f"{name} holds a reservation already")

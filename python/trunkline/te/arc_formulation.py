@@ -36,21 +36,13 @@ class MinCostRouting:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AddedCapacity:
-    """Capacity that makes traffic fit.
+    """Capacity that makes traffic fit."""
 
-    Parameters
-    ----------
-    capacity : array of float64, shape (L,)
-        Added to both directions of each link.
-    is_bottleneck : array of bool, shape (L,)
-        Links that some case fills: less capacity there costs more elsewhere.
-    prices : array of float64, shape (C, E)
-        What capacity of each arc is worth in each of C cases, 0 or more: of one case they are the
-        weights of a metric inequality.
-    """
-
-    capacity: Floats
+    capacity: Floats  # shape (L,): Added to both directions of each link.
+    # shape (L,): Links that some case fills: less capacity there costs more elsewhere.
     is_bottleneck: Bools
+    # shape (C, E): What capacity of each arc is worth in each of C cases, 0 or more: of one case
+    # they are the weights of a metric inequality.
     prices: Floats
 
 
@@ -87,10 +79,7 @@ def minimise_utilisation(topology: Topology, traffic: Floats) -> OptimalRouting:
 
     ``traffic`` comes from `optimal_routing.validate_traffic` and is not all zero.
 
-    Raises
-    ------
-    ValueError
-        The solver did not end.
+    Raises ValueError: The solver did not end.
     """
     program = _FlowProgram(topology, traffic)
     spare = csc_array((len(program.supply), 1))
@@ -118,10 +107,7 @@ def minimise_congestion(topology: Topology, traffic: Floats) -> MinCostRouting:
 
     The cost is in the unit of the traffic, see `fortz_thorup.compute_cost`.
 
-    Raises
-    ------
-    ValueError
-        See `optimal_routing.validate_traffic`; or the solver did not end.
+    Raises ValueError: See `optimal_routing.validate_traffic`; or the solver did not end.
     """
     program = _FlowProgram(topology, validate_traffic(topology, traffic))
     if not program.columns:
@@ -157,17 +143,9 @@ def minimise_added_capacity(
 
     Each case is traffic, not all zero, and the arcs that are down. It is routed alone.
 
-    Parameters
-    ----------
-    capacity : array of float64, shape (E,), optional
-        What is there; by default the capacity of the topology.
-    cost : array of float64, shape (L,), optional
-        Of a unit on each link, of which the sum is least; by default all are 1.
-
-    Raises
-    ------
-    ValueError
-        The solver did not end, or some traffic has no path at all.
+    capacity: shape (E,): What is there; by default the capacity of the topology.
+    cost: shape (L,): Of a unit on each link, of which the sum is least; by default all are 1.
+    Raises ValueError: The solver did not end, or some traffic has no path at all.
     """
     links, arcs = len(topology.links), len(topology.arcs)
     unit = max(float(traffic.max()) for traffic, _ in cases)
@@ -207,17 +185,9 @@ def decompose_flow(
 ) -> dict[tuple[int, int], list[tuple[ArcPath, float]]]:
     """Split the flow of one source into paths; each destination takes the widest path that is left.
 
-    Parameters
-    ----------
-    traffic : array of float64, shape (N,)
-        From the source to each node.
-    flow : array of float64, shape (E,)
-        On each arc; conserved. Loops are left out.
-
-    Returns
-    -------
-    dict of (int, int) to list of (path, float)
-        By source and destination: paths with their shares, which sum to 1.
+    traffic: shape (N,): From the source to each node.
+    flow: shape (E,): On each arc; conserved. Loops are left out.
+    Returns: By source and destination: paths with their shares, which sum to 1.
     """
     remaining_flow = flow.copy()
     negligible = NEGLIGIBLE_SHARE * float(traffic.sum())

@@ -47,15 +47,10 @@ def find_local_backup(
 ) -> BackupPath | Refusal:
     """Find the backup that the node before a hop sets up, or the constraint that leaves none.
 
-    Parameters
-    ----------
-    path : path
-        The working path.
-    hop : int
-        Place of the hop whose link, head or risks the backup avoids. For the last hop, ``"node"``
+    path: The working path.
+    hop: Place of the hop whose link, head or risks the backup avoids. For the last hop, ``"node"``
         means the link.
-    kind : {"facility-bypass", "detour"}
-        Where the backup ends: at the next node that is left, or where it meets the path again.
+    kind: Where the backup ends: at the next node that is left, or where it meets the path again.
     """
     if protect == "node" and hop == len(path) - 1:
         protect = "link"

@@ -57,17 +57,9 @@ def find_bounded_path(
 ) -> ArcPath | None:
     """Find the loop-free path of least metric within bounds; None if there is none.
 
-    Parameters
-    ----------
-    via : tuple of (int, bool)
-        Nodes to visit in this order, and whether each must be the next node.
-    bounds : (int or None, int or None)
-        Bounds on hops and on delay in nanoseconds.
-
-    Raises
-    ------
-    TooManyLabels
-        More than 100,000 labels were settled.
+    via: Nodes to visit in this order, and whether each must be the next node.
+    bounds: Bounds on hops and on delay in nanoseconds.
+    Raises TooManyLabels: More than 100,000 labels were settled.
     """
     stops = (*via, (target, False))
     pending_stops = {node for node, _ in stops}

@@ -40,39 +40,21 @@ TrafficCase = tuple[Floats, Bools]
 
 @dataclass(frozen=True, slots=True)
 class CapacityModule:
-    """A module of a catalogue.
-
-    Parameters
-    ----------
-    rate : int
-        Capacity that one adds to both directions of a link [bit/s], above 0.
-    costs : tuple of float
-        Cost of one on each link, 0 or more; infinite where it does not fit.
-    most : int
-        Largest number on one link.
-    """
+    """A module of a catalogue."""
 
     name: str
-    rate: int
-    costs: tuple[float, ...]
-    most: int
+    rate: int  # Capacity that one adds to both directions of a link [bit/s], above 0.
+    costs: tuple[float, ...]  # Cost of one on each link, 0 or more; infinite where it does not fit.
+    most: int  # Largest number on one link.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModuleChoice:
-    """Modules for each link.
+    """Modules for each link."""
 
-    Parameters
-    ----------
-    counts : array of int64, shape (L, M)
-        Of each of M modules on each link.
-    bound : float
-        No choice costs less.
-    """
-
-    counts: Ints
+    counts: Ints  # shape (L, M): Of each of M modules on each link.
     cost: float
-    bound: float
+    bound: float  # No choice costs less.
 
     @property
     def gap(self) -> float:
@@ -83,13 +65,7 @@ class ModuleChoice:
 
 
 class InsufficientModulesError(ValueError):
-    """No number of modules is enough.
-
-    Parameters
-    ----------
-    case : int
-        Number of a case that they cannot carry.
-    """
+    """No number of modules is enough. case: Number of a case that they cannot carry."""
 
     def __init__(self, case: int):
         super().__init__("the modules of the catalogue are not enough")
@@ -101,10 +77,7 @@ def choose_modules(
 ) -> ModuleChoice:
     """Choose the cheapest modules with which every case fits, each routed alone and split at will.
 
-    Raises
-    ------
-    InsufficientModulesError
-        A case does not fit with all that may be added.
+    Raises InsufficientModulesError: A case does not fit with all that may be added.
     """
     return _ModuleProgram(topology, cases, modules).solve()
 
@@ -112,11 +85,7 @@ def choose_modules(
 def cover_needs(needs: Sequence[int], modules: Sequence[CapacityModule]) -> tuple[Ints, list[int]]:
     """Choose the cheapest modules that add at least a capacity to each link.
 
-    Returns
-    -------
-    counts : array of int64, shape (L, M)
-    short : list of int
-        Links for which all modules are not enough; they get none.
+    Returns short: Links for which all modules are not enough; they get none.
     """
     rates = np.array([module.rate for module in modules], dtype=np.float64)
     most = np.array([module.most for module in modules], dtype=np.float64)

@@ -94,10 +94,7 @@ def minimise_utilisation(topology: Topology, traffic: Floats) -> OptimalRouting:
 
     ``traffic`` comes from `optimal_routing.validate_traffic` and is not all zero.
 
-    Raises
-    ------
-    ValueError
-        The solver did not end.
+    Raises ValueError: The solver did not end.
     """
     program = _PathProgram(topology, traffic)
     unit = float(program.rate.max())

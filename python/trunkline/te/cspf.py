@@ -46,10 +46,7 @@ def find_constrained_path(
 ) -> ConstrainedPath | Refusal:
     """Find the path that a head end would compute.
 
-    Returns
-    -------
-    ConstrainedPath or Refusal
-        The path, or the constraint that cannot be met with the cut that shows it.
+    Returns: The path, or the constraint that cannot be met with the cut that shows it.
     """
     arcs_up = np.ones(len(free), dtype=bool) if usable is None else usable
     usable_arcs = find_permitted_arcs(topology, constraints, arcs_up) & (
@@ -121,10 +118,7 @@ def find_shortest_path(
 ) -> ArcPath | None:
     """Find the path of least metric with the ties above, or None; no other constraint counts.
 
-    Raises
-    ------
-    ValueError
-        Metrics are so large that their sums would not be exact.
+    Raises ValueError: Metrics are so large that their sums would not be exact.
     """
     weight = combine_metric_and_hops(topology, metric)
     distance = compute_distances(topology, weight, np.array([target]), usable)[0]
@@ -152,10 +146,7 @@ def find_shortest_path(
 def combine_metric_and_hops(topology: Topology, metric: Ints) -> Ints:
     """Combine metric and hops into one cost: the metric times a power of two above N, plus one.
 
-    Raises
-    ------
-    ValueError
-        Sums along a path could pass 2^53.
+    Raises ValueError: Sums along a path could pass 2^53.
     """
     count = len(topology.nodes)
     scale = 1 << count.bit_length()

@@ -29,24 +29,14 @@ ClassTypeBound = tuple[frozenset[int], Ints]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BandwidthConstraints:
-    """Bounds of a bandwidth constraints model on every arc.
-
-    Parameters
-    ----------
-    reservable : array of int64, shape (E,)
-        M, bit/s.
-    constraints : array of int64, shape (E, C)
-        B_0 to B_(C-1), bit/s; C class types. Shape (E, 1) and equal to M for ``none``.
-    threshold : array of int64, shape (E,)
-        T, bit/s; for ``mar`` alone.
-    classes : frozenset of (int, int) or None
-        Configured TE-classes: class type and preemption priority (RFC 4124, 4.2). None admits all.
-    """
+    """Bounds of a bandwidth constraints model on every arc."""
 
     model: BandwidthModel
-    reservable: Ints
+    reservable: Ints  # shape (E,): M, bit/s.
+    # shape (E, C): B_0 to B_(C-1), bit/s; C class types. Shape (E, 1) and equal to M for ``none``.
     constraints: Ints
-    threshold: Ints
+    threshold: Ints  # shape (E,): T, bit/s; for ``mar`` alone.
+    # Configured TE-classes: class type and preemption priority (RFC 4124, 4.2). None admits all.
     classes: frozenset[tuple[int, int]] | None = None
 
     @property
@@ -113,11 +103,8 @@ def make_bandwidth_constraints(
 
     Every model but ``none`` needs ``constraints``; ``threshold`` is 0 by default.
 
-    Raises
-    ------
-    ValueError
-        No constraints, more than 8 of them or of TE-classes, or Russian dolls of which an inner one
-        is larger than the outer.
+    Raises ValueError: No constraints, more than 8 of them or of TE-classes, or Russian dolls of
+        which an inner one is larger than the outer.
     """
     if model == "none" or constraints is None:
         if model != "none":

@@ -94,10 +94,7 @@ def search_weights(
     and in proportion to the inverse of the capacity. ``evaluations`` bounds the weight vectors
     tried after these.
 
-    Raises
-    ------
-    ValueError
-        See `optimal_routing.validate_traffic`.
+    Raises ValueError: See `optimal_routing.validate_traffic`.
     """
     validated = validate_traffic(topology, traffic)
     starts = [

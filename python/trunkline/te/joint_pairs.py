@@ -34,21 +34,13 @@ MAX_PROGRAM_NODES = 10_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairMember:
-    """One path of a pair.
-
-    Parameters
-    ----------
-    free : array of int64, shape (E,)
-        Bandwidth that it may take on every arc [bit/s].
-    usable : array of bool, shape (E,)
-        Arcs that it may use.
-    """
+    """One path of a pair."""
 
     source: int
     target: int
     constraints: PathConstraints
-    free: Ints
-    usable: Bools
+    free: Ints  # shape (E,): Bandwidth that it may take on every arc [bit/s].
+    usable: Bools  # shape (E,): Arcs that it may use.
 
     def find_arcs(self, topology: Topology) -> Bools:
         """Find the arcs that meet the constraints of single links."""

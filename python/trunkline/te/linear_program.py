@@ -25,10 +25,7 @@ def solve_linear_program(columns: int, **program: Any) -> Any:
 
     The number of columns decides the method.
 
-    Raises
-    ------
-    ValueError
-        The solver did not end.
+    Raises ValueError: The solver did not end.
     """
     method: Any = "highs" if columns <= MAX_SIMPLEX_COLUMNS else "highs-ipm"
     solution: Any = linprog(method=method, **program)
@@ -41,18 +38,10 @@ def solve_linear_program(columns: int, **program: Any) -> Any:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IntegerSolution:
-    """A solution in whole numbers.
+    """A solution in whole numbers."""
 
-    Parameters
-    ----------
-    values : array of int64, or None
-        None: none was found within the limit.
-    bound : float
-        No solution costs less.
-    """
-
-    values: NDArray[np.int64] | None
-    bound: float
+    values: NDArray[np.int64] | None  # None: none was found within the limit.
+    bound: float  # No solution costs less.
 
 
 def solve_integer_program(

@@ -36,26 +36,19 @@ Positions = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class PathMove:
-    """A path with its old and its new reservation.
-
-    Parameters
-    ----------
-    before, after : path
-        Empty: the path is new, or it goes.
-    bandwidth_before, bandwidth_after : int
-        Bit/s.
-    detours : tuple of path
-        Routes that it may take for a time, the best first, with the larger bandwidth.
-    """
+    """A path with its old and its new reservation."""
 
     name: str
+    # before, after: Empty: the path is new, or it goes.
     before: ArcPath
     after: ArcPath
+    # bandwidth_before, bandwidth_after: Bit/s.
     bandwidth_before: int
     bandwidth_after: int
     class_type: int = 0
     setup: int = 7
     hold: int = 7
+    # Routes that it may take for a time, the best first, with the larger bandwidth.
     detours: tuple[ArcPath, ...] = ()
 
     def get_reservation(self, position: int) -> tuple[ArcPath, int]:
@@ -72,53 +65,32 @@ class PathMove:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UsageBound:
-    """A bound on the bandwidth that some class types hold on each arc.
-
-    Parameters
-    ----------
-    limit : array of int64, shape (E,)
-        Bit/s.
-    background : array of int64, shape (E,)
-        What is there in every step [bit/s]: paths that stay, load without a path.
-    """
+    """A bound on the bandwidth that some class types hold on each arc."""
 
     class_types: frozenset[int]
-    limit: Ints
+    limit: Ints  # shape (E,): Bit/s.
+    # shape (E,): What is there in every step [bit/s]: paths that stay, load without a path.
     background: Ints
 
 
 @dataclass(frozen=True, slots=True)
 class MigrationStep:
-    """A change of one path.
+    """A change of one path."""
 
-    Parameters
-    ----------
-    move : int
-        Number of the path in the list of moves.
-    start, end : int
-        Its positions: -1 torn down, 0 old route, 1 new route, 2 and above its detours.
-    """
-
-    move: int
+    move: int  # Number of the path in the list of moves.
     kind: StepKind
+    # start, end: Its positions: -1 torn down, 0 old route, 1 new route, 2 and above its detours.
     start: int
     end: int
 
 
 @dataclass(frozen=True, slots=True)
 class MigrationOrder:
-    """An order of moves, or what is known of it.
+    """An order of moves, or what is known of it."""
 
-    Parameters
-    ----------
-    steps : tuple of MigrationStep or None
-        None: no order was found.
-    is_proven : bool
-        With steps: none has fewer preemptions, or as many and fewer detours. Without: no order
-        exists with these detours. False after too many changes were tried.
-    """
-
-    steps: tuple[MigrationStep, ...] | None
+    steps: tuple[MigrationStep, ...] | None  # None: no order was found.
+    # With steps: none has fewer preemptions, or as many and fewer detours. Without: no order exists
+    # with these detours. False after too many changes were tried.
     is_proven: bool
 
     @property
@@ -134,30 +106,18 @@ class MigrationOrder:
 
 @dataclass(frozen=True, slots=True)
 class LeastHeadroom:
-    """What an order without detours needs.
+    """What an order without detours needs."""
 
-    Parameters
-    ----------
-    factor : float
-        Largest use over its bound [1], the least of all orders.
-    missing : dict of int to int
-        By arc, bandwidth above the bound in that order [bit/s].
-    """
-
-    factor: float
+    factor: float  # Largest use over its bound [1], the least of all orders.
     steps: tuple[MigrationStep, ...]
-    missing: dict[int, int]
+    missing: dict[int, int]  # By arc, bandwidth above the bound in that order [bit/s].
 
 
 class _UsageRows:
     """Usage of the moves on the rows (bound and arc) that may be scarce.
 
-    Attributes
-    ----------
-    usage : list of array of int64, shape (positions, R)
-        Of each move by position; the last row, position -1, is zero.
-    room : array of int64, shape (R,)
-        Bound less background.
+    usage: shape (positions, R): Of each move by position; the last row, position -1, is zero.
+    room: shape (R,): Bound less background.
     """
 
     def __init__(
@@ -201,20 +161,11 @@ def find_migration_order(
 ) -> MigrationOrder:
     """Find an order of fewest preemptions and then fewest detours.
 
-    Parameters
-    ----------
-    moves : sequence of PathMove
-        Paths that change; all others are background.
-    bounds : sequence of UsageBound
-        One or more. The states before and after keep them.
-    preemption : bool
-        Whether a path may be torn down and set up later, if its holding priority is weaker than the
-        setup priority of another path that still has to move to arcs that it uses.
-
-    Raises
-    ------
-    ValueError
-        The state before or after passes a bound.
+    moves: Paths that change; all others are background.
+    bounds: One or more. The states before and after keep them.
+    preemption: Whether a path may be torn down and set up later, if its holding priority is weaker
+        than the setup priority of another path that still has to move to arcs that it uses.
+    Raises ValueError: The state before or after passes a bound.
     """
     _check_end_states(moves, bounds)
     steps: list[MigrationStep] = []

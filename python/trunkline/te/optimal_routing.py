@@ -26,25 +26,17 @@ MAX_SOURCE_NODE_PAIRS = 4_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OptimalRouting:
-    """A routing that may split traffic, and a bound that proves its quality.
-
-    Parameters
-    ----------
-    mlu, bound : float
-        Maximum link utilisation of this routing, and a value that no routing undercuts.
-    shares : dict of (int, int) to list of (path, float)
-        Paths of each source and destination with their shares of the traffic, which sum to 1; empty
-        for ``frank-wolfe``.
-    steps : int
-        Rounds, or 1.
-    """
+    """A routing that may split traffic, and a bound that proves its quality."""
 
     form: Formulation
+    # mlu, bound: Maximum link utilisation of this routing, and a value that no routing undercuts.
     mlu: float
     bound: float
     loads: Floats
+    # Paths of each source and destination with their shares of the traffic, which sum to 1; empty
+    # for ``frank-wolfe``.
     shares: dict[tuple[int, int], list[tuple[ArcPath, float]]]
-    steps: int = 1
+    steps: int = 1  # Rounds, or 1.
 
 
 def compute_gap(value: float, bound: float) -> float | None:
@@ -68,24 +60,13 @@ def minimise_utilisation(
 ) -> OptimalRouting:
     """Route traffic, split where that helps, so that the busiest link is loaded least.
 
-    Parameters
-    ----------
-    traffic : array of float64, shape (N, N)
-        The diagonal does not count.
-    form : {"arcs", "paths", "frank-wolfe"}, optional
-        By default by size: arcs up to 40,000 columns, paths up to 10,000 demands, else Frank-Wolfe.
-    target_gap : float
-        Gap at which Frank-Wolfe ends.
-
-    Returns
-    -------
-    OptimalRouting
-        Utilisation and bound; equal, to rounding, but for ``frank-wolfe``.
-
-    Raises
-    ------
-    ValueError
-        Traffic between nodes that no path joins, negative traffic, or more than can be solved.
+    traffic: shape (N, N): The diagonal does not count.
+    form: one of "arcs", "paths", "frank-wolfe"; by default by size: arcs up to 40,000 columns,
+        paths up to 10,000 demands, else Frank-Wolfe.
+    target_gap: Gap at which Frank-Wolfe ends.
+    Returns: Utilisation and bound; equal, to rounding, but for ``frank-wolfe``.
+    Raises ValueError: Traffic between nodes that no path joins, negative traffic, or more than can
+        be solved.
     """
     from trunkline.te import arc_formulation, column_generation, frank_wolfe
 
@@ -102,13 +83,7 @@ def minimise_utilisation(
 
 
 def choose_formulation(topology: Topology, traffic: Floats) -> Formulation:
-    """Choose the form that answers soonest.
-
-    Raises
-    ------
-    ValueError
-        More than can be solved.
-    """
+    """Choose the form that answers soonest. Raises ValueError: More than can be solved."""
     sources = int(np.count_nonzero(traffic.any(axis=1)))
     if sources * len(topology.arcs) <= MAX_ARC_COLUMNS:
         return "arcs"
@@ -127,10 +102,8 @@ def choose_formulation(topology: Topology, traffic: Floats) -> Formulation:
 def validate_traffic(topology: Topology, traffic: Floats) -> Floats:
     """Copy traffic without its diagonal.
 
-    Raises
-    ------
-    ValueError
-        A wrong shape, negative or infinite traffic, or traffic between nodes that no path joins.
+    Raises ValueError: A wrong shape, negative or infinite traffic, or traffic between nodes that no
+        path joins.
     """
     count = len(topology.nodes)
     validated = np.array(traffic, dtype=np.float64)

@@ -20,33 +20,20 @@ class ViaNode:
 
 @dataclass(frozen=True, slots=True)
 class PathConstraints:
-    """The constraints of a path.
+    """The constraints of a path."""
 
-    Parameters
-    ----------
-    bandwidth : int
-        Bit/s that must be unreserved on every link.
-    metric : {"igp", "te", "delay"}
-        The sum that is least along the path.
-    include_any, include_all, exclude : frozenset of str
-        Colours (RFC 3209, 4.7.4): a link has one of the first unless there are none, all of the
-        second, none of the third.
-    via : tuple of ViaNode
-        Nodes to visit.
-    max_hops, max_delay : int, optional
-        Bounds on the number of links and on the propagation in nanoseconds.
-    avoid : frozenset of int
-        Arcs not to use, because they are not disjoint from another path.
-    """
-
-    bandwidth: int = 0
-    metric: MetricName = "igp"
+    bandwidth: int = 0  # Bit/s that must be unreserved on every link.
+    metric: MetricName = "igp"  # The sum that is least along the path.
+    # include_any, include_all, exclude: Colours (RFC 3209, 4.7.4): a link has one of the first
+    # unless there are none, all of the second, none of the third.
     include_any: frozenset[str] = frozenset()
     include_all: frozenset[str] = frozenset()
     exclude: frozenset[str] = frozenset()
-    via: tuple[ViaNode, ...] = ()
+    via: tuple[ViaNode, ...] = ()  # Nodes to visit.
+    # max_hops, max_delay: Bounds on the number of links and on the propagation in nanoseconds.
     max_hops: int | None = None
     max_delay: int | None = None
+    # Arcs not to use, because they are not disjoint from another path.
     avoid: frozenset[int] = frozenset()
 
 

@@ -30,26 +30,18 @@ PlacementOrder = Literal["listed", "priority"]
 
 @dataclass(frozen=True, slots=True)
 class PathRequest:
-    """A label-switched path that is wanted.
+    """A label-switched path that is wanted."""
 
-    Parameters
-    ----------
-    name : str
-        Unique.
-    setup, hold : int
-        ``hold`` is numerically at most ``setup`` (RFC 3209, 4.7.1).
-    disjoint_from : tuple of (str, {"link", "node", "risk"})
-        Requests from which the path is disjoint, and in which sense; they are placed before it,
-        or with it if they name it too.
-    """
-
-    name: str
+    name: str  # Unique.
     source: int
     target: int
     constraints: PathConstraints
     class_type: int = 0
+    # setup, hold: ``hold`` is numerically at most ``setup`` (RFC 3209, 4.7.1).
     setup: int = 7
     hold: int = 7
+    # Requests from which the path is disjoint, and in which sense; they are placed before it, or
+    # with it if they name it too.
     disjoint_from: tuple[tuple[str, Disjointness], ...] = ()
 
 
@@ -100,22 +92,13 @@ def place_paths(
 ) -> Placement:
     """Place requests by constrained shortest path first.
 
-    Parameters
-    ----------
-    order : {"listed", "priority"}
-        See the module.
-    bandwidth_constraints : BandwidthConstraints, optional
-        Class types and their bandwidth constraints; by default the reservable bandwidth alone.
-    preemption : {"lowest-priority-first", "fewest", "least-bandwidth"}
-        The holders that a stronger request displaces, see `preemption.choose_victims`.
-    fixed_paths : mapping of str to path, optional
-        The request of that name takes this path or none.
-
-    Raises
-    ------
-    ValueError
-        A name twice, a holding priority weaker than the setup priority, or a TE-class that is not
-        configured.
+    order: See the module.
+    bandwidth_constraints: Class types and their bandwidth constraints; by default the reservable
+        bandwidth alone.
+    preemption: The holders that a stronger request displaces, see `preemption.choose_victims`.
+    fixed_paths: The request of that name takes this path or none.
+    Raises ValueError: A name twice, a holding priority weaker than the setup priority, or a
+        TE-class that is not configured.
     """
     listed = list(requests)
     constraints = (

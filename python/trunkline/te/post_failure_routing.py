@@ -25,40 +25,23 @@ from trunkline.te.topology import ArcPath, Bools, Floats, Ints, Topology
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PostFailureRouting:
-    """Traffic routed by shortest paths after a failure.
-
-    Parameters
-    ----------
-    lost : float
-        Traffic without a path.
-    moved : float
-        Traffic across a failed arc to destinations whose routes changed.
-    stretch : float
-        Largest growth of the propagation [ns] between two nodes with traffic whose route changed;
-        0 where none grew.
-    """
+    """Traffic routed by shortest paths after a failure."""
 
     loads: Floats
-    lost: float
-    moved: float
+    lost: float  # Traffic without a path.
+    moved: float  # Traffic across a failed arc to destinations whose routes changed.
+    # Largest growth of the propagation [ns] between two nodes with traffic whose route changed; 0
+    # where none grew.
     stretch: float
 
 
 class ShortestPathRouting:
     """Traffic on shortest paths, without failures and after them.
 
-    Parameters
-    ----------
-    single_path : bool, default False
-        One next hop at each node, the one with the smallest number and there the first arc, as the
-        packet engine routes; otherwise equal shares among all (ECMP).
-
-    Attributes
-    ----------
-    loads : array of float64, shape (E,)
-        Without a failure.
-    lost : float
-        Traffic between nodes without a path.
+    single_path: One next hop at each node, the one with the smallest number and there the first
+        arc, as the packet engine routes; otherwise equal shares among all (ECMP).
+    loads: shape (E,): Without a failure.
+    lost: float; traffic between nodes without a path.
     """
 
     def __init__(

@@ -23,22 +23,13 @@ def choose_victims(
 ) -> list[str]:
     """Choose the holders to tear down so that no bound is passed on a path.
 
-    Parameters
-    ----------
-    reservations : Reservations
-        With the reservation of the new request included.
-    path, name, setup
-        Of the new request, which is never a victim.
-    rule : {"lowest-priority-first", "fewest", "least-bandwidth"}
-        The criterion to minimise (RFC 4829, 2). The first: priority of those displaced, then their
-        bandwidth from the largest, then names from the last. The second: their number, then
+    reservations: With the reservation of the new request included.
+    path, name, setup: Of the new request, which is never a victim.
+    rule: The criterion to minimise (RFC 4829, 2). The first: priority of those displaced, then
+        their bandwidth from the largest, then names from the last. The second: their number, then
         priority. The third: bandwidth displaced; each time the smallest that is enough alone, or
         else the largest, and then those not needed after all are spared.
-
-    Returns
-    -------
-    list of str
-        Names, in the order chosen. Empty if no bound is passed.
+    Returns: Names, in the order chosen. Empty if no bound is passed.
     """
     chosen: dict[str, Reservation] = {}
     for arc in path:

@@ -22,30 +22,21 @@ class Refusal:
     """The constraint that cannot be met.
 
     Constraints are added in the order of `Reason`; the first after which no path is left is named.
-
-    Parameters
-    ----------
-    reason : str
-        ``disconnected`` (no path that is up), ``disjoint`` (none disjoint from the other path),
-        ``colour``, ``bandwidth``, ``via``, ``hops``, ``delay``, or ``bounds``: hops and delay can
-        each be met, but not together.
-    cut : tuple of int
-        Arcs that this constraint removed and any of which could join the two parts; empty where
-        there is no such cut.
-    best : int or None
-        The best possible value: the largest bandwidth in bit/s, the fewest hops, the least delay in
-        nanoseconds. None for other reasons.
-    partner : str
-        The path from which none is disjoint, if another route of it would leave one.
-    pair : tuple of path
-        That route of the partner, and the one that it would leave.
     """
 
+    # ``disconnected`` (no path that is up), ``disjoint`` (none disjoint from the other path),
+    # ``colour``, ``bandwidth``, ``via``, ``hops``, ``delay``, or ``bounds``: hops and delay can
+    # each be met, but not together.
     reason: RefusalReason
+    # Arcs that this constraint removed and any of which could join the two parts; empty where there
+    # is no such cut.
     cut: tuple[int, ...] = ()
+    # The best possible value: the largest bandwidth in bit/s, the fewest hops, the least delay in
+    # nanoseconds. None for other reasons.
     best: int | None = None
+    # The path from which none is disjoint, if another route of it would leave one.
     partner: str = ""
-    pair: tuple[ArcPath, ...] = ()
+    pair: tuple[ArcPath, ...] = ()  # That route of the partner, and the one that it would leave.
 
 
 def explain_refusal(

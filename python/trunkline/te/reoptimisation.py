@@ -28,23 +28,12 @@ def reoptimise_placement(
 ) -> tuple[Placement, int]:
     """Move paths while that lowers the maximum utilisation, or leaves fewer links at it.
 
-    Parameters
-    ----------
-    placement : Placement
-        From `placement.place_paths`; its reservations are changed.
-    rates : mapping of str to float
-        Load of each path in bit/s.
-    background_loads : array of float64, shape (E,), optional
-        Load that stays where it is.
-    pinned : collection of str
-        Paths that stay where they are.
-
-    Returns
-    -------
-    placement : Placement
-        With the new routes.
-    moves : int
-        How many moves; a path may move more than once.
+    placement: From `placement.place_paths`; its reservations are changed.
+    rates: Load of each path in bit/s.
+    background_loads: shape (E,): Load that stays where it is.
+    pinned: Paths that stay where they are.
+    Returns placement: With the new routes.
+    Returns moves: How many moves; a path may move more than once.
     """
     reservations = placement.reservations
     outcomes = {each.request.name: each for each in placement.outcomes}

@@ -83,17 +83,9 @@ def walk_paths(
 ) -> Iterator[tuple[Ints, Ints]]:
     """Walk P paths at once, an arc at a time.
 
-    Parameters
-    ----------
-    next_arc : array of int64, shape (T, N)
-        From `choose_next_arcs`.
-    rows, nodes : array of int64, shape (P,)
-        Row of the destination, and first node of each path.
-
-    Yields
-    ------
-    walkers, arcs : array of int64
-        Paths that have not ended yet, and the next arc of each.
+    next_arc: shape (T, N): From `choose_next_arcs`.
+    rows, nodes: shape (P,): Row of the destination, and first node of each path.
+    Yields walkers, arcs: Paths that have not ended yet, and the next arc of each.
     """
     walkers, current = np.arange(len(rows)), nodes
     while True:
@@ -111,21 +103,11 @@ def spread_traffic(
 ) -> tuple[Floats, Floats]:
     """Compute the loads of traffic that every node shares equally among its next arcs (ECMP).
 
-    Parameters
-    ----------
-    on_shortest : array of bool, shape (T, E)
-        From `find_equal_cost_arcs`.
-    distance : array of float64, shape (T, N)
-        From `compute_distances`.
-    traffic : array of float64, shape (T, N)
-        Traffic that enters at each node for each destination.
-
-    Returns
-    -------
-    loads : array of float64, shape (T, E)
-        By destination.
-    lost : array of float64, shape (T,)
-        Traffic of nodes from which there is no path.
+    on_shortest: shape (T, E): From `find_equal_cost_arcs`.
+    distance: shape (T, N): From `compute_distances`.
+    traffic: shape (T, N): Traffic that enters at each node for each destination.
+    Returns loads: By destination.
+    Returns lost: Traffic of nodes from which there is no path.
     """
     reached = np.isfinite(distance)
     moves = list(propagate_traffic(topology, on_shortest, np.where(reached, traffic, 0.0)))
@@ -150,12 +132,8 @@ def propagate_traffic(
     ``passing`` (T, N) is the traffic that enters at each node for each destination, only where
     there is a path.
 
-    Yields
-    ------
-    row, arc : array of int64
-        Row of the destination and arc, each once.
-    sent : array of float64
-        Traffic on the arc.
+    Yields row, arc: Row of the destination and arc, each once.
+    Yields sent: Traffic on the arc.
     """
     share = 1 / np.maximum(on_shortest @ _build_incidence(topology), 1)
     row, node = np.nonzero(passing)
@@ -206,13 +184,9 @@ def compute_trees(
 ) -> tuple[Floats, Ints]:
     """Compute one shortest-path tree for each of S sources, by default all nodes.
 
-    Returns
-    -------
-    distance : array of float64, shape (S, N)
-        Cost from the source to each node.
-    last : array of int64, shape (S, N)
-        Last arc of the path to each node, -1 at the source and where there is no path. Among equal
-        ones the arc with the smallest number.
+    Returns distance: Cost from the source to each node.
+    Returns last: Last arc of the path to each node, -1 at the source and where there is no path.
+        Among equal ones the arc with the smallest number.
     """
     count = len(topology.nodes)
     values = np.asarray(metric, dtype=np.float64)

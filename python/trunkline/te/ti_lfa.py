@@ -55,20 +55,11 @@ def find_repair_list(
 ) -> RepairList | None:
     """Find the repair list for a destination whose next hop is a link that fails.
 
-    Parameters
-    ----------
-    failed : int
-        Arc from the point of local repair to its next hop.
-    protect : {"link", "node", "risk"}
-        The element that fails: the link, its far node (the link where that is the destination), or
-        all links that share a risk with it.
-    max_depth : int, optional
-        Most segments that a packet may get.
-
-    Returns
-    -------
-    RepairList or None
-        None if no path is left, or the list is too long.
+    failed: Arc from the point of local repair to its next hop.
+    protect: The element that fails: the link, its far node (the link where that is the
+        destination), or all links that share a risk with it.
+    max_depth: Most segments that a packet may get.
+    Returns: None if no path is left, or the list is too long.
     """
     source = int(topology.tail[failed])
     dead = _find_failed_arcs(topology, failed, target, protect)

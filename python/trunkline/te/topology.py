@@ -25,40 +25,24 @@ MetricName = Literal["igp", "te", "delay"]
 
 @dataclass(frozen=True, slots=True)
 class Arc:
-    """One direction of a link.
+    """One direction of a link."""
 
-    Parameters
-    ----------
-    tail, head : str
-        Nodes at its beginning and end.
-    capacity : int
-        Bit/s, above 0.
-    link : str
-        Name of the link, equal in both directions: they fail together. By default the two nodes in
-        alphabetical order, ``A-B``.
-    reservable : int, optional
-        Maximum reservable bandwidth in bit/s (RFC 3630, 2.5.7); by default the capacity. May be
-        above it.
-    igp, te : int
-        Metrics, 1 or more. ``te`` is ``igp`` by default (RFC 3630, 2.5.5).
-    delay : int
-        Propagation in nanoseconds.
-    colours : frozenset of str
-        Administrative groups (RFC 3209, 4.7.4; RFC 7308).
-    risks : frozenset of str
-        Shared risk link groups (RFC 4202, 2.3).
-    """
-
+    # tail, head: Nodes at its beginning and end.
     tail: str
     head: str
-    capacity: int
+    capacity: int  # Bit/s, above 0.
+    # Name of the link, equal in both directions: they fail together. By default the two nodes in
+    # alphabetical order, ``A-B``.
     link: str = ""
+    # Maximum reservable bandwidth in bit/s (RFC 3630, 2.5.7); by default the capacity. May be above
+    # it.
     reservable: int | None = None
+    # igp, te: Metrics, 1 or more. ``te`` is ``igp`` by default (RFC 3630, 2.5.5).
     igp: int = 1
     te: int | None = None
-    delay: int = 0
-    colours: frozenset[str] = frozenset()
-    risks: frozenset[str] = frozenset()
+    delay: int = 0  # Propagation in nanoseconds.
+    colours: frozenset[str] = frozenset()  # Administrative groups (RFC 3209, 4.7.4; RFC 7308).
+    risks: frozenset[str] = frozenset()  # Shared risk link groups (RFC 4202, 2.3).
 
     def make_reverse(self) -> Arc:
         """Make the other direction of the same link, with the same attributes."""
@@ -72,53 +56,33 @@ class Arc:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Topology:
-    """A directed graph in arrays, made by `build_topology`. N nodes, E arcs, L links.
+    """A directed graph in arrays, made by `build_topology`. N nodes, E arcs, L links."""
 
-    Parameters
-    ----------
-    nodes : tuple of str
-        Names, length N.
-    arcs : tuple of Arc
-        As declared, length E.
-    tail, head : array of int64, shape (E,)
-        Node numbers.
-    link : array of int64, shape (E,)
-        Number of each arc's link in ``links``.
-    links : tuple of str
-        Names of links, length L.
-    capacity, reservable : array of int64, shape (E,)
-        Bit/s.
-    igp, te, delay : array of int64, shape (E,)
-        Metrics; delay in nanoseconds.
-    arcs_from : tuple of tuple of int
-        Arcs that leave each node, length N.
-    by_tail, by_head : array of int64, shape (E,)
-        Arcs sorted by the node they leave, and by the node they enter: the compressed rows.
-    tail_start, head_start : array of int64, shape (N + 1,)
-        Where each node's arcs begin in them.
-    rank : array of int64, shape (N,)
-        Place of each node in the alphabetical order of names.
-    node_number, arcs_between : dict
-        Number of a node by its name; numbers of arcs by (tail, head) numbers.
-    """
-
-    nodes: tuple[str, ...]
-    arcs: tuple[Arc, ...]
+    nodes: tuple[str, ...]  # Names, length N.
+    arcs: tuple[Arc, ...]  # As declared, length E.
+    # tail, head: shape (E,): Node numbers.
     tail: Ints
     head: Ints
-    link: Ints
-    links: tuple[str, ...]
+    link: Ints  # shape (E,): Number of each arc's link in ``links``.
+    links: tuple[str, ...]  # Names of links, length L.
+    # capacity, reservable: shape (E,): Bit/s.
     capacity: Ints
     reservable: Ints
+    # igp, te, delay: shape (E,): Metrics; delay in nanoseconds.
     igp: Ints
     te: Ints
     delay: Ints
-    arcs_from: tuple[tuple[int, ...], ...]
+    arcs_from: tuple[tuple[int, ...], ...]  # Arcs that leave each node, length N.
+    # by_tail, by_head: shape (E,): Arcs sorted by the node they leave, and by the node they enter:
+    # the compressed rows.
     by_tail: Ints
+    # tail_start, head_start: shape (N + 1,): Where each node's arcs begin in them.
     tail_start: Ints
     by_head: Ints
     head_start: Ints
-    rank: Ints
+    rank: Ints  # shape (N,): Place of each node in the alphabetical order of names.
+    # node_number, arcs_between: Number of a node by its name; numbers of arcs by (tail, head)
+    # numbers.
     node_number: dict[str, int] = field(repr=False)
     arcs_between: dict[tuple[int, int], tuple[int, ...]] = field(repr=False)
 
@@ -140,10 +104,7 @@ class Topology:
     def find_path_through(self, *nodes: str) -> ArcPath:
         """Find the path through named nodes, by the first of parallel arcs.
 
-        Raises
-        ------
-        KeyError
-            Two of them are not adjacent.
+        Raises KeyError: Two of them are not adjacent.
         """
         numbers = [self.node_number[name] for name in nodes]
         return tuple(self.arcs_between[pair][0] for pair in pairwise(numbers))
@@ -171,10 +132,8 @@ def build_topology(nodes: Sequence[str], arcs: Iterable[Arc]) -> Topology:
     Arcs are directed; give a link that carries both ways twice (see `Arc.make_reverse` and
     `add_reverse_arcs`).
 
-    Raises
-    ------
-    ValueError
-        A name twice, an unknown node, a loop of one arc, a capacity or metric below 1.
+    Raises ValueError: A name twice, an unknown node, a loop of one arc, a capacity or metric below
+        1.
     """
     listed = tuple(arcs)
     number = {name: i for i, name in enumerate(nodes)}

@@ -35,10 +35,7 @@ def fit_gravity_matrix(out: Sequence[float], into: Sequence[float]) -> Floats:
 
     Rows sum to ``out``, columns to ``into``.
 
-    Raises
-    ------
-    ValueError
-        The sums differ, or one node has more than all others can take or send.
+    Raises ValueError: The sums differ, or one node has more than all others can take or send.
     """
     sent = np.asarray(out, dtype=np.float64)
     received = np.asarray(into, dtype=np.float64)
@@ -65,16 +62,10 @@ def _scale_factors(target: Floats, current: Floats) -> Floats:
 def make_lognormal_matrix(count: int, total: float, sigma: float, stream: str) -> Floats:
     """Make a gravity matrix between nodes with lognormal masses, with an empty diagonal.
 
-    Parameters
-    ----------
-    count : int
-        Number of nodes, 2 or more.
-    total : float
-        Sum of all demands.
-    sigma : float
-        Standard deviation of the logarithm of a mass; above 0.
-    stream : str
-        Name of the random stream: the same name gives the same matrix on every machine.
+    count: Number of nodes, 2 or more.
+    total: Sum of all demands.
+    sigma: Standard deviation of the logarithm of a mass; above 0.
+    stream: Name of the random stream: the same name gives the same matrix on every machine.
     """
     # An extendable hash as the stream: 53 bits make a number inside (0, 1).
     random_bits = (

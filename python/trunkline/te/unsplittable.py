@@ -85,23 +85,12 @@ def relieve_busiest_link(
 ) -> tuple[Floats, int]:
     """Move demands off the busiest link while that lowers the maximum, or leaves fewer at it.
 
-    Parameters
-    ----------
-    rates : array of float64, shape (D,)
-        Of each demand.
-    paths : list of path
-        Of each demand, changed in place; an empty one takes no part.
-    route : callable
-        See `RerouteFunction`; it returns paths of allowed arcs only.
-    background_loads : array of float64, shape (E,), optional
-        Load that stays where it is.
-
-    Returns
-    -------
-    loads : array of float64, shape (E,)
-        After the moves.
-    moves : int
-        How many.
+    rates: shape (D,): Of each demand.
+    paths: Of each demand, changed in place; an empty one takes no part.
+    route: See `RerouteFunction`; it returns paths of allowed arcs only.
+    background_loads: shape (E,): Load that stays where it is.
+    Returns loads: After the moves.
+    Returns moves: How many.
     """
     fixed_loads = np.zeros(len(capacity)) if background_loads is None else background_loads
     loads = fixed_loads + sum_path_loads(paths, rates, len(capacity))

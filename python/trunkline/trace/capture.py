@@ -51,24 +51,13 @@ def write_capture(
 ) -> int:
     """Write the packets of a traced run as a pcapng file, whole or not at all.
 
-    Parameters
-    ----------
-    results : Results
-        A run with ``run.trace: on``.
-    path : str or Path
-        File; an earlier one is replaced.
-    at : sequence of str
-        Nodes, for what leaves and what reaches them, and links, for what they are given to send;
+    results: A run with ``run.trace: on``.
+    path: File; an earlier one is replaced.
+    at: Nodes, for what leaves and what reaches them, and links, for what they are given to send;
         every link if there is none.
-    snaplen : int
-        Bytes of each frame that are kept [B, >= 1].
-
-    Raises
-    ------
-    UntracedRunError
-        The run recorded no packets.
-    UnknownPlaceError
-        A name in ``at`` is neither a node nor a link.
+    snaplen: Bytes of each frame that are kept [B, >= 1].
+    Raises UntracedRunError: The run recorded no packets.
+    Raises UnknownPlaceError: A name in ``at`` is neither a node nor a link.
     """
     places = points(network, at)
     if len(results.packets) == 0:
@@ -118,15 +107,8 @@ def _describe_capture(results: Results, network: NetworkData) -> str:
 def points(network: NetworkData, names: Sequence[str]) -> list[tuple[int, bool]]:
     """Links with the end to watch, each once, in the order asked for.
 
-    Returns
-    -------
-    list of (int, bool)
-        Index of the link, and whether it is its far end.
-
-    Raises
-    ------
-    UnknownPlaceError
-        A name is neither a node nor a link.
+    Returns: Index of the link, and whether it is its far end.
+    Raises UnknownPlaceError: A name is neither a node nor a link.
     """
     links = [link["name"] for link in network["links"]]
     if not names:

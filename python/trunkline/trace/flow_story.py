@@ -17,15 +17,8 @@ MAX_EVENTS_LISTED = 10
 def flow_story(results: Results, network: NetworkData, name: str) -> list[str]:
     """Tell the story of a flow.
 
-    Parameters
-    ----------
-    results : Results
-        A run; more is shown of a traced one.
-
-    Raises
-    ------
-    LookupError
-        No flow has this name.
+    results: A run; more is shown of a traced one.
+    Raises LookupError: No flow has this name.
     """
     rows = [row for row in results.flows.rows() if row["flow"] == name]
     if not rows:

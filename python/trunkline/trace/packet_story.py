@@ -43,13 +43,7 @@ def packet_story(results: Results, network: NetworkData, number: int) -> list[st
 
 
 def list_packet_events(results: Results, number: int) -> list[PacketRow]:
-    """The rows of a packet.
-
-    Raises
-    ------
-    UntracedRunError, LookupError
-        As for :func:`packet_story`.
-    """
+    """The rows of a packet. Raises UntracedRunError, LookupError: As for :func:`packet_story`."""
     table = results.packets
     if len(table) == 0:
         raise UntracedRunError(UNTRACED_MESSAGE)

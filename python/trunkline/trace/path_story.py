@@ -13,13 +13,7 @@ MAX_EVENTS_LISTED = 40
 
 
 def path_story(results: Results, network: NetworkData, name: str) -> list[str]:
-    """Tell the story of a path.
-
-    Raises
-    ------
-    LookupError
-        No path has this name.
-    """
+    """Tell the story of a path. Raises LookupError: No path has this name."""
     names = [path["name"] for path in network["paths"]]
     if name not in names:
         raise LookupError(describe_unknown_name("path", name, names))

@@ -24,25 +24,15 @@ DROP_CAUSE_PHRASES: Mapping[str, str] = {
 
 
 def format_seconds(at_ns: int) -> str:
-    """A moment, to the nanosecond.
-
-    Parameters
-    ----------
-    at_ns : int
-        After the start of the run [ns].
-    """
+    """A moment, to the nanosecond. at_ns: After the start of the run [ns]."""
     return f"{at_ns // 10**9}.{at_ns % 10**9:09d} s"
 
 
 def format_count(number: int | None, singular: str, plural: str | None = None) -> str:
     """A number with its noun.
 
-    Parameters
-    ----------
-    number : int or None
-        None, which an engine does not tell, is a dash.
-    plural : str, optional
-        For others; with an s if left out.
+    number: None, which an engine does not tell, is a dash.
+    plural: For others; with an s if left out.
     """
     noun = singular if number == 1 else plural or singular + "s"
     return f"– {noun}" if number is None else f"{number:,} {noun}"
@@ -59,15 +49,8 @@ def join_words(items: Iterable[str]) -> str:
 def describe_label_change(before: str | None, after: str | None) -> str:
     """What became of the label stack between two events, in the words of RFC 3031 section 3.10.
 
-    Parameters
-    ----------
-    before, after : str or None
-        Stacks as in the table, from the top: ``label/TC/TTL``.
-
-    Returns
-    -------
-    str
-        Empty where no label came, went or changed.
+    before, after: Stacks as in the table, from the top: ``label/TC/TTL``.
+    Returns: Empty where no label came, went or changed.
     """
     old, new = (before or "").split(), (after or "").split()
     if old == new:

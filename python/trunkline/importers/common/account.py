@@ -16,25 +16,15 @@ MAX_COMMENT_COLUMNS = 100
 
 @dataclass(frozen=True, slots=True)
 class AccountEntry:
-    """Elements of one kind, treated alike.
+    """Elements of one kind, treated alike."""
 
-    Parameters
-    ----------
-    element : str
-        What they are called in the file (``links/link/setupCost``), or what was assumed.
-    count : int
-        How many there are.
-    reason : str
-        What they became, why they were left out, or the rule that was assumed; may be empty for
-        what was read.
-    line : int
-        Where the first one is, from 1; 0: unknown.
-    """
-
+    # What they are called in the file (``links/link/setupCost``), or what was assumed.
     element: str
-    count: int
+    count: int  # How many there are.
+    # What they became, why they were left out, or the rule that was assumed; may be empty for what
+    # was read.
     reason: str
-    line: int
+    line: int  # Where the first one is, from 1; 0: unknown.
 
     def render(self) -> str:
         """As text for people: ``links/link/setupCost (17, first in line 12): reason``."""

@@ -9,26 +9,17 @@ from trunkline.importers.common.fault import SourceToken, raise_fault
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Names for what configurations call by number.
+    """Names for what configurations call by number."""
 
-    Parameters
-    ----------
-    nodes : mapping of str to str
-        Node by address; filters ask for those of IPv4.
-    flows : mapping of int to str
-        Flow by port number of TCP or UDP, at either end.
-    """
-
+    # Node by address; filters ask for those of IPv4.
     nodes: Mapping[str, str] = field(default_factory=dict)
+    # Flow by port number of TCP or UDP, at either end.
     flows: Mapping[int, str] = field(default_factory=dict)
 
     def find_nodes(self, word: SourceToken) -> frozenset[str | int] | None:
         """Nodes with an address in a prefix; None for all, of ``0.0.0.0/0``.
 
-        Raises
-        ------
-        ImportFault
-            It is no prefix, or no node is known to be in it.
+        Raises ImportFault: It is no prefix, or no node is known to be in it.
         """
         if word.text in ("any", "all"):
             return None
@@ -49,13 +40,7 @@ class Addresses:
         return frozenset(found)
 
     def find_flows(self, word: SourceToken, number: int) -> frozenset[str | int]:
-        """Flows that use a port number.
-
-        Raises
-        ------
-        ImportFault
-            None is known to.
-        """
+        """Flows that use a port number. Raises ImportFault: None is known to."""
         if number not in self.flows:
             known = ", ".join(f"{port}={flow}" for port, flow in self.flows.items())
             hint = f"say which flow it is: --port {number}=NAME"

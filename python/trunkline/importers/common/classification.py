@@ -36,40 +36,22 @@ def get_linux_priority(dscp: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PacketGroup:
-    """Packets alike to all filters so far.
-
-    Parameters
-    ----------
-    index : int
-        Their traffic control index.
-    class_id : (int, int) or None
-        Class that a packet filter chose for them.
-    """
+    """Packets alike to all filters so far."""
 
     condition: PacketCondition
-    index: int = 0
+    index: int = 0  # Their traffic control index.
     mark: int = 0
-    class_id: tuple[int, int] | None = None
+    class_id: tuple[int, int] | None = None  # Class that a packet filter chose for them.
 
 
 @dataclass(frozen=True, slots=True)
 class ClassifiedPackets:
-    """Where a kind of packets ends up.
-
-    Parameters
-    ----------
-    leaf : Qdisc or QdiscClass
-        Class that holds them; the discipline itself where it has no classes.
-    discipline : Qdisc
-        Discipline of that class.
-    precedence : int
-        Virtual queue of gred; 0 in other queues.
-    """
+    """Where a kind of packets ends up."""
 
     group: PacketGroup
-    leaf: QdiscClass | None
-    discipline: Qdisc
-    precedence: int = 0
+    leaf: QdiscClass | None  # Class that holds them; the discipline itself where it has no classes.
+    discipline: Qdisc  # Discipline of that class.
+    precedence: int = 0  # Virtual queue of gred; 0 in other queues.
 
 
 def get_integer_option(options: Options, name: str, default: int) -> int:
@@ -142,15 +124,8 @@ def _get_class_minor(filter_: Filter, group: PacketGroup) -> int:
 def find_leaves(qdisc: Qdisc, groups: list[PacketGroup]) -> list[ClassifiedPackets]:
     """Follow kinds of packets to the leaves of a discipline.
 
-    Parameters
-    ----------
-    groups : list of PacketGroup
-        In order.
-
-    Returns
-    -------
-    list of ClassifiedPackets
-        In an order in which the first that fits a packet is its own.
+    groups: In order.
+    Returns: In an order in which the first that fits a packet is its own.
     """
     if qdisc.kind == "dsmark":
         remarked_groups = _apply_dsmark(qdisc, groups)

@@ -24,17 +24,11 @@ _COLOURS = ("green", "yellow", "red")
 
 @dataclass(frozen=True, slots=True)
 class PacketMarking:
-    """What packets get where they come in.
-
-    Parameters
-    ----------
-    dscp : int or None
-        DSCP that is written at once; None where theirs stays.
-    """
+    """What packets get where they come in."""
 
     index: int
     mark: int = 0
-    dscp: int | None = None
+    dscp: int | None = None  # DSCP that is written at once; None where theirs stays.
 
     def apply_to(self, group: PacketGroup) -> PacketGroup:
         """A kind of packets as they are from then on."""
@@ -46,18 +40,11 @@ class PacketMarking:
 
 @dataclass(frozen=True, slots=True)
 class PolicingResult:
-    """What becomes of a kind of packets where they come in.
-
-    Parameters
-    ----------
-    policers : tuple of Policer
-        Policers that they meet, one after the other.
-    markings : tuple of PacketMarking or None
-        What packets get, by how many policers they exceed; None drops them.
-    """
+    """What becomes of a kind of packets where they come in."""
 
     group: PacketGroup
-    policers: tuple[Policer, ...]
+    policers: tuple[Policer, ...]  # Policers that they meet, one after the other.
+    # What packets get, by how many policers they exceed; None drops them.
     markings: tuple[PacketMarking | None, ...]
 
 
@@ -137,15 +124,8 @@ class RemarkTable:
 def build_conditioner(outcomes: list[PolicingResult], remarks: RemarkTable) -> ScenarioKeys | None:
     """The conditioner that does what an ingress discipline and dsmark behind it do.
 
-    Parameters
-    ----------
-    outcomes : list of PolicingResult
-        In order.
-
-    Returns
-    -------
-    dict or None
-        None where nothing is done.
+    outcomes: In order.
+    Returns: None where nothing is done.
     """
     rules: list[ScenarioKeys] = []
     profiles: dict[str, ScenarioKeys] = {}

@@ -16,12 +16,9 @@ def make_element_name(
 
     Characters that a name cannot hold become ``_``; a name that is reserved or taken gets a number.
 
-    Parameters
-    ----------
-    taken_names : set of str
-        Names in Unicode's form NFKC, as names that look alike are one name to the language.
-    nameless : str
-        Name where the label has no letter and no digit.
+    taken_names: Names in Unicode's form NFKC, as names that look alike are one name to the
+        language.
+    nameless: Name where the label has no letter and no digit.
     """
     base_name = write_as_name(label)[:max_characters] or nameless
     name, number = base_name, 1

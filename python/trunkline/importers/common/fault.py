@@ -10,17 +10,10 @@ from trunkline.scenario.diagnostic import shortened
 
 @dataclass(frozen=True, slots=True)
 class SourceToken:
-    """A word of a configuration and its place.
+    """A word of a configuration and its place."""
 
-    Parameters
-    ----------
-    text : str
-        The word, variables and macros replaced.
-    line, column : int
-        Where it stands, both from 1.
-    """
-
-    text: str
+    text: str  # The word, variables and macros replaced.
+    # line, column: Where it stands, both from 1.
     line: int
     column: int
 
@@ -28,21 +21,11 @@ class SourceToken:
 class ImportFault(ValueError):
     """A configuration that is not translated.
 
-    Parameters
-    ----------
-    line, column : int
-        Place, both from 1; line 0: the file as a whole.
-    message : str
-        What is wrong there, with what was given.
-    known : str
-        What would have been read; empty if that says nothing.
-
-    Attributes
-    ----------
-    file : str
-        Where it stands, if that is another file than the one asked for.
-    others : tuple of ImportFault
-        What is wrong besides, further down.
+    line, column: Place, both from 1; line 0: the file as a whole.
+    message: What is wrong there, with what was given.
+    known: What would have been read; empty if that says nothing.
+    file: Where it stands, if that is another file than the one asked for.
+    others: tuple of ImportFault; what is wrong besides, further down.
     """
 
     def __init__(self, line: int, column: int, message: str, known: str = ""):

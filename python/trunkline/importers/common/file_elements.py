@@ -20,31 +20,18 @@ NOT_USED = "not used by this import"
 
 @dataclass(slots=True)
 class FileElement:
-    """An element of a file.
+    """An element of a file."""
 
-    Parameters
-    ----------
-    name : str
-        What readers find it by: tag, key, column or section; attributes of XML are ``@name``.
-    line : int
-        Where it starts, from 1; 0: unknown.
-    value : object
-        Text or number of an element without others inside; None: there is none.
-    kind : str
-        What the account calls it, where the file's author chose its name (a node's name as a key).
-    is_read : bool
-        A reader has asked for it.
-    omission : str
-        Why it is left out with all within it; empty: it is not.
-    """
-
+    # What readers find it by: tag, key, column or section; attributes of XML are ``@name``.
     name: str
-    line: int = 0
+    line: int = 0  # Where it starts, from 1; 0: unknown.
+    # object; text or number of an element without others inside; None: there is none.
     value: Any = None
     children: list[FileElement] = field(default_factory=list)
+    # What the account calls it, where the file's author chose its name (a node's name as a key).
     kind: str = ""
-    is_read: bool = False
-    omission: str = ""
+    is_read: bool = False  # A reader has asked for it.
+    omission: str = ""  # Why it is left out with all within it; empty: it is not.
 
     def add(self, name: str, value: Any = None, line: int = 0) -> FileElement:
         """Append a child, which is returned."""
@@ -84,10 +71,7 @@ class FileElement:
     def take(self, *path: str) -> Any:
         """The value of the first element along a path; None: there is none, or it is empty.
 
-        Raises
-        ------
-        ImportFault
-            It has elements inside where one value is expected.
+        Raises ImportFault: It has elements inside where one value is expected.
         """
         found = self.find(*path)
         if found is None:
@@ -142,10 +126,8 @@ def _account_for_element(element: FileElement, path: str, account: ImportAccount
 def make_file_elements(data: Any, name: str = "", line: int = 0) -> FileElement:
     """Make the tree of a document of plain values: mappings, lists and scalars.
 
-    Parameters
-    ----------
-    data : object
-        From JSON or YAML; places of YAML's values are kept. Items of a list are called ``item``.
+    data: object; from JSON or YAML; places of YAML's values are kept. Items of a list are called
+        ``item``.
     """
     element = FileElement(name, line)
     pairs: Iterable[tuple[Any, str, Any]]

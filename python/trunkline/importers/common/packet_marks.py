@@ -15,29 +15,18 @@ from trunkline.importers.common.traffic_control import ALL_MARK_BITS, MarkRule, 
 
 @dataclass(frozen=True, slots=True)
 class MarkedPackets:
-    """Packets with one mark.
-
-    Parameters
-    ----------
-    settled : int
-        Bits of the mark that no earlier rule can change.
-    class_id : (int, int) or None
-        Class that a rule chose for them.
-    """
+    """Packets with one mark."""
 
     condition: PacketCondition
     value: int = 0
-    settled: int = 0
-    class_id: tuple[int, int] | None = None
+    settled: int = 0  # Bits of the mark that no earlier rule can change.
+    class_id: tuple[int, int] | None = None  # Class that a rule chose for them.
 
 
 def mark_packets(rules: Sequence[MarkRule]) -> list[MarkedPackets]:
     """Packets without a label by the mark that they leave the packet filter with.
 
-    Returns
-    -------
-    list of MarkedPackets
-        In an order in which the first that fits a packet is its own.
+    Returns: In an order in which the first that fits a packet is its own.
     """
     chains = list(dict.fromkeys(rule.chain for rule in rules))
     found = [MarkedPackets(UNLABELLED)]

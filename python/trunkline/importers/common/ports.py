@@ -194,12 +194,8 @@ def build_port(
 ) -> ScenarioKeys:
     """A port configuration.
 
-    Parameters
-    ----------
-    root : Qdisc
-        Discipline of the device; dsmark is looked through.
-    classified : list of ClassifiedPackets
-        Where its packets end up, conditions as the port sees them.
+    root: Discipline of the device; dsmark is looked through.
+    classified: Where its packets end up, conditions as the port sees them.
     """
     discipline = get_queueing_discipline(root)
     if discipline is None or discipline.kind in LEAF_DISCIPLINES:

@@ -10,10 +10,7 @@ from trunkline.scenario.scenario import Scenario
 def prove_import(content: str, tables: Tables) -> Scenario:
     """Load a scenario that was imported; paths need not find room.
 
-    Raises
-    ------
-    ImportFault
-        It does not load.
+    Raises ImportFault: It does not load.
     """
     try:
         with unplaced_paths_allowed():

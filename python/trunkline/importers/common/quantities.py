@@ -61,17 +61,9 @@ _QUANTITY = re.compile(r"((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)([A-Za-z]*)\Z
 def parse_quantity(word: SourceToken, units: Mapping[str, Fraction], meaning: str) -> int:
     """A quantity in base units, rounded down as tc does.
 
-    Parameters
-    ----------
-    units : mapping
-        Size of each suffix, in lower case, in base units.
-    meaning : str
-        ``a rate``, ``a size`` and so on, for the message.
-
-    Raises
-    ------
-    ImportFault
-        It is none.
+    units: Size of each suffix, in lower case, in base units.
+    meaning: ``a rate``, ``a size`` and so on, for the message.
+    Raises ImportFault: It is none.
     """
     found = _QUANTITY.match(word.text)
     exact = None if found is None else parse_number(found[1])
@@ -88,21 +80,11 @@ def read_integer(
 ) -> int:
     """A integer_digits number.
 
-    Parameters
-    ----------
-    meaning : str
-        ``mark``, ``class`` and so on, for the message.
-    known : str
-        What would have been read.
-    part : str, optional
-        The part of the word that is the number; all of it if left out.
-    base : int, default 0
-        2 to 36, or 0: by its prefix, as ``0x1f``.
-
-    Raises
-    ------
-    ImportFault
-        It is none.
+    meaning: ``mark``, ``class`` and so on, for the message.
+    known: What would have been read.
+    part: The part of the word that is the number; all of it if left out.
+    base: 2 to 36, or 0: by its prefix, as ``0x1f``.
+    Raises ImportFault: It is none.
     """
     value = parse_integer(word.text if part is None else part, base)
     if value is None:
@@ -111,13 +93,7 @@ def read_integer(
 
 
 def probability(word: SourceToken) -> float:
-    """A probability above 0, up to 1.
-
-    Raises
-    ------
-    ImportFault
-        It is none.
-    """
+    """A probability above 0, up to 1. Raises ImportFault: It is none."""
     value = parse_real(word.text)
     if value is None or not 0 < value <= 1:
         raise_fault(word, f"{word.text} is no probability", "above 0, up to 1")

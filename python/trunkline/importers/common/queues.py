@@ -27,20 +27,11 @@ MAX_ETHERNET_FRAME_BYTES = 1514
 
 @dataclass(frozen=True, slots=True)
 class SystemDefaults:
-    """What a configuration leaves to the system.
+    """What a configuration leaves to the system."""
 
-    Parameters
-    ----------
-    queue_packets : int
-        Length of the device's transmit queue.
-    red_variant : {"plog", "max-p"}
-        How RED of that kernel stores its probability.
-    account : ImportAccount, optional
-        Gets each queue whose length is assumed; None where the file sets the device's.
-    """
-
-    queue_packets: int
-    red_variant: RedVariant
+    queue_packets: int  # Length of the device's transmit queue.
+    red_variant: RedVariant  # How RED of that kernel stores its probability.
+    # Gets each queue whose length is assumed; None where the file sets the device's.
     account: ImportAccount | None = None
 
     def take_queue_packets(self) -> int:
@@ -54,12 +45,8 @@ class SystemDefaults:
 def build_queue(qdisc: Qdisc | None, defaults: SystemDefaults, *, inside: bool) -> ScenarioKeys:
     """The queue that a discipline is.
 
-    Parameters
-    ----------
-    qdisc : Qdisc or None
-        A discipline without classes; None is what Linux puts into a class.
-    inside : bool
-        Whether it stands in a class: then RED's average does not age while idle.
+    qdisc: A discipline without classes; None is what Linux puts into a class.
+    inside: Whether it stands in a class: then RED's average does not age while idle.
     """
     if qdisc is None:
         return {"limit": f"{defaults.take_queue_packets()} packets"}

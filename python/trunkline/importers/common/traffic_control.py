@@ -12,18 +12,11 @@ from trunkline.importers.common.fault import SourceToken
 
 @dataclass(frozen=True, slots=True)
 class TcServiceCurve:
-    """A service curve of two pieces, of hfsc.
+    """A service curve of two pieces, of hfsc."""
 
-    Attributes
-    ----------
-    m1, m2 : int
-        Rates of the pieces [bit/s].
-    d_ns : int
-        How long the first lasts [ns]; 0: there is none.
-    """
-
+    # m1, m2: Rates of the pieces [bit/s].
     m1: int
-    d_ns: int
+    d_ns: int  # How long the first lasts [ns]; 0: there is none.
     m2: int
 
 
@@ -36,17 +29,10 @@ ALL_MARK_BITS = 2**32 - 1
 
 @dataclass(frozen=True, slots=True)
 class PacketCondition:
-    """Packets that a filter takes: with one of these DSCPs, and all tests true.
+    """Packets that a filter takes: with one of these DSCPs, and all tests true."""
 
-    Parameters
-    ----------
-    dscps : frozenset of int
-        DSCPs.
-    tests : tuple of (str, frozenset)
-        Keys of a rule of a scenario, such as ``source``, and the values allowed, sorted by key.
-    """
-
-    dscps: frozenset[int] = ALL_DSCPS
+    dscps: frozenset[int] = ALL_DSCPS  # DSCPs.
+    # Keys of a rule of a scenario, such as ``source``, and the values allowed, sorted by key.
     tests: tuple[tuple[str, frozenset[str | int]], ...] = ()
 
     def intersect(self, other: PacketCondition) -> PacketCondition | None:
@@ -70,116 +56,63 @@ class PacketCondition:
 
 @dataclass(frozen=True, slots=True)
 class Policer:
-    """A policer.
-
-    Parameters
-    ----------
-    rate, burst : int
-        Token bucket [bit/s, B of the IP packet].
-    peak_rate, peak_burst : int
-        Second bucket; 0 = none.
-    exceed : str
-        What becomes of packets out of profile; `continue` leaves them to the filters behind.
-    index : int or None
-        Number under which several filters share it.
-    meter : tuple of (str, str)
-        A meter of three colours as keys of a scenario; then the bucket above says nothing.
-    """
+    """A policer."""
 
     at: SourceToken
+    # rate, burst: Token bucket [bit/s, B of the IP packet].
     rate: int
     burst: int
+    # peak_rate, peak_burst: Second bucket; 0 = none.
     peak_rate: int = 0
     peak_burst: int = 0
+    # What becomes of packets out of profile; `continue` leaves them to the filters behind.
     exceed: Literal["drop", "continue", "pass"] = "drop"
-    index: int | None = None
+    index: int | None = None  # Number under which several filters share it.
+    # A meter of three colours as keys of a scenario; then the bucket above says nothing.
     meter: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(slots=True)
 class Filter:
-    """A filter of a queueing discipline or class.
-
-    Parameters
-    ----------
-    kind : str
-        ``match`` takes packets by conditions, any of them; ``fw`` by their mark, ``tcindex`` by
-        their traffic control index.
-    priority : int
-        Lower first.
-    conditions : list of PacketCondition
-        Of ``match``.
-    handle : int or None
-        Of the others: mark, or masked and shifted index; None for all.
-    mask, shift : int
-        Of ``tcindex``; the mask of ``fw`` too.
-    fall_through : bool
-        Of ``tcindex``: what no handle takes gets the masked and shifted index for a class.
-    target : (int, int) or None
-        Class it chooses: major and minor number.
-    index : int or None
-        Traffic control index that a packet gets.
-    policer : Policer or None
-        Policer that packets meet first.
-    mark, dscp : int or None
-        Mark and DSCP that a packet gets.
-    colour : str
-        With a meter of three colours: the one that it takes.
-    drop : bool
-        Whether it drops what it takes.
-    is_table : bool
-        Whether it only makes room for others, and takes nothing.
-    redirect : str
-        Device whose discipline gets what it takes.
-    """
+    """A filter of a queueing discipline or class."""
 
     at: SourceToken
+    # ``match`` takes packets by conditions, any of them; ``fw`` by their mark, ``tcindex`` by their
+    # traffic control index.
     kind: Literal["match", "fw", "tcindex"]
-    priority: int
-    conditions: list[PacketCondition] = field(default_factory=list)
-    handle: int | None = None
+    priority: int  # Lower first.
+    conditions: list[PacketCondition] = field(default_factory=list)  # Of ``match``.
+    handle: int | None = None  # Of the others: mark, or masked and shifted index; None for all.
+    # mask, shift: Of ``tcindex``; the mask of ``fw`` too.
     mask: int = 0xFFFF
     shift: int = 0
+    # Of ``tcindex``: what no handle takes gets the masked and shifted index for a class.
     fall_through: bool = True
-    target: tuple[int, int] | None = None
-    index: int | None = None
-    policer: Policer | None = None
+    target: tuple[int, int] | None = None  # Class it chooses: major and minor number.
+    index: int | None = None  # Traffic control index that a packet gets.
+    policer: Policer | None = None  # Policer that packets meet first.
+    # mark, dscp: Mark and DSCP that a packet gets.
     mark: int | None = None
     dscp: int | None = None
-    colour: str = ""
-    drop: bool = False
-    is_table: bool = False
-    redirect: str = ""
+    colour: str = ""  # With a meter of three colours: the one that it takes.
+    drop: bool = False  # Whether it drops what it takes.
+    is_table: bool = False  # Whether it only makes room for others, and takes nothing.
+    redirect: str = ""  # Device whose discipline gets what it takes.
 
 
 @dataclass(frozen=True, slots=True)
 class MarkRule:
-    """A rule of a packet filter.
-
-    Parameters
-    ----------
-    chain : str
-        Chain that it stands in.
-    value, mask : int
-        Bits of the mark that it writes; mask 0 writes nothing.
-    ends : bool
-        Whether the rules behind it in its chain do not see what it takes.
-    class_id : (int, int) or None
-        Class that it chooses.
-    device : str
-        Device through which its packets leave; empty: any of the namespace.
-    namespace : str
-        Network namespace whose packets it sees.
-    """
+    """A rule of a packet filter."""
 
     condition: PacketCondition
-    chain: str
+    chain: str  # Chain that it stands in.
+    # value, mask: Bits of the mark that it writes; mask 0 writes nothing.
     value: int = 0
     mask: int = 0
-    ends: bool = False
-    class_id: tuple[int, int] | None = None
-    device: str = ""
-    namespace: str = ""
+    ends: bool = False  # Whether the rules behind it in its chain do not see what it takes.
+    class_id: tuple[int, int] | None = None  # Class that it chooses.
+    device: str = ""  # Device through which its packets leave; empty: any of the namespace.
+    namespace: str = ""  # Network namespace whose packets it sees.
 
     def is_seen_at(self, device: Device) -> bool:
         """Whether packets that leave through a device have passed it."""
@@ -196,58 +129,31 @@ class VirtualQueue:
 
 @dataclass(slots=True)
 class QdiscClass:
-    """A class.
-
-    Parameters
-    ----------
-    minor : int
-        Number, of its queueing discipline.
-    parent : int
-        Minor number of the class above, 0 for the discipline.
-    filters : list of Filter
-        Filters that choose among the classes below it.
-    queue : Qdisc or None
-        What it holds packets in; None: the default of Linux.
-    """
+    """A class."""
 
     at: SourceToken
-    minor: int
-    parent: int
+    minor: int  # Number, of its queueing discipline.
+    parent: int  # Minor number of the class above, 0 for the discipline.
     options: Options
+    # Filters that choose among the classes below it.
     filters: list[Filter] = field(default_factory=list)
-    queue: Qdisc | None = None
+    queue: Qdisc | None = None  # What it holds packets in; None: the default of Linux.
 
 
 @dataclass(slots=True)
 class Qdisc:
-    """A queueing discipline.
-
-    Parameters
-    ----------
-    kind : str
-        Its name in tc.
-    major : int
-        Number; 0 if none was given.
-    classes : dict of int to QdiscClass
-        By minor number.
-    filters : list of Filter
-        Filters that choose among them.
-    inner : Qdisc or None
-        The one inside, of dsmark and tbf.
-    virtual_queues : dict of int to VirtualQueue
-        Virtual queues of GRED by their number.
-    dsmark_values : dict of int to (int, int)
-        Of dsmark: mask and value by index, for the octet that holds the DSCP.
-    """
+    """A queueing discipline."""
 
     at: SourceToken
-    kind: str
-    major: int
+    kind: str  # Its name in tc.
+    major: int  # Number; 0 if none was given.
     options: Options = field(default_factory=dict)
-    classes: dict[int, QdiscClass] = field(default_factory=dict)
-    filters: list[Filter] = field(default_factory=list)
-    inner: Qdisc | None = None
+    classes: dict[int, QdiscClass] = field(default_factory=dict)  # By minor number.
+    filters: list[Filter] = field(default_factory=list)  # Filters that choose among them.
+    inner: Qdisc | None = None  # The one inside, of dsmark and tbf.
+    # Virtual queues of GRED by their number.
     virtual_queues: dict[int, VirtualQueue] = field(default_factory=dict)
+    # Of dsmark: mask and value by index, for the octet that holds the DSCP.
     dsmark_values: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def children(self, minor: int) -> list[QdiscClass]:
@@ -271,23 +177,14 @@ class Device:
 
 @dataclass(slots=True)
 class TrafficControlConfig:
-    """All that a file says.
+    """All that a file says."""
 
-    Parameters
-    ----------
-    devices : dict of str to Device
-        By name, in the order of the file.
-    rules : list of MarkRule
-        What a packet filter writes before tc sees the packets, in the order of each chain.
-    account : ImportAccount
-        What is read, left out and assumed.
-    chains : set of str
-        Chains of rules that a packet filter has been given.
-    """
-
-    devices: dict[str, Device] = field(default_factory=dict)
+    devices: dict[str, Device] = field(default_factory=dict)  # By name, in the order of the file.
+    # What a packet filter writes before tc sees the packets, in the order of each chain.
     rules: list[MarkRule] = field(default_factory=list)
+    # What is read, left out and assumed.
     account: ImportAccount = field(default_factory=ImportAccount)
+    # Chains of rules that a packet filter has been given.
     chains: set[str] = field(default_factory=set)
     namespace: str = ""
     """Network namespace that commands run in now; empty for the host's."""

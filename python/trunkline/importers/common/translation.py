@@ -48,22 +48,13 @@ DEFAULT_QUEUE_PACKETS = {"plog": 100, "max-p": 1000}
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A configuration as parts of a scenario.
+    """A configuration as parts of a scenario."""
 
-    Parameters
-    ----------
-    ports, conditioners : dict of str to dict
-        As they stand under those keys of a scenario, by name.
-    sentences : list of str
-        What they do, a sentence each.
-    account : ImportAccount
-        What was read, left out and assumed.
-    """
-
+    # ports, conditioners: As they stand under those keys of a scenario, by name.
     ports: dict[str, ScenarioKeys]
     conditioners: dict[str, ScenarioKeys]
-    sentences: list[str]
-    account: ImportAccount
+    sentences: list[str]  # What they do, a sentence each.
+    account: ImportAccount  # What was read, left out and assumed.
 
     def to_dict(self) -> dict[str, Any]:
         """The keys of a scenario that are not empty."""
@@ -74,15 +65,8 @@ class Imported:
 def translate(configuration: TrafficControlConfig, age: str) -> Imported:
     """Translate what was read.
 
-    Parameters
-    ----------
-    age : {"plog", "max-p"}
-        How RED of its kernel stores probabilities.
-
-    Raises
-    ------
-    ImportFault
-        Something has no counterpart in a scenario.
+    age: one of "plog", "max-p"; how RED of its kernel stores probabilities.
+    Raises ImportFault: Something has no counterpart in a scenario.
     """
     configuration.rename_devices()
     groups = _make_packet_groups(configuration)
@@ -206,10 +190,7 @@ def _make_packet_groups(
 ) -> list[PacketGroup]:
     """All packets, by their marks unless those do not matter; labelled ones where filters ask.
 
-    Parameters
-    ----------
-    device : Device, optional
-        Device that they leave through, where it is known.
+    device: Device that they leave through, where it is known.
     """
     has_labelled = any(
         dict(filter_condition.tests).get("labelled") == frozenset({1})

@@ -90,10 +90,7 @@ def _format_import(found: ImportedTopology, source: str, matrix_file: str) -> Im
 def read_topology(source: str | os.PathLike[str]) -> ImportedTopology:
     """Read a published network, its gaps left open.
 
-    Raises
-    ------
-    ImportFault, TopohubNotInstalled, OSError
-        As for :func:`read_network`.
+    Raises ImportFault, TopohubNotInstalled, OSError: As for :func:`read_network`.
     """
     name = os.fspath(source)
     if name.startswith(TOPOHUB_PREFIX):

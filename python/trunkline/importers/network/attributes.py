@@ -62,24 +62,12 @@ _STEP = re.compile(r"(STM|OC)-?(\d{1,4})c?\Z", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class AttributeName:
-    """What the name of an attribute says.
+    """What the name of an attribute says."""
 
-    Parameters
-    ----------
-    quantity : str
-        A key of `QUANTITY_NAMES`.
-    rank : int
-        Position of its name there.
-    unit : Fraction, optional
-        Base units in one unit, where the name has a unit.
-    is_back : bool
-        It is that of the direction from the second end to the first.
-    """
-
-    quantity: str
-    rank: int
-    unit: Fraction | None = None
-    is_back: bool = False
+    quantity: str  # A key of `QUANTITY_NAMES`.
+    rank: int  # Position of its name there.
+    unit: Fraction | None = None  # Base units in one unit, where the name has a unit.
+    is_back: bool = False  # It is that of the direction from the second end to the first.
 
 
 def parse_attribute_name(name: str) -> AttributeName | None:
@@ -116,10 +104,7 @@ def parse_capacity(text: str, field_name: str, line: int) -> tuple[float, int | 
 
     ``10G``, ``100GE``, ``10 Gbit/s``, ``2x10G``, ``STM-16``, ``OC-48``, ``40``.
 
-    Raises
-    ------
-    ImportFault
-        It is none of these.
+    Raises ImportFault: It is none of these.
     """
     value = units.parse_real(text)
     if value is not None:
@@ -155,17 +140,9 @@ def read_link_attributes(
 ) -> None:
     """Read the attributes of a link from the children of its element.
 
-    Parameters
-    ----------
-    link : ImportedLink
-        Gets what the element has.
-    unit_names : mapping of str to str, optional
-        Unit of numbers without one, by quantity, where the file names it.
-
-    Raises
-    ------
-    ImportFault
-        A value is not one of its quantity.
+    link: Gets what the element has.
+    unit_names: Unit of numbers without one, by quantity, where the file names it.
+    Raises ImportFault: A value is not one of its quantity.
     """
     found: dict[tuple[str, bool], list[tuple[AttributeName, FileElement]]] = {}
     for child in element.children:
@@ -195,13 +172,7 @@ def read_link_attributes(
 
 
 def get_unit(quantity: str, unit_name: str, line: int) -> Fraction:
-    """Base units in a unit by its name.
-
-    Raises
-    ------
-    ImportFault
-        There is no such unit.
-    """
+    """Base units in a unit by its name. Raises ImportFault: There is no such unit."""
     words = re.sub(r"[^a-z0-9]+", "_", unit_name.lower()).strip("_")
     if words not in UNITS[quantity]:
         raise ImportFault(line, 1, f"there is no unit {unit_name[:20]!r} of a {quantity}")
@@ -230,10 +201,7 @@ def _set_capacity(
 def parse_delay(text: str, unit: Fraction | None, field_name: str, line: int) -> int:
     """A delay [ns]: a text with its unit, or a number in a unit; None: milliseconds.
 
-    Raises
-    ------
-    ImportFault
-        It is neither, negative, or beyond what a scenario may say.
+    Raises ImportFault: It is neither, negative, or beyond what a scenario may say.
     """
     value = units.parse_real(text)
     if value is None:

@@ -24,10 +24,7 @@ _SECTIONS = {
 def parse_brite(content: str) -> FileElement:
     """Read the sections Nodes and Edges as rows of named fields.
 
-    Raises
-    ------
-    ImportFault
-        A line has too few fields, or a section is shorter than it says.
+    Raises ImportFault: A line has too few fields, or a section is shorter than it says.
     """
     root = FileElement("", 1)
     section = ""
@@ -67,10 +64,7 @@ def parse_brite(content: str) -> FileElement:
 def read_brite(root: FileElement, title: str) -> ImportedTopology:
     """Read a topology: bandwidths in Mbit/s, delays in ms, places in a plane.
 
-    Raises
-    ------
-    ImportFault
-        A link names an unknown node, or a value is no number.
+    Raises ImportFault: A link names an unknown node, or a value is no number.
     """
     topology = ImportedTopology(title)
     root.find("Topology")

@@ -14,10 +14,7 @@ NODES_OUTSIDE = ("host", "mgmt-net", "macvlan", "dummy")
 def read_lab(root: FileElement, title: str) -> ImportedTopology:
     """Read a lab, whose links have no capacity; ``title`` is its name if the file has none.
 
-    Raises
-    ------
-    ImportFault
-        A link does not name two known nodes.
+    Raises ImportFault: A link does not name two known nodes.
     """
     network = ImportedTopology(root.take_text("name") or title)
     nodes = root.find("topology", "nodes")

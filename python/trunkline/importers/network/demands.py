@@ -34,22 +34,14 @@ DemandKey = tuple[str, str, str, int | None]
 
 @dataclass(frozen=True)
 class IntervalRule:
-    """Which value of a demand counts that has one in each interval.
+    """Which value of a demand counts that has one in each interval."""
 
-    Parameters
-    ----------
-    kind : {"peak", "mean", "percentile", "busiest", "name"}
-        The largest; the mean; the least that so many per cent of the intervals do not exceed; that
-        in the interval with the largest sum; that in one interval.
-    percentile : float
-        Per cent, above 0 to 100.
-    name : str
-        Name of the interval.
-    """
-
+    # one of "peak", "mean", "percentile", "busiest", "name"; the largest; the mean; the least that
+    # so many per cent of the intervals do not exceed; that in the interval with the largest sum;
+    # that in one interval.
     kind: str
-    percentile: float = 0.0
-    name: str = ""
+    percentile: float = 0.0  # Per cent, above 0 to 100.
+    name: str = ""  # Name of the interval.
 
 
 def parse_interval_rule(text: str) -> IntervalRule:
@@ -66,23 +58,14 @@ def parse_interval_rule(text: str) -> IntervalRule:
 
 @dataclass
 class DemandSeries:
-    """Demands by interval, in the order of their file.
+    """Demands by interval, in the order of their file."""
 
-    Parameters
-    ----------
-    by_interval : dict of str to list of ImportedDemand
-        A file without intervals has one, called "".
-    """
-
-    by_interval: dict[str, list[ImportedDemand]]
+    by_interval: dict[str, list[ImportedDemand]]  # A file without intervals has one, called "".
 
     def choose(self, rule: IntervalRule | None, account: ImportAccount) -> list[ImportedDemand]:
         """The demands that a rule makes of the intervals; 0 where an interval has none.
 
-        Raises
-        ------
-        ImportFault
-            There are several intervals and no rule, or none of that name.
+        Raises ImportFault: There are several intervals and no rule, or none of that name.
         """
         names = list(self.by_interval)
         if rule is None and len(names) > 1:
@@ -140,15 +123,8 @@ def read_demand_folder(
 ) -> DemandSeries:
     """Read the files of a folder, one interval each, called by their names.
 
-    Parameters
-    ----------
-    files : iterable of (str, str)
-        Name and text of each.
-
-    Raises
-    ------
-    ImportFault
-        One is not read; `file` has its name.
+    files: Name and text of each.
+    Raises ImportFault: One is not read; `file` has its name.
     """
     found = DemandSeries({})
     for name, content in files:
@@ -165,10 +141,7 @@ def read_demand_folder(
 def read_demand_file(content: str, topology: ImportedTopology) -> DemandSeries:
     """Read the demands of a network, and account for all that stands in the file.
 
-    Raises
-    ------
-    ImportFault
-        It holds no demands, names an unknown node, or a value is no rate.
+    Raises ImportFault: It holds no demands, names an unknown node, or a value is no rate.
     """
     start = content.lstrip()
     if start.startswith("DEMANDS"):

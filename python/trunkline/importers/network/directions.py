@@ -7,10 +7,7 @@ from trunkline.importers.network.topology import ImportedLink, ImportedTopology
 def join_one_way_links(links: list[ImportedLink]) -> tuple[list[ImportedLink], list[ImportedLink]]:
     """Join each one-way link with the first one back that has no partner yet.
 
-    Returns
-    -------
-    (list, list)
-        All links, in the order of the first direction of each; and those of them without a way
+    Returns: All links, in the order of the first direction of each; and those of them without a way
         back.
     """
     waiting: dict[tuple[str, str], list[ImportedLink]] = {}
@@ -46,10 +43,7 @@ def _set_way_back(link: ImportedLink, back: ImportedLink) -> None:
 def join_listed_directions(topology: ImportedTopology) -> bool:
     """Join the directions of links where the file lists every link once each way.
 
-    Returns
-    -------
-    bool
-        Whether it does.
+    Returns: Whether it does.
     """
     pairs = [(link.source, link.target) for link in topology.links]
     if not pairs or sorted(pairs) != sorted((b, a) for a, b in pairs):

@@ -17,13 +17,7 @@ MAX_METRIC = 2**32
 
 
 def parse_number(text: object, field_name: str, line: int) -> float:
-    """A finite number.
-
-    Raises
-    ------
-    ImportFault
-        It is none.
-    """
+    """A finite number. Raises ImportFault: It is none."""
     value = parse_real(str(text))
     if value is None:
         raise ImportFault(line, 1, f"{field_name} must be a number, not {str(text)[:40]!r}")
@@ -31,13 +25,7 @@ def parse_number(text: object, field_name: str, line: int) -> float:
 
 
 def parse_count(text: object, field_name: str, line: int) -> int:
-    """A whole number from 0.
-
-    Raises
-    ------
-    ImportFault
-        It is none.
-    """
+    """A whole number from 0. Raises ImportFault: It is none."""
     digits = str(text)
     value = parse_integer(digits) if digits.isdecimal() and len(digits) < 16 else None
     if value is None:
@@ -48,10 +36,7 @@ def parse_count(text: object, field_name: str, line: int) -> int:
 def convert_rate(value: float, unit: int, field_name: str, line: int) -> int | None:
     """A capacity [bit/s]; None where the file says 0, which means unknown.
 
-    Raises
-    ------
-    ImportFault
-        It is negative or beyond what a scenario may say.
+    Raises ImportFault: It is negative or beyond what a scenario may say.
     """
     if value < 0:
         raise ImportFault(line, 1, f"{field_name} is negative: {value:g}")
@@ -62,13 +47,7 @@ def convert_rate(value: float, unit: int, field_name: str, line: int) -> int | N
 
 
 def delay(ns: float, what: str, line: int) -> int:
-    """A delay [ns].
-
-    Raises
-    ------
-    ImportFault
-        It is negative or beyond what a scenario may say.
-    """
+    """A delay [ns]. Raises ImportFault: It is negative or beyond what a scenario may say."""
     if ns < 0:
         raise ImportFault(line, 1, f"{what} is negative: {ns:g} ns")
     if ns > MAX_TIME_NS:
@@ -79,10 +58,7 @@ def delay(ns: float, what: str, line: int) -> int:
 def metric(value: float, what: str, line: int) -> float:
     """A metric of a link, which may have a fraction; 0 counts as 1.
 
-    Raises
-    ------
-    ImportFault
-        It is negative or beyond what a scenario may say.
+    Raises ImportFault: It is negative or beyond what a scenario may say.
     """
     if value < 0:
         raise ImportFault(line, 1, f"{what} is negative: {value:g}")
@@ -92,13 +68,7 @@ def metric(value: float, what: str, line: int) -> float:
 
 
 def loss_share(value: float, line: int) -> float:
-    """A share of lost packets.
-
-    Raises
-    ------
-    ImportFault
-        It is not from 0 to 1.
-    """
+    """A share of lost packets. Raises ImportFault: It is not from 0 to 1."""
     if not 0 <= value <= 1:
         raise ImportFault(line, 1, f"the loss is not from 0 to 100 %: {100 * value:g} %")
     return value
@@ -107,10 +77,7 @@ def loss_share(value: float, line: int) -> float:
 def find_node_key(name: str, nodes: Iterable[str], line: int) -> str:
     """The key of a node that must exist.
 
-    Raises
-    ------
-    ImportFault
-        There is no such node; the nearest name is in the message.
+    Raises ImportFault: There is no such node; the nearest name is in the message.
     """
     keys = nodes if isinstance(nodes, Mapping) else list(nodes)
     if name in keys:

@@ -27,23 +27,13 @@ from trunkline.importers.network.yaml import parse_document
 
 @dataclass(frozen=True)
 class NetworkFormat:
-    """A format of files.
+    """A format of files."""
 
-    Parameters
-    ----------
-    name : str
-        As documentation and messages have it.
-    is_recognised : callable
-        Whether a text looks like it. A file that does is refused where it is broken.
-    parse : callable
-        The tree of a text; None: it is none after all.
-    read : callable
-        The network of a tree, and its title if the file has none.
-    """
-
-    name: str
+    name: str  # As documentation and messages have it.
+    # Whether a text looks like it. A file that does is refused where it is broken.
     is_recognised: Callable[[str], object]
-    parse: Callable[[str], FileElement | None]
+    parse: Callable[[str], FileElement | None]  # The tree of a text; None: it is none after all.
+    # The network of a tree, and its title if the file has none.
     read: Callable[[FileElement, str], ImportedTopology]
 
 
@@ -115,10 +105,7 @@ NETWORK_FORMATS = (
 def parse_network(content: str, title: str) -> ImportedTopology:
     """Read a file by what it looks like, and account for all that stands in it.
 
-    Raises
-    ------
-    ImportFault
-        It looks like none of the formats, or is broken.
+    Raises ImportFault: It looks like none of the formats, or is broken.
     """
     start = content.lstrip()
     for each in NETWORK_FORMATS:

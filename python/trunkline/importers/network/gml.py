@@ -20,10 +20,7 @@ _TOKEN = re.compile(
 def parse_gml(content: str) -> FileElement:
     """Read GML: keys, each with a number, a text or a list of keys in brackets.
 
-    Raises
-    ------
-    ImportFault
-        It is no GML, or nested deeper than 64 lists.
+    Raises ImportFault: It is no GML, or nested deeper than 64 lists.
     """
     root = FileElement("", 1)
     stack = [root]

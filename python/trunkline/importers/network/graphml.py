@@ -8,10 +8,7 @@ from trunkline.importers.network.xml import parse_xml
 def parse_graphml(content: str) -> FileElement:
     """Read GraphML; nodes of a group (a graph inside a node, as yEd writes it) follow it.
 
-    Raises
-    ------
-    ImportFault
-        It is no GraphML, or has a document type or entities.
+    Raises ImportFault: It is no GraphML, or has a document type or entities.
     """
     document = parse_xml(content)
     if document.name != "graphml":

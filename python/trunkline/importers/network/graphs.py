@@ -32,11 +32,8 @@ _UNIT_ATTRIBUTES = {
 def read_graph(root: FileElement, title: str) -> ImportedTopology:
     """Read a graph from the tree of its GML; ``title`` is its name if the file has none.
 
-    Raises
-    ------
-    ImportFault
-        A node has no id, or one that another has; a link names an unknown node; a value is no
-        number.
+    Raises ImportFault: A node has no id, or one that another has; a link names an unknown node; a
+        value is no number.
     """
     graph = root.find("graph")
     if graph is None:

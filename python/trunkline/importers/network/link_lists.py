@@ -31,10 +31,7 @@ _NAMES_OF_LINKS = ("link", "name", "id", "link_id", "link_name", "circuit", "cir
 def parse_link_list(content: str) -> FileElement | None:
     """The rows of a table whose header names both ends of links; None: it is no such table.
 
-    Raises
-    ------
-    ImportFault
-        A row has more cells than the header.
+    Raises ImportFault: A row has more cells than the header.
     """
     rows = split_rows(content)
     if len(rows) < 2:
@@ -66,10 +63,7 @@ def read_link_list(root: FileElement, title: str) -> ImportedTopology:
     Two rows are the two directions of one link where their ends and interfaces are swapped, or,
     without columns of interfaces, where the table lists every link both ways.
 
-    Raises
-    ------
-    ImportFault
-        A row does not name both ends, or a value is not one of its column.
+    Raises ImportFault: A row does not name both ends, or a value is not one of its column.
     """
     topology = ImportedTopology(title)
     rows = root.find_all("link")

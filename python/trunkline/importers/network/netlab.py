@@ -36,10 +36,7 @@ _ROUTER_CONFIGURATION = "configures routers or the lab"
 def read(root: FileElement, title: str) -> ImportedTopology:
     """Read a topology, bandwidths in kbit/s; ``title`` is its name if the file has none.
 
-    Raises
-    ------
-    ImportFault
-        A link names an unknown node, or a value is no number.
+    Raises ImportFault: A link names an unknown node, or a value is no number.
     """
     _expand_dotted_keys(root)
     network = ImportedTopology(root.take_text("name") or title)
@@ -92,18 +89,10 @@ def _create_group_members(network: ImportedTopology, root: FileElement) -> None:
 
 @dataclass(frozen=True)
 class _LinkTraits:
-    """What one direction of a link has; what is not given is None.
+    """What one direction of a link has; what is not given is None."""
 
-    Parameters
-    ----------
-    capacity : float, optional
-        In kbit/s.
-    delay : int, optional
-        In ns.
-    """
-
-    capacity: float | None = None
-    delay: int | None = None
+    capacity: float | None = None  # In kbit/s.
+    delay: int | None = None  # In ns.
     metric: float | None = None
     loss: float | None = None
 

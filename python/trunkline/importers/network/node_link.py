@@ -11,10 +11,7 @@ MAX_DEPTH = 64
 def parse_node_link(content: str) -> FileElement:
     """Read an object with `nodes`, and `links` or `edges`.
 
-    Raises
-    ------
-    ImportFault
-        It is no JSON, or no such object.
+    Raises ImportFault: It is no JSON, or no such object.
     """
     try:
         data = json.loads(content)

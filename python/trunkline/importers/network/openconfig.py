@@ -32,15 +32,8 @@ class _RouterEnd:
 def read_router_folder(texts: Iterable[tuple[str, str]], title: str) -> ImportedTopology:
     """Read the files of a network.
 
-    Parameters
-    ----------
-    texts : iterable of (str, str)
-        Name of each file and its text.
-
-    Raises
-    ------
-    ImportFault
-        A file is no JSON of OpenConfig, or three interfaces share a subnet.
+    texts: Name of each file and its text.
+    Raises ImportFault: A file is no JSON of OpenConfig, or three interfaces share a subnet.
     """
     topology = ImportedTopology(title)
     routers: list[tuple[IPv4Address, str, list[_RouterEnd]]] = []

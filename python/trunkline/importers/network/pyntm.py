@@ -26,10 +26,7 @@ TABLE_NAME = re.compile(r"([A-Z_]+_TABLE)[,\t ]*\Z")
 def parse_model(content: str) -> FileElement:
     """Read the tables of a model file: a name, a header, rows.
 
-    Raises
-    ------
-    ImportFault
-        A row stands before the first table.
+    Raises ImportFault: A row stands before the first table.
     """
     root = FileElement("", 1)
     table: FileElement | None = None
@@ -54,10 +51,8 @@ def parse_model(content: str) -> FileElement:
 def read_model(root: FileElement, title: str) -> ImportedTopology:
     """Read a model: interfaces are the directions of links; nothing has a unit.
 
-    Raises
-    ------
-    ImportFault
-        An interface has no way back, a demand names an unknown node, or a value is no number.
+    Raises ImportFault: An interface has no way back, a demand names an unknown node, or a value is
+        no number.
     """
     topology = ImportedTopology(title)
     for row in root.find_all("NODES_TABLE", "row"):

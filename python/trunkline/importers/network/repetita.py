@@ -26,10 +26,7 @@ MICROSECOND_NS = 10**3  # ns: unit of delays
 def parse_graph(content: str) -> FileElement:
     """Read the sections of a `.graph` as rows of named fields; what follows them is a row `line`.
 
-    Raises
-    ------
-    ImportFault
-        A line has not the fields of its section.
+    Raises ImportFault: A line has not the fields of its section.
     """
     root = FileElement("", 1)
     rows = _number_lines(content)
@@ -56,10 +53,7 @@ def read_graph(root: FileElement, title: str) -> ImportedTopology:
     One-way links have weight, bandwidth [kbit/s] and delay [us]. Nodes get the keys 0, 1, ..., as
     the demands use them.
 
-    Raises
-    ------
-    ImportFault
-        A value is no number, or a link has no way back.
+    Raises ImportFault: A value is no number, or a link has no way back.
     """
     topology = ImportedTopology(title)
     for node in root.find_all("node"):
@@ -90,10 +84,7 @@ def read_graph(root: FileElement, title: str) -> ImportedTopology:
 def read_demands(root: FileElement, topology: ImportedTopology) -> list[ImportedDemand]:
     """Read the demands of a topology, bandwidths in kbit/s.
 
-    Raises
-    ------
-    ImportFault
-        A demand names an unknown node, or its bandwidth is no number.
+    Raises ImportFault: A demand names an unknown node, or its bandwidth is no number.
     """
     keys = list(topology.nodes)
     demands = []

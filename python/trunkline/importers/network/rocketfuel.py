@@ -17,13 +17,7 @@ EXTERNAL_LINE = re.compile(r"-\d+\s+=?\S*")
 
 
 def parse_map(content: str) -> FileElement:
-    """Read the lines of a map.
-
-    Raises
-    ------
-    ImportFault
-        A line is no router.
-    """
+    """Read the lines of a map. Raises ImportFault: A line is no router."""
     root = FileElement("", 1)
     for line, raw in enumerate(content.splitlines(), 1):
         text = raw.strip()
@@ -48,10 +42,7 @@ def parse_map(content: str) -> FileElement:
 def read_map(root: FileElement, title: str) -> ImportedTopology:
     """Read a map, whose links have neither capacity nor delay.
 
-    Raises
-    ------
-    ImportFault
-        A router names an unknown neighbour.
+    Raises ImportFault: A router names an unknown neighbour.
     """
     topology = ImportedTopology(title)
     root.leave_out_children("addresses outside the network", "external")

@@ -23,45 +23,25 @@ _CAPACITY_KEYS = (("capacity", "capacity"), ("capacity_back", "capacity"), ("mod
 
 @dataclass(frozen=True)
 class ImportRules:
-    """How gaps are filled.
+    """How gaps are filled."""
 
-    Parameters
-    ----------
-    capacity : int or "module", optional
-        Of links without one: a rate [bit/s], or the smallest module that the file offers.
-    unit : int, optional
-        Bits per second in one unit of demands and capacities whose file does not name their unit.
-    delay : int, optional
-        Of links with neither delay, length nor two known ends' coordinates [ns].
-    both_ways : bool
-        Each demand is offered in both directions.
-    internal : bool
-        Leave out nodes that belong to other networks.
-    largest_part : bool
-        Keep the largest connected part only.
-    """
-
+    # Of links without one: a rate [bit/s], or the smallest module that the file offers.
     capacity: int | str | None = None
+    # Bits per second in one unit of demands and capacities whose file does not name their unit.
     unit: int | None = None
+    # Of links with neither delay, length nor two known ends' coordinates [ns].
     delay: int | None = None
-    both_ways: bool = False
-    internal: bool = False
-    largest_part: bool = False
+    both_ways: bool = False  # Each demand is offered in both directions.
+    internal: bool = False  # Leave out nodes that belong to other networks.
+    largest_part: bool = False  # Keep the largest connected part only.
 
 
 def apply_rules(topology: ImportedTopology, rules: ImportRules) -> None:
     """Fill the gaps of a topology, and note what was done.
 
-    Parameters
-    ----------
-    topology : ImportedTopology
-        Changed in place: afterwards each link has a capacity, and each demand two nodes in one
-        connected part.
-
-    Raises
-    ------
-    ImportFault
-        A gap that no rule fills, islands, or a negative demand.
+    topology: Changed in place: afterwards each link has a capacity, and each demand two nodes in
+        one connected part.
+    Raises ImportFault: A gap that no rule fills, islands, or a negative demand.
     """
     if not topology.nodes:
         raise ImportFault(0, 1, "there are no nodes")
@@ -186,10 +166,7 @@ def _fill_capacities(topology: ImportedTopology, rules: ImportRules) -> None:
 def compute_distance_km(a: tuple[float, float], b: tuple[float, float]) -> float:
     """Great-circle distance of two places (haversine) [km].
 
-    Parameters
-    ----------
-    a, b : (float, float)
-        Longitude and latitude [degrees].
+    a, b: Longitude and latitude [degrees].
     """
     (x1, y1), (x2, y2) = (tuple(map(math.radians, each)) for each in (a, b))
     half = math.sin((y2 - y1) / 2) ** 2

@@ -23,19 +23,11 @@ TRAFFIC_CLASS_KEYS = {"agent": "udp", "arrivals": "poisson", "size": "1000 B"}
 
 @dataclass(frozen=True)
 class ImportedNetwork:
-    """What an import gives.
-
-    Parameters
-    ----------
-    matrix : str
-        The table of demands that the scenario names, as CSV; empty: none.
-    account : ImportAccount
-        What was read, what was left out, what was assumed.
-    """
+    """What an import gives."""
 
     text: str
-    matrix: str
-    account: ImportAccount
+    matrix: str  # The table of demands that the scenario names, as CSV; empty: none.
+    account: ImportAccount  # What was read, what was left out, what was assumed.
     nodes: int
     links: int
     demands: int
@@ -51,14 +43,10 @@ def format_scenario(
 ) -> ImportedNetwork:
     """Write a topology whose gaps are filled.
 
-    Parameters
-    ----------
-    by_key : dict of str to str
-        Names of nodes, from `rules.names`.
-    matrix_file : str
-        Name of the file for the demands where they are many; empty: they all stand in the text.
-    overloaded : bool
-        Whether there are demands that no path has room for.
+    by_key: Names of nodes, from `rules.names`.
+    matrix_file: Name of the file for the demands where they are many; empty: they all stand in the
+        text.
+    overloaded: Whether there are demands that no path has room for.
     """
     has_matrix_file = bool(matrix_file) and len(topology.demands) > MAX_INLINE_DEMANDS
     lines = [f"# {escape_unprintable(topology.title)}, imported from {escape_unprintable(source)}."]

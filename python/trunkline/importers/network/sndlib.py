@@ -48,10 +48,7 @@ _OMISSIONS = {
 def read(root: FileElement, title: str) -> ImportedTopology:
     """Read a network from the tree of its XML, or from that of `parse_native`.
 
-    Raises
-    ------
-    ImportFault
-        It is no such file, or names an unknown node.
+    Raises ImportFault: It is no such file, or names an unknown node.
     """
     topology = ImportedTopology(title)
     for attribute in ("@version", "@schemaLocation"):
@@ -76,15 +73,8 @@ def read(root: FileElement, title: str) -> ImportedTopology:
 def read_matrix(root: FileElement, keys: Mapping[str, str]) -> list[ImportedDemand]:
     """Read the demands of a file for a network that is known.
 
-    Parameters
-    ----------
-    keys : mapping of str to str
-        Key of each node by its name in the file.
-
-    Raises
-    ------
-    ImportFault
-        It has no demands, or one names an unknown node.
+    keys: Key of each node by its name in the file.
+    Raises ImportFault: It has no demands, or one names an unknown node.
     """
     _give_reasons(root)
     root.find("@version")
@@ -177,25 +167,13 @@ _TOKEN = re.compile(r"[()]|[^\s()]+")
 
 @dataclass(frozen=True)
 class _NativeSection:
-    """How the lines of a section of the native format are elements of the XML.
+    """How the lines of a section of the native format are elements of the XML."""
 
-    Parameters
-    ----------
-    path : tuple of str
-        Elements that enclose those of the lines.
-    fields : str
-        Elements of the fields of a line.
-    field_count : int
-        Fields that a line has at least.
-    form : str
-        A line of it, for messages.
-    """
-
-    path: tuple[str, ...]
+    path: tuple[str, ...]  # Elements that enclose those of the lines.
     element: str
-    fields: str
-    field_count: int
-    form: str
+    fields: str  # Elements of the fields of a line.
+    field_count: int  # Fields that a line has at least.
+    form: str  # A line of it, for messages.
 
 
 _NATIVE_SECTIONS = {
@@ -223,10 +201,7 @@ _NATIVE_SECTIONS = {
 def parse_native(content: str) -> FileElement:
     """Read SNDlib's native format as the tree that the same network has in XML.
 
-    Raises
-    ------
-    ImportFault
-        A line that does not have the fields of its section.
+    Raises ImportFault: A line that does not have the fields of its section.
     """
     root = FileElement("network", 1)
     section, depth, start_line = "", 0, 1

@@ -20,10 +20,7 @@ def split_rows(content: str, separator: str | None = None) -> list[tuple[int, li
 
     With semicolons, a comma in a number is a decimal point.
 
-    Raises
-    ------
-    ImportFault
-        It is no CSV.
+    Raises ImportFault: It is no CSV.
     """
     lines = content.splitlines()
     first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
@@ -54,10 +51,7 @@ def make_rows(
 ) -> None:
     """Add a child with its named cells for each row.
 
-    Raises
-    ------
-    ImportFault
-        A row has more cells than the header.
+    Raises ImportFault: A row has more cells than the header.
     """
     for line, cells in rows:
         if len(cells) > len(header):

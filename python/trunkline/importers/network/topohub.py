@@ -36,22 +36,10 @@ class TopohubNotInstalled(ImportError):
 def read_packaged_network(name: str) -> ImportedTopology:
     """Take a network by its name: one of the dozen of SNDlib here, else one of topohub.
 
-    Parameters
-    ----------
-    name : str
-        As topohub has it: ``sndlib/pdh``, ``topozoo/Abilene``, ``gabriel/25/0``.
-
-    Returns
-    -------
-    ImportedTopology
-        Keys of nodes are the package's identifiers, which are not always 0, 1, ...
-
-    Raises
-    ------
-    TopohubNotInstalled
-        It is in topohub only, which is not installed.
-    ImportFault
-        There is no such network.
+    name: As topohub has it: ``sndlib/pdh``, ``topozoo/Abilene``, ``gabriel/25/0``.
+    Returns: Keys of nodes are the package's identifiers, which are not always 0, 1, ...
+    Raises TopohubNotInstalled: It is in topohub only, which is not installed.
+    Raises ImportFault: There is no such network.
     """
     if not _NETWORK_NAME.match(name) or ".." in name:
         raise ImportFault(0, 1, f"{name[:64]!r} is no name such as sndlib/pdh")

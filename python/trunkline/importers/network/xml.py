@@ -16,10 +16,8 @@ def parse_xml(content: str) -> FileElement:
     Names have no namespaces. Attributes are children called ``@name``; text between elements is
     a child ``text()``.
 
-    Raises
-    ------
-    ImportFault
-        Not XML, nested deeper than 64 elements, or with a document type or entities.
+    Raises ImportFault: Not XML, nested deeper than 64 elements, or with a document type or
+        entities.
     """
     # The text is decoded already, whatever encoding its first line names.
     parser = expat.ParserCreate("utf-8", namespace_separator=" ")

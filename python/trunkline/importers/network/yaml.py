@@ -9,10 +9,7 @@ from trunkline.scenario.yaml_text import PlacedMap, parse_yaml
 def parse_document(content: str) -> FileElement:
     """The mapping that a file holds.
 
-    Raises
-    ------
-    ImportFault
-        It is not YAML, beyond the limits of a scenario, or no mapping.
+    Raises ImportFault: It is not YAML, beyond the limits of a scenario, or no mapping.
     """
     try:
         value, _ = parse_yaml(content, "")
@@ -32,10 +29,7 @@ def is_sequence(element: FileElement) -> bool:
 def require_sequence(element: FileElement | None, description: str) -> list[FileElement]:
     """Items of an element that must be a list; nothing is an empty one.
 
-    Raises
-    ------
-    ImportFault
-        It is a mapping or a single value.
+    Raises ImportFault: It is a mapping or a single value.
     """
     if element is None or (element.value is None and not element.children):
         return []

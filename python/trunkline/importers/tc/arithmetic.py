@@ -35,10 +35,7 @@ _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
 def evaluate_arithmetic(text: str, variables: Mapping[str, str]) -> int | None:
     """The value of an expression; None if it is none that is read.
 
-    Parameters
-    ----------
-    text : str
-        The expression: numbers, variables, ``+ - * / % << >>`` and brackets.
+    text: The expression: numbers, variables, ``+ - * / % << >>`` and brackets.
 
     Examples
     --------

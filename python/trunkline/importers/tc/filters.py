@@ -47,19 +47,10 @@ _FILTER_HEAD = make_option_table(
 def read_filter(reader: WordReader, addresses: Addresses, account: ImportAccount) -> ParsedFilter:
     """Read a filter from its device on.
 
-    Parameters
-    ----------
-    reader : WordReader
-        Words after ``tc filter add``.
-
-    Returns
-    -------
-    filter : Filter
-        Its priority is 0 if none was given.
-    parent : (int, int) or None
-        Where it stands; None for the root.
-    is_ip : bool
-        Whether it looks at packets that the simulator has.
+    reader: Words after ``tc filter add``.
+    Returns filter: Its priority is 0 if none was given.
+    Returns parent: Where it stands; None for the root.
+    Returns is_ip: Whether it looks at packets that the simulator has.
     """
     word, head_values = read_head(reader, "a kind of filter", _FILTER_HEAD)
     device = head_values["dev"].text if "dev" in head_values else ""

@@ -64,13 +64,7 @@ _IGNORED_OPTIONS = (
 def read_firewall_command(
     reader: WordReader, configuration: TrafficControlConfig, addresses: Addresses
 ) -> str:
-    """Take in one command; why it is left out, empty if it is not.
-
-    Parameters
-    ----------
-    configuration : TrafficControlConfig
-        Gets the rule.
-    """
+    """Take in one command; why it is left out, empty if it is not. configuration: Gets the rule."""
     first = reader.words[0]
     is_ipchains = first.text.endswith("ipchains")
     texts = [word.text for word in reader.words]

@@ -75,10 +75,7 @@ class _Entry:
 def split_listing(content: str, account: ImportAccount) -> list[list[SourceToken]]:
     """The commands that would make what a listing shows.
 
-    Parameters
-    ----------
-    account : ImportAccount
-        Gets the lines that say nothing of the configuration.
+    account: Gets the lines that say nothing of the configuration.
     """
     entries: list[_Entry] = []
     current: list[SourceToken] | None = None

@@ -31,13 +31,7 @@ _READ_EXPRESSIONS = (
 def read_nft_command(
     reader: WordReader, configuration: TrafficControlConfig, addresses: Addresses
 ) -> str:
-    """Take in one command; why it is left out, empty if it is not.
-
-    Parameters
-    ----------
-    configuration : TrafficControlConfig
-        Gets the rule.
-    """
+    """Take in one command; why it is left out, empty if it is not. configuration: Gets the rule."""
     if reader.peek_text() in ("-f", "--file"):
         file = reader.words[-1]
         raise_fault(file, f"the rules of {file.text} are not here", "nft add rule ...")

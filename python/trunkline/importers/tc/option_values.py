@@ -51,13 +51,9 @@ _DEFAULT_READERS = {
 def make_option_table(words: str, **readers: OptionReader) -> OptionTable:
     """The words of a discipline, in order.
 
-    Parameters
-    ----------
-    words : str
-        ``word``; ``word=option`` where it sets an option of another name, ``word=`` where it is
+    words: ``word``; ``word=option`` where it sets an option of another name, ``word=`` where it is
         left out.
-    readers : callable
-        How words are read that this discipline has for itself.
+    readers: How words are read that this discipline has for itself.
     """
     option_table = {}
     for entry in words.split():

@@ -208,12 +208,8 @@ def read_options(
 ) -> Options:
     """All that is left of a command, as options.
 
-    Parameters
-    ----------
-    account : ImportAccount
-        Gets those that change nothing.
-    partial : bool, default False
-        Whether options that have no counterpart are left out too.
+    account: Gets those that change nothing.
+    partial: Whether options that have no counterpart are left out too.
     """
     unsupported = UNSUPPORTED_OPTIONS.get(owner.text, {})
     options: Options = {}
@@ -253,10 +249,7 @@ def read_options(
 def check_curves(options: Options, owner: SourceToken) -> None:
     """Refuse a class of hfsc that tc refuses.
 
-    Raises
-    ------
-    ImportFault
-        It has no curve, or an upper limit alone.
+    Raises ImportFault: It has no curve, or an upper limit alone.
     """
     if not options:
         known = ", ".join(hfsc_curves.CURVE_WORDS)
@@ -277,10 +270,7 @@ def clamp_priority(options: Options, owner: SourceToken, account: ImportAccount)
 def check_options(qdisc: Qdisc) -> None:
     """Refuse what tc or the kernel refuses of options together.
 
-    Raises
-    ------
-    ImportFault
-        With the reason that they give.
+    Raises ImportFault: With the reason that they give.
     """
     options = qdisc.options
     if qdisc.kind == "tbf":

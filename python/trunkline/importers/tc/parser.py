@@ -96,15 +96,9 @@ def parse_script(
 ) -> TrafficControlConfig:
     """Read a script.
 
-    Parameters
-    ----------
-    partial : bool, default False
-        Whether commands that are not translated are left out, with a note each.
-
-    Raises
-    ------
-    ImportFault
-        Something that is not translated, at its place; what else is not is in its `others`.
+    partial: Whether commands that are not translated are left out, with a note each.
+    Raises ImportFault: Something that is not translated, at its place; what else is not is in its
+        `others`.
     """
     script = _ScriptReader(addresses, partial=partial)
     account = script.configuration.account
@@ -202,10 +196,7 @@ class _ScriptReader:
     def read_command(self, words: list[SourceToken]) -> str:
         """Take in a command; why it is left out, empty if it is not.
 
-        Raises
-        ------
-        ImportFault
-            It is not translated, or a word of it was not read.
+        Raises ImportFault: It is not translated, or a word of it was not read.
         """
         self.configuration.namespace, words = unwrap_command(words)
         program = words[0].text.rpartition("/")[2]

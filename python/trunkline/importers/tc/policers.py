@@ -38,12 +38,8 @@ def read_policer(
 ) -> Policer:
     """Read a policer from the word after ``police`` on; stops before the filter's own words.
 
-    Parameters
-    ----------
-    at : SourceToken
-        The word ``police``.
-    is_action : bool
-        Whether it is one of a chain of actions; then ``action`` begins the next.
+    at: The word ``police``.
+    is_action: Whether it is one of a chain of actions; then ``action`` begins the next.
     """
     sizes = {"rate": 0, "burst": 0, "peakrate": 0, "mtu": 0}
     index: int | None = None

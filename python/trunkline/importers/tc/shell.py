@@ -89,22 +89,10 @@ def split_commands(
 ) -> Iterator[list[SourceToken]]:
     """Split a script into its commands, variables replaced, assignments taken in.
 
-    Parameters
-    ----------
-    account : ImportAccount, optional
-        Gets the functions that are passed over, and their calls.
-    lenient : tuple of str
-        Programs whose words may be variables that the script does not set.
-
-    Yields
-    ------
-    list of SourceToken
-        Words of a command; never empty.
-
-    Raises
-    ------
-    ImportFault
-        Something other than simple commands, or a variable that is not set.
+    account: Gets the functions that are passed over, and their calls.
+    lenient: Programs whose words may be variables that the script does not set.
+    Yields: Words of a command; never empty.
+    Raises ImportFault: Something other than simple commands, or a variable that is not set.
     """
     return _ShellReader(content, account or ImportAccount(), lenient).read_commands()
 
@@ -177,10 +165,7 @@ class _ShellReader:
     def name_unknown_devices(self, words: list[SourceToken]) -> list[SourceToken]:
         """Call devices that only the run knows by their variables.
 
-        Raises
-        ------
-        ImportFault
-            Another word has a variable whose value is not known.
+        Raises ImportFault: Another word has a variable whose value is not known.
         """
         named = list(words)
         for position, word in enumerate(words):

@@ -58,15 +58,8 @@ def is_sqm_config(content: str) -> bool:
 def split_sqm_config(content: str, account: ImportAccount) -> list[list[SourceToken]]:
     """The tc commands of all enabled queues.
 
-    Parameters
-    ----------
-    account : ImportAccount
-        Gets each option once: read, or left out with the reason.
-
-    Raises
-    ------
-    ImportFault
-        A line is no UCI, or a queue has a script that is not read.
+    account: Gets each option once: read, or left out with the reason.
+    Raises ImportFault: A line is no UCI, or a queue has a script that is not read.
     """
     commands: list[list[SourceToken]] = []
     for section in _read_sections(content):

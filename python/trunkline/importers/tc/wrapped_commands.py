@@ -30,17 +30,9 @@ _CONTAINERS = (("ip", "netns", "exec"), ("docker", "exec"), ("podman", "exec"))
 def unwrap_command(words: list[SourceToken]) -> tuple[str, list[SourceToken]]:
     """The command that is run in the end.
 
-    Parameters
-    ----------
-    words : list of SourceToken
-        Never empty.
-
-    Returns
-    -------
-    namespace : str
-        Network namespace or container that it runs in; empty for the host's.
-    words : list of SourceToken
-        Words of the command; never empty.
+    words: Never empty.
+    Returns namespace: Network namespace or container that it runs in; empty for the host's.
+    Returns words: Words of the command; never empty.
     """
     namespace = ""
     position = 0

@@ -40,47 +40,25 @@ _ALL_PACKETS = PacketCondition()
 
 @dataclass(frozen=True, slots=True)
 class ConditionTerm:
-    """One of several alternatives of a condition.
+    """One of several alternatives of a condition."""
 
-    Parameters
-    ----------
-    condition : PacketCondition
-        Packets by their header.
-    index, mark : int or None
-        Traffic control index and mark that they must have.
-    meter : str
-        Meter that they must pass; empty = none.
-    colour : str
-        Colour it must give; empty for a bucket that holds the packet.
-    else_drop : bool
-        Whether they are dropped where it does not.
-    """
-
-    condition: PacketCondition = _ALL_PACKETS
+    condition: PacketCondition = _ALL_PACKETS  # Packets by their header.
+    # index, mark: Traffic control index and mark that they must have.
     index: int | None = None
     mark: int | None = None
-    meter: str = ""
-    colour: str = ""
-    else_drop: bool = False
+    meter: str = ""  # Meter that they must pass; empty = none.
+    colour: str = ""  # Colour it must give; empty for a bucket that holds the packet.
+    else_drop: bool = False  # Whether they are dropped where it does not.
 
 
 @dataclass(slots=True)
 class ConditionReader:
-    """Reads conditions.
-
-    Parameters
-    ----------
-    addresses : Addresses
-        Nodes and flows by address and port.
-    meters : mapping
-        Meters by variable.
-    fields : dict
-        Octet of the IP header and mask, by the names that ``field`` gives.
-    """
+    """Reads conditions."""
 
     words: TokenCursor
-    addresses: Addresses
-    meters: Mapping[str, Policer]
+    addresses: Addresses  # Nodes and flows by address and port.
+    meters: Mapping[str, Policer]  # Meters by variable.
+    # Octet of the IP header and mask, by the names that ``field`` gives.
     fields: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def read_after_if(self) -> list[ConditionTerm]:

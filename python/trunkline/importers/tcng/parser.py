@@ -33,13 +33,7 @@ _OCTET_OFFSETS = {"ip_tos": 1, "ip_proto": 9}
 
 
 def parse_configuration(content: str, addresses: Addresses) -> TrafficControlConfig:
-    """Read a configuration.
-
-    Raises
-    ------
-    ImportFault
-        Something that is not translated, at its place.
-    """
+    """Read a configuration. Raises ImportFault: Something that is not translated, at its place."""
     configuration = TrafficControlConfig()
     words = TokenCursor(read_tokens(content, configuration.account), content.count("\n") + 1)
     parser = _TcngParser(words, configuration, addresses)

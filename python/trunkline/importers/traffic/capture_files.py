@@ -43,24 +43,12 @@ class CaptureError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class CapturedFrame:
-    """A frame as it was captured.
+    """A frame as it was captured."""
 
-    Attributes
-    ----------
-    time_ns : int
-        When [ns since the epoch].
-    link_type : int
-        A LINKTYPE of tcpdump.org.
-    data : bytes
-        What the file has of it.
-    length : int
-        How long it was [B].
-    """
-
-    time_ns: int
-    link_type: int
-    data: bytes
-    length: int
+    time_ns: int  # When [ns since the epoch].
+    link_type: int  # A LINKTYPE of tcpdump.org.
+    data: bytes  # What the file has of it.
+    length: int  # How long it was [B].
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +61,8 @@ class _Interface:
 def read_frames(data: bytes, account: ImportAccount) -> Iterator[CapturedFrame]:
     """The frames of a capture, in its order.
 
-    Parameters
-    ----------
-    account : ImportAccount
-        Gets the records that are no frames.
-
-    Raises
-    ------
-    CaptureError
-        It is no capture, or damaged in the middle.
+    account: Gets the records that are no frames.
+    Raises CaptureError: It is no capture, or damaged in the middle.
     """
     if data[:4] in _PCAP_MAGIC:
         yield from _read_pcap(data, account)

@@ -58,34 +58,18 @@ _READ_LINK_TYPES = "Ethernet, raw IP, Linux cooked (SLL, SLL2), BSD loopback, PP
 
 @dataclass(frozen=True, slots=True)
 class CapturedPacket:
-    """An IP packet of a capture, or a fragment of one.
+    """An IP packet of a capture, or a fragment of one."""
 
-    Attributes
-    ----------
-    time_ns : int
-        When it was captured [ns since the epoch].
-    protocol : int
-        17 is UDP, 6 TCP.
-    ports : tuple of (int, int)
-        Of source and destination.
-    ip_bytes : int
-        Length of the IP packet with its header [B].
-    payload : int
-        Bytes above UDP's or TCP's header [B].
-    identity : tuple
-        What a second capture of the same packet has too; empty if nothing tells packets apart.
-    sequence, flags : int
-        Of TCP.
-    """
-
-    time_ns: int
+    time_ns: int  # When it was captured [ns since the epoch].
     source: str
     destination: str
-    protocol: int
-    ports: tuple[int, int]
-    ip_bytes: int
-    payload: int
+    protocol: int  # 17 is UDP, 6 TCP.
+    ports: tuple[int, int]  # Of source and destination.
+    ip_bytes: int  # Length of the IP packet with its header [B].
+    payload: int  # Bytes above UDP's or TCP's header [B].
+    # What a second capture of the same packet has too; empty if nothing tells packets apart.
     identity: tuple[int, ...] = ()
+    # sequence, flags: Of TCP.
     sequence: int = 0
     flags: int = 0
 
@@ -117,15 +101,8 @@ class _UnreadFrameError(Exception):
 def read_packets(data: bytes, account: ImportAccount | None = None) -> Iterator[CapturedPacket]:
     """The UDP and TCP packets of a capture, in its order.
 
-    Parameters
-    ----------
-    account : ImportAccount, optional
-        Gets each frame once: read, or left out with the reason.
-
-    Raises
-    ------
-    CaptureError
-        It is no capture, or damaged in the middle.
+    account: Gets each frame once: read, or left out with the reason.
+    Raises CaptureError: It is no capture, or damaged in the middle.
     """
     account = ImportAccount() if account is None else account
     fragments = _FragmentTable()
@@ -160,11 +137,8 @@ class _FragmentTable:
     ) -> Iterator[CapturedPacket]:
         """Packets whose ports are known now.
 
-        Parameters
-        ----------
-        beginning : tuple, optional
-            Of a first fragment: what the others have in common with it, and the length of the
-            header of UDP or TCP [B].
+        beginning: Of a first fragment: what the others have in common with it, and the length of
+            the header of UDP or TCP [B].
         """
         if isinstance(found, CapturedPacket):
             yield found
@@ -206,10 +180,8 @@ class _FrameDecoder:
     def decode(self) -> CapturedPacket | _Fragment:
         """The packet of the frame.
 
-        Raises
-        ------
-        _UnreadFrameError, struct.error, IndexError
-            There is none that is read; too little of it was captured.
+        Raises _UnreadFrameError, struct.error, IndexError: There is none that is read; too little
+            of it was captured.
         """
         ethertype, start = self.find_network_layer()
         return self.decode_ethertype(ethertype, start)

@@ -46,23 +46,16 @@ class RecordError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class FlowRecord:
-    """A record of a flow.
+    """A record of a flow."""
 
-    Attributes
-    ----------
-    line : int
-        Where it is, from 1.
-    sent, sent_back : int
-        Bytes from source to target, and back [B]; those of all packets, where it was sampled.
-    class_name, dscp : str, int or None
-        What the file says of its class.
-    """
-
-    line: int
+    line: int  # Where it is, from 1.
     source: str
     target: str
+    # sent, sent_back: Bytes from source to target, and back [B]; those of all packets, where it was
+    # sampled.
     sent: int
     sent_back: int
+    # class_name, dscp: What the file says of its class.
     class_name: str | None
     dscp: int | None
 
@@ -76,19 +69,10 @@ def read_flow_records(
 ) -> Iterator[FlowRecord]:
     """The records of a file.
 
-    Parameters
-    ----------
-    account : ImportAccount
-        Gets each column and each row that is no record.
-    sampling : int, optional
-        One packet of how many was counted; by default what the file says, else all.
-    by_dscp : bool, default False
-        Whether the DSCP of a record is its class.
-
-    Raises
-    ------
-    RecordError
-        A column is missing or a value is no number, with its line.
+    account: Gets each column and each row that is no record.
+    sampling: One packet of how many was counted; by default what the file says, else all.
+    by_dscp: Whether the DSCP of a record is its class.
+    Raises RecordError: A column is missing or a value is no number, with its line.
     """
     rows = (
         _read_json_rows(content) if content.lstrip()[:1] == "{" else _split_rows(content, account)

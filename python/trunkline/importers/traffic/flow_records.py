@@ -32,32 +32,16 @@ def build_demand_table(
 ) -> str:
     """The table of demands that records of flows amount to.
 
-    Parameters
-    ----------
-    content : str
-        A table with columns for source, destination and bytes, and class if wanted.
-    covered_time : str
-        Time that the records cover: ``5 min``.
-    nodes : mapping of str to str, optional
-        Node of each address; records of other addresses are left out. None: nodes are called by
+    content: A table with columns for source, destination and bytes, and class if wanted.
+    covered_time: Time that the records cover: ``5 min``.
+    nodes: Node of each address; records of other addresses are left out. None: nodes are called by
         their addresses.
-    sampling : int, optional
-        One packet of how many was counted; by default what the file says, else all.
-    by_dscp : bool, default False
-        Whether the DSCP of a record is its class.
-    account : ImportAccount, optional
-        Gets each row and column once: read, or left out with the reason.
-
-    Returns
-    -------
-    str
-        CSV with the columns from, to, rate and, if there are any, class, as `demands: {file: ...}`
-        reads it.
-
-    Raises
-    ------
-    RecordError
-        A column is missing or a value is no number, with its line.
+    sampling: One packet of how many was counted; by default what the file says, else all.
+    by_dscp: Whether the DSCP of a record is its class.
+    account: Gets each row and column once: read, or left out with the reason.
+    Returns: CSV with the columns from, to, rate and, if there are any, class, as `demands: {file:
+        ...}` reads it.
+    Raises RecordError: A column is missing or a value is no number, with its line.
     """
     account = ImportAccount() if account is None else account
     try:

@@ -22,23 +22,14 @@ _Key = tuple[str, str, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class ReplayedFlow:
-    """One direction of a conversation.
+    """One direction of a conversation."""
 
-    Attributes
-    ----------
-    name : str
-        ``udp-1``, ``tcp-2``, ... in the order of their first packets.
-    key : tuple
-        Addresses, protocol and ports.
-    rows : list of (int, int)
-        Time since the first packet of the capture [ns], and size [B]: IP bytes of a datagram,
-        application bytes of a transfer.
-    """
-
-    name: str
-    key: tuple[str, str, int, int, int]
+    name: str  # ``udp-1``, ``tcp-2``, ... in the order of their first packets.
+    key: tuple[str, str, int, int, int]  # Addresses, protocol and ports.
     source: str
     target: str
+    # Time since the first packet of the capture [ns], and size [B]: IP bytes of a datagram,
+    # application bytes of a transfer.
     rows: list[tuple[int, int]]
 
     @property
@@ -63,10 +54,7 @@ class ReplayedFlow:
 def prove_flows(made: Iterable[ReplayedFlow]) -> None:
     """Load a scenario of flows.
 
-    Raises
-    ------
-    ImportFault
-        It does not load: a node's name or a time is beyond the language.
+    Raises ImportFault: It does not load: a node's name or a time is beyond the language.
     """
     flows = {flow.name: flow for flow in made}
     links = dict.fromkeys(tuple(sorted((flow.source, flow.target))) for flow in flows.values())
@@ -93,20 +81,11 @@ def collect_flows(
 ) -> list[ReplayedFlow]:
     """Sort the packets of a capture into flows.
 
-    Parameters
-    ----------
-    nodes : mapping of str to str, optional
-        Node of each address; packets of other addresses are left out. None: nodes are called by
+    nodes: Node of each address; packets of other addresses are left out. None: nodes are called by
         their addresses.
-    think_ns : int
-        A pause of TCP's sender that is longer ends a transfer [ns].
-    account : ImportAccount, optional
-        Gets each packet once: read, or left out with the reason.
-
-    Returns
-    -------
-    list of ReplayedFlow
-        In the order of their first packets. Packets between two addresses of one node, and
+    think_ns: A pause of TCP's sender that is longer ends a transfer [ns].
+    account: Gets each packet once: read, or left out with the reason.
+    Returns: In the order of their first packets. Packets between two addresses of one node, and
         directions of TCP without data, are left out.
     """
     account = ImportAccount() if account is None else account

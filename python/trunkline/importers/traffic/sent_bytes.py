@@ -13,16 +13,10 @@ _MODULUS = 2**32
 
 @dataclass(slots=True)
 class SentBytes:
-    """Bytes of one direction of a connection that the capture has.
-
-    Attributes
-    ----------
-    highest : int
-        Number behind the last byte, counted on beyond 2^32.
-    """
+    """Bytes of one direction of a connection that the capture has."""
 
     first: int = 0
-    highest: int = 0
+    highest: int = 0  # Number behind the last byte, counted on beyond 2^32.
     is_open: bool = False
     _ranges: list[tuple[int, int]] = field(default_factory=list)
     """Captured, in order and apart from each other."""
@@ -40,19 +34,12 @@ class SentBytes:
     def add(self, sequence: int, length: int) -> tuple[int, bool]:
         """Take in a segment.
 
-        Parameters
-        ----------
-        sequence : int
-            Number of its first byte, modulo 2^32.
-        length : int
-            Bytes of data [B].
-
-        Returns
-        -------
-        new : int
-            Bytes that no segment before had; those before the first that was captured are old.
-        fills_gap : bool
-            Whether it begins before bytes that were captured earlier: a loss is repaired.
+        sequence: Number of its first byte, modulo 2^32.
+        length: Bytes of data [B].
+        Returns new: Bytes that no segment before had; those before the first that was captured are
+            old.
+        Returns fills_gap: Whether it begins before bytes that were captured earlier: a loss is
+            repaired.
         """
         if not self.is_open:
             self.begin(sequence)

@@ -23,14 +23,8 @@ class DamagedArchive(Exception):
 def read_archive(stream: bytes) -> dict[str, bytes]:
     """The files in a stream.
 
-    Returns
-    -------
-    dict of str to bytes
-        In the order in which they were written.
-
-    Raises
-    ------
-    DamagedArchive
+    Returns: In the order in which they were written.
+    Raises DamagedArchive.
     """
     if stream[:8] != MAGIC:
         msg = f"the guest's results do not begin as they must: {stream[:8]!r}"

@@ -11,15 +11,8 @@ from pathlib import Path
 def get_cache_folder() -> Path:
     """``trunkline/linux`` in the user's cache, after the XDG Base Directory Specification.
 
-    Returns
-    -------
-    Path
-        It need not exist.
-
-    Raises
-    ------
-    OSError
-        This user has no home, and the folder for that lies open to others.
+    Returns: It need not exist.
+    Raises OSError: This user has no home, and the folder for that lies open to others.
     """
     base = os.environ.get("XDG_CACHE_HOME", "")
     # The specification: a relative path is to be ignored.
@@ -43,13 +36,7 @@ def _make_homeless_folder() -> Path:
 
 
 def write_atomically(path: Path, data: bytes, *, is_program: bool = False) -> None:
-    """Write a file so that it is there whole or not at all.
-
-    Parameters
-    ----------
-    path : Path
-        Where; its folder is made.
-    """
+    """Write a file so that it is there whole or not at all. path: Where; its folder is made."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -66,15 +53,8 @@ def write_atomically(path: Path, data: bytes, *, is_program: bool = False) -> No
 def measure_folder(folder: Path) -> int:
     """Bytes that the files below a folder take on disk.
 
-    Parameters
-    ----------
-    folder : Path
-        It need not exist.
-
-    Returns
-    -------
-    int
-        [B]
+    folder: It need not exist.
+    Returns: [B]
     """
     total = 0
     for path in folder.rglob("*"):
@@ -86,13 +66,7 @@ def measure_folder(folder: Path) -> int:
 
 
 def read_agent() -> bytes | None:
-    """The agent's program.
-
-    Returns
-    -------
-    bytes or None
-        None where the package was built without one.
-    """
+    """The agent's program. Returns: None where the package was built without one."""
     from trunkline import _core
 
     return _core.guest_agent()
@@ -101,10 +75,7 @@ def read_agent() -> bytes | None:
 def get_agent_file() -> Path:
     """The agent as a file that can be started.
 
-    Raises
-    ------
-    OSError
-        The package was built without an agent.
+    Raises OSError: The package was built without an agent.
     """
     program = read_agent()
     if program is None:

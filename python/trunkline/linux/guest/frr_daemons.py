@@ -56,10 +56,7 @@ def list_requirements() -> list[Requirement]:
 def build_control_image() -> bytes:
     """An archive with the daemons and their libraries, to follow that of the agent.
 
-    Raises
-    ------
-    OSError
-        A program or a library is missing; the text names it.
+    Raises OSError: A program or a library is missing; the text names it.
     """
     image, environment = CpioArchive(), _make_environment()
     for name in PROGRAMS:
@@ -76,10 +73,7 @@ def build_control_image() -> bytes:
 def compile_poll() -> None:
     """Compiles how daemons wait in virtual time, which they are started with.
 
-    Raises
-    ------
-    BuildFailed
-        The compiler refuses it; the text says why.
+    Raises BuildFailed: The compiler refuses it; the text says why.
     """
     with as_file(files("trunkline").joinpath("linux/data/frr-poll.c")) as source:
         options = ["-shared", "-fPIC", "-O2", "-s", "-o", str(_get_poll_library())]

@@ -37,13 +37,7 @@ class CpioArchive:
     def add(
         self, name: str, mode: int, data: bytes = b"", device: tuple[int, int] = (0, 0)
     ) -> None:
-        """Add a file, and the folders it lies in.
-
-        Parameters
-        ----------
-        name : str
-            Path without a leading slash.
-        """
+        """Add a file, and the folders it lies in. name: Path without a leading slash."""
         if name in self._names:
             return
         folder = name.rpartition("/")[0]
@@ -70,10 +64,8 @@ def build_base_image(
 ) -> bytes:
     """What every run of a runner has in common: the agent, ``ip`` and ``tc`` with their libraries.
 
-    Parameters
-    ----------
-    modules, modules_after : iterable of Path
-        Modules of the kernel to load before the run, and after it, in this order.
+    modules, modules_after: Modules of the kernel to load before the run, and after it, in this
+        order.
     """
     image, environment = CpioArchive(), make_tool_environment()
     for folder in ("dev", "proc", "sys", "tmp", "result", "run", "trunkline"):
@@ -92,10 +84,7 @@ def build_base_image(
 def add_program(image: CpioArchive, program: Path, environment: Mapping[str, str]) -> None:
     """Put a program with its libraries into an archive.
 
-    Raises
-    ------
-    OSError
-        One of them is missing; the text names it.
+    Raises OSError: One of them is missing; the text names it.
     """
     image.add(f"bin/{program.name}", PROGRAM_MODE, program.read_bytes())
     for library in list_libraries(program, environment):
@@ -105,10 +94,7 @@ def add_program(image: CpioArchive, program: Path, environment: Mapping[str, str
 def build_order_image(files: Mapping[str, bytes]) -> bytes:
     """What differs from run to run: the agent's orders and schedules.
 
-    Returns
-    -------
-    bytes
-        An archive that may follow that of `build_base_image`.
+    Returns: An archive that may follow that of `build_base_image`.
     """
     image = CpioArchive()
     for name, data in files.items():
@@ -125,15 +111,8 @@ def _choose_path(library: Path) -> str:
 def list_libraries(program: Path, environment: Mapping[str, str] | None = None) -> list[Path]:
     """The libraries a program is linked with, its loader included.
 
-    Returns
-    -------
-    list of Path
-        Empty for a program that needs none.
-
-    Raises
-    ------
-    OSError
-        A library is missing; the text names it.
+    Returns: Empty for a program that needs none.
+    Raises OSError: A library is missing; the text names it.
     """
     ldd_run = run_program(["ldd", str(program)], env=environment)
     if "not found" in ldd_run.stdout:
@@ -160,15 +139,8 @@ def order_modules(folder: Path, wanted_modules: Iterable[str]) -> tuple[list[Pat
     What a module needs is written in itself (``depends=`` of its modinfo), so no table made by
     ``depmod`` is needed, which packages do not carry.
 
-    Parameters
-    ----------
-    folder : Path
-        ``lib/modules/VERSION`` of the kernel.
-
-    Returns
-    -------
-    (list of Path, list of str)
-        The files, and the wanted names of which there is neither file nor built-in part.
+    folder: ``lib/modules/VERSION`` of the kernel.
+    Returns: The files, and the wanted names of which there is neither file nor built-in part.
     """
     files = {
         get_module_name(path): path

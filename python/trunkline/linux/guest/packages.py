@@ -30,20 +30,12 @@ class PackageUnavailable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A package at one version.
-
-    Parameters
-    ----------
-    size : int
-        Of the archive [B].
-    sha256 : str
-        Of the archive, hexadecimal.
-    """
+    """A package at one version."""
 
     name: str
     version: str
-    size: int
-    sha256: str
+    size: int  # Of the archive [B].
+    sha256: str  # Of the archive, hexadecimal.
 
     @property
     def file_name(self) -> str:
@@ -52,13 +44,7 @@ class Package:
 
 
 class AptRepository:
-    """The system's package manager, for reading only.
-
-    Raises
-    ------
-    PackageUnavailable
-        There is none.
-    """
+    """The system's package manager, for reading only. Raises PackageUnavailable: There is none."""
 
     def __init__(self) -> None:
         for program in ("apt-get", "apt-cache", "dpkg-deb"):
@@ -86,10 +72,7 @@ class AptRepository:
     def refresh_lists(self) -> None:
         """Fetch lists of our own, where the system's are missing or out of date.
 
-        Raises
-        ------
-        PackageUnavailable
-            They cannot be fetched.
+        Raises PackageUnavailable: They cannot be fetched.
         """
         for name in ("lists/partial", "cache/archives/partial"):
             (self._lists / name).mkdir(parents=True, exist_ok=True)
@@ -103,10 +86,7 @@ class AptRepository:
     def find_dependency(self, name: str, pattern: str) -> str | None:
         """The package that another one stands for.
 
-        Parameters
-        ----------
-        pattern : str
-            Regular expression of the whole name.
+        pattern: Regular expression of the whole name.
         """
         listing = self._run_apt("apt-cache", "depends", name).stdout
         dependencies = re.findall(r"Depends: (\S+)", listing)
@@ -120,15 +100,8 @@ class AptRepository:
     def find_packages(self, wanted: Iterable[tuple[str, str | None]]) -> list[Package]:
         """What the lists say of packages.
 
-        Parameters
-        ----------
-        wanted : iterable of (str, str or None)
-            Names and versions; None for the version that would be installed.
-
-        Raises
-        ------
-        PackageUnavailable
-            The lists do not hold one of them.
+        wanted: Names and versions; None for the version that would be installed.
+        Raises PackageUnavailable: The lists do not hold one of them.
         """
         versions = {name: version or self._find_version(name) for name, version in wanted}
         listing = self._run_apt(
@@ -155,10 +128,7 @@ class AptRepository:
     def find_missing(self, names: Iterable[str]) -> list[Package]:
         """Packages, with what they depend on, that are not installed.
 
-        Raises
-        ------
-        PackageUnavailable
-            They cannot be had.
+        Raises PackageUnavailable: They cannot be had.
         """
         install_run = self._run_apt(
             "apt-get", "install", "--print-uris", "-qq", "-y", "--no-install-recommends", *names
@@ -173,15 +143,8 @@ class AptRepository:
     def fetch_packages(self, packages: Iterable[Package], folder: Path) -> list[Path]:
         """Download packages that are not there yet.
 
-        Returns
-        -------
-        list of Path
-            In the order of the packages.
-
-        Raises
-        ------
-        PackageUnavailable
-            One cannot be downloaded, or is not what the lists say.
+        Returns: In the order of the packages.
+        Raises PackageUnavailable: One cannot be downloaded, or is not what the lists say.
         """
         folder.mkdir(parents=True, exist_ok=True)
         paths = {package: folder / package.file_name for package in packages}
@@ -219,15 +182,8 @@ class AptRepository:
 def unpack_archives(archives: Iterable[Path], folder: Path) -> None:
     """Unpack packages into a folder, which is there whole or not at all.
 
-    Parameters
-    ----------
-    folder : Path
-        Where to; what was there before is replaced.
-
-    Raises
-    ------
-    PackageUnavailable
-        One cannot be unpacked.
+    folder: Where to; what was there before is replaced.
+    Raises PackageUnavailable: One cannot be unpacked.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     partial_folder = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))

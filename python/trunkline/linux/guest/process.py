@@ -44,10 +44,7 @@ class GuestFailed(Exception):
 def select_console_lines(console: str) -> list[str]:
     """The lines of a console that say most about an end: the first trouble, and the last lines.
 
-    Returns
-    -------
-    list of str
-        A panic is followed by a long list of calls, so the line before it would be lost.
+    Returns: A panic is followed by a long list of calls, so the line before it would be lost.
     """
     lines = console.rstrip().splitlines()
     last = max(0, len(lines) - LAST_LINES)
@@ -59,47 +56,24 @@ def select_console_lines(console: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class HostCost:
-    """What a run took of the host.
+    """What a run took of the host."""
 
-    Parameters
-    ----------
-    cpu_s, wall_s : float
-        Seconds of processors and of the clock.
-    """
-
+    # cpu_s, wall_s: Seconds of processors and of the clock.
     cpu_s: float
     wall_s: float
 
 
 @dataclass(frozen=True, slots=True)
 class GuestJob:
-    """What a runner is given.
+    """What a runner is given."""
 
-    Parameters
-    ----------
-    files : mapping of str to bytes
-        Orders, schedules and configurations.
-    folder : Path
-        An empty folder; the guest sees its name nowhere.
-    seed : int
-        Of the guest's random numbers; of no meaning on the host's kernel.
-    memory_mb : int
-        Its memory [MB]; of no meaning on the host's kernel.
-    on_progress : callable or None
-        Gets the part of the run that is done, 0 to 1.
-    max_silence_s : float
-        How long it may say nothing.
-    control_image : bytes
-        Archive of daemons; empty without.
-    """
-
-    files: Mapping[str, bytes]
-    folder: Path
-    seed: int
-    memory_mb: int
-    on_progress: Callable[[float], None] | None
-    max_silence_s: float
-    control_image: bytes = b""
+    files: Mapping[str, bytes]  # Orders, schedules and configurations.
+    folder: Path  # An empty folder; the guest sees its name nowhere.
+    seed: int  # Of the guest's random numbers; of no meaning on the host's kernel.
+    memory_mb: int  # Its memory [MB]; of no meaning on the host's kernel.
+    on_progress: Callable[[float], None] | None  # Gets the part of the run that is done, 0 to 1.
+    max_silence_s: float  # How long it may say nothing.
+    control_image: bytes = b""  # Archive of daemons; empty without.
 
     @property
     def console(self) -> Path:
@@ -115,14 +89,8 @@ def run_guest(
     The guest has a session of its own, which is killed whole if it hangs or if we are interrupted;
     if this process is killed, the kernel kills the guest.
 
-    Parameters
-    ----------
-    job : GuestJob
-        What it does; its output is written to the job's console.
-
-    Raises
-    ------
-    GuestFailed
+    job: What it does; its output is written to the job's console.
+    Raises GuestFailed.
     """
     launch = [
         str(get_agent_file()),

@@ -130,17 +130,9 @@ def run_job(job: GuestJob) -> tuple[bytes, bytes, HostCost, dict[str, str]]:
 def list_machine_options(kernel: Path, seed: int, memory_mb: int) -> list[str]:
     """The options of the emulator.
 
-    Parameters
-    ----------
-    seed : int
-        Of the random numbers that the guest is given.
-    memory_mb : int
-        Its memory [MB].
-
-    Returns
-    -------
-    list of str
-        There is no network device among them, and no file but those named here.
+    seed: Of the random numbers that the guest is given.
+    memory_mb: Its memory [MB].
+    Returns: There is no network device among them, and no file but those named here.
     """
     return [
         "-nodefaults",

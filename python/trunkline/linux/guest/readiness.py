@@ -50,10 +50,7 @@ class Readiness:
 class RunnerNotReady(Exception):
     """No runner can run, or not the one that was asked for.
 
-    Parameters
-    ----------
-    states : iterable of Readiness
-        Of those that were considered.
+    states: Of those that were considered.
     """
 
     def __init__(self, states: Iterable[Readiness]) -> None:
@@ -65,10 +62,7 @@ class RunnerNotReady(Exception):
 def examine_runner(runner: str) -> Readiness:
     """Look at what a runner needs.
 
-    Parameters
-    ----------
-    runner : {"uml", "qemu", "native", "frr"}
-        Which; ``frr`` is no runner, but runs in one.
+    runner: one of "uml", "qemu", "native", "frr"; which; ``frr`` is no runner, but runs in one.
     """
     common = [_check_system(), _check_agent()]
     if not common[0].found:
@@ -93,16 +87,9 @@ def list_missing_modules(runner: str) -> frozenset[str]:
 def choose_runner(runner: str | None, control: str | None = None) -> str:
     """The runner to use.
 
-    Parameters
-    ----------
-    runner : str or None
-        The one asked for; None: the first of ``uml`` and ``qemu`` that is ready.
-    control : {"frr"}, optional
-        Daemons that are to run in it; they run in ``uml``.
-
-    Raises
-    ------
-    RunnerNotReady
+    runner: The one asked for; None: the first of ``uml`` and ``qemu`` that is ready.
+    control: "frr"; daemons that are to run in it; they run in ``uml``.
+    Raises RunnerNotReady.
     """
     states = []
     candidates = RUNNERS[:2] if runner is None else (runner,)

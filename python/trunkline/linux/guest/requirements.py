@@ -23,19 +23,11 @@ GUEST_TOOLS: Final = ("ip", "tc")
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """Something a runner needs.
-
-    Parameters
-    ----------
-    found : bool
-        Whether it is there.
-    detail : str
-        Where or which; what to do about it if it is not there.
-    """
+    """Something a runner needs."""
 
     name: str
-    found: bool
-    detail: str
+    found: bool  # Whether it is there.
+    detail: str  # Where or which; what to do about it if it is not there.
 
 
 def check_file(name: str, path: Path | None, remedy: str) -> Requirement:
@@ -75,15 +67,8 @@ def make_tool_environment() -> dict[str, str]:
 def get_package_folder(runner: str) -> Path:
     """The folder into which packages are unpacked.
 
-    Parameters
-    ----------
-    runner : str
-        The runner's name, or ``tools`` for what the runners share.
-
-    Returns
-    -------
-    Path
-        Below the cache; it need not exist.
+    runner: The runner's name, or ``tools`` for what the runners share.
+    Returns: Below the cache; it need not exist.
     """
     return get_cache_folder() / runner / "root"
 

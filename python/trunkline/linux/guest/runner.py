@@ -30,39 +30,22 @@ MAX_LATE_NS: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class GuestRunRecord:
-    """What ran a plan, where, and what it cost.
+    """What ran a plan, where, and what it cost."""
 
-    Parameters
-    ----------
-    runner : str
-        ``uml``, ``qemu`` or ``native``.
-    kernel : str
-        Release of the kernel.
-    kernel_sha256, image_sha256 : str
-        Digests of the kernel and of the first file system; empty for ``native``.
-    plan_sha256 : str
-        Digest of the plan.
-    comparable : bool
-        In virtual time; a run in real time is not to be compared.
-    late_ns : int
-        By how much a packet or sample was late at most.
-    trustworthy : bool
-        In virtual time, or never later than `MAX_LATE_NS`.
-    cpu_s, wall_s : float
-        What it took of the host; these stand in ``cost.json``, the others in ``run.json``, which
-        is the same each time.
-    """
-
-    runner: str
-    kernel: str
+    runner: str  # ``uml``, ``qemu`` or ``native``.
+    kernel: str  # Release of the kernel.
+    # kernel_sha256, image_sha256: Digests of the kernel and of the first file system; empty for
+    # ``native``.
     kernel_sha256: str
     image_sha256: str
-    plan_sha256: str
+    plan_sha256: str  # Digest of the plan.
     seed: int
     memory_mb: int
-    comparable: bool
-    late_ns: int
-    trustworthy: bool
+    comparable: bool  # In virtual time; a run in real time is not to be compared.
+    late_ns: int  # By how much a packet or sample was late at most.
+    trustworthy: bool  # In virtual time, or never later than `MAX_LATE_NS`.
+    # cpu_s, wall_s: What it took of the host; these stand in ``cost.json``, the others in
+    # ``run.json``, which is the same each time.
     cpu_s: float
     wall_s: float
 
@@ -79,25 +62,14 @@ def execute_plan(
 ) -> GuestRunRecord:
     """Run a plan and write what it leaves.
 
-    Parameters
-    ----------
-    folder : Path
-        Where results are written; it is made.
-    runner : str, optional
-        ``uml``, ``qemu`` or ``native``; the first of the first two that is ready when left out.
-    memory_mb : int, optional
-        Memory of the guest [MB]; `DEFAULT_MEMORY_MB`, or more for long schedules, when left out.
-    on_progress : callable, optional
-        Gets the part of the run that is done, 0 to 1.
-    max_silence_s : float
-        A guest that says nothing for so long has failed.
-
-    Raises
-    ------
-    RunnerNotReady
-        The runner, or all of them, lack something.
-    GuestFailed
-        The kernel refused an order, or the guest died or hung.
+    folder: Where results are written; it is made.
+    runner: ``uml``, ``qemu`` or ``native``; the first of the first two that is ready when left out.
+    memory_mb: Memory of the guest [MB]; `DEFAULT_MEMORY_MB`, or more for long schedules, when left
+        out.
+    on_progress: Gets the part of the run that is done, 0 to 1.
+    max_silence_s: A guest that says nothing for so long has failed.
+    Raises RunnerNotReady: The runner, or all of them, lack something.
+    Raises GuestFailed: The kernel refused an order, or the guest died or hung.
     """
     name = choose_runner(runner, FRR if plan.daemons else None)
     run_job = {"uml": uml.run_job, "qemu": qemu.run_job, "native": native.run_job}[name]
@@ -152,10 +124,7 @@ def execute_plan(
 def compute_memory_mb(schedules: Mapping[str, bytes]) -> int:
     """Memory that a guest needs [MB].
 
-    Returns
-    -------
-    int
-        A packet is 12 bytes of a schedule, which the guest holds three times, 16 bytes in the
+    Returns: A packet is 12 bytes of a schedule, which the guest holds three times, 16 bytes in the
         agent and, when it has arrived, 24 bytes of a log that grows by doubling.
     """
     scheduled = sum(map(len, schedules.values())) / 1e6

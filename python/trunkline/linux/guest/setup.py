@@ -67,26 +67,15 @@ class SetupFailed(Exception):
 
 @dataclass(slots=True)
 class SetupPlan:
-    """What a runner still takes.
-
-    Parameters
-    ----------
-    tool_packages : list of Package
-        Those of them that are ``ip`` and ``tc``, or build tools.
-    space_needed : int
-        Space it takes while it is done [B].
-    space_kept : int
-        Space that it takes afterwards [B].
-    duration_text : str
-        How long it takes, about, on an idle machine of two processors.
-    """
+    """What a runner still takes."""
 
     runner: str
     packages: list[Package]
+    # Those of them that are ``ip`` and ``tc``, or build tools.
     tool_packages: list[Package] = field(default_factory=list)
-    space_needed: int = 0
-    space_kept: int = 0
-    duration_text: str = ""
+    space_needed: int = 0  # Space it takes while it is done [B].
+    space_kept: int = 0  # Space that it takes afterwards [B].
+    duration_text: str = ""  # How long it takes, about, on an idle machine of two processors.
 
     @property
     def download_bytes(self) -> int:
@@ -97,15 +86,8 @@ class SetupPlan:
 def plan_setup(runner: str) -> SetupPlan:
     """Find out what is to be done, and do nothing but ask the package manager.
 
-    Parameters
-    ----------
-    runner : {"qemu", "uml", "frr"}
-        Which; ``frr`` are daemons that run in one.
-
-    Raises
-    ------
-    SetupFailed
-        This machine cannot do it: the text says why and what helps.
+    runner: one of "qemu", "uml", "frr"; which; ``frr`` are daemons that run in one.
+    Raises SetupFailed: This machine cannot do it: the text says why and what helps.
     """
     state = examine_runner(runner)
     not_preparable = [
@@ -185,16 +167,9 @@ def perform_setup(
 ) -> Readiness:
     """Prepare a runner.
 
-    Parameters
-    ----------
-    on_step : callable
-        Called with each step.
-    on_progress : callable
-        Gets the part of a long step that is done, 0 to 1.
-
-    Raises
-    ------
-    SetupFailed
+    on_step: Called with each step.
+    on_progress: Gets the part of a long step that is done, 0 to 1.
+    Raises SetupFailed.
     """
     folder = get_cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
@@ -309,15 +284,8 @@ def _unpack_source(work: Path, source: Path, tools: Path, lock: int) -> None:
 def try_guest(runner: str, on_step: Callable[[str], None]) -> None:
     """Start a guest with a single node; from then on the runner counts as ready.
 
-    Parameters
-    ----------
-    runner : {"qemu", "uml"}
-        Which.
-
-    Raises
-    ------
-    SetupFailed
-        The guest does not come up here.
+    runner: one of "qemu", "uml"; which.
+    Raises SetupFailed: The guest does not come up here.
     """
     on_step("starting a guest to try it")
     trial_file = get_trial_mark(runner)
@@ -339,10 +307,7 @@ def try_guest(runner: str, on_step: Callable[[str], None]) -> None:
 def get_trial_mark(runner: str) -> Path:
     """The file that says that a runner's guest has come up on this machine.
 
-    Parameters
-    ----------
-    runner : {"qemu", "uml"}
-        Which.
+    runner: one of "qemu", "uml"; which.
     """
     return {"qemu": qemu.get_trial_mark, "uml": uml.get_trial_mark}[runner]()
 
@@ -350,20 +315,9 @@ def get_trial_mark(runner: str) -> Path:
 def remove_prepared(runner: str | None = None) -> int:
     """Remove what was prepared.
 
-    Parameters
-    ----------
-    runner : str, optional
-        Whose; everybody's when left out.
-
-    Returns
-    -------
-    int
-        What it took on disk [B].
-
-    Raises
-    ------
-    SetupFailed
-        Something of it cannot be removed.
+    runner: Whose; everybody's when left out.
+    Returns: What it took on disk [B].
+    Raises SetupFailed: Something of it cannot be removed.
     """
     folder = get_cache_folder() if runner is None else get_cache_folder() / runner
     size = measure_folder(folder)

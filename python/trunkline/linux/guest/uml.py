@@ -74,10 +74,7 @@ def get_trial_mark() -> Path:
 def find_memory_folder(needed_mb: int = 256) -> Path | None:
     """A folder for the file that is the guest's memory, which is mapped executable.
 
-    Parameters
-    ----------
-    needed_mb : int
-        Its size [MB].
+    needed_mb: Its size [MB].
     """
     for name in ("/dev/shm", tempfile.gettempdir()):  # noqa: S108 - only a place to look at
         try:

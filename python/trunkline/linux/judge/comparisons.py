@@ -57,53 +57,34 @@ OWN_COUNT_MEASURES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRow:
-    """One comparison.
+    """One comparison."""
 
-    Parameters
-    ----------
-    subject : str
-        Flow, class or link.
-    unit : str
-        Unit of the numbers.
-    simulator, reference : float
-        Means over the seeds.
-    difference : float
-        Reference less simulator: the mean over the seeds where they differ by chance, else the
-        greatest; of single packets, the greatest or the number that differ.
-    margin : float
-        Greatest difference that agrees.
-    outcome : {"agrees", "differs", "undecided"}
-        Whether the interval of the difference is inside the margin, outside, or neither.
-    low, high : float or None
-        Ends of that interval; None where nothing is by chance, or one seed says nothing of it.
-    more : int or None
-        Seeds more that are likely to decide; None where it is decided, or no number would.
-    scale : float
-        What the margin is a part of: the packets of the flow, class or link whose count it is, else
-        the simulator's mean; 0 for that mean.
-    blind : float
-        Difference that cannot be seen however exact the comparison: the time between two packets
-        of a flow, of what they show of a switch.
-    reason : str
-        Why it is undecided; empty if it is decided.
-    explanation : str
-        Known difference of the reference that explains this one; empty without.
-    """
-
-    subject: str
+    subject: str  # Flow, class or link.
     measure: str
-    unit: str
+    unit: str  # Unit of the numbers.
+    # simulator, reference: Means over the seeds.
     simulator: float
     reference: float
+    # Reference less simulator: the mean over the seeds where they differ by chance, else the
+    # greatest; of single packets, the greatest or the number that differ.
     difference: float
-    margin: float
+    margin: float  # Greatest difference that agrees.
+    # Whether the interval of the difference is inside the margin, outside, or neither.
     outcome: EquivalenceOutcome
+    # low, high: Ends of that interval; None where nothing is by chance, or one seed says nothing of
+    # it.
     low: float | None = None
     high: float | None = None
+    # Seeds more that are likely to decide; None where it is decided, or no number would.
     more: int | None = None
+    # What the margin is a part of: the packets of the flow, class or link whose count it is, else
+    # the simulator's mean; 0 for that mean.
     scale: float = 0.0
+    # Difference that cannot be seen however exact the comparison: the time between two packets of a
+    # flow, of what they show of a switch.
     blind: float = 0.0
-    reason: str = ""
+    reason: str = ""  # Why it is undecided; empty if it is decided.
+    # Known difference of the reference that explains this one; empty without.
     explanation: str = ""
 
     @property
@@ -140,10 +121,7 @@ def make_fixed_row(
 ) -> ComparisonRow:
     """A comparison in which nothing is by chance.
 
-    Parameters
-    ----------
-    doubt : float, default 0
-        Difference beyond the margin that packets which come at the same time may have made.
+    doubt: Difference beyond the margin that packets which come at the same time may have made.
     """
     outcome: EquivalenceOutcome = "agrees" if abs(difference) <= tolerance else "differs"
     reason = ""
@@ -167,10 +145,7 @@ def make_fixed_row(
 def require_power(row: ComparisonRow, share: float) -> ComparisonRow:
     """A comparison that agrees only if no more than a share of what it is of could have hidden.
 
-    Parameters
-    ----------
-    share : float
-        Of the packets of a flow, class or link whose count is compared, else of the mean.
+    share: Of the packets of a flow, class or link whose count is compared, else of the mean.
     """
     if not row.agrees or row.measure == SWITCH_MEASURE:
         return row

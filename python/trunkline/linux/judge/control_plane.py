@@ -46,15 +46,8 @@ def verify_control(
 ) -> EngineVerdict:
     """Runs a network in the simulator and with daemons in the kernel, and compares their control.
 
-    Parameters
-    ----------
-    daemons : {"frr"}
-        Which.
-
-    Raises
-    ------
-    UnsupportedError
-        The network has what kernel or daemons lack.
+    daemons: "frr"; which.
+    Raises UnsupportedError: The network has what kernel or daemons lack.
     """
     network = replace_probes(json.loads(network_json))
     probed_json = json.dumps(network, sort_keys=True, separators=(",", ":"))
@@ -171,16 +164,9 @@ def _compare_convergence(
 def compute_margin_s(network: NetworkData, change: str) -> float:
     """By how much the daemons' convergence may differ [s].
 
-    Parameters
-    ----------
-    change : str
-        ``failure ...`` or ``repair ...``.
-
-    Returns
-    -------
-    float
-        zebra's hold and the daemons' milliseconds. After a repair neighbours find each other by
-        hellos (RFC 2328 section 10.5), which the simulator's do at once, and describe their
+    change: ``failure ...`` or ``repair ...``.
+    Returns: zebra's hold and the daemons' milliseconds. After a repair neighbours find each other
+        by hellos (RFC 2328 section 10.5), which the simulator's do at once, and describe their
         databases.
     """
     ospf = get_ospf_timers(network)

@@ -27,58 +27,37 @@ _CUT_CAUSES = [_core.CAUSES.index(name) for name in ("failed_queued", "failed_in
 
 @dataclass(frozen=True)
 class FlowDatagrams:
-    """Datagrams of one flow; arrays of those that arrived are in order of their number.
+    """Datagrams of one flow; arrays of those that arrived are in order of their number."""
 
-    Parameters
-    ----------
-    sent_ns, ip_bytes : array of int
-        Of every datagram sent, by number.
-    number, delay_ns, dscp, ecn, ttl : array of int
-        Of each that arrived before the end of the run, as it arrived; ``ecn`` is the two bits.
-    dropped : array of int
-        Numbers of those known to be lost; those of an engine that does not tell are not here.
-    reordered : int
-        Datagrams that arrived after one with a higher number.
-    """
-
+    # sent_ns, ip_bytes: Of every datagram sent, by number.
     sent_ns: Ints
     ip_bytes: Ints
+    # number, delay_ns, dscp, ecn, ttl: Of each that arrived before the end of the run, as it
+    # arrived; ``ecn`` is the two bits.
     number: Ints
     delay_ns: Ints
     dscp: Ints
     ecn: Ints
     ttl: Ints
+    # Numbers of those known to be lost; those of an engine that does not tell are not here.
     dropped: Ints
-    reordered: int
+    reordered: int  # Datagrams that arrived after one with a higher number.
 
 
 @dataclass(frozen=True)
 class EngineRun:
-    """One seed in one engine.
-
-    Parameters
-    ----------
-    flows : dict of str to FlowDatagrams
-        Datagrams of each UDP flow, by name.
-    moment_gaps : dict of str to array of int
-        Of each UDP flow and datagram, by number, how near the datagram is anywhere on its way to a
-        moment at which a failure, a switch or the end of the warm-up changes something [ns]; empty
-        for an engine that does not tell.
-    """
+    """One seed in one engine."""
 
     results: Results
-    flows: dict[str, FlowDatagrams]
+    flows: dict[str, FlowDatagrams]  # Datagrams of each UDP flow, by name.
+    # Of each UDP flow and datagram, by number, how near the datagram is anywhere on its way to a
+    # moment at which a failure, a switch or the end of the warm-up changes something [ns]; empty
+    # for an engine that does not tell.
     moment_gaps: dict[str, Ints] = field(default_factory=dict)
 
 
 def trace_simulator(network: NetworkData, seed: int) -> EngineRun:
-    """Run the simulator and note every datagram.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of the run [0 to 2**64 - 1].
-    """
+    """Run the simulator and note every datagram. seed: Seed of the run [0 to 2**64 - 1]."""
     names = {
         index: str(flow["name"])
         for index, flow in enumerate(network["flows"])

@@ -22,18 +22,10 @@ CONVERGENCE_MEASURES = (
 
 @dataclass(frozen=True, slots=True)
 class KnownDifference:
-    """A behaviour of the reference, and the comparisons that it may move.
+    """A behaviour of the reference, and the comparisons that it may move."""
 
-    Parameters
-    ----------
-    sentence : str
-        What it does otherwise, and which measures show it.
-    explains : callable
-        Whether it may be why a comparison differs.
-    """
-
-    sentence: str
-    explains: Callable[[ComparisonRow], bool]
+    sentence: str  # What it does otherwise, and which measures show it.
+    explains: Callable[[ComparisonRow], bool]  # Whether it may be why a comparison differs.
 
 
 def explain_rows(

@@ -22,18 +22,11 @@ def compare_labels(
 ) -> list[ComparisonRow]:
     """Rows of labels, two a router.
 
-    Parameters
-    ----------
-    kernel_changes : mapping
-        What each router of the kernel took into use when.
-    margin_s : float
-        By how much these times may differ.
-
-    Returns
-    -------
-    list of ComparisonRow
-        How many other nodes a router has labels or next hops for, and how many of them are others
-        than the simulator's; when it had those it kept after the first failure, until a repair.
+    kernel_changes: What each router of the kernel took into use when.
+    margin_s: By how much these times may differ.
+    Returns: How many other nodes a router has labels or next hops for, and how many of them are
+        others than the simulator's; when it had those it kept after the first failure, until a
+        repair.
     """
     ours = read_simulator_labels(dry_run.label_changes, network["run"]["duration_ns"])
     rows = []

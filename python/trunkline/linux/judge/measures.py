@@ -38,22 +38,13 @@ MeasureValues = dict[MeasureKey, float | None]
 
 @dataclass(frozen=True)
 class MeasurementFrame:
-    """What both engines of a seed are measured by.
+    """What both engines of a seed are measured by."""
 
-    Parameters
-    ----------
-    warmup_ns, end_ns : int
-        Only packets sent from the one on; when the run ends.
-    settled_ns : int
-        What is sent from then on may still be under way when the run ends.
-    phases : sequence of RunPhase
-        Of a failure; none without.
-    """
-
+    # warmup_ns, end_ns: Only packets sent from the one on; when the run ends.
     warmup_ns: int
     end_ns: int
-    settled_ns: int
-    phases: Sequence[RunPhase]
+    settled_ns: int  # What is sent from then on may still be under way when the run ends.
+    phases: Sequence[RunPhase]  # Of a failure; none without.
 
 
 def make_frame(
@@ -80,11 +71,8 @@ def count_own_packets(
 ) -> tuple[dict[str, float], dict[str, float]]:
     """What the counts of each subject are a part of, and how far apart its packets are [s].
 
-    Returns
-    -------
-    (dict, dict)
-        Packets that a flow sends in the run or a phase, that come to a class, link or meter; of
-        each phase of a flow the time from the packet sent before the first that arrives to that
+    Returns: Packets that a flow sends in the run or a phase, that come to a class, link or meter;
+        of each phase of a flow the time from the packet sent before the first that arrives to that
         one, within which a switch may be without a difference.
     """
     counts: dict[str, float] = {}
@@ -125,10 +113,7 @@ def measure_run(
 ) -> MeasureValues:
     """Every measure of one seed in one engine.
 
-    Parameters
-    ----------
-    left_out : mapping of str to array of int
-        Numbers of the datagrams of each flow that come too near to a failure or a switch.
+    left_out: Numbers of the datagrams of each flow that come too near to a failure or a switch.
     """
     values: MeasureValues = {}
     for name, flow in engine_run.flows.items():

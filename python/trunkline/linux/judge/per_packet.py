@@ -32,27 +32,13 @@ def leave_out_packets(datagrams: FlowDatagrams, left_out: Ints) -> FlowDatagrams
 
 @dataclass(frozen=True, slots=True)
 class PacketTolerance:
-    """What one flow is allowed.
+    """What one flow is allowed."""
 
-    Parameters
-    ----------
-    delay_ns : int
-        For the delay of a packet.
-    tie_share : float
-        Share of packets of which either may be first.
-    packet_ns : int
-        Longest transmission of one packet on its way.
-    is_disturbed : bool
-        Some packets of the network were lost or coloured in one engine alone.
-    has_choice : bool
-        Some port chooses among classes.
-    """
-
-    delay_ns: int
-    tie_share: float
-    packet_ns: int
-    is_disturbed: bool
-    has_choice: bool
+    delay_ns: int  # For the delay of a packet.
+    tie_share: float  # Share of packets of which either may be first.
+    packet_ns: int  # Longest transmission of one packet on its way.
+    is_disturbed: bool  # Some packets of the network were lost or coloured in one engine alone.
+    has_choice: bool  # Some port chooses among classes.
 
 
 def find_lost_packets(
@@ -60,14 +46,9 @@ def find_lost_packets(
 ) -> tuple[Ints, Ints]:
     """Numbers of the packets that each engine lost, without those that the end of the run decides.
 
-    Parameters
-    ----------
-    ours, theirs : FlowDatagrams
-        Of one flow in the simulator, which tells its losses, and in the reference.
-    tolerance_ns : int
-        A packet that comes so near to the end in one engine is under way in the other.
-    left_out : array of int
-        Numbers of packets that are not compared.
+    ours, theirs: Of one flow in the simulator, which tells its losses, and in the reference.
+    tolerance_ns: A packet that comes so near to the end in one engine is under way in the other.
+    left_out: Numbers of packets that are not compared.
     """
     near_end = np.concatenate(
         [
@@ -90,10 +71,7 @@ def compare_flow_packets(
 ) -> Iterator[PacketComparison]:
     """The comparisons of one flow, over all seeds.
 
-    Parameters
-    ----------
-    seeds : sequence of (FlowDatagrams, FlowDatagrams, array, array)
-        What both engines delivered and lost, by seed.
+    seeds: What both engines delivered and lost, by seed.
     """
     size = len(seeds)
     ours = sum(len(lost) for _, _, lost, _ in seeds)

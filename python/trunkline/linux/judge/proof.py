@@ -41,35 +41,20 @@ OUTCOME_ORDER: Final[tuple[AlterationOutcome, ...]] = (
 
 @dataclass(frozen=True)
 class JudgedAlteration:
-    """One alteration, and what the verdict says of it.
-
-    Parameters
-    ----------
-    outcome : {"caught", "undecided", "below power", "not compared", "no effect"}
-        Whether a comparison differs; else why not.
-    measure : str
-        The comparison furthest beyond its margin, or nearest to it; empty without effect.
-    """
+    """One alteration, and what the verdict says of it."""
 
     alteration: SingleAlteration
-    outcome: AlterationOutcome
+    outcome: AlterationOutcome  # Whether a comparison differs; else why not.
+    # The comparison furthest beyond its margin, or nearest to it; empty without effect.
     measure: str
 
 
 @dataclass(frozen=True)
 class VerdictProof:
-    """What a verdict would have caught.
+    """What a verdict would have caught."""
 
-    Parameters
-    ----------
-    judged : tuple of JudgedAlteration
-        Those that the engine can run.
-    possible : int
-        Alterations that the scenario has, of which these may be drawn.
-    """
-
-    judged: tuple[JudgedAlteration, ...]
-    possible: int
+    judged: tuple[JudgedAlteration, ...]  # Those that the engine can run.
+    possible: int  # Alterations that the scenario has, of which these may be drawn.
 
     @property
     def score(self) -> float | None:
@@ -113,12 +98,8 @@ def prove_verdict(
 ) -> VerdictProof:
     """Judge alterations of the scenario of a verdict, against what the reference made of it.
 
-    Parameters
-    ----------
-    verdict : EngineVerdict
-        With its pairs.
-    limit : int, default 200
-        Alterations at most.
+    verdict: With its pairs.
+    limit: Alterations at most.
     """
     network = verdict.pairs[0].network
     alterations = list_alterations(network)

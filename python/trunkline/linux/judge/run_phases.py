@@ -13,18 +13,12 @@ MAX_PHASES: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class RunPhase:
-    """A part of a run.
+    """A part of a run."""
 
-    Parameters
-    ----------
-    name : str
-        What begins it, the second of its kind with a number; empty if the run has no phases. When
-        it begins may differ from seed to seed, so that no time is in it.
-    start_ns, end_ns : int
-        Packets sent from the start and before the end belong to it.
-    """
-
+    # What begins it, the second of its kind with a number; empty if the run has no phases. When it
+    # begins may differ from seed to seed, so that no time is in it.
     name: str
+    # start_ns, end_ns: Packets sent from the start and before the end belong to it.
     start_ns: int
     end_ns: int
 

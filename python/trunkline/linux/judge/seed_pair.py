@@ -39,51 +39,27 @@ ReferenceMachine = Literal["simulator", "virtual", "emulated", "real"]
 
 @dataclass(frozen=True)
 class SeedPair:
-    """One seed in both engines.
+    """One seed in both engines."""
 
-    Parameters
-    ----------
-    network : mapping
-        The simulator's compiled network.
-    machine : {"simulator", "virtual", "emulated", "real"}
-        What the reference ran on.
-    values : (dict, dict)
-        Measures of simulator and reference.
-    datagrams : dict of str to (FlowDatagrams, FlowDatagrams, array, array)
-        Of each UDP flow what both delivered, and the numbers that each lost; empty where they are
-        not compared one by one. Without those that come too near to a failure or a switch.
-    left_out : dict of str to int
-        How many of each flow come too near.
-    own_counts : dict of str to float
-        Packets that the counts of a flow, a phase of it, a class or a link are a part of.
-    spacings : dict of str to float
-        Time between two packets of a flow at the beginning of a phase [s].
-    sizes : set of int
-        IP bytes of datagrams.
-    lasting_reason : str
-        See `explain_lasting_shift`.
-    packets_inside : int
-        Datagrams on their way when the simulator's run ends.
-    same_until_ns : int
-        Packets sent before that time meet no packet that competed, so that no tie can have moved
-        them for long.
-    runs : (EngineRun, EngineRun)
-        What was measured, of simulator and reference.
-    """
-
-    network: NetworkData
-    machine: ReferenceMachine
-    values: tuple[MeasureValues, MeasureValues]
+    network: NetworkData  # The simulator's compiled network.
+    machine: ReferenceMachine  # What the reference ran on.
+    values: tuple[MeasureValues, MeasureValues]  # Measures of simulator and reference.
+    # Of each UDP flow what both delivered, and the numbers that each lost; empty where they are not
+    # compared one by one. Without those that come too near to a failure or a switch.
     datagrams: dict[str, SeedDatagrams]
-    left_out: dict[str, int]
+    left_out: dict[str, int]  # How many of each flow come too near.
+    # Packets that the counts of a flow, a phase of it, a class or a link are a part of.
     own_counts: dict[str, float]
+    # Time between two packets of a flow at the beginning of a phase [s].
     spacings: dict[str, float]
-    sizes: frozenset[int]
-    lasting_reason: str
+    sizes: frozenset[int]  # IP bytes of datagrams.
+    lasting_reason: str  # See `explain_lasting_shift`.
     packets_sent: int
-    packets_inside: int
+    packets_inside: int  # Datagrams on their way when the simulator's run ends.
+    # Packets sent before that time meet no packet that competed, so that no tie can have moved them
+    # for long.
     same_until_ns: int
-    runs: tuple[EngineRun, EngineRun]
+    runs: tuple[EngineRun, EngineRun]  # What was measured, of simulator and reference.
 
     def is_hidden(self, key: MeasureKey) -> bool:
         """Whether the kernel does not tell a measure at all."""
@@ -106,10 +82,7 @@ def make_seed_pair(
 ) -> SeedPair:
     """What both engines made of a seed, in what the comparison needs.
 
-    Parameters
-    ----------
-    machine : {"simulator", "virtual", "emulated", "real"}
-        What the reference ran on.
+    machine: What the reference ran on.
     """
     end = network["run"]["duration_ns"]
     run_phases = find_phases(simulator.results, end)
@@ -209,10 +182,7 @@ def explain_lasting_shift(
     next would have had. Where flows take turns, it decides whose turn is first until both have
     nothing left.
 
-    Parameters
-    ----------
-    machine : {"simulator", "virtual", "emulated", "real"}
-        What the reference ran on.
+    machine: What the reference ran on.
     """
     if _has_mixed_sizes(simulator):
         return (
@@ -295,36 +265,17 @@ def _has_mixed_sizes(simulator: EngineRun) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonMethod:
-    """How a set of seeds is compared.
+    """How a set of seeds is compared."""
 
-    Parameters
-    ----------
-    is_exact : bool
-        Packets one by one.
-    is_random : bool
-        Every run has a difference of its own.
-    is_emulated : bool
-        The reference's processor took time.
-    has_choice : bool
-        Some port chooses among classes or flows.
-    ties : float
-        Share of packets of which either may be first.
-    fate_packets : float
-        Packets of a run that were lost to others or coloured otherwise than most.
-    packets : int
-        Datagrams sent in a run.
-    flows : int
-        Flows of the network.
-    """
-
-    is_exact: bool
-    is_random: bool
-    is_emulated: bool
-    has_choice: bool
-    ties: float
+    is_exact: bool  # Packets one by one.
+    is_random: bool  # Every run has a difference of its own.
+    is_emulated: bool  # The reference's processor took time.
+    has_choice: bool  # Some port chooses among classes or flows.
+    ties: float  # Share of packets of which either may be first.
+    # Packets of a run that were lost to others or coloured otherwise than most.
     fate_packets: float
-    packets: int
-    flows: int
+    packets: int  # Datagrams sent in a run.
+    flows: int  # Flows of the network.
 
     def compute_delay_tolerance(self, hops: int) -> int:
         """For the delay of a packet over so many links [ns]."""

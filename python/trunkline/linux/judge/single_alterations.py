@@ -56,28 +56,15 @@ SENDER_KEYS: Final = ("window_packets", "rto_min_ns", "initial_window", "ecn", "
 
 @dataclass(frozen=True)
 class SingleAlteration:
-    """One key with another value.
+    """One key with another value."""
 
-    Parameters
-    ----------
-    element : str
-        What has the key: a link, port, conditioner, protection, path or flow.
-    key : str
-        Name of the key in the compiled network.
-    before, after : str
-        Its values.
-    is_mark : bool
-        Whether it shows in DSCP, ECN or TTL alone.
-    network : mapping
-        The network with the other value.
-    """
-
-    element: str
-    key: str
+    element: str  # What has the key: a link, port, conditioner, protection, path or flow.
+    key: str  # Name of the key in the compiled network.
+    # before, after: Its values.
     before: str
     after: str
-    is_mark: bool
-    network: NetworkData
+    is_mark: bool  # Whether it shows in DSCP, ECN or TTL alone.
+    network: NetworkData  # The network with the other value.
 
 
 def list_alterations(network: NetworkData) -> list[SingleAlteration]:
@@ -237,10 +224,7 @@ def make_alteration(
 ) -> SingleAlteration:
     """The network with another value at some places, which all had the same.
 
-    Parameters
-    ----------
-    places : sequence of tuple
-        Keys and indices from the network to the values.
+    places: Keys and indices from the network to the values.
     """
     altered = copy.deepcopy(network)
     for place in places:

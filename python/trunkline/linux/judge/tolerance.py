@@ -57,19 +57,11 @@ TIE_SIGMAS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class MeasureSpec:
-    """What is compared.
-
-    Parameters
-    ----------
-    share : float
-        Margin over the mean of the simulator.
-    floor : float
-        Minimum margin, in its unit.
-    """
+    """What is compared."""
 
     unit: str
-    share: float
-    floor: float = 0.0
+    share: float  # Margin over the mean of the simulator.
+    floor: float = 0.0  # Minimum margin, in its unit.
 
 
 MEASURES: Final = {
@@ -110,10 +102,7 @@ MEASURES: Final = {
 def compute_delay_tolerance(hops: int, packets: int, emulated_flows: int = 0) -> int:
     """For the delay of one packet [ns].
 
-    Parameters
-    ----------
-    emulated_flows : int, default 0
-        Flows that an emulated machine sends; 0 for a machine that takes no time.
+    emulated_flows: Flows that an emulated machine sends; 0 for a machine that takes no time.
     """
     virtual_ns = HOSTS_NS + hops * HOP_NS + min(packets, MAX_ROUNDED_PACKETS) * PACKET_NS
     return virtual_ns + (emulated_flows * SENDER_NS + hops * ROUTER_NS if emulated_flows else 0)
@@ -153,10 +142,7 @@ def cap_count_margin(margin: float, own_count: float) -> float:
 def compute_moment_tolerance(hops: int, packets: int, emulated_flows: int = 0) -> int:
     """How near to a failure or a switch a packet may come either before it or after it [ns].
 
-    Parameters
-    ----------
-    emulated_flows : int, default 0
-        Flows that an emulated machine sends; 0 for a machine that takes no time.
+    emulated_flows: Flows that an emulated machine sends; 0 for a machine that takes no time.
     """
     lateness_ns = compute_delay_tolerance(hops, packets, emulated_flows)
     return lateness_ns + (EMULATED_CHANGE_NS if emulated_flows else 0)
@@ -165,14 +151,10 @@ def compute_moment_tolerance(hops: int, packets: int, emulated_flows: int = 0) -
 def count_late_packets(packets: int, tie_share: float, *, is_disturbed: bool) -> int:
     """Packets whose delays may differ by more.
 
-    Parameters
-    ----------
-    tie_share : float
-        Share of ties: one that comes so close to the moment when another class is chosen goes
-        before or after its packet.
-    is_disturbed : bool
-        Some other packet was lost or coloured. It moves all behind it by its transmission time,
-        until their queue is empty.
+    tie_share: Share of ties: one that comes so close to the moment when another class is chosen
+        goes before or after its packet.
+    is_disturbed: Some other packet was lost or coloured. It moves all behind it by its transmission
+        time, until their queue is empty.
     """
     return min(
         packets - 1,

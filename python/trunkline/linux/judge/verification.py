@@ -49,33 +49,18 @@ def combine_outcomes(outcomes: Iterable[EquivalenceOutcome]) -> EquivalenceOutco
 
 @dataclass(frozen=True)
 class EngineVerdict:
-    """The comparison of both engines.
-
-    Parameters
-    ----------
-    notes : tuple of str
-        What the reference does differently, known beforehand.
-    seeds : tuple of int
-        Seeds of the runs.
-    is_exact : bool
-        Whether packets were compared one by one.
-    within : float or None, default None
-        Share that was asked for: no more may have hidden where a comparison agrees.
-    pairs : tuple of SeedPair, default ()
-        Both runs of each seed, for a proof; empty where they were not kept.
-    reference : str
-        Version and runner of the kernel, or the scenario that the simulator ran in its place.
-    not_compared : tuple of str, default ()
-        What could not be compared.
-    """
+    """The comparison of both engines."""
 
     rows: tuple[ComparisonRow, ...]
-    notes: tuple[str, ...]
-    seeds: tuple[int, ...]
-    is_exact: bool
+    notes: tuple[str, ...]  # What the reference does differently, known beforehand.
+    seeds: tuple[int, ...]  # Seeds of the runs.
+    is_exact: bool  # Whether packets were compared one by one.
+    # Version and runner of the kernel, or the scenario that the simulator ran in its place.
     reference: str
-    not_compared: tuple[str, ...] = ()
+    not_compared: tuple[str, ...] = ()  # What could not be compared.
+    # Share that was asked for: no more may have hidden where a comparison agrees.
     within: float | None = None
+    # Both runs of each seed, for a proof; empty where they were not kept.
     pairs: tuple[SeedPair, ...] = field(default=(), repr=False, compare=False)
 
     @property
@@ -173,10 +158,7 @@ def _get_hidden_size(row: ComparisonRow) -> float:
 def check_support(network_json: str, runner: str | None = None, control: str | None = None) -> None:
     """Finds out quickly whether the kernel has what a network needs, from its first moment alone.
 
-    Raises
-    ------
-    UnsupportedError
-        It has not.
+    Raises UnsupportedError: It has not.
     """
     network = json.loads(network_json)
     network["run"] |= {"duration_ns": CHECK_DURATION_NS, "warmup_ns": 0}
@@ -194,10 +176,7 @@ def verify_kernel(
 ) -> EngineVerdict:
     """Runs a network in both engines with several seeds and compares the results.
 
-    Raises
-    ------
-    UnsupportedError
-        The network has what the kernel lacks.
+    Raises UnsupportedError: The network has what the kernel lacks.
     """
     runs = [(network_json, seed) for seed in seeds]
     return verify_runs(
@@ -215,21 +194,11 @@ def verify_runs(
 ) -> EngineVerdict:
     """Does runs in both engines and compares the results of all together.
 
-    Parameters
-    ----------
-    runs : sequence of (str, int)
-        Canonical JSON of compiled networks that differ in their traffic alone, and seeds.
-    on_progress : callable, optional
-        Gets the part of all runs that is done, 0 to 1.
-    max_seeds : int, optional
-        Goes on with the seeds that follow until the verdict is decided or there are so many.
-    within : float, optional
-        Greatest share that may have hidden in a comparison that agrees.
-
-    Raises
-    ------
-    UnsupportedError
-        The network has what the kernel lacks.
+    runs: Canonical JSON of compiled networks that differ in their traffic alone, and seeds.
+    on_progress: Gets the part of all runs that is done, 0 to 1.
+    max_seeds: Goes on with the seeds that follow until the verdict is decided or there are so many.
+    within: Greatest share that may have hidden in a comparison that agrees.
+    Raises UnsupportedError: The network has what the kernel lacks.
     """
 
     def run_seed(
@@ -252,10 +221,7 @@ def run_until_decided(
 ) -> EngineVerdict:
     """Do runs and compare, and go on while it is not decided and there may be more.
 
-    Parameters
-    ----------
-    runs : sequence of (str, int)
-        Canonical JSON of compiled networks, and seeds; the seeds that follow are of the last.
+    runs: Canonical JSON of compiled networks, and seeds; the seeds that follow are of the last.
     """
     used_runs = list(runs)
     pairs: list[SeedPair] = []
@@ -287,10 +253,7 @@ def judge_pairs(
 ) -> EngineVerdict:
     """Compare what both engines made of all seeds.
 
-    Parameters
-    ----------
-    notes : sequence of str
-        What is known beforehand; each is said once.
+    notes: What is known beforehand; each is said once.
     """
     sentences = list(dict.fromkeys(notes))
     known_samples, unknown = comparisons.pair_samples(pairs)
@@ -371,10 +334,7 @@ def list_unknown_measures(keys: Sequence[MeasureKey]) -> list[str]:
 def make_simulator_runner(network_json: str, other_json: str, name: str) -> SeedRunner:
     """What runs a network in the simulator twice: as it is, and another in the reference's place.
 
-    Raises
-    ------
-    ValueError
-        The two have other flows or another time, so that nothing can be compared.
+    Raises ValueError: The two have other flows or another time, so that nothing can be compared.
     """
     first, second = json.loads(network_json), json.loads(other_json)
     flows = [{str(flow["name"]) for flow in each["flows"]} for each in (first, second)]

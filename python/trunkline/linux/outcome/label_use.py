@@ -28,18 +28,11 @@ NodeFec = tuple[int, int]
 
 
 class LabelUse(NamedTuple):
-    """What a node does with the packets of a FEC.
+    """What a node does with the packets of a FEC."""
 
-    Attributes
-    ----------
-    link : int
-        Out-link.
-    unlabelled, labelled : str
-        Of packets without a label and of those with the node's own: ``label`` of the neighbour,
-        ``no label``, or what else there is.
-    """
-
-    link: int
+    link: int  # Out-link.
+    # unlabelled, labelled: Of packets without a label and of those with the node's own: ``label``
+    # of the neighbour, ``no label``, or what else there is.
     unlabelled: str
     labelled: str
 
@@ -47,10 +40,7 @@ class LabelUse(NamedTuple):
 def read_simulator_labels(rows: Iterable[LabelChange], end_ns: int) -> dict[NodeFec, LabelUse]:
     """Labels in use at the end of the simulator's run.
 
-    Parameters
-    ----------
-    rows : iterable of LabelChange
-        As they came into use; the last of a node and FEC counts.
+    rows: As they came into use; the last of a node and FEC counts.
     """
     uses: dict[NodeFec, LabelUse] = {}
     for row in rows:
@@ -105,21 +95,11 @@ def read_kernel_labels(compiled: CompiledPlan, folder: Path) -> dict[NodeFec, La
 
 
 class LabelUseChange(NamedTuple):
-    """Something that a node does otherwise from a time on.
+    """Something that a node does otherwise from a time on."""
 
-    Attributes
-    ----------
-    time_ns : int
-        When.
-    fec : int
-        The node that packets go to.
-    action : tuple
-        Next hop and label, as this side writes them.
-    """
-
-    time_ns: int
-    fec: int
-    action: tuple[object, object]
+    time_ns: int  # When.
+    fec: int  # The node that packets go to.
+    action: tuple[object, object]  # Next hop and label, as this side writes them.
 
 
 def read_label_changes(compiled: CompiledPlan, folder: Path, node: int) -> list[LabelUseChange]:

@@ -30,39 +30,23 @@ _SIMULATOR_EVENTS: Final = ("failed", "repaired", "detected", "repair-detected")
 
 @dataclass(frozen=True, slots=True, order=True)
 class RouteStep:
-    """A route that came into use.
+    """A route that came into use."""
 
-    Parameters
-    ----------
-    time_ns : int
-        When, since time zero.
-    node, destination : int
-        Where, and where packets go.
-    link : int
-        Out-link; -1: none.
-    """
-
-    time_ns: int
+    time_ns: int  # When, since time zero.
+    # node, destination: Where, and where packets go.
     node: int
     destination: int
-    link: int
+    link: int  # Out-link; -1: none.
 
 
 @dataclass(frozen=True)
 class RouteHistory:
-    """The routes of a run.
+    """The routes of a run."""
 
-    Parameters
-    ----------
-    first, last : dict of (int, int) to int
-        Out-link by node and destination, at time zero and at the end.
-    steps : list of RouteStep
-        Changes between, in order of time.
-    """
-
+    # first, last: Out-link by node and destination, at time zero and at the end.
     first: dict[tuple[int, int], int]
     last: dict[tuple[int, int], int]
-    steps: list[RouteStep]
+    steps: list[RouteStep]  # Changes between, in order of time.
 
 
 def read_routes(compiled: CompiledPlan, folder: Path) -> RouteHistory:

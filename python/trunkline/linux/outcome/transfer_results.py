@@ -25,17 +25,11 @@ _BUCKETS_PER_OCTAVE: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class TransferResult:
-    """What became of a transfer.
+    """What became of a transfer."""
 
-    Parameters
-    ----------
-    planned : PlannedTransfer
-        When and how large, by the schedule.
-    finish_ns, acknowledged_ns : int or None
-        When its last byte was read, and when that was acknowledged; None: not before the end.
-    """
-
-    planned: PlannedTransfer
+    planned: PlannedTransfer  # When and how large, by the schedule.
+    # finish_ns, acknowledged_ns: When its last byte was read, and when that was acknowledged; None:
+    # not before the end.
     finish_ns: int | None
     acknowledged_ns: int | None
 
@@ -67,10 +61,7 @@ class TransferTotals:
 def read_transfer_results(compiled: CompiledPlan, folder: Path, index: int) -> list[TransferResult]:
     """What became of each transfer of a flow, in the order of their schedule.
 
-    Raises
-    ------
-    BrokenRecordsError
-        The guest left records of another number of transfers.
+    Raises BrokenRecordsError: The guest left records of another number of transfers.
     """
     planned = compiled.dry_run.transfers[index]
     records = list(

@@ -30,30 +30,14 @@ def name_namespace(node: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class VethEnd:
-    """One end of a pair of one-way links.
+    """One end of a pair of one-way links."""
 
-    Parameters
-    ----------
-    node : int
-        Node.
-    device : str
-        Device at this end.
-    wire : str
-        Device behind it that what arrives here passes: the wire.
-    mac : str
-        Its address.
-    address : str
-        IPv4 address on the link.
-    prefix : int
-        Length of its prefix [bit].
-    """
-
-    node: int
-    device: str
-    wire: str
-    mac: str
-    address: str
-    prefix: int = 30
+    node: int  # Node.
+    device: str  # Device at this end.
+    wire: str  # Device behind it that what arrives here passes: the wire.
+    mac: str  # Its address.
+    address: str  # IPv4 address on the link.
+    prefix: int = 30  # Length of its prefix [bit].
 
     def to_planned_end(self) -> PlannedEnd:
         """As the plan has it."""
@@ -62,14 +46,9 @@ class VethEnd:
 
 @dataclass(frozen=True, slots=True)
 class VethPair:
-    """Two one-way links in opposite directions, or one alone: a veth pair.
+    """Two one-way links in opposite directions, or one alone: a veth pair."""
 
-    Parameters
-    ----------
-    a, b : VethEnd
-        Ends.
-    """
-
+    # a, b: Ends.
     a: VethEnd
     b: VethEnd
 
@@ -80,17 +59,10 @@ class VethPair:
 
 @dataclass
 class VethPlan:
-    """The veth pairs, and which end of which each one-way link uses.
+    """The veth pairs, and which end of which each one-way link uses."""
 
-    Parameters
-    ----------
-    pairs : list of VethPair
-        In order.
-    sending_ends, receiving_ends : list of VethEnd
-        End that sends and end that receives, by one-way link.
-    """
-
-    pairs: list[VethPair] = field(default_factory=list)
+    pairs: list[VethPair] = field(default_factory=list)  # In order.
+    # sending_ends, receiving_ends: End that sends and end that receives, by one-way link.
     sending_ends: list[VethEnd] = field(default_factory=list)
     receiving_ends: list[VethEnd] = field(default_factory=list)
 
@@ -156,17 +128,11 @@ def _make_pair(index: int, first: int, second: int) -> VethPair:
 
 @dataclass
 class RouteAddresses:
-    """Addresses that routes lead to.
+    """Addresses that routes lead to."""
 
-    Parameters
-    ----------
-    keys : list of tuple
-        Node, forwarding equivalence class and TCP parameters, by number.
-    given_addresses : mapping of int to sequence of str
-        Addresses of some nodes, in the order in which they are needed.
-    """
-
+    # Node, forwarding equivalence class and TCP parameters, by number.
     keys: list[tuple[int, int, tuple[str, ...]]] = field(default_factory=list)
+    # Addresses of some nodes, in the order in which they are needed.
     given_addresses: Mapping[int, Sequence[str]] = field(default_factory=dict)
     _numbers: dict[tuple[int, int, tuple[str, ...]], int] = field(default_factory=dict)
 

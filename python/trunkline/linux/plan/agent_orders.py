@@ -21,15 +21,8 @@ ORDERS_FORMAT: Final = 1
 def write_orders(plan: GuestPlan) -> bytes:
     """A plan as orders.
 
-    Returns
-    -------
-    bytes
-        ASCII, a line feed after each order.
-
-    Raises
-    ------
-    ValueError
-        A name has a space in it or anything a line feed.
+    Returns: ASCII, a line feed after each order.
+    Raises ValueError: A name has a space in it or anything a line feed.
     """
     lines = []
     for line in _list_orders(plan):

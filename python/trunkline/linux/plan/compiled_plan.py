@@ -33,42 +33,18 @@ _LABEL_BYTES = 4
 
 @dataclass(frozen=True)
 class CompiledPlan:
-    """A plan, and what is needed to read its results and to explain it.
+    """A plan, and what is needed to read its results and to explain it."""
 
-    Parameters
-    ----------
-    plan : GuestPlan
-        For the guest.
-    schedules : dict of str to bytes
-        Files of the plan.
-    notes : tuple of str
-        What the kernel does differently from the simulator.
-    network : mapping
-        The compiled network.
-    script : CommandScript
-        The commands with their reasons.
-    wiring : VethPlan
-        Devices of each one-way link.
-    leaves : tuple of dict
-        Queue of each class, by one-way link.
-    traffic : PlannedTraffic
-        Flows.
-    recovery_schedule : RecoverySchedule
-        What happens to links and paths.
-    dry_run : DryRun
-        What that and the schedules were taken from.
-    """
-
-    plan: GuestPlan
-    schedules: dict[str, bytes]
-    notes: tuple[str, ...]
-    network: NetworkData
-    script: CommandScript
-    wiring: VethPlan
-    leaves: tuple[dict[int, LeafQdisc], ...]
-    traffic: PlannedTraffic
-    recovery_schedule: RecoverySchedule
-    dry_run: DryRun
+    plan: GuestPlan  # For the guest.
+    schedules: dict[str, bytes]  # Files of the plan.
+    notes: tuple[str, ...]  # What the kernel does differently from the simulator.
+    network: NetworkData  # The compiled network.
+    script: CommandScript  # The commands with their reasons.
+    wiring: VethPlan  # Devices of each one-way link.
+    leaves: tuple[dict[int, LeafQdisc], ...]  # Queue of each class, by one-way link.
+    traffic: PlannedTraffic  # Flows.
+    recovery_schedule: RecoverySchedule  # What happens to links and paths.
+    dry_run: DryRun  # What that and the schedules were taken from.
 
 
 def compile_plan(
@@ -76,17 +52,10 @@ def compile_plan(
 ) -> CompiledPlan:
     """Makes a plan of a compiled network.
 
-    Parameters
-    ----------
-    network_json : str
-        Canonical JSON of the network.
-    seed : int, optional
-        Seed [0 to 2**64 - 1]; that of the network if left out.
-
-    Raises
-    ------
-    UnsupportedError
-        The network has what the kernel lacks; every reason is given, with what is nearest.
+    network_json: Canonical JSON of the network.
+    seed: Seed [0 to 2**64 - 1]; that of the network if left out.
+    Raises UnsupportedError: The network has what the kernel lacks; every reason is given, with what
+        is nearest.
     """
     network: NetworkData = json.loads(network_json)
     seed = network["run"]["seed"] if seed is None else seed

@@ -33,10 +33,7 @@ def list_ingress_filters(
 ) -> list[str]:
     """Ingress filters of a conditioner; what it does not know goes on to chain `AFTER` too.
 
-    Parameters
-    ----------
-    flows : sequence of (int, str)
-        Row and keys of ``flower`` of each direction of a flow.
+    flows: Row and keys of ``flower`` of each direction of a flow.
     """
     filter_lines: list[str] = []
     chains: dict[int, int] = {}

@@ -24,16 +24,10 @@ _SENT_EVENT = _core.PACKET_EVENTS.index("sent")
 
 @dataclass(frozen=True, slots=True)
 class TimelineEvent:
-    """Something that happened to a link or a protection; -1 stands for none.
-
-    Parameters
-    ----------
-    event : str
-        One of ``TIMELINE_EVENTS`` of the engine.
-    """
+    """Something that happened to a link or a protection; -1 stands for none."""
 
     time_ns: int
-    event: str
+    event: str  # One of ``TIMELINE_EVENTS`` of the engine.
     protection: int
     link: int
     node: int
@@ -41,89 +35,51 @@ class TimelineEvent:
 
 @dataclass(frozen=True, slots=True)
 class RouteChange:
-    """A route that came into use; -1 stands for none.
-
-    Parameters
-    ----------
-    protection : int
-        The one whose restored path it is a part of; -1: IP routing.
-    node, destination : int
-        Where it is, and where packets go.
-    link : int
-        Out-link; -1: no path leads there.
-    """
+    """A route that came into use; -1 stands for none."""
 
     time_ns: int
-    protection: int
+    protection: int  # The one whose restored path it is a part of; -1: IP routing.
+    # node, destination: Where it is, and where packets go.
     node: int
     destination: int
-    link: int
+    link: int  # Out-link; -1: no path leads there.
 
 
 class LabelChange(NamedTuple):
-    """A label of LDP that came into use; -1 stands for none.
-
-    Attributes
-    ----------
-    node, fec : int
-        Where, and the node that packets go to.
-    label : int
-        What the node has told its neighbours.
-    link, out_label : int
-        Out-link, and what the neighbour there has told; 3 is implicit null.
-    """
+    """A label of LDP that came into use; -1 stands for none."""
 
     time_ns: int
+    # node, fec: Where, and the node that packets go to.
     node: int
     fec: int
-    label: int
+    label: int  # What the node has told its neighbours.
+    # link, out_label: Out-link, and what the neighbour there has told; 3 is implicit null.
     link: int
     out_label: int
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedTransfer:
-    """A transfer that comes by itself.
-
-    Parameters
-    ----------
-    floor_ns : int
-        Minimum time it can take; 0 where that is not known.
-    """
+    """A transfer that comes by itself."""
 
     start_ns: int
     bytes: int
-    floor_ns: int
+    floor_ns: int  # Minimum time it can take; 0 where that is not known.
 
 
 @dataclass(frozen=True)
 class DryRun:
-    """What the simulator tells.
+    """What the simulator tells."""
 
-    Parameters
-    ----------
-    datagrams : dict of int to list of (int, int)
-        Time [ns] and IP bytes of each datagram, by UDP flow.
-    transfers : dict of int to list of PlannedTransfer
-        Of each flow of transfers, in order of time.
-    starts : list of int
-        When each flow starts [ns].
-    timeline_events : list of TimelineEvent
-        What happened to links and protections, and a while beyond the end of the run.
-    routes : list of RouteChange
-        Routes that came into use.
-    label_changes : list of LabelChange
-        Labels of LDP that came into use.
-    timeline : mapping
-        The moments until the end as the engine's raw table.
-    """
-
+    # Time [ns] and IP bytes of each datagram, by UDP flow.
     datagrams: dict[int, list[tuple[int, int]]]
-    transfers: dict[int, list[PlannedTransfer]]
-    starts: list[int]
+    transfers: dict[int, list[PlannedTransfer]]  # Of each flow of transfers, in order of time.
+    starts: list[int]  # When each flow starts [ns].
+    # What happened to links and protections, and a while beyond the end of the run.
     timeline_events: list[TimelineEvent]
-    routes: list[RouteChange]
-    label_changes: list[LabelChange]
+    routes: list[RouteChange]  # Routes that came into use.
+    label_changes: list[LabelChange]  # Labels of LDP that came into use.
+    # The moments until the end as the engine's raw table.
     timeline: Mapping[str, tuple[str, bytes]]
 
 

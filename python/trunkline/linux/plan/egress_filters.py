@@ -30,24 +30,14 @@ _MARK_PREFERENCE, _LABEL_PREFERENCE, _PACKET_PREFERENCE, _DEFAULT_PREFERENCE = 1
 
 @dataclass
 class EgressFilters:
-    """Filters of one device.
+    """Filters of one device."""
 
-    Parameters
-    ----------
-    script : CommandScript
-        Where to say them.
-    node : int
-        Node of the device.
-    leaves : mapping of int to LeafQdisc
-        Queue of each class.
-    """
-
-    script: CommandScript
-    node: int
+    script: CommandScript  # Where to say them.
+    node: int  # Node of the device.
     device: str
     link: Link
     port_config: Port
-    leaves: Mapping[int, LeafQdisc]
+    leaves: Mapping[int, LeafQdisc]  # Queue of each class.
     lines: list[tuple[str, str]] = field(default_factory=list)
     _added_actions: dict[tuple[str, int, str], str] = field(default_factory=dict)
 
@@ -134,10 +124,7 @@ class EgressFilters:
     def add_ip_filters(self, flows: Sequence[tuple[int, str]]) -> None:
         """IP packets: by DSCP, and by flow where rows differ.
 
-        Parameters
-        ----------
-        flows : sequence of (int, str)
-            For each direction of a flow, in the classifier's order, its row and the keys of
+        flows: For each direction of a flow, in the classifier's order, its row and the keys of
             ``flower`` that tell it.
         """
         rows = self.port_config["classifier"]["rows"]

@@ -20,21 +20,11 @@ def make_queue_part(script: CommandScript, port: Port, name: str) -> ScenarioPar
 
 @dataclass(frozen=True, slots=True)
 class EgressPort:
-    """A port at the device that sends.
+    """A port at the device that sends."""
 
-    Parameters
-    ----------
-    script : CommandScript
-        Where to say its qdiscs.
-    sending_end : VethEnd
-        Device.
-    port_config : Port
-        What the scenario wants there.
-    """
-
-    script: CommandScript
-    sending_end: VethEnd
-    port_config: Port
+    script: CommandScript  # Where to say its qdiscs.
+    sending_end: VethEnd  # Device.
+    port_config: Port  # What the scenario wants there.
 
     @property
     def scenario_part(self) -> ScenarioPart:

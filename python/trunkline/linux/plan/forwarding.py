@@ -24,38 +24,21 @@ RouteKey = tuple[int, ConfigProgram, str]
 
 @dataclass(frozen=True)
 class ForwardingState:
-    """What forwarding goes by at some time.
+    """What forwarding goes by at some time."""
 
-    Parameters
-    ----------
-    nhlfe : sequence of mapping
-        Next hop label forwarding entries, in the network's order.
-    next_links : mapping of int to sequence of int or None
-        Out-link of each node, by destination; None where no path leads there.
-    """
-
-    nhlfe: Sequence[Nhlfe]
+    nhlfe: Sequence[Nhlfe]  # Next hop label forwarding entries, in the network's order.
+    # Out-link of each node, by destination; None where no path leads there.
     next_links: Mapping[int, Sequence[int | None]]
 
 
 @dataclass
 class ForwardingRoutes:
-    """The routes of a network.
+    """The routes of a network."""
 
-    Parameters
-    ----------
-    script : CommandScript
-        Takes what the kernel lacks.
-    network : mapping
-        The compiled network, with all entries that ever are.
-    traffic : PlannedTraffic
-        Addresses, and who sends there.
-    """
-
-    script: CommandScript
-    network: NetworkData
+    script: CommandScript  # Takes what the kernel lacks.
+    network: NetworkData  # The compiled network, with all entries that ever are.
     wiring: VethPlan
-    traffic: PlannedTraffic
+    traffic: PlannedTraffic  # Addresses, and who sends there.
     _table_numbers: dict[tuple[int, int], int] = field(default_factory=dict)
     _ftn_entries: dict[tuple[int, int], list[tuple[int, Ftn]]] = field(default_factory=dict)
     _pipe_null_nodes: frozenset[int] = frozenset()

@@ -161,13 +161,7 @@ def list_programs(network: NetworkData) -> tuple[str, ...]:
 def write_configs(
     network: NetworkData, wiring: VethPlan, route_addresses: RouteAddresses
 ) -> dict[str, bytes]:
-    """Configurations of the daemons.
-
-    Returns
-    -------
-    dict of str to bytes
-        By name of file: ``NODE.PROGRAM.conf``.
-    """
+    """Configurations of the daemons. Returns: By name of file: ``NODE.PROGRAM.conf``."""
     configs = {}
     ldp = get_ldp(network)
     for index in range(len(network["nodes"])):

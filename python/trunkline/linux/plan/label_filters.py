@@ -22,27 +22,13 @@ FIRST_LABEL: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class EntryEffect:
-    """A packet after an entry.
+    """A packet after an entry."""
 
-    Parameters
-    ----------
-    tcs : tuple of int
-        TC of each label that the entry puts on, from the top.
-    column : int or None
-        Column it is classified by; None: by what it shows.
-    dscp : int or None
-        DSCP that is written, where an IP packet comes out.
-    below_tc : int or None
-        TC that is written, where another label comes out.
-    below_column : int or None
-        Column it is classified by, where another label comes out.
-    """
-
-    tcs: tuple[int, ...] = ()
-    column: int | None = None
-    dscp: int | None = None
-    below_tc: int | None = None
-    below_column: int | None = None
+    tcs: tuple[int, ...] = ()  # TC of each label that the entry puts on, from the top.
+    column: int | None = None  # Column it is classified by; None: by what it shows.
+    dscp: int | None = None  # DSCP that is written, where an IP packet comes out.
+    below_tc: int | None = None  # TC that is written, where another label comes out.
+    below_column: int | None = None  # Column it is classified by, where another label comes out.
 
 
 def apply_to_ip(network: NetworkData, entry: Nhlfe, dscp: int) -> EntryEffect:
@@ -161,10 +147,7 @@ def add_egress_filters(
 ) -> bool:
     """Filters for labelled packets that leave a device.
 
-    Returns
-    -------
-    bool
-        Whether marks from the ingress are needed.
+    Returns: Whether marks from the ingress are needed.
     """
     node = egress.node
     for each in network["ftn"]:

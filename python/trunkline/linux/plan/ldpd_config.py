@@ -23,12 +23,8 @@ _RETRY_NS: Final = 15 * _NS_PER_S
 def refuse_unsupported(script: CommandScript, network: NetworkData) -> None:
     """Tells what ldpd cannot do.
 
-    Parameters
-    ----------
-    script : CommandScript
-        Takes the reasons.
-    network : mapping
-        The compiled network.
+    script: Takes the reasons.
+    network: The compiled network.
     """
     ldp = get_ldp(network)
     if ldp is None:
@@ -61,16 +57,10 @@ def refuse_unsupported(script: CommandScript, network: NetworkData) -> None:
 def format_config(ldp: Ldp, wiring: VethPlan, node: int, address: str) -> Iterator[str]:
     """Lines of a node's configuration.
 
-    Parameters
-    ----------
-    ldp : mapping
-        LDP as compiled.
-    wiring : VethPlan
-        Devices.
-    node : int
-        The node.
-    address : str
-        That of its sessions.
+    ldp: LDP as compiled.
+    wiring: Devices.
+    node: The node.
+    address: That of its sessions.
     """
     yield "debug mpls ldp messages sent"
     yield "mpls ldp"

@@ -17,23 +17,12 @@ _MAX_BANDS: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class LeafQdisc:
-    """Where the packets of one class wait.
+    """Where the packets of one class wait."""
 
-    Parameters
-    ----------
-    handle : str
-        Handle of its queue's qdisc.
-    kind : str
-        Kind of that qdisc.
-    priority : str
-        What ``skbedit priority`` sends a packet there; empty: it goes there by itself.
-    tin : int, optional
-        Which of the tins of a cake it is, as the kernel numbers them; None: the whole qdisc.
-    """
-
-    handle: str
-    kind: str
-    priority: str
+    handle: str  # Handle of its queue's qdisc.
+    kind: str  # Kind of that qdisc.
+    priority: str  # What ``skbedit priority`` sends a packet there; empty: it goes there by itself.
+    # Which of the tins of a cake it is, as the kernel numbers them; None: the whole qdisc.
     tin: int | None = None
 
 

@@ -44,13 +44,7 @@ NEAREST_SCHEDULER: Final = {
 def add_port(
     script: CommandScript, sending_end: VethEnd, link: Link, port_config: Port
 ) -> dict[int, LeafQdisc]:
-    """Says the qdiscs of a port.
-
-    Returns
-    -------
-    dict of int to LeafQdisc
-        By class; classes that hold no packets have none.
-    """
+    """Says the qdiscs of a port. Returns: By class; classes that hold no packets have none."""
     out, rate = EgressPort(script, sending_end, port_config), link["rate_bit_s"]
     overhead = link["header_bytes"] - ETHERNET_BYTES
     stab = f"stab overhead {overhead} linklayer ethernet " if overhead else ""

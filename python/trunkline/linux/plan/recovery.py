@@ -35,61 +35,35 @@ _PROGRAMS: Final[tuple[ConfigProgram, ...]] = ("tc", "ip", "mpls")
 
 @dataclass(frozen=True, slots=True)
 class LinkOutage:
-    """A link that fails, and is repaired or not.
-
-    Parameters
-    ----------
-    cause : str
-        Cause of the loss of what comes to it.
-    failed_ns, repaired_ns : int
-        When; a repair may lie beyond the end of the run.
-    """
+    """A link that fails, and is repaired or not."""
 
     link: int
-    cause: str
+    cause: str  # Cause of the loss of what comes to it.
+    # failed_ns, repaired_ns: When; a repair may lie beyond the end of the run.
     failed_ns: int
     repaired_ns: int
 
 
 @dataclass(frozen=True, slots=True)
 class SwitchbackGap:
-    """A time in which a protection switches back and nothing passes.
-
-    Parameters
-    ----------
-    link : int
-        Link that packets would have left by.
-    labels : tuple of int
-        Labels they would have had, from the top.
-    """
+    """A time in which a protection switches back and nothing passes."""
 
     protection: int
-    link: int
-    labels: tuple[int, ...]
+    link: int  # Link that packets would have left by.
+    labels: tuple[int, ...]  # Labels they would have had, from the top.
     start_ns: int
     end_ns: int
 
 
 @dataclass
 class RecoverySchedule:
-    """What happens to links and to forwarding in the course of a run.
+    """What happens to links and to forwarding in the course of a run."""
 
-    Parameters
-    ----------
-    network : mapping
-        The compiled network, with the entries of restored paths.
-    states : list of (int, ForwardingState)
-        What forwarding goes by from each time on [ns]; the first from the start.
-    outages : list of LinkOutage
-        In the order of their beginning.
-    gaps : list of SwitchbackGap
-        In the order of their ends.
-    """
-
-    network: NetworkData
+    network: NetworkData  # The compiled network, with the entries of restored paths.
+    # What forwarding goes by from each time on [ns]; the first from the start.
     states: list[tuple[int, ForwardingState]]
-    outages: list[LinkOutage] = field(default_factory=list)
-    gaps: list[SwitchbackGap] = field(default_factory=list)
+    outages: list[LinkOutage] = field(default_factory=list)  # In the order of their beginning.
+    gaps: list[SwitchbackGap] = field(default_factory=list)  # In the order of their ends.
 
     def list_loss_causes(self) -> list[tuple[int, str]]:
         """Links at which packets may be lost, and the causes."""
@@ -325,10 +299,7 @@ def list_changes(
 ) -> tuple[tuple[QueueReading, ...], tuple[TimedCommand, ...]]:
     """What is read and what is done during the run.
 
-    Returns
-    -------
-    tuple of QueueReading, tuple of TimedCommand
-        For each outage a count of the link's near device and one of its wire.
+    Returns: For each outage a count of the link's near device and one of its wire.
     """
     end = schedule.network["run"]["duration_ns"]
     readings: list[QueueReading] = []

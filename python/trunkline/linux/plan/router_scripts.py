@@ -67,10 +67,7 @@ sysctl -n net.mpls.platform_labels >/dev/null 2>&1 || fail "this kernel has no M
 def write_router_scripts(compiled: CompiledPlan) -> dict[str, str]:
     """Scripts of all nodes.
 
-    Returns
-    -------
-    dict of str to str
-        Text by file name, ``n0-NAME.sh``; names are cut to what is safe in a file name.
+    Returns: Text by file name, ``n0-NAME.sh``; names are cut to what is safe in a file name.
     """
     texts = {}
     for index, node in enumerate(compiled.network["nodes"]):

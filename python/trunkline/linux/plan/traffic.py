@@ -46,40 +46,26 @@ SAMPLE_NS: Final = 100_000_000
 
 @dataclass
 class PlannedTraffic:
-    """What is sent.
+    """What is sent."""
 
-    Parameters
-    ----------
-    udp, tcp, transfers : list
-        As the plan has them.
-    schedules : dict of str to bytes
-        Records of each schedule, by the name of its file.
-    datagrams : dict of int to list of (int, int)
-        Time [ns] and IP bytes of each datagram, by flow.
-    flower_keys : list of (str, str)
-        For each flow, keys of ``flower`` of its data and of what comes back.
-    route_senders : dict of int to set of int
-        Nodes that send to each address with its route's parameters.
-    local_matches : list of tuple
-        Node, forwarding equivalence class, DSCP, and protocol and port (``udp dport 5000``) of what
-        each node sends.
-    tcp_starts : dict of int to int
-        When each TCP flow starts [ns].
-    target : CommandTarget
-        Where it is sent; parameters of TCP are a guest's.
-    """
-
+    # udp, tcp, transfers: As the plan has them.
     udp: list[UdpFlow] = field(default_factory=list)
     tcp: list[TcpFlow] = field(default_factory=list)
     transfers: list[TransferFlow] = field(default_factory=list)
+    # Records of each schedule, by the name of its file.
     schedules: dict[str, bytes] = field(default_factory=dict)
+    # Time [ns] and IP bytes of each datagram, by flow.
     datagrams: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    # For each flow, keys of ``flower`` of its data and of what comes back.
     flower_keys: list[tuple[str, str]] = field(default_factory=list)
     route_addresses: RouteAddresses = field(default_factory=RouteAddresses)
+    # Nodes that send to each address with its route's parameters.
     route_senders: dict[int, set[int]] = field(default_factory=dict)
+    # Node, forwarding equivalence class, DSCP, and protocol and port (``udp dport 5000``) of what
+    # each node sends.
     local_matches: list[tuple[int, int, int, str]] = field(default_factory=list)
-    tcp_starts: dict[int, int] = field(default_factory=dict)
-    target: CommandTarget = GUEST_TARGET
+    tcp_starts: dict[int, int] = field(default_factory=dict)  # When each TCP flow starts [ns].
+    target: CommandTarget = GUEST_TARGET  # Where it is sent; parameters of TCP are a guest's.
 
     def get_route_address(
         self, node: int, fec: int, sender: int, route: tuple[str, ...] = ()

@@ -30,13 +30,7 @@ _STRUCT_FORMATS = {"i64": "q", "f64": "d", "u32": "I", "u8": "B"}
 
 
 class RawRows:
-    """A raw table.
-
-    Parameters
-    ----------
-    columns : mapping of str to (kind, bytes)
-        Little-endian numbers by column, as an engine returns them.
-    """
+    """A raw table. columns: Little-endian numbers by column, as an engine returns them."""
 
     def __init__(self, columns: RawTable) -> None:
         self._columns = columns
@@ -174,10 +168,7 @@ def complete_columns(
     What the engine numbers is named, and times in nanoseconds are given in seconds too, once
     somebody asks for them. What averages nothing is null.
 
-    Parameters
-    ----------
-    computed : mapping of str to Column, or to what makes one, optional
-        Columns that are worked out.
+    computed: Columns that are worked out.
     """
     columns: dict[str, LazyColumn] = dict(computed or {})
     for field in SCHEMAS[table]:

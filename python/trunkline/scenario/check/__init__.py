@@ -56,15 +56,8 @@ CHECKS = (
 def check(scenario: ScenarioSections, problems: Problems) -> ResolvedScenario | None:
     """Works out what a scenario means and checks it.
 
-    Parameters
-    ----------
-    scenario : ScenarioSections
-        A scenario whose every key is of the right kind and in range.
-
-    Returns
-    -------
-    ResolvedScenario or None
-        What it means, to be used where no fault was found; None if it is too large.
+    scenario: A scenario whose every key is of the right kind and in range.
+    Returns: What it means, to be used where no fault was found; None if it is too large.
     """
     if not scenario.nodes:
         problems.add("empty", ("nodes",), "a network needs at least one node", at_key=True)

@@ -75,18 +75,10 @@ before `flows`, which gives them their defaults, and so on."""
 def resolve(scenario: ScenarioSections, problems: Problems) -> ResolvedScenario | None:
     """Works out what a scenario means.
 
-    Parameters
-    ----------
-    scenario : ScenarioSections
-        A scenario whose every key is of the right kind and in range.
-    problems : Problems
-        Gets what cannot be worked out; findings about generated elements are placed where those
-        come from, here and by whoever uses it after.
-
-    Returns
-    -------
-    ResolvedScenario or None
-        What is sound of it; None if it is too large to be written out.
+    scenario: A scenario whose every key is of the right kind and in range.
+    problems: Gets what cannot be worked out; findings about generated elements are placed where
+        those come from, here and by whoever uses it after.
+    Returns: What is sound of it; None if it is too large to be written out.
     """
     resolved = ResolvedScenario.from_sections(scenario)
     problems.origins = resolved.origins

@@ -31,18 +31,11 @@ MAX_LABEL_DEPTH = 4
 class BackupSearch:
     """Finds the backups of one protection.
 
-    Parameters
-    ----------
-    scenario : ResolvedScenario
-        With all routes written out.
-    graph : te.topology.Topology
-        Its graph.
-    name : str
-        Name of the protection.
-    protection : Protection
-        The protection.
-    result : ComputedBackups
-        Gets what is found.
+    scenario: With all routes written out.
+    graph: Its graph.
+    name: Name of the protection.
+    protection: The protection.
+    result: Gets what is found.
     """
 
     def __init__(

@@ -21,10 +21,7 @@ DEMAND_KINDS = ("rate", "file", "gravity", "lognormal")
 def resolve_demands(scenario: ResolvedScenario, problems: Problems) -> None:
     """Writes out every demand; those of matrices are named by their ends, and class if they differ.
 
-    Raises
-    ------
-    ScenarioTooLarge
-        They do not fit into memory, by estimate.
+    Raises ScenarioTooLarge: They do not fit into memory, by estimate.
     """
     for name, demand in scenario.written.demands.items():
         path: DocumentPath = ("demands", name)
@@ -141,12 +138,7 @@ def _list_masses(gravity: GravityDemands, nodes: list[str]) -> tuple[list[int], 
 
 
 def _check_memory(count: int, path: DocumentPath, problems: Problems) -> None:
-    """Refuses a matrix too large for memory before any of it is made.
-
-    Raises
-    ------
-    ScenarioTooLarge
-    """
+    """Refuses a matrix too large for memory before any of it is made. Raises ScenarioTooLarge."""
     pairs = count * (count - 1)
     if pairs * BYTES_PER_FLOW <= MEMORY_LIMIT.get():
         return

@@ -13,18 +13,11 @@ _CONSTRAINT_KEYS = ("include_any", "include_all", "exclude", "via", "max_hops", 
 
 @dataclass(frozen=True, slots=True)
 class PathConstraintsAtHead:
-    """What the head of one path keeps, besides keys of the path.
+    """What the head of one path keeps, besides keys of the path."""
 
-    Parameters
-    ----------
-    barred_arcs : set of int
-        Arcs that it may not use: of other colours, or those of a path that is not signalled.
-    disjoint_paths : dict of str to {"link", "node", "risk"}
-        Signalled paths with which it shares none of these.
-    """
-
+    # Arcs that it may not use: of other colours, or those of a path that is not signalled.
     barred_arcs: set[int]
-    disjoint_paths: dict[str, Disjointness]
+    disjoint_paths: dict[str, Disjointness]  # Signalled paths with which it shares none of these.
 
 
 def list_head_constraints(
@@ -32,10 +25,7 @@ def list_head_constraints(
 ) -> dict[str, PathConstraintsAtHead]:
     """List what heads keep, by path; paths that only bandwidth constrains are left out.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Signalled paths.
+    names: Signalled paths.
     """
     disjoint_paths = _list_disjoint_paths(scenario, names)
     constrained = [

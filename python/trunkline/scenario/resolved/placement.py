@@ -132,10 +132,8 @@ def place_all_paths(scenario: ResolvedScenario, graph: "Topology") -> "Placement
     Signalled paths that are not there at the start reserve nothing: each has the route that it
     would have alone, since its head computes one when it is set up.
 
-    Raises
-    ------
-    ValueError
-        A holding priority weaker than the setup priority, or a model that does not fit.
+    Raises ValueError: A holding priority weaker than the setup priority, or a model that does not
+        fit.
     """
     fixed = {
         name: arcs
@@ -176,10 +174,7 @@ def build_bandwidth_constraints(
 ) -> "BandwidthConstraints":
     """The bounds of class types on every arc, by the model of the scenario.
 
-    Raises
-    ------
-    ValueError
-        A model that does not fit.
+    Raises ValueError: A model that does not fit.
     """
     rules = scenario.written.te
     if rules.model == "none":

@@ -17,10 +17,7 @@ class ScenarioTooLarge(Exception):
 def name_flows(scenario: ResolvedScenario, problems: Problems) -> None:
     """Names every flow.
 
-    Raises
-    ------
-    ScenarioTooLarge
-        They do not fit into memory, by estimate; none is written out.
+    Raises ScenarioTooLarge: They do not fit into memory, by estimate; none is written out.
     """
     count = sum(flow.replicate or 1 for flow in scenario.flows.values())
     needed, limit = count * BYTES_PER_FLOW, MEMORY_LIMIT.get()

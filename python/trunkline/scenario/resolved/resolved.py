@@ -30,25 +30,14 @@ _REPLICA = re.compile(r"(.+)\[(\d{1,18})\]\Z", re.DOTALL)
 
 @dataclass(frozen=True)
 class ResolvedArc:
-    """One direction of a link.
+    """One direction of a link."""
 
-    Attributes
-    ----------
-    link : str
-        Name of the link in the scenario.
-    source, target : str
-        Nodes.
-    backward : bool
-        Whether it leads from the second end to the first.
-    options : LinkOptions
-        The direction's own keys, those of the link and the defaults merged.
-    """
-
-    link: str
+    link: str  # Name of the link in the scenario.
+    # source, target: Nodes.
     source: str
     target: str
-    backward: bool
-    options: LinkOptions
+    backward: bool  # Whether it leads from the second end to the first.
+    options: LinkOptions  # The direction's own keys, those of the link and the defaults merged.
 
     @property
     def name(self) -> str:
@@ -69,93 +58,48 @@ def fails_arc(failure: Failure, arc: ResolvedArc) -> bool:
 
 
 class RouteHop(NamedTuple):
-    """A step of a path's route.
+    """A step of a path's route."""
 
-    Attributes
-    ----------
-    source, target : str
-        Nodes.
-    over : str
-        Direction of a link, or the path that is ridden as a tunnel.
-    is_tunnel : bool
-        Which of the two.
-    """
-
+    # source, target: Nodes.
     source: str
     target: str
-    over: str
-    is_tunnel: bool
+    over: str  # Direction of a link, or the path that is ridden as a tunnel.
+    is_tunnel: bool  # Which of the two.
 
 
 class LinkCrossing(NamedTuple):
-    """A link that a path's packets cross.
+    """A link that a path's packets cross."""
 
-    Attributes
-    ----------
-    arc : ResolvedArc
-        Direction of the link.
-    label_count : int
-        Labels on a packet there.
-    paths : frozenset of str
-        Paths whose label entry forwards it there.
-    """
-
-    arc: ResolvedArc
-    label_count: int
-    paths: frozenset[str]
+    arc: ResolvedArc  # Direction of the link.
+    label_count: int  # Labels on a packet there.
+    paths: frozenset[str]  # Paths whose label entry forwards it there.
 
 
 @dataclass(frozen=True)
 class Route:
-    """Where a path goes.
+    """Where a path goes."""
 
-    Attributes
-    ----------
-    nodes : list of str
-        Nodes that see the path's own label, its first node before them.
-    hops : list of RouteHop
-        Links and tunnels between them.
-    crossings : list of LinkCrossing
-        Links crossed in order, tunnels followed.
-    """
-
-    nodes: list[str]
-    hops: list[RouteHop]
-    crossings: list[LinkCrossing]
+    nodes: list[str]  # Nodes that see the path's own label, its first node before them.
+    hops: list[RouteHop]  # Links and tunnels between them.
+    crossings: list[LinkCrossing]  # Links crossed in order, tunnels followed.
 
 
 class PolicySegment(NamedTuple):
-    """A segment of a policy.
+    """A segment of a policy."""
 
-    Attributes
-    ----------
-    node : str
-        Where it ends.
-    arc : str or None
-        Direction of the link of an adjacency segment; None for a node segment.
-    """
-
-    node: str
+    node: str  # Where it ends.
+    # Direction of the link of an adjacency segment; None for a node segment.
     arc: str | None = None
 
 
 class ResolvedDemand(NamedTuple):
-    """A demand between two nodes.
+    """A demand between two nodes."""
 
-    Attributes
-    ----------
-    source, target : str
-        Nodes.
-    rate : int
-        Offered load [bit/s].
-    class_ : str
-        Template that turns it into packets.
-    """
-
+    # source, target: Nodes.
     source: str
     target: str
-    rate: int
-    class_: str
+    rate: int  # Offered load [bit/s].
+    class_: str  # Template that turns it into packets.
 
 
 @dataclass
@@ -164,56 +108,9 @@ class ResolvedScenario:
 
     The sections are those of the scenario; passes replace their elements by complete ones, and may
     add elements that no one wrote.
-
-    Attributes
-    ----------
-    written : ScenarioSections
-        The scenario as it was written, for what was said and what was left to defaults.
-    arcs : list of ResolvedArc
-        Two for each link that has two ends, in the order of the scenario.
-    arc_by_name : dict
-        The same by name.
-    arcs_between : dict
-        Arcs by their source and target.
-    component : dict
-        A number for each node; equal where links join the nodes.
-    flow_names : list of (str, str)
-        Each flow's own name and its name as declared, in order.
-    schedules, transfers : dict
-        Schedules of packets and of transfers that were read, by file name as written.
-    cdfs : dict
-        Distribution functions of sizes that were read, by file name as written.
-    page_of_request_flow : dict
-        Flows that carry requests for pages, and the flow of these.
-    echoes : dict
-        Flows whose receivers answer, as they are written; ``flows`` has their requests.
-    classes : dict
-        Classes of each port configuration in order, queues with defaults; None: of a link without.
-    routes : dict
-        Routes of the paths that have one without a fault.
-    sla_bounds : list of SlaBound
-        Every bound of every agreement.
-    demands : dict
-        Every demand between two nodes, in order; those of matrices are called by their nodes.
-    reservations : dict
-        Bandwidth that each path asks for [bit/s], and its class type.
-    path_requests : dict
-        RandomOutages requests for paths, by name.
-    placement : te.place.Placement or None
-        Where computed routes came from; None where all are written.
-    unplanned_paths : set of str
-        Signalled paths that have no room in the plan of the start: their heads find their routes.
-        Their route here is the one that they would have alone.
-    policies : dict
-        Segments of each path that is a policy of segment routing.
-    computed_backups : ComputedBackups or None
-        Computed backups; None where no protection asks for any.
-    before_scale : ResolvedScenario or None
-        Links, ports and flows at their own rates, where the scenario is scaled.
-    origins : dict
-        Place of each generated element to that of what it was generated from in the document.
     """
 
+    # The scenario as it was written, for what was said and what was left to defaults.
     written: ScenarioSections
     nodes: dict[str, Node]
     ports: dict[str, PortConfiguration]
@@ -230,27 +127,48 @@ class ResolvedScenario:
     probes: tuple[Probe, ...]
     slas: dict[str, Sla]
     run: Run
+    # Two for each link that has two ends, in the order of the scenario.
     arcs: list[ResolvedArc] = field(default_factory=list)
-    arc_by_name: dict[str, ResolvedArc] = field(default_factory=dict)
+    arc_by_name: dict[str, ResolvedArc] = field(default_factory=dict)  # The same by name.
+    # Arcs by their source and target.
     arcs_between: dict[tuple[str, str], list[ResolvedArc]] = field(default_factory=dict)
+    # A number for each node; equal where links join the nodes.
     component: dict[str, int] = field(default_factory=dict)
+    # Each flow's own name and its name as declared, in order.
     flow_names: list[tuple[str, str]] = field(default_factory=list)
+    # schedules, transfers: Schedules of packets and of transfers that were read, by file name as
+    # written.
     schedules: dict[str, PacketSchedule] = field(default_factory=dict)
     transfers: dict[str, PacketSchedule] = field(default_factory=dict)
+    # Distribution functions of sizes that were read, by file name as written.
     cdfs: dict[str, CdfPoints] = field(default_factory=dict)
+    # Flows that carry requests for pages, and the flow of these.
     page_of_request_flow: dict[str, str] = field(default_factory=dict)
+    # Flows whose receivers answer, as they are written; ``flows`` has their requests.
     echoes: dict[str, Echo] = field(default_factory=dict)
+    # Classes of each port configuration in order, queues with defaults; None: of a link without.
     classes: dict[str | None, dict[str, PortClass]] = field(default_factory=dict)
+    # Routes of the paths that have one without a fault.
     routes: dict[str, Route] = field(default_factory=dict)
+    # Segments of each path that is a policy of segment routing.
     policies: dict[str, tuple[PolicySegment, ...]] = field(default_factory=dict)
-    sla_bounds: list[SlaBound] = field(default_factory=list)
+    sla_bounds: list[SlaBound] = field(default_factory=list)  # Every bound of every agreement.
+    # Every demand between two nodes, in order; those of matrices are called by their nodes.
     demands: dict[str, ResolvedDemand] = field(default_factory=dict)
+    # Bandwidth that each path asks for [bit/s], and its class type.
     reservations: dict[str, tuple[int, int]] = field(default_factory=dict)
+    # RandomOutages requests for paths, by name.
     path_requests: dict[str, RandomRequests] = field(default_factory=dict)
+    # Where computed routes came from; None where all are written.
     placement: "Placement | None" = None
+    # Signalled paths that have no room in the plan of the start: their heads find their routes.
+    # Their route here is the one that they would have alone.
     unplanned_paths: set[str] = field(default_factory=set)
+    # Computed backups; None where no protection asks for any.
     computed_backups: ComputedBackups | None = None
+    # Links, ports and flows at their own rates, where the scenario is scaled.
     before_scale: "ResolvedScenario | None" = None
+    # Place of each generated element to that of what it was generated from in the document.
     origins: dict[Place, Place] = field(default_factory=dict)
 
     @classmethod

@@ -85,26 +85,15 @@ class Claim(StudyPart):
 
 @dataclass(frozen=True)
 class TableValues:
-    """The values that formulas speak of.
+    """The values that formulas speak of."""
 
-    Parameters
-    ----------
-    values : mapping of (table, column) to ndarray of shape (rows, seeds)
-        Values in the unit of the cell.
-    rows : mapping of str to sequence of str
-        Names of each table's rows.
-    numbers : mapping of str to sequence of float
-        What varies from row to row of a table.
-    default_table : str
-        Table of columns that name none.
-    is_seed_dependent : bool, default True
-        The values come out otherwise with other seeds; published ones do not.
-    """
-
+    # shape (rows, seeds): Values in the unit of the cell.
     values: Mapping[tuple[str, str], SeedValues]
-    rows: Mapping[str, Sequence[str]]
+    rows: Mapping[str, Sequence[str]]  # Names of each table's rows.
+    # What varies from row to row of a table.
     numbers: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    default_table: str = ""
+    default_table: str = ""  # Table of columns that name none.
+    # The values come out otherwise with other seeds; published ones do not.
     is_seed_dependent: bool = True
 
     @property

@@ -52,63 +52,33 @@ class _FeaturedItems(StudyPart):
 
 @dataclass(frozen=True, slots=True)
 class StudyHeading:
-    """What a study is called, and its tables.
+    """What a study is called, and its tables."""
 
-    Parameters
-    ----------
-    title, source : str
-        Title, and the document it reproduces.
-    tables : mapping of str to str
-        Titles of its tables.
-    row_title : str
-        What the rows of its tables are; may be empty.
-    notes : list of str
-        What else a reader should know.
-    """
-
+    # title, source: Title, and the document it reproduces.
     title: str
     source: str
-    tables: Mapping[str, str]
-    row_title: str
-    notes: list[str]
+    tables: Mapping[str, str]  # Titles of its tables.
+    row_title: str  # What the rows of its tables are; may be empty.
+    notes: list[str]  # What else a reader should know.
 
 
 @dataclass(frozen=True, slots=True)
 class FeaturedRun:
-    """A scenario to be run and shown.
+    """A scenario to be run and shown."""
 
-    Parameters
-    ----------
-    title, about : str
-        What it is, and what to look at.
-    jobs : list of Job
-        Its runs, of one network.
-    """
-
+    # title, about: What it is, and what to look at.
     title: str
     about: str
-    jobs: list[Job]
+    jobs: list[Job]  # Its runs, of one network.
 
 
 def find_featured_runs(name: str) -> list[FeaturedRun]:
     """Find the runs that stand for a study.
 
-    Parameters
-    ----------
-    name : str
-        A study of the package, or a folder with a ``study.yaml``.
-
-    Returns
-    -------
-    list of FeaturedRun
-        Those of its ``exhibits.yaml``; without one, the middle row of the first table.
-
-    Raises
-    ------
-    LookupError
-        There is no such study.
-    ScenarioError
-        The file says something an exhibit cannot be.
+    name: A study of the package, or a folder with a ``study.yaml``.
+    Returns: Those of its ``exhibits.yaml``; without one, the middle row of the first table.
+    Raises LookupError: There is no such study.
+    Raises ScenarioError: The file says something an exhibit cannot be.
     """
     study = catalogue.find_study(name)
     file = study.folder / EXHIBITS_FILE

@@ -53,17 +53,11 @@ class FormulaError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class NamedValues:
-    """Values with what each is called.
+    """Values with what each is called."""
 
-    Parameters
-    ----------
-    values : ndarray of shape (cells, seeds)
-        The values; a single seed or cell stands beside any number.
-    names : tuple of str
-        Rows, or columns where these are what differs; empty if there is nothing to tell apart.
-    """
-
+    # shape (cells, seeds): The values; a single seed or cell stands beside any number.
     values: SeedValues
+    # Rows, or columns where these are what differs; empty if there is nothing to tell apart.
     names: tuple[str, ...] = ()
 
 
@@ -92,15 +86,8 @@ def to_identifier(name: str) -> str:
 def parse_formula(text: str, *, claim: bool) -> ast.expr:
     """Read a formula.
 
-    Parameters
-    ----------
-    claim : bool
-        Whether it compares, as a claim does, or is a value.
-
-    Raises
-    ------
-    FormulaError
-        It is none.
+    claim: Whether it compares, as a claim does, or is a value.
+    Raises FormulaError: It is none.
     """
     try:
         tree = ast.parse(text.strip(), mode="eval").body
@@ -212,15 +199,8 @@ def iterate_references(tree: ast.expr) -> Iterator[tuple[str | None, str, list[s
 def order_by_dependency(formulas: Mapping[str, str]) -> list[str]:
     """Names of formulas, each after those that it speaks of.
 
-    Parameters
-    ----------
-    formulas : mapping of str to str
-        Formulas of one table by name.
-
-    Raises
-    ------
-    FormulaError
-        One speaks of itself, perhaps through others.
+    formulas: Formulas of one table by name.
+    Raises FormulaError: One speaks of itself, perhaps through others.
     """
     dependencies = {
         name: {
@@ -333,10 +313,7 @@ def _apply_paired(
 def match_values(left: NamedValues, right: NamedValues) -> tuple[SeedValues, SeedValues]:
     """Values that stand against each other, with the seeds that both have.
 
-    Raises
-    ------
-    FormulaError
-        They are of different number.
+    Raises FormulaError: They are of different number.
     """
     sizes = {len(left.values), len(right.values)} - {1}
     if len(sizes) > 1:

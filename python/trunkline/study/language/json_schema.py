@@ -9,10 +9,7 @@ from trunkline.study.language.model import StudyFile
 def build_study_schema() -> dict[str, Any]:
     """JSON Schema of a study file, in keywords that draft 7 has.
 
-    Returns
-    -------
-    dict
-        Ready for ``json.dumps``.
+    Returns: Ready for ``json.dumps``.
     """
     document: dict[str, Any] = _remove_parameter_references(
         convert_to_draft7(StudyFile.model_json_schema())

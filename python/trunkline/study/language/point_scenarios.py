@@ -21,10 +21,8 @@ _SET_PREFIX = "--set "
 def load_point_scenario(study: Study, table: StudyTable, values: Mapping[str, str]) -> Scenario:
     """Load the scenario of a point.
 
-    Raises
-    ------
-    ScenarioError
-        The scenario is wrong, or a value that the study sets, with its place in the study file.
+    Raises ScenarioError: The scenario is wrong, or a value that the study sets, with its place in
+        the study file.
     """
     file, variant = study.folder / table.case.scenario, table.variant
     overrides = study.get_settings(table) | dict(values)

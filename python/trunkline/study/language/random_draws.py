@@ -92,10 +92,7 @@ def serialise_draws(study: str, draws: Sequence[RandomDraw]) -> str:
 def apply_draws(network_json: str, draws: str, seed: int) -> str:
     """Put the draws of a seed into a compiled network.
 
-    Raises
-    ------
-    StudyError
-        A name fits no link or flow, or the flow cannot have such arrivals.
+    Raises StudyError: A name fits no link or flow, or the flow cannot have such arrivals.
     """
     network, decoded = json.loads(network_json), json.loads(draws)
     # Philox is counter-based: a key gives the same numbers on every platform and in every version.

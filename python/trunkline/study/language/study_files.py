@@ -29,16 +29,10 @@ _MAX_FAULTS_SHOWN = 20
 def load_study(path: Path) -> Study:
     """Read a study file, and the tables beside it.
 
-    Parameters
-    ----------
-    path : Path
-        The file, or a folder with a ``study.yaml``. ``published.csv`` in the same folder
-        belongs to it.
-
-    Raises
-    ------
-    ScenarioError
-        The file is not YAML, or says something a study cannot be; each fault with its line.
+    path: The file, or a folder with a ``study.yaml``. ``published.csv`` in the same folder belongs
+        to it.
+    Raises ScenarioError: The file is not YAML, or says something a study cannot be; each fault with
+        its line.
     """
     file = path / "study.yaml" if path.is_dir() else path
     folder = file.parent
@@ -67,10 +61,7 @@ def _place_in_csv(finding: Finding, places: list[Place]) -> Finding:
 def read_document(file: Path) -> tuple[Mapping[str, object], str]:
     """Mapping that a YAML file holds, empty where it holds something else, and the text.
 
-    Raises
-    ------
-    ScenarioError
-        The file cannot be read, or is not YAML.
+    Raises ScenarioError: The file cannot be read, or is not YAML.
     """
     content = read_file_text(str(file))
     mapping, _ = parse_yaml(content, str(file))
@@ -82,10 +73,7 @@ def validate_part(
 ) -> PartType:
     """A part of a study out of what a file says.
 
-    Raises
-    ------
-    ScenarioError
-        It cannot be such a part; each fault with its line.
+    Raises ScenarioError: It cannot be such a part; each fault with its line.
     """
     try:
         # In a file, times must have units.
@@ -101,15 +89,8 @@ def validate_part(
 def read_csv_parts(part: type[PartType], file: Path) -> tuple[list[PartType], list[Place]]:
     """Lines of a CSV file whose first line names the keys of a part, and where they stand.
 
-    Parameters
-    ----------
-    file : Path
-        The file; it may be missing.
-
-    Raises
-    ------
-    ScenarioError
-        A line is no such part; each fault with its line.
+    file: The file; it may be missing.
+    Raises ScenarioError: A line is no such part; each fault with its line.
     """
     if not file.exists():
         return [], []

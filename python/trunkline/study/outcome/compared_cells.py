@@ -108,31 +108,20 @@ class ClaimResult:
 
 @dataclass(frozen=True, slots=True)
 class TableError:
-    """How far a table is from the published one.
+    """How far a table is from the published one."""
 
-    Parameters
-    ----------
-    cells, doubtful : int
-        Published cells that are judged, and those set apart as doubtful.
-    mean_absolute : float or None
-        Mean ``|ours - published|`` of the cells that are judged, in their unit; as the other means
-        None where ours has no value in one of them.
-    mape_percent : float or None
-        Mean absolute percentage error of the cells that are judged; None where the study compares
-        by difference.
-    mape_percent_all : float or None
-        The same with the doubtful ones.
-    mean_log_ratio : float or None
-        Mean ``|ln(ours / published)|`` of the cells that are judged; None where one of ours is 0.
-    published_inside_prediction : int
-        Judged cells whose published value lies in the 95 % prediction interval of as many runs, its
-        half `WIDEST` at most.
-    """
-
+    # cells, doubtful: Published cells that are judged, and those set apart as doubtful.
     cells: int
     doubtful: int
+    # Mean ``|ours - published|`` of the cells that are judged, in their unit; as the other means
+    # None where ours has no value in one of them.
     mean_absolute: float | None
+    # Mean absolute percentage error of the cells that are judged; None where the study compares by
+    # difference.
     mape_percent: float | None
-    mape_percent_all: float | None
+    mape_percent_all: float | None  # The same with the doubtful ones.
+    # Mean ``|ln(ours / published)|`` of the cells that are judged; None where one of ours is 0.
     mean_log_ratio: float | None
+    # Judged cells whose published value lies in the 95 % prediction interval of as many runs, its
+    # half `WIDEST` at most.
     published_inside_prediction: int

@@ -15,15 +15,8 @@ class CompletedTables:
 
     They come in their order, each once, as a formula may speak of the tables before its own.
 
-    Parameters
-    ----------
-    subject : StudySubject
-        The study.
-
-    Attributes
-    ----------
-    names : list of str
-        Tables found so far.
+    subject: The study.
+    names: list of str; tables found so far.
     """
 
     def __init__(self, subject: StudySubject) -> None:
@@ -41,10 +34,7 @@ class CompletedTables:
     def collect_new(self, records: Mapping[int, RunRecord]) -> Reproduction | None:
         """Tables that are known now and were not before; None if there is none.
 
-        Parameters
-        ----------
-        records : mapping of int to RunRecord
-            All runs that have ended, by number.
+        records: All runs that have ended, by number.
         """
         while self._ended_count in records:
             self._ended_count += 1

@@ -31,34 +31,20 @@ NO_FAILURE = "no failure"
 
 @dataclass(frozen=True, slots=True)
 class FailureVerdict:
-    """An aggregate under a failure.
+    """An aggregate under a failure."""
 
-    Parameters
-    ----------
-    failure : str
-        What fails, and the other parameters of the point.
-    dscp : str
-        Of all its flows.
-    loss, delay_p99, jitter : float
-        Greatest of all runs [1, s, s]; nan where some run has none, as nothing arrived.
-    bound : SlaBound or None
-        The bound with the least margin; None if no agreement is about it.
-    worst : float
-        Its worst value, in its unit.
-    margin : float
-        Of that, over the bound; minus infinity where nothing arrived, nan without a bound.
-    broken, runs : int
-        Runs in which it breaks some bound, of how many.
-    """
-
-    failure: str
-    dscp: str
+    failure: str  # What fails, and the other parameters of the point.
+    dscp: str  # Of all its flows.
+    # loss, delay_p99, jitter: Greatest of all runs [1, s, s]; nan where some run has none, as
+    # nothing arrived.
     loss: float
     delay_p99: float
     jitter: float
-    bound: SlaBound | None
-    worst: float
+    bound: SlaBound | None  # The bound with the least margin; None if no agreement is about it.
+    worst: float  # Its worst value, in its unit.
+    # Of that, over the bound; minus infinity where nothing arrived, nan without a bound.
     margin: float
+    # broken, runs: Runs in which it breaks some bound, of how many.
     broken: int
     runs: int
 

@@ -23,22 +23,10 @@ def draw_parameter_plot(
 ) -> Figure:
     """Draw a value against a parameter, a line for each combination of the others.
 
-    Parameters
-    ----------
-    value : str, optional
-        What to draw; the first value if left out.
-    x_parameter : str, optional
-        Parameter on the axis; the last that varies if left out.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Means with 95 % intervals.
-
-    Raises
-    ------
-    StudyError
-        There is no such value or parameter.
+    value: What to draw; the first value if left out.
+    x_parameter: Parameter on the axis; the last that varies if left out.
+    Returns: Means with 95 % intervals.
+    Raises StudyError: There is no such value or parameter.
     """
     from matplotlib.figure import Figure
 

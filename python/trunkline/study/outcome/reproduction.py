@@ -298,21 +298,11 @@ class Reproduction:
 class StudySubject:
     """A study: what it runs, and what comes of the runs.
 
-    Parameters
-    ----------
-    name : str
-        A study of the package, or a study file, or a folder with a ``study.yaml``.
-    runs : int, optional
-        Replications of each point, with seeds 1, 2, ...; the study's own number if left out.
-    kernel : bool, default False
-        With the values that the study has for the Linux kernel.
-
-    Raises
-    ------
-    LookupError
-        There is no such study.
-    ScenarioError
-        Its file, or one of its scenarios, is wrong.
+    name: A study of the package, or a study file, or a folder with a ``study.yaml``.
+    runs: Replications of each point, with seeds 1, 2, ...; the study's own number if left out.
+    kernel: With the values that the study has for the Linux kernel.
+    Raises LookupError: There is no such study.
+    Raises ScenarioError: Its file, or one of its scenarios, is wrong.
     """
 
     def __init__(self, name: str, *, runs: int | None = None, kernel: bool = False) -> None:

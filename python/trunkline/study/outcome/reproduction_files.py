@@ -27,12 +27,8 @@ def add_reproduction_files(
 ) -> None:
     """Write a reproduction into the folder of its runs, the record last.
 
-    Parameters
-    ----------
-    folder : str or Path
-        Folder that exists.
-    pdf : bool, default False
-        Draw each picture as ``.pdf`` too.
+    folder: Folder that exists.
+    pdf: Draw each picture as ``.pdf`` too.
     """
     with tempfile.TemporaryDirectory(prefix=".outcome-", dir=folder) as temporary:
         write_reproduction_files(reproduction, Path(temporary), pdf=pdf)
@@ -50,12 +46,8 @@ def write_reproduction_files(
     value of every cell for every seed; the pictures that the study asks for, or else
     ``table-T`` for each table T, are there as ``.png`` and ``.svg``.
 
-    Parameters
-    ----------
-    folder : Path
-        Folder that exists.
-    pdf : bool, default False
-        Draw each as ``.pdf`` too, which takes longer than both: it holds the letters it uses.
+    folder: Folder that exists.
+    pdf: Draw each as ``.pdf`` too, which takes longer than both: it holds the letters it uses.
     """
     _write_values(reproduction, folder / "values.parquet")
     if reproduction.study.pictures is None:

@@ -33,14 +33,9 @@ def render_reproduction(
 ) -> str:
     """Write ours beside the published values, the claims, and what was fitted.
 
-    Parameters
-    ----------
-    without : container of str
-        Tables that are left out, as they have been shown.
-    width : int, optional
-        Columns of the terminal; found out by itself if left out.
-    colour : bool, default False
-        Whether to use the escape codes of a terminal.
+    without: Tables that are left out, as they have been shown.
+    width: Columns of the terminal; found out by itself if left out.
+    colour: Whether to use the escape codes of a terminal.
     """
     study = reproduction.study
     parts = [

@@ -13,23 +13,15 @@ from trunkline.study.run import runner
 
 @dataclass(frozen=True, slots=True)
 class SensitivityTrial:
-    """A study with one fitted value changed.
+    """A study with one fitted value changed."""
 
-    Parameters
-    ----------
-    parameter, value : str
-        What was changed, and to what; both empty for the study as it is.
-    errors : dict of str to float or None
-        Mean ``|ln(ours / published)|`` of each table, doubtful cells left out; of a study that
-        compares by difference, mean ``|ours - published|``.
-    broken_claims : list of str
-        Names of the claims that do not hold.
-    """
-
+    # parameter, value: What was changed, and to what; both empty for the study as it is.
     parameter: str
     value: str
+    # Mean ``|ln(ours / published)|`` of each table, doubtful cells left out; of a study that
+    # compares by difference, mean ``|ours - published|``.
     errors: dict[str, float | None]
-    broken_claims: list[str]
+    broken_claims: list[str]  # Names of the claims that do not hold.
 
 
 def sensitivity(
@@ -37,14 +29,9 @@ def sensitivity(
 ) -> list[SensitivityTrial]:
     """Run a study as it is, then with each fitted value replaced by each of its ``others``.
 
-    Parameters
-    ----------
-    name : str
-        A study of the package, or a folder with a ``study.yaml``.
-    runs : int, optional
-        Replications of each point; the study's own number if left out.
-    threads : int, optional
-        Runs at once; all cores if left out.
+    name: A study of the package, or a folder with a ``study.yaml``.
+    runs: Replications of each point; the study's own number if left out.
+    threads: Runs at once; all cores if left out.
     """
     study = find_study(name)
     seeds = list(range(1, (runs or study.runs) + 1))

@@ -25,27 +25,14 @@ _MAX_SAMPLES = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class WarmUp:
-    """Where the warm-up ends, as a pilot showed it.
+    """Where the warm-up ends, as a pilot showed it."""
 
-    Parameters
-    ----------
-    ns : int
-        End of the warm-up [ns].
-    decided_by : str
-        Series whose cut was the latest.
-    found : bool
-        Whether all series settle within the first half of the run; if not, it is too short.
-    cuts : dict of str to int
-        Cut of each series [ns].
-    runs : int
-        Pilot runs that were averaged.
-    """
-
-    ns: int
-    decided_by: str
+    ns: int  # End of the warm-up [ns].
+    decided_by: str  # Series whose cut was the latest.
+    # Whether all series settle within the first half of the run; if not, it is too short.
     found: bool
-    cuts: dict[str, int]
-    runs: int
+    cuts: dict[str, int]  # Cut of each series [ns].
+    runs: int  # Pilot runs that were averaged.
 
 
 def find_warm_up(network: Network, seeds: Sequence[int], *, threads: int | None = None) -> WarmUp:
@@ -54,19 +41,10 @@ def find_warm_up(network: Network, seeds: Sequence[int], *, threads: int | None 
     Three series are looked at: the throughput of all flows together, the mean delay of their
     packets, and the packets waiting on all links; the latest cut counts.
 
-    Parameters
-    ----------
-    network : Network
-        What will be run; its own warm-up is disregarded.
-    seeds : sequence of int
-        Seeds of the pilot runs; at least one.
-    threads : int, optional
-        Runs at once; all cores if left out.
-
-    Raises
-    ------
-    ValueError
-        The run is too short to be cut into steps.
+    network: What will be run; its own warm-up is disregarded.
+    seeds: Seeds of the pilot runs; at least one.
+    threads: Runs at once; all cores if left out.
+    Raises ValueError: The run is too short to be cut into steps.
     """
     flows, links = len(network.flows), len(network.links)
     duration = int(network.run["duration_ns"])
@@ -115,15 +93,10 @@ def find_warm_up(network: Network, seeds: Sequence[int], *, threads: int | None 
 
 @dataclass(frozen=True, slots=True)
 class FlowBatchMeans:
-    """Batch means of a flow over one run.
-
-    Parameters
-    ----------
-    measures : dict of str to BatchMeans
-        By column of the flows table; without the delay if no packet arrived.
-    """
+    """Batch means of a flow over one run."""
 
     flow: str
+    # By column of the flows table; without the delay if no packet arrived.
     measures: dict[str, BatchMeans]
 
 
@@ -167,12 +140,8 @@ def render_batch_means(
 ) -> str:
     """Write batch means as a table for a terminal.
 
-    Parameters
-    ----------
-    width : int, optional
-        Columns of the terminal; found out by itself if left out.
-    colour : bool, default False
-        Whether to use the escape codes of a terminal.
+    width: Columns of the terminal; found out by itself if left out.
+    colour: Whether to use the escape codes of a terminal.
     """
     table = begin_table(
         "Batch means within this run",

@@ -35,15 +35,8 @@ def iterate_point_results(
 ) -> Iterator[tuple[dict[str, str], int, Any]]:
     """Every point that has ended runs.
 
-    Parameters
-    ----------
-    values : sequence of str
-        What to look at; all numbers if left out.
-
-    Yields
-    ------
-    (dict of str to str, int, dict of str to Interval or None)
-        Part and labels; runs; value to its interval, None where a run has none. Of a service
+    values: What to look at; all numbers if left out.
+    Yields: Part and labels; runs; value to its interval, None where a run has none. Of a service
         level agreement it is the share of runs that keep it, with the exact interval.
     """
     import polars as pl
@@ -244,13 +237,7 @@ def _format_agreement(share: Interval | None, count: int) -> str:
 
 
 def list_judged_agreements(measures: Sequence[str]) -> list[str]:
-    """Agreements that a study judges.
-
-    Raises
-    ------
-    StudyError
-        It has none.
-    """
+    """Agreements that a study judges. Raises StudyError: It has none."""
     if found := list_agreements(measures):
         return found
     raise StudyError("--judge: the scenarios have no slas to hold the runs to")
@@ -259,10 +246,7 @@ def list_judged_agreements(measures: Sequence[str]) -> list[str]:
 def has_broken_agreement(runs: Runs) -> bool:
     """Whether some run that has ended breaks an agreement.
 
-    Raises
-    ------
-    StudyError
-        The study has none.
+    Raises StudyError: The study has none.
     """
     shares = (
         found.get(name)
@@ -286,10 +270,7 @@ def _format_interval(interval: Interval | None) -> str:
 def read_study_status(folder: Path) -> dict[str, Any]:
     """How far a study is.
 
-    Returns
-    -------
-    dict
-        ``study``, ``done``, ``of``, ``complete``, ``hash``, ``held_by``, ``failed``,
+    Returns: ``study``, ``done``, ``of``, ``complete``, ``hash``, ``held_by``, ``failed``,
         ``shards``.
     """
     shard_folders = store.list_shards(folder)

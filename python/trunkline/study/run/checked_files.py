@@ -59,10 +59,7 @@ def compute_file_digest(path: Path) -> str:
 def verify_digest(path: Path, digest: str) -> Path:
     """The path of a file that is as it was written.
 
-    Raises
-    ------
-    DamagedStudyFile
-        It is not, or is not there.
+    Raises DamagedStudyFile: It is not, or is not there.
     """
     if not path.is_file() or compute_file_digest(path) != digest:
         raise DamagedStudyFile(f"{path} is damaged: its checksum is not that of the manifest")

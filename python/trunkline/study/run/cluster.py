@@ -69,10 +69,7 @@ def run_on_worker(
 ) -> dict[str, Any]:
     """Run one point with one seed, on a worker.
 
-    Returns
-    -------
-    dict
-        The record, with the raw tables of a run that is kept; or a failure and its text.
+    Returns: The record, with the raw tables of a run that is kept; or a failure and its text.
     """
     from trunkline.study.run.execution import build_record
 
@@ -98,12 +95,8 @@ def run_on_worker(
 def run_on_cluster(missing: list[RunTask], options: RunOptions, sink: ResultSink) -> None:
     """Run tasks on a cluster.
 
-    Raises
-    ------
-    StudyError
-        No scheduler answers, or a worker has another version.
-    SystemLimitError
-        The cluster is lost, or has no workers any more.
+    Raises StudyError: No scheduler answers, or a worker has another version.
+    Raises SystemLimitError: The cluster is lost, or has no workers any more.
     """
     with _connect_client(options) as client:
         _require_same_build(client)

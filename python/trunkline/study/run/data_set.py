@@ -34,11 +34,8 @@ def build_frame(
 ) -> pl.DataFrame:
     """Rows of the runs that are done, in order.
 
-    Returns
-    -------
-    polars.DataFrame
-        ``run``, ``point``, ``part``, ``seed``, a column for each label, one for each value, then
-        ``hash``, ``events``, ``packet_hops``.
+    Returns: ``run``, ``point``, ``part``, ``seed``, a column for each label, one for each value,
+        then ``hash``, ``events``, ``packet_hops``.
     """
     import polars as pl
 
@@ -98,12 +95,8 @@ def read_records(path: Path) -> Iterator[RunRecord]:
 class Runs:
     """The runs of a study that have ended.
 
-    Parameters
-    ----------
-    table : polars.DataFrame
-        A row for each.
-    manifest : mapping
-        What was to be run.
+    table: A row for each.
+    manifest: What was to be run.
     """
 
     def __init__(self, table: pl.DataFrame, manifest: Mapping[str, Any], folder: Path) -> None:
@@ -172,12 +165,9 @@ class Runs:
     def to_xarray(self) -> xr.Dataset:
         """As an xarray data set over points and seeds; needs the extra ``xarray``.
 
-        Returns
-        -------
-        xarray.Dataset
-            With a dimension for each label where the points are the full product of the labels'
-            values, else with one dimension ``point`` and the labels as coordinates along it. Lists
-            are left out.
+        Returns: With a dimension for each label where the points are the full product of the
+            labels' values, else with one dimension ``point`` and the labels as coordinates along
+            it. Lists are left out.
         """
         import numpy as np
         import polars as pl
@@ -217,10 +207,7 @@ class Runs:
     def sql(self, query: str) -> duckdb.DuckDBPyRelation:
         """Ask with SQL, in which the table is called ``runs``; needs the extra ``sql``.
 
-        Parameters
-        ----------
-        query : str
-            For example ``"select seed, avg(goodput) from runs group by seed"``.
+        query: For example ``"select seed, avg(goodput) from runs group by seed"``.
         """
         import duckdb
 
@@ -232,10 +219,7 @@ class Runs:
 def read(folder: str | Path) -> Runs:
     """Read a study back, whether or not all its runs have ended.
 
-    Raises
-    ------
-    StudyError
-        It holds no study, or a file is not as it was written.
+    Raises StudyError: It holds no study, or a file is not as it was written.
     """
     import polars as pl
 

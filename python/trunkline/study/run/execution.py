@@ -22,40 +22,23 @@ FLUSH_INTERVAL_S = 0.5
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """Where and within what limits.
+    """Where and within what limits."""
 
-    Parameters
-    ----------
-    threads : int, optional
-        Runs at a time on this machine; all cores if left out.
-    cluster : str, optional
-        Address of a Dask scheduler, or ``local:N`` for one on this machine with N workers.
-    limit_time_s : float, optional
-        Longest time of a run [s of the wall clock].
-    limit_memory : int, optional
-        Maximum memory of a process that runs points [B].
-    """
-
-    threads: int | None = None
+    threads: int | None = None  # Runs at a time on this machine; all cores if left out.
+    # Address of a Dask scheduler, or ``local:N`` for one on this machine with N workers.
     cluster: str | None = None
-    limit_time_s: float | None = None
-    limit_memory: int | None = None
+    limit_time_s: float | None = None  # Longest time of a run [s of the wall clock].
+    limit_memory: int | None = None  # Maximum memory of a process that runs points [B].
 
 
 @dataclass(frozen=True, slots=True)
 class RunFailure:
-    """A run that failed.
-
-    Parameters
-    ----------
-    folder : str
-        Where what is needed to run it again has been kept.
-    """
+    """A run that failed."""
 
     task: RunTask
     kind: str
     text: str
-    folder: str
+    folder: str  # Where what is needed to run it again has been kept.
 
     @property
     def description(self) -> str:
@@ -125,19 +108,11 @@ class ResultSink:
 def execute_study(store: StudyStore, options: RunOptions, progress: Progress) -> list[RunFailure]:
     """Run what a study lacks, and write its data set when nothing is missing any more.
 
-    Returns
-    -------
-    list of RunFailure
-        Runs that failed; the others have ended.
-
-    Raises
-    ------
-    SystemLimitError
-        The system allows too few open files or threads.
-    MemoryLimitExceeded
-        The process held more memory than allowed; what had ended is on the disk.
-    KeyboardInterrupt
-        The user wants no more; what had ended is on the disk.
+    Returns: Runs that failed; the others have ended.
+    Raises SystemLimitError: The system allows too few open files or threads.
+    Raises MemoryLimitExceeded: The process held more memory than allowed; what had ended is on the
+        disk.
+    Raises KeyboardInterrupt: The user wants no more; what had ended is on the disk.
     """
     require_system_limits()
     missing = store.list_missing()
@@ -196,19 +171,11 @@ def _run_locally(missing: list[RunTask], options: RunOptions, sink: ResultSink) 
 def parse_shard(text: str, environment: dict[str, str]) -> tuple[int, int]:
     """Number, from 1, and count of a shard.
 
-    Parameters
-    ----------
-    text : str
-        ``3/16``, or ``auto`` or ``auto/16`` for the place in a Slurm array or an indexed Job of
+    text: ``3/16``, or ``auto`` or ``auto/16`` for the place in a Slurm array or an indexed Job of
         Kubernetes.
-    environment : dict
-        Variables: ``SLURM_ARRAY_TASK_ID``, ``_MIN``, ``_STEP`` and ``_COUNT_SCHEMA``, or
+    environment: Variables: ``SLURM_ARRAY_TASK_ID``, ``_MIN``, ``_STEP`` and ``_COUNT_SCHEMA``, or
         ``JOB_COMPLETION_INDEX`` and ``JOB_COMPLETIONS``.
-
-    Raises
-    ------
-    StudyError
-        It is neither, or the variables are not there.
+    Raises StudyError: It is neither, or the variables are not there.
     """
     number_text, _, count_text = text.partition("/")
     try:

@@ -20,15 +20,8 @@ CLOSE_ON_EXEC = getattr(os, "O_CLOEXEC", 0)
 class FolderLock:
     """A lock that the system drops when its holder ends, however it ends.
 
-    Parameters
-    ----------
-    folder : Path
-        Folder of the study, which exists.
-
-    Raises
-    ------
-    StudyError
-        Another process holds it; the message says which, where and since when.
+    folder: Folder of the study, which exists.
+    Raises StudyError: Another process holds it; the message says which, where and since when.
     """
 
     def __init__(self, folder: Path) -> None:

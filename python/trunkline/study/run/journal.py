@@ -22,20 +22,11 @@ _OPEN_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """A run that has ended.
+    """A run that has ended."""
 
-    Parameters
-    ----------
-    run : int
-        Its number in the study.
-    hash : str
-        Results hash.
-    events, packet_hops : int
-        Events of the engine; packets sent on links.
-    """
-
-    run: int
-    hash: str
+    run: int  # Its number in the study.
+    hash: str  # Results hash.
+    # events, packet_hops: Events of the engine; packets sent on links.
     events: int
     packet_hops: int
     values: RunValues
@@ -55,10 +46,7 @@ class RunRecord:
 class Journal:
     """The file of ended runs, open for appending.
 
-    Parameters
-    ----------
-    path : Path
-        The file; made if it is not there. A last line that is not whole is cut off.
+    path: The file; made if it is not there. A last line that is not whole is cut off.
     """
 
     def __init__(self, path: Path) -> None:
@@ -75,10 +63,7 @@ class Journal:
     def append(self, records: Iterable[RunRecord]) -> None:
         """Write records and wait until the disk has them.
 
-        Raises
-        ------
-        OSError
-            There is no space; the file is as it was.
+        Raises OSError: There is no space; the file is as it was.
         """
         lines = b"".join(_format_line(record.to_json()) for record in records)
         try:
@@ -107,16 +92,9 @@ def _format_line(text: str) -> bytes:
 def read_journal(path: Path) -> tuple[list[RunRecord], list[int]]:
     """Records of a journal.
 
-    Parameters
-    ----------
-    path : Path
-        The file; it may be missing.
-
-    Returns
-    -------
-    (list of RunRecord, list of int)
-        Records in the order written, and numbers of the lines, from 1, that are damaged. A last
-        line without its end is not one of them: it was being written.
+    path: The file; it may be missing.
+    Returns: Records in the order written, and numbers of the lines, from 1, that are damaged. A
+        last line without its end is not one of them: it was being written.
     """
     records, damaged = [], []
     for number, line in enumerate(_iterate_lines(path), 1):

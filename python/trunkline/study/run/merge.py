@@ -37,15 +37,8 @@ def build_shard_folder(folder: Path, shard: tuple[int, int] | None) -> Path:
 def merge_shards(folder: str | Path, sources: Sequence[str | Path] = ()) -> Path:
     """Put shards together to the study that one machine would have written, byte for byte.
 
-    Parameters
-    ----------
-    sources : sequence of str or Path, optional
-        Folders of the shards; those in the study's folder if left out.
-
-    Raises
-    ------
-    StudyError
-        The shards are not of one study, or some runs are in none of them.
+    sources: Folders of the shards; those in the study's folder if left out.
+    Raises StudyError: The shards are not of one study, or some runs are in none of them.
     """
     target = Path(folder)
     shards = [Path(each) for each in sources] or shards_in(target)

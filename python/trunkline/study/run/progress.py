@@ -24,17 +24,10 @@ PROGRESS_KINDS = ("bar", "plain", "json", "none")
 class Progress:
     """Counts, and says nothing; the other kinds say what this one counts.
 
-    Parameters
-    ----------
-    out : text stream, optional
-        Where reports go; standard error if left out.
-    clock : callable
-        Seconds of a clock that never goes back.
-
-    Attributes
-    ----------
-    listener : callable or None
-        Is given the records of all ended runs, by number, each time that more are on the disk.
+    out: Where reports go; standard error if left out.
+    clock: Seconds of a clock that never goes back.
+    listener: callable or None; is given the records of all ended runs, by number, each time that
+        more are on the disk.
     """
 
     report_interval_s = 10.0
@@ -259,10 +252,8 @@ def choose_progress(name: str) -> Progress:
 def create_progress(kind: str | None, name: str, *, thread_count: int = 1) -> Progress:
     """Progress of a kind.
 
-    Parameters
-    ----------
-    kind : {"bar", "plain", "json", "none"} or None
-        None: a bar if standard error is a terminal, else lines.
+    kind: one of "bar", "plain", "json", "none" or None; None: a bar if standard error is a
+        terminal, else lines.
     """
     if kind is None:
         kind = "bar" if sys.stderr.isatty() else "plain"

@@ -41,18 +41,10 @@ _EndedRuns = dict[tuple[int, int], tuple[RunRecord, Path]]
 
 @dataclass(frozen=True, slots=True)
 class PrecisionReached:
-    """How sure a point is.
+    """How sure a point is."""
 
-    Parameters
-    ----------
-    point : StudyPoint
-        Which, with the seeds that were run.
-    precision : Precision
-        How many runs it took, and which value is the least sure.
-    """
-
-    point: StudyPoint
-    precision: Precision
+    point: StudyPoint  # Which, with the seeds that were run.
+    precision: Precision  # How many runs it took, and which value is the least sure.
 
 
 def replicate_until_precise(
@@ -68,28 +60,13 @@ def replicate_until_precise(
 ) -> tuple[list[PrecisionReached], list[RunFailure]]:
     """Replicate every point until all its values are sure, or the cap is reached.
 
-    Parameters
-    ----------
-    plan : RunPlan
-        Points, those of a shard if it is one; their seeds are disregarded.
-    target : float
-        Half of the 95 % interval over the mean, above 0 and below 1.
-    max_runs : int
-        Maximum number of runs of a point, with seeds from 1.
-    resume : bool, default False
-        Go on with stages that are there; add to a study that is complete.
-    overwrite : bool, default False
-        Replace an earlier study.
-
-    Returns
-    -------
-    list of PrecisionReached, list of RunFailure
-        Every point; and runs that failed, in which case the study is not complete.
-
-    Raises
-    ------
-    StudyError
-        The folder holds a study, and it is neither to be gone on with nor replaced.
+    plan: Points, those of a shard if it is one; their seeds are disregarded.
+    target: Half of the 95 % interval over the mean, above 0 and below 1.
+    max_runs: Maximum number of runs of a point, with seeds from 1.
+    resume: Go on with stages that are there; add to a study that is complete.
+    overwrite: Replace an earlier study.
+    Returns: Every point; and runs that failed, in which case the study is not complete.
+    Raises StudyError: The folder holds a study, and it is neither to be gone on with nor replaced.
     """
     stages = folder.with_name(folder.name + STAGES_SUFFIX)
     ended_runs: _EndedRuns = {}

@@ -45,17 +45,12 @@ def build_measure(
 ) -> str:
     """Measure that reads columns of result tables, and holds runs to service levels.
 
-    Parameters
-    ----------
-    columns : mapping of str to mapping
-        Name to ``table``, ``measure``, ``where``, or to ``series`` and ``of``; and ``unit``
+    columns: Name to ``table``, ``measure``, ``where``, or to ``series`` and ``of``; and ``unit``
         with its ``scale``, which the value is divided by.
-    bounds : iterable of SlaBound
-        Of the scenario; each agreement becomes a value ``sla.NAME``, 1 in a run that keeps all its
-        bounds and 0 in others.
-    dscps : mapping of str to sequence of str, optional
-        In a study of failures, each DSCP and the agreements about it: how it fared and the
-        worst value of each bound become values too.
+    bounds: Of the scenario; each agreement becomes a value ``sla.NAME``, 1 in a run that keeps all
+        its bounds and 0 in others.
+    dscps: In a study of failures, each DSCP and the agreements about it: how it fared and the worst
+        value of each bound become values too.
     """
     slas: dict[str, list[dict[str, Any]]] = {}
     for bound in bounds:
@@ -72,10 +67,7 @@ def build_measure(
 def parse_measure(text: str) -> RunMeasure:
     """Find what a text made by :func:`build_measure` stands for.
 
-    Raises
-    ------
-    StudyError
-        It is no such text.
+    Raises StudyError: It is no such text.
     """
     spec = json.loads(text)
     if not {"columns"} <= set(spec) <= {"columns", "slas", "dscps"}:

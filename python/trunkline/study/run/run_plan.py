@@ -18,38 +18,20 @@ FIXED_COLUMNS = ("run", "point", "part", "seed", "hash", "events", "packet_hops"
 
 @dataclass(frozen=True, slots=True)
 class StudyPoint:
-    """One network with all its parameters set.
+    """One network with all its parameters set."""
 
-    Parameters
-    ----------
-    network_json : str
-        Canonical JSON of the compiled network.
-    measure : str
-        What is measured: see :func:`trunkline.study.run.run_measures.measure`.
-    part : str, default ""
-        Which part of the study.
-    labels : mapping of str to str
-        What tells the point apart: table, row, parameters. Columns of the data set.
-    scenario : callable
-        Gives the text of the scenario; called only where it is kept.
-    keep : int, default 0
-        So many of the first seeds keep all tables of their runs.
-    draws : str, default ""
-        What is drawn again for each seed: see
-        :func:`trunkline.study.language.random_draws.written`.
-    failing : tuple of str, default ()
-        Links and nodes that fail in it.
-    """
-
-    network_json: str
+    network_json: str  # Canonical JSON of the compiled network.
     seeds: Sequence[int]
-    measure: str
-    part: str = ""
+    measure: str  # What is measured: see :func:`trunkline.study.run.run_measures.measure`.
+    part: str = ""  # Which part of the study.
+    # What tells the point apart: table, row, parameters. Columns of the data set.
     labels: Mapping[str, str] = field(default_factory=dict)
+    # Gives the text of the scenario; called only where it is kept.
     scenario: Callable[[], str] = str
-    keep: int = 0
+    keep: int = 0  # So many of the first seeds keep all tables of their runs.
+    # What is drawn again for each seed: see :func:`trunkline.study.language.random_draws.written`.
     draws: str = ""
-    failing: tuple[str, ...] = ()
+    failing: tuple[str, ...] = ()  # Links and nodes that fail in it.
 
     def draw_network_json(self, seed: int) -> str:
         """The compiled network with the draws of a seed in it."""
@@ -78,25 +60,13 @@ class StudyPoint:
 
 @dataclass(frozen=True, slots=True)
 class RunTask:
-    """One run.
+    """One run."""
 
-    Parameters
-    ----------
-    number : int
-        Its place in the study.
-    point_number : int
-        Number of its point.
-    seed : int
-        With which seed.
-    is_kept : bool
-        All tables are kept.
-    """
-
-    number: int
-    point_number: int
+    number: int  # Its place in the study.
+    point_number: int  # Number of its point.
     point: StudyPoint
-    seed: int
-    is_kept: bool
+    seed: int  # With which seed.
+    is_kept: bool  # All tables are kept.
 
     @property
     def network_json(self) -> str:
@@ -107,18 +77,10 @@ class RunTask:
 class RunPlan:
     """All runs of a study, in order.
 
-    Parameters
-    ----------
-    points : sequence of StudyPoint
-        In the order of the data set.
-    share : (int, int, str), optional
-        If these are every so-many-th point of a study: number, from 1, and count, and a digest of
-        all its networks.
-
-    Raises
-    ------
-    StudyError
-        There is no point, or a label has the name of a column that every study has.
+    points: In the order of the data set.
+    share: If these are every so-many-th point of a study: number, from 1, and count, and a digest
+        of all its networks.
+    Raises StudyError: There is no point, or a label has the name of a column that every study has.
     """
 
     def __init__(
@@ -142,10 +104,7 @@ class RunPlan:
     def select_shard(self, number: int, count: int) -> RunPlan:
         """Every so-many-th point, for a shard that finds the number of its runs by itself.
 
-        Raises
-        ------
-        StudyError
-            There are fewer points than shards.
+        Raises StudyError: There are fewer points than shards.
         """
         if count > len(self.points):
             raise StudyError(

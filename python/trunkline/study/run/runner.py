@@ -35,28 +35,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StudyValues:
-    """What the runs of a study gave.
+    """What the runs of a study gave."""
 
-    Parameters
-    ----------
-    columns : dict of (table, column) to ndarray of shape (rows, seeds)
-        Values in the unit of the cell.
-    hash : str
-        SHA-256 over the results hashes of all runs, in the order of points and seeds.
-    packet_hops : int
-        Packets sent on links, over all runs.
-    samples : dict of (table, column) to ndarray of shape (rows, seeds, samples)
-        Columns that keep all samples of a series.
-    first_runs : dict of str to int
-        Number of each table's first run.
-    """
-
+    # shape (rows, seeds): Values in the unit of the cell.
     columns: dict[tuple[str, str], SeedValues]
-    hash: str
-    packet_hops: int
+    hash: str  # SHA-256 over the results hashes of all runs, in the order of points and seeds.
+    packet_hops: int  # Packets sent on links, over all runs.
     runs: int = 0
+    # shape (rows, seeds, samples): Columns that keep all samples of a series.
     samples: dict[tuple[str, str], SeedValues] = field(default_factory=dict)
-    first_runs: dict[str, int] = field(default_factory=dict)
+    first_runs: dict[str, int] = field(default_factory=dict)  # Number of each table's first run.
 
 
 def count_table_runs(study: Study, table: StudyTable, requested: int) -> int:
@@ -74,10 +62,7 @@ def build_plan(study: Study, seeds: Sequence[int]) -> RunPlan:
 
     The same seeds are used in every point, so that points share their random numbers.
 
-    Raises
-    ------
-    ScenarioError
-        A scenario of the study, or a value set in it, is wrong.
+    Raises ScenarioError: A scenario of the study, or a value set in it, is wrong.
     """
     tables = study.list_tables()
     points = []
@@ -168,10 +153,7 @@ def _iterate_columns(
 def read_study_values(study: Study, runs: Runs) -> StudyValues:
     """Values of a study whose runs have all ended.
 
-    Parameters
-    ----------
-    runs : Runs
-        The results, in the order of :func:`build_plan`.
+    runs: The results, in the order of :func:`build_plan`.
     """
     study_values = StudyValues(
         {}, digest_hashes(runs.table["hash"]), int(runs.table["packet_hops"].sum()), len(runs.table)
@@ -191,12 +173,8 @@ def read_table_values(
 ) -> None:
     """Read the values of a table.
 
-    Parameters
-    ----------
-    block : polars.DataFrame
-        Its runs, which have all ended, in the order of :func:`build_plan`.
-    study_values : StudyValues
-        Takes them in; has those of the tables before it, of which a formula may speak.
+    block: Its runs, which have all ended, in the order of :func:`build_plan`.
+    study_values: Takes them in; has those of the tables before it, of which a formula may speak.
     """
     points = len(table.points)
     seeds = len(block) // points
@@ -219,10 +197,7 @@ def compute_derived_values(
 ) -> None:
     """Work out what is given by formulas, where nothing is known yet.
 
-    Parameters
-    ----------
-    columns : dict of (table, column) to ndarray
-        Values so far; those of the table are filled in.
+    columns: Values so far; those of the table are filled in.
     """
     measures = study.measures if any(measure for _, measure in table.rows.values()) else {}
     family = measures or table.columns
@@ -267,10 +242,7 @@ def digest_hashes(hashes: Iterable[str]) -> str:
 def run_in_memory(study: Study, seeds: Sequence[int], *, threads: int | None = None) -> StudyValues:
     """Run every point with every seed and keep nothing on disk.
 
-    Parameters
-    ----------
-    threads : int, optional
-        Runs at once; all cores if left out. Results do not depend on it.
+    threads: Runs at once; all cores if left out. Results do not depend on it.
     """
     with perform_plan(build_plan(study, seeds), options=RunOptions(threads=threads)) as runs:
         return read_study_values(study, runs)

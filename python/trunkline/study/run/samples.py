@@ -42,21 +42,10 @@ class ProbeSamples:
     ) -> float | list[float | None] | None:
         """Work out a column of a study that asks for a series.
 
-        Parameters
-        ----------
-        name : str
-            What the column is called.
-
-        Returns
-        -------
-        float, None, or list of them
-            In the unit of the column; a list where all samples are kept. None where no sample has
-            a value, or of several targets, one has none.
-
-        Raises
-        ------
-        StudyError
-            No probe recorded it, or not then.
+        name: What the column is called.
+        Returns: In the unit of the column; a list where all samples are kept. None where no sample
+            has a value, or of several targets, one has none.
+        Raises StudyError: No probe recorded it, or not then.
         """
         series_spec, target_name = column["series"], column["of"]
         stem = target_name.removesuffix("*")

@@ -14,13 +14,7 @@ from trunkline.study.run.store import StudyStore
 
 
 class IncompleteStudy(Exception):
-    """Some runs of a study failed; the others have ended.
-
-    Parameters
-    ----------
-    total : int
-        Runs of the study.
-    """
+    """Some runs of a study failed; the others have ended. total: Runs of the study."""
 
     def __init__(self, failed: Sequence[RunFailure], total: int) -> None:
         self.failed = list(failed)
@@ -40,17 +34,9 @@ def perform_plan(
 ) -> Iterator[Runs]:
     """Run what is missing of a plan, then read it back.
 
-    Parameters
-    ----------
-    out : str or Path, optional
-        Folder of the study; one that is removed in the end if left out.
-    resume, overwrite : bool, default False
-        What to do if the folder holds a study.
-
-    Raises
-    ------
-    IncompleteStudy
-        Some failed.
+    out: Folder of the study; one that is removed in the end if left out.
+    resume, overwrite: What to do if the folder holds a study.
+    Raises IncompleteStudy: Some failed.
     """
     with tempfile.TemporaryDirectory(prefix="trunkline-") as scratch:
         store = StudyStore(
@@ -72,10 +58,7 @@ def hold_and_execute(
 ) -> Iterator[list[RunFailure]]:
     """Execute a study's missing runs while its folder is held, and note how it went.
 
-    Parameters
-    ----------
-    store : StudyStore
-        The study; closed in the end.
+    store: The study; closed in the end.
     """
     for warning in store.warnings:
         progress.print_warning(warning)

@@ -43,25 +43,13 @@ _SHARD_PATTERN = r"shard-\d+-of-\d+"
 class StudyStore:
     """The folder of a study that is being run.
 
-    Parameters
-    ----------
-    folder : str or Path
-        Folder; made if it is not there.
-    plan : RunPlan
-        What is to be run.
-    resume : bool, default False
-        Go on with what is there, if anything is.
-    overwrite : bool, default False
-        Replace an earlier study.
-    shard : (int, int), optional
-        Number and count, from 1: only every so-many-th run is this folder's.
-
-    Raises
-    ------
-    StudyError
-        The folder holds something else, or another plan, or is in use.
-    OSError
-        The folder cannot be made or written to.
+    folder: Folder; made if it is not there.
+    plan: What is to be run.
+    resume: Go on with what is there, if anything is.
+    overwrite: Replace an earlier study.
+    shard: Number and count, from 1: only every so-many-th run is this folder's.
+    Raises StudyError: The folder holds something else, or another plan, or is in use.
+    Raises OSError: The folder cannot be made or written to.
     """
 
     def __init__(
@@ -256,10 +244,7 @@ def count_planned_runs(plan_manifest: Mapping[str, Any]) -> int:
 def write_data_set(folder: Path, plan: Mapping[str, Any], records: Mapping[int, RunRecord]) -> None:
     """Write the data set and, last, the manifest with all checksums.
 
-    Parameters
-    ----------
-    folder : Path
-        Folder of the study; the kept runs are in it.
+    folder: Folder of the study; the kept runs are in it.
     """
     from trunkline.study.run.data_set import (
         build_frame,
@@ -307,10 +292,7 @@ def _read_existing_manifest(folder: Path) -> dict[str, Any] | None:
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Manifest of a study.
 
-    Raises
-    ------
-    StudyError
-        There is none, or it is not as it was written, or written by a later version.
+    Raises StudyError: There is none, or it is not as it was written, or written by a later version.
     """
     path = folder / MANIFEST_FILE
     try:

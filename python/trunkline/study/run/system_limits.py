@@ -17,10 +17,7 @@ THREAD_END_TIMEOUT_S = 1.0
 def require_system_limits() -> None:
     """See whether there are as many files and threads as the smallest study takes.
 
-    Raises
-    ------
-    SystemLimitError
-        There are not.
+    Raises SystemLimitError: There are not.
     """
     files = _read_open_file_limit()
     if files is not None and files < REQUIRED_OPEN_FILES:
