@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from trunkline.importers import Imported
 
 
-JSON_SCHEMA = 2
-"""Version of the object that ``--json`` prints."""
+JSON_SCHEMA = 2  # Version of the object that ``--json`` prints.
 
 
 @click.group("import", cls=CommandGroup, short_help="Read networks and configurations of routers.")

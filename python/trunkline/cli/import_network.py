@@ -11,8 +11,7 @@ from trunkline.cli.import_account import (
     refuse_left_out,
 )
 
-JSON_SCHEMA = 2
-"""Version of the object that ``--json`` prints."""
+JSON_SCHEMA = 2  # Version of the object that ``--json`` prints.
 
 
 @click.command("network", short_help="Read a published network and its demands.")

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from trunkline.study import Runs
 
 JSON_SCHEMA = 2
-MAX_UNREPORTED_FAILURES = 20
-"""Failures that are screened without a display of progress."""
+MAX_UNREPORTED_FAILURES = 20  # Failures that are screened without a display of progress.
 
 
 @click.command("survive", short_help="Screen all failures; judge each agreement under each.")

@@ -8,8 +8,7 @@ from trunkline.cli.common import SEED_TYPE
 from trunkline.cli.local_page import port_option, serve_until_interrupted
 from trunkline.cli.status import Status
 
-STARTING_EXAMPLE = "hello.yaml"
-"""Example that is written if no file is given."""
+STARTING_EXAMPLE = "hello.yaml"  # Example that is written if no file is given.
 
 
 @click.command("watch", short_help="Show a scenario as a live page while you edit it.")

@@ -10,8 +10,7 @@ from trunkline.results.terminal_tables import (
     render_to_text,
 )
 
-MAX_ROWS_SHOWN = 40
-"""Rows of the table; all are shown where all are asked for."""
+MAX_ROWS_SHOWN = 40  # Rows of the table; all are shown where all are asked for.
 
 
 def render_comparison(

@@ -18,8 +18,7 @@ from trunkline.compare.raw_trace import find_differing_rows, run_traced
 if TYPE_CHECKING:
     import polars as pl
 
-FIRST_PART = 64
-"""The first look is at one part in so many of the run."""
+FIRST_PART = 64  # The first look is at one part in so many of the run.
 
 # What follows from other columns or from the engine's own numbering.
 _IGNORED_COLUMNS = ("time_s", "packet", "wait_ns", "wait_s")

@@ -3,10 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-MAX_DIFFERENCES_SHOWN = 8
-"""So many differences are shown."""
-NAMED_PARTS = ("nodes", "links", "flows", "paths")
-"""Parts of a network that go by name."""
+MAX_DIFFERENCES_SHOWN = 8  # So many differences are shown.
+NAMED_PARTS = ("nodes", "links", "flows", "paths")  # Parts of a network that go by name.
 
 
 def list_network_differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -27,10 +27,8 @@ from trunkline.engine.packet_engine import (
 if TYPE_CHECKING:
     from trunkline.network.types.flows import Agent
 
-OBSERVATION_S = 1.0
-"""How long a run is looked at [s of the clock]."""
-MAX_UNOBSERVED_HOPS = 2e9
-"""Packet-hops of runs that are begun without a look: minutes."""
+OBSERVATION_S = 1.0  # How long a run is looked at [s of the clock].
+MAX_UNOBSERVED_HOPS = 2e9  # Packet-hops of runs that are begun without a look: minutes.
 MAX_PLAUSIBLE_CORE_S = 30 * 86_400.0
 """Time of a core from which runs are taken for a slip of the pen [s]."""
 _PEAK_MEMORY_LINE = re.compile(r"VmHWM:\s+(\d+) kB")

@@ -31,8 +31,7 @@ from trunkline.fluid.unsupported import FluidUnsupportedError
 
 Ints = NDArray[np.int64]
 
-MAX_MOMENTS: Final = 500
-"""Moments within a run at most."""
+MAX_MOMENTS: Final = 500  # Moments within a run at most.
 PROBE_LINK_BIT_S: Final = 1_000_000_000_000
 """Rate of links in the probe, so that its datagrams do not wait for each other."""
 PATH_CHANGE_EVENTS: Final = ("failed", "switched", "repaired", "reverted", "rerouted")

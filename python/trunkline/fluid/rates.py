@@ -32,8 +32,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 MAX_ROUNDS: Final = 100
-RELATIVE_TOLERANCE: Final = 1e-6
-"""Relative change at which a fixed point is reached."""
+RELATIVE_TOLERANCE: Final = 1e-6  # Relative change at which a fixed point is reached.
 MIN_ROUND_TRIP_S: Final = 1e-9
 
 

@@ -10,10 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-MAX_OUTPUT_LINES = 400
-"""Lines of its words that are kept."""
-STOP_TIMEOUT_S = 5.0
-"""How long a command that is stopped may take to end by itself [s]."""
+MAX_OUTPUT_LINES = 400  # Lines of its words that are kept.
+STOP_TIMEOUT_S = 5.0  # How long a command that is stopped may take to end by itself [s].
 
 
 @dataclass(slots=True)

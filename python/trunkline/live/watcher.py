@@ -12,12 +12,9 @@ from trunkline.live.quick_study import write_quick_study
 from trunkline.scenario import ScenarioError
 from trunkline.scenario.loader import read_file_text
 
-POLL_INTERVAL_S = 0.1
-"""How often the file is looked at [s]."""
-MAX_SIBLING_FILES = 1000
-"""Files beside the scenario that are looked at too, as it may name them."""
-MAX_OVERRIDES = 200
-"""Values that may be set at once."""
+POLL_INTERVAL_S = 0.1  # How often the file is looked at [s].
+MAX_SIBLING_FILES = 1000  # Files beside the scenario that are looked at too, as it may name them.
+MAX_OVERRIDES = 200  # Values that may be set at once.
 
 
 class ScenarioWatcher:

@@ -8,8 +8,7 @@ from trunkline.scenario.flow import Echo, ReceiveBuffer, Tcp, Udp
 from trunkline.scenario.game import GAMES
 from trunkline.scenario.resolved import ResolvedScenario
 
-SEGMENTS_PER_DELAYED_ACK = 2
-"""Segments that are acknowledged at once (RFC 5681 section 4.2)."""
+SEGMENTS_PER_DELAYED_ACK = 2  # Segments that are acknowledged at once (RFC 5681 section 4.2).
 
 
 def compile_flows(

@@ -25,8 +25,7 @@ class LabelTables:
     ftn: list[dict[str, Any]] = field(default_factory=list)
     ilm: list[dict[str, Any]] = field(default_factory=list)
     nhlfe: list[dict[str, Any]] = field(default_factory=list)
-    diffserv: list[dict[str, Any]] = field(default_factory=list)
-    """Maps that entries refer to."""
+    diffserv: list[dict[str, Any]] = field(default_factory=list)  # Maps that entries refer to.
     entries: dict[tuple[str, int], int] = field(default_factory=dict)
     """NHLFE of each path at each node of its route, by place."""
     labels: dict[str, list[int | None]] = field(default_factory=dict)

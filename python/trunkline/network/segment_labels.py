@@ -12,11 +12,9 @@ from trunkline.scenario.resolved.placement import build_topology
 from trunkline.scenario.resolved.resolved import PolicySegment
 from trunkline.scenario.resolved.segments import list_next_arcs
 
-FIRST_ADJACENCY_LABEL = 15_000
-"""First label of links, where no SRGB usually is."""
+FIRST_ADJACENCY_LABEL = 15_000  # First label of links, where no SRGB usually is.
 
-LabelStacks = list[list[int]]
-"""Labels on a packet behind each hop of its route, from the bottom."""
+LabelStacks = list[list[int]]  # Labels on a packet behind each hop of its route, from the bottom.
 
 
 def compute_label_stacks(scenario: ResolvedScenario, name: str) -> LabelStacks:

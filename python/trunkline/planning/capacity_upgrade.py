@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from trunkline.scenario import Scenario
     from trunkline.te.topology import Bools, Floats, Topology
 
-MAX_PROGRAM_COLUMNS = 60_000
-"""Columns of the program at most: beyond, it takes minutes."""
+MAX_PROGRAM_COLUMNS = 60_000  # Columns of the program at most: beyond, it takes minutes.
 
 
 @dataclass(frozen=True, slots=True)

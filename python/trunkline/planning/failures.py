@@ -15,10 +15,8 @@ if TYPE_CHECKING:
     from trunkline.te.topology import Bools, Floats, Topology
 
 FAILURE_KINDS = ("link", "node", "risk", "named", "pair")
-MAX_SCREENED_PAIRS = 20_000
-"""Pairs that are screened at most."""
-CERTAIN_WORST_PAIRS = 100
-"""Pairs that are certainly the worst, before the others are left out."""
+MAX_SCREENED_PAIRS = 20_000  # Pairs that are screened at most.
+CERTAIN_WORST_PAIRS = 100  # Pairs that are certainly the worst, before the others are left out.
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 
     from trunkline.scenario import Scenario
 
-NO_BANDWIDTH = "0.0000000001 %"
-"""A factor of the rate that leaves nothing to reserve."""
-MAX_METRIC = 2**32 - 1
-"""The greatest metric of a link."""
+NO_BANDWIDTH = "0.0000000001 %"  # A factor of the rate that leaves nothing to reserve.
+MAX_METRIC = 2**32 - 1  # The greatest metric of a link.
 DIRECTION_KEYS = ("forward", "backward")
 
 

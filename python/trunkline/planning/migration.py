@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from trunkline.scenario.resolved import ResolvedScenario
     from trunkline.te.topology import ArcPath, Ints, Topology
 
-MAX_DETOURS_TRIED = 30
-"""Detours of each path that are tried, the shortest first."""
+MAX_DETOURS_TRIED = 30  # Detours of each path that are tried, the shortest first.
 MigrationOutcome = Literal["found", "impossible", "undecided"]
 StepAction = Literal["move", "resize", "set up", "tear", "detour", "preempt"]
 

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from trunkline.planning.migration import Migration
     from trunkline.scenario import Scenario
 
-MAX_DRAWN_LINKS = 40
-"""Links that the picture shows."""
+MAX_DRAWN_LINKS = 40  # Links that the picture shows.
 
 
 def svg(scenario: Scenario, migration: Migration) -> str:

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from trunkline.study import Runs
 
 BoundOutcome = Literal["held", "refuted", "undecided", "not judged"]
-FAILURE_LABEL = "failure"
-"""Label of the points."""
+FAILURE_LABEL = "failure"  # Label of the points.
 SENT_PREFIX, ARRIVED_PREFIX, USE_PREFIX = "sent ", "arrived ", "use "
 """What the names of values begin with that a screen is compared with."""
 

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from trunkline.scenario.resolved.computed_backups import ComputedBackup
     from trunkline.te.topology import Topology
 
-DEFAULT_PROTECTION_NAME = "frr"
-"""Name of the protection that is added where a scenario has none."""
+DEFAULT_PROTECTION_NAME = "frr"  # Name of the protection that is added where a scenario has none.
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from trunkline.planning.packet_trial import SlaOutcome
     from trunkline.scenario import Scenario
 
-PairKey = tuple[str, str, str, str]
-"""Failure, agreement, measure and side of the bound."""
+PairKey = tuple[str, str, str, str]  # Failure, agreement, measure and side of the bound.
 Outcomes = dict[PairKey, str]
 
 

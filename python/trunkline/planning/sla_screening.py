@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-CHANCE_SIGMAS: Final = 3.0
-"""Standard deviations that chance in a run may be away from its mean."""
+CHANCE_SIGMAS: Final = 3.0  # Standard deviations that chance in a run may be away from its mean.
 JITTER_FACTOR: Final = 2 * (1 + CHANCE_SIGMAS / math.sqrt(31))
 """Greatest jitter over the mean wait.
 
@@ -63,8 +62,7 @@ QUANTILES: Final = {
     "delay_p99": 0.99,
     "delay_p999": 0.999,
 }
-RANDOM_DETECTIONS: Final = ("bfd", "hello")
-"""Kinds of detection whose time differs between seeds."""
+RANDOM_DETECTIONS: Final = ("bfd", "hello")  # Kinds of detection whose time differs between seeds.
 
 
 @dataclass(frozen=True, slots=True)

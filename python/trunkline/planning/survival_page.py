@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from trunkline.planning.sla_judgement import SlaJudgement
     from trunkline.scenario import Scenario
 
-MAX_LISTED_FAILURES = 100
-"""Failures that a page lists."""
+MAX_LISTED_FAILURES = 100  # Failures that a page lists.
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,7 @@ from trunkline.stats.histogram import Histogram, read_delay_histograms
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MS_PER_NS = 1e-6
-"""Milliseconds in a nanosecond."""
+MS_PER_NS = 1e-6  # Milliseconds in a nanosecond.
 MAX_DENSITY_BARS = 50
 ATOM_RATIO = 4
 """So many times the packets of the next bucket in the first say that these did not wait."""

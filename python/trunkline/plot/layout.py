@@ -11,11 +11,9 @@ MAX_EXACT_NODES = 80
 """Nodes up to which places follow the distances between nodes; beyond, springs are faster."""
 
 
-PART_GAP = 0.6
-"""Room between parts that are not joined, in lengths of a part of two nodes."""
+PART_GAP = 0.6  # Room between parts that are not joined, in lengths of a part of two nodes.
 
-FLAT_RATIO = 0.03
-"""Height over width below which what is nearly a line is drawn as one."""
+FLAT_RATIO = 0.03  # Height over width below which what is nearly a line is drawn as one.
 
 
 def place_nodes(

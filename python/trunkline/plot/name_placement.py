@@ -6,11 +6,9 @@ from collections.abc import Sequence
 
 from trunkline.plot.layout import NodePosition
 
-Box = tuple[float, float, float, float]
-"""Left, top, right, bottom."""
+Box = tuple[float, float, float, float]  # Left, top, right, bottom.
 
-PLACEMENT_ROUNDS = 4
-"""How often each name may move, once the others have places."""
+PLACEMENT_ROUNDS = 4  # How often each name may move, once the others have places.
 
 
 def place_names(

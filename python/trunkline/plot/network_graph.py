@@ -17,10 +17,8 @@ from trunkline.results.terminal_tables import escape_unprintable
 WIDTH = 960.0
 MIN_HEIGHT, MAX_HEIGHT = 120.0, 760.0
 MARGIN_X, MARGIN_Y = 70.0, 56.0
-LETTER_WIDTH = 7.2
-"""Width of a letter of a name, about."""
-PATH_SPACING = 5.0
-"""Distance between paths beside each other."""
+LETTER_WIDTH = 7.2  # Width of a letter of a name, about.
+PATH_SPACING = 5.0  # Distance between paths beside each other.
 MAX_PATHS_LISTED = 24
 LEGEND_ROW_HEIGHT = 22.0
 

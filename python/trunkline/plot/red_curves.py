@@ -25,8 +25,7 @@ from trunkline.plot.plot_sources import MissingData, PlotChoice, PlotSource, nam
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-AqmParameters = Mapping[str, Any]
-"""An AQM as the engine reads it."""
+AqmParameters = Mapping[str, Any]  # An AQM as the engine reads it.
 
 
 @dataclass(frozen=True, slots=True)

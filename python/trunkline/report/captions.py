@@ -16,16 +16,14 @@ if TYPE_CHECKING:
 
 Point = tuple[float, float]
 
-LETTER_WIDTH, ROW_HEIGHT = 5.7, 12.5
-"""Width of a letter and height of a row [px]; text of 10.5 px."""
+LETTER_WIDTH, ROW_HEIGHT = 5.7, 12.5  # Width of a letter and height of a row [px]; text of 10.5 px.
 MIN_CAPTIONED_LENGTH, MIN_FULL_CAPTION_LENGTH = 84.0, 110.0
 """Shorter links have no caption; a little longer ones only their capacity [px]."""
 CAPTION_POSITIONS = (0.5, 0.38, 0.62, 0.26, 0.74)
 """Shares of a link's length at which its caption may stand, the best first."""
 MAX_COVERED_SHARE = 0.1
 """Share of a caption that may lie on other words or on nodes; a link's tooltip says all of it."""
-NEAR_DISTANCE = 150.0
-"""More than half a caption's width [px]."""
+NEAR_DISTANCE = 150.0  # More than half a caption's width [px].
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,8 @@ LIBRARY_FILE = Path(__file__).parent / "vendor" / "echarts.min.js"
 class ChartLibrary:
     """The library, packed, and the hash by which the page lets it run."""
 
-    packed: str
-    """Base64 of its gzip."""
-    source_hash: str
-    """As a content security policy writes it."""
+    packed: str  # Base64 of its gzip.
+    source_hash: str  # As a content security policy writes it.
 
 
 @functools.cache

@@ -16,17 +16,14 @@ from trunkline.results.number_format import format_duration, format_number
 FloatArray = NDArray[np.float64]
 Numbers = list[float | None]
 
-MAX_CHART_LINES = 8
-"""Lines in one chart; where there are more, the largest are shown."""
+MAX_CHART_LINES = 8  # Lines in one chart; where there are more, the largest are shown.
 
 MAX_SINGLE_FLOWS = 6
 """Flows that each have a line; where there are more, replicas share one, or those of a DSCP."""
 
-RATE_POINTS = 75
-"""Points of a line of rates: a rate over a few packets is mostly noise."""
+RATE_POINTS = 75  # Points of a line of rates: a rate over a few packets is mostly noise.
 
-MAX_LINE_POINTS = 600
-"""Points of one line; where more were recorded, they are gathered into steps."""
+MAX_LINE_POINTS = 600  # Points of one line; where more were recorded, they are gathered into steps.
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +35,7 @@ class ChartLine:
     low: Numbers | None = None
     high: Numbers | None = None
     x: Numbers | None = None
-    colour: int = 0
-    """Number of its colour, its dashes and its sign, the same wherever it is shown."""
+    colour: int = 0  # Number of its colour, its dashes and its sign, the same wherever it is shown.
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +53,7 @@ class Chart:
     marks: list[EventMarker] = field(default_factory=list)
     x_unit: str = "s"
     categories: list[str] = field(default_factory=list)
-    end: float = 0.0
-    """Where the axis of time ends [s]."""
+    end: float = 0.0  # Where the axis of time ends [s].
 
     def to_json(self) -> dict[str, Any]:
         """As data for the page, without what the page's text says."""
@@ -76,8 +71,7 @@ class RecordedSeries:
     target: str
     class_name: str | None
     time_s: FloatArray
-    values: FloatArray
-    """Shape (runs, steps)."""
+    values: FloatArray  # Shape (runs, steps).
 
 
 def collect_series(reported_run: ReportedRun) -> list[RecordedSeries]:

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from trunkline.report.reported_run import ReportedRun
 
-MIN_NAME_DISTANCE = 0.12
-"""Part of a run within which two marks cannot both be named."""
+MIN_NAME_DISTANCE = 0.12  # Part of a run within which two marks cannot both be named.
 
 
 @dataclass(frozen=True, slots=True)

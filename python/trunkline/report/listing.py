@@ -10,8 +10,7 @@ from trunkline.report import reproduced_study
 from trunkline.report.report_files import REPORT_FILE
 from trunkline.results import store
 
-MAX_FOLDER_DEPTH = 4
-"""Folders below the one that is looked through."""
+MAX_FOLDER_DEPTH = 4  # Folders below the one that is looked through.
 
 MAX_ENTRIES = 500
 

@@ -22,8 +22,7 @@ FIRST_PORT = 8470
 PORTS_TRIED = 64
 EVENT_INTERVAL_S = 1.0
 KEEPALIVE_INTERVAL_S = 15.0
-MAX_POST_BYTES = 1 << 16
-"""Bytes that a page may send."""
+MAX_POST_BYTES = 1 << 16  # Bytes that a page may send.
 
 Kind = TypeVar("Kind", dict, list, str, int, bool)  # type: ignore[type-arg]
 _KINDS = {dict: "an object", list: "a list", str: "text", int: "a whole number", bool: "a bool"}

@@ -17,20 +17,16 @@ if TYPE_CHECKING:
     from trunkline.network.types import NetworkData, Run
 
 
-PROBE_STEPS = 300
-"""Steps that a run is cut into."""
+PROBE_STEPS = 300  # Steps that a run is cut into.
 
-MAX_RUN_SAMPLES = 400_000
-"""Samples of one run; where there would be more, the steps become longer."""
+MAX_RUN_SAMPLES = 400_000  # Samples of one run; where there would be more, the steps become longer.
 
 MAX_REPEATED_HOPS = 30_000_000
 """Packets sent on links, over all repeated runs: some seconds of computing."""
 
-MAX_REPEATED_RUNS = 8
-"""Runs that are repeated, for bands over seeds."""
+MAX_REPEATED_RUNS = 8  # Runs that are repeated, for bands over seeds.
 
-MAX_TRACED_HOPS = 150_000
-"""Packets sent on links that a trace may cost before its window begins."""
+MAX_TRACED_HOPS = 150_000  # Packets sent on links that a trace may cost before its window begins.
 
 ALLOWED_STEPS_NS = tuple(
     digit * 10**power for power in range(3, 14) for digit in (1, 2, 5)

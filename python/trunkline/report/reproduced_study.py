@@ -27,8 +27,7 @@ class StudyPicture:
     """A picture of the study."""
 
     name: str
-    source: str
-    """Address that holds the picture itself."""
+    source: str  # Address that holds the picture itself.
 
 
 @dataclass(frozen=True, slots=True)

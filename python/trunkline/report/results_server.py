@@ -30,8 +30,7 @@ CONTENT_TYPES = {
 }
 """Files that are given out, by the ending of their names."""
 
-CHUNK_BYTES = 1 << 20
-"""Bytes of a file in memory at once."""
+CHUNK_BYTES = 1 << 20  # Bytes of a file in memory at once.
 
 
 class ResultsServer(LocalServer):

@@ -24,8 +24,7 @@ WIDTH = 960.0
 MIN_HEIGHT, MAX_HEIGHT = 150.0, 620.0
 MARGIN_X, MARGIN_Y = 58.0, 46.0
 MIN_LINK_WIDTH, MAX_LINK_WIDTH = 4.0, 11.0
-LETTER_WIDTH = 7.7
-"""Width of a letter of a name, about [px]."""
+LETTER_WIDTH = 7.7  # Width of a letter of a name, about [px].
 MAX_NAME_LETTERS = 14
 
 UTILISATION_LEVELS = (0.25, 0.5, 0.75, 0.95)

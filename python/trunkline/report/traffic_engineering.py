@@ -27,12 +27,10 @@ METHOD_DESCRIPTIONS = {
 class EngineeringSection:
     """The plan of a scenario, ready for the template."""
 
-    picture: str
-    """A map of planned loads, as a data URI; empty if no demand is planned."""
+    picture: str  # A map of planned loads, as a data URI; empty if no demand is planned.
     alt: str
     grids: list[Grid]
-    scale: str
-    """What a scaled run means; empty at full scale."""
+    scale: str  # What a scaled run means; empty at full scale.
 
 
 def build_engineering(reported_run: ReportedRun) -> EngineeringSection | None:

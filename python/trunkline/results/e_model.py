@@ -8,8 +8,7 @@ Absent: echo (Idte, Idle), noise, the wideband models G.107.1 and G.107.2.
 
 import math
 
-DEFAULT_RATING = 93.2
-"""Ro less Is with the default values."""
+DEFAULT_RATING = 93.2  # Ro less Is with the default values.
 
 
 def compute_delay_impairment(delay_ms: float, formula: str) -> float:

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
 Key = TypeVar("Key")
 
-FULL_UTILISATION = 0.95
-"""Utilisation from which a link counts as full."""
+FULL_UTILISATION = 0.95  # Utilisation from which a link counts as full.
 MAX_LINKS_NAMED = 3
 
 

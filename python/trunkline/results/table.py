@@ -134,8 +134,7 @@ def _join_names(names: list[str | None]) -> str:
     return "\0".join([*filled, ""])
 
 
-LazyColumn = Column | Callable[[], Column]
-"""A column, or what makes it."""
+LazyColumn = Column | Callable[[], Column]  # A column, or what makes it.
 
 
 def resolve_column(column: LazyColumn) -> Column:

@@ -37,10 +37,8 @@ from trunkline.scenario.resolved import ResolvedScenario
 _NS_PER_S: Final = 1_000_000_000
 _NS_PER_MS: Final = 1_000_000
 _ALL_DSCPS: Final = 64
-MAX_INTERFACE_COST: Final = 65_535
-"""Largest cost of an interface (RFC 2328 appendix C.3)."""
-SRGB_SIZE: Final = 8000
-"""Labels of the block of node labels, as routers have it by default."""
+MAX_INTERFACE_COST: Final = 65_535  # Largest cost of an interface (RFC 2328 appendix C.3).
+SRGB_SIZE: Final = 8000  # Labels of the block of node labels, as routers have it by default.
 
 
 def derive_routers(scenario: Scenario, target: CommandTarget) -> RouterNetwork:

@@ -13,8 +13,7 @@ from trunkline.routers.router_config import (
 )
 
 MAX_PRIORITY_LEVEL: Final = 7
-MAX_RATIO: Final = 1020
-"""Greatest `bandwidth remaining ratio` of IOS XR."""
+MAX_RATIO: Final = 1020  # Greatest `bandwidth remaining ratio` of IOS XR.
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,7 @@ from trunkline.routers.router_config import (
 )
 
 NAME: Final = "iosxr"
-_MAX_MATCH_VALUES: Final = 8
-"""Values of one `match` line."""
+_MAX_MATCH_VALUES: Final = 8  # Values of one `match` line.
 _NAMESPACE: Final = "http://cisco.com/ns/yang/Cisco-IOS-XR-"
 _GBIT: Final = 1_000_000_000
 _PORT_TYPES: Final = (

@@ -21,12 +21,9 @@ from trunkline.routers.router_config import (
 
 NAME: Final = "junos"
 _GBIT: Final = 1_000_000_000
-_MAX_QUEUES: Final = 8
-"""Forwarding classes of a router that have a queue each."""
-_LOSS_PRIORITIES: Final = ("low", "medium-high", "high")
-"""Loss priority by drop precedence."""
-MIN_POLICER_BIT_S: Final = 8000
-"""Minimum rate of a policer [bit/s]."""
+_MAX_QUEUES: Final = 8  # Forwarding classes of a router that have a queue each.
+_LOSS_PRIORITIES: Final = ("low", "medium-high", "high")  # Loss priority by drop precedence.
+MIN_POLICER_BIT_S: Final = 8000  # Minimum rate of a policer [bit/s].
 _MAX_MTU: Final = 9178
 _NOT_VALIDATED: Final = "# Not validated by the vendor's models."
 

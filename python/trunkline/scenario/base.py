@@ -9,8 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from trunkline.scenario.fields import QuantityField, RateOrShareField, TableName
 from trunkline.scenario.units import BYTES, PACKETS, RATE, TIME, Dimension
 
-CompiledKeys = dict[str, Any]
-"""An element as the engine reads it."""
+CompiledKeys = dict[str, Any]  # An element as the engine reads it.
 _UNIT_SUFFIX: Mapping[Dimension, str] = {
     RATE: "bit_s",
     BYTES: "bytes",

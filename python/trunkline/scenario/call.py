@@ -22,8 +22,7 @@ the average of the languages measured [ns]. Both are exponential here; double ta
 silence of its state model are absent, since a flow is one direction."""
 RTP_UDP_IP_HEADER_BYTES = 40
 """Headers of a packet: RTP 12 (RFC 3550 section 5.1), UDP 8, IP 20 [B]."""
-LARGEST_DATAGRAM = 65_535
-"""The largest IP packet [B]."""
+LARGEST_DATAGRAM = 65_535  # The largest IP packet [B].
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ from trunkline.scenario.base import CompiledKeys, Element
 from trunkline.scenario.fields import PositiveTime, QuantityField, Rate
 from trunkline.scenario.units import BYTES
 
-MAX_FRAME_BYTES = 1514
-"""Largest packet with Ethernet's header, as CAKE counts [B]."""
+MAX_FRAME_BYTES = 1514  # Largest packet with Ethernet's header, as CAKE counts [B].
 PacketBytes = Annotated[int, QuantityField(BYTES, 1, 65_551)]
 _MTU_TEXT = "Largest packet on the wire, its link header included: "
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-DocumentPath = tuple[str | int, ...]
-"""Keys and indices from the root of the document."""
+DocumentPath = tuple[str | int, ...]  # Keys and indices from the root of the document.
 
 CODES: dict[str, str] = {
     "alias": "an alias without its anchor, or inside its own anchor",

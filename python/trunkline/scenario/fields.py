@@ -29,8 +29,7 @@ _ValidationInfo = core_schema.ValidationInfo
 MAX_NAME_CHARACTERS = 64
 ALL = "all"
 """Stands for every flow, path, demand or direction of a link where a key takes their names."""
-AUTO = "auto"
-"""Asks for a computed route or backup where a key takes names of nodes or paths."""
+AUTO = "auto"  # Asks for a computed route or backup where a key takes names of nodes or paths.
 RESERVED_NAMES = (ALL, AUTO)
 """Words of the language: no element is called so where keys take its name or one of them."""
 _NAME_PATTERN = re.compile(r"\w[\w.+-]*\Z")
@@ -358,8 +357,7 @@ class TableName:
     """Marks a field that names a CSV file under the scenario's folder."""
 
 
-Table = Annotated[str, TableName()]
-"""Name of a CSV file under the scenario's folder."""
+Table = Annotated[str, TableName()]  # Name of a CSV file under the scenario's folder.
 
 
 @dataclass(frozen=True)
@@ -412,5 +410,4 @@ OneOrMany = Annotated[
 ]
 """One value or a list of them."""
 
-NameReferences = OneOrMany[NameReference]
-"""One name or a list of them."""
+NameReferences = OneOrMany[NameReference]  # One name or a list of them.

@@ -14,8 +14,7 @@ QueueCount = Annotated[int, PlainInteger("a number of queues", 1, 65_535)] | Lit
 PacketCount = Annotated[int, QuantityField(PACKETS, 1, 2**31 - 1)]
 
 
-CAKE_SET_SIZE = 8
-"""Queues among which a flow of CAKE may find an empty one."""
+CAKE_SET_SIZE = 8  # Queues among which a flow of CAKE may find an empty one.
 
 
 class FlowQueues(Element):

@@ -7,8 +7,7 @@ from pydantic import Field
 
 from trunkline.scenario.base import Element
 
-EULER_GAMMA = 0.5772156649015329
-"""Mean of Gumbel's standard law."""
+EULER_GAMMA = 0.5772156649015329  # Mean of Gumbel's standard law.
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,8 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-MIN_OBJECTS_TO_FREEZE = 100_000
-"""Objects to be searched from which it is worth leaving them out."""
-_FROZEN_BY_US: list[bool] = []
-"""Whether we have frozen what there is."""
+MIN_OBJECTS_TO_FREEZE = 100_000  # Objects to be searched from which it is worth leaving them out.
+_FROZEN_BY_US: list[bool] = []  # Whether we have frozen what there is.
 
 
 @contextmanager

@@ -54,13 +54,11 @@ from trunkline.scenario.source_positions import DocumentOrigin
 from trunkline.scenario.te import LinkTeOptions, TeOptions
 from trunkline.scenario.units import BYTES
 
-LANGUAGE_VERSION = 1
-"""Version of the language that this program reads."""
+LANGUAGE_VERSION = 1  # Version of the language that this program reads.
 
 MtuBytes = Annotated[int, QuantityField(BYTES, 68, 2**31 - 1)]
 LinkHeaderBytes = Annotated[int, QuantityField(BYTES, 0, 1000)]
-MAX_PACKET_BYTES = 65_535 + 4 * 4
-"""The largest IP packet under a full stack of four labels [B]."""
+MAX_PACKET_BYTES = 65_535 + 4 * 4  # The largest IP packet under a full stack of four labels [B].
 
 
 Coordinate = Annotated[float, Field(allow_inf_nan=False)]

@@ -17,8 +17,7 @@ from trunkline.scenario.fields import (
 )
 from trunkline.scenario.te import ClassType, RouteConstraints
 
-FIRST_LABEL = 16
-"""First label that is not reserved (RFC 3032 section 2.1)."""
+FIRST_LABEL = 16  # First label that is not reserved (RFC 3032 section 2.1).
 
 
 class LabelSwitchedPath(RouteConstraints):

@@ -19,8 +19,7 @@ from trunkline.scenario.te import RouteConstraints
 NS_PER_MS = 1_000_000
 LOCAL_PROTECTION_KINDS = ("facility-bypass", "detour")
 """Protections by the node next to the failure (RFC 4090)."""
-SINGLE_PATH_KINDS = ("detour", "one-plus-one")
-"""Protections whose backup serves one working path."""
+SINGLE_PATH_KINDS = ("detour", "one-plus-one")  # Protections whose backup serves one working path.
 
 
 class Outage(Element):

@@ -9,8 +9,7 @@ from trunkline.scenario import loader
 from trunkline.scenario.base import tables_of
 from trunkline.scenario.scenario import Scenario
 
-Tables = Mapping[str, bytes]
-"""CSV files by their names under the scenario's folder."""
+Tables = Mapping[str, bytes]  # CSV files by their names under the scenario's folder.
 
 
 def read_scenario_tables(scenario: Scenario) -> Tables:

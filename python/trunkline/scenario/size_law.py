@@ -9,8 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 SizeLaw = dict[str, Any]
-MAX_TERMS = 100_000
-"""Segments up to which the expected number of them is summed term by term."""
+MAX_TERMS = 100_000  # Segments up to which the expected number of them is summed term by term.
 
 
 def make_lognormal_law(mean: float, sd: float, lower: float, upper: float) -> SizeLaw:

@@ -16,8 +16,7 @@ from typing import Any
 from trunkline.scenario.diagnostic import ScenarioError
 from trunkline.share.offered_values import OfferedParameter
 
-MAX_GROUP_VARIANTS = 400
-"""Combinations of a group's values that are compiled."""
+MAX_GROUP_VARIANTS = 400  # Combinations of a group's values that are compiled.
 MIN_VALUES_IN_GROUP = 3
 """Values that a parameter keeps, at least, where its group would have too many combinations."""
 

@@ -18,8 +18,7 @@ from trunkline.share.runnable_scenario import (
     build_runnable_scenario,
 )
 
-MAX_PAGE_BYTES = 25_000_000
-"""Size of a page; mail servers refuse larger ones."""
+MAX_PAGE_BYTES = 25_000_000  # Size of a page; mail servers refuse larger ones.
 
 
 def share_page(

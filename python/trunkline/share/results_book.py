@@ -8,8 +8,7 @@ from trunkline.results.dscp import name_code_point
 from trunkline.results.schemas import HASHED_IF_FILLED, SCHEMAS, SUMMED_COLUMNS
 from trunkline.stats.interval import student_quantile
 
-MAX_RUNS_IN_PAGE = 30
-"""Seeds that a page runs one after the other."""
+MAX_RUNS_IN_PAGE = 30  # Seeds that a page runs one after the other.
 
 
 def build_results_book() -> dict[str, Any]:

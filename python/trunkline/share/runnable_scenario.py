@@ -21,10 +21,8 @@ from trunkline.share.network_variants import NetworkVariants, find_variants
 from trunkline.share.offered_values import list_offered_parameters
 from trunkline.share.results_book import build_results_book
 
-MAX_PAGE_HOPS = 60_000_000
-"""Packets sent on links by one run: about a minute of a phone."""
-MAX_NETWORK_NUMBER = 2**53
-"""Beyond it a script's numbers are not exact."""
+MAX_PAGE_HOPS = 60_000_000  # Packets sent on links by one run: about a minute of a phone.
+MAX_NETWORK_NUMBER = 2**53  # Beyond it a script's numbers are not exact.
 TABLES_OF_PAGE = (
     "aggregates",
     "flows",

@@ -17,8 +17,7 @@ from trunkline.stats.interval import Interval, mean_interval
 
 MAX_BATCHES = 32
 MIN_BATCHES = 8
-_TEST_LEVEL = 0.1
-"""Level of the test: it should rather double once too often than once too seldom."""
+_TEST_LEVEL = 0.1  # Level of the test: it should rather double once too often than once too seldom.
 
 
 @dataclass(frozen=True, slots=True)

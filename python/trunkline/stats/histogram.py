@@ -17,8 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from trunkline.results import Results
 from trunkline.stats.interval import Interval, check_confidence, student_quantile
 
-BUCKET_WIDTH_RATIO = 1 / 64
-"""Width of a bucket over its upper end, at most: an octave has 64."""
+BUCKET_WIDTH_RATIO = 1 / 64  # Width of a bucket over its upper end, at most: an octave has 64.
 
 
 class Histogram:
@@ -76,12 +75,6 @@ class Histogram:
             if cumulative >= rank:
                 return end
         return None
-
-    def compute_share_above(self, value: int) -> float | None:
-        """Share of what was counted in buckets that end above a value; None if nothing was."""
-        if not self.total:
-            return None
-        return sum(n for end, n in self.counts.items() if end > value) / self.total
 
 
 def read_flow_delays(results: Results, flow: str) -> Histogram:

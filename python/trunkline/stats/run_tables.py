@@ -44,11 +44,9 @@ _SHOWN_COLUMNS = {
 }
 """Columns of each table, and the one by which its rows are ranked."""
 
-MAX_RELATIVE_HALF_WIDTH = 0.1
-"""Half width over the mean beyond which an interval says too little."""
+MAX_RELATIVE_HALF_WIDTH = 0.1  # Half width over the mean beyond which an interval says too little.
 
-MIN_BCA_RUNS = 20
-"""Runs below which a bootstrap interval holds the mean too seldom."""
+MIN_BCA_RUNS = 20  # Runs below which a bootstrap interval holds the mean too seldom.
 
 _MAIN_MEASURES = ("goodput_bit_s", "delay_mean_s", "delay_p99_s")
 _INTERVAL_NAMES = {"t": "Student's t", "bca": "BCa bootstrap"}

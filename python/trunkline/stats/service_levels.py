@@ -23,8 +23,7 @@ from trunkline.stats.interval import Interval, mean_interval
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
-MAX_BOUNDS_SHOWN = 60
-"""Maximum number of bounds that the terminal shows."""
+MAX_BOUNDS_SHOWN = 60  # Maximum number of bounds that the terminal shows.
 
 
 class SlaBoundLike(Protocol):

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from trunkline.stats.interval import Interval, mean_interval
+from trunkline.stats.interval import mean_interval
 
 FIRST_RUNS = 10
 ReplicationValues = Mapping[str, Sequence[float]]
@@ -135,8 +135,3 @@ def check_target(target: float) -> None:
     if not 0 < target < 1:
         msg = f"the precision must be above 0 and below 1, not {target}"
         raise ValueError(msg)
-
-
-def is_narrow(interval: Interval, bound: float) -> bool:
-    """Whether an interval says something: it exists, and is within a share of its mean."""
-    return interval.relative_half_width is not None and interval.relative_half_width <= bound

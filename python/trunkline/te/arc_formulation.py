@@ -21,8 +21,7 @@ from trunkline.te.linear_program import solve_linear_program
 from trunkline.te.optimal_routing import OptimalRouting, tighten_bound, validate_traffic
 from trunkline.te.topology import ArcPath, Bools, Floats, Topology
 
-NEGLIGIBLE_SHARE = 1e-9
-"""Part of a source's traffic below which a flow is rounding."""
+NEGLIGIBLE_SHARE = 1e-9  # Part of a source's traffic below which a flow is rounding.
 
 
 @dataclass(frozen=True, slots=True, eq=False)

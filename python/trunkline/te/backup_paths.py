@@ -91,11 +91,3 @@ def find_standby(
     if isinstance(found, ConstrainedPath):
         return BackupPath(0, len(path), found.path, protect)
     return found
-
-
-def splice_backup(path: ArcPath, backup: BackupPath) -> ArcPath:
-    """Return the path of packets while a backup carries them.
-
-    An arc may occur twice, where a bypass leads back.
-    """
-    return path[: backup.leaves_at] + backup.path + path[backup.joins_at :]

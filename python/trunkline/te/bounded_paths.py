@@ -15,8 +15,7 @@ from dataclasses import dataclass
 
 from trunkline.te.topology import ArcPath, Bools, Floats, Ints, Topology
 
-MAX_LABELS = 100_000
-"""Labels settled before the search gives up."""
+MAX_LABELS = 100_000  # Labels settled before the search gives up.
 
 
 class TooManyLabels(ValueError):

@@ -22,18 +22,12 @@ from trunkline.te.linear_program import solve_integer_program, solve_linear_prog
 from trunkline.te.spf import compute_distances
 from trunkline.te.topology import Bools, Floats, Ints, Topology
 
-MAX_RELAXATION_ROUNDS = 200
-"""Rounds of new rows at most while modules come in fractions."""
-MAX_CUT_ROUNDS = 60
-"""Integer programs at most; beyond, the gap stays open."""
-MAX_SEARCH_NODES = 500
-"""Nodes of one integer program at most; beyond, the gap stays open."""
-MAX_TRIED_REMOVALS = 200
-"""Linear programs that look for modules that are not needed, at most."""
-MAX_ROWS_PER_ROUND = 8
-"""Rows that one round adds at most."""
-FITTING_TOLERANCE = 1e-6
-"""Missing capacity over the largest demand that counts as rounding."""
+MAX_RELAXATION_ROUNDS = 200  # Rounds of new rows at most while modules come in fractions.
+MAX_CUT_ROUNDS = 60  # Integer programs at most; beyond, the gap stays open.
+MAX_SEARCH_NODES = 500  # Nodes of one integer program at most; beyond, the gap stays open.
+MAX_TRIED_REMOVALS = 200  # Linear programs that look for modules that are not needed, at most.
+MAX_ROWS_PER_ROUND = 8  # Rows that one round adds at most.
+FITTING_TOLERANCE = 1e-6  # Missing capacity over the largest demand that counts as rounding.
 TrafficCase = tuple[Floats, Bools]
 """Traffic, not all zero and between nodes that are joined, and the arcs that are down."""
 

@@ -24,8 +24,7 @@ from trunkline.te.optimal_routing import (
 from trunkline.te.spf import compute_trees
 from trunkline.te.topology import ArcPath, Floats, Ints, Topology
 
-TARGET_GAP = 1e-7
-"""Relative gap at which it ends."""
+TARGET_GAP = 1e-7  # Relative gap at which it ends.
 MAX_ROUNDS = 200
 PREPARATION_STEPS = 12
 

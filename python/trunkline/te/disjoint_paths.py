@@ -22,8 +22,7 @@ from trunkline.te.topology import ArcPath, Bools, Ints, Topology
 Disjointness = Literal["link", "node", "risk"]
 _Edge = tuple[int, int, int, int]
 """Tail, head, cost and label: the arc, or minus one minus the node for the inside of a node."""
-MAX_FIRST_PATHS = 64
-"""Shortest paths that are tried as the first of a pair that shares no risk."""
+MAX_FIRST_PATHS = 64  # Shortest paths that are tried as the first of a pair that shares no risk.
 
 
 @dataclass(frozen=True, slots=True)

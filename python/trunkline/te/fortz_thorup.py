@@ -10,8 +10,7 @@ from trunkline.te.spf import compute_distances
 from trunkline.te.topology import Floats, Topology
 
 SLOPES = (1.0, 3.0, 10.0, 70.0, 500.0, 5000.0)
-SLOPE_STARTS = (0.0, 1 / 3, 2 / 3, 9 / 10, 1.0, 11 / 10)
-"""Utilisation at which each slope begins."""
+SLOPE_STARTS = (0.0, 1 / 3, 2 / 3, 9 / 10, 1.0, 11 / 10)  # Utilisation at which each slope begins.
 SLOPE_WIDTHS = tuple(np.diff([*SLOPE_STARTS, np.inf]).tolist())
 
 

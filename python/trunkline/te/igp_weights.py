@@ -24,8 +24,7 @@ from trunkline.te.topology import Floats, Ints, Topology
 MAX_WEIGHT = 20
 WEIGHT_STEPS = (1, -1, 2, -2, 4, -4, 8, -8)
 DEFAULT_EVALUATIONS = 2000
-MIN_RELATIVE_DECREASE = 1e-9
-"""Relative difference from which a cost counts as lower."""
+MIN_RELATIVE_DECREASE = 1e-9  # Relative difference from which a cost counts as lower.
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -28,8 +28,7 @@ from trunkline.te.linear_program import solve_integer_program
 from trunkline.te.path_constraints import PathConstraints, find_permitted_arcs
 from trunkline.te.topology import ArcPath, Bools, Ints, Topology
 
-MAX_PROGRAM_NODES = 10_000
-"""Nodes that the search of the integer program visits at most."""
+MAX_PROGRAM_NODES = 10_000  # Nodes that the search of the integer program visits at most.
 
 
 @dataclass(frozen=True, slots=True, eq=False)

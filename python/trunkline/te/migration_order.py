@@ -26,8 +26,7 @@ from trunkline.te.topology import ArcPath, Floats, Ints
 
 MAX_TRIED_CHANGES = 1_000_000
 """Changes of a path that one search tries at most; beyond, it is undecided."""
-TORN_DOWN = -1
-"""Position of a path that is torn down."""
+TORN_DOWN = -1  # Position of a path that is torn down.
 BEFORE, AFTER, FIRST_DETOUR = 0, 1, 2
 """Positions of a path: its old route, its new one, its detours."""
 StepKind = Literal["move", "detour", "preempt"]

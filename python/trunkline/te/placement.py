@@ -191,24 +191,6 @@ def find_arcs_to_avoid(
     return frozenset(avoid)
 
 
-def split_request(request: PathRequest, parts: int) -> list[PathRequest]:
-    """Replace a request by ``NAME#1`` to ``NAME#parts``, which share its bandwidth in whole bits.
-
-    One part gives the request itself.
-    """
-    if parts == 1:
-        return [request]
-    share, rest = divmod(request.constraints.bandwidth, parts)
-    return [
-        replace(
-            request,
-            name=f"{request.name}#{i + 1}",
-            constraints=replace(request.constraints, bandwidth=share + (i < rest)),
-        )
-        for i in range(parts)
-    ]
-
-
 def _validate_requests(requests: list[PathRequest], constraints: BandwidthConstraints) -> None:
     if len({request.name for request in requests}) != len(requests):
         raise ValueError("two requests have the same name")

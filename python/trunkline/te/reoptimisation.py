@@ -15,8 +15,7 @@ from trunkline.te.placement import Placement, find_arcs_to_avoid, find_disjoint_
 from trunkline.te.topology import ArcPath, Bools, Floats, Topology
 from trunkline.te.unsplittable import relieve_busiest_link
 
-WEAKEST_PRIORITY = 7
-"""At this priority all reservations count: nobody is displaced."""
+WEAKEST_PRIORITY = 7  # At this priority all reservations count: nobody is displaced.
 
 
 def reoptimise_placement(

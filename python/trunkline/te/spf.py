@@ -13,8 +13,7 @@ from scipy.sparse.csgraph import dijkstra
 
 from trunkline.te.topology import ArcPath, Bools, Floats, Ints, Topology
 
-MAX_EXACT_COST = 1 << 53
-"""Path costs stay below it, where floats are exact."""
+MAX_EXACT_COST = 1 << 53  # Path costs stay below it, where floats are exact.
 
 
 def compute_distances(

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-ArcPath = tuple[int, ...]
-"""Arcs from source to destination, in order."""
+ArcPath = tuple[int, ...]  # Arcs from source to destination, in order.
 MetricName = Literal["igp", "te", "delay"]
 
 

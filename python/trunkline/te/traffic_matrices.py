@@ -16,18 +16,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 MAX_FITTING_ROUNDS = 10_000
-FITTING_TOLERANCE = 1e-12
-"""Relative difference from the sums at which fitting ends."""
-
-
-def make_gravity_matrix(out: Sequence[float], into: Sequence[float]) -> Floats:
-    """Make demands in proportion to what the ends send and receive, to the node itself included.
-
-    ``out[i] * into[j] / sum(into)``, from the node of the row to the node of the column.
-    """
-    received = np.asarray(into, dtype=np.float64)
-    matrix: Floats = np.outer(np.asarray(out, dtype=np.float64), received) / received.sum()
-    return matrix
+FITTING_TOLERANCE = 1e-12  # Relative difference from the sums at which fitting ends.
 
 
 def fit_gravity_matrix(out: Sequence[float], into: Sequence[float]) -> Floats:

@@ -20,8 +20,7 @@ from trunkline.te.spf import find_cheapest_path
 from trunkline.te.topology import ArcPath, Bools, Floats, Topology
 
 UTILISATION_POWER = 8
-MIN_RELATIVE_DECREASE = 1e-9
-"""Relative difference from which a maximum counts as lower."""
+MIN_RELATIVE_DECREASE = 1e-9  # Relative difference from which a maximum counts as lower.
 RerouteFunction = Callable[[int, Bools, Floats], "ArcPath | None"]
 """A path for a demand over the arcs allowed, given the utilisation of arcs without it."""
 

@@ -22,10 +22,8 @@ if TYPE_CHECKING:
     from trunkline.network.types.flows import Flow
 
 
-FULL_SNAPLEN = 262_144
-"""Snapshot length that cuts nothing [B]: the usual one of capture programs."""
-ALL_ROUTERS_NODE = 2**32 - 1
-"""Stands for the group of all routers on a link, 224.0.0.2."""
+FULL_SNAPLEN = 262_144  # Snapshot length that cuts nothing [B]: the usual one of capture programs.
+ALL_ROUTERS_NODE = 2**32 - 1  # Stands for the group of all routers on a link, 224.0.0.2.
 
 _INTEGER_COLUMNS = ("time_ns", "packet", "wait_ns", "ip_bytes", "ttl", "ack_bytes", "echo_ns")
 _SACK_EDGE_COLUMNS = tuple(

@@ -10,8 +10,7 @@ from trunkline.results.number_format import format_duration, format_rate
 from trunkline.trace.packet_story import UNTRACED_MESSAGE
 from trunkline.trace.phrases import DROP_CAUSE_PHRASES, format_count, format_seconds
 
-MAX_EVENTS_LISTED = 10
-"""Losses and retransmissions told one by one."""
+MAX_EVENTS_LISTED = 10  # Losses and retransmissions told one by one.
 
 
 def flow_story(results: Results, network: NetworkData, name: str) -> list[str]:

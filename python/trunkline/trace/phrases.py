@@ -1,6 +1,6 @@
 """Numbers and events in words."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 DROP_CAUSE_PHRASES: Mapping[str, str] = {
     "queue_full": "the queue had no room",
@@ -36,14 +36,6 @@ def format_count(number: int | None, singular: str, plural: str | None = None) -
     """
     noun = singular if number == 1 else plural or singular + "s"
     return f"– {noun}" if number is None else f"{number:,} {noun}"
-
-
-def join_words(items: Iterable[str]) -> str:
-    """Words with commas and a last "and"."""
-    words = list(items)
-    if len(words) < 2:
-        return "".join(words)
-    return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def describe_label_change(before: str | None, after: str | None) -> str:

@@ -8,7 +8,7 @@ from trunkline.te.admission import Reservation, Reservations
 from trunkline.te.cspf import ConstrainedPath, find_constrained_path
 from trunkline.te.dste import make_bandwidth_constraints
 from trunkline.te.path_constraints import PathConstraints
-from trunkline.te.placement import PathRequest, place_paths, split_request
+from trunkline.te.placement import PathRequest, place_paths
 from trunkline.te.preemption import choose_victims
 from trunkline.te.topology import Arc, add_reverse_arcs, build_topology
 
@@ -85,11 +85,6 @@ def test_RFC_4829_least_bandwidth_spares_what_is_not_needed():
 def test_RFC_3209_4_7_1_a_hold_weaker_than_its_setup_is_refused():
     with pytest.raises(ValueError, match="weaker than setup"):
         place_paths(diamond(), [PathRequest("x", 0, 3, PathConstraints(1), 0, 3, 5)])
-
-
-def test_parts_of_a_request_add_up_to_it():
-    parts = split_request(PathRequest("x", 0, 3, PathConstraints(100)), 3)
-    assert [part.constraints.bandwidth for part in parts] == [34, 33, 33]
 
 
 def test_a_path_apart_from_another_takes_the_other_side():

@@ -29,12 +29,6 @@ run: {duration: 1 s, warm_up: 100 ms}
 MESH = TRIANGLE + "trunks: {mesh: {demands: all, path: auto}}\n"
 
 
-def test_gravity_of_the_textbook_with_its_diagonal() -> None:
-    # d_ij = O_i T_j / sum T: 30 * 15 / 60 and so on.
-    table = te.traffic_matrices.make_gravity_matrix([30, 20, 10], [15, 25, 20])
-    assert table[0].tolist() == [7.5, 12.5, 10.0]
-
-
 def test_proportional_fitting_without_a_diagonal_keeps_both_sums() -> None:
     table = te.traffic_matrices.fit_gravity_matrix([30, 20, 10], [15, 25, 20])
     assert np.allclose(table.sum(axis=1), [30, 20, 10])

@@ -39,9 +39,7 @@ def test_quantiles_are_ends_of_buckets_by_rank() -> None:
     assert [histogram.find_quantile(p) for p in (0.01, 0.5, 0.51, 0.75, 0.76, 1.0)] == [
         10, 10, 20, 20, 40, 40,
     ]  # fmt: skip
-    assert histogram.compute_share_above(10) == 0.5
     assert Histogram().find_quantile(0.5) is None
-    assert Histogram().compute_share_above(1) is None
 
 
 def test_asmussen2007_iii_5_interval_by_sections_by_hand() -> None:

@@ -18,10 +18,8 @@ def make_test(key: str, values: frozenset[str | int] | None) -> PacketCondition:
     return PacketCondition() if values is None else PacketCondition(tests=((key, values),))
 
 
-UNLABELLED = make_test("labelled", frozenset({0}))
-"""Packets without a label."""
-LABELLED = make_test("labelled", frozenset({1}))
-"""Packets with one."""
+UNLABELLED = make_test("labelled", frozenset({0}))  # Packets without a label.
+LABELLED = make_test("labelled", frozenset({1}))  # Packets with one.
 
 
 def match_tos_octet(word: SourceToken, value: int, mask: int) -> PacketCondition:

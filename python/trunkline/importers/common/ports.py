@@ -33,10 +33,8 @@ from trunkline.scenario.match import CONDITION_KEYS
 
 _CBQ_WEIGHTLESS = 8
 """tc's number of the last priority of cbq, whose classes weigh 1 unless they say otherwise."""
-MAX_HTB_PRIORITY = 7
-"""include/uapi/linux/pkt_sched.h, TC_HTB_NUMPRIO, less one."""
-_DIRECT_BURST_BYTES = 200_000
-"""Deep enough that the rate of the link never runs short of it [B]."""
+MAX_HTB_PRIORITY = 7  # include/uapi/linux/pkt_sched.h, TC_HTB_NUMPRIO, less one.
+_DIRECT_BURST_BYTES = 200_000  # Deep enough that the rate of the link never runs short of it [B].
 _CAKE_DIFFSERV8_TINS = (
     *(
         2,

@@ -15,12 +15,10 @@ ScenarioKeys = dict[str, Any]
 RedVariant = str
 
 FLOW_QUEUES_AND_AQMS = ("codel", "pie", "fq_codel", "fq_pie", "sfq", "fq")
-NETEM_LIMIT_PACKETS = 1000
-"""tc-netem(8): what it holds where no limit is given."""
+NETEM_LIMIT_PACKETS = 1000  # tc-netem(8): what it holds where no limit is given.
 LEAF_DISCIPLINES = ("pfifo", "bfifo", "netem", "red", "gred", *FLOW_QUEUES_AND_AQMS)
 _LEAF_DISCIPLINES_TEXT = ", ".join(LEAF_DISCIPLINES)
-_PIE_COEFFICIENT_UNITS = 16
-"""tc-pie(8): alpha and beta are in sixteenths."""
+_PIE_COEFFICIENT_UNITS = 16  # tc-pie(8): alpha and beta are in sixteenths.
 MAX_ETHERNET_FRAME_BYTES = 1514
 """Longest frame of Ethernet, in which bfifo counts its default limit [B]."""
 

@@ -168,10 +168,8 @@ class Device:
     name: str
     root: Qdisc | None = None
     ingress: Qdisc | None = None
-    queue_packets: int | None = None
-    """Length of its transmit queue, if the configuration sets it."""
-    own_name: str = ""
-    """Its name in its namespace."""
+    queue_packets: int | None = None  # Length of its transmit queue, if the configuration sets it.
+    own_name: str = ""  # Its name in its namespace.
     namespace: str = ""
 
 
@@ -186,8 +184,7 @@ class TrafficControlConfig:
     account: ImportAccount = field(default_factory=ImportAccount)
     # Chains of rules that a packet filter has been given.
     chains: set[str] = field(default_factory=set)
-    namespace: str = ""
-    """Network namespace that commands run in now; empty for the host's."""
+    namespace: str = ""  # Network namespace that commands run in now; empty for the host's.
 
     def device(self, name: str) -> Device:
         """A device of the namespace by its name there, made where it is new."""

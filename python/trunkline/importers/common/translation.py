@@ -325,8 +325,7 @@ def _merge_unchanged(
     return merged
 
 
-_NO_MARKING = PacketMarking(-1)
-"""What packets get that nothing is written into."""
+_NO_MARKING = PacketMarking(-1)  # What packets get that nothing is written into.
 
 
 def _is_unchanged(

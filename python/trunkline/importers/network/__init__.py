@@ -19,8 +19,7 @@ __all__ = [
     "read_topology",
 ]
 
-MAX_FILE_BYTES = 20_000_000
-"""Size of a file that is read [B]."""
+MAX_FILE_BYTES = 20_000_000  # Size of a file that is read [B].
 TOPOHUB_PREFIX = "topohub:"
 LAB_SUFFIXES = (".clab.yml", ".clab.yaml")
 

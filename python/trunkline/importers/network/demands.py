@@ -28,8 +28,7 @@ CLASS_TITLES = ("class", "dscp", "cos", "service", "service_class", "traffic_cla
 TIME_TITLES = ("time", "hour", "interval", "timestamp", "period", "date", "datetime", "slot")
 _CLASS_COLUMN = re.compile(rf"(?:{'|'.join(DSCP_NAMES)}|AF[1-4]|BE)\Z", re.IGNORECASE)
 
-DemandKey = tuple[str, str, str, int | None]
-"""Ends, class and unit of a demand."""
+DemandKey = tuple[str, str, str, int | None]  # Ends, class and unit of a demand.
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from trunkline.importers.common.fault import ImportFault
 from trunkline.importers.common.file_elements import FileElement
 
 MAX_DEPTH = 64
-MAX_DIGITS = 64
-"""Digits of a number."""
+MAX_DIGITS = 64  # Digits of a number.
 
 _TOKEN = re.compile(
     r"""(?P<space>\s+|^[ \t]*\#[^\n]*)|(?P<text>"[^"]*")|(?P<bracket>[\[\]])"""

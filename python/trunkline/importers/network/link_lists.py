@@ -108,8 +108,7 @@ def read_link_list(root: FileElement, title: str) -> ImportedTopology:
     return topology
 
 
-EDGE_SEPARATORS = ("|", ",", ";", None)
-"""Separators of an edge list; None: white space."""
+EDGE_SEPARATORS = ("|", ",", ";", None)  # Separators of an edge list; None: white space.
 MIN_EDGE_LINES = 2
 
 _RELATIONSHIPS = ("-1", "0", "1", "2")

@@ -9,14 +9,11 @@ from trunkline.importers.common.fault import ImportFault
 from trunkline.importers.network.fields import MAX_METRIC, convert_rate, delay
 from trunkline.importers.network.topology import ImportedDemand, ImportedLink, ImportedTopology
 
-EARTH_KM = 6371.0088
-"""Mean radius of the Earth (IUGG) [km]."""
-FIBRE_KM_S = 299_792.458 * 2 / 3
-"""Speed of light in glass: two thirds of that in vacuum [km/s]."""
+EARTH_KM = 6371.0088  # Mean radius of the Earth (IUGG) [km].
+FIBRE_KM_S = 299_792.458 * 2 / 3  # Speed of light in glass: two thirds of that in vacuum [km/s].
 MAX_NAME_LENGTH = 29
 """Characters of a node's name: with it the name of a second link between two has 64 at most."""
-MAX_METRIC_FACTOR = 10**6
-"""Factor of metrics with fractions."""
+MAX_METRIC_FACTOR = 10**6  # Factor of metrics with fractions.
 MODULE_CAPACITY = "module"
 _CAPACITY_KEYS = (("capacity", "capacity"), ("capacity_back", "capacity"), ("module", "module"))
 

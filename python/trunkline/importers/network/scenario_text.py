@@ -13,8 +13,7 @@ from trunkline.scenario.dscp import DSCP_NAMES
 from trunkline.scenario.units import format_rate, format_ratio, format_time
 from trunkline.scenario.yaml_text import format_one_line
 
-MAX_INLINE_DEMANDS = 20
-"""Demands that are written into the scenario itself."""
+MAX_INLINE_DEMANDS = 20  # Demands that are written into the scenario itself.
 MAX_UNSCALED_OFFERED_BIT_S = 5 * 10**9
 """Offered load above which the scenario is scaled down, so that a run takes seconds [bit/s]."""
 DEFAULT_CLASS = "data"

@@ -93,8 +93,7 @@ def _read_defmap(reader: WordReader) -> int:
     return read_integer(word, "map", "16 bits, hexadecimal", part=bits, base=16)
 
 
-CELLS = ("atm", "adsl")
-"""Names of ATM as a link layer."""
+CELLS = ("atm", "adsl")  # Names of ATM as a link layer.
 _NUMBER_RANGES = {
     "DPs": make_count_reader(1, 16),
     "vqs": make_count_reader(1, 16),

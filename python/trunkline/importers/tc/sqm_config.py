@@ -21,10 +21,8 @@ _SCRIPTS = ("piece_of_cake.qos", "layer_cake.qos", "simple.qos", "simplest.qos",
 _OPTIONS_OF_THE_HOST = ("debug_logging", "verbosity", "enabled", "use_mq", "interface")
 _HTB_QUANTUM_BYTES = 1500
 _TBF_LATENCY = "300ms"
-_PRIORITY_TOS = ("0xb8", "0xc0", "0x10")
-"""Octets of EF, of CS6 and of minimum delay."""
-_BACKGROUND_TOS = "0x20"
-"""Octet of CS1."""
+_PRIORITY_TOS = ("0xb8", "0xc0", "0x10")  # Octets of EF, of CS6 and of minimum delay.
+_BACKGROUND_TOS = "0x20"  # Octet of CS1.
 
 
 @dataclass

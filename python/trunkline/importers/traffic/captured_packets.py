@@ -48,8 +48,7 @@ _GRE, _IPV4_IN_IP, _IPV6_IN_IP = 47, 4, 41
 _VXLAN_PORT, _GENEVE_PORT = 4789, 6081
 _FRAGMENT_HEADER, _AUTHENTICATION_HEADER = 44, 51
 _EXTENSION_HEADERS = (0, 43, 60, 135, 139, 140, _FRAGMENT_HEADER, _AUTHENTICATION_HEADER)
-_MAX_DEPTH = 8
-"""Headers around each other that are followed: a frame cannot keep the reader busy."""
+_MAX_DEPTH = 8  # Headers around each other that are followed: a frame cannot keep the reader busy.
 _TRUNCATED = "too little of it was captured"
 FRAGMENT_TIMEOUT_NS = 30 * 10**9
 """How long Linux waits for the other fragments (ip(7), ipfrag_time) [ns]."""

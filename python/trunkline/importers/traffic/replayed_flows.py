@@ -15,8 +15,7 @@ from trunkline.importers.traffic.sent_bytes import SentBytes
 from trunkline.scenario.yaml_text import block
 
 MIN_IP_UDP_BYTES = 28
-SAME_PACKET_NS = 10_000_000
-"""Within this time equal packets are one that was captured twice [ns]."""
+SAME_PACKET_NS = 10_000_000  # Within this time equal packets are one that was captured twice [ns].
 _Key = tuple[str, str, int, int, int]
 
 

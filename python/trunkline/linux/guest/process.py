@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 MAX_SILENCE_S: Final = 300.0
 """A guest that says nothing for so long is taken for hung. It speaks 20 times in a run."""
 
-LAST_LINES: Final = 15
-"""So many of the console's last lines a failure is reported with."""
+LAST_LINES: Final = 15  # So many of the console's last lines a failure is reported with.
 
 _PROGRESS_PATTERN = re.compile(rb"trunkline: (\d+) %")
 _TROUBLE_PATTERN = re.compile(r"Kernel panic|Oops|Out of memory|BUG:|segfault")

@@ -17,8 +17,7 @@ def run_program(command: Sequence[str], **options: Any) -> subprocess.CompletedP
     return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
 
-GUEST_TOOLS: Final = ("ip", "tc")
-"""Programs that every guest runs."""
+GUEST_TOOLS: Final = ("ip", "tc")  # Programs that every guest runs.
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,11 +29,9 @@ from trunkline.results.convergence import list_answered_changes
 
 _ZEBRA_HOLD_NS: Final = 10_000_000
 """zebra holds routes for so long (``ZEBRA_RIB_PROCESS_HOLD_TIME``)."""
-_DAEMON_STEP_NS: Final = 1_000_000
-"""Daemons count in milliseconds: a timer is up to one late."""
+_DAEMON_STEP_NS: Final = 1_000_000  # Daemons count in milliseconds: a timer is up to one late.
 
-ChangeAtNode = tuple[str, str]
-"""Change and node."""
+ChangeAtNode = tuple[str, str]  # Change and node.
 
 
 def verify_control(

@@ -24,8 +24,7 @@ TRAFFIC_CLASS_COUNT: Final = 8
 NEXT_MODELS: Final = {"uniform": "pipe", "pipe": "short-pipe", "short-pipe": "uniform"}
 NEXT_TTL_MODELS: Final = {"uniform": "pipe", "pipe": "uniform"}
 
-Place = tuple[str | int, ...]
-"""Keys and indices from the network to a value."""
+Place = tuple[str | int, ...]  # Keys and indices from the network to a value.
 
 SECTIONS: Final = ("links", "ports", "conditioners", "diffserv", "recovery", "signalling")
 SKIPPED_KEYS: Final = (

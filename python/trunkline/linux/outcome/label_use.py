@@ -23,8 +23,7 @@ _ROUTE_LINE: Final = re.compile(
 _LABEL_LINE: Final = re.compile(r"(\d+) (?:as to (\S+) )?via inet \S+ dev (\S+)")
 _CHANGE_LINE: Final = re.compile(r"\[(\S+)\] (?:Deleted )?(\S+) (.*)")
 
-NodeFec = tuple[int, int]
-"""Node, and the node that packets go to."""
+NodeFec = tuple[int, int]  # Node, and the node that packets go to.
 
 
 class LabelUse(NamedTuple):

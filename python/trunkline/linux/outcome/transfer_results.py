@@ -19,8 +19,7 @@ from trunkline.results.decode.transfers import ALL_SIZES, SIZE_BIN
 _NEVER: Final = 2**64 - 1
 _UNBOUNDED: Final = -1
 _QUANTILES: Final = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
-_BUCKETS_PER_OCTAVE: Final = 64
-"""Buckets of an octave, as the simulator's histograms have them."""
+_BUCKETS_PER_OCTAVE: Final = 64  # Buckets of an octave, as the simulator's histograms have them.
 
 
 @dataclass(frozen=True, slots=True)

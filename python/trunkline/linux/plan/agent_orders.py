@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
     from trunkline.linux.plan.guest_plan import GuestPlan
 
-ORDERS_FORMAT: Final = 1
-"""Version of the text; the agent refuses any other."""
+ORDERS_FORMAT: Final = 1  # Version of the text; the agent refuses any other.
 
 
 def write_orders(plan: GuestPlan) -> bytes:

@@ -15,8 +15,7 @@ from trunkline.linux.plan.egress_filters import DSCP_COUNT, format_dscp_rewrite
 if TYPE_CHECKING:
     from trunkline.network.types import Action, Conditioner, NetworkData, Profile
 
-FORWARDING_CHAIN: Final = 1
-"""Chain that comes after conditioning."""
+FORWARDING_CHAIN: Final = 1  # Chain that comes after conditioning.
 _FIRST_CHAIN: Final = 10
 _MAX_PACKET_BYTES: Final = 65_535
 

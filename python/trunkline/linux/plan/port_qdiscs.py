@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from trunkline.network.types import Link
     from trunkline.network.types.ports import Drr, DrrShare, Port
 
-ETHERNET_BYTES: Final = 14
-"""Link-layer bytes that the kernel counts at a veth device [B]."""
+ETHERNET_BYTES: Final = 14  # Link-layer bytes that the kernel counts at a veth device [B].
 UNLIMITED_PACKETS: Final = 1_000_000
 _BASE_QUANTUM: Final = 1500
 _LINK_QUANTUM: Final = 60_000

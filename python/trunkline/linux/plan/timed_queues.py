@@ -7,10 +7,8 @@ from trunkline.linux.plan.egress_port import EgressPort, make_queue_part
 from trunkline.network.types import FlowQueues, NetworkData, Queue
 from trunkline.network.types.ports import Pie
 
-_PIE_BURST_NS: Final = 150_000_000
-"""Burst allowance of the kernel's PIE, which `tc` cannot set."""
-_GAIN_STEPS: Final = 16
-"""`tc` takes PIE's gains in sixteenths."""
+_PIE_BURST_NS: Final = 150_000_000  # Burst allowance of the kernel's PIE, which `tc` cannot set.
+_GAIN_STEPS: Final = 16  # `tc` takes PIE's gains in sixteenths.
 _TICK_NS: Final = 4_000_000
 """Of the kernel's clock, whole ones of which are between two updates of PIE."""
 

@@ -13,8 +13,7 @@ from trunkline.results.decode.columns import (
 )
 from trunkline.results.table import Column, LazyColumn
 
-ALL_SIZES, SIZE_BIN, PAGE_ROW = range(3)
-"""Kinds of rows, as engines number them."""
+ALL_SIZES, SIZE_BIN, PAGE_ROW = range(3)  # Kinds of rows, as engines number them.
 
 
 def decode_transfers(rows: RawRows) -> dict[str, Column]:

@@ -5,8 +5,7 @@ from trunkline.scenario.path import FIRST_LABEL, LabelSwitchedPath as LabelPath
 from trunkline.scenario.problems import Problems, format_count
 from trunkline.scenario.resolved import ResolvedScenario
 
-MAX_LABEL_DEPTH = 4
-"""Labels that a packet can carry at once."""
+MAX_LABEL_DEPTH = 4  # Labels that a packet can carry at once.
 
 
 def check(scenario: ResolvedScenario, problems: Problems) -> None:

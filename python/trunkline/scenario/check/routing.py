@@ -9,11 +9,9 @@ from trunkline.scenario.routing import LdpOptions, OspfOptions, Rfc8405Backoff
 from trunkline.scenario.units import format_time
 
 ENTROPY_LABEL_COUNT = 2
-MAX_OSPF_METRIC = 65_535
-"""A metric has 16 bits in a router-LSA (RFC 2328 section A.4.2)."""
+MAX_OSPF_METRIC = 65_535  # A metric has 16 bits in a router-LSA (RFC 2328 section A.4.2).
 FIRST_LDP_LABEL = 300_000
-MAX_COLOURS = 32
-"""Administrative groups of a link (RFC 3630 section 2.5.9)."""
+MAX_COLOURS = 32  # Administrative groups of a link (RFC 3630 section 2.5.9).
 
 
 def check(scenario: ResolvedScenario, problems: Problems) -> None:

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from trunkline.te.refusal import Refusal
     from trunkline.te.topology import ArcPath as Arcs, Topology
 
-MAX_LABEL_DEPTH = 4
-"""Labels that a packet can carry at once."""
+MAX_LABEL_DEPTH = 4  # Labels that a packet can carry at once.
 
 
 class BackupSearch:

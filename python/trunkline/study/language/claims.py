@@ -26,8 +26,7 @@ from trunkline.study.language.part import StudyPart
 
 ClaimOutcome = Literal["held", "refuted", "undecided"]
 
-_MAX_CELLS_DETAILED = 6
-"""Cells whose numbers are written out."""
+_MAX_CELLS_DETAILED = 6  # Cells whose numbers are written out.
 
 
 @dataclass(frozen=True, slots=True)

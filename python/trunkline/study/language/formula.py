@@ -20,11 +20,9 @@ from numpy.typing import NDArray
 
 from trunkline.stats import mean_interval
 
-SeedValues = NDArray[np.float64]
-"""Values of one column of one table: a row of the table by a seed."""
+SeedValues = NDArray[np.float64]  # Values of one column of one table: a row of the table by a seed.
 
-EVERY_COLUMN = "every"
-"""Stands for all columns."""
+EVERY_COLUMN = "every"  # Stands for all columns.
 ROW_PARAMETER = "parameter"
 """Stands for what varies from row to row, in columns that are worked out."""
 
@@ -43,8 +41,7 @@ COMPARISON_SIGNS: dict[type[ast.cmpop], str] = {
 """Comparisons of claims."""
 
 
-_MAX_NUMBER = 1e300
-"""No number of a formula is as large, so that none is infinite."""
+_MAX_NUMBER = 1e300  # No number of a formula is as large, so that none is infinite.
 
 
 class FormulaError(ValueError):

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from trunkline.study.outcome.reproduction import Reproduction
 
 FloatArray = NDArray[np.float64]
-SampledCurve = tuple[FloatArray, FloatArray]
-"""Times [s] and values."""
+SampledCurve = tuple[FloatArray, FloatArray]  # Times [s] and values.
 
 
 class OverTimePicture(StudyPart):

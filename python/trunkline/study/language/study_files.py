@@ -22,8 +22,7 @@ from trunkline.study.language.parts import PublishedValue
 
 PartType = TypeVar("PartType", bound=StudyPart)
 
-_MAX_FAULTS_SHOWN = 20
-"""Faults of a table that are shown."""
+_MAX_FAULTS_SHOWN = 20  # Faults of a table that are shown.
 
 
 def load_study(path: Path) -> Study:

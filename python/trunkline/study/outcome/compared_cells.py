@@ -29,8 +29,7 @@ class ComparedCell:
     published: float | None
     ours: Interval
     doubt: str
-    runs: int = 1
-    """Runs that the published value is the mean of."""
+    runs: int = 1  # Runs that the published value is the mean of.
 
     @property
     def error(self) -> float | None:

@@ -23,8 +23,7 @@ from trunkline.study.run.run_measures import (
 )
 
 MAX_COLUMNS_SHOWN = 6
-MAX_ROWS_SHOWN = 60
-"""Rows of a table in which a point has a row for each value."""
+MAX_ROWS_SHOWN = 60  # Rows of a table in which a point has a row for each value.
 INTERVAL_NOTE = "means with 95 % intervals (Student's t) over seeds"
 
 _PointResult = tuple[dict[str, str], int, dict[str, "Interval | None"]]

@@ -16,8 +16,7 @@ from trunkline.study.run.run_plan import RunTask
 from trunkline.study.run.store import StudyStore, build_failure_record, format_failure
 from trunkline.study.run.system_limits import require_system_limits
 
-FLUSH_INTERVAL_S = 0.5
-"""Runs that have ended are on the disk within this time [s]."""
+FLUSH_INTERVAL_S = 0.5  # Runs that have ended are on the disk within this time [s].
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,7 @@ from trunkline.study.run.store import (
     write_data_set,
 )
 
-SHARD_FOLDER_FORMAT = "shard-{:04}-of-{:04}"
-"""Folder of a shard inside that of its study."""
+SHARD_FOLDER_FORMAT = "shard-{:04}-of-{:04}"  # Folder of a shard inside that of its study.
 
 
 def build_shard_folder(folder: Path, shard: tuple[int, int] | None) -> Path:

@@ -30,8 +30,7 @@ class Progress:
         more are on the disk.
     """
 
-    report_interval_s = 10.0
-    """Time between two reports [s]."""
+    report_interval_s = 10.0  # Time between two reports [s].
 
     def __init__(
         self,

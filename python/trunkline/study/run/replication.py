@@ -33,8 +33,7 @@ from trunkline.study.run.store import (
     read_manifest,
 )
 
-STAGES_SUFFIX = ".stages"
-"""What the folder of the stages ends in."""
+STAGES_SUFFIX = ".stages"  # What the folder of the stages ends in.
 
 _EndedRuns = dict[tuple[int, int], tuple[RunRecord, Path]]
 

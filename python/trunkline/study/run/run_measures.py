@@ -26,8 +26,7 @@ RunValue = float | int | str | list[float | None] | None
 RunValues = dict[str, RunValue]
 RunMeasure = Callable[[Results], RunValues]
 
-REPLICA_SUFFIX = "[*]"
-"""What the name of a flow ends in that stands for all its replicas."""
+REPLICA_SUFFIX = "[*]"  # What the name of a flow ends in that stands for all its replicas.
 WILDCARD_SUFFIX = "*"
 """What a name ends in that stands for all that begin so; so do those of replicas."""
 SLA_PREFIX = "sla."

@@ -6,8 +6,7 @@ import time
 
 from trunkline.study.errors import SystemLimitError
 
-REQUIRED_OPEN_FILES = 32
-"""Files open at a time."""
+REQUIRED_OPEN_FILES = 32  # Files open at a time.
 REQUIRED_THREADS = 16
 """Threads: those of the table library, which breaks or hangs without, and one that runs."""
 THREAD_END_TIMEOUT_S = 1.0
