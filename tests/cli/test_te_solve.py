@@ -155,3 +155,34 @@ def test_networks_that_cannot_be_read_end_with_2_and_write_nothing(
     assert done.returncode == 2, done.stdout
     assert message in " ".join(done.stderr.split())
     assert not (tmp_path / "net.yaml").exists()
+
+
+def test_robust_paths_for_every_failure_and_two_hours(trunkline, net, tmp_path):
+    trunkline("import", "network", net, "-o", "net.yaml")
+    (tmp_path / "hours.csv").write_text(
+        "from,to,day,night\nA,B,6 Mbit/s,2 Mbit/s\nC,B,1 Mbit/s,9 Mbit/s\n", "utf-8"
+    )
+    done = trunkline(
+        *("te", "solve", "net.yaml", "--method", "robust", "--each", "link"),
+        *("-o", "safe.yaml", "--picture", "map.svg", "--report", "plan.html", "--json"),
+    )
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    # Without A-B all 15 enter B over one link of 10.
+    assert said["methods"][0]["mlu"] == pytest.approx(1.5)
+    assert said["methods"][0]["gap"] == 0
+    assert set(said["backups"]) == {"A-B", "C-B"}
+    assert "backup" in (tmp_path / "plan.html").read_text("utf-8")
+    screened = json.loads(trunkline("te", "survive", "safe.yaml", "--json").stdout)
+    assert max(each["mlu"] for each in screened["failures"]) == pytest.approx(1.5)
+    hours = trunkline("te", "solve", "net.yaml", "--method", "robust", "--matrix", "hours.csv")
+    assert hours.returncode == 0, hours.stderr
+    # At night 9 and 2 come to B: apart 0.9.
+    assert "2 demands, 2 states: 90 % at most" in hours.stdout
+    wrong = trunkline("te", "solve", "net.yaml", "--each", "link")
+    assert wrong.returncode == 2
+    assert "for --method robust" in wrong.stderr
+    (tmp_path / "bare.csv").write_text("from,to,rate\nA,B,6\n", "utf-8")
+    bare = trunkline("te", "solve", "net.yaml", "--method", "robust", "--matrix", "bare.csv")
+    assert bare.returncode == 2
+    assert "bare.csv:2:1" in bare.stderr

@@ -87,7 +87,7 @@ def import_network(
 
     rules = ImportRules(
         capacity if capacity == "module" else _parse_quantity("--capacity", capacity),
-        _parse_quantity("--unit", f"1 {unit}" if unit and not unit[0].isdigit() else unit),
+        parse_unit(unit),
         _parse_quantity("--delay", delay, parse_time),
         both_ways,
         internal,
@@ -137,6 +137,11 @@ def import_network(
         echo_left_out_count(imported.account)
         if target is None:
             click.echo(imported.text, nl=False)
+
+
+def parse_unit(unit: str | None) -> int | None:
+    """Read the value of ``--unit``, a rate or the unit of one [bit/s]."""
+    return _parse_quantity("--unit", f"1 {unit}" if unit and not unit[0].isdigit() else unit)
 
 
 def _parse_quantity(option: str, text: str | None, parse: object = None) -> int | None:

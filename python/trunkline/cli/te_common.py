@@ -72,6 +72,20 @@ class OutputOptions:
             print_tables(sheets(), last, plan.scale)
 
 
+def parse_failure_kinds(kinds: str, *more: str, may_be_none: bool = False) -> list[str]:
+    """Read the value of ``--each``: kinds of failures, those of ``more`` too, or none."""
+    from trunkline.planning.failures import FAILURE_KINDS
+
+    words = [word for word in kinds.split(",") if word]
+    if may_be_none and words == ["none"]:
+        return []
+    allowed = [kind for kind in FAILURE_KINDS if kind != "pair" or kind in more]
+    if not words or set(words) - set(allowed):
+        known = ", ".join(allowed) + " or none" * may_be_none
+        raise click.UsageError(f"--each takes {known}, not {kinds!r}.")
+    return words
+
+
 def output_options(
     scenario: str, picture: str, *, is_folder: bool = False
 ) -> Callable[[DecoratedFunction], DecoratedFunction]:

@@ -8,7 +8,12 @@ import click
 
 from trunkline.cli.common import ScenarioSource, scenario_options
 from trunkline.cli.status import Status
-from trunkline.cli.te_common import OutputOptions, load_leniently, output_options
+from trunkline.cli.te_common import (
+    OutputOptions,
+    load_leniently,
+    output_options,
+    parse_failure_kinds,
+)
 
 if TYPE_CHECKING:
     from trunkline.planning.growth import Growth, GrowthPlan
@@ -83,15 +88,11 @@ def grow(
     status 3: the catalogue is not enough.
     """
     from trunkline.planning import grow as find_growth, management_page
-    from trunkline.planning.failures import FAILURE_KINDS
     from trunkline.planning.text_tables import tabulate_growth
     from trunkline.scenario.units import parse_ratio
 
     outputs.refuse_existing()
-    words = [word for word in kinds.split(",") if word and word != "none"]
-    allowed = [kind for kind in FAILURE_KINDS if kind != "pair"]
-    if set(words) - set(allowed):
-        raise click.UsageError(f"--each takes {', '.join(allowed)} or none, not {kinds!r}.")
+    words = parse_failure_kinds(kinds, may_be_none=True)
     try:
         plan = _make_plan(rates, years, span)
     except ValueError as error:

@@ -115,16 +115,13 @@ def survive(
     groups.
     """
     from trunkline.cli.common import refuse_existing_files
-    from trunkline.cli.te_common import load_leniently, write_pages
+    from trunkline.cli.te_common import load_leniently, parse_failure_kinds, write_pages
     from trunkline.planning import survival_page as pages
     from trunkline.planning.capacity_upgrade import find_least_upgrade
     from trunkline.planning.failure_screening import survive as screened
-    from trunkline.planning.failures import FAILURE_KINDS
     from trunkline.planning.maintenance import screen_planned_outage
 
-    failure_kinds = [word for word in kinds.split(",") if word]
-    if not failure_kinds or set(failure_kinds) - set(FAILURE_KINDS):
-        raise click.UsageError(f"--each takes {', '.join(FAILURE_KINDS)}, not {kinds!r}.")
+    failure_kinds = parse_failure_kinds(kinds, "pair")
     if ecmp and packets:
         raise click.UsageError("--ecmp is only for the screen: leave out --packets.")
     if ecmp and judge:

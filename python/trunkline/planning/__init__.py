@@ -8,6 +8,7 @@ from trunkline.planning.migration import Migration, migrate
 from trunkline.planning.migration_steps import write_migration_steps
 from trunkline.planning.placement import LinkLoad, PlacedPath, RoutingPlan, dump_plan_json, place
 from trunkline.planning.protection import BackupPlan, add_default_protection, protect
+from trunkline.planning.robust_placement import RobustPlan, place_robustly
 from trunkline.planning.routing_methods import RoutingMethod
 from trunkline.planning.sla_judgement import SlaJudgement, judge_failures
 from trunkline.planning.solver import Solution, solve, write_solution
@@ -18,6 +19,7 @@ __all__ = [
     "LinkLoad",
     "Migration",
     "PlacedPath",
+    "RobustPlan",
     "RoutingMethod",
     "RoutingPlan",
     "SlaJudgement",
@@ -29,6 +31,7 @@ __all__ = [
     "judge_failures",
     "migrate",
     "place",
+    "place_robustly",
     "plan_scaled_growth",
     "plan_yearly_growth",
     "protect",

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from trunkline.network import compile
 from trunkline.planning import text_tables
+from trunkline.planning.robust_placement import RobustPlan
 from trunkline.planning.text_tables import TextTable
 from trunkline.plot import load_map
 from trunkline.plot.network_sketch import NetworkSketch
@@ -56,15 +57,10 @@ def _describe_link(link: LinkLoad) -> str:
 
 def html(scenario: Scenario, plan: RoutingPlan) -> str:
     """Render the plan as one page without scripts."""
-    method_table, *other_tables = text_tables.tabulate_plan(plan)
-    widest = max((each.mlu or 0.0 for each in plan.methods), default=0.0) or 1.0
-    bars = [
-        Markup('<span class="bar" style="width:{:.2f}rem"></span>').format(
-            20 * (each.mlu or 0) / widest
-        )
-        for each in plan.methods
-    ]
-    rows = [[*row, bar] for row, bar in zip(method_table.rows, bars, strict=True)]
+    if isinstance(plan, RobustPlan):
+        return _render_plan(scenario, plan, text_tables.tabulate_robust_plan(plan), [])
+    tables = text_tables.tabulate_plan(plan)
+    last_tables = []
     types = sorted({type_ for link in plan.links for type_ in link.by_class_type})
     if types:
         type_rows = [
@@ -74,15 +70,40 @@ def html(scenario: Scenario, plan: RoutingPlan) -> str:
             ]
             for link in plan.links
         ]
-        other_tables.append(
+        last_tables.append(
             TextTable("Reservation of links by class type", ["link", *types], type_rows)
         )
+    return _render_plan(scenario, plan, tables, last_tables)
+
+
+def _render_plan(
+    scenario: Scenario,
+    plan: RoutingPlan,
+    tables: Sequence[TextTable],
+    last_tables: Sequence[TextTable],
+) -> str:
+    """Render the map, the methods with bars, other tables, and the paths."""
+    method_table, *other_tables = [*tables, *last_tables]
+    widest = max((each.mlu or 0.0 for each in plan.methods), default=0.0) or 1.0
+    bars = [
+        Markup('<span class="bar" style="width:{:.2f}rem"></span>').format(
+            20 * (each.mlu or 0) / widest
+        )
+        for each in plan.methods
+    ]
+    rows = [[*row, bar] for row, bar in zip(method_table.rows, bars, strict=True)]
+    backups = plan.backups if isinstance(plan, RobustPlan) else {}
     placed_rows = [
-        [each.path, ", ".join(each.route), *text_tables.format_rates(each.bandwidth_bit_s)]
+        [
+            *(each.path, ", ".join(each.route)),
+            *[", ".join(backups.get(each.path, ())) or "–"] * bool(backups),
+            *text_tables.format_rates(each.bandwidth_bit_s),
+        ]
         for each in plan.paths
         if each.placed
     ]
-    other_tables.append(TextTable("Paths", ["path", "route", "bandwidth"], placed_rows))
+    heads = ["path", "route", *["backup"] * bool(backups), "bandwidth"]
+    other_tables.append(TextTable("Paths", heads, placed_rows))
     parts = [svg(scenario, plan).partition("\n")[2]]
     parts += map(
         render_table,

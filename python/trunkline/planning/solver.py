@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from trunkline.planning.explicit_scenario import format_scenario_yaml
 from trunkline.planning.placement import PlacedPath, RoutingPlan, list_link_loads
+from trunkline.planning.robust_placement import RobustPlan
 from trunkline.planning.routing_methods import MethodComparison
+from trunkline.scenario.fields import AUTO
 from trunkline.scenario.resolved.placement import build_topology, format_route
 from trunkline.scenario.te import CLASS_TYPE_NAMES
 
@@ -135,11 +137,14 @@ def _make_path(name: str, route: tuple[str, ...], rate: int) -> PlacedPath:
     return PlacedPath(name, route, rate, True, "", CLASS_TYPE_NAMES[0], 7, 7, ())
 
 
-def write_solution(scenario: Scenario, solution: Solution, *, remarks: Sequence[str] = ()) -> str:
+def write_solution(
+    scenario: Scenario, solution: Solution | RobustPlan, *, remarks: Sequence[str] = ()
+) -> str:
     """Write a scenario with the paths, or the metrics, of a solution, as YAML.
 
     Each demand gets a path with its name, or follows IP routing on the new metrics. Paths and
-    trunks that carried only demands are left out.
+    trunks that carried only demands are left out. A robust plan has also its backups, in place of
+    the scenario's computed ones of all paths.
 
     Raises ValueError: The optimum, which splits; or protections and agreements name paths that are
         left out.
@@ -160,18 +165,33 @@ def write_solution(scenario: Scenario, solution: Solution, *, remarks: Sequence[
             used.add(name)
             waiting += scenario.paths[name].through
     paths = {name: each for name, each in data.get("paths", {}).items() if name in used}
-    _check_removed_paths(data, set(data.get("paths", {})) - used)
-    if solution.method == "unsplit":
-        for each in solution.paths:
-            if each.path in paths or each.path in trunks:
-                raise ValueError(f"demand {each.path} needs a path and a trunk of its name")
-            paths[each.path] = {"route": list(each.route)}
-            trunks[each.path] = {"path": each.path, "demands": [each.path]}
-    for arc in scenario.resolve().arcs if solution.weights else ():
-        link, direction = data["links"][arc.link], "backward" if arc.backward else "forward"
-        link[direction] = (link.get(direction) or {}) | {
-            "metric": (solution.weights or {})[arc.name]
+    weights = solution.weights if isinstance(solution, Solution) else None
+    backups, kind = {}, "none"
+    if not isinstance(solution, Solution):
+        backups, kind = solution.backups, solution.protection
+    protections = data.get("protections", {})
+    if backups:
+        protections = {
+            name: each
+            for name, each in protections.items()
+            if (each.get("path"), each.get("backup")) != ("all", AUTO)
         }
+        data["protections"] = protections
+    _check_removed_paths(data, set(data.get("paths", {})) - used)
+    for each in solution.paths if not weights else ():
+        if each.path in paths or each.path in trunks:
+            raise ValueError(f"demand {each.path} needs a path and a trunk of its name")
+        paths[each.path] = {"route": list(each.route)}
+        trunks[each.path] = {"path": each.path, "demands": [each.path]}
+    for name, route in backups.items():
+        backup = f"{name}.backup"
+        if backup in paths or name in protections:
+            raise ValueError(f"path {name} needs a path {backup} and a protection of its name")
+        paths[backup] = {"route": list(route)}
+        protections[name] = {"path": name, "kind": kind, "backup": backup}
+    for arc in scenario.resolve().arcs if weights else ():
+        link, direction = data["links"][arc.link], "backward" if arc.backward else "forward"
+        link[direction] = (link.get(direction) or {}) | {"metric": (weights or {})[arc.name]}
     data |= {"paths": paths, "trunks": trunks}
     return format_scenario_yaml(scenario, data, remarks)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from trunkline.results.number_format import format_percent, format_quantity
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from trunkline.planning.packet_trial import ScreenDeviation, SlaOutcome
     from trunkline.planning.placement import RoutingPlan
     from trunkline.planning.protection import BackupPlan
+    from trunkline.planning.robust_placement import RobustPlan
     from trunkline.planning.sla_growth import SlaBreak
     from trunkline.planning.sla_judgement import SlaJudgement
 
@@ -88,6 +89,25 @@ def tabulate_plan(plan: RoutingPlan) -> list[TextTable]:
         TextTable("Displaced", ["path", "by"], displaced_rows, 2),
     ]
     return [each for at, each in enumerate(text_tables) if at < 2 or each.rows]
+
+
+def tabulate_robust_plan(plan: RobustPlan) -> list[TextTable]:
+    """Tabulate the worst state of each method, all states, and links by their largest load."""
+    method_table, link_table, *_ = tabulate_plan(plan)
+    has_hours = any(each.hour for each in plan.states)
+    state_rows = [
+        [
+            *[each.hour] * has_hours,
+            *(each.failure, each.kind, format_percent(each.mlu), each.worst_link),
+        ]
+        for each in plan.states
+    ]
+    heads = [*["hour"] * has_hours, "failure", "kind", "utilisation", "link"]
+    return [
+        replace(method_table, title="Maximum link utilisation in the worst state"),
+        TextTable(f"States, the worst of {len(state_rows)}", heads, state_rows, len(heads) - 2),
+        replace(link_table, title="Links by the largest utilisation in any state"),
+    ]
 
 
 def tabulate_backups(plan: BackupPlan) -> list[TextTable]:

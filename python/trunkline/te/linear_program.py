@@ -51,18 +51,21 @@ def solve_integer_program(
     most: NDArray[np.float64],
     *,
     max_nodes: int,
+    is_integer: NDArray[np.bool_] | None = None,
 ) -> IntegerSolution | None:
     """Find whole numbers from 0 to ``most`` of least cost with ``rows @ values >= least``.
 
-    None if there are none. The search ends after ``max_nodes`` nodes, not after a time: the same
-    input gives the same output.
+    ``is_integer`` marks the columns that must be whole, by default all; the others are rounded in
+    what is returned. None if there are none. The search ends after ``max_nodes`` nodes,
+    not after a time: the same input gives the same output.
     """
     constraints = [LinearConstraint(rows, least, np.inf)] if rows.shape[0] else []
+    integrality = np.ones(len(cost)) if is_integer is None else is_integer
     with _standard_output_silenced():
         solution: Any = milp(
             cost,
             constraints=constraints,
-            integrality=np.ones(len(cost), dtype=np.int64),
+            integrality=integrality.astype(np.int64),
             bounds=Bounds(0, most),
             options={"node_limit": max_nodes, "mip_rel_gap": 0.0},
         )

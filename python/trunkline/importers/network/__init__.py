@@ -1,20 +1,28 @@
 """Published networks as scenarios: nodes, links and demands of planning and lab tools."""
 
+from __future__ import annotations
+
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from trunkline.importers.common.fault import ImportFault
 from trunkline.importers.common.proof import prove_import
 from trunkline.importers.network.rules import ImportRules, apply_rules, make_node_names
 from trunkline.importers.network.scenario_text import ImportedNetwork, format_scenario
-from trunkline.importers.network.topology import ImportedTopology
+from trunkline.importers.network.topology import ImportedNode, ImportedTopology
+
+if TYPE_CHECKING:
+    from trunkline.importers.network.demands import DemandSeries
 
 __all__ = [
     "MAX_FILE_BYTES",
     "ImportRules",
     "ImportedNetwork",
     "ImportedTopology",
+    "read_demand_series",
     "read_network",
     "read_topology",
 ]
@@ -149,23 +157,69 @@ def _read_text(path: Path) -> str:
 
 def _replace_demands(topology: ImportedTopology, path: Path, interval: str | None) -> None:
     """Put the demands of a file or a folder in place of those of the network's."""
-    from trunkline.importers.network import demands
+    from trunkline.importers.network.demands import parse_interval_rule
 
     replaced_count = len(topology.demands)
     topology.account.add_left_out(
         "demands of the network", "--matrix replaces them", count=replaced_count
     )
-    if path.is_dir():
-        files = [file for file in sorted(path.iterdir()) if file.is_file()]
-        if not files:
-            raise ImportFault(0, 1, "the folder holds no file")
-        texts = ((file.name, _read_text(file)) for file in files)
-        try:
-            series = demands.read_demand_folder(texts, topology)
-        except ImportFault as fault:
-            fault.file = os.fspath(path / fault.file)
-            raise
-    else:
-        series = demands.read_demand_file(_read_text(path), topology)
-    rule = None if interval is None else demands.parse_interval_rule(interval)
+    series = _read_series(path, topology)
+    rule = None if interval is None else parse_interval_rule(interval)
     topology.demands = series.choose(rule, topology.account)
+
+
+def _read_series(path: Path, topology: ImportedTopology) -> DemandSeries:
+    """Read the demands of a file or a folder, in one interval or several."""
+    from trunkline.importers.network import demands
+
+    if not path.is_dir():
+        return demands.read_demand_file(_read_text(path), topology)
+    files = [file for file in sorted(path.iterdir()) if file.is_file()]
+    if not files:
+        raise ImportFault(0, 1, "the folder holds no file")
+    texts = ((file.name, _read_text(file)) for file in files)
+    try:
+        return demands.read_demand_folder(texts, topology)
+    except ImportFault as fault:
+        fault.file = os.fspath(path / fault.file)
+        raise
+
+
+def read_demand_series(
+    path: str | os.PathLike[str], nodes: Sequence[str], unit: int | None = None
+) -> dict[str, list[tuple[str, str, str, float]]]:
+    """Read the demands between known nodes, by interval.
+
+    Parameters
+    ----------
+    path : path
+        As `demands` of :func:`read_network`.
+    nodes : sequence of str
+        Names of nodes; labels that an import would give these names are known too.
+    unit : int, optional
+        Bits per second in one unit of the numbers that name none.
+
+    Returns
+    -------
+    dict of str to list of (str, str, str, float)
+        Source, destination, class or empty, and rate [bit/s]. A file without intervals has one,
+        called "".
+
+    Raises
+    ------
+    ImportFault
+        A file that is not read, or a number without a unit.
+    OSError
+        A file cannot be read.
+    """
+    topology = ImportedTopology("", {name: ImportedNode(name) for name in nodes})
+    series = _read_series(Path(path), topology)
+    found: dict[str, list[tuple[str, str, str, float]]] = {}
+    for interval, demands in series.by_interval.items():
+        rows = found.setdefault(interval, [])
+        for each in demands:
+            bits = each.unit or unit
+            if bits is None:
+                raise ImportFault(each.line, 1, "the demand has no unit: give --unit")
+            rows.append((each.source, each.target, each.class_name, each.value * bits))
+    return found
