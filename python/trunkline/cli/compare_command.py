@@ -111,10 +111,8 @@ def command(
         parsed_metrics = [parse_metric(text) for text in metrics] or DEFAULT_COMPARED_METRICS
     except ValueError as error:
         raise click.UsageError(f"--metric: {error}.") from None
-    operand_a, operand_b = (
-        load_operand(a, (*both, *only_a), engine_a),
-        load_operand(b, (*both, *only_b), engine_b),
-    )
+    operand_a = load_operand(a, (*both, *only_a), engine_a)
+    operand_b = load_operand(b, (*both, *only_b), engine_b)
     if seed is not None and (operand_a.is_stored or operand_b.is_stored):
         raise click.UsageError("--seed is for scenarios; stored results already have seeds.")
     if until_ci is not None and (operand_a.is_stored or operand_b.is_stored):

@@ -106,8 +106,7 @@ def _pair_seeds(
     try:
         common_seed_list = list_common_seeds(a, b, 1, None)
         if not common_seed_list:
-            msg = f"{a.name} and {b.name} have no seed in common, so no runs to pair"
-            raise ValueError(msg)
+            raise ValueError(f"{a.name} and {b.name} have no seed in common, so no runs to pair")
         return [(common_seed, common_seed) for common_seed in common_seed_list]
     except ValueError as error:
         raise click.UsageError(f"{error}; give --seed and --seed-b.") from None

@@ -42,10 +42,8 @@ def render_comparison(
         add_text_row(rich_table, format_difference_cells(each))
     for names in rich_table.columns[:2]:
         names.no_wrap = True
-    pairs, pairing_text = (
-        len(comparison.seeds),
-        "over pairs of one seed" if comparison.paired else "of separate means",
-    )
+    pairs = len(comparison.seeds)
+    pairing_text = "over pairs of one seed" if comparison.paired else "of separate means"
     rich_table.caption = f"B - A: {pairing_text}, ± half of the 95 % interval; p: Holm"
     lines = [
         f"{pairs} pair{'s' if pairs > 1 else ''} of runs, seeds {_format_seeds(comparison.seeds)}"

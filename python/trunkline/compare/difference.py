@@ -199,16 +199,13 @@ def compare_operands(
     seeds, seeds_b = _choose_seeds(a, b, runs, seed)
     paired = seeds == seeds_b
     runs_a, runs_b = a.get_runs(seeds, threads=threads), b.get_runs(seeds_b, threads=threads)
-    values_by_key_a, values_by_key_b = (
-        _collect_known_values(runs_a, metrics),
-        _collect_known_values(runs_b, metrics),
-    )
+    values_by_key_a = _collect_known_values(runs_a, metrics)
+    values_by_key_b = _collect_known_values(runs_b, metrics)
     for metric in metrics:
         if metric.row and not any(
             key[1] == metric.row for key in (*values_by_key_a, *values_by_key_b)
         ):
-            msg = f"{metric.table} has no row {metric.row!r} on either side"
-            raise ValueError(msg)
+            raise ValueError(f"{metric.table} has no row {metric.row!r} on either side")
     metric_differences: list[MetricDifference] = []
     one_sided: list[str] = []
     for key in values_by_key_a:
@@ -280,8 +277,7 @@ def list_common_seeds(
     assert a.network is not None
     first = int(a.network["run"]["seed"]) if seed is None else seed
     if first + runs > 2**64:
-        msg = f"seed {first} with {runs} runs goes beyond 2^64 - 1"
-        raise ValueError(msg)
+        raise ValueError(f"seed {first} with {runs} runs goes beyond 2^64 - 1")
     return list(range(first, first + runs))
 
 

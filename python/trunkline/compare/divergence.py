@@ -72,8 +72,7 @@ def find_divergence(
         )
     for side in (a, b):
         if side.network is None:
-            msg = f"{side.name} holds neither a trace nor the network to run it again"
-            raise ValueError(msg)
+            raise ValueError(f"{side.name} holds neither a trace nor the network to run it again")
     assert a.network is not None
     assert b.network is not None
     if seed_a == seed_b and not list_network_differences(a.network, b.network):

@@ -83,8 +83,7 @@ class ComparisonOperand:
         """
         if (Path(place) / RUN_FILE).exists():
             if overrides:
-                msg = f"{place} holds results: nothing can be set in them"
-                raise ValueError(msg)
+                raise ValueError(f"{place} holds results: nothing can be set in them")
             return cls.read_folder(place)
         return cls.from_scenario(load(Path(place), overrides=overrides or {}), place)
 

@@ -30,8 +30,7 @@ def record_schedule(scenario: Scenario, flow: str, *, seed: int | None = None) -
         msg = f"there is no flow {flow!r}; flows: {', '.join(each['name'] for each in flows[:20])}"
         raise LookupError(msg)
     if udp_flow["agent"]["protocol"] != "udp":
-        msg = f"flow {flow} is a TCP flow: what it sends depends on what arrives"
-        raise LookupError(msg)
+        raise LookupError(f"flow {flow} is a TCP flow: what it sends depends on what arrives")
     for other in flows:
         if other is not udp_flow:
             other["start_ns"] = data["run"]["duration_ns"]
@@ -45,8 +44,7 @@ def record_schedule(scenario: Scenario, flow: str, *, seed: int | None = None) -
             times.append(int(str(row["time_ns"])) - start)
             sizes.append(int(str(row["ip_bytes"])))
     if not times:
-        msg = f"flow {flow} sends nothing"
-        raise LookupError(msg)
+        raise LookupError(f"flow {flow} sends nothing")
     return PacketSchedule(tuple(times), tuple(sizes))
 
 

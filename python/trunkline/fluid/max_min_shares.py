@@ -27,11 +27,9 @@ def divide_max_min(
     Returns filled: Classes that are some stream's bottleneck.
     """
     is_elastic_hop = elastic[loads.paths.stream]
-    stream, queue, wire = (
-        loads.paths.stream[is_elastic_hop],
-        loads.queue[is_elastic_hop],
-        loads.wire_bits_per_bit[is_elastic_hop],
-    )
+    stream = loads.paths.stream[is_elastic_hop]
+    queue = loads.queue[is_elastic_hop]
+    wire = loads.wire_bits_per_bit[is_elastic_hop]
     count = len(room)
     rate = np.zeros(len(elastic))
     filled = np.zeros(count, dtype=bool)

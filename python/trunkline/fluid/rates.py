@@ -85,10 +85,8 @@ def compute_rates(loads: HopLoads, queues: PortQueues, sources: FlowSources) -> 
         )
         # Half way, since the queue sets the round trip and the round trip the queue.
         old_rate, tcp_rate = tcp_rate, (tcp_rate + new_rate) / 2 if round_number else new_rate
-        old_delay, new_delay = (
-            kept_delay,
-            _compute_kept_delay(loads, queues, sources, filled & (room > 0), room + served),
-        )
+        old_delay = kept_delay
+        new_delay = _compute_kept_delay(loads, queues, sources, filled & (room > 0), room + served)
         kept_delay = (old_delay + new_delay) / 2
         ack_rate = (open_rate + tcp_rate)[paths.flow] * ack_ratio
         is_settled = np.abs(new_delay - old_delay).max() <= RELATIVE_TOLERANCE * new_delay.max()

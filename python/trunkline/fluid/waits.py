@@ -140,10 +140,8 @@ def _compute_gap_variation(
     origin = np.where(first, links + paths.stream, before)
     keys = loads.queue * (links + len(loads.packet_bytes)) + origin
     groups, group = np.unique(keys, return_inverse=True)
-    queue, source = (
-        groups // (links + len(loads.packet_bytes)),
-        groups % (links + len(loads.packet_bytes)),
-    )
+    queue = groups // (links + len(loads.packet_bytes))
+    source = groups % (links + len(loads.packet_bytes))
     rate = sum_by_index(group, packets, len(groups))
     external = source >= links
     source_scv = np.where(paths.reverse, 1.0, np.nan_to_num(sources.gap_scv[paths.flow], nan=1.0))

@@ -43,8 +43,7 @@ def _find_workload_of_requests(
     flow = scenario.flows[name]
     workload = (flow.pages or flow.video) if isinstance(flow, Tcp) else None
     if workload is None:
-        msg = f"{name} was given requests, so it has pages or films"
-        raise AssertionError(msg)
+        raise AssertionError(f"{name} was given requests, so it has pages or films")
     return workload
 
 
@@ -127,8 +126,7 @@ def _compile_arrivals(
         gaps: dict[str, Any] = {"schedule": {"times_ns": times, "sizes_bytes": sizes}}
         return {"gaps": gaps, "sizes": {"fixed": {"bytes": 1}}}
     if transfers.size is None:
-        msg = "checked before: a size is given"
-        raise AssertionError(msg)
+        raise AssertionError("checked before: a size is given")
     law = _compile_size_law(scenario, transfers.size)
     gap = (
         float(transfers.every)

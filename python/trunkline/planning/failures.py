@@ -51,10 +51,8 @@ class LinkPairs:
             np.bincount(graph.link, arc_loads, len(graph.links))
             for arc_loads in (loads, unrestored_loads)
         )
-        pair_loads, at_risk = (
-            link_loads[first_links] + link_loads[second_links],
-            unrestored[first_links] + unrestored[second_links],
-        )
+        pair_loads = link_loads[first_links] + link_loads[second_links]
+        at_risk = unrestored[first_links] + unrestored[second_links]
         # Of all links only those can be used most that are, at their load, the smallest.
         dominant_arcs = _find_dominant_arcs(loads, graph.capacity.astype(np.float64))
         max_utilisation = np.max(

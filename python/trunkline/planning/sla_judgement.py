@@ -239,8 +239,7 @@ def judge_failures(
     from trunkline.study import perform_plan
 
     if not scenario.list_sla_bounds():
-        msg = "the scenario has no `slas` to judge"
-        raise ValueError(msg)
+        raise ValueError("the scenario has no `slas` to judge")
     survival = survive(scenario) if survival is None else survival
     begin_ns = find_failure_time(scenario, at_ns)
     screen = screen_slas(scenario, survival.failures, begin_ns=begin_ns, runs=runs)

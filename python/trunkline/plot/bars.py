@@ -51,8 +51,7 @@ def bars(sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
         choice.check_names(
             [name for row in average_runs(sources[0].runs, table) for name in row.key.values()]
         )
-        msg = f"{measure} of {table} has no value in these results"
-        raise MissingData(msg)
+        raise MissingData(f"{measure} of {table} has no value in these results")
     label, unit, scale = _describe_unit(find_field(table, measure))
     has_intervals = any(each.low is not None for found in values for each in found.values())
     listed, selection_note = _select_largest(list(names), values)
@@ -118,8 +117,7 @@ def _find_table(source: PlotSource, measure: str, chosen_table: str | None) -> s
     known = list(dict.fromkeys(name for columns in numbers.values() for name in columns))
     near = difflib.get_close_matches(measure, known, 3)
     hint = f"did you mean {' or '.join(near)}?" if near else f"choose from {', '.join(known)}"
-    msg = f"no table has the measure {measure!r}; {hint}"
-    raise MissingData(msg)
+    raise MissingData(f"no table has the measure {measure!r}; {hint}")
 
 
 def _describe_unit(field: Field) -> tuple[str, str, float]:

@@ -34,11 +34,10 @@ def convergence(sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
         if choice.since <= each.at_ns / 1e9 <= choice.until
     ]
     if not drawn_changes:
-        msg = (
+        raise MissingData(
             f"{sources[0].label} has no failure that routing or signalling followed; add\n"
             "  failures: {cut: {link: A-B, at: 1 s}}\n  routing: {ospf: {}}"
         )
-        raise MissingData(msg)
     from matplotlib.figure import Figure
 
     traced = len(run.packets) > 0

@@ -176,10 +176,8 @@ def _fit_kind(
     mean_above_least = mean - least_delay
     fitted_law: Any
     if kind == "exponential":
-        fitted_law, about = (
-            stats.expon(loc=least_delay, scale=mean_above_least),
-            f"mean {mean_above_least:.3g} ms",
-        )
+        fitted_law = stats.expon(loc=least_delay, scale=mean_above_least)
+        about = f"mean {mean_above_least:.3g} ms"
     elif kind == "normal":
         fitted_law = stats.norm(loc=mean, scale=math.sqrt(variance))
         about = f"mean {mean:.3g} ms, sd {math.sqrt(variance):.3g} ms"
@@ -197,8 +195,7 @@ def _fit_kind(
             f"{mean_above_least / math.exp(sigma2 / 2):.3g} ms"
         )
     else:
-        msg = f"{kind!r} is no distribution to fit; choose from {', '.join(FIT_KINDS)}"
-        raise ValueError(msg)
+        raise ValueError(f"{kind!r} is no distribution to fit; choose from {', '.join(FIT_KINDS)}")
     total = sum(count for _, count in pairs)
     cumulative_count, distance, likelihood = 0, 0.0, 0.0
     # What a law puts below the least delay is lost to it.
@@ -230,8 +227,7 @@ def _collect_histograms(
             for flow, each in read_delay_histograms(run).items():
                 by_flow.setdefault(flow, []).append(each)
         if not by_flow:
-            msg = f"{source.label} has no delays: no data arrived after the warm-up"
-            raise MissingData(msg)
+            raise MissingData(f"{source.label} has no delays: no data arrived after the warm-up")
         choice.check_names(list(by_flow))
         for flow, parts in by_flow.items():
             if choice.is_chosen(flow):

@@ -64,8 +64,7 @@ def save_figure(figure: Figure, path: str | Path) -> Path:
     target = Path(path)
     kind = target.suffix.removeprefix(".")
     if kind not in PICTURE_FORMATS:
-        msg = f"{target.name}: a picture ends in .{', .'.join(PICTURE_FORMATS)}"
-        raise ValueError(msg)
+        raise ValueError(f"{target.name}: a picture ends in .{', .'.join(PICTURE_FORMATS)}")
     stamps: dict[str, dict[str, str | None]] = {
         "png": {"Software": None},
         "svg": {"Date": None},

@@ -79,8 +79,7 @@ class PlotChoice:
         for name in sorted(self.only - set(known)):
             near = difflib.get_close_matches(name, known, 3)
             hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
-            msg = f"nothing to draw is called {name!r}; {hint}"
-            raise MissingData(msg)
+            raise MissingData(f"nothing to draw is called {name!r}; {hint}")
 
 
 def name_line(source: PlotSource, name: str, sources: Sequence[PlotSource]) -> str:

@@ -55,8 +55,7 @@ def _read_cells(source: PlotSource) -> list[dict[str, Any]]:
         if cell.get("published") is not None and cell.get("ours") is not None
     ]
     if not cells:
-        msg = f"{source.label} has no published values"
-        raise MissingData(msg)
+        raise MissingData(f"{source.label} has no published values")
     return cells
 
 

@@ -54,8 +54,7 @@ def red_curves(sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
     drawn = [(source, curve) for source, curve in found if choice.is_chosen(curve.port)]
     units = list(dict.fromkeys(curve.unit for _, curve in drawn))
     if len(units) > 1:
-        msg = "some ports count packets, others bytes; choose with --only PORT"
-        raise MissingData(msg)
+        raise MissingData("some ports count packets, others bytes; choose with --only PORT")
     with apply_house_style():
         figure, axes = create_canvas(choice.title or "Drop curves", "", "")
         draw_curves(
@@ -142,11 +141,9 @@ def _compute_red_corners(
 
 
 def _compute_linux_corners(parameters: AqmParameters, age: str) -> list[tuple[float, float]]:
-    low, high, probability = (
-        parameters["min_bytes"],
-        parameters["max_bytes"],
-        parameters["probability"],
-    )
+    low = parameters["min_bytes"]
+    high = parameters["max_bytes"]
+    probability = parameters["probability"]
     if age == "plog":
         # The smallest Plog with probability / (max - min) * 2^Plog > 1.
         scaled, log = probability / (high - low), 0

@@ -32,8 +32,7 @@ def scores(sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
     scores_by_source = [_collect_scores(source, choice) for source in sources]
     dscps = list(dict.fromkeys(name for each in scores_by_source for name in each))
     if not dscps:
-        msg = "no call has a score in these results"
-        raise MissingData(msg)
+        raise MissingData("no call has a score in these results")
     with apply_house_style():
         figure, axes = create_canvas(
             choice.title or "Mean opinion score of calls",

@@ -48,16 +48,14 @@ def time_sequence(sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
 def _choose_flows(source: PlotSource, choice: PlotChoice) -> list[str]:
     run = source.runs[0]
     if len(run.packets) == 0:
-        msg = (
+        raise MissingData(
             f"{source.label} has no packet trace; add to the scenario\n  run: {{trace: on}}\n"
             "or run it with --set run.trace=on"
         )
-        raise MissingData(msg)
     pairs = zip(run.flows["flow"], run.flows["protocol"], strict=True)
     known = [str(flow) for flow, protocol in pairs if protocol == "tcp"]
     if not known:
-        msg = f"{source.label} has no TCP flow"
-        raise MissingData(msg)
+        raise MissingData(f"{source.label} has no TCP flow")
     choice.check_names(known)
     return [flow for flow in known if flow in choice.only] or known[:1]
 

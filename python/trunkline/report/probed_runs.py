@@ -79,12 +79,11 @@ def repeat_with_probes(network: NetworkData, runs: Sequence[Results]) -> ProbedR
     )
     for before, after in zip(chosen, repeated, strict=True):
         if _list_counts(before) != _list_counts(after):
-            msg = (
+            raise RuntimeError(
                 f"the run with seed {before.seed} does not repeat: its results were changed, or "
                 f"made by another build than this one ({before.provenance.version}, "
                 f"{after.provenance.version} here)"
             )
-            raise RuntimeError(msg)
     return ProbedRuns(repeated, first, step)
 
 

@@ -49,10 +49,8 @@ def build_replay(reported_run: ReportedRun) -> dict[str, Any] | None:
         name = link["name"]
         if name not in utilisation_series:
             continue
-        queue, drops = (
-            series_by_measure["queue-packets"].get(name),
-            series_by_measure["drops"].get(name),
-        )
+        queue = series_by_measure["queue-packets"].get(name)
+        drops = series_by_measure["drops"].get(name)
         links.append(
             {
                 "link": number,

@@ -31,11 +31,10 @@ def write_report(results: str | Path, output: str | Path | None = None) -> Path:
     elif (folder / sweep.MANIFEST_FILE).is_file():
         written = page.render_sweep_page(folder)
     else:
-        msg = (
+        raise FileNotFoundError(
             f"{folder} holds no results: no {store.RUN_FILE}, {reproduced_study.RECORD_FILE} or "
             f"{sweep.MANIFEST_FILE}"
         )
-        raise FileNotFoundError(msg)
     target = folder / REPORT_FILE if output is None else Path(output)
     write_atomically(target, written)
     return target

@@ -40,8 +40,7 @@ class ReportedRun:
             raise FileNotFoundError(msg)
         network = store.read_json(file)
         if not {"name", "links", "flows"} <= network.keys():
-            msg = f"{file} is damaged: it holds no compiled network"
-            raise store.UnreadableResultsError(msg)
+            raise store.UnreadableResultsError(f"{file} is damaged: it holds no compiled network")
         stored = cast("NetworkData", network)
         plan = (
             store.read_json(folder / store.PLAN_FILE)

@@ -37,10 +37,8 @@ def build_completion_chart(reported_run: ReportedRun) -> Chart | None:
                 counted[flow][int(row["upper_ns"] or 0)] += int(row["count"] or 0)
     lines, parts = [], []
     for number, (flow, total) in enumerate(list(counted.items())[:MAX_CHART_LINES]):
-        complete, quantile_times = (
-            sum(total.values()),
-            compute_quantile_times(total, greatest[flow]),
-        )
+        complete = sum(total.values())
+        quantile_times = compute_quantile_times(total, greatest[flow])
         shares = np.array(QUANTILE_SHARES) * complete / max(begun[flow], complete)
         lines.append(
             ChartLine(

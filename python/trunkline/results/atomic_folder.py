@@ -76,11 +76,9 @@ def write_text(path: Path, content: str) -> None:
 
 def _refuse_unless_replaceable(target: Path, marker: str, *, overwrite: bool) -> None:
     if not overwrite:
-        msg = f"{target} exists; choose another folder or ask to overwrite it"
-        raise FileExistsError(msg)
+        raise FileExistsError(f"{target} exists; choose another folder or ask to overwrite it")
     if not (target / marker).is_file():
-        msg = f"{target} holds no results ({marker}), so it is not overwritten"
-        raise FileExistsError(msg)
+        raise FileExistsError(f"{target} holds no results ({marker}), so it is not overwritten")
 
 
 def flush_to_disk(path: Path) -> None:

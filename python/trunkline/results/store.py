@@ -60,8 +60,7 @@ def write_results(
         The folder exists and ``overwrite`` is off, or it holds something else than results.
     """
     if not runs:
-        msg = "no run to write"
-        raise ValueError(msg)
+        raise ValueError("no run to write")
 
     def fill(folder: Path) -> None:
         _write_tables(folder, runs, network_json, plan_json)
@@ -110,8 +109,7 @@ def read_json(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):
-        msg = f"{path} is damaged: it holds no JSON object"
-        raise UnreadableResultsError(msg)
+        raise UnreadableResultsError(f"{path} is damaged: it holds no JSON object")
     return content
 
 
@@ -208,6 +206,5 @@ def _read_frame(folder: Path, name: str) -> Any:
         raise UnreadableResultsError(msg)
     kinds = {field.name: POLARS_TYPES[field.kind] for field in SCHEMAS[name]} | {"run": "Int64"}
     if any(str(frame.schema.get(column)) != kind for column, kind in kinds.items()):
-        msg = f"{path} is damaged, or comes from another program"
-        raise UnreadableResultsError(msg)
+        raise UnreadableResultsError(f"{path} is damaged, or comes from another program")
     return frame

@@ -168,8 +168,7 @@ class Table:
         ready_columns = (column for column in self._columns.values() if isinstance(column, Column))
         lengths = {len(column) for column in ready_columns}
         if len(lengths) > 1:
-            msg = f"columns of {name} differ in length: {sorted(lengths)}"
-            raise ValueError(msg)
+            raise ValueError(f"columns of {name} differ in length: {sorted(lengths)}")
         self._height = lengths.pop() if lengths else 0
         self._frame: pl.DataFrame | None = None
 
@@ -190,8 +189,7 @@ class Table:
             No such column; the message lists those there are.
         """
         if name not in self._columns:
-            msg = f"{self.name} has no column {name!r}; it has {', '.join(self._columns)}"
-            raise KeyError(msg)
+            raise KeyError(f"{self.name} has no column {name!r}; it has {', '.join(self._columns)}")
         column = self._columns[name] = resolve_column(self._columns[name])
         return column
 
@@ -224,8 +222,7 @@ class Table:
         ]
         if len(found) != 1:
             condition_text = ", ".join(f"{name}={value!r}" for name, value in values.items())
-            msg = f"{self.name} has {len(found)} rows with {condition_text}"
-            raise KeyError(msg)
+            raise KeyError(f"{self.name} has {len(found)} rows with {condition_text}")
         return self.row(found[0])
 
     def to_polars(self, *column_names: str) -> pl.DataFrame:

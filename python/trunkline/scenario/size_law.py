@@ -77,11 +77,9 @@ def make_survival_function(law: SizeLaw) -> Callable[[float], float]:
     if kind == "weibull":
         return lambda x: math.exp(-((x / parameters["scale_bytes"]) ** parameters["shape"]))
     if kind == "pareto":
-        shape, lower, upper = (
-            parameters["shape"],
-            parameters["least_bytes"],
-            parameters["most_bytes"],
-        )
+        shape = parameters["shape"]
+        lower = parameters["least_bytes"]
+        upper = parameters["most_bytes"]
 
         def above(x: float) -> float:
             end = (lower / upper) ** shape

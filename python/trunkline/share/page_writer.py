@@ -89,8 +89,7 @@ def write_live_report(results: str | Path, output: str | Path | None = None) -> 
 
     folder = Path(results)
     if not (folder / store.RUN_FILE).is_file():
-        msg = f"{folder} holds no results of a run: no {store.RUN_FILE}"
-        raise FileNotFoundError(msg)
+        raise FileNotFoundError(f"{folder} holds no results of a run: no {store.RUN_FILE}")
     reported_run = ReportedRun.read_folder(folder)
     first_run = reported_run.first_run
     if not first_run.provenance.scenario.strip():

@@ -73,8 +73,7 @@ def batch_means(
     """
     series = [float(value) for value in values]
     if len(series) < MIN_BATCHES:
-        msg = f"batch means need at least {MIN_BATCHES} values, not {len(series)}"
-        raise ValueError(msg)
+        raise ValueError(f"batch means need at least {MIN_BATCHES} values, not {len(series)}")
     if weights is not None:
         series = _linearise(series, [float(weight) for weight in weights])
     count = MAX_BATCHES
@@ -130,8 +129,7 @@ def _linearise(values: Sequence[float], weights: Sequence[float]) -> list[float]
     pairs = [(x, w) if w > 0 else (0.0, 0.0) for x, w in zip(values, weights, strict=True)]
     total = math.fsum(w for _, w in pairs)
     if total <= 0:
-        msg = "the weights are all zero"
-        raise ValueError(msg)
+        raise ValueError("the weights are all zero")
     ratio = math.fsum(w * x for x, w in pairs) / total
     mean = total / len(pairs)
     return [ratio + w * (x - ratio) / mean for x, w in pairs]

@@ -55,8 +55,7 @@ def bootstrap_interval(
     check_confidence(confidence)
     data: NDArray[np.float64] = np.asarray(values, dtype=np.float64)
     if data.size == 0:
-        msg = "an interval needs at least one value"
-        raise ValueError(msg)
+        raise ValueError("an interval needs at least one value")
     chosen_statistic = statistic or np.mean
     point = float(chosen_statistic(data, axis=0))
     if data.size == 1:

@@ -33,6 +33,5 @@ def _pair_values(
 ) -> list[tuple[float, float]]:
     pairs = list(zip(simulated, published, strict=True))
     if not pairs:
-        msg = "an error needs at least one cell"
-        raise ValueError(msg)
+        raise ValueError("an error needs at least one cell")
     return pairs

@@ -64,8 +64,7 @@ class Histogram:
             In the unit of the buckets; None if nothing was counted.
         """
         if not 0 < probability <= 1:
-            msg = f"probability must be above 0 and at most 1, not {probability}"
-            raise ValueError(msg)
+            raise ValueError(f"probability must be above 0 and at most 1, not {probability}")
         return self._find_rank(max(1, math.ceil(probability * self.total)))
 
     def _find_rank(self, rank: int) -> int | None:
@@ -148,8 +147,7 @@ def pooled_quantile(
     filled = [part for part in parts if part.total]
     point = (merged or Histogram.merge(filled)).find_quantile(probability)
     if point is None:
-        msg = "a quantile needs at least one value"
-        raise ValueError(msg)
+        raise ValueError("a quantile needs at least one value")
     n = len(filled)
     if n == 1:
         return Interval(float(point), None, None, 1)

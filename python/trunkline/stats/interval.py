@@ -40,10 +40,8 @@ class Interval:
         """The same, at least so far to either side: what is known no better has no narrower one."""
         if self.low is None or self.high is None:
             return self
-        low, high = (
-            min(self.low, self.mean - min_half_width),
-            max(self.high, self.mean + min_half_width),
-        )
+        low = min(self.low, self.mean - min_half_width)
+        high = max(self.high, self.mean + min_half_width)
         return Interval(self.mean, low, high, self.n)
 
     def scale(self, factor: float) -> Interval:
@@ -97,8 +95,7 @@ def mean_interval(values: Sequence[float], *, confidence: float = 0.95) -> Inter
     """
     n = len(values)
     if n == 0:
-        msg = "an interval needs at least one value"
-        raise ValueError(msg)
+        raise ValueError("an interval needs at least one value")
     check_confidence(confidence)
     mean = math.fsum(values) / n
     if n == 1:
@@ -133,8 +130,7 @@ def paired_difference(
 def check_confidence(confidence: float) -> None:
     """Refuse a confidence that is no probability, such as 95."""
     if not 0 < confidence < 1:
-        msg = f"confidence must be above 0 and below 1, not {confidence}"
-        raise ValueError(msg)
+        raise ValueError(f"confidence must be above 0 and below 1, not {confidence}")
 
 
 def student_quantile(probability: float, degrees: float) -> float:

@@ -40,14 +40,12 @@ def parse_metric(text: str) -> Metric:
     table, dot, column = place.strip().rpartition(".")
     table = table if dot else "flows"
     if table not in KEY_COLUMNS:
-        msg = f"no table {table!r}; choose from {', '.join(KEY_COLUMNS)}"
-        raise ValueError(msg)
+        raise ValueError(f"no table {table!r}; choose from {', '.join(KEY_COLUMNS)}")
     known = [field.name for field in SCHEMAS[table] if field.kind != "str"]
     if column not in known:
         near = difflib.get_close_matches(column, known, 1)
         hint = f"; did you mean {near[0]}?" if near else f"; it has {', '.join(known)}"
-        msg = f"{table} has no measure {column!r}{hint}"
-        raise ValueError(msg)
+        raise ValueError(f"{table} has no measure {column!r}{hint}")
     return Metric(table, column, row.strip())
 
 
@@ -71,8 +69,7 @@ def collect_values(runs: Sequence[Results], metrics: Iterable[Metric]) -> Metric
             if not all(row in each for each in rows):
                 near = difflib.get_close_matches(row, names[0], 1)
                 hint = f"; did you mean {near[0]}?" if near else ""
-                msg = f"{metric.table} has no row {row!r}{hint}"
-                raise ValueError(msg)
+                raise ValueError(f"{metric.table} has no row {row!r}{hint}")
             metric_name = f"{metric.table}.{metric.column}"
             found[metric_name, row] = [_to_float(each[row]) for each in rows]
     return found

@@ -26,8 +26,7 @@ def find_enclosing_ranks(
 
     check_confidence(confidence)
     if not 0 < probability < 1:
-        msg = f"probability must be above 0 and below 1, not {probability}"
-        raise ValueError(msg)
+        raise ValueError(f"probability must be above 0 and below 1, not {probability}")
     tail = (1 - confidence) / 2
     # P(value of rank r is above the quantile) = P(fewer than r values are below it).
     low = _find_last_rank(n, lambda r: bool(bdtr(r - 1, n, probability) <= tail))

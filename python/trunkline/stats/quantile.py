@@ -18,11 +18,9 @@ def quantile(values: Sequence[float], probability: float) -> float:
         From 0 (least) to 1 (greatest).
     """
     if not values:
-        msg = "a quantile needs at least one value"
-        raise ValueError(msg)
+        raise ValueError("a quantile needs at least one value")
     if not 0 <= probability <= 1:
-        msg = f"probability must be from 0 to 1, not {probability}"
-        raise ValueError(msg)
+        raise ValueError(f"probability must be from 0 to 1, not {probability}")
     ordered = sorted(values)
     place = (len(ordered) - 1) * probability
     below = math.floor(place)

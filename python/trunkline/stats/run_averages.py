@@ -75,11 +75,9 @@ def average_runs(
         merged histograms (:func:`trunkline.stats.pooled_quantile`), if the runs have them.
     """
     if not runs:
-        msg = "at least one run is needed"
-        raise ValueError(msg)
+        raise ValueError("at least one run is needed")
     if table not in KEY_COLUMNS:
-        msg = f"{table!r} has no rows to average; choose from {', '.join(KEY_COLUMNS)}"
-        raise ValueError(msg)
+        raise ValueError(f"{table!r} has no rows to average; choose from {', '.join(KEY_COLUMNS)}")
     mean = INTERVAL_METHODS[interval]
     first = runs[0].tables[table]
     names = [field.name for field in first.fields if field.kind != "str" and field.in_json]

@@ -169,8 +169,7 @@ def judge_bounds(bounds: Iterable[SlaBoundLike], runs: Sequence[Results]) -> lis
         No runs, or they lack a row: they are of another scenario.
     """
     if not runs:
-        msg = "at least one run is needed"
-        raise ValueError(msg)
+        raise ValueError("at least one run is needed")
     return [_judge_bound(bound, runs) for bound in bounds]
 
 

@@ -29,8 +29,7 @@ def share_interval(hits: int, n: int, *, confidence: float = 0.95) -> Interval:
 
     check_confidence(confidence)
     if not 0 <= hits <= n or n == 0:
-        msg = f"{hits} of {n} is no share"
-        raise ValueError(msg)
+        raise ValueError(f"{hits} of {n} is no share")
     tail = (1 - confidence) / 2
     low = float(betaincinv(hits, n - hits + 1, tail)) if hits else 0.0
     high = float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0

@@ -133,5 +133,4 @@ def until(
 def check_target(target: float) -> None:
     """Refuse a precision that is no share, such as 2 for 2 %."""
     if not 0 < target < 1:
-        msg = f"the precision must be above 0 and below 1, not {target}"
-        raise ValueError(msg)
+        raise ValueError(f"the precision must be above 0 and below 1, not {target}")

@@ -47,8 +47,7 @@ def mser5(values: Sequence[float]) -> WarmUpCut:
         cut more clearly than one of them.
     """
     if len(values) < 4 * MSER_BATCH_SIZE:
-        msg = f"MSER-5 needs at least {4 * MSER_BATCH_SIZE} values, not {len(values)}"
-        raise ValueError(msg)
+        raise ValueError(f"MSER-5 needs at least {4 * MSER_BATCH_SIZE} values, not {len(values)}")
     count = len(values) // MSER_BATCH_SIZE
     means = [
         math.fsum(values[MSER_BATCH_SIZE * i : MSER_BATCH_SIZE * (i + 1)]) / MSER_BATCH_SIZE

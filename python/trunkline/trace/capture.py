@@ -59,8 +59,7 @@ def write_capture(
     """
     places = points(network, at)
     if len(results.packets) == 0:
-        msg = "the run has no packet trace: set run.trace to on"
-        raise UntracedRunError(msg)
+        raise UntracedRunError("the run has no packet trace: set run.trace to on")
     frame = results.packets.to_polars()
     classes = sorted(name for name in frame["class"].unique().to_list() if name is not None)
     columns = _encode_columns(frame, network, classes)

@@ -559,10 +559,8 @@ def _build_shaper(
     for name in ("rate", "burst"):
         if name not in tbf_options:
             raise_fault(discipline.at, f"tbf needs {name}")
-    rate, burst = (
-        get_integer_option(tbf_options, "rate", 0),
-        get_integer_option(tbf_options, "burst", 0),
-    )
+    rate = get_integer_option(tbf_options, "rate", 0)
+    burst = get_integer_option(tbf_options, "burst", 0)
     shaper_keys: ScenarioKeys = {"rate": f"{rate} bit/s", "burst": f"{burst} B"}
     if "peakrate" in tbf_options:
         if "minburst" not in tbf_options:

@@ -449,11 +449,9 @@ class _ScriptReader:
     def read_class(self, reader: WordReader, verb: str) -> None:
         place = _PLACE_OPTIONS | make_option_table("classid", classid=WordReader.read_ids)
         word, head_values = read_head(reader, "a kind of class", place)
-        device, parent, class_id = (
-            self.get_device(head_values),
-            head_values.get("parent"),
-            head_values.get("classid"),
-        )
+        device = self.get_device(head_values)
+        parent = head_values.get("parent")
+        class_id = head_values.get("classid")
         if word.text not in (*CLASS_OPTIONS, "dsmark"):
             raise_fault(
                 word,

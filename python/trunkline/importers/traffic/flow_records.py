@@ -66,10 +66,9 @@ def build_demand_table(
         rate = max(1, round(Fraction(size * 8 * 10**9, covered_ns)))
         if rate > units.MAX_RATE_BIT_S:
             most = units.format_rate(units.MAX_RATE_BIT_S)
-            message = (
+            raise RecordError(
                 f"{size} bytes from {key[0]} to {key[1]} over {covered_time} are more than {most}"
             )
-            raise RecordError(message)
         write([*key[:2], f"{rate} bit/s", *key[2:]])
     return table.getvalue()
 

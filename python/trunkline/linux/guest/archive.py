@@ -27,8 +27,7 @@ def read_archive(stream: bytes) -> dict[str, bytes]:
     Raises DamagedArchive.
     """
     if stream[:8] != MAGIC:
-        msg = f"the guest's results do not begin as they must: {stream[:8]!r}"
-        raise DamagedArchive(msg)
+        raise DamagedArchive(f"the guest's results do not begin as they must: {stream[:8]!r}")
     files: dict[str, bytes] = {}
     offset = 8
     try:
@@ -40,16 +39,13 @@ def read_archive(stream: bytes) -> dict[str, bytes]:
             (checksum,) = struct.unpack_from("<I", stream, offset + 8 + size)
             offset += 12 + size
             if zlib.crc32(data) != checksum:
-                msg = f"the guest's results are damaged: {name}"
-                raise DamagedArchive(msg)
+                raise DamagedArchive(f"the guest's results are damaged: {name}")
             files[name] = data
         (count,) = struct.unpack_from("<I", stream, offset + 2)
     except (struct.error, UnicodeDecodeError) as error:
-        msg = f"the guest's results are cut off after {len(files)} files"
-        raise DamagedArchive(msg) from error
+        raise DamagedArchive(f"the guest's results are cut off after {len(files)} files") from error
     if count != len(files):
-        msg = f"the guest's results hold {len(files)} files, not {count}"
-        raise DamagedArchive(msg)
+        raise DamagedArchive(f"the guest's results hold {len(files)} files, not {count}")
     return files
 
 

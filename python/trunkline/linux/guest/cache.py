@@ -79,8 +79,7 @@ def get_agent_file() -> Path:
     """
     program = read_agent()
     if program is None:
-        msg = "this build of trunkline carries no agent for the Linux engine"
-        raise OSError(msg)
+        raise OSError("this build of trunkline carries no agent for the Linux engine")
     path = get_cache_folder() / "agent" / hashlib.sha256(program).hexdigest()[:16]
     if not path.exists():
         write_atomically(path, program, is_program=True)

@@ -117,8 +117,7 @@ def list_libraries(program: Path, environment: Mapping[str, str] | None = None) 
     ldd_run = run_program(["ldd", str(program)], env=environment)
     if "not found" in ldd_run.stdout:
         missing = re.findall(r"(\S+) => not found", ldd_run.stdout)
-        msg = f"{program} lacks {', '.join(missing)}"
-        raise OSError(msg)
+        raise OSError(f"{program} lacks {', '.join(missing)}")
     return [Path(path) for path in re.findall(r"(?:=> |^\s*)(/\S+) \(", ldd_run.stdout, re.M)]
 
 

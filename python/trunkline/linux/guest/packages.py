@@ -49,11 +49,10 @@ class AptRepository:
     def __init__(self) -> None:
         for program in ("apt-get", "apt-cache", "dpkg-deb"):
             if shutil.which(program) is None:
-                msg = (
+                raise PackageUnavailable(
                     f"{program} is missing: setup fetches packages of Debian and Ubuntu only; "
                     "elsewhere install qemu-system-x86_64 and see docs/reference/linux-engine.md"
                 )
-                raise PackageUnavailable(msg)
         self._lists = get_cache_folder() / "apt"
 
     def _options(self) -> list[str]:
@@ -121,8 +120,7 @@ class AptRepository:
                 packages_found[name, version] = Package(name, version, size, fields["SHA256"])
         for name, version in versions.items():
             if version is None or (name, version) not in packages_found:
-                msg = f"the package lists hold no {name}"
-                raise PackageUnavailable(msg)
+                raise PackageUnavailable(f"the package lists hold no {name}")
         return [packages_found[name, version] for name, version in versions.items() if version]
 
     def find_missing(self, names: Iterable[str]) -> list[Package]:
@@ -174,8 +172,7 @@ class AptRepository:
                 raise PackageUnavailable(_format_failure("download", download_run))
             mismatched = [package.name for package in missing if package.sha256 not in digests]
             if mismatched:
-                msg = f"not what the package lists say: {', '.join(mismatched)}"
-                raise PackageUnavailable(msg)
+                raise PackageUnavailable(f"not what the package lists say: {', '.join(mismatched)}")
         return list(paths.values())
 
 

@@ -137,8 +137,7 @@ def _plan_packages(runner: str, apt: AptRepository) -> SetupPlan:
         emulator = [] if find_tool(qemu.EMULATOR) else apt.find_missing([QEMU_PACKAGE])
         image = apt.find_dependency(QEMU_KERNEL, r"linux-image-\d.*")
         if image is None:
-            msg = f"the package lists hold no {QEMU_KERNEL}"
-            raise PackageUnavailable(msg)
+            raise PackageUnavailable(f"the package lists hold no {QEMU_KERNEL}")
         packages = [*tools, *emulator, *apt.find_packages([(image, None)])]
         size = sum(package.size for package in packages)
         space_kept = UNPACKED_BYTES["qemu"]
@@ -181,11 +180,10 @@ def perform_setup(
             + measure_folder(folder / "packages")
         )
         if free_bytes < setup.space_needed:
-            msg = (
+            raise SetupFailed(
                 f"{folder} has {free_bytes / 1e6:.0f} MB free; this takes "
                 f"{setup.space_needed / 1e6:.0f} MB"
             )
-            raise SetupFailed(msg)
         try:
             setup, archives = _fetch_packages(setup, folder / "packages", on_step)
             on_step("unpacking")
@@ -272,8 +270,7 @@ def _unpack_source(work: Path, source: Path, tools: Path, lock: int) -> None:
             pass_fds=[lock],
         )
         if tar_run.returncode:
-            msg = f"unpacking {archive.name}: {tar_run.stderr.strip()}"
-            raise SetupFailed(msg)
+            raise SetupFailed(f"unpacking {archive.name}: {tar_run.stderr.strip()}")
         shutil.rmtree(source, ignore_errors=True)
         partial_folder.rename(source)
     finally:
@@ -325,8 +322,7 @@ def remove_prepared(runner: str | None = None) -> int:
             shutil.rmtree(folder)
     except OSError as error:
         freed_mb = (size - measure_folder(folder)) / 1e6
-        msg = f"{error.filename}: {error.strerror}; {freed_mb:.0f} MB freed"
-        raise SetupFailed(msg) from error
+        raise SetupFailed(f"{error.filename}: {error.strerror}; {freed_mb:.0f} MB freed") from error
     return size
 
 

@@ -26,8 +26,7 @@ def write_orders(plan: GuestPlan) -> bytes:
     lines = []
     for line in _list_orders(plan):
         if not line.isascii() or not line.isprintable():
-            msg = f"an order of other than printable ASCII: {line!r}"
-            raise ValueError(msg)
+            raise ValueError(f"an order of other than printable ASCII: {line!r}")
         lines.append(line + "\n")
     return "".join(lines).encode("ascii")
 
@@ -72,6 +71,5 @@ def _format_word(value: str | int | None) -> str:
         return "-"
     text = str(value).lower() if isinstance(value, bool) else str(value)
     if not text or " " in text:
-        msg = f"not one word: {text!r}"
-        raise ValueError(msg)
+        raise ValueError(f"not one word: {text!r}")
     return text

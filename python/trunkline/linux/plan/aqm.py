@@ -27,10 +27,8 @@ NEAREST_AQM: Final = {
 
 def add_queue(egress_port: EgressPort, index: int, parent: str, handle: str) -> str:
     """Says the qdisc of the queue of a class and returns its kind."""
-    queue_config, part = (
-        egress_port.port_config["classes"][index]["queue"],
-        egress_port.make_queue_part(index),
-    )
+    queue_config = egress_port.port_config["classes"][index]["queue"]
+    part = egress_port.make_queue_part(index)
     aqm, parent_and_handle = queue_config["aqm"], f"parent {parent} handle {handle}"
     about = f"{part.name}: {aqm['kind']}"
     limit_packets, limit_bytes = _read_limits(part, queue_config)

@@ -305,10 +305,8 @@ def list_changes(
     readings: list[QueueReading] = []
     commands: list[tuple[int, ConfigProgram, int, str]] = []
     for number, outage in enumerate(schedule.outages):
-        sending_end, receiving_end = (
-            wiring.sending_ends[outage.link],
-            wiring.receiving_ends[outage.link],
-        )
+        sending_end = wiring.sending_ends[outage.link]
+        receiving_end = wiring.receiving_ends[outage.link]
         time_ns = outage.failed_ns
         readings.append(QueueReading(time_ns, name_namespace(sending_end.node), sending_end.device))
         readings.append(

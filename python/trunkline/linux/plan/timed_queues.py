@@ -26,11 +26,9 @@ def add_timed_queue(
 
     ``parent_and_handle`` is its parent and handle.
     """
-    aqm, flows, packets = (
-        queue_config["aqm"],
-        queue_config.get("flows"),
-        queue_config["limit_packets"],
-    )
+    aqm = queue_config["aqm"]
+    flows = queue_config.get("flows")
+    packets = queue_config["limit_packets"]
     if packets is None or queue_config["limit_bytes"] is not None:
         part.refuse("Linux's qdisc has a limit of packets; nearest: limit: 1000 packets", "limit")
     if queue_config["counts_in_service"]:

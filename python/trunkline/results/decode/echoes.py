@@ -32,11 +32,9 @@ def decode_echoes(rows: RawRows, flows: RawRows, network: NetworkData) -> dict[s
 
     protocols = [(network["flows"][flow].get("echo") or {})["over"] for flow in rows["flow"]]
     two_ways = [protocol == "udp" for protocol in protocols]
-    lost_there, lost_back, late = (
-        of_flow("packets_dropped"),
-        rows["replies_dropped"],
-        rows["replies_late"],
-    )
+    lost_there = of_flow("packets_dropped")
+    lost_back = rows["replies_dropped"]
+    late = rows["replies_late"]
     lost = [sum(parts) for parts in zip(lost_there, lost_back, late, strict=True)]
     known = [a + b for a, b in zip(lost, rows["replies"], strict=True)]
     arrived = of_flow("packets_delivered")

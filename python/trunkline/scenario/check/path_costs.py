@@ -23,10 +23,8 @@ class PathCosts:
             return True
         if len(self.costs_from) > _MAX_START_NODES:
             return True
-        costs_from_source, costs_from_middle = (
-            self.compute_costs(source),
-            self.compute_costs(middle),
-        )
+        costs_from_source = self.compute_costs(source)
+        costs_from_middle = self.compute_costs(middle)
         return costs_from_source[middle] + costs_from_middle[target] == costs_from_source[target]
 
     def compute_costs(self, start: str) -> dict[str, int]:

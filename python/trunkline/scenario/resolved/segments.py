@@ -50,10 +50,8 @@ def resolve_segments(scenario: ResolvedScenario, problems: Problems) -> None:
             continue
         arcs, failed_segment = follow_segments(scenario, graph, path.from_ or "", sids)
         if failed_segment is not None:
-            node, before = (
-                sids[failed_segment].node,
-                sids[failed_segment - 1].node if failed_segment else path.from_,
-            )
+            node = sids[failed_segment].node
+            before = sids[failed_segment - 1].node if failed_segment else path.from_
             reason = "is where packets are already" if node == before else "cannot be reached"
             problems.add(
                 "route", ("paths", name, "segments", failed_segment), f"node {node} {reason}"

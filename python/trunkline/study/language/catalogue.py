@@ -35,5 +35,4 @@ def find_study(name: str) -> Study:
         return load_study(Path(name))
     near = difflib.get_close_matches(name, known, 1)
     hint = f"did you mean {near[0]!r}? " if near else ""
-    msg = f"there is no study {name!r}; {hint}studies: {', '.join(known)}"
-    raise LookupError(msg)
+    raise LookupError(f"there is no study {name!r}; {hint}studies: {', '.join(known)}")

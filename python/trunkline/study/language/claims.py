@@ -122,10 +122,8 @@ class TableValues:
 def _judge_formula(tree: ast.expr, scope: TableValues) -> ClaimVerdict | None:
     verdicts = []
     for each in formula.list_comparisons(tree) or ():
-        left, right = (
-            formula.evaluate_formula(each.left, scope),
-            formula.evaluate_formula(each.comparators[0], scope),
-        )
+        left = formula.evaluate_formula(each.left, scope)
+        right = formula.evaluate_formula(each.comparators[0], scope)
         if np.isnan(left.values).any() or np.isnan(right.values).any():
             return None
         sign = formula.COMPARISON_SIGNS[type(each.ops[0])]

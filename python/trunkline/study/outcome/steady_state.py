@@ -51,8 +51,7 @@ def find_warm_up(network: Network, seeds: Sequence[int], *, threads: int | None 
     steps = min(PILOT_STEPS, max(100, _MAX_SAMPLES // max(1, 2 * flows + links)))
     step = duration // steps
     if step < 1:
-        msg = f"a run of {duration} ns is too short for {steps} steps"
-        raise ValueError(msg)
+        raise ValueError(f"a run of {duration} ns is too short for {steps} steps")
     probes = [
         _build_probe(measure_name, flow, step)
         for measure_name in ("throughput", "delay")
@@ -178,8 +177,7 @@ def _compute_batch_step(network: Network) -> int:
     measured = int(network.run["duration_ns"]) - int(network.run["warmup_ns"])
     steps = min(BATCH_STEPS, max(32, _MAX_SAMPLES // max(1, 3 * len(network.flows))))
     if measured < steps:
-        msg = f"a run of {measured} ns is too short for {steps} steps"
-        raise ValueError(msg)
+        raise ValueError(f"a run of {measured} ns is too short for {steps} steps")
     return measured // steps
 
 

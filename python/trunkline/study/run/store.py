@@ -66,10 +66,9 @@ class StudyStore:
         self.own_tasks = [task for task in plan.iterate_tasks() if _is_in_shard(task.number, shard)]
         existing_manifest = _read_existing_manifest(self.folder)
         if existing_manifest is not None and not (resume or overwrite):
-            msg = (
+            raise StudyError(
                 f"{self.folder} holds a study; go on with --resume, or replace it with --overwrite"
             )
-            raise StudyError(msg)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.lock = FolderLock(self.folder)
         self.warnings: list[str] = []
