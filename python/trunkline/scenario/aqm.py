@@ -14,6 +14,7 @@ from trunkline.scenario.fields import (
     Rate,
     ShortForm,
     Switch,
+    default,
 )
 from trunkline.scenario.queue_limit import QueueLimit, QueueLimitField
 from trunkline.scenario.units import BYTES, PACKETS
@@ -61,8 +62,8 @@ class PrecedenceDropTail(Element):
         description="Maximum number of packets for precedence 0, 1 and so on; a higher one takes "
         "the last.",
     )
-    counted: Literal["own", "all"] = Field(
-        default="all", description="Which packets count: those of the precedence, or all."
+    counted: Literal["own", "all"] = default(
+        "all", "Which packets count: those of the precedence, or all."
     )
 
 
@@ -73,8 +74,8 @@ class RedCurve(Element):
     max_th: QueueLimitField = Field(
         description="Average from which on every packet is dropped (`gentle`: from twice this)."
     )
-    max_p: Probability = Field(
-        default=0.1, description="Probability of an early signal as the average reaches max_th."
+    max_p: Probability = default(
+        0.1, "Probability of an early signal as the average reaches max_th."
     )
 
     @property
@@ -104,23 +105,21 @@ def _get_amount(limit: QueueLimit) -> int:
 class RedOptions(Element):
     """What the REDs have in common."""
 
-    w_q: Probability = Field(default=0.002, description="Weight of the newest sample.")
-    gentle: Switch = Field(
-        default=False,
-        description="The probability grows to 1 at twice max_th instead of jumping at max_th.",
+    w_q: Probability = default(0.002, "Weight of the newest sample.")
+    gentle: Switch = default(
+        False, "The probability grows to 1 at twice max_th instead of jumping at max_th."
     )
-    mean_packet: PacketBytes = Field(
-        default=500,
-        description="Mean size on the wire: ages the average of an idle queue, scales byte mode.",
+    mean_packet: PacketBytes = default(
+        500, "Mean size on the wire: ages the average of an idle queue, scales byte mode."
     )
-    spacing: SignalSpacing = Field(default="uniform", description=_SPACING_TEXT)
+    spacing: SignalSpacing = default("uniform", _SPACING_TEXT)
 
 
 class Red(RedOptions, RedCurve):
     """Random Early Detection; thresholds in bytes turn byte mode on."""
 
     kind: Literal["red"]
-    adaptive: Switch = Field(default=False, description=_ADAPTIVE_TEXT.format("max_p"))
+    adaptive: Switch = default(False, _ADAPTIVE_TEXT.format("max_p"))
 
     def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
         """As the engine reads it, which takes an absent `adaptive` for none."""
@@ -147,16 +146,12 @@ class TcRed(Element):
 
     min: AverageQueueBytes = Field(description="Average below which no packet is dropped.")
     max: AverageQueueBytes = Field(description="Average from which on every packet is dropped.")
-    avpkt: PacketBytes = Field(default=1000, description="Average packet size.")
+    avpkt: PacketBytes = default(1000, "Average packet size.")
     burst: Annotated[int, QuantityField(PACKETS, 1, 2**31 - 1)] = Field(
         description="Burst that may pass; it sets the weight of the average."
     )
-    bandwidth: Rate = Field(
-        default=10_000_000, description="Rate at which an idle average ages (tc: 10 Mbit/s)."
-    )
-    probability: Probability = Field(
-        default=0.02, description="Probability of a drop as the average reaches max."
-    )
+    bandwidth: Rate = default(10_000_000, "Rate at which an idle average ages (tc: 10 Mbit/s).")
+    probability: Probability = default(0.02, "Probability of a drop as the average reaches max.")
 
     def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
         """As the engine reads it: the parameters of tc apart from what is said beside them."""
@@ -174,12 +169,11 @@ class RedLinux(TcRed):
     """RED as Linux's `sch_red`."""
 
     kind: Literal["red-linux"]
-    age: LinuxRedVersion = Field(default="max-p", description=_AGE_TEXT)
-    harddrop: Switch = Field(default=False, description=_HARDDROP_TEXT)
-    adaptive: Switch = Field(default=False, description=_ADAPTIVE_TEXT.format("probability"))
-    idle_ageing: Switch = Field(
-        default=True,
-        description="Whether idle time ages the average; not under a classful parent of Linux.",
+    age: LinuxRedVersion = default("max-p", _AGE_TEXT)
+    harddrop: Switch = default(False, _HARDDROP_TEXT)
+    adaptive: Switch = default(False, _ADAPTIVE_TEXT.format("probability"))
+    idle_ageing: Switch = default(
+        True, "Whether idle time ages the average; not under a classful parent of Linux."
     )
 
     def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
@@ -196,8 +190,8 @@ class GredDp(TcRed):
 
     dp: DropPrecedence = Field(description="Its number, which is the packets' drop precedence.")
     limit: Annotated[int, QuantityField(BYTES, 1, 2**31 - 1)] = Field(description="Maximum length.")
-    prio: Annotated[int, PlainInteger("a prio", 0, 255)] = Field(
-        default=0, description="With grio: lower is dropped later."
+    prio: Annotated[int, PlainInteger("a prio", 0, 255)] = default(
+        0, "With grio: lower is dropped later."
     )
 
 
@@ -206,14 +200,10 @@ class Gred(Element):
 
     kind: Literal["gred"]
     dps: tuple[GredDp, ...] = Field(min_length=1, max_length=16, description="The virtual queues.")
-    default_dp: DropPrecedence = Field(
-        default=0, description="Virtual queue of packets whose own is not set up."
-    )
-    grio: Switch = Field(
-        default=False, description="Whether queues of lower prio count in the others' averages."
-    )
-    age: LinuxRedVersion = Field(default="max-p", description=_AGE_TEXT)
-    harddrop: Switch = Field(default=False, description=_HARDDROP_TEXT)
+    default_dp: DropPrecedence = default(0, "Virtual queue of packets whose own is not set up.")
+    grio: Switch = default(False, "Whether queues of lower prio count in the others' averages.")
+    age: LinuxRedVersion = default("max-p", _AGE_TEXT)
+    harddrop: Switch = default(False, _HARDDROP_TEXT)
 
 
 class _ThresholdAqm(Element):
@@ -236,10 +226,10 @@ class Blue(_ThresholdAqm):
 
     kind: Literal["blue"]
     threshold: QueueLimitField = Field(description="Queue above which the probability grows.")
-    increment: Probability = Field(default=0.02, description="By how much it grows.")
-    decrement: Probability = Field(default=0.002, description="By how much it shrinks.")
-    freeze: PositiveTime = Field(
-        default=100_000_000, description="Minimum time between two changes: about a round trip."
+    increment: Probability = default(0.02, "By how much it grows.")
+    decrement: Probability = default(0.002, "By how much it shrinks.")
+    freeze: PositiveTime = default(
+        100_000_000, "Minimum time between two changes: about a round trip."
     )
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, WithJsonSchema
 
 from trunkline.scenario.base import Element
 from trunkline.scenario.fields import (
@@ -11,6 +11,7 @@ from trunkline.scenario.fields import (
     PositiveTime,
     Switch,
     Time,
+    default,
     describe_value,
     is_numeric,
     make_invalid_error,
@@ -75,32 +76,24 @@ ImpairmentFactor = Annotated[
 class Call(Element):
     """One direction of a call: its packets, and how they are played at the other end."""
 
-    codec: Literal["g711", "g711-plc", "g729a", "opus"] = Field(
-        default="g711", description="Codec: its rate, and its factors in the E-model."
+    codec: Literal["g711", "g711-plc", "g729a", "opus"] = default(
+        "g711", "Codec: its rate, and its factors in the E-model."
     )
-    packet: PositiveTime = Field(default=20_000_000, description="Speech in one packet.")
-    silence: Switch = Field(
-        default=True,
-        description="Nothing is sent in pauses: exponential talk spurts and pauses with the means "
-        "of ITU-T P.59, 1.004 and 1.587 s; off: packets all the time.",
+    packet: PositiveTime = default(20_000_000, "Speech in one packet.")
+    silence: Switch = default(
+        True,
+        "Nothing is sent in pauses: exponential talk spurts and pauses with the means of ITU-T "
+        "P.59, 1.004 and 1.587 s; off: packets all the time.",
     )
-    playout: Time = Field(
-        default=60_000_000,
-        description="A packet is played this long after it was sent; one that comes later is lost.",
+    playout: Time = default(
+        60_000_000, "A packet is played this long after it was sent; one that comes later is lost."
     )
-    delay_formula: Literal["g107", "simplified"] = Field(
-        default="g107",
-        description="Impairment by delay: Idd of ITU-T G.107, or 0.024 d + 0.11 (d - 177.3 ms)+.",
+    delay_formula: Literal["g107", "simplified"] = default(
+        "g107", "Impairment by delay: Idd of ITU-T G.107, or 0.024 d + 0.11 (d - 177.3 ms)+."
     )
-    burst_ratio: Factor = Field(
-        default=1.0, description="Burst ratio of losses in the E-model; 1: at random."
-    )
-    ie: ImpairmentFactor | None = Field(
-        default=None, description="Impairment factor in place of the codec's."
-    )
-    bpl: ImpairmentFactor | None = Field(
-        default=None, description="Packet-loss robustness in place of the codec's."
-    )
+    burst_ratio: Factor = default(1.0, "Burst ratio of losses in the E-model; 1: at random.")
+    ie: ImpairmentFactor | None = default(None, "Impairment factor in place of the codec's.")
+    bpl: ImpairmentFactor | None = default(None, "Packet-loss robustness in place of the codec's.")
 
 
 def compute_datagram_bytes(call: Call) -> float:

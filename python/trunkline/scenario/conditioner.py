@@ -13,6 +13,7 @@ from trunkline.scenario.fields import (
     Rate,
     ShortForm,
     Switch,
+    default,
     describe_value,
     make_invalid_error,
 )
@@ -43,12 +44,8 @@ class TokenBucket(_MeterOptions):
     kind: Literal["token-bucket"]
     rate: Rate = Field(description="Rate of tokens.")
     burst: PositiveBucketDepth = Field(description="Depth of the bucket.")
-    peak_rate: Rate | None = Field(
-        default=None, description="Rate of a second bucket that must hold the packet too."
-    )
-    peak_burst: PositiveBucketDepth | None = Field(
-        default=None, description="Depth of that bucket."
-    )
+    peak_rate: Rate | None = default(None, "Rate of a second bucket that must hold the packet too.")
+    peak_burst: PositiveBucketDepth | None = default(None, "Depth of that bucket.")
     colour_aware: Switch = _COLOUR_AWARE
 
 
@@ -107,8 +104,8 @@ Meter = Annotated[TokenBucket | SrTcm | TrTcm | Rfc4115 | Tsw2cm | Tsw3cm, Discr
 class ColourAction(Element):
     """What is done with a packet of one colour: `pass`, `drop`, or `{dscp: AF11}`."""
 
-    drop: Switch = Field(default=False, description="Drop it.")
-    dscp: Dscp | None = Field(default=None, description="Write this DSCP; absent: it stays.")
+    drop: Switch = default(False, "Drop it.")
+    dscp: Dscp | None = default(None, "Write this DSCP; absent: it stays.")
 
 
 def _expand_action(value: Any) -> Any:
@@ -130,24 +127,20 @@ _ActionField = Annotated[ColourAction, ShortForm(_expand_action, {"enum": ["pass
 class TrafficProfile(Element):
     """A traffic profile: a meter and what each colour means."""
 
-    meter: Meter | None = Field(
-        default=None, description="What colours the packets; absent: all are green."
+    meter: Meter | None = default(None, "What colours the packets; absent: all are green.")
+    per: Literal["aggregate", "flow"] = default(
+        "aggregate", "`flow`: every flow has a meter of its own."
     )
-    per: Literal["aggregate", "flow"] = Field(
-        default="aggregate", description="`flow`: every flow has a meter of its own."
-    )
-    green: _ActionField = Field(
-        default=ColourAction(), description="What is done with green packets."
-    )
-    yellow: _ActionField = Field(default=ColourAction(), description="With yellow ones.")
-    red: _ActionField = Field(default=ColourAction(), description="With red ones.")
+    green: _ActionField = default(ColourAction(), "What is done with green packets.")
+    yellow: _ActionField = default(ColourAction(), "With yellow ones.")
+    red: _ActionField = default(ColourAction(), "With red ones.")
 
 
 class ConditionerRule(MatchConditions):
     """A rule of a conditioner; packets that no rule matches pass as they are."""
 
-    profile: Name | None = Field(
-        default=None, description="Profile that conditions the packet; absent: it passes as it is."
+    profile: Name | None = default(
+        None, "Profile that conditions the packet; absent: it passes as it is."
     )
 
 

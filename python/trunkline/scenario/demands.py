@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Discriminator, Field
 
 from trunkline.scenario.base import Element
-from trunkline.scenario.fields import Factor, NameReference, PlainInteger, Rate, Table
+from trunkline.scenario.fields import Factor, NameReference, PlainInteger, Rate, Table, default
 from trunkline.scenario.flow import TcpOptions, UdpOptions
 from trunkline.scenario.workload import TransferWorkload
 
@@ -23,9 +23,9 @@ class LognormalDemands(Element):
     """A gravity matrix between all nodes whose masses are lognormal."""
 
     total: Rate = Field(description="Sum of all demands.")
-    sigma: Factor = Field(default=1.0, description="Standard deviation of a mass's logarithm.")
-    seed: Annotated[int, PlainInteger("a seed", 0, 2**64 - 1)] = Field(
-        default=1, description="Seed of the masses, a random stream of their own."
+    sigma: Factor = default(1.0, "Standard deviation of a mass's logarithm.")
+    seed: Annotated[int, PlainInteger("a seed", 0, 2**64 - 1)] = default(
+        1, "Seed of the masses, a random stream of their own."
     )
 
 
@@ -38,25 +38,21 @@ class Demand(Element):
     from_: NameReference | None = Field(
         default=None, alias="from", description="Node that offers it."
     )
-    to: NameReference | None = Field(default=None, description="Node that it is offered to.")
-    rate: Rate | None = Field(default=None, description="Offered load, in IP bits.")
-    file: Table | None = Field(
-        default=None,
-        description="CSV file under the scenario's folder with columns from, to and rate, and "
-        "class if they differ.",
+    to: NameReference | None = default(None, "Node that it is offered to.")
+    rate: Rate | None = default(None, "Offered load, in IP bits.")
+    file: Table | None = default(
+        None,
+        "CSV file under the scenario's folder with columns from, to and rate, and class if they "
+        "differ.",
     )
-    gravity: GravityDemands | None = Field(
-        default=None, description="In proportion to what nodes send and receive."
-    )
-    lognormal: LognormalDemands | None = Field(
-        default=None, description="Between all nodes, drawn at random."
-    )
+    gravity: GravityDemands | None = default(None, "In proportion to what nodes send and receive.")
+    lognormal: LognormalDemands | None = default(None, "Between all nodes, drawn at random.")
     class_: NameReference = Field(
         default="DF",
         alias="class",
         description="Template in `traffic` that turns it into packets; or a DSCP: CBR with it.",
     )
-    scale: Factor = Field(default=1.0, description="Factor of every rate of it.")
+    scale: Factor = default(1.0, "Factor of every rate of it.")
 
 
 class UdpTemplate(UdpOptions):
@@ -69,12 +65,11 @@ class TcpTemplate(TcpOptions):
     """Each demand is a number of TCP flows, which take what they get, or transfers."""
 
     agent: Literal["tcp"] = Field(description="Kind of agent.")
-    flows: Annotated[int, PlainInteger("a number of flows", 1, 10_000)] = Field(
-        default=1, description="TCP flows of a demand."
+    flows: Annotated[int, PlainInteger("a number of flows", 1, 10_000)] = default(
+        1, "TCP flows of a demand."
     )
-    transfers: TransferWorkload | None = Field(
-        default=None,
-        description="Transfers that come and go instead, whose load is the rate of the demand.",
+    transfers: TransferWorkload | None = default(
+        None, "Transfers that come and go instead, whose load is the rate of the demand."
     )
 
 

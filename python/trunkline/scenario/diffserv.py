@@ -2,11 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
-
 from trunkline.scenario.base import Element, merge_defaults
 from trunkline.scenario.dscp import DSCP_NAMES, Dscp
-from trunkline.scenario.fields import PlainInteger, Switch
+from trunkline.scenario.fields import PlainInteger, Switch, default
 
 DSCP_COUNT = 64
 TC_COUNT = 8
@@ -29,28 +27,27 @@ SCHEDULING_CLASSES: dict[str, dict[int, int]] = {
 class DiffServ(Element):
     """What a path does for Differentiated Services (RFC 3270)."""
 
-    kind: Literal["e-lsp", "l-lsp"] = Field(
-        default="e-lsp",
-        description="`e-lsp`: TC tells the whole PHB. `l-lsp`: the label tells the scheduling "
-        "class, TC the drop precedence.",
+    kind: Literal["e-lsp", "l-lsp"] = default(
+        "e-lsp",
+        "`e-lsp`: TC tells the whole PHB. `l-lsp`: the label tells the scheduling class, TC the "
+        "drop precedence.",
     )
-    map: dict[Dscp, TrafficClass] | None = Field(
-        default=None,
-        description="e-lsp: TC by DSCP; of several DSCPs with one TC the first is what the TC "
-        "stands for. Absent: TC is the first three bits of the DSCP.",
+    map: dict[Dscp, TrafficClass] | None = default(
+        None,
+        "e-lsp: TC by DSCP; of several DSCPs with one TC the first is what the TC stands for. "
+        "Absent: TC is the first three bits of the DSCP.",
     )
-    scheduling_class: SchedulingClass | None = Field(
-        default=None, description="l-lsp: the class that its label tells, e.g. AF1."
+    scheduling_class: SchedulingClass | None = default(
+        None, "l-lsp: the class that its label tells, e.g. AF1."
     )
-    model: Literal["uniform", "pipe", "short-pipe"] = Field(
-        default="short-pipe",
-        description="At the end of the path: `uniform` writes the PHB of the TC into what is "
-        "below; `pipe` leaves that alone and forwards by the TC once more; `short-pipe` forwards "
-        "by what is below (RFC 3270 section 2.6).",
+    model: Literal["uniform", "pipe", "short-pipe"] = default(
+        "short-pipe",
+        "At the end of the path: `uniform` writes the PHB of the TC into what is below; `pipe` "
+        "leaves that alone and forwards by the TC once more; `short-pipe` forwards by what is "
+        "below (RFC 3270 section 2.6).",
     )
-    linux_tc_zero: Switch = Field(
-        default=False,
-        description="TC 0 at the push and at every swap, as Linux routers write it.",
+    linux_tc_zero: Switch = default(
+        False, "TC 0 at the push and at every swap, as Linux routers write it."
     )
 
     def merge_with_default(self, default: "DiffServ") -> "DiffServ":

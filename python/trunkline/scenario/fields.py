@@ -14,6 +14,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import (
     AfterValidator,
     BeforeValidator,
+    Field,
     GetCoreSchemaHandler,
     PlainSerializer,
     WithJsonSchema,
@@ -33,6 +34,11 @@ AUTO = "auto"  # Asks for a computed route or backup where a key takes names of 
 RESERVED_NAMES = (ALL, AUTO)
 """Words of the language: no element is called so where keys take its name or one of them."""
 _NAME_PATTERN = re.compile(r"\w[\w.+-]*\Z")
+
+
+def default(value: ItemType, description: str) -> ItemType:
+    """A key that may be absent: its value then, and what editors and the reference say of it."""
+    return Field(default=value, description=description)
 
 
 def make_invalid_error(

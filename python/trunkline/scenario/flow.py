@@ -19,6 +19,7 @@ from trunkline.scenario.fields import (
     Switch,
     Table,
     Time,
+    default,
     make_invalid_error,
 )
 from trunkline.scenario.game import Game
@@ -37,43 +38,33 @@ DelayedAckTimeout = Annotated[int, QuantityField(TIME, 1, 500_000_000)]
 class FlowOptions(Element):
     """Keys of every flow, and of its defaults."""
 
-    start: Time = Field(default=0, description="When the source starts.")
-    stop: Time | None = Field(
-        default=None,
-        description="When it stops: no new data, no new transfer; users and players leave. Absent: "
-        "at the end of the run.",
+    start: Time = default(0, "When the source starts.")
+    stop: Time | None = default(
+        None,
+        "When it stops: no new data, no new transfer; users and players leave. Absent: at the end "
+        "of the run.",
     )
-    start_jitter: Time = Field(
-        default=0, description="The start is delayed by a uniform random time below this."
-    )
-    dscp: Dscp = Field(default=0, description="DSCP of its packets, both ways.")
-    ttl: Annotated[int, PlainInteger("a TTL", 1, 255)] = Field(
-        default=64, description="IP time to live at the source."
+    start_jitter: Time = default(0, "The start is delayed by a uniform random time below this.")
+    dscp: Dscp = default(0, "DSCP of its packets, both ways.")
+    ttl: Annotated[int, PlainInteger("a TTL", 1, 255)] = default(
+        64, "IP time to live at the source."
     )
 
 
 class Rto(Element):
     """Retransmission timer (RFC 6298)."""
 
-    initial: PositiveTime = Field(
-        default=1_000_000_000, description="Before the first sample (RFC 6298 (2.1): 1 s)."
-    )
-    min: PositiveTime = Field(
-        default=1_000_000_000, description="Minimum value (RFC 6298 (2.4): 1 s)."
-    )
-    max: PositiveTime = Field(
-        default=60_000_000_000, description="Largest value (RFC 6298 (2.5): at least 60 s)."
-    )
-    tick: PositiveTime = Field(
-        default=1_000_000, description="Granularity of the clock that times segments."
-    )
+    initial: PositiveTime = default(1_000_000_000, "Before the first sample (RFC 6298 (2.1): 1 s).")
+    min: PositiveTime = default(1_000_000_000, "Minimum value (RFC 6298 (2.4): 1 s).")
+    max: PositiveTime = default(60_000_000_000, "Largest value (RFC 6298 (2.5): at least 60 s).")
+    tick: PositiveTime = default(1_000_000, "Granularity of the clock that times segments.")
 
 
 class ReceiveBuffer(Element):
     """Memory of a receiver (Linux's tcp_rmem)."""
 
-    initial: BufferBytes = Field(default=131_072, description="When the connection opens.")
-    max: BufferBytes = Field(default=6_291_456, description="Up to here it grows.")
+    initial: BufferBytes = default(131_072, "When the connection opens.")
+    max: BufferBytes = default(6_291_456, "Up to here it grows.")
 
 
 def _expand_receive_buffer(value: Any) -> Any:
@@ -98,107 +89,95 @@ def _expand_delayed_ack(value: Any) -> Any:
 class TcpOptions(FlowOptions):
     """Keys of a TCP flow, and of `defaults: tcp`."""
 
-    preset: Literal["linux"] | None = Field(
-        default=None,
-        description="linux: stack linux, delayed_ack 40 ms, "
-        "receive_buffer 4096 131072 6291456, rto min 200 ms; keys given beside it replace its own.",
+    preset: Literal["linux"] | None = default(
+        None,
+        "linux: stack linux, delayed_ack 40 ms, receive_buffer 4096 131072 6291456, rto min 200 "
+        "ms; keys given beside it replace its own.",
     )
-    variant: Literal["tahoe", "reno", "new-reno", "sack"] = Field(
-        default="new-reno", description="Loss recovery: how the sender finds and repairs a loss."
+    variant: Literal["tahoe", "reno", "new-reno", "sack"] = default(
+        "new-reno", "Loss recovery: how the sender finds and repairs a loss."
     )
-    congestion: Literal["reno", "cubic", "bbr", "dctcp", "prague", "vegas", "westwood"] = Field(
-        default="reno",
-        description="Congestion control: how the window grows, and what a loss leaves of it.",
+    congestion: Literal["reno", "cubic", "bbr", "dctcp", "prague", "vegas", "westwood"] = default(
+        "reno", "Congestion control: how the window grows, and what a loss leaves of it."
     )
-    slow_start: Literal["standard", "hystart", "hystart++"] | None = Field(
-        default=None,
-        description="With congestion cubic: how slow start ends before a loss. hystart is Linux's, "
-        "of stack linux; hystart++ RFC 9406, of stack rfc. Absent: hystart and standard.",
+    slow_start: Literal["standard", "hystart", "hystart++"] | None = default(
+        None,
+        "With congestion cubic: how slow start ends before a loss. hystart is Linux's, of stack "
+        "linux; hystart++ RFC 9406, of stack rfc. Absent: hystart and standard.",
     )
-    pacing: Switch | None = Field(
-        default=None,
-        description="Segments go one pause after the other. Absent: with congestion bbr and "
-        "prague only.",
+    pacing: Switch | None = default(
+        None, "Segments go one pause after the other. Absent: with congestion bbr and prague only."
     )
-    impatient: Switch = Field(
-        default=False,
-        description="With stack rfc, new-reno: restart the timer on the first partial ACK only, "
-        "not on each (RFC 6582 section 4).",
+    impatient: Switch = default(
+        False,
+        "With stack rfc, new-reno: restart the timer on the first partial ACK only, not on each "
+        "(RFC 6582 section 4).",
     )
-    partial_ack: Literal["deflate", "reset"] = Field(
-        default="deflate",
-        description="With stack rfc, new-reno: what a partial ACK does to the window's inflation: "
-        "takes what it covers (RFC 6582 section 3.2), or all, as in ns-2 until 2003.",
+    partial_ack: Literal["deflate", "reset"] = default(
+        "deflate",
+        "With stack rfc, new-reno: what a partial ACK does to the window's inflation: takes what "
+        "it covers (RFC 6582 section 3.2), or all, as in ns-2 until 2003.",
     )
-    connect: Switch = Field(
-        default=False,
-        description="The connection opens by a SYN, its answer and an ACK, and closes by FIN when "
-        "all of a transfer has come (RFC 9293); else it is open from the start.",
+    connect: Switch = default(
+        False,
+        "The connection opens by a SYN, its answer and an ACK, and closes by FIN when all of a "
+        "transfer has come (RFC 9293); else it is open from the start.",
     )
-    mss: MssBytes = Field(default=1460, description="Payload of a full segment.")
-    header: HeaderBytes = Field(default=40, description="IP and TCP headers of a data segment.")
-    ack: HeaderBytes = Field(default=40, description="IP packet of a pure acknowledgement.")
-    size: TransferBytes | None = Field(
-        default=None, description="Application bytes to transfer; absent: endless."
+    mss: MssBytes = default(1460, "Payload of a full segment.")
+    header: HeaderBytes = default(40, "IP and TCP headers of a data segment.")
+    ack: HeaderBytes = default(40, "IP packet of a pure acknowledgement.")
+    size: TransferBytes | None = default(None, "Application bytes to transfer; absent: endless.")
+    window: Packets = default(100, "Window that the receiver advertises.")
+    initial_window: Packets = default(
+        10, "Congestion window at the start (RFC 6928); never above the window."
     )
-    window: Packets = Field(default=100, description="Window that the receiver advertises.")
-    initial_window: Packets = Field(
-        default=10, description="Congestion window at the start (RFC 6928); never above the window."
+    initial_ssthresh: Packets | None = default(
+        None, "Slow-start threshold at the start; absent: the window."
     )
-    initial_ssthresh: Packets | None = Field(
-        default=None, description="Slow-start threshold at the start; absent: the window."
-    )
-    rto: Rto = Field(default=Rto(), description="Retransmission timer.")
-    timestamps: Switch = Field(
-        default=False,
-        description="Time every ACK by its echo (RFC 7323); else one segment per window.",
+    rto: Rto = default(Rto(), "Retransmission timer.")
+    timestamps: Switch = default(
+        False, "Time every ACK by its echo (RFC 7323); else one segment per window."
     )
     delayed_ack: Annotated[
         DelayedAckTimeout | None, ShortForm(_expand_delayed_ack, {"enum": ["off", False]})
-    ] = Field(
-        default=None,
-        description="Longest delay of an ACK, at most 500 ms, every second segment being "
-        "acknowledged at once (RFC 5681 section 4.2); `off`: an ACK per segment.",
+    ] = default(
+        None,
+        "Longest delay of an ACK, at most 500 ms, every second segment being acknowledged at once "
+        "(RFC 5681 section 4.2); `off`: an ACK per segment.",
     )
-    quick_acks: Annotated[int, PlainInteger("a number of segments", 0, 1000)] = Field(
-        default=0,
-        description="With stack rfc and delayed_ack: segments acknowledged one by one at first.",
+    quick_acks: Annotated[int, PlainInteger("a number of segments", 0, 1000)] = default(
+        0, "With stack rfc and delayed_ack: segments acknowledged one by one at first."
     )
-    count_segments: Switch = Field(
-        default=False,
-        description="With stack rfc: the window grows by the segments that an ACK covers (RFC 3465 "
-        "without its limit), not once per ACK.",
+    count_segments: Switch = default(
+        False,
+        "With stack rfc: the window grows by the segments that an ACK covers (RFC 3465 without its"
+        " limit), not once per ACK.",
     )
-    stack: Literal["rfc", "linux"] = Field(
-        default="rfc",
-        description="linux: window, loss recovery, quick ACKs and timers of Linux 6.1 for "
-        "new-reno and sack.",
+    stack: Literal["rfc", "linux"] = default(
+        "rfc",
+        "linux: window, loss recovery, quick ACKs and timers of Linux 6.1 for new-reno and sack.",
     )
     receive_buffer: (
         Annotated[ReceiveBuffer, ShortForm(_expand_receive_buffer, {"type": "string"})] | None
-    ) = Field(
-        default=None,
-        description="With stack linux: memory of the receiver, as three numbers in bytes, in the "
-        "form of tcp_rmem (the first, for when memory is short, has no effect), or as keys. Half "
-        "of it is window; it follows what is read in a round trip, as far as window needs. "
-        "Absent: window at once.",
+    ) = default(
+        None,
+        "With stack linux: memory of the receiver, as three numbers in bytes, in the form of "
+        "tcp_rmem (the first, for when memory is short, has no effect), or as keys. Half of it is "
+        "window; it follows what is read in a round trip, as far as window needs. Absent: window "
+        "at once.",
     )
-    limited_transmit: Switch = Field(
-        default=True,
-        description="With stack rfc: new segments on the first two duplicate ACKs (RFC 3042).",
+    limited_transmit: Switch = default(
+        True, "With stack rfc: new segments on the first two duplicate ACKs (RFC 3042)."
     )
-    dup_acks: Annotated[int, PlainInteger("a number of duplicate ACKs", 1, 1000)] = Field(
-        default=3,
-        description="With stack rfc: duplicate ACKs that mean a loss (RFC 5681 section 3.2).",
+    dup_acks: Annotated[int, PlainInteger("a number of duplicate ACKs", 1, 1000)] = default(
+        3, "With stack rfc: duplicate ACKs that mean a loss (RFC 5681 section 3.2)."
     )
-    send_overhead: Time = Field(
-        default=0,
-        description="Each burst of segments waits a uniform random time below this.",
+    send_overhead: Time = default(
+        0, "Each burst of segments waits a uniform random time below this."
     )
-    ecn: Switch = Field(default=False, description="Explicit congestion notification (RFC 3168).")
-    accurate_ecn: Switch = Field(
-        default=False,
-        description="The receiver counts marks (AccECN, RFC 9768); congestion prague needs it.",
+    ecn: Switch = default(False, "Explicit congestion notification (RFC 3168).")
+    accurate_ecn: Switch = default(
+        False, "The receiver counts marks (AccECN, RFC 9768); congestion prague needs it."
     )
 
 
@@ -215,19 +194,19 @@ class SizeChoice(Element):
     """Sizes drawn independently with given weights."""
 
     sizes: tuple[DatagramBytes, ...] = Field(min_length=1, description="Sizes of IP packets.")
-    weights: tuple[Annotated[int, PlainInteger("a weight", 1, 1_000_000)], ...] | None = Field(
-        default=None, description="Weight of each size; absent: all equal."
+    weights: tuple[Annotated[int, PlainInteger("a weight", 1, 1_000_000)], ...] | None = default(
+        None, "Weight of each size; absent: all equal."
     )
 
 
 class DatagramSize(Element):
     """Sizes of datagrams, IP and UDP headers included; exactly one key."""
 
-    fixed: DatagramBytes | None = Field(default=None, description="All alike.")
-    exponential: DatagramBytes | None = Field(
-        default=None, description="Exponential with this mean, rounded and kept in 1..65535 B."
+    fixed: DatagramBytes | None = default(None, "All alike.")
+    exponential: DatagramBytes | None = default(
+        None, "Exponential with this mean, rounded and kept in 1..65535 B."
     )
-    choice: SizeChoice | None = Field(default=None, description="One of several.")
+    choice: SizeChoice | None = default(None, "One of several.")
 
 
 def _expand_size(value: Any) -> Any:
@@ -244,41 +223,29 @@ class ScheduledDatagram(Element):
 class UdpOptions(FlowOptions):
     """Keys of a UDP flow, and of `defaults: udp`."""
 
-    arrivals: Literal["cbr", "poisson", "on-off", "schedule"] = Field(
-        default="cbr", description="How datagrams follow each other."
+    arrivals: Literal["cbr", "poisson", "on-off", "schedule"] = default(
+        "cbr", "How datagrams follow each other."
     )
-    rate: Rate | None = Field(
-        default=None, description="Mean rate in IP bits; on-off: the rate while on."
-    )
+    rate: Rate | None = default(None, "Mean rate in IP bits; on-off: the rate while on.")
     size: Annotated[
         DatagramSize, ShortForm(_expand_size, {"type": "string", "examples": ["1500 B"]})
-    ] = Field(
-        default=DatagramSize(fixed=1000),
-        description="Size of a datagram, IP and UDP headers included.",
+    ] = default(DatagramSize(fixed=1000), "Size of a datagram, IP and UDP headers included.")
+    jitter: Share = default(0.0, "cbr: each gap varies uniformly by up to this share of it.")
+    mean_on: PositiveTime | None = default(None, "on-off: mean of the exponential on-time.")
+    mean_off: PositiveTime | None = default(None, "on-off: mean of the exponential off-time.")
+    schedule: Table | None = default(
+        None, "schedule: CSV file under the scenario's folder with columns time and size."
     )
-    jitter: Share = Field(
-        default=0.0, description="cbr: each gap varies uniformly by up to this share of it."
+    datagrams: tuple[ScheduledDatagram, ...] = default(
+        (), "schedule: the datagrams themselves, in place of a file."
     )
-    mean_on: PositiveTime | None = Field(
-        default=None, description="on-off: mean of the exponential on-time."
+    header: Annotated[int, QuantityField(BYTES, 0, 28)] = default(
+        28, "IP and UDP headers, which are not goodput."
     )
-    mean_off: PositiveTime | None = Field(
-        default=None, description="on-off: mean of the exponential off-time."
-    )
-    schedule: Table | None = Field(
-        default=None,
-        description="schedule: CSV file under the scenario's folder with columns time and size.",
-    )
-    datagrams: tuple[ScheduledDatagram, ...] = Field(
-        default=(), description="schedule: the datagrams themselves, in place of a file."
-    )
-    header: Annotated[int, QuantityField(BYTES, 0, 28)] = Field(
-        default=28, description="IP and UDP headers, which are not goodput."
-    )
-    tick: Time = Field(
-        default=0,
-        description="Granularity of the sender's timer: datagrams due leave at the next multiple "
-        "of it, those of flows declared first before the others; 0 s: each when it is due.",
+    tick: Time = default(
+        0,
+        "Granularity of the sender's timer: datagrams due leave at the next multiple of it, those "
+        "of flows declared first before the others; 0 s: each when it is due.",
     )
 
 
@@ -290,21 +257,21 @@ _REPLICATE_FIELD = Field(
 class Tcp(TcpOptions):
     """A TCP sender and its receiver."""
 
-    agent: Literal["tcp"] = Field(default="tcp", description="Kind of agent.")
+    agent: Literal["tcp"] = default("tcp", "Kind of agent.")
     from_: NameReference = Field(alias="from", description="Node of the sender.")
     to: NameReference = Field(description="Node of the receiver.")
     replicate: ReplicaCount | None = _REPLICATE_FIELD
-    transfers: TransferWorkload | None = Field(
-        default=None,
-        description="Transfers that come and go, each a connection with the flow's other keys; "
-        "absent: one connection.",
+    transfers: TransferWorkload | None = default(
+        None,
+        "Transfers that come and go, each a connection with the flow's other keys; absent: one "
+        "connection.",
     )
-    pages: PageWorkload | None = Field(
-        default=None, description="Pages that users at `to` fetch, an object a connection."
+    pages: PageWorkload | None = default(
+        None, "Pages that users at `to` fetch, an object a connection."
     )
 
-    video: VideoWorkload | None = Field(
-        default=None, description="Films that players at `to` fetch, a chunk a connection."
+    video: VideoWorkload | None = default(
+        None, "Films that players at `to` fetch, a chunk a connection."
     )
 
     @property
@@ -326,16 +293,14 @@ class Tcp(TcpOptions):
 class Udp(UdpOptions):
     """A UDP source and its sink."""
 
-    agent: Literal["udp"] = Field(default="udp", description="Kind of agent.")
+    agent: Literal["udp"] = default("udp", "Kind of agent.")
     from_: NameReference = Field(alias="from", description="Node of the source.")
     to: NameReference = Field(description="Node of the sink.")
     replicate: ReplicaCount | None = _REPLICATE_FIELD
-    call: Call | None = Field(
-        default=None, description="The flow is a call, whose codec says rate, size and arrivals."
+    call: Call | None = default(
+        None, "The flow is a call, whose codec says rate, size and arrivals."
     )
-    game: Game | None = Field(
-        default=None, description="The flow is of a game, whose model says size and arrivals."
-    )
+    game: Game | None = default(None, "The flow is of a game, whose model says size and arrivals.")
 
     @property
     def largest_packet(self) -> int:
@@ -348,26 +313,23 @@ class Udp(UdpOptions):
 class EchoOptions(FlowOptions):
     """Keys of an echo flow, and of `defaults: echo`."""
 
-    protocol: Literal["icmp", "udp"] = Field(
-        default="icmp",
-        description="icmp: echo as ping has it, which tells round trips only; udp: a reflector "
-        "numbers and stamps its replies (TWAMP, RFC 5357), which tells the two ways apart.",
+    protocol: Literal["icmp", "udp"] = default(
+        "icmp",
+        "icmp: echo as ping has it, which tells round trips only; udp: a reflector numbers and "
+        "stamps its replies (TWAMP, RFC 5357), which tells the two ways apart.",
     )
-    spacing: Literal["periodic", "poisson"] = Field(
-        default="periodic", description="Requests at equal distances (RFC 3432), or Poisson's."
+    spacing: Literal["periodic", "poisson"] = default(
+        "periodic", "Requests at equal distances (RFC 3432), or Poisson's."
     )
-    interval: PositiveTime = Field(
-        default=1_000_000_000, description="From one request to the next; of poisson its mean."
+    interval: PositiveTime = default(
+        1_000_000_000, "From one request to the next; of poisson its mean."
     )
-    size: DatagramBytes = Field(
-        default=84, description="Size of a request, IP and ICMP or UDP headers included."
+    size: DatagramBytes = default(84, "Size of a request, IP and ICMP or UDP headers included.")
+    reply: DatagramBytes | None = default(
+        None, "With udp: size of a reply; absent: that of the request."
     )
-    reply: DatagramBytes | None = Field(
-        default=None, description="With udp: size of a reply; absent: that of the request."
-    )
-    timeout: PositiveTime = Field(
-        default=2_000_000_000,
-        description="A reply that comes later than this is lost (RFC 6673 section 9).",
+    timeout: PositiveTime = default(
+        2_000_000_000, "A reply that comes later than this is lost (RFC 6673 section 9)."
     )
 
 

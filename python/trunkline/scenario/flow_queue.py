@@ -2,11 +2,11 @@
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Discriminator, Field
+from pydantic import Discriminator
 
 from trunkline.scenario.aqm import Aqm, Cobalt, Codel, DropTail, Pie
 from trunkline.scenario.base import CompiledKeys, Element
-from trunkline.scenario.fields import PlainInteger, QuantityField, ShortForm
+from trunkline.scenario.fields import PlainInteger, QuantityField, ShortForm, default
 from trunkline.scenario.queue_limit import QueueLimit
 from trunkline.scenario.units import BYTES, PACKETS
 
@@ -29,17 +29,16 @@ class FlowQueues(Element):
     overflow: ClassVar[Literal["arrival", "tail", "head"]] = "arrival"
     """What is dropped when all queues together exceed the limit."""
 
-    queues: QueueCount = Field(
-        default=1024,
-        description="Queues that flows are hashed to; `flow`: each flow has one of its own.",
+    queues: QueueCount = default(
+        1024, "Queues that flows are hashed to; `flow`: each flow has one of its own."
     )
-    labelled: Literal["label", "5-tuple"] = Field(
-        default="label",
-        description="What distinguishes labelled packets: their label stacks, as routers do, "
-        "or the flows behind the labels.",
+    labelled: Literal["label", "5-tuple"] = default(
+        "label",
+        "What distinguishes labelled packets: their label stacks, as routers do, or the flows "
+        "behind the labels.",
     )
-    quantum: Annotated[int, QuantityField(BYTES, 1, 2**31 - 1)] = Field(
-        default=1514, description="Bytes that a flow may send in its turn."
+    quantum: Annotated[int, QuantityField(BYTES, 1, 2**31 - 1)] = default(
+        1514, "Bytes that a flow may send in its turn."
     )
 
     def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
@@ -62,8 +61,8 @@ class FqCodel(FlowQueues):
     overflow = "head"
 
     kind: Literal["fq-codel"]
-    batch: Annotated[int, QuantityField(PACKETS, 1, 1_000_000)] = Field(
-        default=64, description="Maximum number of packets dropped at once from the longest queue."
+    batch: Annotated[int, QuantityField(PACKETS, 1, 1_000_000)] = default(
+        64, "Maximum number of packets dropped at once from the longest queue."
     )
 
 
@@ -83,9 +82,7 @@ class Sfq(FlowQueues):
     overflow = "tail"
 
     kind: Literal["sfq"]
-    flow_limit: PacketCount = Field(
-        default=127, description="Maximum number of packets in one queue."
-    )
+    flow_limit: PacketCount = default(127, "Maximum number of packets in one queue.")
 
 
 class Fq(FlowQueues):
@@ -94,10 +91,8 @@ class Fq(FlowQueues):
     limit = QueueLimit(packets=10_000)
 
     kind: Literal["fq"]
-    queues: QueueCount = Field(default="flow", description="Queues; `flow`: one for each flow.")
-    flow_limit: PacketCount = Field(
-        default=100, description="Maximum number of packets in one queue."
-    )
+    queues: QueueCount = default("flow", "Queues; `flow`: one for each flow.")
+    flow_limit: PacketCount = default(100, "Maximum number of packets in one queue.")
 
 
 class Cake(FlowQueues):
@@ -108,13 +103,13 @@ class Cake(FlowQueues):
     overflow = "head"
 
     kind: Literal["cake"]
-    queues: Annotated[int, PlainInteger("a number of queues", CAKE_SET_SIZE, 65_528)] = Field(
-        default=1024, description="Queues that flows are hashed to, a multiple of 8."
+    queues: Annotated[int, PlainInteger("a number of queues", CAKE_SET_SIZE, 65_528)] = default(
+        1024, "Queues that flows are hashed to, a multiple of 8."
     )
-    hosts: Literal["flows", "source", "destination", "both"] = Field(
-        default="both",
-        description="Hosts that get equal shares, whatever the number of their flows; `both`: a "
-        "flow counts by the busier of its two; `flows`: flows alone count.",
+    hosts: Literal["flows", "source", "destination", "both"] = default(
+        "both",
+        "Hosts that get equal shares, whatever the number of their flows; `both`: a flow counts by"
+        " the busier of its two; `flows`: flows alone count.",
     )
 
     def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:

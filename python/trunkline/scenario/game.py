@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import Field
-
 from trunkline.scenario.base import Element
+from trunkline.scenario.fields import default
 
 EULER_GAMMA = 0.5772156649015329  # Mean of Gumbel's standard law.
 
@@ -46,8 +45,8 @@ GAMES = {
 class Game(Element):
     """One direction of a game."""
 
-    model: Literal["ngmn-down", "ngmn-up", "tig-down", "tig-up"] = Field(
-        default="ngmn-down",
-        description="Published model: a shooter by NGMN, a mobile game by the IEEE 802.11 RTA TIG; "
-        "down: from the server to a player.",
+    model: Literal["ngmn-down", "ngmn-up", "tig-down", "tig-up"] = default(
+        "ngmn-down",
+        "Published model: a shooter by NGMN, a mobile game by the IEEE 802.11 RTA TIG; down: from "
+        "the server to a player.",
     )

@@ -10,6 +10,7 @@ from trunkline.scenario.fields import (
     NameReferences,
     OneOrMany,
     PlainInteger,
+    default,
     is_numeric,
     write_scalar,
 )
@@ -28,23 +29,21 @@ class LessonTask(Element):
     """Something for the reader to reach, or a question with one right answer."""
 
     ask: str = Field(description="What to reach or to answer, in Markdown.")
-    targets: NameReferences | None = Field(
-        default=None, description="Agreements of `slas` that a run must keep."
+    targets: NameReferences | None = default(None, "Agreements of `slas` that a run must keep.")
+    choices: OneOrMany[OfferedValue] | None = default(
+        None, "Instead of targets: answers to choose from."
     )
-    choices: OneOrMany[OfferedValue] | None = Field(
-        default=None, description="Instead of targets: answers to choose from."
+    answer: Annotated[int, PlainInteger("the number of a choice", 1, 20)] | None = default(
+        None, "Number of the right choice, from 1."
     )
-    answer: Annotated[int, PlainInteger("the number of a choice", 1, 20)] | None = Field(
-        default=None, description="Number of the right choice, from 1."
-    )
-    hint: str = Field(default="", description="What to show a reader who asks for help.")
+    hint: str = default("", "What to show a reader who asks for help.")
 
 
 class Lesson(Element):
     """What a page of `trunkline share` says and asks; it never changes a run."""
 
-    text: str = Field(default="", description="What the lesson is about, in Markdown.")
-    offer: dict[Name, OneOrMany[OfferedValue]] = Field(
-        default={}, description="Values to offer of parameters, in place of a slider's."
+    text: str = default("", "What the lesson is about, in Markdown.")
+    offer: dict[Name, OneOrMany[OfferedValue]] = default(
+        {}, "Values to offer of parameters, in place of a slider's."
     )
-    tasks: dict[Name, LessonTask] = Field(default={}, description="Tasks by name.")
+    tasks: dict[Name, LessonTask] = default({}, "Tasks by name.")

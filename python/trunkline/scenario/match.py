@@ -2,12 +2,10 @@
 
 from typing import Literal
 
-from pydantic import Field
-
 from trunkline.scenario.base import Element
 from trunkline.scenario.diffserv import TrafficClass
 from trunkline.scenario.dscp import Dscp
-from trunkline.scenario.fields import NameReferences, OneOrMany
+from trunkline.scenario.fields import NameReferences, OneOrMany, default
 
 CONDITION_KEYS = ("dscp", "tc", "flow", "source", "destination", "protocol", "trunk", "path")
 
@@ -15,25 +13,21 @@ CONDITION_KEYS = ("dscp", "tc", "flow", "source", "destination", "protocol", "tr
 class MatchConditions(Element):
     """What a rule asks for: all conditions given must hold; a list holds by any item."""
 
-    dscp: OneOrMany[Dscp] | None = Field(
-        default=None, description="DSCP of an IP packet; a labelled packet shows none."
+    dscp: OneOrMany[Dscp] | None = default(
+        None, "DSCP of an IP packet; a labelled packet shows none."
     )
-    tc: OneOrMany[TrafficClass] | None = Field(
-        default=None, description="Traffic class of a labelled packet (RFC 5462)."
+    tc: OneOrMany[TrafficClass] | None = default(
+        None, "Traffic class of a labelled packet (RFC 5462)."
     )
-    flow: NameReferences | None = Field(default=None, description="Flow, both its directions.")
-    source: NameReferences | None = Field(
-        default=None, description="Node that the packet comes from."
+    flow: NameReferences | None = default(None, "Flow, both its directions.")
+    source: NameReferences | None = default(None, "Node that the packet comes from.")
+    destination: NameReferences | None = default(None, "Node that it goes to.")
+    protocol: OneOrMany[Literal["tcp", "udp"]] | None = default(None, "Transport protocol.")
+    trunk: NameReferences | None = default(
+        None, "Trunk in whose path it is forwarded, from the first node on."
     )
-    destination: NameReferences | None = Field(default=None, description="Node that it goes to.")
-    protocol: OneOrMany[Literal["tcp", "udp"]] | None = Field(
-        default=None, description="Transport protocol."
-    )
-    trunk: NameReferences | None = Field(
-        default=None, description="Trunk in whose path it is forwarded, from the first node on."
-    )
-    path: NameReferences | None = Field(
-        default=None, description="Path by whose label it is forwarded; the outermost counts."
+    path: NameReferences | None = default(
+        None, "Path by whose label it is forwarded; the outermost counts."
     )
 
 

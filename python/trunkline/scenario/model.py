@@ -36,6 +36,7 @@ from trunkline.scenario.fields import (
     ShortForm,
     Switch,
     Time,
+    default,
     describe_value,
     make_invalid_error,
 )
@@ -67,11 +68,11 @@ Coordinate = Annotated[float, Field(allow_inf_nan=False)]
 class Processing(Element):
     """Time from a packet's arrival at a node to the port that it leaves by."""
 
-    fixed: Time = Field(default=0, description="Of every packet that needs a look-up.")
-    ip_lookup: Time = Field(
-        default=0, description="Of each look-up of an IP destination, that of an ingress LSR too."
+    fixed: Time = default(0, "Of every packet that needs a look-up.")
+    ip_lookup: Time = default(
+        0, "Of each look-up of an IP destination, that of an ingress LSR too."
     )
-    label_lookup: Time = Field(default=0, description="Of each look-up of a label.")
+    label_lookup: Time = default(0, "Of each look-up of a label.")
 
 
 def _expand_processing(value: Any) -> Any:
@@ -81,15 +82,12 @@ def _expand_processing(value: Any) -> Any:
 class Node(Element):
     """A node: host, router or label-switching router; it is what the scenario makes of it."""
 
-    position: tuple[Coordinate, Coordinate] | None = Field(
-        default=None, description="Place in pictures: x to the right, y upward."
+    position: tuple[Coordinate, Coordinate] | None = default(
+        None, "Place in pictures: x to the right, y upward."
     )
     processing: Annotated[
         Processing, ShortForm(_expand_processing, {"type": "string", "examples": ["1 ms"]})
-    ] = Field(
-        default=Processing(),
-        description="What it takes to forward a packet; a time alone is `fixed`.",
-    )
+    ] = default(Processing(), "What it takes to forward a packet; a time alone is `fixed`.")
 
     @property
     def has_delay(self) -> bool:
@@ -107,95 +105,83 @@ class ScriptedLoss(Element):
     segment: Annotated[int, PlainInteger("the number of a segment", 0, 2**31)] = Field(
         description="Number of the segment or datagram in its flow, from 0."
     )
-    times: Annotated[int, PlainInteger("a number of losses", 1, 1000)] = Field(
-        default=1, description="How many times: 1 is the first copy that comes."
+    times: Annotated[int, PlainInteger("a number of losses", 1, 1000)] = default(
+        1, "How many times: 1 is the first copy that comes."
     )
 
 
 class LinkOptions(Element):
     """Keys of each direction of a link, and of `defaults: link`."""
 
-    rate: Rate | None = Field(default=None, description="Capacity.")
-    delay: Time = Field(default=0, description="Propagation delay.")
-    mtu: MtuBytes = Field(
-        default=MAX_PACKET_BYTES,
-        description="Largest packet, label stack included, link header not; absent: all fit.",
+    rate: Rate | None = default(None, "Capacity.")
+    delay: Time = default(0, "Propagation delay.")
+    mtu: MtuBytes = default(
+        MAX_PACKET_BYTES, "Largest packet, label stack included, link header not; absent: all fit."
     )
-    metric: Annotated[int, PlainInteger("a metric", 1, 2**32)] = Field(
-        default=1, description="Cost for shortest-path routing."
+    metric: Annotated[int, PlainInteger("a metric", 1, 2**32)] = default(
+        1, "Cost for shortest-path routing."
     )
-    header: LinkHeaderBytes = Field(
-        default=0, description="Link-layer bytes added to each packet; they use capacity."
+    header: LinkHeaderBytes = default(
+        0, "Link-layer bytes added to each packet; they use capacity."
     )
-    loss: Share = Field(
-        default=0.0, description="Share of packets lost on the wire, each by itself."
+    loss: Share = default(0.0, "Share of packets lost on the wire, each by itself.")
+    lose: tuple[ScriptedLoss, ...] = default(
+        (), "Packets that are lost on the wire by script, for tests and teaching."
     )
-    lose: tuple[ScriptedLoss, ...] = Field(
-        default=(),
-        description="Packets that are lost on the wire by script, for tests and teaching.",
+    port: NameReference | None = default(
+        None, "Port configuration that feeds it; absent: one drop-tail FIFO of 100 packets."
     )
-    port: NameReference | None = Field(
-        default=None,
-        description="Port configuration that feeds it; absent: one drop-tail FIFO of 100 packets.",
+    conditioner: NameReference | None = default(
+        None, "Conditioner at the near end, before the port's classifier."
     )
-    conditioner: NameReference | None = Field(
-        default=None, description="Conditioner at the near end, before the port's classifier."
+    ingress: NameReference | None = default(
+        None, "Conditioner at the far end, before packets are forwarded."
     )
-    ingress: NameReference | None = Field(
-        default=None, description="Conditioner at the far end, before packets are forwarded."
+    account: Switch = default(
+        False,
+        "Count what the port is offered and drops by flow, DSCP, colour, class and drop "
+        "precedence.",
     )
-    account: Switch = Field(
-        default=False,
-        description="Count what the port is offered and drops by flow, DSCP, colour, class and "
-        "drop precedence.",
-    )
-    te: LinkTeOptions = Field(
-        default=LinkTeOptions(), description="What it offers to traffic engineering."
-    )
+    te: LinkTeOptions = default(LinkTeOptions(), "What it offers to traffic engineering.")
 
 
 class Link(LinkOptions):
     """A link in both directions."""
 
-    between: tuple[NameReference, NameReference] | None = Field(
-        default=None, description="Its ends; absent: the name is `A-B`."
+    between: tuple[NameReference, NameReference] | None = default(
+        None, "Its ends; absent: the name is `A-B`."
     )
-    forward: LinkOptions | None = Field(
-        default=None, description="What differs from the first end to the second."
-    )
-    backward: LinkOptions | None = Field(
-        default=None, description="What differs from the second end to the first."
-    )
+    forward: LinkOptions | None = default(None, "What differs from the first end to the second.")
+    backward: LinkOptions | None = default(None, "What differs from the second end to the first.")
 
 
 class Run(Element):
     """Length and seed of the run."""
 
     duration: PositiveTime = Field(description="Simulated time.")
-    warm_up: Time = Field(default=0, description="Counters start here.")
-    seed: Annotated[int, PlainInteger("a seed", 0, 2**64 - 1)] = Field(
-        default=1, description="Seed of all random streams."
+    warm_up: Time = default(0, "Counters start here.")
+    seed: Annotated[int, PlainInteger("a seed", 0, 2**64 - 1)] = default(
+        1, "Seed of all random streams."
     )
-    trace: Switch = Field(default=False, description="Record every packet's events.")
-    events_per_instant: Annotated[int, PlainInteger("a number of events", 1000, 2**62)] = Field(
-        default=10_000_000,
-        description="Maximum number of events at one instant before the run is stopped as a "
-        "zero-time loop.",
+    trace: Switch = default(False, "Record every packet's events.")
+    events_per_instant: Annotated[int, PlainInteger("a number of events", 1000, 2**62)] = default(
+        10_000_000,
+        "Maximum number of events at one instant before the run is stopped as a zero-time loop.",
     )
 
 
 class Defaults(Element):
     """Keys that elements take when they do not set them."""
 
-    link: LinkOptions | None = Field(default=None, description="For every link.")
-    queue: QueueOptions | None = Field(default=None, description="For every queue.")
-    tcp: TcpOptions | None = Field(default=None, description="For every TCP flow.")
-    udp: UdpOptions | None = Field(default=None, description="For every UDP flow.")
-    echo: EchoOptions | None = Field(default=None, description="For every echo flow.")
-    diffserv: DiffServ | None = Field(
-        default=None,
-        description="For every path: the map of E-LSPs that have none of their own is the "
-        "pre-configured one (RFC 3270 section 3.2.1).",
+    link: LinkOptions | None = default(None, "For every link.")
+    queue: QueueOptions | None = default(None, "For every queue.")
+    tcp: TcpOptions | None = default(None, "For every TCP flow.")
+    udp: UdpOptions | None = default(None, "For every UDP flow.")
+    echo: EchoOptions | None = default(None, "For every echo flow.")
+    diffserv: DiffServ | None = default(
+        None,
+        "For every path: the map of E-LSPs that have none of their own is the pre-configured one "
+        "(RFC 3270 section 3.2.1).",
     )
 
 
@@ -236,68 +222,55 @@ ParameterValue = bool | int | float | str | None
 class ScenarioSections(Element):
     """The sections of a scenario file; `trunkline.scenario.Scenario` is what users have."""
 
-    trunkline: Annotated[int, BeforeValidator(_validate_version)] = Field(
-        default=LANGUAGE_VERSION, description="Version of the language: 1."
+    trunkline: Annotated[int, BeforeValidator(_validate_version)] = default(
+        LANGUAGE_VERSION, "Version of the language: 1."
     )
-    name: Name | None = Field(default=None, description="Name; absent: that of the file.")
-    parameters: dict[str, ParameterValue] = Field(
-        default={}, description="Values used elsewhere as `$name` or in `${...}`."
+    name: Name | None = default(None, "Name; absent: that of the file.")
+    parameters: dict[str, ParameterValue] = default(
+        {}, "Values used elsewhere as `$name` or in `${...}`."
     )
-    defaults: Defaults = Field(default=Defaults(), description="Keys taken where not set.")
+    defaults: Defaults = default(Defaults(), "Keys taken where not set.")
     nodes: Annotated[
         dict[ElementName, Annotated[Node, ShortForm(_expand_null, _NULL_SCHEMA)]],
         ShortForm(_expand_nodes, _NODE_NAMES_SCHEMA),
     ] = Field(description="Nodes: a list of names, or a mapping to their keys.")
-    links: dict[ElementName, Annotated[Link, ShortForm(_expand_null, _NULL_SCHEMA)]] = Field(
-        default={}, description="Links by name; `A-B` joins nodes A and B."
+    links: dict[ElementName, Annotated[Link, ShortForm(_expand_null, _NULL_SCHEMA)]] = default(
+        {}, "Links by name; `A-B` joins nodes A and B."
     )
-    ports: dict[Name, PortConfiguration] = Field(
-        default={}, description="Port configurations by name."
+    ports: dict[Name, PortConfiguration] = default({}, "Port configurations by name.")
+    conditioners: dict[Name, Conditioner] = default({}, "Conditioners by name.")
+    paths: dict[PathName, LabelSwitchedPath] = default({}, "Label-switched paths by name.")
+    trunks: dict[Name, Trunk] = default({}, "Trunks by name.")
+    flows: dict[ElementName, Flow] = default({}, "Flows by name.")
+    demands: dict[ElementName, Demand] = default(
+        {}, "Load offered between nodes, by name; tables of it as well."
     )
-    conditioners: dict[Name, Conditioner] = Field(default={}, description="Conditioners by name.")
-    paths: dict[PathName, LabelSwitchedPath] = Field(
-        default={}, description="Label-switched paths by name."
+    traffic: dict[Name, TrafficTemplate] = default(
+        {}, "What a demand of a class becomes, by class."
     )
-    trunks: dict[Name, Trunk] = Field(default={}, description="Trunks by name.")
-    flows: dict[ElementName, Flow] = Field(default={}, description="Flows by name.")
-    demands: dict[ElementName, Demand] = Field(
-        default={}, description="Load offered between nodes, by name; tables of it as well."
+    te: TeOptions = default(TeOptions(), "Rules of traffic engineering.")
+    scale: Factor = default(
+        1.0,
+        "Factor of all rates, those of links and demands included; delays and packets stay. "
+        "Queueing times grow by its inverse.",
     )
-    traffic: dict[Name, TrafficTemplate] = Field(
-        default={}, description="What a demand of a class becomes, by class."
+    failures: dict[Name, Failure] = default({}, "Failures of links and nodes by name.")
+    protections: dict[Name, Protection] = default({}, "Protections of paths by name.")
+    rerouting: Annotated[Rerouting, ShortForm(_expand_null, _NULL_SCHEMA)] | None = default(
+        None, "IP routing that follows failures; absent: routes stay."
     )
-    te: TeOptions = Field(default=TeOptions(), description="Rules of traffic engineering.")
-    scale: Factor = Field(
-        default=1.0,
-        description="Factor of all rates, those of links and demands included; delays and packets "
-        "stay. Queueing times grow by its inverse.",
+    signalling: SignallingOptions = default(
+        SignallingOptions(), "How paths are set up: from the start, or by RSVP-TE."
     )
-    failures: dict[Name, Failure] = Field(
-        default={}, description="Failures of links and nodes by name."
+    events: tuple[OperatorEvent, ...] = default(
+        (), "What operators do with signalled paths, at their times."
     )
-    protections: dict[Name, Protection] = Field(
-        default={}, description="Protections of paths by name."
-    )
-    rerouting: Annotated[Rerouting, ShortForm(_expand_null, _NULL_SCHEMA)] | None = Field(
-        default=None, description="IP routing that follows failures; absent: routes stay."
-    )
-    signalling: SignallingOptions = Field(
-        default=SignallingOptions(),
-        description="How paths are set up: from the start, or by RSVP-TE.",
-    )
-    events: tuple[OperatorEvent, ...] = Field(
-        default=(), description="What operators do with signalled paths, at their times."
-    )
-    requests: dict[Name, RandomRequests] = Field(
-        default={}, description="Random requests for paths, by name."
-    )
-    routing: RoutingOptions = Field(default=RoutingOptions(), description="How routers route.")
-    probes: tuple[Probe, ...] = Field(default=(), description="What to record over time.")
-    slas: dict[Name, Sla] = Field(
-        default={}, description="Service level agreements by name, judged after the run."
-    )
-    lesson: Lesson | None = Field(
-        default=None, description="Text and tasks of the page that `trunkline share` writes."
+    requests: dict[Name, RandomRequests] = default({}, "Random requests for paths, by name.")
+    routing: RoutingOptions = default(RoutingOptions(), "How routers route.")
+    probes: tuple[Probe, ...] = default((), "What to record over time.")
+    slas: dict[Name, Sla] = default({}, "Service level agreements by name, judged after the run.")
+    lesson: Lesson | None = default(
+        None, "Text and tasks of the page that `trunkline share` writes."
     )
     run: Run = Field(description="Length and seed.")
 

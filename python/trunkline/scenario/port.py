@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, mo
 from trunkline.scenario import presets
 from trunkline.scenario.base import Element
 from trunkline.scenario.diffserv import TrafficClass
-from trunkline.scenario.fields import Name, PlainInteger, RateOrShare
+from trunkline.scenario.fields import Name, PlainInteger, RateOrShare, default
 from trunkline.scenario.match import MatchConditions
 from trunkline.scenario.queue import QueueOptions
 from trunkline.scenario.scheduler import AnyClass, SchedulerName, read_classes
@@ -29,42 +29,38 @@ class ClassifierRule(MatchConditions):
     class_: Name | None = Field(
         default=None, alias="class", description="Class it joins; absent: the only one."
     )
-    precedence: Annotated[int, PlainInteger("a drop precedence", 0, 15)] = Field(
-        default=0, description="Drop precedence; 0 is dropped last."
+    precedence: Annotated[int, PlainInteger("a drop precedence", 0, 15)] = default(
+        0, "Drop precedence; 0 is dropped last."
     )
 
 
 class PortConfiguration(Element):
     """A port configuration that links refer to by name."""
 
-    preset: Annotated[str, presets.PresetField()] | None = Field(
-        default=None,
-        description="Ready-made configuration; keys beside it replace its own, classes by name.",
+    preset: Annotated[str, presets.PresetField()] | None = default(
+        None, "Ready-made configuration; keys beside it replace its own, classes by name."
     )
-    queue: QueueOptions | None = Field(
-        default=None, description="The queue of the only class, or of each flow with `per: flow`."
+    queue: QueueOptions | None = default(
+        None, "The queue of the only class, or of each flow with `per: flow`."
     )
-    per: Literal["port", "flow"] = Field(
-        default="port", description="`flow`: every flow has a class of its own."
+    per: Literal["port", "flow"] = default("port", "`flow`: every flow has a class of its own.")
+    scheduler: SchedulerName | None = default(
+        None, "Which class sends next; absent: fifo if there is one class."
     )
-    scheduler: SchedulerName | None = Field(
-        default=None, description="Which class sends next; absent: fifo if there is one class."
+    bandwidth: RateOrShare | None = default(
+        None, "With `cake`: rate it is shaped to, or its share of the link's; absent: all."
     )
-    bandwidth: RateOrShare | None = Field(
-        default=None,
-        description="With `cake`: rate it is shaped to, or its share of the link's; absent: all.",
+    classes: dict[Name, AnyClass] = default(
+        {}, "Classes by name; their keys are those of the scheduler."
     )
-    classes: dict[Name, AnyClass] = Field(
-        default={}, description="Classes by name; their keys are those of the scheduler."
-    )
-    classify: tuple[ClassifierRule, ...] = Field(
-        default=(), description="Rules in order; the first that matches decides."
+    classify: tuple[ClassifierRule, ...] = default(
+        (), "Rules in order; the first that matches decides."
     )
 
-    ecn_in_mpls: dict[_TcKey, TrafficClass] = Field(
-        default={},
-        description="Marks labelled packets (RFC 5129): traffic class, and the one that says the "
-        "same and congestion experienced. Absent: what would be marked is dropped.",
+    ecn_in_mpls: dict[_TcKey, TrafficClass] = default(
+        {},
+        "Marks labelled packets (RFC 5129): traffic class, and the one that says the same and "
+        "congestion experienced. Absent: what would be marked is dropped.",
     )
 
     @model_validator(mode="before")

@@ -1,10 +1,8 @@
 """Queues: a limit, and an AQM that judges."""
 
-from pydantic import Field
-
 from trunkline.scenario.aqm import Aqm, DropTail
 from trunkline.scenario.base import Element
-from trunkline.scenario.fields import Switch
+from trunkline.scenario.fields import Switch, default
 from trunkline.scenario.flow_queue import AnyFlowQueues
 from trunkline.scenario.queue_limit import QueueLimit, QueueLimitField
 
@@ -12,19 +10,17 @@ from trunkline.scenario.queue_limit import QueueLimit, QueueLimitField
 class QueueOptions(Element):
     """A queue and who judges its packets."""
 
-    limit: QueueLimitField = Field(
-        default=QueueLimit(packets=100),
-        description="Maximum length: `100 packets`, `64 kB` on the wire, a list of both, or "
-        "`none`. 0 packets: none waits.",
+    limit: QueueLimitField = default(
+        QueueLimit(packets=100),
+        "Maximum length: `100 packets`, `64 kB` on the wire, a list of both, or `none`. 0 packets:"
+        " none waits.",
     )
-    counts_in_service: Switch = Field(
-        default=False,
-        description="Whether limit and AQM count the packet being transmitted too.",
+    counts_in_service: Switch = default(
+        False, "Whether limit and AQM count the packet being transmitted too."
     )
-    aqm: Aqm = Field(
-        default=DropTail(),
-        description="Active queue management; with `flows`, that of each flow's queue.",
+    aqm: Aqm = default(
+        DropTail(), "Active queue management; with `flows`, that of each flow's queue."
     )
-    flows: AnyFlowQueues | None = Field(
-        default=None, description="Flow queueing: a queue for each flow behind the limit."
+    flows: AnyFlowQueues | None = default(
+        None, "Flow queueing: a queue for each flow behind the limit."
     )

@@ -13,6 +13,7 @@ from trunkline.scenario.fields import (
     PositiveTime,
     Switch,
     Time,
+    default,
 )
 from trunkline.scenario.te import RouteConstraints
 
@@ -26,7 +27,7 @@ class Outage(Element):
     """One time that something is down."""
 
     at: Time = Field(description="When it begins.")
-    repair: Time | None = Field(default=None, description="When it ends; absent: never.")
+    repair: Time | None = default(None, "When it ends; absent: never.")
 
 
 class Failure(Element):
@@ -36,17 +37,13 @@ class Failure(Element):
     (`mtbf`, `mttr`).
     """
 
-    link: NameReferences = Field(
-        default=(), description="Links, in both directions; `A->B` is one direction."
-    )
-    node: NameReferences = Field(default=(), description="Nodes: all their links, both directions.")
-    at: Time | None = Field(default=None, description="When it begins.")
-    repair: Time | None = Field(default=None, description="When it ends; absent: never.")
-    outages: tuple[Outage, ...] = Field(default=(), description="Several times, in order.")
-    mtbf: PositiveTime | None = Field(
-        default=None, description="Mean time up, exponential; needs mttr."
-    )
-    mttr: PositiveTime | None = Field(default=None, description="Mean time down, exponential.")
+    link: NameReferences = default((), "Links, in both directions; `A->B` is one direction.")
+    node: NameReferences = default((), "Nodes: all their links, both directions.")
+    at: Time | None = default(None, "When it begins.")
+    repair: Time | None = default(None, "When it ends; absent: never.")
+    outages: tuple[Outage, ...] = default((), "Several times, in order.")
+    mtbf: PositiveTime | None = default(None, "Mean time up, exponential; needs mttr.")
+    mttr: PositiveTime | None = default(None, "Mean time down, exponential.")
 
     @property
     def times(self) -> tuple[Outage, ...]:
@@ -67,20 +64,16 @@ class LossOfSignalDetection(Element):
     """The node at the far end of a link sees the signal go."""
 
     kind: Literal["loss-of-signal"]
-    delay: Time = Field(
-        default=10 * NS_PER_MS, description="For which the signal must be gone, or back, to count."
-    )
+    delay: Time = default(10 * NS_PER_MS, "For which the signal must be gone, or back, to count.")
 
 
 class BfdDetection(Element):
     """Bidirectional forwarding detection, asynchronous mode (RFC 5880)."""
 
     kind: Literal["bfd"]
-    interval: PositiveTime = Field(
-        default=50 * NS_PER_MS, description="Agreed interval between control packets."
-    )
-    multiplier: Annotated[int, PlainInteger("a multiplier", 1, 255)] = Field(
-        default=3, description="Intervals of silence that mean a failure."
+    interval: PositiveTime = default(50 * NS_PER_MS, "Agreed interval between control packets.")
+    multiplier: Annotated[int, PlainInteger("a multiplier", 1, 255)] = default(
+        3, "Intervals of silence that mean a failure."
     )
 
 
@@ -88,9 +81,9 @@ class HelloDetection(Element):
     """RSVP hello (RFC 3209 section 5)."""
 
     kind: Literal["hello"]
-    interval: PositiveTime = Field(default=5 * NS_PER_MS, description="Interval between hellos.")
-    timeout: PositiveTime | None = Field(
-        default=None, description="Silence that means a failure; absent: 3.5 intervals."
+    interval: PositiveTime = default(5 * NS_PER_MS, "Interval between hellos.")
+    timeout: PositiveTime | None = default(
+        None, "Silence that means a failure; absent: 3.5 intervals."
     )
 
     @property
@@ -123,64 +116,53 @@ class Protection(Element):
         "path of its own (RFC 4090); for paths with segments, a repair list (RFC 9855), with "
         "`backup: auto`; a path computed after the failure.",
     )
-    backup: NameReference | None = Field(
-        default=None,
-        description="Path that takes over. Local repair: from the node that repairs to the node "
-        "where it joins the working path again. Not for restoration. `auto`: computed, one "
-        "for each path or for each place that needs it; any number of paths then.",
+    backup: NameReference | None = default(
+        None,
+        "Path that takes over. Local repair: from the node that repairs to the node where it joins"
+        " the working path again. Not for restoration. `auto`: computed, one for each path or for "
+        "each place that needs it; any number of paths then.",
     )
-    link: NameReferences = Field(
-        default=(),
-        description="Links whose failure it covers, in both directions; `A->B` is one direction. "
-        "Absent: all that the backup goes around.",
+    link: NameReferences = default(
+        (),
+        "Links whose failure it covers, in both directions; `A->B` is one direction. Absent: all "
+        "that the backup goes around.",
     )
-    protect: Literal["link", "node", "risk"] = Field(
-        default="link",
-        description="With `backup: auto`: what a backup goes around: the link, the next node (but "
-        "for the last hop), or the links of the same shared risk groups.",
+    protect: Literal["link", "node", "risk"] = default(
+        "link",
+        "With `backup: auto`: what a backup goes around: the link, the next node (but for the last"
+        " hop), or the links of the same shared risk groups.",
     )
-    bandwidth: Factor | None = Field(
-        default=None,
-        description="With `backup: auto`: bandwidth that backups must find, over that of the path; "
-        "backups of different single failures share it. Absent: none.",
+    bandwidth: Factor | None = default(
+        None,
+        "With `backup: auto`: bandwidth that backups must find, over that of the path; backups of "
+        "different single failures share it. Absent: none.",
     )
-    constraints: RouteConstraints | None = Field(
-        default=None,
-        description="With `backup: auto`: what backups must satisfy; absent: colours and metric "
-        "of the path, for a backup from end to end its bounds too.",
+    constraints: RouteConstraints | None = default(
+        None,
+        "With `backup: auto`: what backups must satisfy; absent: colours and metric of the path, "
+        "for a backup from end to end its bounds too.",
     )
-    detection: Detection = Field(
-        default=LossOfSignalDetection(kind="loss-of-signal"),
-        description="How failures are noticed.",
+    detection: Detection = default(
+        LossOfSignalDetection(kind="loss-of-signal"), "How failures are noticed."
     )
-    processing: Time = Field(
-        default=0, description="Time a node takes to handle a notification or a label request."
-    )
-    hold_off: Time = Field(
-        default=0, description="From the notification to the decision to switch."
-    )
-    compute: Time = Field(default=0, description="Computation of a path (restoration).")
-    switch: Time = Field(default=0, description="From the decision to the switch.")
-    revertive: Switch = Field(default=True, description="Traffic goes back after the repair.")
-    wait_to_restore: Time = Field(
-        default=0, description="From the notice of the repair to the decision to go back."
-    )
-    make_before_break: Switch = Field(
-        default=True, description="Going back leaves no gap; else nothing passes for `switch`."
+    processing: Time = default(0, "Time a node takes to handle a notification or a label request.")
+    hold_off: Time = default(0, "From the notification to the decision to switch.")
+    compute: Time = default(0, "Computation of a path (restoration).")
+    switch: Time = default(0, "From the decision to the switch.")
+    revertive: Switch = default(True, "Traffic goes back after the repair.")
+    wait_to_restore: Time = default(0, "From the notice of the repair to the decision to go back.")
+    make_before_break: Switch = default(
+        True, "Going back leaves no gap; else nothing passes for `switch`."
     )
 
 
 class Rerouting(Element):
     """IP routing that follows failures; absent: routes stay as they are."""
 
-    detection: Detection = Field(
-        default=LossOfSignalDetection(kind="loss-of-signal"),
-        description="How failures are noticed.",
+    detection: Detection = default(
+        LossOfSignalDetection(kind="loss-of-signal"), "How failures are noticed."
     )
-    processing: Time = Field(
-        default=0, description="Time a node takes to handle and pass on an update."
-    )
-    spf_delay: Time = Field(
-        default=100 * NS_PER_MS,
-        description="From the arrival of an update to the node's new routes.",
+    processing: Time = default(0, "Time a node takes to handle and pass on an update.")
+    spf_delay: Time = default(
+        100 * NS_PER_MS, "From the arrival of an update to the node's new routes."
     )

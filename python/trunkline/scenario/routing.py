@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field
+from pydantic import Discriminator
 
 from trunkline.scenario.base import Element
 from trunkline.scenario.fields import (
@@ -12,6 +12,7 @@ from trunkline.scenario.fields import (
     ShortForm,
     Switch,
     Time,
+    default,
 )
 from trunkline.scenario.recovery import Detection, LossOfSignalDetection
 from trunkline.scenario.units import MAX_TIME_NS, TIME
@@ -25,15 +26,12 @@ class SpfBackoff(Element):
     """Exponential back-off: computations of routes are ever longer apart."""
 
     kind: Literal["backoff"]
-    initial: Time = Field(
-        default=50 * NS_PER_MS, description="From the first change to the computation."
+    initial: Time = default(50 * NS_PER_MS, "From the first change to the computation.")
+    second: PositiveTime = default(
+        200 * NS_PER_MS, "From that to the next computation; doubled each time."
     )
-    second: PositiveTime = Field(
-        default=200 * NS_PER_MS, description="From that to the next computation; doubled each time."
-    )
-    maximum: PositiveTime = Field(
-        default=5 * NS_PER_S,
-        description="Longest interval; after twice as long without a change it starts again.",
+    maximum: PositiveTime = default(
+        5 * NS_PER_S, "Longest interval; after twice as long without a change it starts again."
     )
 
 
@@ -41,64 +39,53 @@ class Rfc8405Backoff(Element):
     """The delay of RFC 8405: initial, then short, then long."""
 
     kind: Literal["rfc8405"]
-    initial: Time = Field(default=50 * NS_PER_MS, description="From the first change (QUIET).")
-    short: Time = Field(default=200 * NS_PER_MS, description="From a change in SHORT_WAIT.")
-    long: Time = Field(default=5 * NS_PER_S, description="From a change in LONG_WAIT.")
-    learn: PositiveTime = Field(
-        default=500 * NS_PER_MS, description="From the first change to LONG_WAIT (TIME_TO_LEARN)."
+    initial: Time = default(50 * NS_PER_MS, "From the first change (QUIET).")
+    short: Time = default(200 * NS_PER_MS, "From a change in SHORT_WAIT.")
+    long: Time = default(5 * NS_PER_S, "From a change in LONG_WAIT.")
+    learn: PositiveTime = default(
+        500 * NS_PER_MS, "From the first change to LONG_WAIT (TIME_TO_LEARN)."
     )
-    hold_down: PositiveTime = Field(
-        default=10 * NS_PER_S, description="Without a change, until it is QUIET again."
-    )
+    hold_down: PositiveTime = default(10 * NS_PER_S, "Without a change, until it is QUIET again.")
 
 
 class OspfOptions(Element):
     """OSPF (RFC 2328) in all nodes, in one area; its messages are packets of class CS6."""
 
-    detection: Detection = Field(
-        default=LossOfSignalDetection(kind="loss-of-signal"),
-        description="How a router notices that a link failed, besides hellos.",
+    detection: Detection = default(
+        LossOfSignalDetection(kind="loss-of-signal"),
+        "How a router notices that a link failed, besides hellos.",
     )
-    hello: Time = Field(
-        default=10 * NS_PER_S, description="Interval of hellos; 0 s: none are sent."
+    hello: Time = default(10 * NS_PER_S, "Interval of hellos; 0 s: none are sent.")
+    dead: PositiveTime | None = default(
+        None,
+        "Silence after which a neighbour is lost (RouterDeadInterval); absent: four intervals of "
+        "hellos.",
     )
-    dead: PositiveTime | None = Field(
-        default=None,
-        description="Silence after which a neighbour is lost (RouterDeadInterval); absent: four "
-        "intervals of hellos.",
+    processing: Time = default(0, "Time a router takes to handle and pass on an update.")
+    resend: PositiveTime = default(
+        5 * NS_PER_S, "An update that is not acknowledged is sent again after it (RxmtInterval)."
     )
-    processing: Time = Field(
-        default=0, description="Time a router takes to handle and pass on an update."
+    lsa_interval: Time = default(
+        5 * NS_PER_S, "Shortest time between two instances of one LSA (MinLSInterval)."
     )
-    resend: PositiveTime = Field(
-        default=5 * NS_PER_S,
-        description="An update that is not acknowledged is sent again after it (RxmtInterval).",
-    )
-    lsa_interval: Time = Field(
-        default=5 * NS_PER_S,
-        description="Shortest time between two instances of one LSA (MinLSInterval).",
-    )
-    lsa_arrival: Time | None = Field(
-        default=None,
-        description="A router discards an instance of an LSA that follows the one before sooner "
+    lsa_arrival: Time | None = default(
+        None,
+        "A router discards an instance of an LSA that follows the one before sooner "
         "(MinLSArrival); absent: 1 s, or `lsa_interval` if that is less.",
     )
-    spf: Annotated[SpfBackoff | Rfc8405Backoff, Discriminator("kind")] = Field(
-        default=SpfBackoff(kind="backoff"),
-        description="From a change of the database to the computation of routes.",
+    spf: Annotated[SpfBackoff | Rfc8405Backoff, Discriminator("kind")] = default(
+        SpfBackoff(kind="backoff"), "From a change of the database to the computation of routes."
     )
-    compute: Time = Field(default=0, description="Time that the computation takes.")
-    fib_update: Time = Field(
-        default=0, description="From the end of the computation to the use of the routes."
+    compute: Time = default(0, "Time that the computation takes.")
+    fib_update: Time = default(0, "From the end of the computation to the use of the routes.")
+    fib_updates: dict[NameReference, Time] = default(
+        {}, "The same of routers that differ, by name."
     )
-    fib_updates: dict[NameReference, Time] = Field(
-        default={}, description="The same of routers that differ, by name."
-    )
-    local_delay: Time = Field(
-        default=0,
-        description="After the loss of a link of a router's own: its new routes wait so long "
-        "before they are used. Others come first, and packets that local repair carries meet no "
-        "loop at it (RFC 8333). Any other change ends it.",
+    local_delay: Time = default(
+        0,
+        "After the loss of a link of a router's own: its new routes wait so long before they are "
+        "used. Others come first, and packets that local repair carries meet no loop at it (RFC "
+        "8333). Any other change ends it.",
     )
 
     @property
@@ -119,46 +106,44 @@ KeepAlive = Annotated[int, QuantityField(TIME, 3, MAX_TIME_NS)]
 class LdpOptions(Element):
     """LDP (RFC 5036) in all nodes: labels for IP routes; its messages are packets of class CS6."""
 
-    start: Time = Field(default=0, description="When nodes begin; each sends its first hellos.")
-    control: Literal["independent", "ordered"] = Field(
-        default="independent",
-        description="A node advertises its labels as soon as it has a route, or not before its "
-        "next hop has advertised one (RFC 5036 section 2.6.1).",
+    start: Time = default(0, "When nodes begin; each sends its first hellos.")
+    control: Literal["independent", "ordered"] = default(
+        "independent",
+        "A node advertises its labels as soon as it has a route, or not before its next hop has "
+        "advertised one (RFC 5036 section 2.6.1).",
     )
-    hello: PositiveTime = Field(default=5 * NS_PER_S, description="Interval of hellos.")
-    hello_hold: PositiveTime = Field(
-        default=15 * NS_PER_S,
-        description="Silence on a link after which the neighbour there is lost.",
+    hello: PositiveTime = default(5 * NS_PER_S, "Interval of hellos.")
+    hello_hold: PositiveTime = default(
+        15 * NS_PER_S, "Silence on a link after which the neighbour there is lost."
     )
-    keepalive: KeepAlive = Field(
-        default=180 * NS_PER_S,
-        description="Silence after which a session is lost (KeepAlive Time); a message is sent "
-        "each third of it.",
+    keepalive: KeepAlive = default(
+        180 * NS_PER_S,
+        "Silence after which a session is lost (KeepAlive Time); a message is sent each third of "
+        "it.",
     )
-    detection: Detection | None = Field(
-        default=None,
-        description="How a node notices that a link failed, besides hellos; absent: that of OSPF "
-        "or of signalling, or loss of signal.",
+    detection: Detection | None = default(
+        None,
+        "How a node notices that a link failed, besides hellos; absent: that of OSPF or of "
+        "signalling, or loss of signal.",
     )
-    resend: PositiveTime = Field(
-        default=1 * NS_PER_S,
-        description="TCP sends a segment again after it, then after twice as long (RFC 6298).",
+    resend: PositiveTime = default(
+        1 * NS_PER_S, "TCP sends a segment again after it, then after twice as long (RFC 6298)."
     )
-    retry: PositiveTime = Field(
-        default=15 * NS_PER_S,
-        description="From a session that ended to the next attempt; doubles with each that fails, "
-        "up to eight times (RFC 5036 section 2.5.3).",
+    retry: PositiveTime = default(
+        15 * NS_PER_S,
+        "From a session that ended to the next attempt; doubles with each that fails, up to eight "
+        "times (RFC 5036 section 2.5.3).",
     )
-    gtsm: Switch = Field(
-        default=False,
-        description="A node discards segments of a session that other nodes have passed on (RFC "
-        "6720): after a repair the session waits for routes over the link, and for TCP's next "
-        "attempt. Off: a session needs its link alone.",
+    gtsm: Switch = default(
+        False,
+        "A node discards segments of a session that other nodes have passed on (RFC 6720): after a"
+        " repair the session waits for routes over the link, and for TCP's next attempt. Off: a "
+        "session needs its link alone.",
     )
-    igp_sync: Switch = Field(
-        default=False,
-        description="With OSPF: a link whose session has ended has the largest metric until the "
-        "session is up again (RFC 5443).",
+    igp_sync: Switch = default(
+        False,
+        "With OSPF: a link whose session has ended has the largest metric until the session is up "
+        "again (RFC 5443).",
     )
 
 
@@ -169,22 +154,22 @@ def _expand_null(value: Any) -> Any:
 class RoutingOptions(Element):
     """How routers route; absent: one next hop for each destination, the same all the time."""
 
-    ecmp: Literal["flow", "label", "entropy"] | None = Field(
-        default=None,
-        description="Equal-cost paths share the traffic; what a router hashes to choose one: the "
-        "flow, behind labels too; the label stack of a labelled packet; that with entropy labels "
-        "(RFC 6790), which the head of a path with segments puts on. Absent: the next hop listed "
-        "first in `nodes` takes all.",
+    ecmp: Literal["flow", "label", "entropy"] | None = default(
+        None,
+        "Equal-cost paths share the traffic; what a router hashes to choose one: the flow, behind "
+        "labels too; the label stack of a labelled packet; that with entropy labels (RFC 6790), "
+        "which the head of a path with segments puts on. Absent: the next hop listed first in "
+        "`nodes` takes all.",
     )
-    ospf: Annotated[OspfOptions, ShortForm(_expand_null, _NULL_SCHEMA)] | None = Field(
-        default=None,
-        description="Routes follow failures by OSPF, message by message; absent: they stay, or "
-        "follow `rerouting`.",
+    ospf: Annotated[OspfOptions, ShortForm(_expand_null, _NULL_SCHEMA)] | None = default(
+        None,
+        "Routes follow failures by OSPF, message by message; absent: they stay, or follow "
+        "`rerouting`.",
     )
-    ldp: Annotated[LdpOptions, ShortForm(_expand_null, _NULL_SCHEMA)] | None = Field(
-        default=None,
-        description="Packets that ride no trunk get labels for their routes by LDP, message by "
-        "message; absent: they go without.",
+    ldp: Annotated[LdpOptions, ShortForm(_expand_null, _NULL_SCHEMA)] | None = default(
+        None,
+        "Packets that ride no trunk get labels for their routes by LDP, message by message; "
+        "absent: they go without.",
     )
 
     @property

@@ -13,6 +13,7 @@ from trunkline.scenario.fields import (
     RateOrShare,
     ShortForm,
     Switch,
+    default,
 )
 from trunkline.scenario.queue import QueueOptions
 from trunkline.scenario.units import BYTES, PACKETS
@@ -33,7 +34,7 @@ def _expand_curve(value: Any) -> Any:
 class PortClass(Element):
     """A class of a port: a queue. What the scheduler owes it is in the classes below."""
 
-    queue: QueueOptions = Field(default=QueueOptions(), description="Its queue.")
+    queue: QueueOptions = default(QueueOptions(), "Its queue.")
 
     def list_rates(self) -> tuple[int | float | None, ...]:
         """Its rates, absolute or shares of the link's."""
@@ -62,56 +63,48 @@ class FifoClass(PortClass):
 class PriorityClass(PortClass):
     """A class under strict priority."""
 
-    priority: ClassPriority = Field(default=None, description=_PRIORITY_TEXT)
+    priority: ClassPriority = default(None, _PRIORITY_TEXT)
 
 
 class DrrClass(PortClass):
     """A class in a deficit round robin."""
 
-    weight: ClassWeight = Field(
-        default=1, description="Weight among the classes without a quantum."
-    )
-    quantum: QuantumBytes = Field(default=None, description="Quantum; absent: from the weight.")
+    weight: ClassWeight = default(1, "Weight among the classes without a quantum.")
+    quantum: QuantumBytes = default(None, "Quantum; absent: from the weight.")
 
 
 class WeightedClass(PortClass):
     """A class under weighted fair queueing, or in a round robin by packets."""
 
-    weight: ClassWeight = Field(
-        default=1, description="Weight among its peers; with `wrr`, packets in a turn."
-    )
+    weight: ClassWeight = default(1, "Weight among its peers; with `wrr`, packets in a turn.")
 
 
 class ShapedClass(PortClass):
     """A class shaped by a token bucket."""
 
-    priority: ClassPriority = Field(default=None, description=_PRIORITY_TEXT)
-    rate: RateOrShare | None = Field(
-        default=None, description="Rate it is shaped to, or its share of the link's; absent: none."
+    priority: ClassPriority = default(None, _PRIORITY_TEXT)
+    rate: RateOrShare | None = default(
+        None, "Rate it is shaped to, or its share of the link's; absent: none."
     )
-    burst: BurstBytes = Field(default=DEFAULT_BURST_BYTES, description="Depth of its bucket.")
+    burst: BurstBytes = default(DEFAULT_BURST_BYTES, "Depth of its bucket.")
 
 
 class TbfClass(PortClass):
     """The only class of a port, shaped by a token bucket."""
 
     rate: RateOrShare = Field(description="Rate it is shaped to, or its share of the link's.")
-    burst: BurstBytes = Field(
-        default=DEFAULT_BURST_BYTES, description="Depth of the bucket of its rate."
+    burst: BurstBytes = default(DEFAULT_BURST_BYTES, "Depth of the bucket of its rate.")
+    peak_rate: RateOrShare | None = default(
+        None, "Rate at which a burst goes out; absent: that of the link."
     )
-    peak_rate: RateOrShare | None = Field(
-        default=None, description="Rate at which a burst goes out; absent: that of the link."
-    )
-    min_burst: BurstBytes = Field(
-        default=DEFAULT_BURST_BYTES, description="Depth of the bucket of the peak rate."
-    )
+    min_burst: BurstBytes = default(DEFAULT_BURST_BYTES, "Depth of the bucket of the peak rate.")
 
 
 class HierarchyClass(PortClass):
     """A class of a hierarchy."""
 
-    parent: NameReference | None = Field(
-        default=None, description="Class whose rate it shares; only leaves hold packets."
+    parent: NameReference | None = default(
+        None, "Class whose rate it shares; only leaves hold packets."
     )
 
 
@@ -119,49 +112,39 @@ class RateClass(HierarchyClass):
     """A class of a hierarchy by rates."""
 
     rate: RateOrShare = Field(description="Rate it is due, or its share of the link's.")
-    quantum: QuantumBytes = Field(
-        default=None, description="Quantum of its turn; absent: by its rate."
-    )
+    quantum: QuantumBytes = default(None, "Quantum of its turn; absent: by its rate.")
 
 
 class HtbClass(RateClass):
     """A class of a hierarchical token bucket."""
 
-    priority: Annotated[int, PlainInteger("a priority of htb", 0, 7)] = Field(
-        default=0, description="0 is served first."
+    priority: Annotated[int, PlainInteger("a priority of htb", 0, 7)] = default(
+        0, "0 is served first."
     )
-    ceil: RateOrShare | None = Field(
-        default=None, description="Maximum rate with what it borrows; absent: its rate."
-    )
-    burst: BurstBytes = Field(
-        default=DEFAULT_BURST_BYTES, description="Depth of the bucket of its rate."
-    )
-    cburst: BurstBytes = Field(
-        default=DEFAULT_BURST_BYTES, description="Depth of the bucket of its ceiling."
-    )
+    ceil: RateOrShare | None = default(None, "Maximum rate with what it borrows; absent: its rate.")
+    burst: BurstBytes = default(DEFAULT_BURST_BYTES, "Depth of the bucket of its rate.")
+    cburst: BurstBytes = default(DEFAULT_BURST_BYTES, "Depth of the bucket of its ceiling.")
 
 
 class CbqClass(RateClass):
     """A class of class-based queueing."""
 
-    priority: Annotated[int, PlainInteger("a priority", 0, 1_000_000)] = Field(
-        default=0, description="0 is served first."
+    priority: Annotated[int, PlainInteger("a priority", 0, 1_000_000)] = default(
+        0, "0 is served first."
     )
-    bounded: Switch = Field(default=False, description="It never borrows.")
-    isolated: Switch = Field(
-        default=False, description="What it leaves is not lent to classes outside it."
+    bounded: Switch = default(False, "It never borrows.")
+    isolated: Switch = default(False, "What it leaves is not lent to classes outside it.")
+    max_burst: Annotated[int, QuantityField(PACKETS, 1, 1_000_000)] = default(
+        16, "Packets that may go back to back after a silence."
     )
-    max_burst: Annotated[int, QuantityField(PACKETS, 1, 1_000_000)] = Field(
-        default=16, description="Packets that may go back to back after a silence."
+    average_packet: Annotated[int, QuantityField(BYTES, 1, 65_551)] = default(
+        1000, "Packet size on the wire that max_burst counts in."
     )
-    average_packet: Annotated[int, QuantityField(BYTES, 1, 65_551)] = Field(
-        default=1000, description="Packet size on the wire that max_burst counts in."
+    ewma_log: Annotated[int, PlainInteger("an ewma_log", 1, 16)] = default(
+        5, "Weight of the idle-time average is 2 to minus this."
     )
-    ewma_log: Annotated[int, PlainInteger("an ewma_log", 1, 16)] = Field(
-        default=5, description="Weight of the idle-time average is 2 to minus this."
-    )
-    min_idle: PositiveTime | None = Field(
-        default=None, description="How far below zero the idle-time average may sink."
+    min_idle: PositiveTime | None = default(
+        None, "How far below zero the idle-time average may sink."
     )
 
     def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
@@ -173,20 +156,17 @@ class CbqClass(RateClass):
 class CakeClass(PortClass):
     """A tin of CAKE."""
 
-    priority: ClassPriority = Field(default=None, description=_PRIORITY_TEXT)
-    rate: RateOrShare = Field(
-        default=1.0,
-        description="Rate up to which it goes first, or its share of the port's bandwidth.",
+    priority: ClassPriority = default(None, _PRIORITY_TEXT)
+    rate: RateOrShare = default(
+        1.0, "Rate up to which it goes first, or its share of the port's bandwidth."
     )
 
 
 class ServiceCurve(Element):
     """A service curve of two pieces; a rate alone is short for `{m2: RATE}`."""
 
-    m1: RateOrShare | None = Field(
-        default=None, description="Rate of the first piece, or its share of the link's."
-    )
-    d: PositiveTime | None = Field(default=None, description="How long the first piece lasts.")
+    m1: RateOrShare | None = default(None, "Rate of the first piece, or its share of the link's.")
+    d: PositiveTime | None = default(None, "How long the first piece lasts.")
     m2: RateOrShare = Field(description="Rate after that, or its share of the link's.")
 
     def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
@@ -206,14 +186,12 @@ ServiceCurveField = (
 class HfscClass(HierarchyClass):
     """A class of a hierarchy of fair service curves."""
 
-    real_time: ServiceCurveField = Field(
-        default=None, description="Service it gets whatever others do; of leaves."
+    real_time: ServiceCurveField = default(None, "Service it gets whatever others do; of leaves.")
+    link_share: ServiceCurveField = default(
+        None, "Its share of what real time leaves, in proportion to others'."
     )
-    link_share: ServiceCurveField = Field(
-        default=None, description="Its share of what real time leaves, in proportion to others'."
-    )
-    upper_limit: ServiceCurveField = Field(
-        default=None, description="Maximum rate by link sharing; absent: no limit."
+    upper_limit: ServiceCurveField = default(
+        None, "Maximum rate by link sharing; absent: no limit."
     )
 
     def get_curves(self) -> dict[str, ServiceCurve]:

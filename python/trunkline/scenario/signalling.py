@@ -16,6 +16,7 @@ from trunkline.scenario.fields import (
     Rate,
     Switch,
     Time,
+    default,
 )
 from trunkline.scenario.recovery import NS_PER_MS, Detection, LossOfSignalDetection
 
@@ -27,109 +28,94 @@ LspPriority = Annotated[int, PlainInteger("a priority", 0, 7)]
 class AutoBandwidth(Element):
     """Automatic bandwidth (the words of RFC 8733)."""
 
-    sample: PositiveTime = Field(default=300 * NS_PER_S, description="Interval of samples.")
-    adjust: PositiveTime = Field(
-        default=86_400 * NS_PER_S,
-        description="Interval of adjustments: the largest sample in it is asked for.",
+    sample: PositiveTime = default(300 * NS_PER_S, "Interval of samples.")
+    adjust: PositiveTime = default(
+        86_400 * NS_PER_S, "Interval of adjustments: the largest sample in it is asked for."
     )
-    threshold: Factor = Field(
-        default=0.05, description="Minimum change that is signalled, over what is reserved."
-    )
-    minimum: Rate = Field(default=1, description="Minimum bandwidth.")
-    maximum: Rate | None = Field(default=None, description="Largest bandwidth; absent: any.")
+    threshold: Factor = default(0.05, "Minimum change that is signalled, over what is reserved.")
+    minimum: Rate = default(1, "Minimum bandwidth.")
+    maximum: Rate | None = default(None, "Largest bandwidth; absent: any.")
 
 
 class SignallingOptions(Element):
     """How paths come to be: `none` is from the start, `rsvp-te` by messages between nodes."""
 
-    kind: Literal["none", "rsvp-te"] = Field(
-        default="none",
-        description="Labels are there from the start, or RSVP-TE gives them out (RFC 3209). "
-        "Paths with `segments` or `through` are there from the start with either.",
+    kind: Literal["none", "rsvp-te"] = default(
+        "none",
+        "Labels are there from the start, or RSVP-TE gives them out (RFC 3209). Paths with "
+        "`segments` or `through` are there from the start with either.",
     )
-    start: Time = Field(
-        default=0,
-        description="When heads begin; a path whose first event sets it up waits for that.",
+    start: Time = default(
+        0, "When heads begin; a path whose first event sets it up waits for that."
     )
-    dscp: Dscp = Field(default=CS6_DSCP, description="DSCP of the messages.")
-    refresh: PositiveTime = Field(
-        default=30 * NS_PER_S, description="Mean time between refreshes (RFC 2205 section 3.7)."
+    dscp: Dscp = default(CS6_DSCP, "DSCP of the messages.")
+    refresh: PositiveTime = default(
+        30 * NS_PER_S, "Mean time between refreshes (RFC 2205 section 3.7)."
     )
-    multiplier: Annotated[int, PlainInteger("a multiplier", 1, 255)] = Field(
-        default=3, description="K: refreshes that may be lost (RFC 2205 section 3.7)."
+    multiplier: Annotated[int, PlainInteger("a multiplier", 1, 255)] = default(
+        3, "K: refreshes that may be lost (RFC 2205 section 3.7)."
     )
-    processing: Time = Field(
-        default=0, description="Time a node takes for each message, one at a time."
+    processing: Time = default(0, "Time a node takes for each message, one at a time.")
+    reliable: Switch = default(False, "Messages are acknowledged and sent again (RFC 2961).")
+    resend: PositiveTime = default(
+        500 * NS_PER_MS, "With `reliable`: time to the first resend (Rf of RFC 2961)."
     )
-    reliable: Switch = Field(
-        default=False, description="Messages are acknowledged and sent again (RFC 2961)."
+    resend_increment: Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)] = default(
+        1.0,
+        "With `reliable`: each interval to the next resend is longer than the one before by this "
+        "share of it (Delta); 1 doubles it.",
     )
-    resend: PositiveTime = Field(
-        default=500 * NS_PER_MS,
-        description="With `reliable`: time to the first resend (Rf of RFC 2961).",
+    resend_limit: Annotated[int, PlainInteger("a number of transmissions", 1, 16)] = default(
+        3, "With `reliable`: most transmissions of a message (Rl)."
     )
-    resend_increment: Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)] = Field(
-        default=1.0,
-        description="With `reliable`: each interval to the next resend is longer than the one "
-        "before by this share of it (Delta); 1 doubles it.",
+    summary: Switch = default(
+        False, "With `reliable`: summary refresh in place of full messages (RFC 2961)."
     )
-    resend_limit: Annotated[int, PlainInteger("a number of transmissions", 1, 16)] = Field(
-        default=3, description="With `reliable`: most transmissions of a message (Rl)."
+    hello: PositiveTime | None = default(
+        None,
+        "Interval of hellos (RFC 3209 section 5); 3.5 of them without any is a failure. Absent: "
+        "there are none.",
     )
-    summary: Switch = Field(
-        default=False,
-        description="With `reliable`: summary refresh in place of full messages (RFC 2961).",
+    detection: Detection = default(
+        LossOfSignalDetection(kind="loss-of-signal"),
+        "How nodes notice that a link to them failed, hellos apart.",
     )
-    hello: PositiveTime | None = Field(
-        default=None,
-        description="Interval of hellos (RFC 3209 section 5); 3.5 of them without any is a "
-        "failure. Absent: there are none.",
+    retry: PositiveTime = default(10 * NS_PER_S, "From a failed attempt of a head to the next.")
+    attempts: Annotated[int, PlainInteger("a number of attempts", 1, 64)] = default(
+        4,
+        "Routes that a head tries at once, each around the links that refused (crankback, RFC "
+        "4920).",
     )
-    detection: Detection = Field(
-        default=LossOfSignalDetection(kind="loss-of-signal"),
-        description="How nodes notice that a link to them failed, hellos apart.",
+    flooding: Time | None = default(
+        None,
+        "From a change of a link to its news at all heads: until then they compute with what was. "
+        "Absent: with OSPF its LSAs bring the news (RFC 3630), else it takes no time.",
     )
-    retry: PositiveTime = Field(
-        default=10 * NS_PER_S, description="From a failed attempt of a head to the next."
+    flooding_threshold: Factor = default(
+        0.0,
+        "Minimum change of the unreserved bandwidth of a link that is flooded to heads, over what "
+        "is reservable; 0: all are flooded.",
     )
-    attempts: Annotated[int, PlainInteger("a number of attempts", 1, 64)] = Field(
-        default=4,
-        description="Routes that a head tries at once, each around the links that refused "
-        "(crankback, RFC 4920).",
+    make_before_break: Switch = default(
+        True,
+        "A path that moves is set up again before the old one is torn down (RFC 3209 section 2.5).",
     )
-    flooding: Time | None = Field(
-        default=None,
-        description="From a change of a link to its news at all heads: until then they compute "
-        "with what was. Absent: with OSPF its LSAs bring the news (RFC 3630), else it takes no "
-        "time.",
+    cleanup: Time = default(
+        1 * NS_PER_S, "From the use of the new path to the tear of the old one."
     )
-    flooding_threshold: Factor = Field(
-        default=0.0,
-        description="Minimum change of the unreserved bandwidth of a link that is flooded to "
-        "heads, over what is reservable; 0: all are flooded.",
+    soft_preemption: PositiveTime | None = default(
+        None,
+        "A preempted path may stay so long for its head to move it (RFC 5712); absent: it is torn "
+        "down.",
     )
-    make_before_break: Switch = Field(
-        default=True,
-        description="A path that moves is set up again before the old one is torn down "
-        "(RFC 3209 section 2.5).",
+    reoptimise: PositiveTime | None = default(
+        None, "Interval at which heads look for shorter routes; absent: never."
     )
-    cleanup: Time = Field(
-        default=1 * NS_PER_S, description="From the use of the new path to the tear of the old one."
+    when_down: Literal["route", "discard"] = default(
+        "route", "What becomes of packets while their path is down: IP routing, or none."
     )
-    soft_preemption: PositiveTime | None = Field(
-        default=None,
-        description="A preempted path may stay so long for its head to move it (RFC 5712); "
-        "absent: it is torn down.",
-    )
-    reoptimise: PositiveTime | None = Field(
-        default=None, description="Interval at which heads look for shorter routes; absent: never."
-    )
-    when_down: Literal["route", "discard"] = Field(
-        default="route",
-        description="What becomes of packets while their path is down: IP routing, or none.",
-    )
-    auto_bandwidth: dict[NameReference, AutoBandwidth] = Field(
-        default={}, description="Paths whose reservation follows their load."
+    auto_bandwidth: dict[NameReference, AutoBandwidth] = default(
+        {}, "Paths whose reservation follows their load."
     )
 
 
@@ -137,18 +123,16 @@ class OperatorEvent(Element):
     """What an operator does with a path, named by it or by its trunk."""
 
     at: Time = Field(description="When.")
-    set_up: NameReference | None = Field(default=None, description="Path to set up.")
-    tear: NameReference | None = Field(default=None, description="Path to tear down.")
-    move: NameReference | None = Field(default=None, description="Path to move; needs `to`.")
-    to: NameReferences = Field(
-        default=(),
-        description="New route: nodes in order, a path whose route it takes, or `auto`. A path "
-        "that is only named here is a route and is not set up.",
+    set_up: NameReference | None = default(None, "Path to set up.")
+    tear: NameReference | None = default(None, "Path to tear down.")
+    move: NameReference | None = default(None, "Path to move; needs `to`.")
+    to: NameReferences = default(
+        (),
+        "New route: nodes in order, a path whose route it takes, or `auto`. A path that is only "
+        "named here is a route and is not set up.",
     )
-    resize: NameReference | None = Field(
-        default=None, description="Path to resize; needs `bandwidth`."
-    )
-    bandwidth: Rate | None = Field(default=None, description="Its new bandwidth.")
+    resize: NameReference | None = default(None, "Path to resize; needs `bandwidth`.")
+    bandwidth: Rate | None = default(None, "Its new bandwidth.")
 
     @property
     def action(self) -> tuple[str, str] | None:
@@ -172,11 +156,11 @@ class RandomRequests(Element):
     bandwidth: Rate = Field(description="Bandwidth of each.")
     every: PositiveTime = Field(description="Mean time between requests.")
     holding: PositiveTime = Field(description="Mean time that a path is held.")
-    route: NameReferences = Field(
-        default=(AUTO,), description="Nodes of their route; `auto`: the shortest that has room."
+    route: NameReferences = default(
+        (AUTO,), "Nodes of their route; `auto`: the shortest that has room."
     )
-    setup: LspPriority = Field(default=7, description="Setup priority.")
-    hold: LspPriority = Field(default=7, description="Holding priority.")
+    setup: LspPriority = default(7, "Setup priority.")
+    hold: LspPriority = default(7, "Holding priority.")
 
 
 def get_moved_path(event: OperatorEvent) -> str | None:

@@ -7,7 +7,7 @@ specification (SLS, RFC 3260 section 2.1). It is judged after the run and never 
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, WithJsonSchema
 
 from trunkline.scenario.base import Element
 from trunkline.scenario.dscp import Dscp, get_dscp_name
@@ -16,6 +16,7 @@ from trunkline.scenario.fields import (
     Rate,
     Share,
     Time,
+    default,
     describe_value,
     is_numeric,
     make_invalid_error,
@@ -47,71 +48,61 @@ VOICE_ADMIT_DSCP = 44
 class UpperBounds(Element):
     """Measures that may not be greater."""
 
-    delay_mean: Time | None = Field(default=None, description="Mean one-way delay.")
-    delay_p50: Time | None = Field(default=None, description="Median one-way delay.")
-    delay_p90: Time | None = Field(default=None, description="90th percentile.")
-    delay_p95: Time | None = Field(default=None, description="95th percentile.")
-    delay_p99: Time | None = Field(default=None, description="99th percentile.")
-    delay_p999: Time | None = Field(default=None, description="99.9th percentile.")
-    delay_max: Time | None = Field(default=None, description="Greatest one-way delay.")
-    delay_range: Time | None = Field(default=None, description="Greatest less least one-way delay.")
-    jitter: Time | None = Field(
-        default=None, description="Interarrival jitter (RFC 3550 section 6.4.1)."
+    delay_mean: Time | None = default(None, "Mean one-way delay.")
+    delay_p50: Time | None = default(None, "Median one-way delay.")
+    delay_p90: Time | None = default(None, "90th percentile.")
+    delay_p95: Time | None = default(None, "95th percentile.")
+    delay_p99: Time | None = default(None, "99th percentile.")
+    delay_p999: Time | None = default(None, "99.9th percentile.")
+    delay_max: Time | None = default(None, "Greatest one-way delay.")
+    delay_range: Time | None = default(None, "Greatest less least one-way delay.")
+    jitter: Time | None = default(None, "Interarrival jitter (RFC 3550 section 6.4.1).")
+    loss: Share | None = default(None, "Packets lost over packets sent.")
+    rtt_mean: Time | None = default(None, "Mean round-trip time of an echo flow.")
+    rtt_p50: Time | None = default(None, "Median of it.")
+    rtt_p95: Time | None = default(None, "95th percentile of it.")
+    rtt_p99: Time | None = default(None, "99th percentile of it.")
+    rtt_max: Time | None = default(None, "Greatest round-trip time.")
+    echo_loss: Share | None = default(None, "Requests without a reply in time (RFC 6673).")
+    start_up: Time | None = default(
+        None, "Time from a player's first request to its first picture."
     )
-    loss: Share | None = Field(default=None, description="Packets lost over packets sent.")
-    rtt_mean: Time | None = Field(default=None, description="Mean round-trip time of an echo flow.")
-    rtt_p50: Time | None = Field(default=None, description="Median of it.")
-    rtt_p95: Time | None = Field(default=None, description="95th percentile of it.")
-    rtt_p99: Time | None = Field(default=None, description="99th percentile of it.")
-    rtt_max: Time | None = Field(default=None, description="Greatest round-trip time.")
-    echo_loss: Share | None = Field(
-        default=None, description="Requests without a reply in time (RFC 6673)."
+    stall: Share | None = default(
+        None, "Time that a player stood still over the time it was watched."
     )
-    start_up: Time | None = Field(
-        default=None, description="Time from a player's first request to its first picture."
+    fct_mean: Time | None = default(None, "Mean completion time of transfers.")
+    fct_p50: Time | None = default(None, "Median of it.")
+    fct_p90: Time | None = default(None, "90th percentile of it.")
+    fct_p95: Time | None = default(None, "95th percentile of it.")
+    fct_p99: Time | None = default(None, "99th percentile of it.")
+    fct_max: Time | None = default(None, "Greatest completion time.")
+    page_mean: Time | None = default(
+        None, "Mean time of a page, from its request to its last byte."
     )
-    stall: Share | None = Field(
-        default=None, description="Time that a player stood still over the time it was watched."
-    )
-    fct_mean: Time | None = Field(default=None, description="Mean completion time of transfers.")
-    fct_p50: Time | None = Field(default=None, description="Median of it.")
-    fct_p90: Time | None = Field(default=None, description="90th percentile of it.")
-    fct_p95: Time | None = Field(default=None, description="95th percentile of it.")
-    fct_p99: Time | None = Field(default=None, description="99th percentile of it.")
-    fct_max: Time | None = Field(default=None, description="Greatest completion time.")
-    page_mean: Time | None = Field(
-        default=None, description="Mean time of a page, from its request to its last byte."
-    )
-    page_p50: Time | None = Field(default=None, description="Median of it.")
-    page_p90: Time | None = Field(default=None, description="90th percentile of it.")
-    page_p95: Time | None = Field(default=None, description="95th percentile of it.")
-    page_p99: Time | None = Field(default=None, description="99th percentile of it.")
-    page_max: Time | None = Field(default=None, description="Greatest time of a page.")
+    page_p50: Time | None = default(None, "Median of it.")
+    page_p90: Time | None = default(None, "90th percentile of it.")
+    page_p95: Time | None = default(None, "95th percentile of it.")
+    page_p99: Time | None = default(None, "99th percentile of it.")
+    page_max: Time | None = default(None, "Greatest time of a page.")
 
 
 class LowerBounds(Element):
     """Measures that may not be less."""
 
-    goodput: Rate | None = Field(
-        default=None, description="Application bits handed over in order, each once."
-    )
-    throughput: Rate | None = Field(default=None, description="IP bits delivered.")
-    mos: MosScore | None = Field(
-        default=None, description="Mean opinion score of a call (ITU-T G.107), 1 to 4.5."
-    )
+    goodput: Rate | None = default(None, "Application bits handed over in order, each once.")
+    throughput: Rate | None = default(None, "IP bits delivered.")
+    mos: MosScore | None = default(None, "Mean opinion score of a call (ITU-T G.107), 1 to 4.5.")
 
 
 class Sla(Element):
     """A service level agreement: bounds that flows, or all of a DSCP together, must keep."""
 
-    flow: NameReferences | None = Field(
-        default=None, description="Flows; each of them, and each replica, must keep every bound."
+    flow: NameReferences | None = default(
+        None, "Flows; each of them, and each replica, must keep every bound."
     )
-    dscp: Dscp | None = Field(
-        default=None, description="Instead of flows: all that send with this DSCP, together."
-    )
-    at_most: UpperBounds = Field(default=UpperBounds(), description="Upper bounds.")
-    at_least: LowerBounds = Field(default=LowerBounds(), description="Lower bounds.")
+    dscp: Dscp | None = default(None, "Instead of flows: all that send with this DSCP, together.")
+    at_most: UpperBounds = default(UpperBounds(), "Upper bounds.")
+    at_least: LowerBounds = default(LowerBounds(), "Lower bounds.")
 
 
 @dataclass(frozen=True, slots=True)

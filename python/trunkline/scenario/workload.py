@@ -18,6 +18,7 @@ from trunkline.scenario.fields import (
     Switch,
     Table,
     Time,
+    default,
 )
 from trunkline.scenario.units import BYTES
 
@@ -50,10 +51,8 @@ class LognormalSizes(Element):
 
     mean: TransferBytes = Field(description="Mean size.")
     sd: TransferBytes = Field(description="Standard deviation.")
-    min: TransferBytes = Field(default=1, description="Minimum size.")
-    max: TransferBytes = Field(
-        default=MAX_TRANSFER_BYTES, description="Largest size: draws outside are drawn again."
-    )
+    min: TransferBytes = default(1, "Minimum size.")
+    max: TransferBytes = default(MAX_TRANSFER_BYTES, "Largest size: draws outside are drawn again.")
 
 
 class WeibullSizes(Element):
@@ -66,18 +65,16 @@ class WeibullSizes(Element):
 class TransferSize(Element):
     """Sizes of transfers: application data; exactly one key."""
 
-    fixed: TransferBytes | None = Field(default=None, description="All alike.")
-    published: PublishedSizes | None = Field(default=None, description="A published distribution.")
-    exponential: TransferBytes | None = Field(
-        default=None, description="Exponential with this mean."
-    )
-    pareto: ParetoSizes | None = Field(default=None, description="Pareto between bounds.")
-    lognormal: LognormalSizes | None = Field(default=None, description="Lognormal.")
-    weibull: WeibullSizes | None = Field(default=None, description="Weibull.")
-    cdf: Table | None = Field(
-        default=None,
-        description="Distribution function: CSV file under the scenario's folder with columns size "
-        "and share; straight lines between its points.",
+    fixed: TransferBytes | None = default(None, "All alike.")
+    published: PublishedSizes | None = default(None, "A published distribution.")
+    exponential: TransferBytes | None = default(None, "Exponential with this mean.")
+    pareto: ParetoSizes | None = default(None, "Pareto between bounds.")
+    lognormal: LognormalSizes | None = default(None, "Lognormal.")
+    weibull: WeibullSizes | None = default(None, "Weibull.")
+    cdf: Table | None = default(
+        None,
+        "Distribution function: CSV file under the scenario's folder with columns size and share; "
+        "straight lines between its points.",
     )
 
 
@@ -98,13 +95,10 @@ TransferSizeField = Annotated[
 class _TransferRecords(Element):
     """What is kept of each transfer."""
 
-    bins: OneOrMany[TransferBytes] = Field(
-        default=DEFAULT_BINS_BYTES,
-        description="Upper ends of the bins of sizes that results have, rising.",
+    bins: OneOrMany[TransferBytes] = default(
+        DEFAULT_BINS_BYTES, "Upper ends of the bins of sizes that results have, rising."
     )
-    record: Switch = Field(
-        default=False, description="Record each transfer in the table `transfers`."
-    )
+    record: Switch = default(False, "Record each transfer in the table `transfers`.")
 
 
 class TransferWorkload(_TransferRecords):
@@ -113,32 +107,25 @@ class TransferWorkload(_TransferRecords):
     How many comes from `load` or from `every`.
     """
 
-    arrivals: Literal["poisson", "on-off", "schedule"] = Field(
-        default="poisson", description="How transfers follow each other."
+    arrivals: Literal["poisson", "on-off", "schedule"] = default(
+        "poisson", "How transfers follow each other."
     )
-    load: RateOrShare | None = Field(
-        default=None,
-        description="Mean rate that they offer, headers included: in IP bits, or as a share of a "
-        "link's rate, the link's own header included.",
+    load: RateOrShare | None = default(
+        None,
+        "Mean rate that they offer, headers included: in IP bits, or as a share of a link's rate, "
+        "the link's own header included.",
     )
-    of: NameReference | None = Field(
-        default=None, description="Link by direction (`R1->R2`) that a share of load is meant of."
+    of: NameReference | None = default(
+        None, "Link by direction (`R1->R2`) that a share of load is meant of."
     )
-    every: PositiveTime | None = Field(
-        default=None, description="Instead of load: mean time from one transfer to the next."
+    every: PositiveTime | None = default(
+        None, "Instead of load: mean time from one transfer to the next."
     )
-    size: TransferSizeField | None = Field(
-        default=None, description="Application data of a transfer."
-    )
-    mean_on: PositiveTime | None = Field(
-        default=None, description="on-off: mean of the exponential on-time."
-    )
-    mean_off: PositiveTime | None = Field(
-        default=None, description="on-off: mean of the exponential off-time."
-    )
-    schedule: Table | None = Field(
-        default=None,
-        description="schedule: CSV file under the scenario's folder with columns time and size.",
+    size: TransferSizeField | None = default(None, "Application data of a transfer.")
+    mean_on: PositiveTime | None = default(None, "on-off: mean of the exponential on-time.")
+    mean_off: PositiveTime | None = default(None, "on-off: mean of the exponential off-time.")
+    schedule: Table | None = default(
+        None, "schedule: CSV file under the scenario's folder with columns time and size."
     )
 
 
@@ -150,31 +137,27 @@ class PageWorkload(_TransferRecords):
     `.requests` behind it.
     """
 
-    users: Annotated[int, PlainInteger("a number of users", 1, 1_000_000)] = Field(
-        default=1, description="Users, each with one page at a time."
+    users: Annotated[int, PlainInteger("a number of users", 1, 1_000_000)] = default(
+        1, "Users, each with one page at a time."
     )
-    parallel: Annotated[int, PlainInteger("a number of connections", 1, 1000)] = Field(
-        default=6, description="Embedded objects a user fetches at the same time."
+    parallel: Annotated[int, PlainInteger("a number of connections", 1, 1000)] = default(
+        6, "Embedded objects a user fetches at the same time."
     )
-    request: TransferBytes = Field(default=328, description="Application data of a request.")
-    main: TransferSizeField = Field(
-        default=TransferSize(published="3gpp-main"), description="Size of the main object."
+    request: TransferBytes = default(328, "Application data of a request.")
+    main: TransferSizeField = default(
+        TransferSize(published="3gpp-main"), "Size of the main object."
     )
-    embedded: TransferSizeField = Field(
-        default=TransferSize(published="3gpp-embedded"),
-        description="Size of an embedded object.",
+    embedded: TransferSizeField = default(
+        TransferSize(published="3gpp-embedded"), "Size of an embedded object."
     )
-    objects: Annotated[int, PlainInteger("a number of objects", 0, 10_000)] | None = Field(
-        default=None,
-        description="Embedded objects of each page; absent: 3GPP's Pareto law, 5.64 on average.",
+    objects: Annotated[int, PlainInteger("a number of objects", 0, 10_000)] | None = default(
+        None, "Embedded objects of each page; absent: 3GPP's Pareto law, 5.64 on average."
     )
-    reading: Time = Field(
-        default=30_000_000_000,
-        description="Mean of the exponential time between a page and the next.",
+    reading: Time = default(
+        30_000_000_000, "Mean of the exponential time between a page and the next."
     )
-    parsing: Time = Field(
-        default=130_000_000,
-        description="Mean of the exponential time between the main object and the embedded ones.",
+    parsing: Time = default(
+        130_000_000, "Mean of the exponential time between the main object and the embedded ones."
     )
 
 
@@ -185,34 +168,29 @@ class VideoWorkload(_TransferRecords):
     connection of its own; its bit rate is chosen when it is asked for.
     """
 
-    players: Annotated[int, PlainInteger("a number of players", 1, 1_000_000)] = Field(
-        default=1, description="Players."
+    players: Annotated[int, PlainInteger("a number of players", 1, 1_000_000)] = default(
+        1, "Players."
     )
     ladder: OneOrMany[Rate] = Field(
         default=(400_000, 800_000, 1_500_000, 3_000_000, 6_000_000),
         min_length=1,
         description="Bit rates that there are, rising.",
     )
-    chunk: PositiveTime = Field(default=4_000_000_000, description="Film in a chunk.")
-    buffer: PositiveTime = Field(
-        default=30_000_000_000, description="Film that a player holds; two chunks or more."
+    chunk: PositiveTime = default(4_000_000_000, "Film in a chunk.")
+    buffer: PositiveTime = default(30_000_000_000, "Film that a player holds; two chunks or more.")
+    start: PositiveTime | None = default(
+        None,
+        "Film in the buffer with which it begins to play, and plays on after a stall; absent: one "
+        "chunk.",
     )
-    start: PositiveTime | None = Field(
-        default=None,
-        description="Film in the buffer with which it begins to play, and plays on after a stall; "
-        "absent: one chunk.",
+    rule: Literal["rate", "buffer"] = default(
+        "rate",
+        "rate: the highest below the harmonic mean of the last five throughputs; buffer: a line "
+        "over the film in the buffer (BBA-0).",
     )
-    rule: Literal["rate", "buffer"] = Field(
-        default="rate",
-        description="rate: the highest below the harmonic mean of the last five throughputs; "
-        "buffer: a line over the film in the buffer (BBA-0).",
+    reservoir: Time | None = default(None, "buffer: the lowest rate up to here; absent: a quarter.")
+    cushion: PositiveTime | None = default(
+        None, "buffer: from the reservoir to the highest rate; absent: half of the buffer."
     )
-    reservoir: Time | None = Field(
-        default=None, description="buffer: the lowest rate up to here; absent: a quarter."
-    )
-    cushion: PositiveTime | None = Field(
-        default=None,
-        description="buffer: from the reservoir to the highest rate; absent: half of the buffer.",
-    )
-    spread: Time = Field(default=0, description="Players begin at uniform random times below this.")
-    request: TransferBytes = Field(default=328, description="Application data of a request.")
+    spread: Time = default(0, "Players begin at uniform random times below this.")
+    request: TransferBytes = default(328, "Application data of a request.")
