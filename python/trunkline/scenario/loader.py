@@ -149,12 +149,8 @@ def _check_format(document: Any, origin: DocumentOrigin, problems: Problems) -> 
     version = document.get("trunkline")
     if type(version) is int and version > LANGUAGE_VERSION:
         problems.findings.clear()
-        problems.add(
-            "format",
-            ("trunkline",),
-            f"format {version}, this version reads up to {LANGUAGE_VERSION}",
-            hint="a newer trunkline reads it",
-        )
+        message = f"format {version}, this version reads up to {LANGUAGE_VERSION}"
+        problems.add("format", ("trunkline",), message, hint="a newer trunkline reads it")
         raise ScenarioError(
             place_findings(problems.findings, document, origin.file), origin.content, origin.file
         )

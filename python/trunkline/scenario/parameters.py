@@ -183,13 +183,8 @@ def substitute_parameters(document: Any, problems: Problems) -> Any:
         for name, value in parameters.items():
             path: DocumentPath = ("parameters", name)
             if not isinstance(name, str) or not _NAME_PATTERN.match(name):
-                problems.add(
-                    "name",
-                    path,
-                    "a parameter's name must be a word of letters, digits and _",
-                    given=str(name),
-                    at_key=True,
-                )
+                message = "a parameter's name must be a word of letters, digits and _"
+                problems.add("name", path, message, given=str(name), at_key=True)
             elif isinstance(value, dict | list):
                 problems.add("type", path, "a parameter must be one value, not a list or mapping")
             else:
@@ -244,12 +239,8 @@ def _substitute_scalar(
         return _UnresolvedScalar(value)
     inner = _EXPRESSION_PATTERN.match(value)
     if not inner:
-        problems.add(
-            "expression",
-            path,
-            "a value that starts with $ must be $name or ${expression}",
-            given=value[:60],
-        )
+        message = "a value that starts with $ must be $name or ${expression}"
+        problems.add("expression", path, message, given=value[:60])
         return _UnresolvedScalar(value)
     try:
         return expression.evaluate(inner[1], names).to_scalar()

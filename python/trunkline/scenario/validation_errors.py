@@ -71,12 +71,9 @@ def _report_choice(item: Any, path: DocumentPath, problems: Problems) -> None:
     if item["type"] == "union_tag_invalid":
         tag = str(context["discriminator"]).strip("'")
         path, given = (*path, tag), context["tag"]
+    message = f"{_get_last_key(path)} cannot be {describe_value(given)}"
     problems.add(
-        "choice",
-        path,
-        f"{_get_last_key(path)} cannot be {describe_value(given)}",
-        allowed=", ".join(words),
-        hint=suggest_nearest(str(given), words),
+        "choice", path, message, allowed=", ".join(words), hint=suggest_nearest(str(given), words)
     )
 
 

@@ -37,12 +37,9 @@ def check(aqm: Aqm, path: DocumentPath, problems: Problems) -> None:
     elif isinstance(aqm, RedLinux):
         _check_tc(aqm, path, problems)
         if aqm.adaptive and aqm.age == "plog":
+            message = "adaptive came to Linux with max-p in 2012"
             problems.add(
-                "relation",
-                (*path, "adaptive"),
-                "adaptive came to Linux with max-p in 2012",
-                allowed="age: max-p",
-                at_key=True,
+                "relation", (*path, "adaptive"), message, allowed="age: max-p", at_key=True
             )
     elif isinstance(aqm, Blue | StepMarking):
         _check_threshold(aqm, path, problems)

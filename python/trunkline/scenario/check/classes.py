@@ -80,34 +80,23 @@ def _check_tree(port: PortConfiguration, path: DocumentPath, problems: Problems)
         chain = list(_list_ancestors(classes, name))
         if chain[-1] == name and len(chain) > 1:
             sound = False
-            problems.add(
-                "relation",
-                (*path, "classes", name, "parent"),
-                f"class {name} is its own ancestor: {' -> '.join(chain)}",
-            )
+            message = f"class {name} is its own ancestor: {' -> '.join(chain)}"
+            problems.add("relation", (*path, "classes", name, "parent"), message)
         elif len(chain) > deepest:
             sound = False
-            problems.add(
-                "limit",
-                (*path, "classes", name, "parent"),
+            message = (
                 f"{port.scheduler} has at most {deepest} levels of classes; {name} is at level "
-                f"{len(chain)}",
+                f"{len(chain)}"
             )
+            problems.add("limit", (*path, "classes", name, "parent"), message)
     inner = list_parents(port)
     for index, rule in enumerate(port.classify):
         if rule.class_ in inner:
-            problems.add(
-                "classify",
-                (*path, "classify", index, "class"),
-                f"class {rule.class_} has classes below it: only leaves hold packets",
-            )
+            message = f"class {rule.class_} has classes below it: only leaves hold packets"
+            problems.add("classify", (*path, "classify", index, "class"), message)
     if "default" in inner:
-        problems.add(
-            "classify",
-            (*path, "classes", "default"),
-            "class default has classes below it: only leaves hold packets",
-            at_key=True,
-        )
+        message = "class default has classes below it: only leaves hold packets"
+        problems.add("classify", (*path, "classes", "default"), message, at_key=True)
     return sound
 
 
@@ -186,12 +175,8 @@ def _check_curves(
                     "missing-key", (*path, name, key, "m1"), "m1 needs d: how long it lasts"
                 )
         if name in inner and port_class.real_time is not None:
-            problems.add(
-                "relation",
-                (*path, name, "real_time"),
-                f"class {name} has classes below it: real_time is of leaves",
-                at_key=True,
-            )
+            message = f"class {name} has classes below it: real_time is of leaves"
+            problems.add("relation", (*path, name, "real_time"), message, at_key=True)
         elif port_class.real_time is not None:
             real.append(port_class.real_time)
         if port_class.link_share is None and (port_class.real_time is None or name in inner):
@@ -203,12 +188,8 @@ def _check_curves(
                 at_key=True,
             )
         if port_class.link_share is None and port_class.upper_limit is not None:
-            problems.add(
-                "relation",
-                (*path, name, "upper_limit"),
-                f"upper_limit limits link sharing, and class {name} has no link_share",
-                at_key=True,
-            )
+            message = f"upper_limit limits link sharing, and class {name} has no link_share"
+            problems.add("relation", (*path, name, "upper_limit"), message, at_key=True)
     _check_feasible(real, link_rate, link, path, problems)
 
 
@@ -228,12 +209,9 @@ def _check_feasible(
     steep = sums[-1][2]
     if late or steep > link_rate:
         moment = f"{format_time(late[0])} after they begin" if late else "in the long run"
+        message = f"the real-time curves promise more than link {link} has, {moment}"
         problems.add(
-            "relation",
-            path,
-            f"the real-time curves promise more than link {link} has, {moment}",
-            allowed=f"up to {format_rate(link_rate)} in sum",
-            at_key=True,
+            "relation", path, message, allowed=f"up to {format_rate(link_rate)} in sum", at_key=True
         )
 
 
@@ -257,12 +235,8 @@ def _check_buckets(
                 allowed=f"above {format_rate(class_rate)}",
             )
         if peak is None and "min_burst" in port_class.model_fields_set:
-            problems.add(
-                "relation",
-                (*path, name, "min_burst"),
-                "min_burst is the bucket of peak_rate, which is not set",
-                at_key=True,
-            )
+            message = "min_burst is the bucket of peak_rate, which is not set"
+            problems.add("relation", (*path, name, "min_burst"), message, at_key=True)
         buckets = {"burst": port_class.burst} | (
             {} if peak is None else {"min_burst": port_class.min_burst}
         )

@@ -78,12 +78,8 @@ def _check_meter_count(
     flows = len(scenario.flow_names) + len(scenario.message_flows)
     needed = len(conditioner.profiles) - per_flow + per_flow * flows
     if needed > MAX_PROFILES:
-        problems.add(
-            "limit",
-            (*path, "profiles"),
-            f"{needed} meters are needed; a conditioner has at most {MAX_PROFILES}",
-            at_key=True,
-        )
+        message = f"{needed} meters are needed; a conditioner has at most {MAX_PROFILES}"
+        problems.add("limit", (*path, "profiles"), message, at_key=True)
 
 
 def _check_profile(
@@ -97,25 +93,16 @@ def _check_profile(
     for colour in ("green", "yellow", "red"):
         action = getattr(profile, colour)
         if action.drop and action.dscp is not None:
-            problems.add(
-                "relation",
-                (*path, colour, "dscp"),
-                "a packet that is dropped bears no DSCP",
-                at_key=True,
-            )
+            message = "a packet that is dropped bears no DSCP"
+            problems.add("relation", (*path, colour, "dscp"), message, at_key=True)
     meter = profile.meter
     meter_path = (*path, "meter")
     if meter is None:
         return
     _check_meter(meter, meter_path, problems)
     if isinstance(meter, TokenBucket | Tsw2cm) and "yellow" in profile.model_fields_set:
-        problems.add(
-            "relation",
-            (*path, "yellow"),
-            f"{meter.kind} colours nothing yellow",
-            allowed="green, red",
-            at_key=True,
-        )
+        message = f"{meter.kind} colours nothing yellow"
+        problems.add("relation", (*path, "yellow"), message, allowed="green, red", at_key=True)
     largest = _find_largest_packet(scenario, conditioner, name)
     for key, depth, colour in _list_bucket_depths(meter):
         if 0 < depth < largest:

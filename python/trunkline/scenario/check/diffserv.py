@@ -46,26 +46,16 @@ def _check_diffserv(diffserv: DiffServ, element_path: DocumentPath, problems: Pr
     """Keys of one path that must agree."""
     if diffserv.kind == "l-lsp":
         if diffserv.scheduling_class is None:
+            message = "an L-LSP needs a scheduling class, which its label stands for"
             problems.add(
-                "missing-key",
-                (*element_path, "kind"),
-                "an L-LSP needs a scheduling class, which its label stands for",
-                hint="add `scheduling_class: AF1`",
+                "missing-key", (*element_path, "kind"), message, hint="add `scheduling_class: AF1`"
             )
         if diffserv.map is not None:
-            problems.add(
-                "relation",
-                (*element_path, "map"),
-                "an L-LSP has no map: its TC is the drop precedence (RFC 3270 section 4.4.1)",
-                at_key=True,
-            )
+            message = "an L-LSP has no map: its TC is the drop precedence (RFC 3270 section 4.4.1)"
+            problems.add("relation", (*element_path, "map"), message, at_key=True)
     elif diffserv.scheduling_class is not None:
-        problems.add(
-            "relation",
-            (*element_path, "scheduling_class"),
-            "an E-LSP has no scheduling class: its TC tells the whole PHB",
-            at_key=True,
-        )
+        message = "an E-LSP has no scheduling class: its TC tells the whole PHB"
+        problems.add("relation", (*element_path, "scheduling_class"), message, at_key=True)
     elif diffserv.map is None and diffserv.model != "short-pipe":
         problems.add(
             "relation",
@@ -75,12 +65,11 @@ def _check_diffserv(diffserv: DiffServ, element_path: DocumentPath, problems: Pr
             hint="add `map: {EF: 5, AF11: 1, DF: 0}`",
         )
     if diffserv.linux_tc_zero and diffserv.model != "short-pipe":
-        problems.add(
-            "relation",
-            (*element_path, "model"),
+        message = (
             "Linux forwards by the DSCP where a path ends: with linux_tc_zero the model is "
-            "short-pipe",
+            "short-pipe"
         )
+        problems.add("relation", (*element_path, "model"), message)
 
 
 def _check_pipe_end(

@@ -38,12 +38,10 @@ def _check_pairs(port: PortConfiguration, key_path: DocumentPath, problems: Prob
     seen: set[int] = set()
     for tc, ce_tc in port.ecn_in_mpls.items():
         if seen & {tc, ce_tc} or tc == ce_tc:
-            problems.add(
-                "relation",
-                (*key_path, str(tc)),
-                "a traffic class has one meaning: that of one pair, with or without congestion",
-                given=f"{tc}: {ce_tc}",
+            message = (
+                "a traffic class has one meaning: that of one pair, with or without congestion"
             )
+            problems.add("relation", (*key_path, str(tc)), message, given=f"{tc}: {ce_tc}")
         seen |= {tc, ce_tc}
 
 
@@ -129,15 +127,12 @@ def _check_paths(scenario: ResolvedScenario, port: str, problems: Problems) -> N
         tc_of_dscp = None if diffserv is None else diffserv.get_tc_by_dscp()
         for dscp, tc in (tc_of_dscp or {}).items():
             if tc in phb:
-                problems.add(
-                    "relation",
-                    ("paths", name),
+                message = (
                     f"path {name} maps DSCP {get_dscp_name(dscp)} to TC "
                     f"{tc}, which says congestion "
-                    "experienced",
-                    at_key=True,
-                    related=related,
+                    "experienced"
                 )
+                problems.add("relation", ("paths", name), message, at_key=True, related=related)
         if tc_of_dscp is not None:
             continue
         for trunk in scenario.trunks.values():

@@ -115,12 +115,8 @@ def _check_tcp(flow: Tcp, path: DocumentPath, problems: Problems) -> None:
             at_key=True,
         )
     if flow.size is not None and flow.size > flow.mss * (2**31 - 1):
-        problems.add(
-            "range",
-            (*path, "size"),
-            "a transfer has at most 2147483647 segments",
-            given=format_bytes(flow.size),
-        )
+        message = "a transfer has at most 2147483647 segments"
+        problems.add("range", (*path, "size"), message, given=format_bytes(flow.size))
 
 
 _KEY_ARRIVALS = {
@@ -167,12 +163,8 @@ def _check_udp(
             )
     for key in _REQUIRED_KEYS[flow.arrivals]:
         if getattr(flow, key) is None:
-            problems.add(
-                "missing-key",
-                (*path, key),
-                f"{key} is missing: {flow.arrivals} arrivals need it",
-                at_key=True,
-            )
+            message = f"{key} is missing: {flow.arrivals} arrivals need it"
+            problems.add("missing-key", (*path, key), message, at_key=True)
     _check_size(flow, path, problems)
 
 
@@ -221,12 +213,9 @@ def _check_call(call: Call, keys_set: set[str], path: DocumentPath, problems: Pr
 
 def _check_echo(echo: Echo, path: DocumentPath, problems: Problems) -> None:
     if echo.reply is not None and echo.protocol == "icmp":
+        message = "a reply of icmp has the size of its request (RFC 792)"
         problems.add(
-            "relation",
-            (*path, "reply"),
-            "a reply of icmp has the size of its request (RFC 792)",
-            allowed="with protocol: udp",
-            at_key=True,
+            "relation", (*path, "reply"), message, allowed="with protocol: udp", at_key=True
         )
 
 

@@ -74,12 +74,8 @@ def _check_labels(scenario: ResolvedScenario, name: str, problems: Problems) -> 
     path = scenario.paths[name]
     labels_path: DocumentPath = ("paths", name, "labels")
     if path.explicit_null and path.php and "php" in path.model_fields_set:
-        problems.add(
-            "relation",
-            ("paths", name, "explicit_null"),
-            "explicit_null keeps a label on the last hop, php takes it off: choose one",
-            at_key=True,
-        )
+        message = "explicit_null keeps a label on the last hop, php takes it off: choose one"
+        problems.add("relation", ("paths", name, "explicit_null"), message, at_key=True)
     if path.labels is None:
         return
     nodes = scenario.list_route_nodes(name)
@@ -96,11 +92,9 @@ def _check_labels(scenario: ResolvedScenario, name: str, problems: Problems) -> 
         return
     for index, (node, label) in enumerate(zip(nodes[1:], path.labels, strict=False)):
         if label < FIRST_LABEL:
+            message = f"label {label} is reserved"
             problems.add(
-                "label",
-                (*labels_path, index),
-                f"label {label} is reserved",
-                allowed=f"{FIRST_LABEL} to {2**20 - 1}",
+                "label", (*labels_path, index), message, allowed=f"{FIRST_LABEL} to {2**20 - 1}"
             )
         for other in scenario.paths:
             if other == name:

@@ -41,12 +41,8 @@ def _check_shape(
 ) -> None:
     if port.classes and (port.queue is not None or port.per == "flow"):
         key = "queue" if port.queue is not None else "per"
-        problems.add(
-            "relation",
-            (*path, key),
-            f"classes have queues of their own: `{key}` has no place beside them",
-            at_key=True,
-        )
+        message = f"classes have queues of their own: `{key}` has no place beside them"
+        problems.add("relation", (*path, key), message, at_key=True)
     has_several_classes = len(port.classes) > 1 or port.per == "flow"
     if has_several_classes and port.scheduler is None:
         problems.add(
@@ -74,12 +70,8 @@ def _check_shape(
             *(port_class.queue for port_class in port.classes.values()),
         ]
         if any(each.flows is not None for each in queues):
-            problems.add(
-                "relation",
-                (*path, "scheduler"),
-                f"{port.scheduler} divides the queue already that `flows` divides",
-                hint="leave the scheduler out",
-            )
+            message = f"{port.scheduler} divides the queue already that `flows` divides"
+            problems.add("relation", (*path, "scheduler"), message, hint="leave the scheduler out")
     if port.bandwidth is not None and port.scheduler != "cake":
         problems.add(
             "relation",
@@ -101,11 +93,8 @@ def _check_shape(
     if port.per == "flow":
         count = len(scenario.flow_names) + len(scenario.message_flows)
         if count > MAX_CLASSES:
-            problems.add(
-                "limit",
-                (*path, "per"),
-                f"{count} flows need {count} classes; a port has at most {MAX_CLASSES}",
-            )
+            message = f"{count} flows need {count} classes; a port has at most {MAX_CLASSES}"
+            problems.add("limit", (*path, "per"), message)
     elif has_several_classes and "default" not in port.classes and not _has_catch_all_rule(port):
         problems.add(
             "classify",
@@ -144,13 +133,8 @@ def check_match(
 ) -> None:
     """Checks the conditions of a rule."""
     if rule.dscp is not None and rule.tc is not None:
-        problems.add(
-            "classify",
-            (*path, "tc"),
-            "no packet shows both a DSCP and a TC: a label hides the DSCP",
-            hint="write two rules",
-            at_key=True,
-        )
+        message = "no packet shows both a DSCP and a TC: a label hides the DSCP"
+        problems.add("classify", (*path, "tc"), message, hint="write two rules", at_key=True)
     for index, name in enumerate(rule.flow or ()):
         if not scenario.has_flow(name):
             problems.add_unknown((*path, "flow", index), "flow", name, scenario.flows)
@@ -188,24 +172,17 @@ def _check_queue(queue: QueueOptions, path: DocumentPath, problems: Problems) ->
     if queue.flows is not None:
         _check_flow_queues(queue, path, problems)
     if queue.counts_in_service and 0 in (queue.limit.packets, queue.limit.bytes):
-        problems.add(
-            "relation",
-            (*path, "limit"),
-            "a limit of 0 that counts the packet in service lets nothing through",
-            hint="use `counts_in_service: false`",
-        )
+        message = "a limit of 0 that counts the packet in service lets nothing through"
+        problems.add("relation", (*path, "limit"), message, hint="use `counts_in_service: false`")
 
 
 def _check_flow_queues(queue: QueueOptions, path: DocumentPath, problems: Problems) -> None:
     flows = queue.flows
     assert flows is not None
     if "aqm" in queue.model_fields_set and type(queue.aqm) is not type(flows.aqm):
+        message = f"{flows.kind} goes with {flows.aqm.kind}"
         problems.add(
-            "relation",
-            (*path, "aqm"),
-            f"{flows.kind} goes with {flows.aqm.kind}",
-            given=queue.aqm.kind,
-            allowed=flows.aqm.kind,
+            "relation", (*path, "aqm"), message, given=queue.aqm.kind, allowed=flows.aqm.kind
         )
     if isinstance(flows, Cake) and flows.queues % CAKE_SET_SIZE:
         problems.add(
@@ -216,12 +193,8 @@ def _check_flow_queues(queue: QueueOptions, path: DocumentPath, problems: Proble
             allowed=f"a multiple of {CAKE_SET_SIZE}",
         )
     if queue.counts_in_service:
-        problems.add(
-            "relation",
-            (*path, "counts_in_service"),
-            "counts_in_service means nothing to flows: what is sent has left its queue",
-            at_key=True,
-        )
+        message = "counts_in_service means nothing to flows: what is sent has left its queue"
+        problems.add("relation", (*path, "counts_in_service"), message, at_key=True)
 
 
 def _check_quantum(

@@ -40,11 +40,9 @@ def check(scenario: ResolvedScenario, problems: Problems) -> None:
             max(each.label_count for each in scenario.routes[name].crossings) + ENTROPY_LABEL_COUNT
         )
         if deepest > MAX_LABEL_DEPTH:
+            message = f"packets of path {name} would carry {deepest} labels with the two of entropy"
             problems.add(
-                "stack",
-                ("paths", name, "segments"),
-                f"packets of path {name} would carry {deepest} labels with the two of entropy",
-                allowed=f"at most {MAX_LABEL_DEPTH}",
+                "stack", ("paths", name, "segments"), message, allowed=f"at most {MAX_LABEL_DEPTH}"
             )
 
 
@@ -89,11 +87,9 @@ def _check_ldp(scenario: ResolvedScenario, ldp: LdpOptions, problems: Problems) 
     for name, path in scenario.paths.items():
         for label in path.labels or ():
             if FIRST_LDP_LABEL <= label < FIRST_LDP_LABEL + len(scenario.nodes):
+                message = f"{label} is a label that LDP gives out"
                 problems.add(
-                    "stack",
-                    ("paths", name, "labels"),
-                    f"{label} is a label that LDP gives out",
-                    allowed=f"below {FIRST_LDP_LABEL}",
+                    "stack", ("paths", name, "labels"), message, allowed=f"below {FIRST_LDP_LABEL}"
                 )
 
 
@@ -145,11 +141,9 @@ def _check_label_room(scenario: ResolvedScenario, problems: Problems) -> None:
     """On other routes no segment ends one hop behind the first node: all labels are on."""
     for name, segments in scenario.policies.items():
         if segments[0].arc is None and len(segments) > MAX_LABEL_DEPTH:
+            message = f"packets of path {name} would carry {len(segments)} labels on other routes"
             problems.add(
-                "stack",
-                ("paths", name, "segments"),
-                f"packets of path {name} would carry {len(segments)} labels on other routes",
-                allowed=f"at most {MAX_LABEL_DEPTH}",
+                "stack", ("paths", name, "segments"), message, allowed=f"at most {MAX_LABEL_DEPTH}"
             )
 
 

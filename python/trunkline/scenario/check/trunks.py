@@ -25,11 +25,9 @@ def check(scenario: ResolvedScenario, problems: Problems) -> None:
                 continue
             other_trunk = _claim_flow(scenario, flow, name, trunks_of_flow)
             if other_trunk is not None:
+                message = f"flow {flow} rides trunk {other_trunk} already"
                 problems.add(
-                    "trunk",
-                    flow_path,
-                    f"flow {flow} rides trunk {other_trunk} already",
-                    related=((("trunks", other_trunk), "the other"),),
+                    "trunk", flow_path, message, related=((("trunks", other_trunk), "the other"),)
                 )
             elif are_paths_known and {trunk.path, trunk.reverse} - {None} <= scenario.routes.keys():
                 _check_ride(scenario, path_costs, trunk, flow, flow_path, problems)
@@ -126,21 +124,17 @@ def _check_ride(
             message = f"flow {name} cannot reach {head}, where path {path} begins"
             problems.add("trunk", flow_path, message)
         elif not distances.is_on_shortest_path(source, head, destination):
-            problems.add(
-                "trunk",
-                flow_path,
+            message = (
                 f"no shortest path of flow {name} from {source} to {destination} passes {head}, "
-                f"where path {path} begins: the trunk carries none of it",
-                warning=True,
+                f"where path {path} begins: the trunk carries none of it"
             )
+            problems.add("trunk", flow_path, message, warning=True)
         elif tail != destination and distances.is_on_shortest_path(tail, head, destination):
-            problems.add(
-                "trunk",
-                flow_path,
+            message = (
                 f"the shortest path from {tail}, where path {path} ends, to {destination} leads "
-                f"back over {head}, where it begins: packets would circle",
-                warning=True,
+                f"back over {head}, where it begins: packets would circle"
             )
+            problems.add("trunk", flow_path, message, warning=True)
     _check_mtu(scenario, trunk, base, flow_path, problems)
 
 

@@ -153,13 +153,8 @@ def _check_bins(bins: Sequence[int], path: DocumentPath, problems: Problems) -> 
 def _check_size(size: TransferSize, path: DocumentPath, problems: Problems) -> None:
     laws_given = [key for key in TransferSize.model_fields if getattr(size, key) is not None]
     if len(laws_given) != 1:
-        problems.add(
-            "relation",
-            path,
-            f"a size is one of: {', '.join(TransferSize.model_fields)}",
-            given=", ".join(laws_given) or "none",
-            at_key=True,
-        )
+        message = f"a size is one of: {', '.join(TransferSize.model_fields)}"
+        problems.add("relation", path, message, given=", ".join(laws_given) or "none", at_key=True)
     for key in ("pareto", "lognormal"):
         law = getattr(size, key)
         if law is not None and law.min >= law.max:

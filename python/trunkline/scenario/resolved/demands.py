@@ -142,14 +142,12 @@ def _check_memory(count: int, path: DocumentPath, problems: Problems) -> None:
     pairs = count * (count - 1)
     if pairs * BYTES_PER_FLOW <= MEMORY_LIMIT.get():
         return
-    problems.add(
-        "memory",
-        path,
+    message = (
         f"a full mesh of {count} nodes has {pairs} demands, which need about "
         f"{pairs * BYTES_PER_FLOW / 1e9:.0f} GB; the limit is {MEMORY_LIMIT.get() / 1e9:.3g} GB "
-        "(--limit-memory)",
-        at_key=True,
+        "(--limit-memory)"
     )
+    problems.add("memory", path, message, at_key=True)
     raise ScenarioTooLarge
 
 

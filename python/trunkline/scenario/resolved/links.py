@@ -80,25 +80,15 @@ def _report_unknown_ends(
     path = ("links", name)
     if len(valid_splits) > 1:
         readings = " or ".join(f"[{first}, {second}]" for first, second in valid_splits)
-        problems.add(
-            "ambiguous",
-            path,
-            f"the name {name} can be split in two ways",
-            hint=f"add `between: {readings}`",
-            at_key=True,
-        )
+        message = f"the name {name} can be split in two ways"
+        problems.add("ambiguous", path, message, hint=f"add `between: {readings}`", at_key=True)
     elif len(splits) == 1:
         for node in splits[0]:
             if node not in scenario.nodes:
                 problems.add_unknown(path, "node", node, scenario.nodes, at_key=True)
     else:
-        problems.add(
-            "missing-key",
-            path,
-            f"the ends of {name} are not known: its name is not A-B with two nodes A and B",
-            hint="add `between: [A, B]`",
-            at_key=True,
-        )
+        message = f"the ends of {name} are not known: its name is not A-B with two nodes A and B"
+        problems.add("missing-key", path, message, hint="add `between: [A, B]`", at_key=True)
 
 
 def _number_components(scenario: ResolvedScenario) -> dict[str, int]:

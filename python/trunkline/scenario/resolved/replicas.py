@@ -23,12 +23,11 @@ def name_flows(scenario: ResolvedScenario, problems: Problems) -> None:
     needed, limit = count * BYTES_PER_FLOW, MEMORY_LIMIT.get()
     if needed > limit:
         name = max(scenario.flows, key=lambda each: scenario.flows[each].replicate or 1)
-        problems.add(
-            "memory",
-            ("flows", name, "replicate"),
+        message = (
             f"{count} flows need about {needed / 1e9:.0f} GB; the limit is "
-            f"{limit / 1e9:.3g} GB (--limit-memory)",
+            f"{limit / 1e9:.3g} GB (--limit-memory)"
         )
+        problems.add("memory", ("flows", name, "replicate"), message)
         raise ScenarioTooLarge
     for name, flow in scenario.flows.items():
         if flow.replicate is None:
