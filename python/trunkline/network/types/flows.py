@@ -13,15 +13,11 @@ class DelayedAck(TypedDict):
     quick: NotRequired[int]
 
 
-class PlainCongestion(TypedDict):
-    """A congestion control without keys."""
-
+class PlainCongestion(TypedDict):  # A congestion control without keys.
     kind: Literal["reno", "bbr", "dctcp", "prague", "vegas", "westwood"]
 
 
 class CubicCongestion(TypedDict):
-    """Keys of the congestion control ``cubic``."""
-
     kind: Literal["cubic"]
     slow_start: NotRequired[Literal["standard", "hystart", "hystart++"]]
 
@@ -29,16 +25,12 @@ class CubicCongestion(TypedDict):
 Congestion = PlainCongestion | CubicCongestion
 
 
-class ReceiveBuffer(TypedDict):
-    """Memory of a receiver."""
-
+class ReceiveBuffer(TypedDict):  # Memory of a receiver.
     initial_bytes: int
     max_bytes: int
 
 
-class Tcp(TypedDict):
-    """A TCP sender and its receiver."""
-
+class Tcp(TypedDict):  # A TCP sender and its receiver.
     protocol: Literal["tcp"]
     variant: Literal["tahoe", "reno", "new-reno", "sack"]
     new_reno_impatient: bool
@@ -68,21 +60,14 @@ class Tcp(TypedDict):
     receive_buffer: NotRequired[ReceiveBuffer | None]
 
 
-class CbrArrivals(TypedDict):
-    """Constant bit rate."""
-
+class CbrArrivals(TypedDict):  # Constant bit rate.
     jitter: float
 
 
-class CbrVariant(TypedDict):
-    """The variant for arrivals at a constant bit rate: its tag and its keys."""
-
-    cbr: CbrArrivals
+CbrVariant = TypedDict("CbrVariant", {"cbr": CbrArrivals})
 
 
-class OnOffArrivals(TypedDict):
-    """Exponential on and off periods."""
-
+class OnOffArrivals(TypedDict):  # Exponential on and off periods.
     mean_on_ns: int
     mean_off_ns: int
 
@@ -90,114 +75,69 @@ class OnOffArrivals(TypedDict):
 OnOffVariant = TypedDict("OnOffVariant", {"on-off": OnOffArrivals})
 
 
-class ScheduledArrivals(TypedDict):
-    """Replay of a list."""
-
+class ScheduledArrivals(TypedDict):  # Replay of a list.
     times_ns: list[int]
     sizes: list[int]
 
 
-class FixedGap(TypedDict):
-    """Gaps all alike."""
-
+class FixedGap(TypedDict):  # Gaps all alike.
     gap_ns: int
 
 
-class ExponentialGap(TypedDict):
-    """Exponential gaps."""
-
+class ExponentialGap(TypedDict):  # Exponential gaps.
     mean_ns: int
 
 
-class GumbelGap(TypedDict):
-    """Gaps of extreme values."""
-
+class GumbelGap(TypedDict):  # Gaps of extreme values.
     location_ns: float
     scale_ns: float
 
 
-class FixedGapVariant(TypedDict):
-    """The variant for gaps all alike: its tag and its keys."""
-
-    fixed: FixedGap
-
-
-class ExponentialGapVariant(TypedDict):
-    """The variant for exponential gaps: its tag and its keys."""
-
-    exponential: ExponentialGap
-
-
-class GumbelGapVariant(TypedDict):
-    """The variant for gaps of extreme values: its tag and its keys."""
-
-    gumbel: GumbelGap
+FixedGapVariant = TypedDict("FixedGapVariant", {"fixed": FixedGap})
+ExponentialGapVariant = TypedDict("ExponentialGapVariant", {"exponential": ExponentialGap})
+GumbelGapVariant = TypedDict("GumbelGapVariant", {"gumbel": GumbelGap})
 
 
 class GapsVariant(TypedDict):
-    """The variant for gaps of a law: its tag and its keys."""
-
     gaps: FixedGapVariant | ExponentialGapVariant | GumbelGapVariant
 
 
-class ScheduleVariant(TypedDict):
-    """The variant for arrivals of a list: its tag and its keys."""
-
-    schedule: ScheduledArrivals
+ScheduleVariant = TypedDict("ScheduleVariant", {"schedule": ScheduledArrivals})
 
 
 Arrivals = Literal["poisson"] | CbrVariant | OnOffVariant | GapsVariant | ScheduleVariant
 
 
-class FixedDatagramSize(TypedDict):
-    """All datagrams alike."""
-
+class FixedDatagramSize(TypedDict):  # All datagrams alike.
     bytes: int
 
 
-class FixedDatagramSizeVariant(TypedDict):
-    """The variant for one size: its tag and its keys."""
-
-    fixed: FixedDatagramSize
+FixedDatagramSizeVariant = TypedDict("FixedDatagramSizeVariant", {"fixed": FixedDatagramSize})
 
 
-class ExponentialDatagramSize(TypedDict):
-    """Exponential sizes."""
-
+class ExponentialDatagramSize(TypedDict):  # Exponential sizes.
     mean_bytes: float
 
 
 class ExponentialDatagramSizeVariant(TypedDict):
-    """The variant for exponential sizes: its tag and its keys."""
-
     exponential: ExponentialDatagramSize
 
 
-class DatagramSizeChoice(TypedDict):
-    """One of a list of sizes."""
-
+class DatagramSizeChoice(TypedDict):  # One of a list of sizes.
     bytes: list[int]
     weights: list[float]
 
 
-class DatagramSizeChoiceVariant(TypedDict):
-    """The variant for sizes of a list: its tag and its keys."""
-
-    choice: DatagramSizeChoice
+DatagramSizeChoiceVariant = TypedDict("DatagramSizeChoiceVariant", {"choice": DatagramSizeChoice})
 
 
-class GumbelDatagramSize(TypedDict):
-    """Extreme values, and headers."""
-
+class GumbelDatagramSize(TypedDict):  # Extreme values, and headers.
     location_bytes: float
     scale_bytes: float
     header_bytes: int
 
 
-class GumbelDatagramSizeVariant(TypedDict):
-    """The variant for sizes of extreme values: its tag and its keys."""
-
-    gumbel: GumbelDatagramSize
+GumbelDatagramSizeVariant = TypedDict("GumbelDatagramSizeVariant", {"gumbel": GumbelDatagramSize})
 
 
 DatagramSize = (
@@ -208,9 +148,7 @@ DatagramSize = (
 )
 
 
-class Udp(TypedDict):
-    """A UDP source and its sink."""
-
+class Udp(TypedDict):  # A UDP source and its sink.
     protocol: Literal["udp"]
     arrivals: Arrivals
     rate_bit_s: int
@@ -219,9 +157,7 @@ class Udp(TypedDict):
     tick_ns: NotRequired[int]
 
 
-class ControlMessages(TypedDict):
-    """Messages of a protocol of ``signalling``."""
-
+class ControlMessages(TypedDict):  # Messages of a protocol of ``signalling``.
     protocol: Literal["control"]
     header_bytes: int
 
@@ -229,9 +165,7 @@ class ControlMessages(TypedDict):
 Agent = Tcp | Udp | ControlMessages
 
 
-class Call(TypedDict):
-    """A call."""
-
+class Call(TypedDict):  # A call.
     codec: str
     playout_ns: int
     codec_ns: int
@@ -241,17 +175,13 @@ class Call(TypedDict):
     delay_formula: Literal["g107", "simplified"]
 
 
-class Echo(TypedDict):
-    """The responder to requests."""
-
+class Echo(TypedDict):  # The responder to requests.
     over: Literal["icmp", "udp"]
     reply_bytes: int
     timeout_ns: int
 
 
-class Flow(TypedDict):
-    """An agent at ``src``, its counterpart at ``dst``."""
-
+class Flow(TypedDict):  # An agent at ``src``, its counterpart at ``dst``.
     name: str
     src: int
     dst: int

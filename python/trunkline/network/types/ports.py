@@ -10,15 +10,11 @@ class Classifier(TypedDict):
     flow_rows: list[int]
 
 
-class DropTail(TypedDict):
-    """No AQM: the queue's limit alone drops."""
-
+class DropTail(TypedDict):  # No AQM: the queue's limit alone drops.
     kind: Literal["drop-tail"]
 
 
-class PrecedenceDropTail(TypedDict):
-    """A limit for each drop precedence."""
-
+class PrecedenceDropTail(TypedDict):  # A limit for each drop precedence.
     kind: Literal["precedence-drop-tail"]
     limits_packets: list[int]
     counted: Literal["own", "all"]
@@ -29,8 +25,6 @@ Age = Literal["plog", "max-p"]
 
 
 class Red(TypedDict):
-    """Keys of ``red``."""
-
     kind: Literal["red"]
     min_th: float
     max_th: float
@@ -44,8 +38,6 @@ class Red(TypedDict):
 
 
 class Cobalt(TypedDict):
-    """Keys of ``cobalt``."""
-
     kind: Literal["cobalt"]
     target_ns: int
     interval_ns: int
@@ -53,8 +45,6 @@ class Cobalt(TypedDict):
 
 
 class Blue(TypedDict):
-    """Keys of ``blue``."""
-
     kind: Literal["blue"]
     threshold: int
     unit: Literal["packets", "bytes"]
@@ -64,24 +54,18 @@ class Blue(TypedDict):
 
 
 class StepMarking(TypedDict):
-    """Keys of ``step``."""
-
     kind: Literal["step"]
     threshold: int
     unit: Literal["packets", "bytes"]
 
 
-class RedCurve(TypedDict):
-    """RED's curve of one drop precedence."""
-
+class RedCurve(TypedDict):  # RED's curve of one drop precedence.
     min_th: float
     max_th: float
     max_p: float
 
 
-class Mred(TypedDict):
-    """Keys of ``wred``, ``rio-c`` and ``rio-d``."""
-
+class Mred(TypedDict):  # Keys of ``wred``, ``rio-c`` and ``rio-d``.
     kind: Literal["wred", "rio-c", "rio-d"]
     precedences: list[RedCurve]
     w_q: float
@@ -90,9 +74,7 @@ class Mred(TypedDict):
     spacing: Spacing
 
 
-class TcRed(TypedDict):
-    """Parameters of Linux's RED, in the words of ``tc``."""
-
+class TcRed(TypedDict):  # Parameters of Linux's RED, in the words of ``tc``.
     min_bytes: int
     max_bytes: int
     avpkt_bytes: int
@@ -102,8 +84,6 @@ class TcRed(TypedDict):
 
 
 class RedLinux(TypedDict):
-    """Keys of ``red-linux``."""
-
     kind: Literal["red-linux"]
     parameters: TcRed
     age: Age
@@ -112,9 +92,7 @@ class RedLinux(TypedDict):
     adaptive: NotRequired[bool]
 
 
-class GredDp(TypedDict):
-    """One virtual queue of ``gred``."""
-
+class GredDp(TypedDict):  # One virtual queue of ``gred``.
     dp: int
     limit_bytes: int
     prio: int
@@ -122,8 +100,6 @@ class GredDp(TypedDict):
 
 
 class Gred(TypedDict):
-    """Keys of ``gred``."""
-
     kind: Literal["gred"]
     dps: list[GredDp]
     default_dp: int
@@ -133,8 +109,6 @@ class Gred(TypedDict):
 
 
 class Codel(TypedDict):
-    """Keys of ``codel``."""
-
     kind: Literal["codel"]
     target_ns: int
     interval_ns: int
@@ -144,8 +118,6 @@ class Codel(TypedDict):
 
 
 class Pie(TypedDict):
-    """Keys of ``pie``."""
-
     kind: Literal["pie"]
     target_ns: int
     tupdate_ns: int
@@ -157,8 +129,6 @@ class Pie(TypedDict):
 
 
 class DualPi2(TypedDict):
-    """Keys of ``dualpi2``."""
-
     kind: Literal["dualpi2"]
     target_ns: int
     tupdate_ns: int
@@ -174,9 +144,7 @@ _QueueLengthAqm = DropTail | PrecedenceDropTail | Red | Mred | RedLinux | Gred |
 Aqm = _QueueLengthAqm | Codel | Pie | DualPi2 | Cobalt
 
 
-class FlowQueues(TypedDict):
-    """Flow queueing: a queue for each flow that a port can distinguish."""
-
+class FlowQueues(TypedDict):  # Flow queueing: a queue for each flow that a port can distinguish.
     queues: int | None
     labelled: Literal["label", "five-tuple"]
     quantum_bytes: int
@@ -188,9 +156,7 @@ class FlowQueues(TypedDict):
     hosts: NotRequired[Literal["flows", "source", "destination", "both"]]
 
 
-class Queue(TypedDict):
-    """A queue: its limits, its AQM, its queues by flow."""
-
+class Queue(TypedDict):  # A queue: its limits, its AQM, its queues by flow.
     limit_packets: int | None
     limit_bytes: int | None
     counts_in_service: bool
@@ -203,44 +169,32 @@ class FifoShare(TypedDict):
 
 
 class PriorityShare(TypedDict):
-    """Share of a class under ``priority``."""
-
     priority: int
 
 
 class DrrShare(TypedDict):
-    """Share of a class under ``drr``."""
-
     quantum_bytes: int
     weight: int
 
 
 class WeightShare(TypedDict):
-    """Share of a class under ``wfq`` and ``wrr``."""
-
     weight: int
 
 
-class TbfShare(TypedDict):
-    """Share of the only class under ``tbf``."""
-
+class TbfShare(TypedDict):  # Share of the only class under ``tbf``.
     rate_bit_s: int
     burst_bytes: int
     peak_rate_bit_s: int
     min_burst_bytes: int
 
 
-class ServiceCurve(TypedDict):
-    """A service curve of ``hfsc``."""
-
+class ServiceCurve(TypedDict):  # A service curve of ``hfsc``.
     m1_bit_s: int
     d_ns: int
     m2_bit_s: int
 
 
 class HfscShare(TypedDict):
-    """Share of a class under ``hfsc``."""
-
     real_time: ServiceCurve | None
     link_share: ServiceCurve | None
     upper_limit: ServiceCurve | None
@@ -248,16 +202,12 @@ class HfscShare(TypedDict):
 
 
 class ShapedShare(TypedDict):
-    """Share of a class under ``shaped``."""
-
     priority: int
     rate_bit_s: int
     burst_bytes: int
 
 
 class HtbShare(TypedDict):
-    """Share of a class under ``htb``."""
-
     priority: int
     quantum_bytes: int
     rate_bit_s: int
@@ -268,8 +218,6 @@ class HtbShare(TypedDict):
 
 
 class CbqShare(TypedDict):
-    """Share of a class under ``cbq`` and ``cbq-ancestor-only``."""
-
     priority: int
     quantum_bytes: int
     rate_bit_s: int
@@ -282,79 +230,57 @@ class CbqShare(TypedDict):
     min_idle_ns: int | None
 
 
-class Fifo(TypedDict):
-    """One class, in order of arrival."""
-
+class Fifo(TypedDict):  # One class, in order of arrival.
     kind: Literal["fifo"]
     shares: list[FifoShare]
 
 
-class Priority(TypedDict):
-    """Strict priority."""
-
+class Priority(TypedDict):  # Strict priority.
     kind: Literal["priority"]
     shares: list[PriorityShare]
 
 
-class Drr(TypedDict):
-    """Deficit round robin."""
-
+class Drr(TypedDict):  # Deficit round robin.
     kind: Literal["drr"]
     shares: list[DrrShare]
 
 
-class Weighted(TypedDict):
-    """Weighted fair queueing, and weighted round robin by packets."""
-
+class Weighted(TypedDict):  # Weighted fair queueing, and weighted round robin by packets.
     kind: Literal["wfq", "wrr"]
     shares: list[WeightShare]
 
 
-class Shaped(TypedDict):
-    """Classes shaped by token buckets."""
-
+class Shaped(TypedDict):  # Classes shaped by token buckets.
     kind: Literal["shaped"]
     shares: list[ShapedShare]
 
 
-class Htb(TypedDict):
-    """Hierarchical token bucket."""
-
+class Htb(TypedDict):  # Hierarchical token bucket.
     kind: Literal["htb"]
     shares: list[HtbShare]
 
 
-class CakeShare(TypedDict):
-    """Share of a tin under ``cake``."""
-
+class CakeShare(TypedDict):  # Share of a tin under ``cake``.
     priority: int
     rate_bit_s: int
 
 
-class Cake(TypedDict):
-    """CAKE's shaper over tins."""
-
+class Cake(TypedDict):  # CAKE's shaper over tins.
     kind: Literal["cake"]
     shares: list[CakeShare]
 
 
-class Tbf(TypedDict):
-    """Token bucket filter."""
-
+class Tbf(TypedDict):  # Token bucket filter.
     kind: Literal["tbf"]
     shares: list[TbfShare]
 
 
-class Hfsc(TypedDict):
-    """Hierarchical fair service curves."""
-
+class Hfsc(TypedDict):  # Hierarchical fair service curves.
     kind: Literal["hfsc"]
     shares: list[HfscShare]
 
 
-class Cbq(TypedDict):
-    """Class-based queueing."""
-
+class Cbq(TypedDict):  # Class-based queueing.
     kind: Literal["cbq", "cbq-ancestor-only"]
     shares: list[CbqShare]
 
@@ -363,16 +289,12 @@ Scheduler = Fifo | Priority | Drr | Weighted | Shaped | Tbf | Htb | Hfsc | Cake 
 """Which class sends next, and what each is due, in the order of the classes."""
 
 
-class PortClass(TypedDict):
-    """A class of a port."""
-
+class PortClass(TypedDict):  # A class of a port.
     name: str
     queue: Queue
 
 
-class Port(TypedDict):
-    """Configuration of a port."""
-
+class Port(TypedDict):  # Configuration of a port.
     name: str
     classifier: Classifier
     classes: list[PortClass]

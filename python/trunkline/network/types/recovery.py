@@ -3,55 +3,41 @@
 from typing import Literal, NotRequired, TypedDict
 
 
-class Outage(TypedDict):
-    """From when to when something is down."""
-
+class Outage(TypedDict):  # From when to when something is down.
     failed_ns: int
     repaired_ns: int | None
 
 
-class FixedOutages(TypedDict):
-    """Outages at given times."""
-
+class FixedOutages(TypedDict):  # Outages at given times.
     kind: Literal["fixed"]
     at: list[Outage]
 
 
-class RandomOutages(TypedDict):
-    """Exponential times up and down."""
-
+class RandomOutages(TypedDict):  # Exponential times up and down.
     kind: Literal["random"]
     mtbf_ns: int
     mttr_ns: int
 
 
-class Failure(TypedDict):
-    """Links that fail together."""
-
+class Failure(TypedDict):  # Links that fail together.
     name: str
     links: list[int]
     node: bool
     outages: FixedOutages | RandomOutages
 
 
-class DelayedDetection(TypedDict):
-    """A failure is noticed after a set time, or by loss of signal."""
-
+class DelayedDetection(TypedDict):  # A failure is noticed after a set time, or by loss of signal.
     kind: Literal["fixed", "loss-of-signal"]
     delay_ns: int
 
 
-class BfdDetection(TypedDict):
-    """BFD in asynchronous mode (RFC 5880 section 6.8)."""
-
+class BfdDetection(TypedDict):  # BFD in asynchronous mode (RFC 5880 section 6.8).
     kind: Literal["bfd"]
     interval_ns: int
     multiplier: int
 
 
-class HelloDetection(TypedDict):
-    """RSVP hello (RFC 3209 section 5)."""
-
+class HelloDetection(TypedDict):  # RSVP hello (RFC 3209 section 5).
     kind: Literal["hello"]
     interval_ns: int
     timeout_ns: int
@@ -67,9 +53,7 @@ class EntrySwitch(TypedDict):
     alternative: int
 
 
-class Protection(TypedDict):
-    """The protection of a path."""
-
+class Protection(TypedDict):  # The protection of a path.
     name: str
     path: int
     kind: Literal["backup", "one-plus-one", "facility-bypass", "detour", "restoration"]
@@ -87,17 +71,13 @@ class Protection(TypedDict):
     make_before_break: bool
 
 
-class Rerouting(TypedDict):
-    """Link-state routing that follows failures."""
-
+class Rerouting(TypedDict):  # Link-state routing that follows failures.
     detection: Detection
     processing_ns: int
     spf_delay_ns: int
 
 
-class Recovery(TypedDict):
-    """Everything about failures."""
-
+class Recovery(TypedDict):  # Everything about failures.
     failures: NotRequired[list[Failure]]
     protections: NotRequired[list[Protection]]
     rerouting: NotRequired[Rerouting | None]

@@ -5,9 +5,7 @@ from typing import Literal, NotRequired, TypedDict
 from trunkline.network.types.recovery import Detection
 
 
-class LinkAttributes(TypedDict):
-    """What a link tells about itself."""
-
+class LinkAttributes(TypedDict):  # What a link tells about itself.
     metric: int
     delay_ns: int
     risks: list[int]
@@ -19,9 +17,7 @@ DisjointSession = TypedDict(
 """A path that another shares nothing with."""
 
 
-class HeadConstraints(TypedDict):
-    """What computed routes must satisfy."""
-
+class HeadConstraints(TypedDict):  # What computed routes must satisfy.
     barred: list[int]
     via: list[int]
     max_hops: int | None
@@ -30,23 +26,17 @@ class HeadConstraints(TypedDict):
     apart: list[DisjointSession]
 
 
-class SessionHop(TypedDict):
-    """A node of a first route."""
-
+class SessionHop(TypedDict):  # A node of a first route.
     label: int | None
     entry: int | None
 
 
-class FecBinding(TypedDict):
-    """A forwarding equivalence class at the head."""
-
+class FecBinding(TypedDict):  # A forwarding equivalence class at the head.
     fec: int
     dscps: list[int]
 
 
-class AutoBandwidth(TypedDict):
-    """Automatic bandwidth."""
-
+class AutoBandwidth(TypedDict):  # Automatic bandwidth.
     sample_ns: int
     adjust_ns: int
     threshold: float
@@ -54,9 +44,7 @@ class AutoBandwidth(TypedDict):
     maximum_bit_s: int
 
 
-class SessionProtection(TypedDict):
-    """Local protection of a path."""
-
+class SessionProtection(TypedDict):  # Local protection of a path.
     one_to_one: bool
     node: bool
     bandwidth: bool
@@ -64,9 +52,7 @@ class SessionProtection(TypedDict):
     detours: list[list[int]]
 
 
-class Session(TypedDict):
-    """A path that is signalled."""
-
+class Session(TypedDict):  # A path that is signalled.
     name: str
     path: int
     bandwidth_bit_s: int
@@ -86,43 +72,31 @@ class Session(TypedDict):
     auto_bandwidth: NotRequired[AutoBandwidth | None]
 
 
-class SetUpAction(TypedDict):
-    """A path is set up."""
-
+class SetUpAction(TypedDict):  # A path is set up.
     kind: Literal["set-up"]
 
 
-class TearAction(TypedDict):
-    """A path is torn down."""
-
+class TearAction(TypedDict):  # A path is torn down.
     kind: Literal["tear"]
 
 
-class MoveAction(TypedDict):
-    """A path is moved."""
-
+class MoveAction(TypedDict):  # A path is moved.
     kind: Literal["move"]
     route: list[int] | None
 
 
-class ResizeAction(TypedDict):
-    """Another bandwidth is reserved."""
-
+class ResizeAction(TypedDict):  # Another bandwidth is reserved.
     kind: Literal["resize"]
     bandwidth_bit_s: int
 
 
-class OperatorOrder(TypedDict):
-    """Something an operator does."""
-
+class OperatorOrder(TypedDict):  # Something an operator does.
     at_ns: int
     session: int
     action: SetUpAction | TearAction | MoveAction | ResizeAction
 
 
-class RandomRequests(TypedDict):
-    """A random process of requests."""
-
+class RandomRequests(TypedDict):  # A random process of requests.
     name: str
     head: int
     tail: int
@@ -134,9 +108,7 @@ class RandomRequests(TypedDict):
     route: list[int] | None
 
 
-class Rsvp(TypedDict):
-    """RSVP-TE."""
-
+class Rsvp(TypedDict):  # RSVP-TE.
     flow: int
     refresh_ns: int
     multiplier: int
@@ -162,18 +134,14 @@ class Rsvp(TypedDict):
     requests: NotRequired[list[RandomRequests]]
 
 
-class SpfBackoff(TypedDict):
-    """Exponential back-off of computations."""
-
+class SpfBackoff(TypedDict):  # Exponential back-off of computations.
     kind: Literal["backoff"]
     initial_ns: int
     second_ns: int
     maximum_ns: int
 
 
-class Rfc8405Backoff(TypedDict):
-    """Delay of computations by RFC 8405."""
-
+class Rfc8405Backoff(TypedDict):  # Delay of computations by RFC 8405.
     kind: Literal["rfc8405"]
     initial_ns: int
     short_ns: int
@@ -182,17 +150,13 @@ class Rfc8405Backoff(TypedDict):
     hold_down_ns: int
 
 
-class LinkTe(TypedDict):
-    """A link in traffic engineering."""
-
+class LinkTe(TypedDict):  # A link in traffic engineering.
     metric: int
     reservable_bit_s: int
     colours: int
 
 
-class Ospf(TypedDict):
-    """OSPF in all nodes, in one area."""
-
+class Ospf(TypedDict):  # OSPF in all nodes, in one area.
     flow: int
     processing_ns: int
     resend_ns: int
@@ -209,9 +173,7 @@ class Ospf(TypedDict):
     ldp_sync: NotRequired[bool]
 
 
-class Ldp(TypedDict):
-    """LDP in all nodes."""
-
+class Ldp(TypedDict):  # LDP in all nodes.
     flow: int
     start_ns: int
     hello_ns: int
@@ -224,9 +186,7 @@ class Ldp(TypedDict):
     first_fec: int
 
 
-class Signalling(TypedDict):
-    """Protocols between nodes."""
-
+class Signalling(TypedDict):  # Protocols between nodes.
     detection: Detection
     ldp: NotRequired[Ldp | None]
     ospf: NotRequired[Ospf | None]
