@@ -4,8 +4,6 @@
 once, a worker that only measures runs would read the whole language of scenarios first.
 """
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Decorators that add several options to a command."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from dataclasses import fields

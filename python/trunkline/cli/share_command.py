@@ -1,7 +1,5 @@
 """``trunkline share``: a scenario as a page that runs."""
 
-from __future__ import annotations
-
 import click
 
 from trunkline.cli.common import (

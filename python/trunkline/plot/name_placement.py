@@ -1,7 +1,5 @@
 """Where the names of nodes stand: each beside its node, on the side where it hides least."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from trunkline.plot.layout import NodePosition

@@ -1,7 +1,5 @@
 """Which series make the lines of a page's charts over time: those of the report, by probe."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -5,8 +5,6 @@ the scenario runs it with these values and sees whether the results are the same
 targets.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import json

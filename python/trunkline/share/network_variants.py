@@ -6,8 +6,6 @@ different places combine freely. Those that change the same place, or whose patc
 give the network of the compiler, form a group, of which every combination is compiled.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Values that a page offers for each parameter of a scenario."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Write a scenario as one page that runs."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -1,7 +1,5 @@
 """A scenario as a page runs it: network, parameters, bounds, charts; and its report beside."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path

@@ -16,8 +16,6 @@ survivability mechanisms, Networks 59(1), 2012; A. Altin, H. Yaman, M. C. Pinar,
 loading problem under hose demand uncertainty, INFORMS J. Computing 23(1), 2011 (several traffics).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice

@@ -1,7 +1,5 @@
 """What an importer cannot translate, and where it stands."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NoReturn
 

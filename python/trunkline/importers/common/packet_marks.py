@@ -4,8 +4,6 @@ Rules are followed from the last to the first: a bit that a later rule has writt
 packets that a later rule takes come first, and the first kind that fits a packet is its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """XML as a tree whose elements know their lines, without document types and so without entities."""
 
-from __future__ import annotations
-
 from xml.parsers import expat
 
 from trunkline.importers.common.fault import ImportFault

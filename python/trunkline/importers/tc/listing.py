@@ -5,8 +5,6 @@ m_*.c. A listing has classes in any order: they are put behind what they depend 
 statistics are left out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ Source: OpenWrt's documentation of SQM (options of a queue; what each script set
 syntax. Rates are kbit/s; 0 leaves a direction alone. What comes in is shaped behind ``ifb4DEVICE``.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 

@@ -6,8 +6,6 @@ and obsolete packet blocks). A file may end within its last record, as one does 
 while it was written.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ Source: LINKTYPE values of tcpdump.org; IEEE 802.1Q; RFC 2516 (PPPoE), RFC 1661 
 RFC 2003 and 4213 (IP in IP), RFC 791, RFC 8200 (extension headers), RFC 9293, RFC 768.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import struct
 from collections.abc import Iterator

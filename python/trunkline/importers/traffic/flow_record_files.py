@@ -5,8 +5,6 @@ Source: nfdump(1) (`-o csv`), flow-export(1), rwcut(1) of SiLK, pmacct's CONFIG-
 JSON), flow logs of Amazon VPC. A row of a file is a record, or is left out with the reason.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterator, Mapping

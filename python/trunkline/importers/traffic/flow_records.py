@@ -1,7 +1,5 @@
 """Records of flows (NetFlow, IPFIX, sFlow, Zeek) as demands between nodes."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Mapping

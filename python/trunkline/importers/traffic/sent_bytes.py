@@ -4,8 +4,6 @@ Source: RFC 9293 section 3.4 (numbers modulo 2^32), 3.8.4 (keep-alives carry a b
 acknowledged before, or none). A segment that was captured twice is like one sent again.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 _MODULUS = 2**32

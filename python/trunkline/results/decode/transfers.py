@@ -1,7 +1,5 @@
 """Tables of transfers: each, and by bins of size."""
 
-from __future__ import annotations
-
 import functools
 
 from trunkline.results.decode.columns import (
