@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from trunkline.scenario import Scenario
-
-F = TypeVar("F", bound="Callable[..., Any]")
 
 SEED_TYPE = click.IntRange(0, 2**64 - 1)
 

@@ -1,6 +1,6 @@
 """``trunkline export``: a scenario as commands for real routers."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -8,6 +8,7 @@ from trunkline.cli.common import ScenarioSource, convert_engine_errors, scenario
 from trunkline.cli.engine_options import place_kernel_errors
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from trunkline.linux.plan.command_target import CommandTarget
@@ -167,32 +168,21 @@ def _export_routers(
                     {
                         "to": export.target,
                         "files": dict(export.texts),
-                        "not_said": [
-                            {
-                                "router": each.router,
-                                "element": each.element,
-                                "reason": each.reason,
-                                "changes_design": each.changes_design,
-                            }
-                            for each in export.omissions
-                        ],
-                        "asked_and_expressed": [
-                            {
-                                "router": each.router,
-                                "element": each.element,
-                                "quantity": each.quantity,
-                                "asked": each.asked,
-                                "expressed": each.expressed,
-                                "difference": each.difference,
-                                "unit": each.unit,
-                            }
-                            for each in export.rounded
-                        ],
+                        "not_said": _pick(export.omissions, "router element reason changes_design"),
+                        "asked_and_expressed": _pick(
+                            export.rounded,
+                            "router element quantity asked expressed difference unit",
+                        ),
                     }
                     for export in exports
                 ],
             }
         )
+
+
+def _pick(rows: "Iterable[object]", names: str) -> list[dict[str, Any]]:
+    """List some attributes of each row, in this order."""
+    return [{name: getattr(row, name) for name in names.split()} for row in rows]
 
 
 def _count_files(export: "RouterExport") -> str:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from trunkline.cli.common import NetworkRefused, convert_engine_errors, echo_json
+from trunkline.cli.option_groups import DecoratedFunction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from trunkline.engine.forecast import Forecast
     from trunkline.engine.packet_engine import CompiledNetwork
-
-DecoratedFunction = TypeVar("DecoratedFunction", bound="Callable[..., Any]")
 
 
 class SizeType(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.4

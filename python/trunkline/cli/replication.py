@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from trunkline.cli.common import convert_engine_errors
-from trunkline.cli.option_groups import combine_options
+from trunkline.cli.option_groups import DecoratedFunction, combine_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from trunkline.stats.metric import Metric
     from trunkline.study.outcome.steady_state import WarmUp
 
-DecoratedFunction = TypeVar("DecoratedFunction", bound="Callable[..., Any]")
 
 # A larger number is a typing error.
 MAX_RUNS_OPTION = 1_000_000

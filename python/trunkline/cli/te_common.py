@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from trunkline.cli.common import ScenarioSource, echo_json, echo_tables, refuse_existing_files
-from trunkline.cli.option_groups import gather_options
+from trunkline.cli.option_groups import DecoratedFunction, gather_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from trunkline.planning.text_tables import TextTable
     from trunkline.scenario import Scenario
 
-DecoratedFunction = TypeVar("DecoratedFunction", bound="Callable[..., Any]")
 
 JSON_SCHEMA = 1
 MAX_RANKED_ROWS = 20

@@ -28,8 +28,7 @@ from trunkline.fluid.stream_paths import (
     sort_hops,
 )
 from trunkline.fluid.unsupported import FluidUnsupportedError
-
-Ints = NDArray[np.int64]
+from trunkline.te.topology import Ints
 
 MAX_MOMENTS: Final = 500  # Moments within a run at most.
 PROBE_LINK_BIT_S: Final = 1_000_000_000_000

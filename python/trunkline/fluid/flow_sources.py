@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trunkline.scenario.size_law import compute_mean as mean_size
+from trunkline.te.topology import Bools, Floats
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 MIN_PACKET_BYTES: Final = 1.0
 
 

@@ -3,14 +3,11 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trunkline.fluid.flow_sources import FlowSources
 from trunkline.fluid.port_queues import PortQueues, sum_by_index
 from trunkline.fluid.stream_paths import StreamPaths
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from trunkline.te.topology import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)

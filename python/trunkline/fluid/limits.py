@@ -27,9 +27,7 @@ from trunkline.fluid.port_queues import PortQueues, compute_available_rates, sum
 from trunkline.fluid.tables import FluidState
 from trunkline.fluid.verification import MEASURES
 from trunkline.fluid.waits import compute_mean_waits
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from trunkline.te.topology import Floats
 
 WAIT_MARGIN: Final = MEASURES["mean wait"]
 LOSS_MARGIN: Final = MEASURES["loss of a flow"]

@@ -5,13 +5,11 @@ Differs: all queues that fill before any other that their flows cross are decide
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trunkline.fluid.hop_loads import HopLoads
 from trunkline.fluid.port_queues import sum_by_index
+from trunkline.te.topology import Bools, Floats
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 _LEVEL_TOLERANCE = 1e-9
 
 

@@ -14,8 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from trunkline.te.topology import Floats, Ints
 
 LEVEL_SCHEDULERS: Final = ("fifo", "priority")
 WEIGHTED_SCHEDULERS: Final = ("drr", "wfq", "wrr")

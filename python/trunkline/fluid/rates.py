@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trunkline.fluid.flow_sources import FlowSources
 from trunkline.fluid.hop_loads import HopLoads
@@ -27,9 +26,7 @@ from trunkline.fluid.port_queues import (
     divide_link_rates,
     sum_by_index,
 )
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from trunkline.te.topology import Bools, Floats
 
 MAX_ROUNDS: Final = 100
 RELATIVE_TOLERANCE: Final = 1e-6  # Relative change at which a fixed point is reached.

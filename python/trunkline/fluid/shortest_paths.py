@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trunkline.te.spf import choose_next_arcs, compute_distances, walk_paths
-from trunkline.te.topology import Arc, Topology, build_topology
+from trunkline.te.topology import Arc, Ints, Topology, build_topology
 
-Ints = NDArray[np.int64]
 DESTINATIONS_PER_BATCH: Final = 256
 """Destinations that are routed together: the tables of more take too much memory."""
 

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from trunkline import _core
 from trunkline.fluid.shortest_paths import get_answer_bytes, route_streams
-
-Ints = NDArray[np.int64]
+from trunkline.te.topology import Ints
 
 PROBE_GAP_NS: Final = 10_000_000_000
 """Between two datagrams, so that each finds queues empty and buckets full."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trunkline.fluid.flow_sources import FlowSources
 from trunkline.fluid.hop_loads import HopLoads
@@ -15,8 +14,7 @@ from trunkline.results import dscp
 from trunkline.results.decode.columns import make_empty_columns
 from trunkline.results.schemas import SCHEMAS
 from trunkline.results.table import Column, Table
-
-Floats = NDArray[np.float64]
+from trunkline.te.topology import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,15 +16,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trunkline.fluid.flow_sources import FlowSources
 from trunkline.fluid.hop_loads import HopLoads
 from trunkline.fluid.port_queues import PortQueues, divide_link_rates, sum_by_index
 from trunkline.fluid.rates import StreamRates
+from trunkline.te.topology import Bools, Floats
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 MAX_ROUNDS: Final = 50
 RELATIVE_TOLERANCE: Final = 1e-6
 

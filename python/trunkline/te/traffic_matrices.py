@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from trunkline.te.topology import Floats
+
 MAX_FITTING_ROUNDS = 10_000
 FITTING_TOLERANCE = 1e-12  # Relative difference from the sums at which fitting ends.
 
