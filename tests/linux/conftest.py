@@ -53,3 +53,12 @@ def native() -> str:
         return choose_runner("native")
     except RunnerNotReady as unready:
         pytest.skip(str(unready))
+
+
+@pytest.fixture
+def frr(uml: str) -> str:
+    """The daemons, in the runner that they need."""
+    state = examine_runner("frr")
+    if not state.is_ready:
+        pytest.skip(f"FRR is not ready: {state.reason}")
+    return "frr"

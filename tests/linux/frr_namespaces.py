@@ -2,7 +2,8 @@
 
 Called by tests as ``unshare ... python frr_namespaces.py FOLDER SEEN ORDERS``: FOLDER has the
 topology and a folder for each node, SEEN gets what was seen as JSON. ORDERS is JSON:
-``settle_s``, and ``flows``: source and destination node, destination address, DSCP and rate.
+``settle_s``, ``flows``: source and destination node, destination address, DSCP and rate; and
+``show``: commands of ``vtysh`` whose texts are wanted of every node.
 """
 
 from __future__ import annotations
@@ -174,6 +175,13 @@ def main(folder: Path, orders: dict[str, Any]) -> dict[str, Any]:
     }
     seen["running"] = {
         node: run_shell(f"vtysh --vty_socket /run/frr-{node} -c 'show running-config'")
+        for node in nodes
+    }
+    seen["shown"] = {
+        node: {
+            command: run_shell(f"vtysh --vty_socket /run/frr-{node} -c '{command}'")
+            for command in orders.get("show", ())
+        }
         for node in nodes
     }
     seen["flows"] = count_flows(orders["flows"], addresses)

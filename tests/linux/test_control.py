@@ -7,22 +7,12 @@ from pathlib import Path
 import pytest
 
 from trunkline.linux import engine
-from trunkline.linux.guest.readiness import examine_runner
 from trunkline.linux.judge.control_plane import verify_control
 from trunkline.network import compile
 from trunkline.results.convergence import list_answered_changes
 from trunkline.scenario import load
 
 pytestmark = pytest.mark.guest_minutes
-
-
-@pytest.fixture
-def frr(uml: str) -> str:
-    """The daemons, in the runner that they need."""
-    state = examine_runner("frr")
-    if not state.is_ready:
-        pytest.skip(f"FRR is not ready: {state.reason}")
-    return "frr"
 
 
 def square() -> str:

@@ -33,8 +33,10 @@ impl RouteMonitor {
             watches.push(watch.map_err(|why| format!("ip monitor: {why}"))?);
         }
         for daemon in &orders.daemons {
-            if let Some(folder) = Path::new(&daemon.log).parent() {
-                fs::create_dir_all(folder).map_err(|why| format!("{}: {why}", daemon.log))?;
+            if let Some((log, folder)) =
+                daemon.log.as_ref().and_then(|log| Some((log, Path::new(log).parent()?)))
+            {
+                fs::create_dir_all(folder).map_err(|why| format!("{log}: {why}"))?;
             }
             let started = spaces.run_in_namespace(daemon.node, || start_daemon(&daemon.command));
             started.and_then(|result| result).map_err(|why| {
@@ -87,16 +89,17 @@ impl RouteMonitor {
     }
 }
 
-/// Stores the log of a daemon.
+/// Stores the log of a daemon, if it has one.
 ///
 /// # Errors
-/// It has no log.
+/// The log cannot be read.
 pub fn store_daemon_log(
     daemon: &Daemon,
     orders: &GuestOrders,
     archive: &mut Archive,
 ) -> Result<(), String> {
-    let log = fs::read(&daemon.log).map_err(|why| format!("{}: {why}", daemon.log))?;
+    let Some(file) = &daemon.log else { return Ok(()) };
+    let log = fs::read(file).map_err(|why| format!("{file}: {why}"))?;
     archive.put(format!("{}.{}.log", orders.nodes[daemon.node].name, daemon.command[0]), log);
     Ok(())
 }

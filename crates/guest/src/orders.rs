@@ -139,9 +139,9 @@ pub struct TimedChange {
 pub struct Daemon {
     /// Index of its node.
     pub node: usize,
-    /// File that it writes, to hand back.
-    pub log: String,
-    /// Program and arguments; it ends when its background process is ready.
+    /// File that it writes, to hand back; none: nothing.
+    pub log: Option<String>,
+    /// Program and arguments; it ends when its background process, or its work, is ready.
     pub command: Vec<String>,
 }
 
@@ -240,7 +240,7 @@ impl GuestOrders {
             "snapshot" => self.snapshots.push(words.number()?),
             "settle" => self.settle_ns = words.number()?,
             "daemon" => {
-                let (node, log) = (self.node(&mut words)?, words.word()?);
+                let (node, log) = (self.node(&mut words)?, words.option()?);
                 let command: Vec<String> = words.0.map(str::to_owned).collect();
                 if command.is_empty() {
                     return Err("no program".to_owned());

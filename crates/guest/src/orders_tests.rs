@@ -18,7 +18,8 @@ const TWO_NODES: &str = "trunkline 1\n\
     change 400000000 n0 ip route del 10.0.0.0/8\n\
     snapshot 1000000000\n\
     settle 60000000000\n\
-    daemon n1 /tmp/n1.log zebra -d -f /trunkline/n1.conf\n";
+    daemon n1 /tmp/n1.log zebra -d -f /trunkline/n1.conf\n\
+    daemon n1 - sh /trunkline/n1.setup.sh\n";
 
 #[test]
 fn every_order_is_kept_as_it_was_written() {
@@ -45,7 +46,8 @@ fn every_order_is_kept_as_it_was_written() {
     assert_eq!(orders.snapshots, [1_000_000_000]);
     let daemon = &orders.daemons[0];
     assert_eq!((orders.settle_ns, daemon.node), (60_000_000_000, 1));
-    assert_eq!((daemon.log.as_str(), daemon.command.len()), ("/tmp/n1.log", 4));
+    assert_eq!((daemon.log.as_deref(), daemon.command.len()), (Some("/tmp/n1.log"), 4));
+    assert_eq!(orders.daemons[1].log, None);
 }
 
 #[test]

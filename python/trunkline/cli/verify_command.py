@@ -104,6 +104,14 @@ STATUS_BY_OUTCOME: dict[EquivalenceOutcome, Status] = {
     "comparison detects their difference.",
 )
 @click.option(
+    "--routers",
+    "laboratory",
+    metavar="FOLDER",
+    type=click.Path(exists=True, file_okay=False),
+    help="The kernel's routers are those of the files that export --to containerlab wrote into "
+    "this folder: FRR's daemons and each router's script, and nothing else.",
+)
+@click.option(
     "--within",
     type=PercentType(),
     metavar="SHARE",
@@ -138,6 +146,7 @@ def command(
     control: str | None,
     focused: tuple[str, ...],
     against: str | None,
+    laboratory: str | None,
     within: float | None,
     prove: bool,
     page_path: str | None,
@@ -148,6 +157,7 @@ def command(
 
     With --engine fluid the reference is rates and mean waits by formulas. With --control frr the
     reference is OSPF and LDP of FRR; the command compares routes, labels, convergence and losses.
+    With --routers the reference is a network that comes up from exported files.
 
     Without FILE it compares two examples of trunkline: diffserv-over-mpls, and hello with a TCP
     sender like that of Linux (flows.tcp.preset=linux), through a drop-tail queue.
@@ -166,6 +176,13 @@ def command(
         raise click.UsageError("--prove takes neither --engine fluid nor --control.")
     if focused and engine != "fluid":
         raise click.UsageError("--focus is for --engine fluid.")
+    if laboratory is not None and (
+        len(files) != 1 or engine == "fluid" or control or against or runner not in (None, "uml")
+    ):
+        raise click.UsageError(
+            "--routers takes one FILE, runs in uml, and goes without --engine fluid, --control and "
+            "--against."
+        )
     max_seed_count = max(max_runs, runs) if until_decided else None
     scenarios = _load_scenarios(files, overrides, strict)
     first = [scenario.run.seed if seed is None else seed for scenario in scenarios]
@@ -192,6 +209,7 @@ def command(
             control,
             within,
             as_json,
+            laboratory,
         )
     )
     for name, unasked_verdict in named_verdicts:
@@ -258,6 +276,7 @@ def _verify_scenarios(
     control: str | None,
     within: float | None,
     as_json: bool,
+    laboratory: str | None,
 ) -> Iterator[tuple[str, EngineVerdict]]:
     """Yield the verdict of each scenario as soon as it is known."""
     from trunkline.linux.guest.readiness import RunnerNotReady, choose_runner
@@ -272,7 +291,7 @@ def _verify_scenarios(
     if against is not None:
         other_network = compile(load_scenario(against, (), strict), seed=first[0]).to_json()
     with convert_engine_errors():
-        if other_network is None:
+        if other_network is None and laboratory is None:
             # Report unsupported features before anything runs.
             for scenario, network in zip(scenarios, networks, strict=True):
                 with place_kernel_errors(scenario):
@@ -286,11 +305,18 @@ def _verify_scenarios(
         for scenario, network, first_seed in zip(scenarios, networks, first, strict=True):
             name = scenario.name or "scenario"
             listed = list(range(first_seed, first_seed + runs))
-            with show_progress(f"verify: {name}, {against or f'kernel of {runner}'}") as show:
+            with show_progress(
+                f"verify: {name}, {against or laboratory or f'kernel of {runner}'}"
+            ) as show:
                 if control is not None:
                     verdict = routing.verify_control(
                         network, listed, daemons=control, runner=runner, on_progress=show
                     )
+                elif laboratory is not None:
+                    with place_kernel_errors(scenario):
+                        verdict = _verify_laboratory(
+                            scenario, network, laboratory, listed, show, max_seed_count, within
+                        )
                 elif other_network is None:
                     verdict = verification.verify_kernel(
                         network,
@@ -367,6 +393,32 @@ def _verify_against_fluid(
                 option = "--focus" if focused else "--engine fluid"
                 raise click.UsageError(f"{option}: {error}.") from None
             yield name, verdict
+
+
+def _verify_laboratory(
+    scenario: Scenario,
+    network: str,
+    folder: str,
+    seeds: list[int],
+    show: Callable[[float], None],
+    max_seed_count: int | None,
+    within: float | None,
+) -> EngineVerdict:
+    """Compute the verdict with the routers of exported files as the reference."""
+    from trunkline.linux.judge import verification
+    from trunkline.routers.laboratory import LaboratoryFault, make_laboratory_runner
+
+    try:
+        run_seed = make_laboratory_runner(scenario, Path(folder))
+    except LaboratoryFault as fault:
+        raise click.UsageError(f"--routers: {fault}.") from None
+    return verification.run_until_decided(
+        [(network, seed) for seed in seeds],
+        run_seed,
+        on_progress=show,
+        max_seeds=max_seed_count,
+        within=within,
+    )
 
 
 def _verify_against_scenario(

@@ -47,10 +47,29 @@ def run_in_guest(
     on_progress: Gets the part of the run that is done, 0 to 1.
     Raises UnsupportedError: The network has what the kernel lacks.
     """
+    compiled = compile_plan(network_json, seed=seed, target=make_target(runner, control))
+    return run_compiled_plan(
+        compiled, network_json, folder, runner=runner, scenario=scenario, on_progress=on_progress
+    )
+
+
+def run_compiled_plan(
+    compiled: CompiledPlan,
+    network_json: str,
+    folder: Path,
+    *,
+    runner: str | None = None,
+    scenario: str = "",
+    on_progress: Callable[[float], None] | None = None,
+) -> KernelRun:
+    """Run a plan once in a guest.
+
+    network_json: The network that it is of.
+    runner, on_progress: As of `run_in_guest`.
+    """
     from trunkline import _core
     from trunkline.linux.guest.runner import execute_plan
 
-    compiled = compile_plan(network_json, seed=seed, target=make_target(runner, control))
     record = execute_plan(
         compiled.plan, compiled.schedules, folder, runner, on_progress=on_progress
     )
@@ -60,7 +79,7 @@ def run_in_guest(
         scenario=scenario,
         network_json=network_json,
         version=f"{_core.version()} linux {record.kernel} {record.runner}",
-        seed=seed,
+        seed=compiled.plan.seed,
     )
     return KernelRun(
         run_results.read_results(compiled, folder, provenance), compiled, folder, record.runner

@@ -1,7 +1,7 @@
 """containerlab: a laboratory of FRR nodes, with the files of the target ``frr`` bound into them.
 
-A link's rate is the kernel's (the root of its port); its delay is a netem behind the device that
-receives, where no filter of the design is.
+A link's rate is the kernel's (the root of its port), and again that of its wire: a netem behind the
+device that receives, with the link's delay.
 """
 
 from typing import Final
@@ -18,18 +18,15 @@ from trunkline.scenario import yaml_text
 from trunkline.scenario.units import format_rate, format_time
 
 NAME: Final = "containerlab"
+TOPOLOGY_SUFFIX: Final = ".clab.yml"
 IMAGE: Final = "quay.io/frrouting/frr:10.2.1"
 """Image of the nodes."""
 _WAIT_SECONDS: Final = 2
-_NS_PER_US: Final = 1000
 
 
 def write_containerlab(network: RouterNetwork) -> TargetFiles:
     """Write the topology, and a folder for each router."""
-    files = write_frr(network)
-    for router in network.routers:
-        name = f"{router.name}/{SCRIPT_FILE}"
-        files.texts[name] += "".join(_list_wire_lines(files, router, files.texts[name]))
+    files = write_frr(network, adds_wires=True)
     topology = {
         "name": network.name,
         "topology": {
@@ -39,7 +36,7 @@ def write_containerlab(network: RouterNetwork) -> TargetFiles:
         },
     }
     head = f"# containerlab deploy -t {network.name}.clab.yml\n"
-    files.texts[f"{network.name}.clab.yml"] = head + yaml_text.block(topology)
+    files.texts[f"{network.name}{TOPOLOGY_SUFFIX}"] = head + yaml_text.block(topology)
     return files
 
 
@@ -87,39 +84,3 @@ def _describe_direction(interface: RouterInterface) -> dict[str, object]:
         "metric": interface.metric,
     }
     return keys | ({"loss": interface.loss} if interface.loss else {})
-
-
-def _list_wire_lines(files: TargetFiles, router: Router, script: str) -> list[str]:
-    """Commands that delay what arrives, where the design has no filter of its own."""
-    lines = []
-    for each in router.interfaces:
-        if not each.delay:
-            continue
-        device = name_interface(each)
-        if f"tc qdisc add dev {device} clsact" in script and _has_ingress_filter(script, each):
-            files.omit(
-                router.name,
-                f"delay of {each.arc}",
-                "filters of the design are where the delay would be; containerlab tools netem set",
-                ("links", each.arc, "delay"),
-                changes_design=False,
-            )
-            continue
-        wire = f"wire{each.number}"
-        clsact = (
-            ""
-            if f"tc qdisc add dev {device} clsact" in script
-            else f"tc qdisc add dev {device} clsact\n"
-        )
-        lines.append(
-            f"# delay of {each.neighbour}->{router.name}\n"
-            f"ip link add {wire} type ifb && ip link set {wire} up\n{clsact}"
-            f"tc filter add dev {device} ingress matchall "
-            f"action mirred egress redirect dev {wire}\n"
-            f"tc qdisc add dev {wire} root netem limit 100000 delay {each.delay / _NS_PER_US:g}us\n"
-        )
-    return lines
-
-
-def _has_ingress_filter(script: str, interface: RouterInterface) -> bool:
-    return f"filter add dev {name_interface(interface)} ingress" in script

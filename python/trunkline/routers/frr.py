@@ -15,7 +15,8 @@ from trunkline.linux.plan.command_script import Command, CommandScript, Unsuppor
 from trunkline.linux.plan.command_target import CommandTarget
 from trunkline.linux.plan.compiled_plan import CompiledPlan, compile_plan
 from trunkline.linux.plan.router_scripts import write_router_scripts
-from trunkline.network.types import NetworkData
+from trunkline.network.types import Ftn, NetworkData
+from trunkline.network.types.ports import PortClass
 from trunkline.routers.openconfig import name_interface
 from trunkline.routers.router_config import Router, RouterInterface, RouterNetwork, TargetFiles
 
@@ -25,14 +26,29 @@ DAEMONS_FILE: Final = "daemons"
 SCRIPT_FILE: Final = "setup.sh"
 MAX_SEGMENT_LABELS: Final = 16
 """Labels that Linux puts on a packet (MAX_NEW_LABELS)."""
+_PLAIN_CLASS: Final[PortClass] = {
+    "name": "default",
+    "queue": {
+        "aqm": {"kind": "drop-tail"},
+        "counts_in_service": False,
+        "flows": None,
+        "limit_bytes": None,
+        "limit_packets": 100,
+    },
+}
+"""What takes the place of classes that the kernel cannot have: the queue of a port that says
+nothing."""
 _MORE_ADDRESSES: Final = IPv4Network("10.192.0.0/10")
 """Addresses of nodes beside their router ids: one for each class of packets."""
 
 
-def write_frr(network: RouterNetwork) -> TargetFiles:
-    """Write a folder for each router."""
+def write_frr(network: RouterNetwork, *, adds_wires: bool = False) -> TargetFiles:
+    """Write a folder for each router.
+
+    adds_wires: For a laboratory: the scripts make the wires of links too.
+    """
     files = TargetFiles()
-    plan = _plan_kernel(files, network)
+    plan = _plan_kernel(files, network, adds_wires)
     scripts = [] if plan is None else list(write_router_scripts(plan).values())
     for index, router in enumerate(network.routers):
         _note_omissions(files, network, router)
@@ -55,10 +71,8 @@ def _list_config_lines(network: RouterNetwork, router: Router) -> Iterator[str]:
     for each in router.interfaces:
         yield from _list_interface_lines(network, each)
     yield "!"
-    for steering in router.steering:
-        policy = next((each for each in router.policies if each.name == steering.path), None)
-        if policy is not None and not steering.dscps:
-            yield f"ip route {steering.address}/32 {policy.endpoint} color {policy.colour}"
+    if router.policies:
+        yield from _list_policy_routes(network, router)
     yield from _list_ospf_lines(network, router)
     if network.has_ldp:
         yield from _list_ldp_lines(router)
@@ -76,7 +90,19 @@ def _list_interface_lines(network: RouterNetwork, interface: RouterInterface) ->
     yield f" ip ospf cost {interface.metric}"
     yield f" ip ospf hello-interval {network.igp.hello_s}"
     yield f" ip ospf dead-interval {network.igp.dead_s}"
+    if network.srgb is not None and interface.arc:
+        yield from _list_link_parameters(network, interface)
     yield "exit"
+
+
+def _list_link_parameters(network: RouterNetwork, interface: RouterInterface) -> Iterator[str]:
+    """What the TE database says of a link (RFC 3630 section 2.5), without which pathd has none."""
+    colours = sum(1 << network.colours.index(each) for each in interface.colours)
+    yield " link-params"
+    yield "  enable"
+    yield f"  metric {interface.te_metric}"
+    yield f"  admin-grp {colours:#x}"
+    yield " exit-link-params"
 
 
 def _list_ospf_lines(network: RouterNetwork, router: Router) -> Iterator[str]:
@@ -93,6 +119,7 @@ def _list_ospf_lines(network: RouterNetwork, router: Router) -> Iterator[str]:
     if network.srgb is not None:
         yield " capability opaque"
         yield " mpls-te on"
+        yield " mpls-te export"
         yield f" mpls-te router-address {router.router_id}"
         yield " router-info area"
         yield " segment-routing on"
@@ -194,29 +221,47 @@ def _note_omissions(files: TargetFiles, network: RouterNetwork, router: Router) 
             )
 
 
-def _plan_kernel(files: TargetFiles, network: RouterNetwork) -> CompiledPlan | None:
-    """The kernel's commands that routes of FRR leave to be done; None if it cannot do all."""
-    target = CommandTarget(
+def make_router_target(network: RouterNetwork, *, adds_wires: bool) -> CommandTarget:
+    """Devices and addresses of the routers.
+
+    adds_wires: As of `write_frr`.
+    """
+    ends = [end for each in network.routers for end in each.interfaces if end.arc]
+    return CommandTarget(
         on_routers=True,
-        nodes=_list_addresses(network),
-        devices={
-            end.arc: name_interface(end)
-            for each in network.routers
-            for end in each.interfaces
-            if end.arc
-        },
-        links={
-            end.arc: end.address for each in network.routers for end in each.interfaces if end.arc
-        },
+        adds_wires=adds_wires,
+        daemon_labels=_count_daemon_labels(network),
+        class_addresses=_map_addresses(network),
+        devices={end.arc: name_interface(end) for end in ends},
+        links={end.arc: end.address for end in ends},
     )
+
+
+def _count_daemon_labels(network: RouterNetwork) -> int:
+    """Labels that FRR puts on a packet at most: those of a policy, or that of LDP."""
+    policies = [each for router in network.routers for each in router.policies]
+    return max((len(each.hops) for each in policies), default=0) + network.has_ldp
+
+
+def _plan_kernel(
+    files: TargetFiles, network: RouterNetwork, adds_wires: bool
+) -> CompiledPlan | None:
+    """The kernel's commands that routes of FRR leave to be done; None if it cannot do all."""
+    target = make_router_target(network, adds_wires=adds_wires)
+    start = strip_protocols(network)
+    start |= {"probes": [], "run": {**start["run"], "duration_ns": 1, "warmup_ns": 0}}
     try:
-        compiled = compile_plan(json.dumps(_strip_protocols(network)), target=target)
+        compiled = compile_plan(json.dumps(start), target=target)
     except UnsupportedError as error:
         for reason in error.reasons:
             files.omit(
                 _find_router(network, reason.path), "queues and labels", reason.text, reason.path
             )
-        return None
+        try:
+            rest = _strip_queues(start, [each.path for each in error.reasons])
+            compiled = compile_plan(json.dumps(rest), target=target)
+        except UnsupportedError:
+            return None
     script = CommandScript(
         [
             [each for each in commands if _is_kernel_command(each, network.routers[index])]
@@ -227,21 +272,61 @@ def _plan_kernel(files: TargetFiles, network: RouterNetwork) -> CompiledPlan | N
     return replace(compiled, script=script)
 
 
-def _list_addresses(network: RouterNetwork) -> dict[str, tuple[str, ...]]:
-    """Addresses for every class of packets that may end at a node, the router id first."""
+def _map_addresses(network: RouterNetwork) -> dict[tuple[str, int], str]:
+    """Address of a node for each class of packets that ends there.
+
+    The first class has the router id, if no policy carries it: a route into a policy leads to
+    another prefix than the policy's own end point.
+    """
     compiled = network.compiled
-    classes = {each[key] for each in compiled["flows"] for key in ("fec", "fec_reverse")}
-    first = int(_MORE_ADDRESSES.network_address)
-    return {
-        router.name: (
-            str(router.router_id),
-            *(
-                str(IPv4Address(first + index * len(classes) + rank))
-                for rank in range(len(classes))
-            ),
+    ends = dict.fromkeys(
+        end
+        for flow in compiled["flows"]
+        for end in (
+            (flow["dst"], flow["fec"]),
+            (flow["src"], flow["fec_reverse"]),
+            (flow["src"], 0),
         )
-        for index, router in enumerate(network.routers)
-    }
+    )
+    steered = {each["fec"] for each in _list_policy_entries(network)}
+    first = int(_MORE_ADDRESSES.network_address)
+    addresses: dict[tuple[str, int], str] = {}
+    named: set[int] = set()
+    for number, (node, fec) in enumerate(sorted(ends, key=lambda end: end[1])):
+        router = network.routers[node]
+        is_first = node not in named and fec not in steered
+        named |= {node} if is_first else set()
+        address = router.router_id if is_first else IPv4Address(first + number)
+        addresses[router.name, fec] = str(address)
+    return addresses
+
+
+def _list_policy_entries(network: RouterNetwork) -> list[Ftn]:
+    """Entries that put packets into policies of segment routing."""
+    policies = {each.name for router in network.routers for each in router.policies}
+    names = [each["name"] for each in network.compiled["paths"]]
+    nhlfe = network.compiled["nhlfe"]
+    return [
+        each
+        for each in network.compiled["ftn"]
+        if names
+        and 0 <= nhlfe[each["nhlfe"]]["path"] < len(names)
+        and names[nhlfe[each["nhlfe"]]["path"]] in policies
+    ]
+
+
+def _list_policy_routes(network: RouterNetwork, router: Router) -> Iterator[str]:
+    """Routes into policies, by the destination of their traffic."""
+    names = [each["name"] for each in network.compiled["paths"]]
+    addresses = _map_addresses(network)
+    for entry in _list_policy_entries(network):
+        if network.routers[entry["node"]] is not router or entry.get("dscps"):
+            continue
+        path = names[network.compiled["nhlfe"][entry["nhlfe"]]["path"]]
+        policy = next(each for each in router.policies if each.name == path)
+        for (_, fec), address in addresses.items():
+            if fec == entry["fec"]:
+                yield f"ip route {address}/32 {policy.endpoint} color {policy.colour}"
 
 
 def _find_router(network: RouterNetwork, path: tuple[str | int, ...]) -> str:
@@ -249,8 +334,33 @@ def _find_router(network: RouterNetwork, path: tuple[str | int, ...]) -> str:
     return next((str(each) for each in path if each in names), network.routers[0].name)
 
 
-def _strip_protocols(network: RouterNetwork) -> NetworkData:
-    """A network without what daemons do, and without time: a plan of its start."""
+def _strip_queues(network: NetworkData, refused: list[tuple[str, ...]]) -> NetworkData:
+    """A network whose refused ports are FIFOs, and whose refused conditioners are gone."""
+    names = {(path[0], path[1]) for path in refused if len(path) > 1}
+    plain = copy.copy(network)
+    plain["ports"] = [
+        {
+            "name": port["name"],
+            "classifier": {"rows": [], "flow_rows": []},
+            "classes": [_PLAIN_CLASS],
+            "scheduler": {"kind": "fifo", "shares": [{}]},
+            "ecn_in_mpls": False,
+        }
+        if ("ports", port["name"]) in names
+        else port
+        for port in network["ports"]
+    ]
+    conditioners = network.get("conditioners", [])
+    plain["links"] = [copy.copy(link) for link in network["links"]]
+    for link in plain["links"]:
+        ingress = link.get("ingress")
+        if ingress is not None and ("conditioners", conditioners[ingress]["name"]) in names:
+            del link["ingress"]
+    return plain
+
+
+def strip_protocols(network: RouterNetwork) -> NetworkData:
+    """A compiled network without what daemons do: routes, and labels of policies."""
     stripped = copy.copy(network.compiled)
     for key in ("signalling", "recovery", "routing"):
         stripped.pop(key, None)  # type: ignore[misc]
@@ -266,14 +376,12 @@ def _strip_protocols(network: RouterNetwork) -> NetworkData:
     stripped["flows"] = [
         each for each in stripped["flows"] if each["agent"]["protocol"] != "control"
     ]
-    stripped["probes"] = []
-    stripped["run"] = {**stripped["run"], "duration_ns": 1, "warmup_ns": 0}
     return stripped
 
 
 def _is_kernel_command(command: Command, router: Router) -> bool:
     """Whether a command is not FRR's to do: labels, queues, and addresses beside the router id."""
-    if command.program != "ip":
+    if command.program != "ip" or command.is_wire:
         return True
     words = command.line.split()
     if words[:2] == ["addr", "add"]:

@@ -5,21 +5,24 @@ from __future__ import annotations
 import heapq
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from router_designs import SEGMENTS
+from router_designs import QUEUES, SEGMENTS
 
 from trunkline.linux.plan.command_target import CommandTarget
 from trunkline.linux.plan.compiled_plan import compile_plan
 from trunkline.linux.plan.router_scripts import write_router_scripts
 from trunkline.network import compile
 from trunkline.routers import RouterExport, export_routers
+from trunkline.routers.laboratory import LaboratoryFault, make_laboratory_runner
 from trunkline.scenario import load
 
 RING = """\
@@ -71,7 +74,15 @@ class TestConfiguration:
             "   index 30 mpls label 16003",
         ]
         assert "  policy color 1 endpoint 10.255.0.4" in lines
-        assert "ip route 10.255.0.4/32 10.255.0.4 color 1" in lines
+        # What ends at T has an address of its own: a policy does not lead to its own end point.
+        assert "ip route 10.192.0.1/32 10.255.0.4 color 1" in lines
+        assert "ip addr add 10.192.0.1/32 dev lo" in exported(SEGMENTS).texts["T/setup.sh"]
+
+    def test_rfc3630_s2_5_links_are_in_the_te_database_that_pathd_reads(self) -> None:
+        lines = lines_of(exported(SEGMENTS), "S/frr.conf")
+        at = lines.index(" link-params")
+        assert lines[at + 1] == "  enable"
+        assert {" mpls-te on", " mpls-te export"} <= set(lines)
 
     def test_rfc3031_labels_of_a_static_path_are_the_kernels_at_each_router(self) -> None:
         export = exported(LABELS)
@@ -105,9 +116,112 @@ class TestContainerlab:
             for bind in about["binds"]:
                 assert bind.split(":")[0] in export.texts, node
 
-    def test_a_delay_is_a_netem_behind_the_receiving_device(self) -> None:
+    def test_a_wire_is_a_netem_behind_the_receiving_device_with_rate_and_delay(self) -> None:
+        """Without its rate a packet would not take its transmission time on an idle link."""
         script = exported(LABELS, "containerlab").texts["B/setup.sh"]
-        assert "tc qdisc add dev wire1 root netem limit 100000 delay 1000us" in script
+        wire = "root handle 1: netem limit 1000000 delay 1000.000us rate 10000000bit -14"
+        assert f"tc qdisc add dev w0b {wire}" in script
+        redirect = "protocol all prio 90 matchall action mirred egress redirect dev w0b"
+        assert f"filter add dev eth1 ingress {redirect}" in script
+
+    def test_the_wire_follows_the_filters_of_the_design(self) -> None:
+        """An edge that meters what arrives had no delay in the laboratory."""
+        example = files("trunkline").joinpath("examples/diffserv-over-mpls.yaml")
+        script = exported(example.read_text(), "containerlab").texts["A/setup.sh"]
+        assert "police rate 1000000bit" in script
+        redirect = "chain 1 protocol all prio 90 matchall action mirred egress redirect dev w0b"
+        assert f"filter add dev eth1 ingress {redirect}" in script
+
+    def test_a_queue_that_the_kernel_lacks_leaves_rates_wires_and_labels(self) -> None:
+        text = QUEUES.replace("rate: 10 Mbit/s}", "rate: 10 Mbit/s, delay: 3 ms}")
+        export = exported(text, "containerlab", partial=True)
+        assert [each.element for each in export.omissions if each.changes_design]
+        script = export.texts["A/setup.sh"]
+        assert "netem limit 1000000 delay 3000.000us" in script
+        assert "htb rate 10000000bit ceil 10000000bit" in script
+
+    def test_the_topology_has_the_documented_keys_alone(self) -> None:
+        """containerlab.dev/manual: topo-def-file (name, topology; endpoints, vars of a link) and
+        nodes (kind, image, binds, exec); its schema allows no other key at the top or in a node,
+        requires name and nodes, and wants NODE:INTERFACE twice for a link.
+        """
+        document = yaml.safe_load(exported(RING, "containerlab").texts["ring.clab.yml"])
+        assert set(document) == {"name", "topology"}
+        topology = document["topology"]
+        assert set(topology) == {"kinds", "nodes", "links"}
+        assert set(topology["kinds"]) == {"linux"}
+        for node in (*topology["nodes"].values(), *topology["kinds"].values()):
+            assert set(node) <= {"kind", "image", "binds", "exec"}
+            for key in {"binds", "exec"} & set(node):
+                assert node[key]
+                assert all(isinstance(each, str) for each in node[key])
+                assert len(set(node[key])) == len(node[key])
+        for link in topology["links"]:
+            assert set(link) <= {"endpoints", "vars"}
+            assert len(set(link["endpoints"])) == 2
+            for end in link["endpoints"]:
+                assert re.fullmatch(r"\S+:\S+", end)
+                # The kernel's IFNAMSIZ is 16, with the zero at the end.
+                assert len(end.split(":")[1]) <= 15
+            assert isinstance(link["vars"], dict)
+
+
+class TestScripts:
+    def test_each_router_has_filters_though_devices_have_the_same_names(self) -> None:
+        """Only the last router with an eth1 had them."""
+        export = exported(LABELS)
+        for node, devices in (("A", 1), ("B", 2), ("C", 1)):
+            script = export.texts[f"{node}/setup.sh"]
+            for number in range(1, devices + 1):
+                assert f"tc qdisc add dev eth{number} clsact" in script, node
+
+    def test_rfc2328_and_arp_between_neighbours_wait_in_no_class(self) -> None:
+        """In the queue of an overloaded class ARP is lost, and the next hop with it."""
+        script = exported(LABELS).texts["B/setup.sh"]
+        for match in ("protocol arp prio 1 matchall", "u32 match ip protocol 89 0xff"):
+            line = next(each for each in script.splitlines() if match in each and "eth2" in each)
+            assert line.endswith("action skbedit priority 1:0 action ok")
+
+    @pytest.mark.parametrize(
+        ("text", "mtu"),
+        [
+            (RING.replace("routing: {", "routing: {ldp: {}, "), 1504),
+            (SEGMENTS, 1512),
+        ],
+        ids=["ldp", "segments"],
+    )
+    def test_the_kernel_takes_labels_that_daemons_put_on(self, text: str, mtu: int) -> None:
+        """LDP puts one label on a packet, the policy of three segments up to three."""
+        (script, *_) = [
+            each for name, each in exported(text).texts.items() if name.endswith("setup.sh")
+        ]
+        assert "setting net/mpls/platform_labels" in script
+        assert "setting net/mpls/conf/eth1/input '1'" in script
+        assert f"link eth1 mtu {mtu}" in script
+
+
+class TestLaboratory:
+    def test_a_folder_without_a_file_is_refused_by_name(self, tmp_path: Path) -> None:
+        scenario = load(LABELS)
+        with pytest.raises(LaboratoryFault, match=r"0 files \*.clab.yml"):
+            make_laboratory_runner(scenario, tmp_path)
+        write(exported(LABELS, "containerlab"), tmp_path)
+        (tmp_path / "B" / "setup.sh").unlink()
+        with pytest.raises(LaboratoryFault, match=r"setup\.sh"):
+            make_laboratory_runner(scenario, tmp_path)
+
+    def test_a_topology_of_another_design_is_refused_by_its_link(self, tmp_path: Path) -> None:
+        write(exported(LABELS, "containerlab"), tmp_path)
+        file = tmp_path / "scenario.clab.yml"
+        file.write_text(file.read_text().replace("C:eth1", "C:eth4"))
+        with pytest.raises(LaboratoryFault, match=r"B:eth2 to C:eth[14]"):
+            make_laboratory_runner(load(LABELS), tmp_path)
+
+
+def write(export: RouterExport, folder: Path) -> None:
+    for name, text in export.list_files().items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
 
 
 def list_next_hops(links: dict[tuple[str, str], int]) -> dict[tuple[str, str], str]:
@@ -138,9 +252,7 @@ def ring(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         pytest.skip("FRR's daemons change to their own user: root only")
     folder = tmp_path_factory.mktemp("ring")
     folder.chmod(0o755)
-    for name, text in exported(RING, "containerlab").texts.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(text)
+    write(exported(RING, "containerlab"), folder)
     harness = Path(__file__).parents[2] / "linux" / "frr_namespaces.py"
     flows = [{"from": "R1", "to": "R4", "dscp": 46, "rate": 1_000_000, "seconds": 1}]
     orders = json.dumps({"settle_s": 120, "flows": flows})

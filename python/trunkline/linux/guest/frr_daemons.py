@@ -19,13 +19,14 @@ from trunkline.linux.guest.kernel_build import BuildFailed
 from trunkline.linux.guest.requirements import (
     Requirement,
     check_file,
+    find_tool,
     get_package_folder,
     run_program,
 )
 from trunkline.linux.plan.frr_config import NAME, PROGRAMS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 FRR_PACKAGE: Final = "frr"
 UNPACKED_BYTES: Final = 23_000_000
@@ -34,11 +35,16 @@ NODE_MEMORY_MB: Final = 24
 """Memory that the daemons of a node take [MB]."""
 COMPILER: Final = "gcc"
 SETUP_COMMAND: Final = "trunkline linux setup --control frr"
+SHELL: Final = "sh"
+CONFIGURATOR: Final = "vtysh"
+_SCRIPT_TOOLS: Final = ("sed", "rm", "mv", "sysctl")
+"""Programs that the script of a router runs beside ``ip`` and ``tc``."""
 _ACCOUNTS: Final = {
     "etc/passwd": b"root:x:0:0::/:/\nfrr:x:0:0::/:/\n",
     "etc/group": b"root:x:0:\nfrr:x:0:\nfrrvty:x:0:\n",
+    "etc/frr/vtysh.conf": b"username root nopassword\n",
 }
-"""The user and groups that the daemons look up; all are root."""
+"""The user and groups that the daemons look up; all are root, whom ``vtysh`` asks nothing."""
 
 
 def list_requirements() -> list[Requirement]:
@@ -53,14 +59,16 @@ def list_requirements() -> list[Requirement]:
     return requirements
 
 
-def build_control_image() -> bytes:
+def build_control_image(programs: Iterable[str] = PROGRAMS) -> bytes:
     """An archive with the daemons and their libraries, to follow that of the agent.
 
+    programs: Daemons, ``vtysh``, or a shell, which brings what scripts of routers need.
     Raises OSError: A program or a library is missing; the text names it.
     """
     image, environment = CpioArchive(), _make_environment()
-    for name in PROGRAMS:
-        add_program(image, _find_daemon(name), environment)
+    for name in dict.fromkeys(programs):
+        for program in (name, *(_SCRIPT_TOOLS if name == SHELL else ())):
+            add_program(image, _find_program(program), environment)
     image.add("lib/poll.so", PROGRAM_MODE, _get_poll_library().read_bytes())
     image.add("etc/ld.so.preload", FILE_MODE, b"/lib/poll.so\n")
     for folder in ("var/run/frr", "var/tmp/frr", "var/lib/frr", "etc/frr"):
@@ -85,6 +93,23 @@ def compile_poll() -> None:
 
 def _get_poll_library() -> Path:
     return get_package_folder(NAME) / "poll.so"
+
+
+def _find_program(name: str) -> Path:
+    """A daemon, FRR's ``vtysh``, or a program of the system.
+
+    Raises FileNotFoundError: There is none.
+    """
+    daemon, configurator = _find_daemon(name), get_package_folder(NAME) / "usr" / "bin" / name
+    if daemon.exists():
+        return daemon
+    if name == CONFIGURATOR and configurator.exists():
+        return configurator
+    found = find_tool(name)
+    if found is None:
+        msg = f"there is no program {name}"
+        raise FileNotFoundError(msg)
+    return found
 
 
 def _find_daemon(name: str) -> Path:

@@ -73,7 +73,8 @@ def execute_plan(
     """
     name = choose_runner(runner, FRR if plan.daemons else None)
     run_job = {"uml": uml.run_job, "qemu": qemu.run_job, "native": native.run_job}[name]
-    control_image = frr_daemons.build_control_image() if plan.daemons else b""
+    programs = [each.command[0] for each in plan.daemons]
+    control_image = frr_daemons.build_control_image(programs) if programs else b""
     memory_mb = memory_mb or compute_memory_mb(schedules) + (
         frr_daemons.NODE_MEMORY_MB * len(plan.nodes) if plan.daemons else 0
     )

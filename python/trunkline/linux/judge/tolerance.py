@@ -14,7 +14,8 @@ are due at one instant one after the other (`SENDER_NS` a flow), each router as 
 Programs that run beside the packets (they count what has come by the end of the warm-up, and change
 routes when something fails) keep it from packets for `EMULATED_CHANGE_NS`: packets that are on
 their way in that time are left out. Where it cannot be compared packet by packet, delays may be
-apart by `EMULATED_HOP_NS` a hop too and counts by `EMULATED_PACKETS`.
+apart by `EMULATED_HOP_NS` a hop too and counts by `EMULATED_PACKETS`. A laboratory's ports have
+buckets of 0.1 ms, for which the same margins hold where packets of several classes meet.
 
 No count may be apart by more than `MAX_OWN_SHARE` of the packets that it is of: a floor that is
 right for a thousand packets is everything for ten. Ties allow nothing where fewer than

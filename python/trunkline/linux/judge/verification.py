@@ -270,8 +270,10 @@ def judge_pairs(
     if method.is_exact and reasons and any(not row.agrees for row in rows):
         # What was exact and agrees stays: only flows that a tie may have moved are compared looser.
         moved_flows = {row.subject for row in rows if not row.agrees}
-        first_rows = list(comparisons.compare_first_packets(pairs, method))
-        method = choose_method(pairs, exact=False)
+        loose_method = choose_method(pairs, exact=False)
+        first_method = loose_method if pairs[0].machine == "laboratory" else method
+        first_rows = list(comparisons.compare_first_packets(pairs, first_method))
+        method = loose_method
         rows = [
             *(
                 row
@@ -400,16 +402,26 @@ def _run_in_kernel(
         kernel_run = engine.run_in_guest(
             probed_json, seed, Path(folder), runner=runner, on_progress=on_seed_progress
         )
-        reference = engine_run.read_kernel_run(kernel_run, Path(folder))
-    machines: dict[str, ReferenceMachine] = {
-        engine.VIRTUAL_TIME_RUNNER: "virtual",
-        engine.REAL_TIME_RUNNER: "real",
-    }
-    machine = machines.get(kernel_run.runner, "emulated")
+        machines: dict[str, ReferenceMachine] = {
+            engine.VIRTUAL_TIME_RUNNER: "virtual",
+            engine.REAL_TIME_RUNNER: "real",
+        }
+        machine = machines.get(kernel_run.runner, "emulated")
+        return pair_kernel_run(probed_network, seed, kernel_run, machine)
+
+
+def pair_kernel_run(
+    network: NetworkData, seed: int, kernel_run: engine.KernelRun, machine: ReferenceMachine
+) -> tuple[SeedPair, str, tuple[str, ...]]:
+    """What a guest left of a run, beside the same run in the simulator: as a `SeedRunner` gives it.
+
+    machine: What the guest ran on.
+    """
+    reference = engine_run.read_kernel_run(kernel_run, kernel_run.folder)
     seed_pair = make_seed_pair(
-        probed_network, engine_run.trace_simulator(probed_network, seed), reference, machine
+        network, engine_run.trace_simulator(network, seed), reference, machine
     )
-    notes = (*kernel_run.compiled.notes, *list_stack_notes(probed_network))
+    notes = (*kernel_run.compiled.notes, *list_stack_notes(network))
     return seed_pair, kernel_run.results.provenance.version, notes
 
 

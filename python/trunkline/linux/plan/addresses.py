@@ -134,6 +134,8 @@ class RouteAddresses:
     keys: list[tuple[int, int, tuple[str, ...]]] = field(default_factory=list)
     # Addresses of some nodes, in the order in which they are needed.
     given_addresses: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    # Addresses of some nodes and classes; they go before the others.
+    class_addresses: Mapping[tuple[int, int], str] = field(default_factory=dict)
     _numbers: dict[tuple[int, int, tuple[str, ...]], int] = field(default_factory=dict)
 
     def number_address(self, node: int, fec: int, route: tuple[str, ...] = ()) -> int:
@@ -150,9 +152,13 @@ class RouteAddresses:
 
     def format_address(self, number: int) -> str:
         """Address of a number."""
-        node = self.keys[number][0]
+        node, fec, _ = self.keys[number]
+        chosen = self.class_addresses.get((node, fec))
+        if chosen is not None:
+            return chosen
         given = self.given_addresses.get(node, ())
-        rank = sum(each[0] == node for each in self.keys[:number])
-        if rank < len(given):
-            return given[rank]
+        if given:
+            rank = sum(each[0] == node for each in self.keys[:number])
+            if rank < len(given):
+                return given[rank]
         return str(IPv4Address(_FIRST_ROUTE_ADDRESS + number))

@@ -113,8 +113,8 @@ class CommandScript:
         *,
         is_wire: bool = False,
     ) -> None:
-        """Adds a command; real routers have a wire already."""
-        if is_wire and self.target.on_routers:
+        """Adds a command; real routers have a wire already, those of a laboratory do not."""
+        if is_wire and self.target.on_routers and not self.target.adds_wires:
             return
         self.commands[node].append(Command(program, line, purpose, is_wire))
 

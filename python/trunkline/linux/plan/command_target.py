@@ -32,8 +32,16 @@ class CommandTarget:
     on_routers : bool
         On real routers: what stands for virtual time (fixed neighbours, buckets of one microsecond,
         parameters of TCP by route) is left out.
+    adds_wires : bool
+        On routers of a laboratory: a netem behind each device that receives is the link's wire.
+    daemon_labels : int
+        Labels that daemons of the routers put on a packet at most; 0: they have none.
+    sends_flows : bool
+        Routers send the flows of the scenario themselves, in place of hosts behind them.
     nodes : mapping of str to sequence of str
         Addresses of a node, in the order in which they are needed.
+    class_addresses : mapping of (str, int) to str
+        Address of a node for a forwarding equivalence class; goes before those of ``nodes``.
     devices : mapping of str to str
         Name of the device that sends a one-way link.
     links : mapping of str to IPv4Interface
@@ -48,7 +56,11 @@ class CommandTarget:
     """
 
     on_routers: bool = False
+    adds_wires: bool = False
+    daemon_labels: int = 0
+    sends_flows: bool = False
     nodes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    class_addresses: Mapping[tuple[str, int], str] = field(default_factory=dict)
     devices: Mapping[str, str] = field(default_factory=dict)
     links: Mapping[str, IPv4Interface] = field(default_factory=dict)
     keeps_hash: bool = False
@@ -84,7 +96,7 @@ def read_command_target(name: str, network: NetworkData) -> CommandTarget:
     _check_distinct_addresses(nodes, links, problems)
     if problems.has_errors:
         raise ScenarioError(place_findings(problems.findings, document, name), content, name)
-    return CommandTarget(True, nodes, devices, links)
+    return CommandTarget(True, nodes=nodes, devices=devices, links=links)
 
 
 def _read_section(document: Mapping[str, Any], key: str, problems: Problems) -> Mapping[str, Any]:

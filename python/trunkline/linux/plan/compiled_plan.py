@@ -104,7 +104,9 @@ def compile_plan(
     readings, changes = recovery.list_changes(recovery_schedule, wiring, routes)
     if script.reasons:
         raise UnsupportedError(script.reasons)
-    has_labels = target.control is not None and get_ldp(full_network) is not None
+    has_labels = bool(target.daemon_labels) or (
+        target.control is not None and get_ldp(full_network) is not None
+    )
     plan = GuestPlan(
         seed=seed,
         duration_ns=network["run"]["duration_ns"],
@@ -212,7 +214,7 @@ def _add_links(script: CommandScript, network: NetworkData, wiring: VethPlan) ->
         id(near_end): link
         for near_end, link in zip(wiring.sending_ends, network["links"], strict=True)
     }
-    max_labels = _compute_max_labels(network)
+    max_labels = _compute_max_labels(network) + script.target.daemon_labels
     for pair in wiring.pairs:
         for near_end, far_end in ((pair.a, pair.b), (pair.b, pair.a)):
             link = link_of_end.get(id(near_end))
@@ -228,7 +230,9 @@ def _add_links(script: CommandScript, network: NetworkData, wiring: VethPlan) ->
             if script.target.on_routers:
                 label_bytes = _LABEL_BYTES * max_labels
                 mtu = mtu if mtu < _DEVICE_MTU else _ETHERNET_MTU + label_bytes
-                lines = [f"link set {near_end.device} mtu {mtu}", *lines[1:3]]
+                # Between namespaces TCP's segments would travel by the dozen.
+                single = " gso_max_segs 1" if script.target.adds_wires else ""
+                lines = [f"link set {near_end.device} mtu {mtu}{single}", *lines[1:3]]
             for line in lines:
                 script.add_command(near_end.node, "ip", line, about)
 

@@ -1,15 +1,25 @@
 """Filters of all devices: egress of the sending end, ingress of the receiving end."""
 
 from collections.abc import Sequence
+from typing import Final
 
-from trunkline.linux.plan import conditioning, egress_filters, label_filters
-from trunkline.linux.plan.addresses import VethPlan
+from trunkline.linux.plan import conditioning, egress_filters, label_filters, port_qdiscs
+from trunkline.linux.plan.addresses import VethEnd, VethPlan
 from trunkline.linux.plan.command_script import CommandScript
 from trunkline.linux.plan.forwarding import FTN_MARK
 from trunkline.linux.plan.leaf_qdisc import LeafQdisc
 from trunkline.linux.plan.recovery import RecoverySchedule
 from trunkline.linux.plan.traffic import PlannedTraffic
 from trunkline.network.types import NetworkData
+
+_CONTROL_MATCHES: Final = (
+    "arp matchall",
+    "ip u32 match ip protocol 89 0xff",
+    "ip flower ip_proto udp dst_port 646",
+    "ip flower ip_proto tcp dst_port 646",
+    "ip flower ip_proto tcp src_port 646",
+)
+"""Packets between neighbours: ARP, OSPF (RFC 2328 appendix A.1), LDP (RFC 5036 section 3.10)."""
 
 
 def add_filters(
@@ -39,12 +49,16 @@ def add_filters(
         egress.add_ip_filters(traffic.list_rows(config["classifier"]))
         egresses.append(egress)
     splitting_nodes = {each["node"] for each in data["ftn"] if each.get("dscps")}
+    # Devices of real routers have the same names at each of them.
     for side in {
-        pair_side.device: pair_side for pair_side in wiring.sending_ends + wiring.receiving_ends
+        (each.node, each.device): each for each in wiring.sending_ends + wiring.receiving_ends
     }.values():
         script.add_command(
             side.node, "tc", f"qdisc add dev {side.device} clsact", f"filters of {side.device}"
         )
+    if script.target.on_routers:
+        for side in wiring.sending_ends:
+            _pass_control(script, side)
     for node in range(len(data["nodes"])):
         own_addresses = [
             traffic.route_addresses.format_address(number)
@@ -95,6 +109,20 @@ def add_filters(
             f"wire of {link['name']}: {link['delay_ns']} ns",
             is_wire=True,
         )
+
+
+def _pass_control(script: CommandScript, side: VethEnd) -> None:
+    """Lets what routers tell each other pass the queues, as their line cards do.
+
+    In the queue of an overloaded class a router would lose its neighbours.
+    """
+    for preference, match in enumerate(_CONTROL_MATCHES, start=1):
+        protocol, _, keys = match.partition(" ")
+        line = (
+            f"filter add dev {side.device} egress protocol {protocol} prio {preference} {keys} "
+            f"action skbedit priority {port_qdiscs.ROOT_HANDLE}0 action ok"
+        )
+        script.add_command(side.node, "tc", line, "ARP, OSPF and LDP wait behind no packet")
 
 
 def list_dscps(network: NetworkData) -> list[int]:

@@ -17,6 +17,8 @@ from trunkline.network.types import Ftn, NetworkData, Nhlfe
 FTN_MARK: Final = 0x100
 _FTN_MASK: Final = 0xFC0
 _FIRST_TABLE: Final = 100
+OWN_FLOW_RULE: Final = "rule add iif lo ipproto"
+"""How the rule begins that says which way a node's own flow takes."""
 
 RouteKey = tuple[int, ConfigProgram, str]
 """Node, program, and what a route is for: a destination (and its table), or a label."""
@@ -50,6 +52,11 @@ class ForwardingRoutes:
                 key = (each["node"], each["fec"])
                 self._ftn_entries.setdefault(key, []).append((index, each))
         self._pipe_null_nodes = label_filters.list_pipe_null_nodes(self.network)
+
+    @property
+    def _has_own_flows(self) -> bool:
+        """Whether nodes send the scenario's flows themselves."""
+        return self.script.target.sends_flows or not self.script.target.on_routers
 
     def list_routes(self, state: ForwardingState) -> dict[RouteKey, tuple[str, str]]:
         """All routes: where they lead, in the words of ``ip route``, and what they are for."""
@@ -100,12 +107,10 @@ class ForwardingRoutes:
                             rule = f"rule add fwmark {FTN_MARK + dscp:#x}/{mask:#x}"
                             yield node, f"{rule} {destination_match} table {table}", about
                     # Real routers have traffic of their own, not that of the scenario's flows.
-                    flows = () if self.script.target.on_routers else self.traffic.local_matches
+                    flows = self.traffic.local_matches if self._has_own_flows else ()
                     for source, own_fec, dscp, match in flows:
                         if source == node and own_fec == fec and dscp in entry["dscps"]:
-                            rule = (
-                                f"rule add iif lo ipproto {match} {destination_match} table {table}"
-                            )
+                            rule = f"{OWN_FLOW_RULE} {match} {destination_match} table {table}"
                             yield node, rule, about
 
     def _find_ftn_entries(self, node: int, fec: int) -> list[tuple[int, Ftn]]:

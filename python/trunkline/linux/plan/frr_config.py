@@ -175,7 +175,7 @@ def write_configs(
                 program_lines = ldpd_config.format_config(
                     ldp, wiring, index, route_addresses.get_address(index, 0)
                 )
-            lines = [*head, f"log file {_name_log_file(name, program)}", *program_lines]
+            lines = [*head, f"log file {name_log_file(name, program)}", *program_lines]
             configs[f"{name}.{program}.conf"] = ("\n".join(lines) + "\n").encode("ascii")
     return configs
 
@@ -214,8 +214,9 @@ def format_router_id(node: int) -> str:
     return str(IPv4Address(_ROUTER_IDS + node))
 
 
-def _name_log_file(node: str, program: str) -> str:
-    return f"{_GUEST_FOLDER}/{node}/{program}.log"
+def name_log_file(node: str, program: str) -> str:
+    """File of a guest that a daemon of a node writes."""
+    return f"{name_state_folder(node)}/{program}.log"
 
 
 def add_daemons(
@@ -232,7 +233,7 @@ def add_daemons(
         changes=tuple(sorted(changes, key=lambda each: each.at_ns)),
         snapshots_ns=tuple(sorted({0, *plan.snapshots_ns})),
         daemons=tuple(
-            _make_daemon(node.name, program)
+            make_daemon(node.name, program, f"/trunkline/{node.name}.{program}.conf")
             for node in plan.nodes
             for program in list_programs(network)
         ),
@@ -240,12 +241,21 @@ def add_daemons(
     )
 
 
-def _make_daemon(node: str, program: str) -> Daemon:
-    folder = f"{_GUEST_FOLDER}/{node}"
+def name_state_folder(node: str) -> str:
+    """Folder of a guest in which the daemons of a node meet."""
+    return f"{_GUEST_FOLDER}/{node}"
+
+
+def make_daemon(node: str, program: str, config: str) -> Daemon:
+    """How a guest starts a daemon.
+
+    config: File of its configuration, in the guest.
+    """
+    folder = name_state_folder(node)
     options = {
         "-u": "root",
         "-g": "root",
-        "-f": f"/trunkline/{node}.{program}.conf",
+        "-f": config,
         "-z": f"{folder}/zserv",
         "-i": f"{folder}/{program}.pid",
         "--vty_socket": folder,
@@ -255,7 +265,7 @@ def _make_daemon(node: str, program: str) -> Daemon:
         # The processes of one ldpd find each other by a socket there.
         options["--ctl_socket"] = folder
     arguments = [word for pair in options.items() for word in pair]
-    return Daemon(node, _name_log_file(node, program), (program, "-d", *arguments))
+    return Daemon(node, name_log_file(node, program), (program, "-d", *arguments))
 
 
 def _list_device_changes(

@@ -273,14 +273,14 @@ class Daemon:
 
     Parameters
     ----------
-    log : str
+    log : str or None
         File that it writes, to hand back.
     command : tuple of str
         Program and arguments; what is started ends when what goes on is ready.
     """
 
     node: str
-    log: str
+    log: str | None
     command: tuple[str, ...]
 
 

@@ -59,8 +59,8 @@ class PlannedTraffic:
     route_addresses: RouteAddresses = field(default_factory=RouteAddresses)
     # Nodes that send to each address with its route's parameters.
     route_senders: dict[int, set[int]] = field(default_factory=dict)
-    # Node, forwarding equivalence class, DSCP, and protocol and port (``udp dport 5000``) of what
-    # each node sends.
+    # Node, forwarding equivalence class, DSCP, and protocol and port (``17 dport 5000``; a guest
+    # has no file of names) of what each node sends.
     local_matches: list[tuple[int, int, int, str]] = field(default_factory=list)
     tcp_starts: dict[int, int] = field(default_factory=dict)  # When each TCP flow starts [ns].
     target: CommandTarget = GUEST_TARGET  # Where it is sent; parameters of TCP are a guest's.
@@ -97,7 +97,13 @@ def plan_traffic(script: CommandScript, network: NetworkData, dry_run: DryRun) -
     given_addresses = {numbers[name]: addresses for name, addresses in script.target.nodes.items()}
     planned = PlannedTraffic(
         datagrams=dry_run.datagrams,
-        route_addresses=RouteAddresses(given_addresses=given_addresses),
+        route_addresses=RouteAddresses(
+            given_addresses=given_addresses,
+            class_addresses={
+                (numbers[name], fec): address
+                for (name, fec), address in script.target.class_addresses.items()
+            },
+        ),
         target=script.target,
     )
     if network.get("signalling") is not None:
@@ -192,7 +198,7 @@ def _plan_udp(script: CommandScript, planned: PlannedTraffic, index: int, flow: 
     )
     planned.udp.append(UdpFlow(**_make_endpoints(index, flow, source, destination), schedule=name))
     planned.flower_keys.append((f"ip_proto udp dst_ip {destination} dst_port {port}", ""))
-    planned.local_matches.append((flow["src"], flow["fec"], flow["dscp"], f"udp dport {port}"))
+    planned.local_matches.append((flow["src"], flow["fec"], flow["dscp"], f"17 dport {port}"))
 
 
 def _plan_tcp(
@@ -274,9 +280,9 @@ def _plan_tcp(
             f"ip_proto tcp dst_ip {source} {reverse_port}_port {port}",
         )
     )
-    planned.local_matches.append((flow["src"], flow["fec"], flow["dscp"], f"tcp dport {port}"))
+    planned.local_matches.append((flow["src"], flow["fec"], flow["dscp"], f"6 dport {port}"))
     planned.local_matches.append(
-        (flow["dst"], flow["fec_reverse"], flow["dscp"], f"tcp {reverse_port[0]}port {port}")
+        (flow["dst"], flow["fec_reverse"], flow["dscp"], f"6 {reverse_port[0]}port {port}")
     )
 
 
