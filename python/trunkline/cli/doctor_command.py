@@ -14,6 +14,7 @@ REQUIRED_PACKAGES = (
     "matplotlib",
     "networkx",
     "numpy",
+    "openpyxl",
     "polars",
     "pydantic",
     "pyyaml",

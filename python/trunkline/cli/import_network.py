@@ -33,8 +33,9 @@ JSON_SCHEMA = 2  # Version of the object that ``--json`` prints.
 @click.option(
     "--matrix",
     metavar="FILE",
-    help="The demands: CSV with columns from, to, rate, or a square matrix; SNDlib; .demands "
-    "of REPETITA; or a folder of such files, one for each interval of time.",
+    help="The demands: CSV or .xlsx with columns from, to, rate, or a square matrix; SNDlib; "
+    ".demands of REPETITA; or a folder of such files, one for each interval of time. Default: "
+    "those of FILE, in an .xlsx of its other sheets.",
 )
 @click.option(
     "--interval",
@@ -72,11 +73,11 @@ def import_network(
 ) -> None:
     """Write a published network as a scenario, with the rules that filled its gaps.
 
-    It reads SNDlib (XML and native), GML, GraphML, JSON of networkx, lists of links (CSV) and of
-    edges, REPETITA, pyNTM, BRITE, Rocketfuel, containerlab and netlab, and folders that export
-    wrote (containerlab, openconfig); topohub:sndlib/pdh is a network by its name. A missing delay
-    is computed from the length of the link, or from the great circle between its ends, at two
-    thirds of the speed of light.
+    It reads SNDlib (XML and native), GML, GraphML, JSON of networkx, lists of links (CSV, .xlsx)
+    and of edges, REPETITA, pyNTM, BRITE, Rocketfuel, containerlab and netlab, and folders that
+    export wrote (containerlab, openconfig); topohub:sndlib/pdh is a network by its name. A delay
+    that the file lacks is computed from the length of the link, or from the great circle between
+    its ends, at two thirds of the speed of light.
     """
     from pathlib import Path
 

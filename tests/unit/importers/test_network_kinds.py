@@ -549,7 +549,7 @@ def test_a_graph_in_json_that_networkx_writes(tmp_path: Path) -> None:
 def test_a_spreadsheet_and_a_compressed_file_are_told_what_to_do(tmp_path: Path) -> None:
     for data, advice in (
         (gzip.compress(b"nodes: [a]"), "unpack it first"),
-        (b"PK\x03\x04rest", "save the sheet as CSV"),
+        (b"PK\x03\x04rest", "save it as .xlsx or CSV"),
     ):
         (tmp_path / "net").write_bytes(data)
         with pytest.raises(ImportFault, match=advice):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,17 @@ from trunkline.importers.common.fault import ImportFault
 from trunkline.importers.common.proof import prove_import
 from trunkline.importers.network.rules import ImportRules, apply_rules, make_node_names
 from trunkline.importers.network.scenario_text import ImportedNetwork, format_scenario
-from trunkline.importers.network.topology import ImportedNode, ImportedTopology
+from trunkline.importers.network.topology import (
+    ImportedDemand,
+    ImportedNode,
+    ImportedTopology,
+)
+from trunkline.importers.network.workbooks import (
+    WorkbookSheet,
+    choose_sheets,
+    is_workbook,
+    read_workbook,
+)
 
 if TYPE_CHECKING:
     from trunkline.importers.network.demands import DemandSeries
@@ -32,7 +43,8 @@ TOPOHUB_PREFIX = "topohub:"
 LAB_SUFFIXES = (".clab.yml", ".clab.yaml")
 
 _MAGIC_ADVICE = {
-    b"PK\x03\x04": "a spreadsheet or an archive is not read: save the sheet as CSV, or unpack it",
+    b"PK\x03\x04": "an archive is not read: unpack it; a spreadsheet: save it as .xlsx or CSV",
+    b"\xd0\xcf\x11\xe0": "an old spreadsheet (.xls) is not read: save it as .xlsx or CSV",
     b"\x1f\x8b": "the file is compressed: unpack it first",
 }
 _XML_ENCODING = re.compile(rb"""\A<\?xml[^>]*encoding=["']([A-Za-z0-9_.-]+)["']""")
@@ -51,10 +63,12 @@ def read_network(
     Parameters
     ----------
     source : path or str
-        A file in one of the formats, a folder that `export` wrote, or ``topohub:NAME``.
+        A file in one of the formats, a workbook (.xlsx) whose sheets have such tables, a folder
+        that `export` wrote, or ``topohub:NAME``.
     demands : path, optional
-        The demands: CSV (rows or a square matrix), SNDlib or `.demands` of REPETITA; or a folder
-        of such files, one for each interval of time.
+        The demands: CSV (rows or a square matrix), a workbook, SNDlib or `.demands` of REPETITA;
+        or a folder of such files, one for each interval of time. By default those of the network,
+        or of other sheets of its workbook.
     interval : str, optional
         What counts where there are several intervals: ``peak``, ``mean``, ``busiest``, ``95 %``,
         or the name of one.
@@ -71,6 +85,8 @@ def read_network(
         A file cannot be read.
     """
     topology = read_topology(source)
+    if demands is None and _has_demand_sheet(source):
+        demands = source
     if demands is not None:
         try:
             _replace_demands(topology, Path(demands), interval)
@@ -109,7 +125,11 @@ def read_topology(source: str | os.PathLike[str]) -> ImportedTopology:
 
     if path.is_dir():
         return _read_folder(path)
-    topology = parse_network(_read_text(path), path.name.split(".")[0])
+    data = _read_bytes(path)
+    title = path.name.split(".")[0]
+    if is_workbook(data):
+        return _read_link_sheets(path, data, title)
+    topology = parse_network(_decode_text(data), title)
     if path.name.endswith(LAB_SUFFIXES):
         from trunkline.importers.network.frr import apply_frr_costs
 
@@ -131,11 +151,57 @@ def _read_folder(folder: Path) -> ImportedTopology:
     return read_router_folder(((each.name, _read_text(each)) for each in files), folder.name)
 
 
+def _read_link_sheets(path: Path, data: bytes, title: str) -> ImportedTopology:
+    """Read all sheets of links of a workbook as one network."""
+    from trunkline.importers.network.formats import parse_network
+
+    sheets = read_workbook(data)
+    topology = ImportedTopology(title)
+    for sheet in choose_sheets(sheets, "links"):
+        with _faults_placed_in(path, sheet):
+            found = parse_network(sheet.content, title)
+        topology.nodes = found.nodes | topology.nodes
+        topology.links += found.links
+        topology.account.add_account(found.account, f"sheet {sheet.name}")
+    for sheet in sheets:
+        if sheet.title and sheet.kind is not None:
+            topology.account.add_left_out(f"title of sheet {sheet.name}", sheet.title)
+        if sheet.kind is None:
+            topology.account.add_left_out(f"sheet {sheet.name}", "it has no links and no demands")
+    return topology
+
+
+@contextmanager
+def _faults_placed_in(path: Path, sheet: WorkbookSheet) -> Iterator[None]:
+    try:
+        yield
+    except ImportFault as fault:
+        fault.file = f"{path}, sheet {sheet.name}"
+        raise
+
+
+def _has_demand_sheet(source: str | os.PathLike[str]) -> bool:
+    """Whether a network is a workbook with demands beside the links."""
+    path = Path(source)
+    if os.fspath(source).startswith(TOPOHUB_PREFIX) or path.is_dir():
+        return False
+    data = _read_bytes(path)
+    return is_workbook(data) and any(each.kind == "demands" for each in read_workbook(data))
+
+
 def _read_text(path: Path) -> str:
+    return _decode_text(_read_bytes(path))
+
+
+def _read_bytes(path: Path) -> bytes:
     with path.open("rb") as file:
         data = file.read(MAX_FILE_BYTES + 1)
     if len(data) > MAX_FILE_BYTES:
         raise ImportFault(0, 1, f"larger than {MAX_FILE_BYTES} bytes")
+    return data
+
+
+def _decode_text(data: bytes) -> str:
     for magic, advice in _MAGIC_ADVICE.items():
         if data.startswith(magic):
             raise ImportFault(0, 1, advice)
@@ -173,7 +239,10 @@ def _read_series(path: Path, topology: ImportedTopology) -> DemandSeries:
     from trunkline.importers.network import demands
 
     if not path.is_dir():
-        return demands.read_demand_file(_read_text(path), topology)
+        data = _read_bytes(path)
+        if not is_workbook(data):
+            return demands.read_demand_file(_decode_text(data), topology)
+        return _read_demand_sheets(path, data, topology)
     files = [file for file in sorted(path.iterdir()) if file.is_file()]
     if not files:
         raise ImportFault(0, 1, "the folder holds no file")
@@ -183,6 +252,23 @@ def _read_series(path: Path, topology: ImportedTopology) -> DemandSeries:
     except ImportFault as fault:
         fault.file = os.fspath(path / fault.file)
         raise
+
+
+def _read_demand_sheets(path: Path, data: bytes, topology: ImportedTopology) -> DemandSeries:
+    """Read the sheets of demands of a workbook; several are intervals of time."""
+    from trunkline.importers.network import demands
+
+    sheets = choose_sheets(read_workbook(data), "demands")
+    names = ", ".join(each.name for each in sheets)
+    topology.account.add_assumption("sheets with demands", names, count=len(sheets))
+    by_interval: dict[str, list[ImportedDemand]] = {}
+    for sheet in sheets:
+        with _faults_placed_in(path, sheet):
+            series = demands.read_demand_file(sheet.content, topology)
+        for interval, found in series.by_interval.items():
+            name = f"{sheet.name} {interval}".strip() if len(sheets) > 1 else interval
+            by_interval[name] = found
+    return demands.DemandSeries(by_interval)
 
 
 def read_demand_series(

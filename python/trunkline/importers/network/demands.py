@@ -159,6 +159,27 @@ def read_demand_file(content: str, topology: ImportedTopology) -> DemandSeries:
     return series
 
 
+def is_demand_table(content: str) -> bool:
+    """Whether a table in text has ends and a column of rates, classes or times, or is a matrix."""
+    rows = split_rows(content)
+    if len(rows) < 2:
+        return False
+    header = rows[0][1]
+    titles = [normalise_title(each) for each in header]
+    if len(header) > 2 and {cells[0] for _, cells in rows[1:]} <= set(header[1:]):
+        return True
+    ends = find_end_columns(titles)
+    if ends is None:
+        return False
+    others = [place for place in range(len(header)) if place not in ends]
+    return any(
+        _parse_rate_title(titles[place]) != 0
+        or titles[place] in TIME_TITLES
+        or _CLASS_COLUMN.match(header[place])
+        for place in others
+    )
+
+
 def _map_labels(topology: ImportedTopology) -> dict[str, str]:
     """Keys of nodes by their labels, and by themselves where no label is so."""
     by_label = {key: key for key in topology.nodes}

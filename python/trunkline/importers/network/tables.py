@@ -7,7 +7,7 @@ from trunkline.importers.common.fault import ImportFault
 from trunkline.importers.common.file_elements import FileElement
 
 SEPARATORS = ",;\t|"
-_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+\Z")
+_DECIMAL_COMMA = re.compile(r"([+-]?\d+),(\d+)(?!\d*,)(?=\s*(?:[A-Za-z%]|\Z))")
 
 
 def find_separator(header: str) -> str:
@@ -40,10 +40,7 @@ def split_rows(content: str, separator: str | None = None) -> list[tuple[int, li
 
 
 def _replace_decimal_comma(cell: str) -> str:
-    number, space, unit = cell.partition(" ")
-    if _DECIMAL_COMMA.match(number):
-        return number.replace(",", ".") + space + unit
-    return cell
+    return _DECIMAL_COMMA.sub(r"\1.\2", cell) if _DECIMAL_COMMA.match(cell) else cell
 
 
 def make_rows(
