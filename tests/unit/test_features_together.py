@@ -110,6 +110,12 @@ flows: {in-policy: {agent: udp, from: A, to: D, rate: 1 Mbit/s}}
 protections: {lists: {path: policy, kind: ti-lfa, backup: auto}}
 failures: {dark: {link: A-B, at: 70 ms}}
 """,
+    "maintenance": """
+paths: {old: {route: [A, B, D]}, new: {route: [A, C, D]}}
+trunks: {moved: {path: old, flows: udp}}
+protections: {move: {path: old, kind: backup, backup: new}}
+maintenance: {splice: {link: A-B, from: 90 ms, to: 130 ms, drain: lsp, lead: 30 ms}}
+""",
     "rerouting": """
 rerouting: {detection: {kind: bfd, interval: 5 ms}, spf_delay: 5 ms}
 failures: {down: {node: B, at: 80 ms, repair: 120 ms}}

@@ -283,6 +283,13 @@ impl Protocol {
         }
     }
 
+    /// The node at the near end of a link drains it, or uses it again.
+    pub fn drain_link(&mut self, link: u32, is_drained: bool, plane: &mut dyn NetworkPlane) {
+        if let Self::Ospf(protocol) = self {
+            protocol.drain_link(link, is_drained, plane);
+        }
+    }
+
     /// Handles a notice of another protocol.
     pub fn on_notice(&mut self, notice: &ProtocolNotice, plane: &mut dyn NetworkPlane) {
         match (self, notice) {

@@ -296,6 +296,15 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
+    /// Both ends of a link drain it, or use it again.
+    pub(crate) fn report_drain(&mut self, link: u32, is_drained: bool) {
+        for index in 0..self.control.as_ref().map_or(0, |control| control.sources()) {
+            self.with_protocol(index, |protocol, plane| {
+                protocol.drain_link(link, is_drained, plane)
+            });
+        }
+    }
+
     /// Delivers a notice of a protocol, or of `rerouting`, to all protocols.
     pub(crate) fn broadcast_notice(&mut self, notice: &ProtocolNotice) {
         for index in 0..self.control.as_ref().map_or(0, |control| control.sources()) {

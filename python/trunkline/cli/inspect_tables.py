@@ -239,6 +239,10 @@ def failures(network: NetworkData) -> InspectTable:
             end = outage["repaired_ns"]
             end_text = "the end" if end is None else format_time(end)
             outage_text += f" {format_time(outage['failed_ns'])} to {end_text}"
+        drain = failure.get("drain")
+        if drain is not None:
+            ways = ["metric"] * drain["by_metric"] + ["paths"] * drain["by_switch"]
+            outage_text += f", drained from {format_time(drain['at_ns'])} ({', '.join(ways)})"
         kind = "node" if failure["node"] else "links"
         rows.append([failure["name"], kind, outage_text.strip(), link_names])
     return "Failures", ["failure", "of", "when", "links"], rows

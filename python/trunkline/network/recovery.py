@@ -27,7 +27,10 @@ def compile_recovery(
     builder = _ProtectionCompiler(scenario, tables, nodes, links)
     rerouting = scenario.rerouting
     return {
-        "failures": [compile_failure(scenario, links, *item) for item in scenario.failures.items()],
+        "failures": [
+            compile_failure(scenario, links, name, failure) | _compile_drain(scenario, name)
+            for name, failure in scenario.failures.items()
+        ],
         "protections": [
             each
             for name, protection in scenario.protections.items()
@@ -60,6 +63,19 @@ def compile_failure(
         "node": bool(failure.node) and not failure.link,
         "outages": schedule,
     }
+
+
+def _compile_drain(scenario: ResolvedScenario, name: str) -> CompiledKeys:
+    """The drain before a planned outage; no key without."""
+    window = scenario.written.maintenance.get(name)
+    if window is None or window.drained_ns is None:
+        return {}
+    drain = {
+        "at_ns": window.drained_ns,
+        "by_metric": window.drain in ("metric", "both"),
+        "by_switch": window.drain in ("lsp", "both"),
+    }
+    return {"drain": drain}
 
 
 @dataclass

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from trunkline.scenario.resolved import ResolvedScenario
 
 ELEMENT_SECTIONS = frozenset(("nodes", "links", "ports", "conditioners", "paths", "trunks")) | {
-    *("flows", "demands", "traffic", "failures", "protections", "slas")
+    *("flows", "demands", "traffic", "failures", "maintenance", "protections", "slas")
 }
 AUTO_ROUTE_KEYS = frozenset(("from", "to", "minimise", "include_any", "include_all", "exclude")) | {
     *("via", "max_hops", "max_delay", "disjoint_from")

@@ -53,7 +53,7 @@ class _StepWriter:
             for key, value in after.to_document().items()
             if key in ("nodes", "links", "ports", "defaults")
         }
-        for key in ("failures", "events", "requests", "protections"):
+        for key in ("failures", "maintenance", "events", "requests", "protections"):
             self.data.pop(key, None)
         self.paths, self.bandwidths = _collect_documents(before, old)
         self.end_paths, self.end_bandwidths = _collect_documents(after, new)

@@ -25,7 +25,10 @@ def find_event_markers(reported_run: ReportedRun) -> list[EventMarker]:
         found.append((reported_run.warmup_ns / 1e9, "counting starts"))
     for row in reported_run.first_run.timeline.rows():
         mark = (float(row["time_s"] or 0), str(row["event"]))
-        if mark[1] in ("failed", "switched", "repaired", "reverted") and mark not in found:
+        if (
+            mark[1] in ("drained", "failed", "switched", "repaired", "reverted")
+            and mark not in found
+        ):
             found.append(mark)
     marks: list[EventMarker] = []
     last_named = 0

@@ -23,6 +23,7 @@ EVENT_DESCRIPTIONS = {
     "repair-notified": "repair notified",
     "reverted": "back on the working path",
     "rerouted": "new routes in use",
+    "drained": "traffic begins to leave it",
 }
 """Events of the timeline in words."""
 
@@ -88,7 +89,7 @@ def _describe_events(reported_run: ReportedRun) -> list[dict[str, Any]]:
     places_by_event: dict[tuple[float, str, str], list[str]] = {}
     for row in reported_run.first_run.timeline.rows():
         event = str(row["event"])
-        if event in ("failed", "repaired") and row["protection"] is not None:
+        if event in ("failed", "repaired", "drained") and row["protection"] is not None:
             continue
         if event in ("detected", "repair-detected") and row["protection"] is None:
             continue
@@ -130,7 +131,7 @@ def _list_path_states(reported_run: ReportedRun) -> list[dict[str, Any]]:
         if row["protection"] is None or path not in states:
             continue
         backup = backup_by_path.get(str(path))
-        if event == "failed":
+        if event == "failed" and states[str(path)][-1][1] != "aside":
             states[str(path)].append((at, "lost", f"broken at {row['link']}, traffic is lost"))
         elif event == "switched":
             description = f"traffic is on {backup}" if backup else "traffic is on a new path"

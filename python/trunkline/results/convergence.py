@@ -13,7 +13,7 @@ NOTICE_EVENTS = ("detected", "repair-detected", "lsa-learnt")
 """A router gets to know of the change."""
 COMPLETION_EVENTS = ("rerouted", "ldp-labels")
 """It puts routes, or labels, into use that differ from those before."""
-CHANGE_KINDS = {"failed": "failure", "repaired": "repair"}
+CHANGE_KINDS = {"failed": "failure", "repaired": "repair", "drained": "drain"}
 
 
 @dataclass
@@ -29,10 +29,10 @@ class ConvergenceStep:
 
 @dataclass
 class NetworkChange:
-    """A failure or a repair, and what followed until the next one."""
+    """A failure, a repair or a drain, and what followed until the next one."""
 
     at_ns: int  # When.
-    kind: str  # ``failure`` or ``repair``.
+    kind: str  # ``failure``, ``repair`` or ``drain``.
     links: list[str] = field(default_factory=list)  # One-way links.
     # In the order in which they heard of it; those with nothing to change included.
     steps: list[ConvergenceStep] = field(default_factory=list)

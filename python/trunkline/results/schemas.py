@@ -285,7 +285,8 @@ TIMELINE: Final = (
     define_name(
         "event",
         "`failed`, `detected`, `notified`, `held-off`, `switched`, `no-path`, "
-        "`repaired`, `repair-detected`, `repair-notified`, `reverted` or `rerouted`",
+        "`repaired`, `repair-detected`, `repair-notified`, `reverted`, `rerouted`, or `drained` "
+        "before a planned outage",
     ),
     define_name("protection", "protection it concerns; null for a link or router by itself"),
     define_name("path", "working path of that protection"),

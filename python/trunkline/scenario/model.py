@@ -47,7 +47,7 @@ from trunkline.scenario.port import PortConfiguration
 from trunkline.scenario.probe import Probe
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.queue import QueueOptions
-from trunkline.scenario.recovery import Failure, Protection, Rerouting
+from trunkline.scenario.recovery import Failure, MaintenanceWindow, Protection, Rerouting
 from trunkline.scenario.routing import RoutingOptions
 from trunkline.scenario.signalling import OperatorEvent, RandomRequests, SignallingOptions
 from trunkline.scenario.sla import Sla
@@ -255,6 +255,9 @@ class ScenarioSections(Element):
         "Queueing times grow by its inverse.",
     )
     failures: dict[Name, Failure] = default({}, "Failures of links and nodes by name.")
+    maintenance: dict[Name, MaintenanceWindow] = default(
+        {}, "Planned outages of links by name, with the drain before each."
+    )
     protections: dict[Name, Protection] = default({}, "Protections of paths by name.")
     rerouting: Annotated[Rerouting, ShortForm(_expand_null, _NULL_SCHEMA)] | None = default(
         None, "IP routing that follows failures; absent: routes stay."

@@ -53,6 +53,30 @@ class Failure(Element):
         return self.outages
 
 
+class MaintenanceWindow(Element):
+    """Links that are taken out of service at a planned time, after traffic has left them."""
+
+    link: NameReferences = Field(description="Links, in both directions; `A->B` is one direction.")
+    from_: Time = Field(alias="from", description="When they are cut.")
+    to: Time | None = default(None, "When they are back; absent: never.")
+    drain: Literal["both", "metric", "lsp", "none"] = default(
+        "both",
+        "How traffic leaves them before: `metric`: routers advertise the largest metric; `lsp`: "
+        "protections move label-switched paths, make before break; `none`: they are cut with their "
+        "traffic.",
+    )
+    lead: Time = default(500 * NS_PER_MS, "From the drain to the cut.")
+
+    @property
+    def drained_ns(self) -> int | None:
+        """When the drain begins [ns]; None without."""
+        return None if self.drain == "none" else self.from_ - self.lead
+
+    def make_failure(self) -> Failure:
+        """The cut as a failure."""
+        return Failure(link=self.link, at=self.from_, repair=self.to)
+
+
 class FixedDetection(Element):
     """A set time from the failure to the knowledge of the node that repairs."""
 

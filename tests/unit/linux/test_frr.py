@@ -181,6 +181,10 @@ class TestLacking:
     def test_a_delay_of_the_router_at_the_cut_is_refused(self) -> None:
         assert "local_delay: FRR's ospfd has none" in reasons("{local_delay: 1 s}")
 
+    def test_a_drain_by_metric_is_refused(self) -> None:
+        window = "maintenance: {work: {link: S-A, from: 1 s, to: 2 s}}\n"
+        assert "nothing drains the link; nearest: drain: none" in reasons("{}", SQUARE + window)
+
     def test_without_control_ospf_is_refused_and_names_the_option(self) -> None:
         with pytest.raises(UnsupportedError, match="nearest: --control frr"):
             plan_of(compile(load(SQUARE.replace("{OSPF}", "{}"))).to_json())

@@ -26,7 +26,7 @@ pub use packet::KINDS;
 use crate::timers::Timers;
 use crate::{NetworkPlane, RoutingEvent, SignalledLink};
 use lsa::{LsaContent, RouterLink};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use throttle::SpfThrottle;
 use trunkline_units::{RandomStream, Span, Time};
@@ -112,6 +112,8 @@ pub struct Ospf {
     unreserved: BTreeMap<u32, Arc<[u64; 8]>>,
     /// Whether the LDP session of a node with a neighbour is up, once it was.
     sessions: BTreeMap<(u32, u32), bool>,
+    /// Lines that are advertised with the largest metric before a planned outage.
+    drained: BTreeSet<u32>,
     timers: Timers<OspfTimer>,
     seed: u64,
 }
@@ -131,6 +133,7 @@ impl Ospf {
             originations: Vec::new(),
             unreserved: BTreeMap::new(),
             sessions: BTreeMap::new(),
+            drained: BTreeSet::new(),
             timers: Timers::default(),
             seed,
         };
@@ -221,6 +224,17 @@ impl Ospf {
         self.change(back, !down, plane);
     }
 
+    /// A node drains a line of its own, or uses it again (RFC 6987 section 2, for one link).
+    pub fn drain_link(&mut self, line: u32, is_drained: bool, plane: &mut dyn NetworkPlane) {
+        let changed = match is_drained {
+            true => self.drained.insert(line),
+            false => self.drained.remove(&line),
+        };
+        if changed && self.adjacencies[line as usize].up {
+            self.schedule_origination(self.lines[line as usize].from, plane);
+        }
+    }
+
     /// The LDP session of a node with a neighbour has come up or ended.
     pub fn session_changed(
         &mut self,
@@ -243,10 +257,12 @@ impl Ospf {
     }
 
     /// Metric of a link as its node advertises it.
-    fn metric(&self, line: &SignalledLink) -> u64 {
-        match self.sessions.get(&(line.from, line.to)) {
-            Some(false) => LARGEST_METRIC,
-            _ => line.metric,
+    fn metric(&self, line: u32) -> u64 {
+        let link = &self.lines[line as usize];
+        let has_session = self.sessions.get(&(link.from, link.to)) != Some(&false);
+        match has_session && !self.drained.contains(&line) {
+            true => link.metric,
+            false => LARGEST_METRIC,
         }
     }
 
@@ -268,7 +284,7 @@ impl Ospf {
             .zip(&self.lines)
             .filter(|(line, link)| link.from == origin && self.adjacencies[*line as usize].up);
         let adjacent = |(line, link): (u32, &SignalledLink)| {
-            let metric = self.metric(link);
+            let metric = self.metric(line);
             RouterLink { line, to: link.to, metric }
         };
         Arc::new(own.map(adjacent).collect())

@@ -30,6 +30,21 @@ pub struct Failure {
     pub node: bool,
     /// When.
     pub outages: Outages,
+    /// Traffic leaves the links before the first outage, which is planned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drain: Option<Drain>,
+}
+
+/// How traffic leaves links that will be taken out of service, while they still carry it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Drain {
+    /// When it begins [ns, before the first outage].
+    pub at_ns: u64,
+    /// Routers advertise the largest metric (RFC 6987 section 2), until the link is repaired.
+    pub by_metric: bool,
+    /// Protections of paths switch, make before break.
+    pub by_switch: bool,
 }
 
 /// When something is down.

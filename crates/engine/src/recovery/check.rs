@@ -22,6 +22,9 @@ fn check_failure(failure: &Failure, network: &Network) -> Result<(), String> {
         Outages::Fixed { at } => {
             let mut free = Some(0);
             for outage in at {
+                if failure.drain.is_some_and(|drain| drain.at_ns > outage.failed_ns) {
+                    return fail("the drain must not come after the outage");
+                }
                 if free.is_none_or(|free| outage.failed_ns < free) {
                     return fail("outages must follow each other in time");
                 }

@@ -7,9 +7,10 @@
 //! Absent: the three-way handshake that brings a BFD session up; a session counts as up again with the
 //! first packet received.
 
+use super::rerouting::LinkCondition;
 use super::timeline::TimelineRow;
 use super::{RecoveryLink, TimelineEvent};
-use crate::network::recovery::Detection;
+use crate::network::recovery::{Detection, Drain};
 use crate::network::Network;
 use crate::observer::Observer;
 use crate::simulation::Simulation;
@@ -36,6 +37,8 @@ pub(crate) struct Detector {
     pub listener: DetectionListener,
     session: DetectorState,
     pub known_down: bool,
+    /// The link is drained: its repair is news although its failure may not be known.
+    drained: bool,
     down_at: Time,
     up_at: Time,
     /// Notices in transit: when they arrive, and whether they report a failure.
@@ -134,7 +137,17 @@ impl Detector {
         };
         let (down_at, up_at) = (NEVER, NEVER);
         let notices = VecDeque::new();
-        Self { link, node, listener, session, known_down: false, down_at, up_at, notices }
+        Self {
+            link,
+            node,
+            listener,
+            session,
+            known_down: false,
+            drained: false,
+            down_at,
+            up_at,
+            notices,
+        }
     }
 
     fn on_failed(&mut self, now: Time) {
@@ -153,7 +166,7 @@ impl Detector {
             DetectorState::Timed { up, .. } => {
                 // A failure shorter than the time of detection was none.
                 self.down_at = NEVER;
-                self.up_at = if self.known_down { now + *up } else { NEVER };
+                self.up_at = if self.known_down || self.drained { now + *up } else { NEVER };
             }
             // A packet that arrives before the timer runs out stops it: seen when it arrives.
             DetectorState::Hellos(hellos) => self.up_at = hellos.heard_at(now),
@@ -169,7 +182,8 @@ impl Detector {
         if self.up_at <= now {
             self.up_at = NEVER;
             self.down_at = NEVER;
-            return std::mem::take(&mut self.known_down).then_some(false);
+            let was_drained = std::mem::take(&mut self.drained);
+            return (std::mem::take(&mut self.known_down) || was_drained).then_some(false);
         }
         if self.down_at <= now {
             self.down_at = NEVER;
@@ -258,6 +272,32 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
+    /// Those who would detect the failure of a link know of its drain at once.
+    pub(super) fn drain_link(&mut self, link: u32, drain: Drain) {
+        self.recovery.lines[link as usize].is_drained = drain.by_switch;
+        for index in 0..self.recovery.detectors.len() {
+            let detector = &mut self.recovery.detectors[index];
+            if detector.link != link {
+                continue;
+            }
+            match detector.listener {
+                DetectionListener::Guard(guard) if drain.by_switch => {
+                    detector.known_down = true;
+                    self.notify(index, guard, true);
+                }
+                DetectionListener::Routing if drain.by_metric => {
+                    detector.drained = true;
+                    let node = detector.node;
+                    self.flood(link, node, LinkCondition::Drained);
+                }
+                _ => {}
+            }
+        }
+        if drain.by_metric {
+            self.report_drain(link, true);
+        }
+    }
+
     /// A detector's time is due.
     pub(super) fn detect(&mut self, index: usize) {
         let now = self.now;
@@ -281,7 +321,10 @@ impl<O: Observer> Simulation<O> {
         });
         match listener {
             DetectionListener::Guard(guard) => self.notify(index, guard, down),
-            DetectionListener::Routing => self.flood(link, node, down),
+            DetectionListener::Routing => {
+                let condition = if down { LinkCondition::Down } else { LinkCondition::Up };
+                self.flood(link, node, condition);
+            }
             DetectionListener::Control => self.report_link_change(node, link, down),
         }
     }

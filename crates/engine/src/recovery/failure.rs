@@ -2,13 +2,14 @@
 //!
 //! Packets on a link and in its port are lost when it fails: `failed_queued` those that wait in the
 //! queue, `failed_in_flight` those being transmitted or in flight. Packets that arrive at a link that is
-//! down are lost as `link_down`, or `node_down` where the failure is a node's.
+//! down are lost as `link_down`, or `node_down` where the failure is a node's. Links that are drained
+//! before a planned outage still carry packets; protections and routing take them for failed at once.
 
 use super::timeline::TimelineRow;
 use super::TimelineEvent;
 use crate::classifier::Assignment;
 use crate::link::LostPacket;
-use crate::network::recovery::{Failure, Outage, Outages};
+use crate::network::recovery::{Drain, Failure, Outage, Outages};
 use crate::observer::Observer;
 use crate::simulation::Simulation;
 use trunkline_packet::Cause;
@@ -22,6 +23,10 @@ pub(super) struct RunningFailure {
     down: bool,
     next_at: Time,
     outages: OutageSchedule,
+    /// Still to come.
+    drain: Option<Drain>,
+    /// Routers advertise its links with the largest metric.
+    has_drained_metric: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -45,14 +50,22 @@ impl RunningFailure {
             },
         };
         let links = failure.links.clone();
-        let mut breakage = Self { links, node: failure.node, down: false, next_at: 0, outages };
+        let mut breakage = Self {
+            links,
+            node: failure.node,
+            down: false,
+            next_at: 0,
+            outages,
+            drain: failure.drain,
+            has_drained_metric: false,
+        };
         breakage.advance();
         breakage
     }
 
-    /// When it is next down or up.
+    /// When it is next drained, down or up.
     pub fn next_at(&self) -> Time {
-        self.next_at
+        self.drain.map_or(self.next_at, |drain| drain.at_ns)
     }
 
     /// Sets when the state `down` that begins at `next_at` ends.
@@ -76,11 +89,24 @@ impl RunningFailure {
 }
 
 impl<O: Observer> Simulation<O> {
-    /// A failure begins or ends.
+    /// A failure begins or ends, or the drain before it begins.
     pub(super) fn change_failure(&mut self, index: usize) {
         let breakage = &mut self.recovery.breakages[index];
+        if let Some(drain) = breakage.drain.take() {
+            breakage.has_drained_metric = drain.by_metric;
+            let (links, next_at) = (breakage.links.clone(), breakage.next_at);
+            self.schedule_recovery(index as u32, next_at);
+            for &link in &links {
+                self.note_link(link, TimelineEvent::Drained);
+            }
+            for link in links {
+                self.drain_link(link, drain);
+            }
+            return;
+        }
         breakage.down = !breakage.down;
         let (down, node) = (breakage.down, breakage.node);
+        let ends_drain = !down && std::mem::take(&mut breakage.has_drained_metric);
         breakage.advance();
         let (links, next_at) = (breakage.links.clone(), breakage.next_at);
         self.schedule_recovery(index as u32, next_at);
@@ -88,6 +114,9 @@ impl<O: Observer> Simulation<O> {
             if down {
                 self.take_down(link, node);
             } else {
+                if ends_drain {
+                    self.report_drain(link, false);
+                }
                 self.bring_up(link, node);
             }
         }
@@ -133,6 +162,7 @@ impl<O: Observer> Simulation<O> {
         if !line.is_up() {
             return;
         }
+        line.is_drained = false;
         self.links[index as usize].mtu = line.mtu;
         self.note_link(index, TimelineEvent::Repaired);
         self.link_changed(index, false);

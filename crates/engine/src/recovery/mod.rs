@@ -44,6 +44,8 @@ pub(crate) struct RecoveryLink {
     failures: u32,
     /// Those of them that are failures of a node.
     node_failures: u32,
+    /// It is about to be taken out of service: no new path takes it.
+    is_drained: bool,
     /// Waiting times that a FIFO counted and that failures cut short, since the warm-up [ns].
     pub forgone: i128,
 }
@@ -175,6 +177,7 @@ fn recovery_links(network: &Network) -> Vec<RecoveryLink> {
             mtu: link.mtu_bytes,
             failures: 0,
             node_failures: 0,
+            is_drained: false,
             forgone: 0,
         });
     }

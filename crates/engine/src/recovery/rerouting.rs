@@ -17,8 +17,26 @@ use std::collections::{BTreeMap, BTreeSet};
 use trunkline_control::ProtocolNotice;
 use trunkline_units::{Time, NEVER};
 
-/// A node's view of links: whether each is down, and the number of the last update about it.
-type LinkStateDatabase = BTreeMap<u32, (u64, bool)>;
+/// Metric of a drained link: used only where there is no other way (RFC 6987 section 2).
+const DRAINED_METRIC: u64 = u32::MAX as u64;
+
+/// A link as routers advertise it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum LinkCondition {
+    /// With its metric.
+    #[default]
+    Up,
+    /// With the largest metric.
+    Drained,
+    /// Not at all.
+    Down,
+}
+
+/// A node's view of links: the condition of each, and the number of the last update about it.
+type LinkStateDatabase = BTreeMap<u32, (u64, LinkCondition)>;
+
+/// Links that are not up, with their conditions.
+type ImpairedLinks = BTreeMap<u32, LinkCondition>;
 
 /// Something a router does at its time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,7 +58,7 @@ pub(super) struct LinkStateRouting {
     steps: BTreeMap<(Time, u64), RoutingStep>,
     computing: BTreeSet<u32>,
     /// The last view computed from, and its routes: neighbours mostly share it.
-    last_routes: Option<(BTreeSet<u32>, Fib)>,
+    last_routes: Option<(ImpairedLinks, Fib)>,
 }
 
 impl LinkStateRouting {
@@ -71,7 +89,7 @@ impl LinkStateRouting {
         let database = &mut self.databases[node as usize];
         let mut changed = false;
         for (link, news) in update {
-            let known = database.entry(*link).or_insert((0, false));
+            let known = database.entry(*link).or_insert((0, LinkCondition::Up));
             if news.0 > known.0 {
                 changed |= known.1 != news.1;
                 *known = *news;
@@ -82,12 +100,12 @@ impl LinkStateRouting {
 }
 
 impl<O: Observer> Simulation<O> {
-    /// A node floods its detection of a link.
-    pub(super) fn flood(&mut self, link: u32, node: u32, down: bool) {
+    /// A node floods the condition of a link.
+    pub(super) fn flood(&mut self, link: u32, node: u32, condition: LinkCondition) {
         let Some(routing) = &mut self.recovery.routing else { return };
         routing.last_update_number += 1;
         let mut update = routing.databases[node as usize].clone();
-        update.insert(link, (routing.last_update_number, down));
+        update.insert(link, (routing.last_update_number, condition));
         let processing = routing.config.processing_ns;
         let nodes = self.node_names.len();
         let times = notification::notice_times(&self.recovery.lines, nodes, node, processing);
@@ -130,22 +148,31 @@ impl<O: Observer> Simulation<O> {
     fn reroute(&mut self, node: u32) {
         let lines = &self.recovery.lines;
         let Some(routing) = &mut self.recovery.routing else { return };
-        let mut down = BTreeSet::new();
-        for (&link, _) in routing.databases[node as usize].iter().filter(|(_, news)| news.1) {
-            down.insert(link);
-            down.extend(lines[link as usize].reverse);
+        let mut impaired = ImpairedLinks::new();
+        for (&link, &(_, condition)) in &routing.databases[node as usize] {
+            if condition == LinkCondition::Up {
+                continue;
+            }
+            for link in std::iter::once(link).chain(lines[link as usize].reverse) {
+                let worst = impaired.entry(link).or_default();
+                *worst = condition.max(*worst);
+            }
         }
-        let known = routing.last_routes.take().filter(|(view, _)| *view == down);
+        let known = routing.last_routes.take().filter(|(view, _)| *view == impaired);
         let (view, fib) = known.unwrap_or_else(|| {
             let edge = |(index, line): (u32, &super::RecoveryLink)| Edge {
                 from: line.from,
                 to: line.to,
-                metric: (!down.contains(&index)).then_some(line.metric),
+                metric: match impaired.get(&index) {
+                    Some(LinkCondition::Down) => None,
+                    Some(LinkCondition::Drained) => Some(DRAINED_METRIC.max(line.metric)),
+                    _ => Some(line.metric),
+                },
             };
             let edges: Vec<Edge> = (0..).zip(lines).map(edge).collect();
             let fib =
                 Fib::new(self.node_names.len(), &edges, &routing.ends, self.fib.is_multipath());
-            (down, fib)
+            (impaired, fib)
         });
         let changed = self.fib.copy_node_routes(node, &fib);
         if !changed.is_empty() {

@@ -1,6 +1,6 @@
 //! Restoration: a path computed after the failure and signalled before it is used.
 //!
-//! The head computes the shortest path over links that are up at that moment, by metric, then signals
+//! The head computes the shortest path over links that are up and not drained, by metric, then signals
 //! it: a request to the tail and a reply with the labels (RSVP Path and Resv, RFC 3209 section 2.2),
 //! each hop with the link's delay and a node's processing time.
 //! Absent: admission of bandwidth.
@@ -71,12 +71,12 @@ impl<O: Observer> Simulation<O> {
         true
     }
 
-    /// Links of the shortest path over links that are up.
+    /// Links of the shortest path over links that are up and not drained.
     fn shortest(&self, from: u32, to: u32) -> Option<Vec<u32>> {
         let edge = |line: &super::RecoveryLink| Edge {
             from: line.from,
             to: line.to,
-            metric: line.is_up().then_some(line.metric),
+            metric: (line.is_up() && !line.is_drained).then_some(line.metric),
         };
         let edges: Vec<Edge> = self.recovery.lines.iter().map(edge).collect();
         let fib = Fib::new(self.node_names.len(), &edges, &[to], false);

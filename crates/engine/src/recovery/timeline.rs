@@ -43,10 +43,12 @@ pub enum TimelineEvent {
     Relabelled,
     /// A router originated an LSA of traffic engineering.
     Offered,
+    /// Traffic begins to leave a link that will be taken out of service.
+    Drained,
 }
 
 /// Names of the events in the timeline table, by number.
-pub const TIMELINE_EVENT_NAMES: [&str; 18] = [
+pub const TIMELINE_EVENT_NAMES: [&str; 19] = [
     "failed",
     "detected",
     "notified",
@@ -65,6 +67,7 @@ pub const TIMELINE_EVENT_NAMES: [&str; 18] = [
     "ldp-session-down",
     "ldp-labels",
     "te-lsa-originated",
+    "drained",
 ];
 
 /// One row.
@@ -109,6 +112,6 @@ mod tests {
         assert_eq!(TIMELINE_EVENT_NAMES[TimelineEvent::Rerouted as usize], "rerouted");
         assert_eq!(TIMELINE_EVENT_NAMES[TimelineEvent::Computed as usize], "spf");
         assert_eq!(TIMELINE_EVENT_NAMES[TimelineEvent::Relabelled as usize], "ldp-labels");
-        assert_eq!(TIMELINE_EVENT_NAMES.len(), TimelineEvent::Offered as usize + 1);
+        assert_eq!(TIMELINE_EVENT_NAMES.len(), TimelineEvent::Drained as usize + 1);
     }
 }

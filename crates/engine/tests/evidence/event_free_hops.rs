@@ -107,6 +107,7 @@ proptest! {
             links: vec![0],
             node: false,
             outages: Outages::Fixed { at: vec![Outage { failed_ns, repaired_ns: None }] },
+            drain: None,
         });
         prop_assert!(without.bits(&[]) == lab.run(11).bits(&[]));
     }

@@ -55,6 +55,12 @@ def refuse_unsupported(script: CommandScript, network: NetworkData) -> None:
                 f"flow {flow['name']}: what TCP takes from its route FRR's routes do not say; "
                 "nearest: a UDP flow",
             )
+    for failure in network.get("recovery", {}).get("failures", ()):
+        if failure.get("drain", {}).get("by_metric"):
+            script.refuse(
+                ("maintenance", failure["name"]),
+                "the daemons keep their metrics: nothing drains the link; nearest: drain: none",
+            )
     _check_timers(script, ospf)
     _check_both_directions(script, network)
 

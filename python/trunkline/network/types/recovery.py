@@ -19,11 +19,18 @@ class RandomOutages(TypedDict):  # Exponential times up and down.
     mttr_ns: int
 
 
+class Drain(TypedDict):  # How traffic leaves links before a planned outage.
+    at_ns: int
+    by_metric: bool
+    by_switch: bool
+
+
 class Failure(TypedDict):  # Links that fail together.
     name: str
     links: list[int]
     node: bool
     outages: FixedOutages | RandomOutages
+    drain: NotRequired[Drain]
 
 
 class DelayedDetection(TypedDict):  # A failure is noticed after a set time, or by loss of signal.

@@ -1,6 +1,7 @@
 """Doubts about flows whose links are down from the start to the end."""
 
 from trunkline.scenario.check.path_costs import PathCosts
+from trunkline.scenario.diagnostic import DocumentPath
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved import ResolvedScenario
 from trunkline.scenario.resolved.resolved import fails_arc
@@ -29,8 +30,14 @@ def check(scenario: ResolvedScenario, problems: Problems) -> None:
                 f"the way of flow {name} to {flow.to} is down in the whole run: nothing arrives",
                 at_key=True,
                 warning=True,
-                related=((("failures", cause), "by this failure"),),
+                related=(_describe_cause(scenario, cause),),
             )
+
+
+def _describe_cause(scenario: ResolvedScenario, cause: str) -> tuple[DocumentPath, str]:
+    if cause in scenario.written.maintenance:
+        return ("maintenance", cause), "by this maintenance"
+    return ("failures", cause), "by this failure"
 
 
 def _find_blocked_flows(scenario: ResolvedScenario, failed_arcs: set[str]) -> set[str]:

@@ -188,7 +188,8 @@ class ResolvedScenario:
             dict(written.paths),
             dict(written.trunks),
             {name: _make_sender(echoes.get(name, flow)) for name, flow in written.flows.items()},
-            dict(written.failures),
+            dict(written.failures)
+            | {name: window.make_failure() for name, window in written.maintenance.items()},
             dict(written.protections),
             written.rerouting,
             written.signalling,

@@ -58,6 +58,7 @@ impl Bench {
             links,
             node: false,
             outages,
+            drain: None,
         });
     }
 

@@ -33,6 +33,7 @@ fn a_link_that_fails_loses_the_packets_that_ns2_loses() {
         links: vec![there, back],
         node: false,
         outages: Outages::Fixed { at },
+        drain: None,
     });
     lab.lasting(0, 2 * SECOND);
     let ours = lab.trace(1);

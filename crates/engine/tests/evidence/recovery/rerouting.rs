@@ -15,7 +15,7 @@ fn square() -> (Lab, usize) {
     let links = vec![lab.between("A", "T"), lab.between("T", "A")];
     let at = vec![Outage { failed_ns: SECOND, repaired_ns: Some(3 * SECOND) }];
     let outages = Outages::Fixed { at };
-    let failure = Failure { name: "cut".into(), links, node: false, outages };
+    let failure = Failure { name: "cut".into(), links, node: false, outages, drain: None };
     lab.network.recovery.failures.push(failure);
     (lab, flow)
 }
