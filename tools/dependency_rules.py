@@ -30,7 +30,8 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "linux": {"_core", "scenario", "network", "results", "stats", "engine"},
     "routers": {"scenario", "network", "linux"},
     "fluid": {"_core", "te", "scenario", "network", "results", "stats", "engine", "linux"},
-    "api": {"scenario", "network", "results", "stats", "engine", "fluid"},
+    "decomposition": {"_core", "results", "engine", "fluid"},
+    "api": {"scenario", "network", "results", "stats", "engine", "fluid", "decomposition"},
     "compare": {
         "lazy_imports",
         "notebook_form",
@@ -63,6 +64,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
         "stats",
         "engine",
         "fluid",
+        "decomposition",
         "plot",
         "study",
     },

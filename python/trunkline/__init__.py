@@ -22,11 +22,12 @@ from trunkline.lazy_imports import make_lazy_getattr
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from trunkline.api import judge, run, run_many
+    from trunkline.api import decompose, judge, run, run_many
     from trunkline.engine import simulate
     from trunkline.network import Network
     from trunkline.network.compile import compile
     from trunkline.notebook import graph, report_of
+    from trunkline.planning.failure_delays import compute_failure_delays
     from trunkline.planning.failure_screening import survive
     from trunkline.planning.growth import grow
     from trunkline.planning.migration import migrate
@@ -59,6 +60,8 @@ __all__ = [
     "check_code",
     "compare_runs",
     "compile",
+    "compute_failure_delays",
+    "decompose",
     "draw",
     "first_difference",
     "graph",
@@ -87,11 +90,11 @@ __all__ = [
 _attribute = make_lazy_getattr(
     __name__,
     {
-        "trunkline.api": "judge run run_many",
+        "trunkline.api": "decompose judge run run_many",
         "trunkline.engine": "simulate",
         "trunkline.network": "Network compile",
         "trunkline.notebook": "graph report_of",
-        "trunkline.planning": "grow migrate place protect solve survive",
+        "trunkline.planning": "compute_failure_delays grow migrate place protect solve survive",
         "trunkline.results": "Results Table",
         "trunkline.share": "check_code share_page",
         "trunkline.scenario": "Diagnostic Scenario ScenarioError load loads schema",

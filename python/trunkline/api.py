@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from trunkline.decomposition.engine import DecomposedRun
     from collections.abc import Sequence
 
     from trunkline.results import Results
@@ -105,3 +106,53 @@ def judge(scenario: Scenario, runs: Results | Sequence[Results]) -> list[Level]:
     from trunkline.stats import judge_bounds as held_to
 
     return held_to(scenario.list_sla_bounds(), [runs] if isinstance(runs, One) else runs)
+
+
+def decompose(
+    scenario: Scenario,
+    *,
+    seed: int | None = None,
+    packets: int = 300_000,
+    check_s: float = 10.0,
+    threads: int | None = None,
+) -> DecomposedRun:
+    """Simulate each link of a scenario alone, and put delays and losses of paths together.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What to run; its flows are UDP that sends in all of the measured time.
+    seed : int, optional
+        Of every link [0 .. 2^64 - 1]; the scenario's when left out.
+    packets : int
+        Packets that should reach each link [1 or more].
+    check_s : float
+        About how much time of one core the full run for the error takes [s].
+    threads : int, optional
+        Links that run at a time [1 or more]; as many as there are cores when left out.
+
+    Returns
+    -------
+    DecomposedRun
+        ``results`` with the tables of the engines, and ``check`` with their error.
+
+    Raises
+    ------
+    ScenarioError
+        The scenario has what ties its links together: TCP, answers, failures in mid-run.
+    """
+    from trunkline.decomposition.engine import simulate as simulate_links
+    from trunkline.fluid.unsupported import FluidUnsupportedError
+    from trunkline.network import compile
+
+    try:
+        return simulate_links(
+            compile(scenario, seed=seed).to_json(),
+            scenario=scenario.text,
+            seed=scenario.run.seed if seed is None else seed,
+            packets=packets,
+            check_s=check_s,
+            threads=threads,
+        )
+    except FluidUnsupportedError as error:
+        raise error.locate_in_scenario(scenario, "decompose") from None

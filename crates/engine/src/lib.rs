@@ -86,6 +86,12 @@ pub fn run_watched(
         tables.extend(trace.table(network.run.duration_ns, 1));
         return Ok(tables);
     }
+    if network.run.waits {
+        let (mut tables, waits) =
+            run_observed::<observer::WaitHistograms>(network, seed, stops_at)?;
+        tables.extend(waits.table(network.run.duration_ns, 1));
+        return Ok(tables);
+    }
     run_observed::<observer::NoObserver>(network, seed, stops_at).map(|(tables, _)| tables)
 }
 
@@ -103,7 +109,9 @@ fn run_observed<O: Observer>(
     seed: u64,
     stops_at: &dyn Fn(Time) -> bool,
 ) -> Result<(Vec<Table>, O), RunError> {
-    let mut simulation = Simulation::new(network, seed, O::default())?;
+    let mut observer = O::default();
+    observer.on_start(network.run.warmup_ns);
+    let mut simulation = Simulation::new(network, seed, observer)?;
     simulation.run(stops_at)?;
     simulation.finish()
 }

@@ -366,6 +366,9 @@ pub struct Run {
     pub seed: u64,
     /// Whether to record every packet's events.
     pub trace: bool,
+    /// Whether to count the waits at every port in histograms; a run that records events does not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waits: bool,
     /// Maximum number of events at one instant before the run is stopped as a zero-time loop.
     pub events_per_instant: u64,
 }

@@ -1,8 +1,10 @@
 //! Observers of packets: chosen at compile time, so that a run without records pays nothing.
 
 mod trace_lines;
+mod wait_histograms;
 
 pub use trace_lines::{Trace, TraceLine};
+pub use wait_histograms::WaitHistograms;
 
 use crate::calendar::Source;
 use crate::tables::Table;
@@ -52,6 +54,9 @@ pub enum Event {
 pub trait Observer: Default + Send + 'static {
     /// Whether it records: values for it alone are not computed where it does not.
     const ACTIVE: bool;
+
+    /// Counters start at this time.
+    fn on_start(&mut self, _warm_up: Time) {}
 
     /// Records one event of the packet `id`, which only an observer that keeps it looks up.
     fn record(&mut self, now: Time, event: Event, id: PacketId, packets: &Arena);

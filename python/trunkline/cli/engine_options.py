@@ -89,8 +89,8 @@ def place_kernel_errors(scenario: Scenario) -> Iterator[None]:
 
 
 @contextmanager
-def placed_means(scenario: Scenario) -> Iterator[None]:
-    """Report features that have no formula in the fluid engine, with their place in the scenario.
+def placed_means(scenario: Scenario, engine: str = "fluid") -> Iterator[None]:
+    """Report features that the fluid engine, or another, lacks, with their place in the scenario.
 
     Raises ScenarioError: The fluid engine does not support a feature.
     """
@@ -99,7 +99,7 @@ def placed_means(scenario: Scenario) -> Iterator[None]:
     try:
         yield
     except FluidUnsupportedError as error:
-        raise error.locate_in_scenario(scenario) from None
+        raise error.locate_in_scenario(scenario, engine) from None
 
 
 def run_fluid_engine(network: Network, seeds: Sequence[int], scenario: Scenario) -> list[Results]:

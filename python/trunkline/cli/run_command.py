@@ -16,6 +16,13 @@ from trunkline.cli.common import (
     load_scenario,
     scenario_options,
 )
+from trunkline.cli.decompose_options import (
+    describe_check,
+    get_link_run_parameters,
+    link_run_options,
+    run_decomposed,
+    tabulate_check,
+)
 from trunkline.cli.engine_options import (
     check_control_option,
     check_engine_options,
@@ -40,6 +47,7 @@ from trunkline.cli.replication import (
 from trunkline.cli.report_command import report_option, write_report
 from trunkline.cli.run_output import check_output_folder, make_document, print_results
 from trunkline.cli.status import Status
+from trunkline.cli.te_common import print_tables
 
 if TYPE_CHECKING:
     from trunkline.network import Network
@@ -74,6 +82,13 @@ if TYPE_CHECKING:
     help="Simulate packets only for the flows on this direction of a link (A->B), path or trunk, "
     "or hit by this failure; all other flows become background. Repeatable.",
 )
+@click.option(
+    "--decompose",
+    is_flag=True,
+    help="Simulate each link alone with the packets that reach it, and put paths together: for "
+    "networks at their real rates. Prints its error.",
+)
+@link_run_options
 @precision_options
 @click.option(
     "--interval",
@@ -116,6 +131,9 @@ def command(
     runner: str | None,
     control: str | None,
     focused: tuple[str, ...],
+    decompose: bool,
+    check_s: float | None,
+    link_packets: int | None,
     until_ci: float | None,
     max_runs: int,
     metrics: tuple[str, ...],
@@ -137,6 +155,20 @@ def command(
     check_engine_options(
         engine, runner, pcap=capture.pcap is not None, batches=batches, warm_up=warm_up is not None
     )
+    if decompose:
+        _check_decompose_options(
+            engine,
+            runs=runs > 1 or until_ci is not None,
+            focus=bool(focused),
+            batches=batches,
+            warm_up=warm_up is not None,
+            judge=judge,
+            dry_run=dry_run,
+            pcap=capture.pcap is not None,
+        )
+        engine = "decomposed"
+    elif check_s is not None or link_packets is not None:
+        raise click.UsageError("--check and --link-packets are for --decompose.")
     capture.check_combination(runs=max_runs if until_ci else runs)
     is_replicated = runs > 1 or until_ci is not None
     if runs > 1 and until_ci is not None:
@@ -202,8 +234,13 @@ def command(
                 return run_fluid_engine(network, seeds, scenario)
             return simulate(network, seeds=seeds, threads=threads, scenario=scenario.text)
 
-    precision, courses = None, None
-    if until_ci is not None:
+    precision, courses, decomposed = None, None, None
+    if decompose:
+        decomposed = run_decomposed(
+            network, scenario, first_seed, threads, get_link_run_parameters(check_s, link_packets)
+        )
+        results = [decomposed.results]
+    elif until_ci is not None:
         results, precision = replicate_until(
             run, range(first_seed, first_seed + max_run_count), parsed_metrics, until_ci
         )
@@ -233,7 +270,11 @@ def command(
         click.echo(describe_scaling(scenario.scale), err=True)
     capture.write_file(results[0], network)
     # A service level agreement covers all flows of a class.
-    levels = _judge_levels(scenario, results) if engine != "fluid" and not focused else []
+    levels = (
+        _judge_levels(scenario, results)
+        if engine not in ("fluid", "decomposed") and not focused
+        else []
+    )
     if as_json:
         document = make_document(results, interval=interval)
         document["slas"] = [level.to_json() for level in levels]
@@ -241,6 +282,8 @@ def command(
             document["scale"] = scenario.scale
         if precision is not None:
             document["precision"] = {"wanted": until_ci, **asdict(precision)}
+        if decomposed is not None:
+            document["decomposition"] = decomposed.to_json()
         if pilot is not None:
             document["warm_up"] = asdict(pilot)
         if courses is not None:
@@ -248,12 +291,25 @@ def command(
         echo_json(document)
     else:
         print_results(results, levels=levels, interval=interval, courses=courses, show_all=show_all)
+        if decomposed is not None:
+            print_tables([tabulate_check(decomposed.check)], describe_check(decomposed.check), 1.0)
     if precision is not None and until_ci is not None:
         click.echo(format_precision(precision, until_ci), err=True)
     if out is not None and report:
         write_report(folder)
     if judge and not all(level.met for level in levels):
         click.get_current_context().exit(Status.NOT_HELD)
+
+
+def _check_decompose_options(engine: str, **given: bool) -> None:
+    """Refuse what needs all packets of one run, or several runs."""
+    if engine != "sim":
+        raise click.UsageError(f"--decompose is for the simulator, not for --engine {engine}.")
+    for name, is_given in given.items():
+        if is_given:
+            raise click.UsageError(
+                f"--{name.replace('_', '-')} and --decompose exclude each other."
+            )
 
 
 def _focus_network(network: Network, focused: tuple[str, ...], engine: str, seed: int) -> Network:

@@ -82,7 +82,7 @@ def print_results(
         echo_tables(partial(render_runs, leading_tables=level_tables, show_all=show_all))
         return
     echo_tables(partial(results[0].render, leading_tables=level_tables, show_all=show_all))
-    if results[0].provenance.engine == "fluid":
+    if results[0].provenance.engine in ("fluid", "decomposed"):
         return
     if courses is None:
         click.echo(

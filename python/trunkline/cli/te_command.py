@@ -5,6 +5,7 @@ import click
 from trunkline.cli.command_group import CommandGroup
 from trunkline.cli.common import ScenarioSource, scenario_options
 from trunkline.cli.te_common import OutputOptions, load_leniently, output_options
+from trunkline.cli.te_delays import delays
 from trunkline.cli.te_grow import grow
 from trunkline.cli.te_migrate import migrate
 from trunkline.cli.te_solve import solve
@@ -14,13 +15,14 @@ from trunkline.cli.te_survive import survive
 @click.group(
     "te",
     cls=CommandGroup,
-    short_help="Traffic engineering: place, solve, protect, survive, grow, migrate.",
+    short_help="Traffic engineering: place, solve, protect, survive, delays, grow, migrate.",
 )
 def command() -> None:
     """Place label-switched paths, compare with the optimum, and protect them."""
 
 
 command.add_command(solve)
+command.add_command(delays)
 
 
 @command.command("place", short_help="Place the paths of a scenario.")

@@ -69,7 +69,7 @@ def _read_udp(
     agent: Mapping[str, Any], active_share: float, measured: tuple[float, float]
 ) -> tuple[float, ...]:
     arrivals, law = agent["arrivals"], agent["size"]
-    mean, square = _read_sizes(law)
+    mean, square = read_size_moments(law)
     rate, scv = agent["rate_bit_s"] * active_share, 1.0
     if arrivals != "poisson":
         kind, parameters = next(iter(arrivals.items()))
@@ -128,7 +128,8 @@ def read_size_range(agent: Mapping[str, Any], max_bytes: int) -> tuple[float, fl
     return float(min(parameters["bytes"])), float(max(parameters["bytes"]))
 
 
-def _read_sizes(law: Mapping[str, Any]) -> tuple[float, float]:
+def read_size_moments(law: Mapping[str, Any]) -> tuple[float, float]:
+    """Mean of the sizes of a law [B], and mean of their squares."""
     kind, parameters = next(iter(law.items()))
     if kind == "fixed":
         return float(parameters["bytes"]), float(parameters["bytes"]) ** 2

@@ -51,7 +51,7 @@ def build_tables(states: Sequence[tuple[float, FluidState]]) -> dict[str, Table]
     ports["loss_ratio"] = _compute_loss_ratio(ports["bytes_offered"], ports["bytes_sent"])
     values: dict[str, Mapping[str, Any]] = {
         "flows": flows,
-        "aggregates": _tabulate_aggregates(flows),
+        "aggregates": tabulate_aggregates(flows),
         "ports": ports,
         "paths": {"path": [path["name"] for path in network["paths"]]},
         "summary": {"measured_s": np.array([sum(durations)])},
@@ -60,9 +60,19 @@ def build_tables(states: Sequence[tuple[float, FluidState]]) -> dict[str, Table]
         name: Table(
             name,
             fields,
-            _make_columns(name, values[name]) if name in values else make_empty_columns(name),
+            make_columns(name, values[name]) if name in values else make_empty_columns(name),
         )
         for name, fields in SCHEMAS.items()
+    }
+
+
+def tabulate_state(state: FluidState, measured_s: float) -> dict[str, dict[str, Any]]:
+    """Values of the tables of flows, ports, paths and the run, for one state in all of the run."""
+    return {
+        "flows": _tabulate_flows(state, measured_s),
+        "ports": _tabulate_ports(state, measured_s),
+        "paths": {"path": [path["name"] for path in state.network["paths"]]},
+        "summary": {"measured_s": np.array([measured_s])},
     }
 
 
@@ -100,7 +110,7 @@ def _compute_loss_ratio(sent: Floats, arrived: Floats) -> Floats:
     return np.where(np.abs(loss_ratio) < 1e-6, 0.0, loss_ratio)
 
 
-def _make_columns(table: str, values: Mapping[str, Any]) -> dict[str, Column]:
+def make_columns(table: str, values: Mapping[str, Any]) -> dict[str, Column]:
     """Columns of a table, those without values null."""
     height = len(next(iter(values.values())))
     columns = {}
@@ -160,7 +170,7 @@ def _tabulate_flows(state: FluidState, measured_s: float) -> dict[str, Any]:
     }
 
 
-def _tabulate_aggregates(flows: Mapping[str, Any]) -> dict[str, Any]:
+def tabulate_aggregates(flows: Mapping[str, Any]) -> dict[str, Any]:
     """Flows gathered by DSCP, in order of their first flow."""
     names = list(dict.fromkeys(flows["dscp"]))
     number = {name: at for at, name in enumerate(names)}

@@ -21,8 +21,8 @@ class FluidUnsupportedError(ValueError):
         self.path = path
         super().__init__(text)
 
-    def locate_in_scenario(self, scenario: Scenario) -> ScenarioError:
-        """The same, with file, line and column."""
+    def locate_in_scenario(self, scenario: Scenario, engine: str = "fluid") -> ScenarioError:
+        """The same, with file, line and column, and the engine as its code."""
         from trunkline.scenario.unsupported import make_unsupported_error
 
-        return make_unsupported_error("fluid", scenario, [(self.text, self.path)])
+        return make_unsupported_error(engine, scenario, [(self.text, self.path)])

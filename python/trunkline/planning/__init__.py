@@ -2,6 +2,7 @@
 
 from trunkline.lazy_imports import make_lazy_getattr
 from trunkline.planning.explicit_scenario import write_explicit_scenario
+from trunkline.planning.failure_delays import compute_failure_delays
 from trunkline.planning.failure_screening import Survival, survive
 from trunkline.planning.growth import Growth, grow, plan_scaled_growth, plan_yearly_growth
 from trunkline.planning.migration import Migration, migrate
@@ -26,6 +27,7 @@ __all__ = [
     "Solution",
     "Survival",
     "add_default_protection",
+    "compute_failure_delays",
     "dump_plan_json",
     "grow",
     "judge_failures",

@@ -13,6 +13,7 @@ from trunkline.stats.service_levels import format_bound_value
 
 if TYPE_CHECKING:
     from trunkline.planning.capacity_upgrade import CapacityUpgrade
+    from trunkline.planning.failure_delays import FailureDelays
     from trunkline.planning.failure_screening import Survival
     from trunkline.planning.growth import FirstBreak, Growth, UpgradeList
     from trunkline.planning.maintenance import PlannedOutage
@@ -222,6 +223,49 @@ def describe_outcome(outcome: SlaOutcome) -> str:
     """The outcome as people read it, with what decided."""
     word = OUTCOME_WORDS.get(outcome.outcome, outcome.outcome)
     return word if outcome.outcome == "not judged" else f"{word} ({outcome.by})"
+
+
+def tabulate_failure_delays(found: FailureDelays) -> list[TextTable]:
+    """Every class without a failure, and after the failures that delay or lose most of it."""
+    from trunkline.planning.failure_delays import NO_FAILURE
+
+    by_class: dict[str, list[list[str]]] = {}
+    ranked = sorted(found.classes, key=lambda each: (-each.loss, -(each.worst_p99_s or 0.0)))
+    for each in sorted(ranked, key=lambda each: each.failure != NO_FAILURE):
+        by_class.setdefault(each.dscp, []).append(
+            [
+                each.failure,
+                format_bound_value(each.delay_p99_s, "s"),
+                format_bound_value(each.worst_p99_s, "s"),
+                each.worst_flow or "–",
+                format_percent(each.loss),
+                str(each.cut_flows),
+            ]
+        )
+    heads = ["failure", "p99 of class", "worst p99", "of flow", "loss", "cut flows"]
+    return [
+        TextTable(f"{name} after each of {found.failures} failures, the worst first", heads, rows)
+        for name, rows in by_class.items()
+    ]
+
+
+def tabulate_delay_judgements(found: FailureDelays) -> list[TextTable]:
+    """Every bound after every failure: the broken ones first."""
+    order = {"broken": 0, "undecided": 1, "not judged": 2, "held": 3}
+    rows = [
+        [
+            *(each.sla, each.failure, each.row),
+            f"{each.measure.replace('_', ' ')} at most {format_bound_value(each.bound, each.unit)}",
+            format_bound_value(each.value, each.unit),
+            _format_optional_percent(each.error),
+            each.outcome,
+        ]
+        for each in sorted(
+            found.judgements, key=lambda each: (order[each.outcome], -(each.value or math.inf))
+        )
+    ]
+    heads = ["SLA", "failure", "for", "promise", "value", "error", "is"]
+    return [TextTable(f"Service levels and failures, the worst of {len(rows)}", heads, rows, 3)]
 
 
 def tabulate_slas(slas: Sequence[SlaOutcome]) -> list[TextTable]:

@@ -58,10 +58,9 @@ def repeat_with_probes(network: NetworkData, runs: Sequence[Results]) -> ProbedR
     if kernel:
         reason = f"Linux {kernel} ran it, and the report repeats runs of the simulator alone"
         return ProbedRuns([], len(network["probes"]), 0, reason)
-    if runs[0].provenance.engine == "fluid":
-        return ProbedRuns(
-            [], len(network["probes"]), 0, "the fluid engine has no packets to repeat"
-        )
+    if runs[0].provenance.engine in ("fluid", "decomposed"):
+        reason = f"a {runs[0].provenance.engine} run has no packets to repeat"
+        return ProbedRuns([], len(network["probes"]), 0, reason)
     hops = max(estimate_hops(network, run) for run in runs)
     run_count = min(len(runs), MAX_REPEATED_RUNS, int(MAX_REPEATED_HOPS // max(hops, 1)))
     first = len(network["probes"])

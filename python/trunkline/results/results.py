@@ -73,9 +73,10 @@ class Provenance:
 
     @property
     def engine(self) -> str:
-        """What made the figures: ``sim``, ``linux`` or ``fluid``."""
-        if self.version.endswith(" fluid"):
-            return "fluid"
+        """What made the figures: ``sim``, ``linux``, ``fluid`` or ``decomposed``."""
+        for name in ("fluid", "decomposed"):
+            if self.version.endswith(f" {name}"):
+                return name
         return "linux" if self.kernel else "sim"
 
     @classmethod

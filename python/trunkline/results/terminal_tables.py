@@ -91,6 +91,11 @@ def render_results(
             f"fluid engine: means over {format_quantity(summary['measured_s'], 's')}, "
             f"without packets"
         )
+    elif results.provenance.engine == "decomposed":
+        closing += (
+            f"seed {results.seed}, each link simulated alone: counts are those expected in "
+            f"{format_quantity(summary['measured_s'], 's')}"
+        )
     else:
         closing += (
             f"seed {results.seed}, {measured}, "

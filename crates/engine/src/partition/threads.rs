@@ -4,7 +4,7 @@ use super::cut;
 use super::join::join_regions;
 use super::region::Crossing;
 use crate::network::Network;
-use crate::observer::{NoObserver, Observer, Trace};
+use crate::observer::{NoObserver, Observer, Trace, WaitHistograms};
 use crate::panic::catch_panic;
 use crate::simulation::{RunError, Simulation, WINDOW_SOURCE};
 use crate::tables::Table;
@@ -70,6 +70,9 @@ pub fn run_cut(
     if network.run.trace {
         return run_observed::<Trace>(network, seed, regions, cut, interrupted);
     }
+    if network.run.waits {
+        return run_observed::<WaitHistograms>(network, seed, regions, cut, interrupted);
+    }
     run_observed::<NoObserver>(network, seed, regions, cut, interrupted)
 }
 
@@ -129,8 +132,10 @@ fn run_regions<O: Observer>(
                 // No thread begins unless all can: a barrier waits for ever for a missing one.
                 wait.recv().ok()?;
                 let built = catch_panic(|| {
+                    let mut observer = O::default();
+                    observer.on_start(network.run.warmup_ns);
                     let mut simulation =
-                        Simulation::new_unarmed(network, seed, O::default(), fib.clone())?;
+                        Simulation::new_unarmed(network, seed, observer, fib.clone())?;
                     simulation.restrict_to_region(cut.of_node, region as u8, meeting.regions);
                     simulation.arm(network);
                     Ok(simulation)

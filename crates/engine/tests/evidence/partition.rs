@@ -23,9 +23,10 @@ proptest! {
         mut lab in any_lab(),
         regions in proptest::collection::vec(0..3u8, NODES),
         steps in proptest::collection::vec(1..40u64, Measure::ALL.len()),
-        trace in any::<bool>(),
+        record in 0..3u8,
     ) {
-        lab.network.run.trace = trace;
+        lab.network.run.trace = record == 1;
+        lab.network.run.waits = record == 2;
         for (index, (measure, step)) in Measure::ALL.into_iter().zip(steps).enumerate() {
             let targets = match measure.is_of_flow() {
                 true => lab.network.flows.len(),

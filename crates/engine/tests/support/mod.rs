@@ -38,6 +38,7 @@ impl Lab {
             warmup_ns: 0,
             seed: 1,
             trace: false,
+            waits: false,
             events_per_instant: 100_000,
         };
         let everything_fits = ports::fifo(UNLIMITED);

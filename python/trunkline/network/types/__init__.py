@@ -288,6 +288,7 @@ class Run(TypedDict):
     warmup_ns: int
     seed: int
     trace: bool
+    waits: NotRequired[bool]
     events_per_instant: int
 
 

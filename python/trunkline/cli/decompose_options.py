@@ -1,0 +1,147 @@
+"""Options of commands that simulate each link of a network alone, and the table of their error."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trunkline.cli.option_groups import combine_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from trunkline.decomposition.engine import DecomposedRun
+    from trunkline.decomposition.full_check import FullCheck
+    from trunkline.network import Network
+    from trunkline.planning.text_tables import TextTable
+    from trunkline.scenario import Scenario
+
+DEFAULT_CHECK = "10 s"
+DEFAULT_PACKETS = 300_000
+
+
+class DurationType(click.ParamType):  # type: ignore[type-arg]
+    """A time, ``60 s`` or ``60s``, in seconds."""
+
+    name = "time"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read the time."""
+        from trunkline.scenario.units import UnitError, parse_time
+
+        if isinstance(value, float):
+            return value
+        try:
+            nanoseconds = parse_time(str(value))
+        except UnitError as error:
+            self.fail(f"{value!r} is no time: {error}.", param, ctx)
+        if nanoseconds <= 0:
+            self.fail(f"{value!r} is not above zero.", param, ctx)
+        return nanoseconds / 1e9
+
+
+link_run_options = combine_options(
+    click.option(
+        "--check",
+        "check_s",
+        type=DurationType(),
+        metavar="TIME",
+        help="With each link alone: time of one core for a full run that measures the error. "
+        f"Default: {DEFAULT_CHECK}.",
+    ),
+    click.option(
+        "--link-packets",
+        type=click.IntRange(1000, 100_000_000),
+        metavar="N",
+        help=f"With each link alone: packets that reach each link. Default: {DEFAULT_PACKETS}.",
+    ),
+)
+"""``--check`` and ``--link-packets``."""
+
+
+def get_link_run_parameters(check_s: float | None, link_packets: int | None) -> dict[str, Any]:
+    """The parameters of a decomposition, with their defaults."""
+    from trunkline.decomposition.engine import DEFAULT_CHECK_S
+
+    return {"check_s": check_s or DEFAULT_CHECK_S, "packets": link_packets or DEFAULT_PACKETS}
+
+
+def show_progress(counted: str) -> Callable[[int, int], None] | None:
+    """Count on the terminal; nothing where standard error is none."""
+    if not sys.stderr.isatty():
+        return None
+
+    def show(done: int, total: int) -> None:
+        click.echo(f"\r{done} of {total} {counted}", err=True, nl=done == total)
+
+    return show
+
+
+def run_decomposed(
+    network: Network, scenario: Scenario, seed: int, threads: int | None, parameters: dict[str, Any]
+) -> DecomposedRun:
+    """Simulate each link of a network alone.
+
+    Raises
+    ------
+    ScenarioError
+        The network has what ties its links together.
+    """
+    from trunkline.cli.engine_options import placed_means
+    from trunkline.decomposition.engine import simulate
+    from trunkline.fluid.engine import list_omissions
+
+    for note in list_omissions(network.data):
+        click.echo(f"note: {note}", err=True)
+    with placed_means(scenario, engine="decompose"):
+        return simulate(
+            network.to_json(),
+            scenario=scenario.text,
+            seed=seed,
+            threads=threads,
+            on_done=show_progress("links run"),
+            **parameters,
+        )
+
+
+def tabulate_check(check: FullCheck) -> TextTable:
+    """The errors of each class."""
+    from trunkline.planning.text_tables import TextTable
+    from trunkline.results.number_format import format_percent
+
+    rows = [
+        [
+            each.dscp,
+            str(each.flows),
+            format_percent(each.mean_error),
+            format_percent(each.p99_error),
+            format_percent(each.max_p99_error),
+            format_percent(each.aggregate_p99_error),
+            format_percent(each.queueing_error),
+            f"{format_percent(each.loss)} {100 * each.loss_error:+.2g}",
+        ]
+        for each in check.classes
+    ]
+    heads = ["class", "flows", "mean delay", "p99", "worst p99", "p99 of class", "mean wait"]
+    return TextTable(
+        "Error against a full run", [*heads, "loss, error in points"], rows, 1, is_ranked=False
+    )
+
+
+def describe_check(check: FullCheck) -> str:
+    """What was compared with a full run, and what was not."""
+    from trunkline.results.number_format import format_count, format_quantity
+
+    if not check.seconds:
+        return "NOT CHECKED: --check allows no full run that is longer than the delays of its paths"
+    line = (
+        f"error: compared with all packets for {format_quantity(check.seconds, 's')}, "
+        f"{format_count(check.packets)} packets"
+    )
+    if check.uncompared:
+        line += f"; NOT CHECKED, too few packets: {', '.join(check.uncompared)} (a longer --check)"
+    return line

@@ -1,0 +1,227 @@
+"""A network of one link: its port, the links that packets come over, and the flows across it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from trunkline.decomposition.link_traffic import NO_LINK, LinkTraffic
+from trunkline.fluid.flow_sources import read_size_moments
+from trunkline.fluid.unsupported import FluidUnsupportedError
+
+WARM_UP_SHARE: Final = 0.1
+"""Part of a link's run before its waits count."""
+ON_OFF_CYCLES: Final = 200
+"""Cycles of the slowest on-off flow that a run has at least."""
+MAX_LENGTHENING: Final = 20
+"""Times as many packets as asked for that such a flow may cost."""
+UNLIMITED_PORT: Final = {
+    "name": "before",
+    "classes": [
+        {
+            "name": "link",
+            "queue": {
+                "aqm": {"kind": "drop-tail"},
+                "counts_in_service": False,
+                "flows": None,
+                "limit_bytes": None,
+                "limit_packets": None,
+            },
+        }
+    ],
+    "scheduler": {"kind": "fifo", "shares": [{}]},
+}
+SOURCE_DELAY_NS: Final = 1000
+"""Propagation of the link itself, which counts for nothing."""
+
+
+def build_link_network(
+    network: Mapping[str, Any], traffic: LinkTraffic, packets: int
+) -> dict[str, Any]:
+    """The network in which the link of some traffic is alone.
+
+    Parameters
+    ----------
+    network : mapping
+        The compiled network that the link is of.
+    packets : int
+        Packets that should reach the link in the run.
+
+    Returns
+    -------
+    dict
+        A compiled network. Its first link is that link; its run counts waits.
+    """
+    link = network["links"][traffic.link]
+    before = sorted(set(traffic.link_before.tolist()) - {NO_LINK})
+    node_of = {number: index for index, number in enumerate(before, 2)}
+    # Node 0 is at the near end, node 1 at the far end.
+    nodes = [{"name": name} for name in ("near", "far", *(f"before {i}" for i in before))]
+    ports, rows = _build_ports(network, traffic, before)
+    links = [{**_keep_plain(link), "from": 0, "to": 1, "port": 0, "delay_ns": SOURCE_DELAY_NS}]
+    for index, number in enumerate(before, 1):
+        link_before = _keep_plain(network["links"][number])
+        links.append({**link_before, "from": index + 1, "to": 0, "port": index, "delay_ns": 0})
+    flows = [_build_flow(network, traffic, index, node_of, dscp) for index, dscp in enumerate(rows)]
+    duration = _choose_duration(flows, packets)
+    run = {
+        **network["run"],
+        "duration_ns": duration,
+        "warmup_ns": int(duration * WARM_UP_SHARE),
+        "trace": False,
+        "waits": True,
+    }
+    return {
+        "format": network["format"],
+        "name": link["name"],
+        "nodes": nodes,
+        "links": links,
+        "ports": ports,
+        "flows": flows,
+        "paths": [],
+        "ftn": [],
+        "ilm": [],
+        "nhlfe": [],
+        "probes": [],
+        "run": run,
+    }
+
+
+def _keep_plain(link: Mapping[str, Any]) -> dict[str, Any]:
+    """A link without what acts on packets beside its port."""
+    keys = ("name", "header_bytes", "mtu_bytes", "rate_bit_s", "metric")
+    return {key: link[key] for key in keys} | {"loss": 0.0}
+
+
+def _build_ports(
+    network: Mapping[str, Any], traffic: LinkTraffic, before: list[int]
+) -> tuple[list[dict[str, Any]], list[int]]:
+    """The port of the link and those before it, and the DSCP of each flow."""
+    port = network["ports"][network["links"][traffic.link]["port"]]
+    markings = [
+        choose_marking(port, class_, network["flows"][flow]["dscp"])
+        for flow, class_ in zip(traffic.flow.tolist(), traffic.class_.tolist(), strict=True)
+    ]
+    ports = [_classify(port, [row for row, _ in markings])]
+    for number in before:
+        port_before = network["ports"][network["links"][number]["port"]]
+        rows = [
+            _choose_row(port_before, class_, dscp) if comes_over == number else 0
+            for comes_over, class_, (_, dscp) in zip(
+                traffic.link_before.tolist(), traffic.class_before.tolist(), markings, strict=True
+            )
+        ]
+        ports.append(_classify(port_before, rows))
+    return ports, [dscp for _, dscp in markings]
+
+
+def _classify(port: Mapping[str, Any], rows: list[int]) -> dict[str, Any]:
+    classifier = port["classifier"]
+    flow_rows = [each for row in rows for each in (row, 0)] if classifier["rows"] else []
+    return {**port, "classifier": {**classifier, "flow_rows": flow_rows}}
+
+
+def choose_marking(port: Mapping[str, Any], class_: int, dscp: int) -> tuple[int, int]:
+    """Row and DSCP that a classifier puts into a class: the flow's own DSCP where it leads there.
+
+    Raises
+    ------
+    FluidUnsupportedError
+        No DSCP leads into the class.
+    """
+    cells = port["classifier"]["rows"]
+    if not cells:
+        return 0, dscp
+    table = np.array(cells, dtype=np.int64)[:, :64]
+    rows, codes = np.nonzero(table[:, :, 0] == class_)
+    if not len(rows):
+        msg = f"no DSCP leads into class {port['classes'][class_]['name']}"
+        raise FluidUnsupportedError(msg, ("ports", port["name"]))
+    own = np.flatnonzero(codes == dscp)
+    best = own[0] if len(own) else table[rows, codes, 1].argmin()
+    return int(rows[best]), int(codes[best])
+
+
+def _choose_row(port: Mapping[str, Any], class_: int, dscp: int) -> int:
+    """A row that puts the DSCP into the class; else 0, with which it may be in another class."""
+    cells = port["classifier"]["rows"]
+    if not cells:
+        return 0
+    found = np.flatnonzero(np.array(cells, dtype=np.int64)[:, dscp, 0] == class_)
+    return int(found[0]) if len(found) else 0
+
+
+def _build_flow(
+    network: Mapping[str, Any],
+    traffic: LinkTraffic,
+    index: int,
+    node_of: Mapping[int, int],
+    dscp: int,
+) -> dict[str, Any]:
+    flow = network["flows"][int(traffic.flow[index])]
+    agent = dict(flow["agent"])
+    share = float(traffic.share[index])
+    agent["rate_bit_s"] = max(1, round(agent["rate_bit_s"] * share))
+    if "gaps" in agent["arrivals"]:
+        agent["arrivals"] = {"gaps": _stretch_gaps(agent["arrivals"]["gaps"], share)}
+    if labels := int(traffic.label_bytes[index]):
+        agent["size"] = _lengthen_sizes(agent["size"], labels)
+        mean = read_size_moments(flow["agent"]["size"])[0]
+        # The rate counts the labels now.
+        agent["rate_bit_s"] = max(1, round(agent["rate_bit_s"] * (mean + labels) / mean))
+    return {
+        "name": str(index),
+        "src": node_of.get(int(traffic.link_before[index]), 0),
+        "dst": 1,
+        "start_ns": flow["start_ns"] + int(traffic.offset_ns[index]),
+        "stop_ns": None,
+        "start_jitter_ns": flow["start_jitter_ns"],
+        "dscp": dscp,
+        "ttl": 64,
+        "fec": 0,
+        "fec_reverse": 0,
+        "agent": agent,
+    }
+
+
+def _stretch_gaps(law: Mapping[str, Any], share: float) -> dict[str, Any]:
+    """Gaps between fewer packets: all times over the share that is left."""
+    ((kind, parameters),) = law.items()
+    return {kind: {name: round(value / share) for name, value in parameters.items()}}
+
+
+def _lengthen_sizes(law: Mapping[str, Any], labels: int) -> dict[str, Any]:
+    ((kind, parameters),) = law.items()
+    name = {"exponential": "mean_bytes", "gumbel": "header_bytes"}.get(kind, "bytes")
+    value = parameters[name]
+    longer = [each + labels for each in value] if kind == "choice" else value + labels
+    return {kind: {**parameters, name: longer}}
+
+
+def _choose_duration(flows: list[dict[str, Any]], packets: int) -> int:
+    """Length of the run [ns]: so many packets, and enough cycles of flows that pause."""
+    rate = math.fsum(
+        flow["agent"]["rate_bit_s"] / (8 * read_size_moments(flow["agent"]["size"])[0])
+        for flow in flows
+    )
+    seconds = packets / max(rate, 1e-9) / (1 - WARM_UP_SHARE)
+    cycles = [
+        (pauses["mean_on_ns"] + pauses["mean_off_ns"]) / 1e9
+        for flow in flows
+        if isinstance(flow["agent"]["arrivals"], dict)
+        and (pauses := flow["agent"]["arrivals"].get("on-off"))
+    ]
+    slowest = ON_OFF_CYCLES * max(cycles, default=0.0)
+    start = max((flow["start_ns"] + flow["start_jitter_ns"] for flow in flows), default=0)
+    seconds = max(seconds, min(slowest, MAX_LENGTHENING * seconds))
+    # What is sent before the last flow begins does not count.
+    return max(1, math.ceil(seconds * 1e9), math.ceil(start / WARM_UP_SHARE))
+
+
+def to_json(network: Mapping[str, Any]) -> str:
+    """Canonical JSON: keys sorted, no spaces."""
+    return json.dumps(network, sort_keys=True, separators=(",", ":"))

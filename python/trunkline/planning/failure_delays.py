@@ -1,0 +1,321 @@
+"""Delays and losses of every class after every failure, from simulations of links alone.
+
+Each failure is a network of its own: the routes and bypasses of after it, in a steady state. What
+is lost while routers notice and switch is not in it; `te survive --judge` has that.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+
+from trunkline.decomposition.full_check import FullCheck, check_delays
+from trunkline.decomposition.link_traffic import check_decomposable
+from trunkline.decomposition.network_delays import LinkSimulations, LinkWaits, collect_path_waits
+from trunkline.engine.packet_engine import count_cores
+from trunkline.fluid.engine import solve_each_failure, solve_without_failures
+from trunkline.network import compile
+from trunkline.network.recovery import compile_failure
+from trunkline.planning.failure_screening import survive
+from trunkline.planning.packet_trial import find_failure_time
+from trunkline.results import dscp
+from trunkline.scenario.recovery import Failure
+
+if TYPE_CHECKING:
+    from trunkline.decomposition.path_delays import DelayComposer, PathDelays
+    from trunkline.fluid.tables import FluidState
+    from trunkline.planning.failure_screening import FailureImpact
+    from trunkline.scenario import Scenario
+    from trunkline.scenario.sla import SlaBound
+
+NO_FAILURE: Final = "none"
+"""Name of the network without a failure."""
+CHECKED_QUANTILES: Final = ("p50", "p90", "p95", "p99")
+"""Percentiles that have the error of the 99th at most: the check has too few packets beyond it."""
+DelayOutcome = Literal["held", "broken", "undecided", "not judged"]
+
+
+@dataclass(frozen=True, slots=True)
+class ClassDelay:
+    """A class after a failure.
+
+    Parameters
+    ----------
+    failure, dscp : str
+        The failure, and the class by its DSCP.
+    delay_p99_s : float or None
+        99th percentile over all packets of the class [s]; None if none arrives.
+    worst_flow : str
+        The flow of the greatest 99th percentile; empty if none arrives.
+    worst_p99_s : float or None
+        That percentile [s].
+    loss : float
+        Share of the packets of the class that are lost [0 .. 1].
+    cut_flows : int
+        Flows without a path.
+    """
+
+    failure: str
+    dscp: str
+    delay_p99_s: float | None
+    worst_flow: str
+    worst_p99_s: float | None
+    loss: float
+    cut_flows: int
+
+
+@dataclass(frozen=True, slots=True)
+class DelayJudgement:
+    """A bound of an agreement after a failure.
+
+    Parameters
+    ----------
+    sla, failure, row, measure : str
+        Which; the row is the worst.
+    bound : float
+        The bound, in its unit.
+    value : float or None
+        What it is compared with; None without one, as of a flow that is cut off.
+    error : float or None
+        Relative error of the value by the check; None of a class that was not compared.
+    outcome : {"held", "broken", "undecided", "not judged"}
+        Undecided if the bound is within the error; not judged without a value or an error.
+    """
+
+    sla: str
+    failure: str
+    row: str
+    measure: str
+    unit: str
+    bound: float
+    value: float | None
+    error: float | None
+    outcome: DelayOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class FailureDelays:
+    """All classes after all failures.
+
+    Parameters
+    ----------
+    classes : tuple of ClassDelay
+        Without a failure first, then failures in the order of the screen.
+    judgements : tuple of DelayJudgement
+        Each bound of an agreement under each of them.
+    check : FullCheck
+        The error, for the network without a failure.
+    failures, links, distinct_links, link_runs : int
+        Failures, links that carry packets without one, links under failures that differ in their
+        packets, and runs that these shared.
+    """
+
+    classes: tuple[ClassDelay, ...]
+    judgements: tuple[DelayJudgement, ...]
+    check: FullCheck
+    failures: int
+    links: int
+    distinct_links: int
+    link_runs: int
+
+    def count(self, outcome: DelayOutcome) -> int:
+        """Count the judgements with an outcome."""
+        return sum(each.outcome == outcome for each in self.judgements)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+
+def compute_failure_delays(
+    scenario: Scenario,
+    *,
+    kinds: Sequence[str],
+    packets: int,
+    check_s: float,
+    threads: int | None = None,
+    on_failure: Callable[[int, int], None] | None = None,
+    on_link: Callable[[int, int], None] | None = None,
+) -> FailureDelays:
+    """Compute the delays of every class after every failure.
+
+    Parameters
+    ----------
+    kinds : sequence of str
+        Kinds of failures, as `te survive --each` takes them.
+    packets : int
+        Packets that should reach each link.
+    check_s : float
+        About how much time of one core the full run for the error takes [s].
+    on_failure, on_link : callable, optional
+        Called with how many failures are routed, or links are run, and of how many.
+
+    Raises
+    ------
+    FluidUnsupportedError
+        The network has what ties its links together.
+    """
+    network: dict[str, Any] = json.loads(compile(scenario).to_json())
+    recovery = (network.get("recovery") or {}) | {"failures": []}
+    network["recovery"] = recovery if len(recovery) > 1 else None
+    check_decomposable(network)
+    impacts = survive(scenario, kinds=kinds).failures
+    seed = scenario.run.seed
+    simulations = LinkSimulations(network, seed, packets)
+    steady = solve_without_failures(network)
+    states = {NO_FAILURE: (steady, simulations.place_links(steady))}
+    links = int((states[NO_FAILURE][1].group >= 0).sum())
+    for number, (impact, state) in enumerate(_solve_failures(scenario, network, impacts), 1):
+        states[impact.failure] = (state, simulations.place_links(state))
+        if on_failure is not None:
+            on_failure(number, len(impacts))
+    simulations.run(threads or count_cores(), on_link)
+    composer, first = simulations.make_composer()
+    without = composer.compose(collect_path_waits(*states[NO_FAILURE], first))
+    check = check_delays(network, steady, without, check_s, seed=seed, threads=threads)
+    return FailureDelays(
+        *_judge_states(scenario, network, states, composer, first, check),
+        check,
+        len(impacts),
+        links,
+        simulations.groups.count_distinct(),
+        len(simulations.groups.groups),
+    )
+
+
+def _solve_failures(
+    scenario: Scenario, network: Mapping[str, Any], impacts: Sequence[FailureImpact]
+) -> Iterable[tuple[FailureImpact, FluidState]]:
+    """The state that each failure ends in."""
+    resolved = scenario.resolve()
+    links = {arc: index for index, arc in enumerate(resolved.arc_by_name)}
+    begin_ns = find_failure_time(scenario, None)
+    failures = (
+        [compile_failure(resolved, links, each.failure, Failure(**each.scenario_keys, at=begin_ns))]
+        for each in impacts
+    )
+    states = solve_each_failure(network, failures, [scenario.run.seed])
+    for impact, (_, phases) in zip(impacts, states, strict=True):
+        yield impact, phases[-1][1]
+
+
+def _judge_states(
+    scenario: Scenario,
+    network: Mapping[str, Any],
+    states: Mapping[str, tuple[FluidState, LinkWaits]],
+    composer: DelayComposer,
+    first: Any,
+    check: FullCheck,
+) -> tuple[tuple[ClassDelay, ...], tuple[DelayJudgement, ...]]:
+    names = [flow["name"] for flow in network["flows"]]
+    codes = [dscp.name_code_point(flow["dscp"]) for flow in network["flows"]]
+    bounds = scenario.list_sla_bounds()
+    classes: list[ClassDelay] = []
+    judgements: list[DelayJudgement] = []
+    for failure, (state, links) in states.items():
+        delays = composer.compose(collect_path_waits(state, links, first))
+        is_cut = state.hop_loads.paths.lost[: len(names)]
+        rows = _FlowDelays(names, codes, delays, is_cut, state.rates.sent[: len(names)])
+        classes += [rows.summarise(failure, name) for name in dict.fromkeys(codes)]
+        judgements += [rows.judge(failure, bound, check) for bound in bounds]
+    return tuple(classes), tuple(judgements)
+
+
+class _FlowDelays:
+    """Delays and losses of flows and classes after one failure."""
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        codes: Sequence[str],
+        delays: PathDelays,
+        is_cut: Any,
+        sent: Any,
+    ) -> None:
+        self.names, self.delays, self.is_cut, self.sent = names, delays, is_cut, sent
+        self.number_of = {name: number for number, name in enumerate(dict.fromkeys(codes))}
+        self.codes = codes
+        self.loss = np.where(is_cut, 1.0, delays.loss)
+        self.members = {
+            name: np.flatnonzero([each == name for each in codes]) for name in self.number_of
+        }
+        self.flow_number = {name: number for number, name in enumerate(names)}
+
+    def summarise(self, failure: str, code: str) -> ClassDelay:
+        flows = self.members[code]
+        alive = flows[~self.is_cut[flows]]
+        p99 = self.delays.quantiles["p99"]
+        worst = int(alive[p99[alive].argmax()]) if len(alive) else None
+        of_class = float(self.delays.aggregate_quantiles["p99"][self.number_of[code]])
+        return ClassDelay(
+            failure,
+            code,
+            of_class if len(alive) else None,
+            "" if worst is None else self.names[worst],
+            None if worst is None else float(p99[worst]),
+            self._average_loss(flows),
+            int(self.is_cut[flows].sum()),
+        )
+
+    def _average_loss(self, flows: Any) -> float:
+        sent = self.sent[flows]
+        return float(self.loss[flows] @ sent / sent.sum()) if sent.sum() else 0.0
+
+    def judge(self, failure: str, bound: SlaBound, check: FullCheck) -> DelayJudgement:
+        """Judge the worst row of a bound."""
+        worst: tuple[float, str, float | None, float | None] | None = None
+        for row in bound.rows:
+            value, error = self._measure(bound, row, check)
+            severity = np.inf if value is None else value
+            if worst is None or severity > worst[0]:
+                worst = (float(severity), row, value, error)
+        assert worst is not None
+        _, row, value, error = worst
+        outcome = _decide(bound, value, error)
+        if value == np.inf:
+            value = None
+        return DelayJudgement(
+            bound.sla, failure, row, bound.measure, bound.unit, bound.value, value, error, outcome
+        )
+
+    def _measure(
+        self, bound: SlaBound, row: str, check: FullCheck
+    ) -> tuple[float | None, float | None]:
+        """The value of a row, and its relative error."""
+        is_flow = bound.table == "flows"
+        if not is_flow and bound.table != "aggregates":
+            return None, None
+        code = self.codes[self.flow_number[row]] if is_flow else row
+        flows = np.array([self.flow_number[row]]) if is_flow else self.members.get(row)
+        known = check.find_error(code)
+        if flows is None or known is None:
+            return None, None
+        if bound.measure == "loss":
+            loss = self._average_loss(flows)
+            return loss, abs(known.loss_error) / loss if loss else 0.0
+        name = bound.measure.removeprefix("delay_")
+        if self.is_cut[flows].all():
+            return np.inf, 0.0
+        if name == "mean":
+            weight = self.sent[flows] * ~self.is_cut[flows]
+            return float(self.delays.mean[flows] @ weight / weight.sum()), known.mean_error
+        if not bound.measure.startswith("delay_") or name not in CHECKED_QUANTILES:
+            return None, None
+        if is_flow:
+            return float(self.delays.quantiles[name][flows[0]]), known.max_p99_error
+        quantile = self.delays.aggregate_quantiles[name][self.number_of[code]]
+        return float(quantile), known.aggregate_p99_error
+
+
+def _decide(bound: SlaBound, value: float | None, error: float | None) -> DelayOutcome:
+    if value is None or error is None:
+        return "not judged"
+    if bound.at == "least":
+        return "not judged"
+    if value * (1 + error) <= bound.value:
+        return "held"
+    return "broken" if value * (1 - error) > bound.value else "undecided"
