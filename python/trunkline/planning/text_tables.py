@@ -229,10 +229,10 @@ def tabulate_failure_delays(found: FailureDelays) -> list[TextTable]:
     """Every class without a failure, and after the failures that delay or lose most of it."""
     from trunkline.planning.failure_delays import NO_FAILURE
 
-    by_class: dict[str, list[list[str]]] = {}
+    by_class: dict[str, list[list[str]]] = {each.dscp: [] for each in found.classes}
     ranked = sorted(found.classes, key=lambda each: (-each.loss, -(each.worst_p99_s or 0.0)))
     for each in sorted(ranked, key=lambda each: each.failure != NO_FAILURE):
-        by_class.setdefault(each.dscp, []).append(
+        by_class[each.dscp].append(
             [
                 each.failure,
                 format_bound_value(each.delay_p99_s, "s"),
