@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from trunkline.decomposition.engine import DecomposedRun
     from collections.abc import Sequence
 
+    from trunkline.decomposition.engine import DecomposedRun
     from trunkline.results import Results
     from trunkline.scenario import Scenario
     from trunkline.stats import Level
