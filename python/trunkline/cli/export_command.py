@@ -189,7 +189,7 @@ def _count_files(export: "RouterExport") -> str:
     parts = [f"{len(export.texts)} files"]
     if export.omissions:
         lost = sum(each.changes_design for each in export.omissions)
-        parts.append(f"{len(export.omissions)} lines of what is not said, {lost} change the design")
+        parts.append(f"{len(export.omissions)} omissions, {lost} change the design")
     if export.rounded:
         parts.append(f"{len(export.rounded)} quantities changed")
     return "; ".join(parts)

@@ -99,7 +99,7 @@ class Comparison:
             return f"identical: {runs} have the same results hash"
         shown_count = sum(each.verdict in ("B higher", "B lower") for each in self.differences)
         if any(each.verdict == "one run" for each in self.differences):
-            return "NOT ENOUGH RUNS: one run shows no spread, so nothing can be said of chance"
+            return "NOT ENOUGH RUNS: one run shows no spread, so chance cannot be judged"
         if self.within is not None:
             inside = sum(each.verdict in ("within", "alike") for each in self.differences)
             margin = f"± {100 * self.within:g} %"
@@ -364,7 +364,7 @@ def _list_notes(
     if versions[0] != versions[1]:
         notes.append(f"made by versions {versions[0]} (A) and {versions[1]} (B)")
     if len(runs_a) > 1 and all(len({run.hash() for run in runs}) == 1 for runs in (runs_a, runs_b)):
-        notes.append("nothing in either side is random: one pair tells all, and p says nothing")
+        notes.append("neither side is random: one pair shows everything, and p has no meaning")
     if not {run.seed for run in runs_a} & {run.seed for run in runs_b}:
         notes.append("no seed is on both sides: separate means, Welch's interval, wider than pairs")
     elif [run.seed for run in runs_a] != [run.seed for run in runs_b]:

@@ -134,7 +134,7 @@ def list_omissions(network: Mapping[str, Any]) -> tuple[str, ...]:
     if any(action["drop"] for profile in profiles for action in profile["actions"]):
         sentences.append("conditioners drop nothing: all packets count as within their profiles")
     if any(node.get("processing") for node in network["nodes"]):
-        sentences.append("what nodes take to forward a packet is left out of delays")
+        sentences.append("delays leave out the time that nodes take to forward a packet")
     if any(link["loss"] or link.get("scripted") for link in network["links"]):
         sentences.append("losses on the wire are left out")
     return tuple(sentences)

@@ -30,7 +30,7 @@ PhaseStates = Sequence[tuple[float, FluidState]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FocusedNetwork:
-    """A network in which only some flows are packets of their own."""
+    """A network in which only some flows are separate packets."""
 
     # Compiled as well; its flows are those kept and ``background LINK CLASS``.
     network: dict[str, Any]

@@ -244,7 +244,7 @@ def _build_chart(
         parts.append(
             f"{name} {format_number(min(known), 3)} to {format_number(max(known), 3)} {unit}"
         )
-    alt = f"{title}: ours with intervals, published values beside; ours: {', '.join(parts)}."
+    alt = f"{title}: ours with intervals, next to published values; ours: {', '.join(parts)}."
     about = "Means with their 95 % intervals."
     if any(line.x is not None for line in lines):
         about = "Filled: ours with its 95 % interval. Hollow: published."

@@ -138,7 +138,7 @@ def _describe_common_links(links: Sequence[Link]) -> str:
         common in (captions.format_capacity_and_delay(link), captions.format_capacity(link))
         for link in links
     )
-    return f"{'all links' if alike else 'most links, where nothing else is said'}: {common}"
+    return f"{'all links' if alike else 'most links, unless another value is shown'}: {common}"
 
 
 def _build_node_dots(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 METHOD_DESCRIPTIONS = {
-    "placed": "the paths as they are placed, the rest by IP routing",
+    "placed": "the placed paths, the rest by IP routing",
     "igp": "shortest paths of the IGP metrics, one next hop, as packets go",
     "ecmp": "equal-cost multipath on the IGP metrics",
     "optimum": "the best possible, demands split at will",

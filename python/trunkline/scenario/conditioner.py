@@ -129,7 +129,7 @@ class TrafficProfile(Element):
 
     meter: Meter | None = default(None, "What colours the packets; absent: all are green.")
     per: Literal["aggregate", "flow"] = default(
-        "aggregate", "`flow`: every flow has a meter of its own."
+        "aggregate", "`flow`: every flow has its own meter."
     )
     green: _ActionField = default(ColourAction(), "What is done with green packets.")
     yellow: _ActionField = default(ColourAction(), "With yellow ones.")
@@ -137,10 +137,10 @@ class TrafficProfile(Element):
 
 
 class ConditionerRule(MatchConditions):
-    """A rule of a conditioner; packets that no rule matches pass as they are."""
+    """A rule of a conditioner; packets that no rule matches pass unchanged."""
 
     profile: Name | None = default(
-        None, "Profile that conditions the packet; absent: it passes as it is."
+        None, "Profile that conditions the packet; absent: it passes unchanged."
     )
 
 

@@ -25,7 +25,7 @@ class LognormalDemands(Element):
     total: Rate = Field(description="Sum of all demands.")
     sigma: Factor = default(1.0, "Standard deviation of a mass's logarithm.")
     seed: Annotated[int, PlainInteger("a seed", 0, 2**64 - 1)] = default(
-        1, "Seed of the masses, a random stream of their own."
+        1, "Seed of the masses, a separate random stream."
     )
 
 

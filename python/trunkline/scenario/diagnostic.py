@@ -22,7 +22,7 @@ CODES: dict[str, str] = {
     "encoding": "text that is not UTF-8, or a character that YAML forbids",
     "expression": "an expression that cannot be worked out",
     "file": "a file that cannot be read, or has no place here",
-    "fluid": "something that formulas for means cannot stand for",
+    "fluid": "something that formulas for means cannot describe",
     "format": "a version of the language that this program does not read",
     "label": "a label that is reserved, out of range or taken",
     "linux": "something that the Linux kernel has not",

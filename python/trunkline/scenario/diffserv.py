@@ -29,16 +29,16 @@ class DiffServ(Element):
 
     kind: Literal["e-lsp", "l-lsp"] = default(
         "e-lsp",
-        "`e-lsp`: TC tells the whole PHB. `l-lsp`: the label tells the scheduling class, TC the "
+        "`e-lsp`: the TC selects the PHB. `l-lsp`: the label selects the scheduling class, TC the "
         "drop precedence.",
     )
     map: dict[Dscp, TrafficClass] | None = default(
         None,
-        "e-lsp: TC by DSCP; of several DSCPs with one TC the first is what the TC stands for. "
+        "e-lsp: TC by DSCP; of several DSCPs with one TC the TC means the first. "
         "Absent: TC is the first three bits of the DSCP.",
     )
     scheduling_class: SchedulingClass | None = default(
-        None, "l-lsp: the class that its label tells, e.g. AF1."
+        None, "l-lsp: the class that its label selects, e.g. AF1."
     )
     model: Literal["uniform", "pipe", "short-pipe"] = default(
         "short-pipe",

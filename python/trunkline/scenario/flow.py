@@ -92,7 +92,7 @@ class TcpOptions(FlowOptions):
     preset: Literal["linux"] | None = default(
         None,
         "linux: stack linux, delayed_ack 40 ms, receive_buffer 4096 131072 6291456, rto min 200 "
-        "ms; keys given beside it replace its own.",
+        "ms; keys given with it replace its own.",
     )
     variant: Literal["tahoe", "reno", "new-reno", "sack"] = default(
         "new-reno", "Loss recovery: how the sender finds and repairs a loss."
@@ -315,8 +315,8 @@ class EchoOptions(FlowOptions):
 
     protocol: Literal["icmp", "udp"] = default(
         "icmp",
-        "icmp: echo as ping has it, which tells round trips only; udp: a reflector numbers and "
-        "stamps its replies (TWAMP, RFC 5357), which tells the two ways apart.",
+        "icmp: echo as ping sends it, which measures round trips only; udp: a reflector numbers "
+        "and stamps its replies (TWAMP, RFC 5357), which measures both directions.",
     )
     spacing: Literal["periodic", "poisson"] = default(
         "periodic", "Requests at equal distances (RFC 3432), or Poisson's."
@@ -328,9 +328,7 @@ class EchoOptions(FlowOptions):
     reply: DatagramBytes | None = default(
         None, "With udp: size of a reply; absent: that of the request."
     )
-    timeout: PositiveTime = default(
-        2_000_000_000, "A reply that comes later than this is lost (RFC 6673 section 9)."
-    )
+    timeout: PositiveTime = default(2_000_000_000, "A later reply is lost (RFC 6673 section 9).")
 
 
 class Echo(EchoOptions):

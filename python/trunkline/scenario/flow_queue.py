@@ -30,7 +30,7 @@ class FlowQueues(Element):
     """What is dropped when all queues together exceed the limit."""
 
     queues: QueueCount = default(
-        1024, "Queues that flows are hashed to; `flow`: each flow has one of its own."
+        1024, "Queues that flows are hashed to; `flow`: each flow has its own."
     )
     labelled: Literal["label", "5-tuple"] = default(
         "label",

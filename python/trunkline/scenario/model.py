@@ -180,7 +180,7 @@ class Defaults(Element):
     echo: EchoOptions | None = default(None, "For every echo flow.")
     diffserv: DiffServ | None = default(
         None,
-        "For every path: the map of E-LSPs that have none of their own is the pre-configured one "
+        "For every path: the map of E-LSPs without a map is the pre-configured one "
         "(RFC 3270 section 3.2.1).",
     )
 

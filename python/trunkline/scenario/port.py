@@ -38,12 +38,12 @@ class PortConfiguration(Element):
     """A port configuration that links refer to by name."""
 
     preset: Annotated[str, presets.PresetField()] | None = default(
-        None, "Ready-made configuration; keys beside it replace its own, classes by name."
+        None, "Ready-made configuration; keys with it replace its own, classes by name."
     )
     queue: QueueOptions | None = default(
         None, "The queue of the only class, or of each flow with `per: flow`."
     )
-    per: Literal["port", "flow"] = default("port", "`flow`: every flow has a class of its own.")
+    per: Literal["port", "flow"] = default("port", "`flow`: every flow has its own class.")
     scheduler: SchedulerName | None = default(
         None, "Which class sends next; absent: fifo if there is one class."
     )

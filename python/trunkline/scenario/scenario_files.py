@@ -46,7 +46,7 @@ def read_scenario_file(
     root = os.path.realpath(folder)
     target = os.path.realpath(os.path.join(root, name))
     if os.path.isabs(name) or os.path.commonpath([root, target]) != root:
-        raise ScenarioFileError("the file must stand under the scenario's folder")
+        raise ScenarioFileError("the file must be under the scenario's folder")
     try:
         flags = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
         descriptor = os.open(target, os.O_RDONLY | flags)

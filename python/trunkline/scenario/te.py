@@ -21,7 +21,7 @@ LspPriority = Annotated[int, PlainInteger("a priority", 0, 7)]
 
 
 class LinkTeOptions(Element):
-    """What a direction of a link tells about itself for traffic engineering."""
+    """Attributes of a direction of a link for traffic engineering."""
 
     metric: Annotated[int, PlainInteger("a metric", 1, 2**32)] | None = default(
         None, "TE metric (RFC 3630 section 2.5.5); absent: the link's metric."

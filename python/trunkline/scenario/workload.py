@@ -102,7 +102,7 @@ class _TransferRecords(Element):
 
 
 class TransferWorkload(_TransferRecords):
-    """Transfers that arrive whatever the network does, each a connection of its own.
+    """Transfers that arrive whatever the network does, each a separate connection.
 
     How many comes from `load` or from `every`.
     """
@@ -133,7 +133,7 @@ class PageWorkload(_TransferRecords):
     """Users at the flow's destination who fetch pages from its source, one after another.
 
     A page is a request, the main object, parsing, and embedded objects with a request each. Each
-    object has a connection of its own; so has each request, in a flow of the same name with
+    object has its own connection; so has each request, in a flow of the same name with
     `.requests` behind it.
     """
 

@@ -148,7 +148,7 @@ class _YamlBuilder:
         anchor = self.anchors.get(event.anchor)
         if anchor is None:
             inside = event.anchor in self.anchors
-            reason = "stands inside its own anchor" if inside else "has no anchor before it"
+            reason = "is inside its own anchor" if inside else "has no anchor before it"
             raise self.make_error("alias", f"alias *{event.anchor} {reason}", place)
         value, height, nodes, anchor_place = anchor
         if depth + height - 1 > MAX_DEPTH:

@@ -9,7 +9,7 @@ DROP_CAUSE_PHRASES: Mapping[str, str] = {
     "policed": "a policer refused it",
     "ttl_expired": "its time to live ran out",
     "no_route": "there was no route to its destination",
-    "no_label": "the label it came with has no entry",
+    "no_label": "its incoming label has no entry",
     "too_big": "it was larger than the link's MTU",
     "corrupted": "the link lost it at random",
     "failed_queued": "the link failed while it waited in the queue",
@@ -18,7 +18,7 @@ DROP_CAUSE_PHRASES: Mapping[str, str] = {
     "node_down": "the node was down",
     "switching": "a protection switch stood between its two positions",
     "unselected": "the tail of 1+1 protection took the other copy",
-    "congestion_marked": "its label said congestion, and its sender understands no mark",
+    "congestion_marked": "its label marked congestion, and its sender understands no mark",
 }
 """What the causes of drops mean."""
 

@@ -128,7 +128,7 @@ def test_cake_is_the_kernels_own() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("bulk: {rate: 10 %}", "Linux's cake has tins of its own; nearest: preset: cake-diffserv4"),
+        ("bulk: {rate: 10 %}", "Linux's cake has its own tins; nearest: preset: cake-diffserv4"),
         ("default: {queue: {limit: 50 packets}}", "the tins of Linux's cake are alike"),
     ],
 )

@@ -141,7 +141,7 @@ class TestLacking:
     @pytest.mark.parametrize(
         ("ospf", "said"),
         [
-            ("{fib_update: 10 ms}", "fib_update: zebra has a delay of its own; nearest: 0 s"),
+            ("{fib_update: 10 ms}", "fib_update: zebra has its own delay; nearest: 0 s"),
             ("{compute: 1 ms}", "compute: the daemons take no time in virtual time"),
             ("{processing: 1 ms}", "processing: the daemons take no time in virtual time"),
             ("{hello: 0 s}", "hello: FRR finds its neighbours by hellos; nearest: 10 s"),

@@ -36,13 +36,13 @@ def add_cake(egress_port: EgressPort, scheduler: Cake) -> dict[int, LeafQdisc]:
     bandwidth = max(share["rate_bit_s"] for share in shares)
     tins = "besteffort" if len(shares) == 1 else "diffserv4"
     if len(shares) > 1 and not _is_diffserv4(config, scheduler, bandwidth):
-        refuse("Linux's cake has tins of its own; nearest: preset: cake-diffserv4", "classes")
+        refuse("Linux's cake has its own tins; nearest: preset: cake-diffserv4", "classes")
     queues = [class_config["queue"] for class_config in config["classes"]]
     if any(class_config != _strip_rate(queues[0]) for class_config in map(_strip_rate, queues)):
         refuse("the tins of Linux's cake are alike; nearest: no queue in classes", "classes")
     class_config, flows = queues[0], queues[0].get("flows")
     if flows is None or "hosts" not in flows or class_config["aqm"]["kind"] != "cobalt":
-        refuse("Linux's cake has cobalt and flows of its own; nearest: no queue", "classes")
+        refuse("Linux's cake has its own cobalt and flows; nearest: no queue", "classes")
         return {}
     if flows["queues"] != _FLOW_QUEUES:
         refuse(f"Linux's cake has {_FLOW_QUEUES} queues; nearest: that many", "classes")

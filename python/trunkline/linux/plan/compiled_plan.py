@@ -70,7 +70,7 @@ def compile_plan(
             raise UnsupportedError(script.reasons)
         script.refuse(
             ("routing", "ldp"),
-            "routers of the kernel have no LDP of their own; nearest: --control frr",
+            "routers of the kernel have no LDP; nearest: --control frr",
         )
     dry_run = perform_dry_run(network, seed)
     full_network, followed_run = network, dry_run

@@ -73,7 +73,7 @@ def _check_timers(script: CommandScript, ospf: Ospf) -> None:
         if time:
             refuse(f"{key}: the daemons take no time in virtual time; nearest: 0 s", key)
     if any(ospf["fib_update_ns"]):
-        refuse("fib_update: zebra has a delay of its own; nearest: 0 s", "fib_update")
+        refuse("fib_update: zebra has its own delay; nearest: 0 s", "fib_update")
     if ospf.get("local_delay_ns"):
         refuse("local_delay: FRR's ospfd has none; nearest: 0 s", "local_delay")
     if ospf["hello_ns"] is None:

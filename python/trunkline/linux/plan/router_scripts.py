@@ -18,7 +18,7 @@ _SCRIPT_HEAD: Final = """\
 # {node}: router {number} of {scenario}, for Linux with iproute2
 #
 # Devices: {devices}
-# Called as it is it sets this router up; with --teardown it undoes that. Either can be repeated.
+# Alone it sets this router up; with --teardown it undoes that. Either can be repeated.
 """
 _SCRIPT_BODY: Final = """\
 set -u

@@ -349,7 +349,7 @@ def _check_node_setting(
             script.refuse(
                 ("flows", list(values.values())[1], key),
                 f"node {network['nodes'][node]['name']}: Linux sets {key} ({kernel_setting}) "
-                "for a node, not a flow; nearest: give each kind of flow nodes of its own",
+                "for a node, not a flow; nearest: give each kind of flow its own nodes",
             )
 
 

@@ -11,7 +11,7 @@ def refuse_unsupported(script: CommandScript, network: NetworkData) -> None:
     if network.get("signalling") and script.target.control is None:
         script.refuse(
             ("routing", "ospf"),
-            "routers of the kernel have no routing protocol of their own; nearest: --control frr, "
+            "routers of the kernel have no routing protocol; nearest: --control frr, "
             "or rerouting, whose routes are put in at the simulator's times",
         )
     if network.get("routing", {}).get("ecmp"):

@@ -37,7 +37,7 @@ def check(aqm: Aqm, path: DocumentPath, problems: Problems) -> None:
     elif isinstance(aqm, RedLinux):
         _check_tc(aqm, path, problems)
         if aqm.adaptive and aqm.age == "plog":
-            message = "adaptive came to Linux with max-p in 2012"
+            message = "Linux has adaptive since 2012, with max-p"
             problems.add(
                 "relation", (*path, "adaptive"), message, allowed="age: max-p", at_key=True
             )

@@ -54,7 +54,7 @@ def _check_diffserv(diffserv: DiffServ, element_path: DocumentPath, problems: Pr
             message = "an L-LSP has no map: its TC is the drop precedence (RFC 3270 section 4.4.1)"
             problems.add("relation", (*element_path, "map"), message, at_key=True)
     elif diffserv.scheduling_class is not None:
-        message = "an E-LSP has no scheduling class: its TC tells the whole PHB"
+        message = "an E-LSP has no scheduling class: its TC selects the whole PHB"
         problems.add("relation", (*element_path, "scheduling_class"), message, at_key=True)
     elif diffserv.map is None and diffserv.model != "short-pipe":
         problems.add(
@@ -137,7 +137,7 @@ def _check_mixed_rules(scenario: ResolvedScenario, problems: Problems) -> None:
                 ("ports", name, "classify"),
                 f"flow {several} rides several trunks by DSCP: rules cannot look at flows and at "
                 "paths or PHBs at once",
-                hint="tell packets apart by DSCP alone",
+                hint="select packets by DSCP alone",
                 at_key=True,
             )
 

@@ -184,7 +184,7 @@ def _check_schedule(flow: Udp, path: DocumentPath, problems: Problems) -> None:
         code = "missing-key" if flow.schedule is None else "relation"
         message = "schedule is missing: schedule arrivals need it, or `datagrams`"
         if code == "relation":
-            message = "a schedule is a file or stands in `datagrams`, not both"
+            message = "a schedule is a file or the list `datagrams`, not both"
         problems.add(code, (*path, key), message, at_key=True)
     for position, (before, after) in enumerate(pairwise(flow.datagrams), start=1):
         if after.time < before.time:

@@ -41,7 +41,7 @@ def _check_shape(
 ) -> None:
     if port.classes and (port.queue is not None or port.per == "flow"):
         key = "queue" if port.queue is not None else "per"
-        message = f"classes have queues of their own: `{key}` has no place beside them"
+        message = f"each class has its own queue: `{key}` has no meaning with classes"
         problems.add("relation", (*path, key), message, at_key=True)
     has_several_classes = len(port.classes) > 1 or port.per == "flow"
     if has_several_classes and port.scheduler is None:
@@ -161,7 +161,7 @@ def _check_shared_paths(
                     "classify",
                     (*path, "trunk", index),
                     f"trunks {name} and {other} ride one path: no router can tell them apart",
-                    hint="give each a path of its own; two paths may have one route",
+                    hint="give each its own path; two paths may have one route",
                     related=((("trunks", other), "the other"),),
                 )
                 return

@@ -78,7 +78,7 @@ def _list_missing_options(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str
     if flow.congestion == "prague":
         yield from _list_missing_prague_options(flow)
     if flow.congestion == "bbr" and flow.variant != "sack":
-        reason = "bbr counts what each acknowledgement delivers, which SACK tells"
+        reason = "bbr counts what each acknowledgement delivers, which SACK reports"
         yield ("congestion",), reason, "with variant: sack"
     if flow.congestion == "cubic" and flow.slow_start:
         yield from _list_missing_slow_start_options(flow)
@@ -89,7 +89,7 @@ def _list_missing_options(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str
 
 def _list_missing_prague_options(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str]]:
     if not flow.accurate_ecn:
-        reason = "prague counts marks, which accurate ECN tells (RFC 9768)"
+        reason = "prague counts marks, which accurate ECN reports (RFC 9768)"
         yield ("congestion",), reason, "with accurate_ecn: true"
     if flow.stack != "rfc":
         reason = "prague is not in Linux 6.1, whose stack this is"

@@ -108,7 +108,7 @@ def _check_transfers(
                 problems.add("relation", (*path, key), message, at_key=True)
         return
     if (transfers.load is None) == (transfers.every is None):
-        message = "how many transfers come is said by `load` or by `every`: one of them"
+        message = "`load` or `every` gives the number of transfers: one of them"
         problems.add("relation", path, message, at_key=True)
     if transfers.size is None:
         _report_missing(path, "size", "it says how large a transfer is", problems)

@@ -43,7 +43,7 @@ def resolve_segments(scenario: ResolvedScenario, problems: Problems) -> None:
     for name, path in policies.items():
         for key in KEYS_WITHOUT_MEANING:
             if key in path.model_fields_set:
-                message = f"{key} has no meaning beside `segments`"
+                message = f"{key} has no meaning with `segments`"
                 problems.add("relation", ("paths", name, key), message, at_key=True)
         sids = _find_segments(scenario, name, path, problems)
         if sids is None or graph is None:
