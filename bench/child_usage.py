@@ -20,42 +20,19 @@ sys.exit(os.waitstatus_to_exitcode(status))
 
 @dataclass(frozen=True)
 class ResourceUsage:
-    """What a program took.
+    """What a program took."""
 
-    Parameters
-    ----------
-    wall_s : float
-        Time of the clock [s].
-    cpu_s : float
-        Processor time, user and system [s].
-    peak_bytes : int
-        Maximum memory resident [B].
-    printed : str
-        What it printed.
-    """
-
-    wall_s: float
-    cpu_s: float
-    peak_bytes: int
-    printed: str
+    wall_s: float  # Time of the clock [s].
+    cpu_s: float  # Processor time, user and system [s].
+    peak_bytes: int  # Maximum memory resident [B].
+    printed: str  # What it printed.
 
 
 def measure_command(command: list[str]) -> ResourceUsage:
     """Run a program to its end.
 
-    Parameters
-    ----------
-    command : list of str
-        Path of the program and its arguments.
-
-    Returns
-    -------
-    ResourceUsage
-
-    Raises
-    ------
-    subprocess.CalledProcessError
-        It ended with an error.
+    command: Path of the program and its arguments.
+    Raises subprocess.CalledProcessError: It ended with an error.
     """
     done = subprocess.run(
         [sys.executable, "-ISc", _SPAWN, *command], capture_output=True, text=True, check=True

@@ -15,27 +15,12 @@ NS2_PROGRAM = "ns"
 
 
 def is_installed() -> bool:
-    """Whether ns-2 is on this machine.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether ns-2 is on this machine."""
     return shutil.which(NS2_PROGRAM) is not None
 
 
 def format_seconds(span_ns: int) -> str:
-    """Nanoseconds as Tcl seconds, exact.
-
-    Parameters
-    ----------
-    span_ns : int
-        The span [ns].
-
-    Returns
-    -------
-    str
-    """
+    """Nanoseconds as Tcl seconds, exact. span_ns: The span [ns]."""
     return f"{span_ns // 10**9}.{span_ns % 10**9:09d}"
 
 
@@ -45,15 +30,8 @@ def write_driver(workload: Workload) -> str:
     With ``count`` a monitor on every link counts packet-hops and drops; with ``time`` nothing is
     attached, and the same packets are simulated.
 
-    Parameters
-    ----------
-    workload : Workload
-        What to simulate.
-
-    Returns
-    -------
-    str
-        Tcl.
+    workload: What to simulate.
+    Returns: Tcl.
     """
     lines = [
         f"# {workload.name}: {workload.about}. Written by bench/ns2.py.",
@@ -159,17 +137,7 @@ def write_driver(workload: Workload) -> str:
 
 
 def format_red_lines(link: WorkloadLink) -> list[str]:
-    """Settings of the next RED queue that is made.
-
-    Parameters
-    ----------
-    link : WorkloadLink
-        The link it serves.
-
-    Returns
-    -------
-    list of str
-    """
+    """Settings of the next RED queue that is made. link: The link it serves."""
     red = link.red
     assert red is not None
     values = {
@@ -187,15 +155,5 @@ def format_red_lines(link: WorkloadLink) -> list[str]:
 
 
 def parse_counts(printed: str) -> dict[str, float]:
-    """What the script counted.
-
-    Parameters
-    ----------
-    printed : str
-        Its output.
-
-    Returns
-    -------
-    dict of str to float
-    """
+    """What the script counted. printed: Its output."""
     return {key: float(value) for key, value in map(str.split, printed.splitlines())}

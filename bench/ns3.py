@@ -24,13 +24,7 @@ MAX_SIMULATED_S = {"W1": 60.0, "W2": 30.0, "W3": 0.1}
 
 
 def describe_missing() -> str:
-    """Say what ns-3 needs and this machine lacks.
-
-    Returns
-    -------
-    str
-        Empty when all is there.
-    """
+    """Say what ns-3 needs and this machine lacks. Returns: Empty when all is there."""
     compiler, config = shutil.which("g++"), shutil.which("pkg-config")
     if compiler is None or config is None:
         return "no g++ or no pkg-config (apt-get install g++ pkg-config)"
@@ -42,15 +36,8 @@ def describe_missing() -> str:
 def build_driver(folder: Path) -> Path:
     """Compile the driver, unless it is there.
 
-    Parameters
-    ----------
-    folder : Path
-        Where programs are kept.
-
-    Returns
-    -------
-    Path
-        The program.
+    folder: Where programs are kept.
+    Returns: The program.
     """
     # What pkg-config says for Debian's packages names libraries that they do not need.
     libraries = [f"-lns3-{name}" for name in NS3_MODULES]
@@ -66,17 +53,7 @@ def build_driver(folder: Path) -> Path:
 
 
 def format_workload(workload: Workload) -> str:
-    """The workload in the words of the driver.
-
-    Parameters
-    ----------
-    workload : Workload
-        What to simulate.
-
-    Returns
-    -------
-    str
-    """
+    """The workload in the words of the driver. workload: What to simulate."""
     number = {name: place for place, name in enumerate(workload.nodes)}
     lines = [f"nodes {len(number)}"]
     for link in workload.links:

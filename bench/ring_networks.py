@@ -19,12 +19,7 @@ WINDOW_PACKETS = 8
 
 
 def make_template() -> dict[str, Any]:
-    """A network of two nodes and a flow.
-
-    Returns
-    -------
-    dict
-    """
+    """A network of two nodes and a flow."""
     pair = Workload(
         name="ring",
         about="",
@@ -40,23 +35,12 @@ def make_template() -> dict[str, Any]:
 def make_ring(nodes: int, flows: int, rate_bit_s: int, limit_packets: int, seconds: float) -> str:
     """A ring with two one-way links a router.
 
-    Parameters
-    ----------
-    nodes : int
-        Routers, three or more.
-    flows : int
-        TCP flows, each to the router four to eight ahead, the starts spread over 10 ms.
-    rate_bit_s : int
-        Capacity of each link [bit/s].
-    limit_packets : int
-        Limit of each queue [packets].
-    seconds : float
-        Simulated time [s].
-
-    Returns
-    -------
-    str
-        The compiled network.
+    nodes: Routers, three or more.
+    flows: TCP flows, each to the router four to eight ahead, the starts spread over 10 ms.
+    rate_bit_s: Capacity of each link [bit/s].
+    limit_packets: Limit of each queue [packets].
+    seconds: Simulated time [s].
+    Returns: The compiled network.
     """
     network = make_template()
     link, flow = network["links"][0], network["flows"][0]
@@ -86,17 +70,7 @@ def make_ring(nodes: int, flows: int, rate_bit_s: int, limit_packets: int, secon
 
 
 def choose_destination(node: int, nodes: int) -> int:
-    """Where the flows of a router end.
-
-    Parameters
-    ----------
-    node, nodes : int
-        The router; how many there are.
-
-    Returns
-    -------
-    int
-    """
+    """Where the flows of a router end. node, nodes: The router; how many there are."""
     to = (node + 8) // DESTINATION_STEP * DESTINATION_STEP % nodes
     return to if to != node else (node + 2) % nodes
 
@@ -104,16 +78,8 @@ def choose_destination(node: int, nodes: int) -> int:
 def add_probes(network: str, step_ns: int) -> str:
     """The network with a series of the queue of each link and of the goodput of each flow.
 
-    Parameters
-    ----------
-    network : str
-        A compiled network.
-    step_ns : int
-        Step of each series [ns].
-
-    Returns
-    -------
-    str
+    network: A compiled network.
+    step_ns: Step of each series [ns].
     """
     network_data = json.loads(network)
     kinds = (("queue-packets", "links"), ("goodput", "flows"))

@@ -38,30 +38,14 @@ PROBE_STEP_NS = 10_000_000
 
 @dataclass(frozen=True)
 class RunCost:
-    """What a run took.
+    """What a run took."""
 
-    Parameters
-    ----------
-    hops : int
-        Packet-hops.
-    cpu_s : float
-        Processor time without the start [s].
-    start_cpu_s : float
-        Processor time of the start: reading the network, routes [s].
-    peak_bytes : int
-        Maximum memory resident [B].
-    start_bytes : int
-        Maximum memory of a run of no simulated time [B].
-    packets : int
-        Maximum number of packets at once.
-    """
-
-    hops: int
-    cpu_s: float
-    start_cpu_s: float
-    peak_bytes: int
-    start_bytes: int
-    packets: int
+    hops: int  # Packet-hops.
+    cpu_s: float  # Processor time without the start [s].
+    start_cpu_s: float  # Processor time of the start: reading the network, routes [s].
+    peak_bytes: int  # Maximum memory resident [B].
+    start_bytes: int  # Maximum memory of a run of no simulated time [B].
+    packets: int  # Maximum number of packets at once.
 
     @property
     def ns_per_hop(self) -> float:
@@ -72,16 +56,8 @@ class RunCost:
 def measure_cost(engine: str, network: str) -> RunCost:
     """Measure a network.
 
-    Parameters
-    ----------
-    engine : str
-        Path of ``trunkline-sim``.
-    network : str
-        A compiled network.
-
-    Returns
-    -------
-    RunCost
+    engine: Path of ``trunkline-sim``.
+    network: A compiled network.
     """
     with tempfile.TemporaryDirectory(prefix="trunkline-scaling-") as folder:
         full, idle = Path(folder) / "full.json", Path(folder) / "idle.json"
@@ -104,17 +80,9 @@ def measure_cost(engine: str, network: str) -> RunCost:
 def count_instructions_and_misses(engine: str, network: str) -> dict[str, float]:
     """Instructions and misses of the last-level cache, which no other program moves.
 
-    Parameters
-    ----------
-    engine : str
-        Path of ``trunkline-sim``.
-    network : str
-        A compiled network; its run is cut to about `COUNTED` packet-hops.
-
-    Returns
-    -------
-    dict
-        Both per packet-hop; empty without valgrind.
+    engine: Path of ``trunkline-sim``.
+    network: A compiled network; its run is cut to about `COUNTED` packet-hops.
+    Returns: Both per packet-hop; empty without valgrind.
     """
     if shutil.which("valgrind") is None:
         return {}
@@ -142,14 +110,7 @@ def count_instructions_and_misses(engine: str, network: str) -> dict[str, float]
 def make_ring_of_links(links: int) -> str:
     """A ring with a flow a router; its work per link does not depend on its size.
 
-    Parameters
-    ----------
-    links : int
-        One-way links.
-
-    Returns
-    -------
-    str
+    links: One-way links.
     """
     nodes = links // 2
     # A window of 8 packets in some 13 ms over some 6 links: about 7,000 hops a flow and second.
@@ -158,17 +119,7 @@ def make_ring_of_links(links: int) -> str:
 
 
 def make_ring_of_flows(flows: int) -> str:
-    """A ring of 100 links whose capacity grows with its flows.
-
-    Parameters
-    ----------
-    flows : int
-        TCP flows.
-
-    Returns
-    -------
-    str
-    """
+    """A ring of 100 links whose capacity grows with its flows. flows: TCP flows."""
     seconds = max(SIMULATED_HOPS / (7_000 * flows), 0.05)
     return make_ring(
         RING_ROUTERS, flows, max(flows * MBIT_BIT_S, 10 * MBIT_BIT_S), 50 + flows // 10, seconds
@@ -178,15 +129,8 @@ def make_ring_of_flows(flows: int) -> str:
 def measure_two_threads(network: str) -> dict[str, float]:
     """Two replications one after the other and on two threads.
 
-    Parameters
-    ----------
-    network : str
-        A compiled network.
-
-    Returns
-    -------
-    dict
-        Ratios: how much sooner two threads end, and the processor time they take, over one's.
+    network: A compiled network.
+    Returns: Ratios: how much sooner two threads end, and the processor time they take, over one's.
     """
     from trunkline.engine import simulate
 
@@ -208,12 +152,8 @@ def measure_two_threads(network: str) -> dict[str, float]:
 def report(engine: str, *, as_json: bool) -> None:
     """Measure everything, print it and redraw the picture.
 
-    Parameters
-    ----------
-    engine : str
-        Path of ``trunkline-sim``.
-    as_json : bool
-        One JSON object in place of text.
+    engine: Path of ``trunkline-sim``.
+    as_json: One JSON object in place of text.
     """
     measurements: dict[str, Any] = {}
     curves: dict[str, list[tuple[int, float]]] = {}
@@ -266,13 +206,7 @@ def report(engine: str, *, as_json: bool) -> None:
 
 
 def draw_curves(curves: dict[str, list[tuple[int, float]]]) -> None:
-    """Draw the cost of a packet-hop over links and over flows.
-
-    Parameters
-    ----------
-    curves : dict of str to list of (int, float)
-        Size and cost [ns].
-    """
+    """Draw the cost of a packet-hop over links and over flows. curves: Size and cost [ns]."""
     import matplotlib as mpl
 
     mpl.use("svg")

@@ -30,13 +30,7 @@ TRACED_DURATION_NS = 100_000_000
 
 
 def make_networks() -> dict[str, str]:
-    """The networks that are run.
-
-    Returns
-    -------
-    dict of str to str
-        Compiled networks by name.
-    """
+    """The networks that are run. Returns: Compiled networks by name."""
     workload = WORKLOADS["W3"]()
     backbone = trunkline_engine.compile_workload(workload, workload.seconds)
     return {
@@ -54,14 +48,7 @@ def make_networks() -> dict[str, str]:
 def add_failures(network: str) -> str:
     """Let one connection after the other fail and come back, with link-state routing around it.
 
-    Parameters
-    ----------
-    network : str
-        A compiled network.
-
-    Returns
-    -------
-    str
+    network: A compiled network.
     """
     document = json.loads(network)
     place = {(link["from"], link["to"]): index for index, link in enumerate(document["links"])}
@@ -93,17 +80,7 @@ def add_failures(network: str) -> str:
 
 
 def enable_trace(network: str) -> str:
-    """Keep every event of every packet.
-
-    Parameters
-    ----------
-    network : str
-        A compiled network.
-
-    Returns
-    -------
-    str
-    """
+    """Keep every event of every packet. network: A compiled network."""
     document = json.loads(network)
     document["run"]["trace"] = True
     return json.dumps(document)
@@ -112,17 +89,9 @@ def enable_trace(network: str) -> str:
 def report(engine: str, *, as_json: bool) -> bool:
     """Measure in rotation and print.
 
-    Parameters
-    ----------
-    engine : str
-        Path of ``trunkline-sim``.
-    as_json : bool
-        One JSON object in place of text.
-
-    Returns
-    -------
-    bool
-        Whether the number of threads changed nothing.
+    engine: Path of ``trunkline-sim``.
+    as_json: One JSON object in place of text.
+    Returns: Whether the number of threads changed nothing.
     """
     measurements: dict[str, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory(prefix="trunkline-threads-") as folder:

@@ -319,10 +319,7 @@ _GONE = object()
 def _remove_refused_keys(scenario: Mapping) -> str:
     """The text of a scenario, without the keys that its checks refuse.
 
-    Raises
-    ------
-    ValueError
-        Nothing valid is left.
+    Raises ValueError: Nothing valid is left.
     """
     for _ in range(ROUNDS):
         text: str = yaml.safe_dump(scenario, sort_keys=False)

@@ -129,13 +129,7 @@ MECHANISM_CRATES = ("units", "packet", "port", "agent")
 
 
 def find_import_faults() -> list[str]:
-    """Imports of the Python package against the map.
-
-    Returns
-    -------
-    list of str
-        One line a fault.
-    """
+    """Imports of the Python package against the map. Returns: One line a fault."""
     faults = []
     package = ROOT / "python" / "trunkline"
     for file in sorted(package.rglob("*.py")):
@@ -163,17 +157,9 @@ def find_import_faults() -> list[str]:
 def list_imports(tree: ast.AST, place: Path) -> list[tuple[int, str]]:
     """What a file, or a part of it, imports of trunkline.
 
-    Parameters
-    ----------
-    tree : ast.AST
-        The file or the part.
-    place : Path
-        The file below the package.
-
-    Returns
-    -------
-    list of (int, str)
-        Line and dotted name below trunkline; empty for names of trunkline itself.
+    tree: The file or the part.
+    place: The file below the package.
+    Returns: Line and dotted name below trunkline; empty for names of trunkline itself.
     """
     found: list[tuple[int, str]] = []
     for node in ast.walk(tree):
@@ -199,10 +185,7 @@ def list_imports(tree: ast.AST, place: Path) -> list[tuple[int, str]]:
 def find_circular_imports() -> list[str]:
     """Circles of files, and imports inside functions, in packages that have none.
 
-    Returns
-    -------
-    list of str
-        One line a fault.
+    Returns: One line a fault.
     """
     faults = []
     package = ROOT / "python" / "trunkline"
@@ -239,10 +222,7 @@ def find_circular_imports() -> list[str]:
 def find_architecture_faults() -> list[str]:
     """The map of ARCHITECTURE.md against the one here: its places, their order, their arrows.
 
-    Returns
-    -------
-    list of str
-        One line a fault.
+    Returns: One line a fault.
     """
     crates = {name.removeprefix("trunkline-"): allowed for name, allowed in ALLOWED_CRATES.items()}
     expected_rows = {
@@ -283,10 +263,7 @@ def find_architecture_faults() -> list[str]:
 def find_missing_files() -> list[str]:
     """Files that ARCHITECTURE.md names and the repository does not have.
 
-    Returns
-    -------
-    list of str
-        One line a fault.
+    Returns: One line a fault.
     """
     text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
     named = re.findall(r"`((?:crates|python|docs|tools|tests)/[\w./-]+\.\w+)`", text)
@@ -296,10 +273,7 @@ def find_missing_files() -> list[str]:
 def find_crate_faults() -> list[str]:
     """Dependencies of the crates against the map, and what the mechanisms reach for.
 
-    Returns
-    -------
-    list of str
-        One line a fault.
+    Returns: One line a fault.
     """
     faults = []
     for manifest in sorted((ROOT / "crates").glob("*/Cargo.toml")):
@@ -334,13 +308,7 @@ def find_crate_faults() -> list[str]:
 
 
 def main() -> int:
-    """Print every fault.
-
-    Returns
-    -------
-    int
-        1 if there is any.
-    """
+    """Print every fault. Returns: 1 if there is any."""
     faults = (
         find_import_faults()
         + find_circular_imports()

@@ -52,34 +52,14 @@ class CodeBlock:
 
 
 def list_pages(names: list[str]) -> list[Path]:
-    """The pages to look at.
-
-    Parameters
-    ----------
-    names : list of str
-        Paths; all pages if there are none.
-
-    Returns
-    -------
-    list of Path
-    """
+    """The pages to look at. names: Paths; all pages if there are none."""
     if names:
         return [Path(name).resolve() for name in names]
     return [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def read_blocks(page: Path) -> list[CodeBlock]:
-    """The blocks of a page that are to be run.
-
-    Parameters
-    ----------
-    page : Path
-        The page.
-
-    Returns
-    -------
-    list of CodeBlock
-    """
+    """The blocks of a page that are to be run."""
     text = page.read_text("utf-8")
     return [
         CodeBlock(
@@ -117,17 +97,8 @@ def run_command(
 def run_console(block: CodeBlock, folder: str) -> str | None:
     """Run the commands of a block.
 
-    Parameters
-    ----------
-    block : CodeBlock
-        The block.
-    folder : str
-        Where they run.
-
-    Returns
-    -------
-    str or None
-        What is wrong.
+    folder: Where they run.
+    Returns: What is wrong.
     """
     steps: list[tuple[str, list[str]]] = []
     for line in block.body.splitlines():
@@ -155,19 +126,9 @@ def run_console(block: CodeBlock, folder: str) -> str | None:
 def run_python(block: CodeBlock, folder: str, earlier_blocks: list[str]) -> str | None:
     """Run a block after those before it on the page.
 
-    Parameters
-    ----------
-    block : CodeBlock
-        The block.
-    folder : str
-        Where it runs.
-    earlier_blocks : list of str
-        The page's earlier blocks; this one is added.
-
-    Returns
-    -------
-    str or None
-        What is wrong.
+    folder: Where it runs.
+    earlier_blocks: The page's earlier blocks; this one is added.
+    Returns: What is wrong.
     """
     earlier_blocks.append(block.body)
     program = Path(folder) / ".page.py"
@@ -179,15 +140,7 @@ def run_python(block: CodeBlock, folder: str, earlier_blocks: list[str]) -> str 
 def check_scenario(block: CodeBlock) -> str | None:
     """Load and compile a scenario.
 
-    Parameters
-    ----------
-    block : CodeBlock
-        The block.
-
-    Returns
-    -------
-    str or None
-        What is wrong.
+    Returns: What is wrong.
     """
     from trunkline.network import compile
     from trunkline.scenario import ScenarioError, load
@@ -204,15 +157,7 @@ def check_scenario(block: CodeBlock) -> str | None:
 def run_page(page: Path) -> tuple[int, list[str]]:
     """Run every block of a page, in a folder of its own.
 
-    Parameters
-    ----------
-    page : Path
-        The page.
-
-    Returns
-    -------
-    (int, list of str)
-        How many blocks were run, and what is wrong with place.
+    Returns: How many blocks were run, and what is wrong with place.
     """
     earlier_blocks: list[str] = []
     faults = []
@@ -238,15 +183,8 @@ def run_page(page: Path) -> tuple[int, list[str]]:
 def main(names: list[str]) -> int:
     """Run every block, pages side by side, and print what is wrong.
 
-    Parameters
-    ----------
-    names : list of str
-        Pages; all if there are none.
-
-    Returns
-    -------
-    int
-        1 if anything is wrong.
+    names: Pages; all if there are none.
+    Returns: 1 if anything is wrong.
     """
     chosen = list_pages(names)
     with ExitStack() as stack:

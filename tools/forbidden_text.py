@@ -59,25 +59,14 @@ UNCHECKED_FILES = {"Cargo.lock", "tests/tools/test_gates.py"}
 
 
 def list_files() -> list[Path]:
-    """Files of the tree: tracked, or new and not ignored.
-
-    Returns
-    -------
-    list of Path
-    """
+    """Files of the tree: tracked, or new and not ignored."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout
     return [ROOT / name for name in sorted(set(names.decode().split("\0"))) if name]
 
 
 def main() -> int:
-    """Print every place a forbidden word stands.
-
-    Returns
-    -------
-    int
-        1 if there is any.
-    """
+    """Print every place a forbidden word stands. Returns: 1 if there is any."""
     rules = [(endings, re.compile(pattern), why) for endings, pattern, why in FORBIDDEN_PATTERNS]
     faults = 0
     for file in list_files():

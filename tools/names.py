@@ -105,13 +105,7 @@ def find_shared_names(classes: dict[str, list[str]]) -> Iterator[Fault]:
 
 
 def main() -> int:
-    """Print each name that breaks a rule.
-
-    Returns
-    -------
-    int
-        1 if there is any.
-    """
+    """Print each name that breaks a rule. Returns: 1 if there is any."""
     faults: list[Fault] = []
     classes: dict[str, list[str]] = defaultdict(list)
     places = [*ROOT.glob("python/trunkline/**/*.py"), *ROOT.glob("tools/**/*.py")]

@@ -43,10 +43,7 @@ ALLOWED_THREAD_PREFIXES = ("polars-ooc", "jemalloc")
 class PreforkServer:
     """The server and its program; used in a ``with`` statement.
 
-    Parameters
-    ----------
-    folder : str
-        An empty folder for the socket and the program, which is called ``trunkline``.
+    folder: An empty folder for the socket and the program, which is called ``trunkline``.
     """
 
     def __init__(self, folder: str) -> None:
@@ -88,10 +85,7 @@ class PreforkServer:
     ) -> subprocess.CompletedProcess[str]:
         """Run a command to its end, as ``subprocess.run`` does with ``capture_output``.
 
-        Raises
-        ------
-        TimeoutError
-            It took longer than ``longest_s``, and was ended.
+        Raises TimeoutError: It took longer than ``longest_s``, and was ended.
         """
         import subprocess
         import tempfile
@@ -194,12 +188,8 @@ def list_threads() -> list[str]:
 class RunningCommand:
     """A command that runs for a client, which waits for its exit status.
 
-    Parameters
-    ----------
-    child : int
-        Number of its process.
-    client : socket
-        Whoever asked for it.
+    child: Number of its process.
+    client: Whoever asked for it.
     """
 
     def __init__(self, child: int, client: socket.socket) -> None:

@@ -41,17 +41,7 @@ UNITS = {
 
 
 def describe_kind(schema: dict[str, Any]) -> str:
-    """What a key takes, in a few words.
-
-    Parameters
-    ----------
-    schema : dict
-        Its schema.
-
-    Returns
-    -------
-    str
-    """
+    """What a key takes, in a few words."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2].removesuffix("Options")
         return f"[{name}](#{name.lower()})"
@@ -89,15 +79,7 @@ def describe_kind(schema: dict[str, Any]) -> str:
 def describe_default(schema: dict[str, Any]) -> str:
     """The default of a key as it would be written.
 
-    Parameters
-    ----------
-    schema : dict
-        Its schema.
-
-    Returns
-    -------
-    str
-        Empty if there is none.
+    Returns: Empty if there is none.
     """
     value = schema.get("default")
     if isinstance(value, dict):
@@ -126,15 +108,8 @@ def format_schema(schema: dict[str, Any]) -> str:
 def make_keys_page(schema: dict[str, Any]) -> str:
     """The page of keys.
 
-    Parameters
-    ----------
-    schema : dict
-        Schema of a scenario file.
-
-    Returns
-    -------
-    str
-        Markdown.
+    schema: Schema of a scenario file.
+    Returns: Markdown.
     """
     parts = [KEYS_PAGE_HEAD, make_section("Top of the file", schema)]
     # What is only the keys of another section's elements without their ends is shown there.
@@ -148,17 +123,9 @@ def make_keys_page(schema: dict[str, Any]) -> str:
 def make_section(title: str, schema: dict[str, Any]) -> str:
     """A table of keys.
 
-    Parameters
-    ----------
-    title : str
-        Its heading.
-    schema : dict
-        The mapping's schema.
-
-    Returns
-    -------
-    str
-        Markdown.
+    title: Its heading.
+    schema: The mapping's schema.
+    Returns: Markdown.
     """
     lines = [f"## {title}", ""]
     if title != "Top of the file" and "description" in schema:
@@ -173,13 +140,7 @@ def make_section(title: str, schema: dict[str, Any]) -> str:
 
 
 def make_columns_page() -> str:
-    """The page of the results' columns.
-
-    Returns
-    -------
-    str
-        Markdown.
-    """
+    """The page of the results' columns. Returns: Markdown."""
     from trunkline.results import SCHEMAS
 
     lines = [COLUMNS_PAGE_HEAD]
@@ -195,15 +156,8 @@ def make_columns_page() -> str:
 def main(arguments: list[str]) -> int:
     """Compare or write.
 
-    Parameters
-    ----------
-    arguments : list of str
-        ``--write`` or nothing.
-
-    Returns
-    -------
-    int
-        1 if a file differs.
+    arguments: ``--write`` or nothing.
+    Returns: 1 if a file differs.
     """
     from trunkline import scenario
     from trunkline.study.language import json_schema as study

@@ -18,32 +18,15 @@ COMPILE_COMMAND += "    --no-header --no-annotate requirements/NAME.in -o requir
 def read_wanted(file: Path) -> dict[str, str]:
     """Requirements of a file of wishes.
 
-    Parameters
-    ----------
-    file : Path
-        ``NAME.in``.
-
-    Returns
-    -------
-    dict of str to str
-        Package to its bound.
+    file: ``NAME.in``.
+    Returns: Package to its bound.
     """
     lines = (line.partition("#")[0].strip() for line in file.read_text("utf-8").splitlines())
     return dict(split_requirement(line) for line in lines if line and not line.startswith("-"))
 
 
 def split_requirement(requirement: str) -> tuple[str, str]:
-    """Package and bound of a requirement.
-
-    Parameters
-    ----------
-    requirement : str
-        Such as ``numpy>=2.4``.
-
-    Returns
-    -------
-    (str, str)
-    """
+    """Package and bound of a requirement. requirement: Such as ``numpy>=2.4``."""
     found = re.fullmatch(r"([A-Za-z0-9._-]+)(.*)", requirement)
     assert found is not None, requirement
     return found[1].lower().replace("_", "-"), found[2]
@@ -52,15 +35,8 @@ def split_requirement(requirement: str) -> tuple[str, str]:
 def read_pins(file: Path) -> dict[str, list[str]]:
     """Pins of a compiled file with the number of their hashes.
 
-    Parameters
-    ----------
-    file : Path
-        ``NAME.txt``.
-
-    Returns
-    -------
-    dict of str to list of str
-        Package to its lines of hashes.
+    file: ``NAME.txt``.
+    Returns: Package to its lines of hashes.
     """
     pins: dict[str, list[str]] = {}
     current = ""
@@ -75,13 +51,7 @@ def read_pins(file: Path) -> dict[str, list[str]]:
 
 
 def main() -> int:
-    """Print every disagreement.
-
-    Returns
-    -------
-    int
-        1 if there is any.
-    """
+    """Print every disagreement. Returns: 1 if there is any."""
     from trunkline.cli.doctor_command import REQUIRED_PACKAGES
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]

@@ -15,13 +15,7 @@ PACKAGE_FOLDER = Path(__file__).resolve().parent.parent / "python" / "trunkline"
 
 
 def main() -> int:
-    """Compare stub and module.
-
-    Returns
-    -------
-    int
-        1 if they differ.
-    """
+    """Compare stub and module. Returns: 1 if they differ."""
     with tempfile.TemporaryDirectory() as folder:
         for name in ("_core.pyi", "_core.abi3.so"):
             Path(folder, name).symlink_to(PACKAGE_FOLDER / name)

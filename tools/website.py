@@ -63,13 +63,7 @@ What the package `trunkline` exports; this page is made from its documentation s
 
 
 def stage_pages(folder: Path) -> None:
-    """Lay out the pages as the site has them.
-
-    Parameters
-    ----------
-    folder : Path
-        Where.
-    """
+    """Lay out the pages as the site has them. folder: Where."""
     shutil.copytree(DOCS, folder, dirs_exist_ok=True)
     (folder / "README.md").rename(folder / "index.md")
     for name, place in PAGES_OUTSIDE_DOCS.items():
@@ -90,21 +84,11 @@ def stage_pages(folder: Path) -> None:
 def rewrite_link(found: re.Match[str], home: Path, page: Path, folder: Path) -> str:
     """A link of a page as the site needs it.
 
-    Parameters
-    ----------
-    found : re.MatchConditions
-        Target and anchor.
-    home : Path
-        Folder of the page in the repository.
-    page : Path
-        The page on the site.
-    folder : Path
-        The site's sources.
-
-    Returns
-    -------
-    str
-        A file outside docs/ is taken along, so that the link leads somewhere.
+    found: Target and anchor.
+    home: Folder of the page in the repository.
+    page: The page on the site.
+    folder: The site's sources.
+    Returns: A file outside docs/ is taken along, so that the link leads somewhere.
     """
     target, anchor = found["target"], found["anchor"] or ""
     if "://" in target or target.startswith("mailto:"):
@@ -133,10 +117,7 @@ def rewrite_link(found: re.Match[str], home: Path, page: Path, folder: Path) -> 
 def write_lesson_pages(folder: Path) -> None:
     """Write the lessons of the tutorial as pages that run, and link each from its part.
 
-    Parameters
-    ----------
-    folder : Path
-        The site's sources.
+    folder: The site's sources.
     """
     from trunkline.share import EngineModuleMissing, build_runnable_scenario, write_page
 
@@ -165,15 +146,8 @@ def write_lesson_pages(folder: Path) -> None:
 def format_menu(folder: Path) -> str:
     """The tables of contents that make the menu.
 
-    Parameters
-    ----------
-    folder : Path
-        The site's sources.
-
-    Returns
-    -------
-    str
-        For the end of the first page, not shown there.
+    folder: The site's sources.
+    Returns: For the end of the first page, not shown there.
     """
     parts = []
     for caption, patterns in MENU_PATTERNS.items():
@@ -189,12 +163,7 @@ def format_menu(folder: Path) -> str:
 
 
 def make_python_page() -> str:
-    """The page of the Python interface.
-
-    Returns
-    -------
-    str
-    """
+    """The page of the Python interface."""
     import inspect
 
     import trunkline
@@ -209,13 +178,7 @@ def make_python_page() -> str:
 
 
 def main() -> int:
-    """Build the site.
-
-    Returns
-    -------
-    int
-        0, or what Sphinx ended with.
-    """
+    """Build the site. Returns: 0, or what Sphinx ended with."""
     from trunkline import __version__
 
     shutil.rmtree(SITE, ignore_errors=True)

@@ -96,12 +96,8 @@ def alive(pid: int) -> bool:
 class Cluster:
     """A scheduler and workers as one starts them on machines of one's own, here on this one.
 
-    Parameters
-    ----------
-    folder : Path
-        Where its files go.
-    environment : dict
-        Variables of all its processes.
+    folder: Where its files go.
+    environment: Variables of all its processes.
     """
 
     def __init__(self, folder: Path, environment: dict[str, str]) -> None:

@@ -26,12 +26,7 @@ class ChartsUnavailable(Exception):
 
 
 def is_present() -> bool:
-    """Whether the file is in its place and is the official one.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether the file is in its place and is the official one."""
     try:
         with open(TARGET, "rb") as stream:
             return hashlib.sha256(stream.read()).hexdigest() == SHA256
@@ -42,15 +37,9 @@ def is_present() -> bool:
 def fetch_library(installer: list[str]) -> None:
     """Put the file to its place, unless it is there.
 
-    Parameters
-    ----------
-    installer : list of str
-        Program that takes ``--no-deps --require-hashes --target FOLDER -r FILE``, as pip does.
-
-    Raises
-    ------
-    ChartsUnavailable
-        The wheel could not be had, or does not hold the official file.
+    installer: Program that takes ``--no-deps --require-hashes --target FOLDER -r FILE``, as pip
+        does.
+    Raises ChartsUnavailable: The wheel could not be had, or does not hold the official file.
     """
     if is_present():
         return
@@ -76,10 +65,5 @@ def fetch_library(installer: list[str]) -> None:
 
 
 def get_pip_command() -> list[str]:
-    """Give the installer of the Python that runs this.
-
-    Returns
-    -------
-    list of str
-    """
+    """Give the installer of the Python that runs this."""
     return [sys.executable, "-m", "pip", "install", "--disable-pip-version-check"]

@@ -21,17 +21,9 @@ class WebEngineUnavailable(Exception):
 def build_web_engine(target_folder: str, *options: str) -> None:
     """Compile the engine for pages and put it to its place.
 
-    Parameters
-    ----------
-    target_folder : str
-        Where cargo keeps what it compiles.
-    *options : str
-        Further options of cargo.
-
-    Raises
-    ------
-    WebEngineUnavailable
-        Rust cannot compile for WebAssembly here.
+    target_folder: Where cargo keeps what it compiles.
+    *options: Further options of cargo.
+    Raises WebEngineUnavailable: Rust cannot compile for WebAssembly here.
     """
     if shutil.which("rustup"):
         # Nothing to do where it is there; a Rust without rustup brings the target or does not.

@@ -37,13 +37,7 @@ Usage: ./dev [--plain] COMMAND [ARGS...]
 
 
 def exec_python(*arguments: str) -> None:
-    """Replace this process by the environment's Python.
-
-    Parameters
-    ----------
-    *arguments : str
-        Its arguments.
-    """
+    """Replace this process by the environment's Python. *arguments: Its arguments."""
     sys.stdout.flush()
     os.execv(steps.VENV_PYTHON, [steps.VENV_PYTHON, *arguments])
 
@@ -61,15 +55,8 @@ def set_bytecode_folder() -> None:
 def run_demo(arguments: list[str]) -> int:
     """Reproduce a published study, then write the first tutorial as a page that runs.
 
-    Parameters
-    ----------
-    arguments : list of str
-        Further arguments of ``trunkline reproduce``.
-
-    Returns
-    -------
-    int
-        Exit status of the first command that failed, else 0.
+    arguments: Further arguments of ``trunkline reproduce``.
+    Returns: Exit status of the first command that failed, else 0.
     """
     import subprocess
 
@@ -93,15 +80,8 @@ def run_demo(arguments: list[str]) -> int:
 def main(arguments: list[str]) -> int:
     """Run one command.
 
-    Parameters
-    ----------
-    arguments : list of str
-        The command line without the program's name.
-
-    Returns
-    -------
-    int
-        Exit status: 0 done, 1 failed, 2 wrong usage, 4 a tool is missing.
+    arguments: The command line without the program's name.
+    Returns: Exit status: 0 done, 1 failed, 2 wrong usage, 4 a tool is missing.
     """
     set_bytecode_folder()
     if arguments and arguments[0] == "--plain":

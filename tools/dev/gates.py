@@ -68,10 +68,7 @@ def run_tests(arguments: list[str]) -> int:
 def run_rust_tests() -> None:
     """Run the Rust tests, and say how many passed.
 
-    Raises
-    ------
-    StepFailed
-        Some did not; the end of what they said is shown.
+    Raises StepFailed: Some did not; the end of what they said is shown.
     """
     print_message("Rust tests, beside them (compiling takes about a minute the first time)")
     clock = Stopwatch()
@@ -89,14 +86,7 @@ def run_rust_tests() -> None:
 def run_visibly(command: list[str]) -> int:
     """Run a program in the open and give its exit status.
 
-    Parameters
-    ----------
-    command : list of str
-        The program and its arguments.
-
-    Returns
-    -------
-    int
+    command: The program and its arguments.
     """
     if is_plain():
         print_message("$ " + " ".join(command))
@@ -104,12 +94,7 @@ def run_visibly(command: list[str]) -> int:
 
 
 def list_gates() -> list[Gate]:
-    """The gates of ``./dev check``: name, command, variables to add.
-
-    Returns
-    -------
-    list of Gate
-    """
+    """The gates of ``./dev check``: name, command, variables to add."""
     python = steps.VENV_PYTHON
     cargo = steps.CARGO_ENVIRONMENT
     # In the profile of the engine, whose dependencies are there.
@@ -141,15 +126,8 @@ def list_gates() -> list[Gate]:
 def pass_gates(chosen: list[Gate]) -> list[str]:
     """Run gates one after the other and say how each ended.
 
-    Parameters
-    ----------
-    chosen : list of Gate
-        As ``list_gates`` gives them.
-
-    Returns
-    -------
-    list of str
-        The names of those that failed.
+    chosen: As ``list_gates`` gives them.
+    Returns: The names of those that failed.
     """
     failed = []
     for name, command, environment in chosen:

@@ -21,17 +21,9 @@ LINE_BEFORE, LINE_AFTER = "queue: 50 packets", "queue: 5 packets"
 def test_live_page(program: str, folder: str) -> None:
     """Call ``trunkline watch``, look at the page, change the example and look again.
 
-    Parameters
-    ----------
-    program : str
-        The installed ``trunkline``.
-    folder : str
-        An empty folder.
-
-    Raises
-    ------
-    StepFailed
-        The page or a picture is missing, or the change is not shown.
+    program: The installed ``trunkline``.
+    folder: An empty folder.
+    Raises StepFailed: The page or a picture is missing, or the change is not shown.
     """
     clock = Stopwatch()
     # What is started in the background of a shell ignores Ctrl-C, and so would the page.
@@ -77,19 +69,10 @@ def wait_for_run(
 ) -> dict[str, Any]:
     """Wait for a run with its picture.
 
-    Parameters
-    ----------
-    page : subprocess.Popen
-        The server.
-    address : str
-        Of the page.
-    previous_run : object
-        The run that was shown before.
-
-    Returns
-    -------
-    dict
-        What the page shows.
+    page: The server.
+    address: Of the page.
+    previous_run: The run that was shown before.
+    Returns: What the page shows.
     """
     end = time.monotonic() + MAX_WAIT_S
     while time.monotonic() < end and page.poll() is None:

@@ -16,13 +16,7 @@ TEST_PACKAGES = ("hypothesis", "playwright", "pytest", "pytest-xdist")
 
 
 def read_test_pins() -> list[str]:
-    """The tests' own packages as they are pinned.
-
-    Returns
-    -------
-    list of str
-        Such as ``pytest==9.0.2``.
-    """
+    """The tests' own packages as they are pinned. Returns: Such as ``pytest==9.0.2``."""
     with open(steps.get_requirements_path("test"), encoding="utf-8") as stream:
         found = dict(re.findall(r"^([a-z0-9-]+)(==[^ \\]+)", stream.read(), re.MULTILINE))
     return [name + found[name] for name in TEST_PACKAGES]
@@ -31,15 +25,9 @@ def read_test_pins() -> list[str]:
 def make_environment(choice: str) -> str:
     """Make an environment of the oldest or of the newest packages.
 
-    Parameters
-    ----------
-    choice : {"--oldest", "--newest"}
-        Of what ``pyproject.toml`` names itself; what these need is always the newest.
-
-    Returns
-    -------
-    str
-        Its Python.
+    choice: one of "--oldest", "--newest"; of what ``pyproject.toml`` names itself; what these need
+        is always the newest.
+    Returns: Its Python.
     """
     clock = Stopwatch()
     program = steps.get_installer()

@@ -23,32 +23,15 @@ MIN_RUST_VERSION = (1, 85)
 
 
 def make_relative(path: str) -> str:
-    """A path as seen from where the user stands.
-
-    Parameters
-    ----------
-    path : str
-        Absolute path.
-
-    Returns
-    -------
-    str
-    """
+    """A path as seen from where the user stands. path: Absolute path."""
     return os.path.relpath(path)
 
 
 def prepare_environment(level: str) -> None:
     """Make the environment ready.
 
-    Parameters
-    ----------
-    level : {"run", "test", "check", "docs"}
-        What has to be possible in it.
-
-    Raises
-    ------
-    StepFailed
-        A tool is missing or a step failed.
+    level: one of "run", "test", "check", "docs"; what has to be possible in it.
+    Raises StepFailed: A tool is missing or a step failed.
     """
     if level not in PACKAGE_LEVELS:
         raise StepFailed(f"no such level {level!r}; there are {', '.join(PACKAGE_LEVELS)}", 2)
@@ -85,32 +68,12 @@ def prepare_environment(level: str) -> None:
 
 
 def get_stamp_path(name: str) -> str:
-    """The file that says what a step was last done with.
-
-    Parameters
-    ----------
-    name : str
-        The step.
-
-    Returns
-    -------
-    str
-    """
+    """The file that says what a step was last done with. name: The step."""
     return os.path.join(STAMPS_FOLDER, name)
 
 
 def read_stamp(name: str) -> str:
-    """What a step was last done with; empty if never.
-
-    Parameters
-    ----------
-    name : str
-        The step.
-
-    Returns
-    -------
-    str
-    """
+    """What a step was last done with; empty if never. name: The step."""
     try:
         with open(get_stamp_path(name), encoding="utf-8") as stream:
             return stream.read()
@@ -121,12 +84,8 @@ def read_stamp(name: str) -> str:
 def write_stamp(name: str, text: str) -> None:
     """Record that a step is done.
 
-    Parameters
-    ----------
-    name : str
-        The step.
-    text : str
-        What it was done with.
+    name: The step.
+    text: What it was done with.
     """
     os.makedirs(STAMPS_FOLDER, exist_ok=True)
     partial = get_stamp_path(name) + ".partial"
@@ -138,15 +97,8 @@ def write_stamp(name: str, text: str) -> None:
 def hash_files(paths: list[str]) -> str:
     """Hash of files, names and contents.
 
-    Parameters
-    ----------
-    paths : list of str
-        The files.
-
-    Returns
-    -------
-    str
-        SHA-256, hexadecimal.
+    paths: The files.
+    Returns: SHA-256, hexadecimal.
     """
     total = hashlib.sha256()
     for path in paths:
@@ -160,15 +112,7 @@ def hash_files(paths: list[str]) -> str:
 def get_requirements_path(level: str) -> str:
     """The hashed requirements of a level.
 
-    Parameters
-    ----------
-    level : str
-        The level.
-
-    Returns
-    -------
-    str
-        Path.
+    Returns: Path.
     """
     return os.path.join(ROOT, "requirements", f"{level}.txt")
 
@@ -176,14 +120,7 @@ def get_requirements_path(level: str) -> str:
 def check_packages(level: str) -> tuple[str, str] | None:
     """Level to install and its stamp, or nothing when the environment has it already.
 
-    Parameters
-    ----------
-    level : str
-        What is asked for now; a higher level that was installed before is kept.
-
-    Returns
-    -------
-    (str, str) or None
+    level: What is asked for now; a higher level that was installed before is kept.
     """
     last_stamp = read_stamp("packages")
     installed_level = last_stamp.partition(" ")[0]
@@ -198,13 +135,7 @@ def check_packages(level: str) -> tuple[str, str] | None:
 
 
 def hash_rust_sources() -> str:
-    """Hash of all that the engine is compiled from.
-
-    Returns
-    -------
-    str
-        SHA-256, hexadecimal.
-    """
+    """Hash of all that the engine is compiled from. Returns: SHA-256, hexadecimal."""
     sources = [
         os.path.join(ROOT, name) for name in ("Cargo.toml", "Cargo.lock")
     ] + QUICK_BUILD_OPTIONS[1:]
@@ -215,23 +146,13 @@ def hash_rust_sources() -> str:
 
 
 def check_engine() -> str | None:
-    """The engine's stamp, or nothing when it is built from the sources as they are.
-
-    Returns
-    -------
-    str or None
-    """
+    """The engine's stamp, or nothing when it is built from the sources as they are."""
     stamp = hash_rust_sources()
     return None if read_stamp("engine") == stamp and os.path.exists(ENGINE_MODULE) else stamp
 
 
 def check_web_engine() -> str | None:
-    """The stamp of the engine for pages, or nothing when it was built, or tried in vain, before.
-
-    Returns
-    -------
-    str or None
-    """
+    """The stamp of the engine for pages, or nothing when it was built, or tried in vain, before."""
     stamp = hash_rust_sources()
     return None if read_stamp("web-engine") == stamp else stamp
 
@@ -239,10 +160,7 @@ def check_web_engine() -> str | None:
 def build_web_engine(stamp: str) -> None:
     """Compile the engine for pages; without it no page can run a scenario.
 
-    Parameters
-    ----------
-    stamp : str
-        What to record when it is done.
+    stamp: What to record when it is done.
     """
     sys.path.insert(0, os.path.join(ROOT, "tools", "build"))
     import web_engine
@@ -259,10 +177,7 @@ def build_web_engine(stamp: str) -> None:
 def check_rust() -> None:
     """Make sure that the engine can be compiled.
 
-    Raises
-    ------
-    StepFailed
-        A tool is missing or too old; says how to get it.
+    Raises StepFailed: A tool is missing or too old; says how to get it.
     """
     import subprocess
 
@@ -286,10 +201,7 @@ def check_rust() -> None:
 def build_engine(stamp: str) -> None:
     """Compile the Python module of the engine and put it into the source tree.
 
-    Parameters
-    ----------
-    stamp : str
-        What to record when it is done.
+    stamp: What to record when it is done.
     """
     clock = Stopwatch()
     run_program(
@@ -309,13 +221,7 @@ def build_engine(stamp: str) -> None:
 
 
 def get_installer() -> str:
-    """The package installer, fetched into .boot at the first call.
-
-    Returns
-    -------
-    str
-        Its path.
-    """
+    """The package installer, fetched into .boot at the first call. Returns: Its path."""
     program = os.path.join(BOOT_FOLDER, "bin", "uv")
     file = os.path.join(ROOT, "requirements", "boot.txt")
     stamp = hash_files([file])
@@ -345,12 +251,7 @@ def get_installer() -> str:
 def sync_packages(level: str, stamp: str) -> None:
     """Bring .venv to exactly the packages of a level.
 
-    Parameters
-    ----------
-    level : str
-        The level.
-    stamp : str
-        What to record when it is done.
+    stamp: What to record when it is done.
     """
     clock = Stopwatch()
     program = get_installer()
@@ -372,12 +273,7 @@ def sync_packages(level: str, stamp: str) -> None:
 
 
 def check_charts() -> str | None:
-    """The stamp of the charts library, or nothing when it was fetched, or tried in vain, before.
-
-    Returns
-    -------
-    str or None
-    """
+    """The stamp of the charts library, or nothing when it was fetched, or tried in vain, before."""
     stamp = hash_files([os.path.join(ROOT, "requirements", "charts.txt")])
     return None if read_stamp("charts") == stamp else stamp
 
@@ -385,10 +281,7 @@ def check_charts() -> str | None:
 def fetch_charts(stamp: str) -> None:
     """Fetch the charts library of reports; without it they have still pictures.
 
-    Parameters
-    ----------
-    stamp : str
-        What to record when it is done.
+    stamp: What to record when it is done.
     """
     sys.path.insert(0, os.path.join(ROOT, "tools", "build"))
     import charts
@@ -403,10 +296,7 @@ def fetch_charts(stamp: str) -> None:
 def link_sources(venv: str = VENV_FOLDER) -> None:
     """Make the source tree importable in an environment, with a ``trunkline`` program in its bin.
 
-    Parameters
-    ----------
-    venv : str
-        The environment.
+    venv: The environment.
     """
     library = os.path.join(venv, "lib")
     site = os.path.join(library, sorted(os.listdir(library))[0], "site-packages")

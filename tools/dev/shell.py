@@ -15,23 +15,12 @@ class StepFailed(Exception):
 
 
 def print_message(text: str) -> None:
-    """Talk to the user, on standard error.
-
-    Parameters
-    ----------
-    text : str
-        What to say.
-    """
+    """Talk to the user, on standard error. text: What to say."""
     print(f"dev: {text}", file=sys.stderr, flush=True)
 
 
 def is_plain() -> bool:
-    """Whether every command is to be shown.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether every command is to be shown."""
     return bool(os.environ.get("TRUNKLINE_DEV_PLAIN"))
 
 
@@ -44,21 +33,11 @@ def run_program(
 ) -> None:
     """Run a program to its end.
 
-    Parameters
-    ----------
-    command : list of str
-        The program and its arguments.
-    cwd : str
-        Where it runs.
-    log : str, optional
-        File that takes its output; without it, or with ``--plain``, the output is shown.
-    environment : dict, optional
-        Variables to add.
-
-    Raises
-    ------
-    StepFailed
-        It could not be started or did not end with 0; the end of the log is shown.
+    command: The program and its arguments.
+    cwd: Where it runs.
+    log: File that takes its output; without it, or with ``--plain``, the output is shown.
+    environment: Variables to add.
+    Raises StepFailed: It could not be started or did not end with 0; the end of the log is shown.
     """
     if is_plain():
         words = [f"{key}={value}" for key, value in (environment or {}).items()]

@@ -59,7 +59,6 @@ def format_config(ldp: Ldp, wiring: VethPlan, node: int, address: str) -> Iterat
 
     ldp: LDP as compiled.
     wiring: Devices.
-    node: The node.
     address: That of its sessions.
     """
     yield "debug mpls ldp messages sent"

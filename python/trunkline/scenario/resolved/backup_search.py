@@ -31,9 +31,7 @@ class BackupSearch:
     """Finds the backups of one protection.
 
     scenario: With all routes written out.
-    graph: Its graph.
     name: Name of the protection.
-    protection: The protection.
     result: Gets what is found.
     """
 
