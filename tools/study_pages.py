@@ -45,6 +45,8 @@ OUTCOME_WORDS = {
     "undecided": "undecided",
     None: "not judged",
 }
+FIT_LINE = re.compile(r"^(?:    prior|fit): .*\n", re.MULTILINE)
+"""What a study file says for `study fit` alone: no run of `reproduce` depends on it."""
 NUMBER = re.compile(r"(?<![\w.])[-−]?\d+(?:\.\d+)?")
 
 
@@ -53,7 +55,8 @@ def hash_study(name: str) -> str:
     found = hashlib.sha256()
     for file in sorted(STUDIES.joinpath(name).iterdir()):
         if file.suffix in (".yaml", ".csv", ".tc", ".tcng") and file.name != "exhibits.yaml":
-            found.update(f"{file.name} {file.read_text('utf-8')}".encode())
+            text = FIT_LINE.sub("", file.read_text("utf-8"))
+            found.update(f"{file.name} {text}".encode())
     for line in PINNED.read_text("utf-8").splitlines():
         if line.startswith(f"{name},"):
             # Without its last column, the hash of averages: they follow from what the others hold.

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from trunkline.results import Results, Table
     from trunkline.scenario import Diagnostic, Scenario, ScenarioError, load, loads, schema
     from trunkline.share import check_code, share_page
-    from trunkline.study import Reproduction, reproduce
+    from trunkline.study import Reproduction, fit_scenario, fit_study, reproduce
     from trunkline.workbench import (
         compare_runs,
         draw,
@@ -64,6 +64,8 @@ __all__ = [
     "decompose",
     "draw",
     "first_difference",
+    "fit_scenario",
+    "fit_study",
     "graph",
     "grow",
     "judge",
@@ -98,7 +100,7 @@ _attribute = make_lazy_getattr(
         "trunkline.results": "Results Table",
         "trunkline.share": "check_code share_page",
         "trunkline.scenario": "Diagnostic Scenario ScenarioError load loads schema",
-        "trunkline.study": "Reproduction reproduce",
+        "trunkline.study": "Reproduction fit_scenario fit_study reproduce",
         "trunkline.workbench": "compare_runs draw first_difference read run_study save verify",
     },
 )

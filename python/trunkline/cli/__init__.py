@@ -32,6 +32,7 @@ COMMAND_NAMES = (
     "examples",
     "reproduce",
     "study",
+    "fit",
     "report",
     "share",
     "check",

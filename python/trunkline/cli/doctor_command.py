@@ -9,6 +9,7 @@ from trunkline.cli.status import Status
 
 REQUIRED_PACKAGES = (
     "click",
+    "dynesty",
     "jinja2",
     "markdown-it-py",
     "matplotlib",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +26,7 @@ from trunkline.cli.status import Status
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from trunkline.study.fit.study_fit import StudyFit
     from trunkline.study.run.data_set import Runs
     from trunkline.study.run.execution import RunOptions
     from trunkline.study.run.progress import Progress
@@ -139,6 +142,127 @@ execution_options = gather_options(
         help="Display of the progress. Default: a bar on a terminal, lines elsewhere.",
     ),
 )
+
+
+def _parse_budget(ctx: click.Context, param: click.Parameter, text: str | None) -> float | None:
+    """Seconds of a time such as 10m or 90 s."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(s|m|min|h)", text.strip())
+    seconds = float(found[1]) * {"s": 1, "m": 60, "min": 60, "h": 3600}[found[2]] if found else 0.0
+    if not seconds:
+        raise click.BadParameter(f"{text!r} is no time; give one like 90s, 10m or 2h.")
+    return seconds
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """Options for the size of a fit, its parameters and its folder."""
+
+    out: str | None
+    trials: int | None
+    runs: int | None
+    budget: float | None
+    parameters: tuple[str, ...]
+    no_checks: bool
+
+    def check(self, execution: ExecutionOptions) -> None:
+        """See whether the options go together.
+
+        Raises
+        ------
+        click.UsageError
+            They contradict each other.
+        """
+        if sum(each is not None for each in (self.trials, self.runs, self.budget)) > 1:
+            raise click.UsageError("--trials, --runs and --budget exclude each other: give one.")
+        if execution.resume and self.out is None:
+            raise click.UsageError("--resume needs --out, the folder of the fit to continue.")
+
+
+fit_options = gather_options(
+    "fit_choice",
+    FitOptions,
+    click.option(
+        "--out",
+        type=click.Path(),
+        help="Folder for the trials and the fit. Default: store nothing.",
+    ),
+    click.option(
+        "--trials",
+        type=click.IntRange(16, 100_000),
+        help="Settings to run. Default: 10 for each parameter.",
+    ),
+    click.option(
+        "--runs",
+        type=click.IntRange(1, 100_000_000),
+        help="Runs of the simulator in all, in place of --trials.",
+    ),
+    click.option(
+        "--budget",
+        callback=_parse_budget,
+        metavar="TIME",
+        help="Time of the fit, e.g. 10m, in place of --trials.",
+    ),
+    click.option(
+        "--parameter",
+        "parameters",
+        multiple=True,
+        metavar="NAME",
+        help="Fit this parameter only; repeatable. Default: all with a prior or other values.",
+    ),
+    click.option(
+        "--no-checks",
+        is_flag=True,
+        help="Leave no table out in turn, and do not run the best fit.",
+    ),
+)
+
+
+def run_fit(
+    fit: Callable[..., StudyFit],
+    fit_choice: FitOptions,
+    execution: ExecutionOptions,
+    *,
+    as_json: bool,
+) -> Status:
+    """Run a fit with the options of the command, and print it."""
+    from trunkline.engine.packet_engine import count_cores
+    from trunkline.study.run.progress import create_progress
+
+    fit_choice.check(execution)
+
+    def make_progress(plan_name: str) -> Progress:
+        return create_progress(
+            execution.progress, plan_name, thread_count=execution.threads or count_cores()
+        )
+
+    out = fit_choice.out
+    try:
+        with convert_study_errors(out):
+            found = fit(
+                trials=fit_choice.trials,
+                runs=fit_choice.runs,
+                budget_s=fit_choice.budget,
+                parameters=fit_choice.parameters,
+                out=out,
+                options=execution.make_run_options(),
+                create_progress=make_progress,
+                check=not fit_choice.no_checks,
+                on_step=lambda text: click.echo(text, err=True),
+                **execution.folder_options,
+            )
+    except KeyboardInterrupt:
+        hint = f"; resume with --resume --out {make_printable(out)}" if out else ""
+        click.echo(f"interrupted{hint}", err=True)
+        return Status.INTERRUPTED
+    if as_json:
+        echo_json(found.to_json())
+    else:
+        echo_tables(found.render)
+        for warning in found.warnings:
+            click.echo(f"warning: {make_printable(warning)}", err=True)
+    return Status.DONE
 
 
 @contextmanager
@@ -317,6 +441,23 @@ def make_printable(text: str) -> str:
     from trunkline.scenario.diagnostic import escape_unprintable
 
     return escape_unprintable(text)
+
+
+@command.command("fit", short_help="Infer what a document leaves unsaid from its values.")
+@click.argument("name", metavar="FILE|NAME")
+@fit_options
+@execution_options
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+def fit(name: str, fit_choice: FitOptions, execution: ExecutionOptions, as_json: bool) -> int:
+    """Infer the fitted parameters of a study from the published values.
+
+    Run the study at settings over the priors, learn how its values depend on them, and sample the
+    posterior. Then print which parameters the values determine, the readings with their odds, each
+    table's values against their prediction, and how the fit to the other tables predicts a table.
+    """
+    from trunkline.study.fit.study_fit import fit_study
+
+    return run_fit(functools.partial(fit_study, name), fit_choice, execution, as_json=as_json)
 
 
 @command.command("merge", short_help="Merge the shards of a study.")

@@ -1,7 +1,7 @@
 """Studies: many runs of a scenario, on one machine or many, and what they say.
 
 ``read`` gives the runs of a study's folder, whether or not all have ended; ``reproduce`` runs a
-study and compares it with what was published.
+study and compares it with what was published; ``fit_study`` infers what a document leaves unsaid.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from trunkline.lazy_imports import make_lazy_getattr
 
 if TYPE_CHECKING:
+    from trunkline.study.fit.scenario_fit import fit_scenario
+    from trunkline.study.fit.study_fit import StudyFit, fit_study
     from trunkline.study.language.catalogue import find_study, list_study_names
     from trunkline.study.language.model import Study
     from trunkline.study.outcome.reproduction import Reproduction, StudySubject, reproduce
@@ -24,6 +26,8 @@ else:
     __getattr__ = make_lazy_getattr(
         __name__,
         {
+            "trunkline.study.fit.scenario_fit": "fit_scenario",
+            "trunkline.study.fit.study_fit": "StudyFit fit_study",
             "trunkline.study.language.catalogue": "find_study list_study_names",
             "trunkline.study.language.model": "Study",
             "trunkline.study.outcome.reproduction": "Reproduction StudySubject reproduce",
@@ -54,9 +58,12 @@ __all__ = [
     "RunPlan",
     "Runs",
     "Study",
+    "StudyFit",
     "StudyPoint",
     "StudySubject",
     "find_study",
+    "fit_scenario",
+    "fit_study",
     "list_study_names",
     "merge_shards",
     "perform_plan",

@@ -53,7 +53,15 @@ claims: [{name: more, says: more, that: both > 0, unit: kbit/s, table: "1"}]
 variants:
   - {name: small, set: {size: 250 B}, runs: 2, tc: {script: t.tc, ports: {}, conditioners: {}}}
 stated: [{parameter: a, value: 1, where: there}]
-fitted: [{parameter: b, value: on, reason: why, set: off, cases: ["1"], others: [2]}]
+fitted:
+  - parameter: b
+    value: on
+    reason: why
+    set: off
+    cases: ["1"]
+    others: [2]
+    prior: {mean: 1 ms, deviation: 1 ms}
+fit: {tables: ["1"], runs: 3, variants: [small], misfit: off}
 readings: [{says: other, tables: ["1"], instead: {"1": "1, small"}}]
 judged: []
 pictures:

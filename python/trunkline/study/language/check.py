@@ -46,6 +46,10 @@ def check_study(study: Study, problems: Problems) -> None:
     check_names_known(
         problems, ("kernel",), study.kernel, [each.parameter for each in study.fitted]
     )
+    check_names_known(problems, ("fit", "tables"), study.fit.tables or (), study.cases)
+    check_names_known(
+        problems, ("fit", "variants"), study.fit.variants, [each.name for each in study.variants]
+    )
     if problems.has_errors:
         return
     if _refers_to_cells(study):

@@ -23,17 +23,17 @@ MAX_STUDY_POINTS = 1_000_000
 
 _SIGNIFICANT_DIGITS = 12
 _SCALES = ("linear", "log")
-_VALUE_SCHEMA: dict[str, Any] = {"type": ["string", "number"]}
-_SAMPLED_RANGE_SCHEMA: dict[str, Any] = {
+VALUE_SCHEMA: dict[str, Any] = {"type": ["string", "number"]}
+SAMPLED_RANGE_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "from": {
-            **_VALUE_SCHEMA,
+            **VALUE_SCHEMA,
             "description": "First value, a number or a quantity such as `10 ms`.",
         },
-        "to": {**_VALUE_SCHEMA, "description": "Last value, of the same kind."},
+        "to": {**VALUE_SCHEMA, "description": "Last value, of the same kind."},
         "step": {
-            **_VALUE_SCHEMA,
+            **VALUE_SCHEMA,
             "description": "Distance of neighbours; a whole number of them fits.",
         },
         "scale": {
@@ -52,8 +52,8 @@ _COUNT_SCHEMA = {
     "description": "How many values, in place of a step.",
 }
 _RANGE_SCHEMA = {
-    **_SAMPLED_RANGE_SCHEMA,
-    "properties": {**_SAMPLED_RANGE_SCHEMA["properties"], "count": _COUNT_SCHEMA},
+    **SAMPLED_RANGE_SCHEMA,
+    "properties": {**SAMPLED_RANGE_SCHEMA["properties"], "count": _COUNT_SCHEMA},
     "oneOf": [{"required": ["step"]}, {"required": ["count"]}],
 }
 
@@ -274,19 +274,20 @@ Axis = Annotated[
     list[str],
     BeforeValidator(parse_axis),
     WithJsonSchema(
-        {"anyOf": [{"type": "array", "items": _VALUE_SCHEMA, "minItems": 1}, _RANGE_SCHEMA]}
+        {"anyOf": [{"type": "array", "items": VALUE_SCHEMA, "minItems": 1}, _RANGE_SCHEMA]}
     ),
 ]
 """Values of a parameter, in order."""
 
 
-def _check_sampled_range(spec: Any) -> Any:
+def check_sampled_range(spec: Any) -> Any:
+    """A range to sample, as it stands; refused where it is none."""
     if not isinstance(spec, Mapping):
         message = "what is sampled is a range"
         raise make_invalid_error(
             "type", message, given=describe_value(spec), allowed="{from: 1 ms, to: 10 ms}"
         )
-    parameter_range = ParameterRange(spec, _SAMPLED_RANGE_SCHEMA)
+    parameter_range = ParameterRange(spec, SAMPLED_RANGE_SCHEMA)
     parameter_range.is_logarithmic()
     if parameter_range.low == parameter_range.high:
         raise make_invalid_error("relation", "both ends are the same", at=("to",))
@@ -296,7 +297,7 @@ def _check_sampled_range(spec: Any) -> Any:
 
 
 _SampledRange = Annotated[
-    dict[str, Any], BeforeValidator(_check_sampled_range), WithJsonSchema(_SAMPLED_RANGE_SCHEMA)
+    dict[str, Any], BeforeValidator(check_sampled_range), WithJsonSchema(SAMPLED_RANGE_SCHEMA)
 ]
 
 

@@ -17,6 +17,7 @@ from trunkline.study.language.part import ParameterText, StudyPart
 from trunkline.study.language.parts import (
     DocumentReading,
     DocumentSentence,
+    FitSettings,
     FittedParameter,
     GivenParameter,
     Overview,
@@ -77,6 +78,8 @@ class StudyFile(StudyPart):
         What the document says of its tables, as formulas.
     readings : list of DocumentReading
         Other ways to read the document, each with an error of its own.
+    fit : FitSettings
+        How the fitted parameters are inferred from the published values.
     error : {"relative", "absolute"}
         How cells are compared: by ratio, or by difference where some are zero or nearly so.
     judged : list of str
@@ -112,6 +115,7 @@ class StudyFile(StudyPart):
     sentences: list[DocumentSentence] = []
     claims: list[Claim] = []
     readings: list[DocumentReading] = []
+    fit: FitSettings = FitSettings()
     error: Literal["relative", "absolute"] = "relative"
     judged: list[str] = []
     overviews: list[Overview] = []

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from decimal import Decimal, InvalidOperation
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
@@ -11,6 +12,7 @@ from trunkline.scenario.fields import PlainInteger, Switch, make_invalid_error
 from trunkline.study.language import grid as grids
 from trunkline.study.language.grid import Axis
 from trunkline.study.language.part import ParameterText, StudyPart
+from trunkline.study.language.priors import ParameterPrior, Prior
 from trunkline.study.language.study_columns import DigitCount, StudyColumn
 
 RunCount = Annotated[int, PlainInteger("the number of runs", 1, 2**31 - 1)]
@@ -146,6 +148,10 @@ class FittedParameter(StudyPart):
         Cases whose scenarios have the parameter; all if left out.
     others : list of str
         Other values worth trying, to see how much depends on it.
+    prior : list of str, range or normal law, optional
+        What it may be, for ``trunkline study fit``: a list of readings, each as likely;
+        ``{from: 1 ms, to: 10 ms}``, with ``scale: log`` or a ``step`` where wanted; or
+        ``{mean: 5 ms, deviation: 1 ms}``. The value and the others if left out.
     """
 
     parameter: str
@@ -154,6 +160,35 @@ class FittedParameter(StudyPart):
     set: Switch = True
     cases: list[str] | None = None
     others: list[ParameterText] = []
+    prior: Prior | None = None
+
+    def find_prior(self) -> ParameterPrior | None:
+        """What it may be; None where the file knows of a single value."""
+        if self.prior is not None:
+            return ParameterPrior(self.prior)
+        return ParameterPrior([self.value, *self.others]) if self.others and self.set else None
+
+
+class FitSettings(StudyPart):
+    """How ``trunkline study fit`` infers the fitted parameters from the published values.
+
+    Parameters
+    ----------
+    tables : list of str, optional
+        Published tables that count; all if left out.
+    runs : int
+        Replications of each point of each trial, from which the run-to-run spread is measured.
+    variants : list of str
+        Variants that are readings of the document: each trial runs one of them, or none, in the
+        cases that they are of.
+    misfit : bool
+        Whether something may be left that no setting explains, a share of each value.
+    """
+
+    tables: list[str] | None = None
+    runs: Annotated[int, PlainInteger("the replications of a trial", 2, 1000)] = 2
+    variants: list[str] = []
+    misfit: Switch = True
 
 
 class DocumentSentence(StudyPart):
@@ -195,6 +230,9 @@ class PublishedValue(StudyPart):
         Its value, in the unit of the cell.
     doubt : str
         Why the value is thought to be a misprint or an accident; empty if it is not.
+    rounded_to : float, optional
+        What the value is a multiple of, in its unit; the place of its last digit if left out, so
+        that 1.50 is rounded to 0.01.
     """
 
     table: str
@@ -202,6 +240,20 @@ class PublishedValue(StudyPart):
     column: str
     value: float
     doubt: str = ""
+    rounded_to: Annotated[float, Field(gt=0)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_last_digit(cls, cells: Any) -> Any:
+        """Before the text of the value becomes a number, its last digit tells its rounding."""
+        if not isinstance(cells, dict) or cells.get("rounded_to"):
+            return cells
+        try:
+            exponent = Decimal(str(cells.get("value")).strip()).as_tuple().exponent
+        except InvalidOperation:
+            exponent = 0
+        last_place = 10.0**exponent if isinstance(exponent, int) else None
+        return {**cells, "rounded_to": last_place}
 
 
 class DocumentReading(StudyPart):

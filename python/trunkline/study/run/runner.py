@@ -7,7 +7,7 @@ import functools
 import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,36 +67,46 @@ def build_plan(study: Study, seeds: Sequence[int]) -> RunPlan:
     tables = study.list_tables()
     points = []
     for table in tables:
-        columns = _list_measures(study, table)
         run_count = count_table_runs(study, table, len(seeds))
         # A table with more replications than the study goes on after the study's last seed.
         table_seeds = [*seeds, *range(max(seeds) + 1, max(seeds) + 1 + run_count - len(seeds))][
             :run_count
         ]
-        draws_text = serialise_draws(
-            study.name, [d for d in study.draws if d.cases is None or table.base in d.cases]
-        )
-        for label, values in table.points.items():
-            scenario = load_point_scenario(study, table, values)
-            labels = dict(values) if table.case.rows is None else {"row": label}
-            if len(tables) > 1:
-                labels = {"table": table.name, **labels}
-            network, failing = networks.compile(scenario), _list_failing(scenario)
-            bounds = scenario.list_sla_bounds()
-            dscps = _group_agreements_by_dscp(network, bounds) if scenario.failures else None
-            points.append(
-                StudyPoint(
-                    network.to_json(),
-                    tuple(table_seeds),
-                    sys.intern(build_measure(columns, bounds, dscps)),
-                    labels=labels,
-                    scenario=functools.partial(dump_point_scenario, study, table, values),
-                    keep=table.case.keep if table.variant is None else 0,
-                    draws=draws_text,
-                    failing=failing,
-                )
-            )
+        for point in build_table_points(study, table, table_seeds):
+            name = {"table": table.name} if len(tables) > 1 else {}
+            points.append(replace(point, labels={**name, **point.labels}))
     return RunPlan(study.name, study.title, points)
+
+
+def build_table_points(
+    study: Study, table: StudyTable, seeds: Sequence[int]
+) -> Iterator[StudyPoint]:
+    """Compile the points of a table, row after row.
+
+    Raises
+    ------
+    ScenarioError
+        The scenario, or a value set in it, is wrong.
+    """
+    columns = _list_measures(study, table)
+    draws_text = serialise_draws(
+        study.name, [d for d in study.draws if d.cases is None or table.base in d.cases]
+    )
+    for label, values in table.points.items():
+        scenario = load_point_scenario(study, table, values)
+        network, failing = networks.compile(scenario), _list_failing(scenario)
+        bounds = scenario.list_sla_bounds()
+        dscps = _group_agreements_by_dscp(network, bounds) if scenario.failures else None
+        yield StudyPoint(
+            network.to_json(),
+            tuple(seeds),
+            sys.intern(build_measure(columns, bounds, dscps)),
+            labels=dict(values) if table.case.rows is None else {"row": label},
+            scenario=functools.partial(dump_point_scenario, study, table, values),
+            keep=table.case.keep if table.variant is None else 0,
+            draws=draws_text,
+            failing=failing,
+        )
 
 
 def _list_failing(scenario: Scenario) -> tuple[str, ...]:

@@ -1,0 +1,1 @@
+"""Unstated parameters inferred from published values, and scenarios fitted to measurements."""

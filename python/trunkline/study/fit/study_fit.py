@@ -1,0 +1,245 @@
+"""``study fit``: what the published values say of what the document left unsaid."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from trunkline.results import atomic_folder as folders
+from trunkline.study.errors import StudyError
+from trunkline.study.fit.cell_likelihood import TargetCell
+from trunkline.study.fit.inference import (
+    MIN_TRIALS,
+    CellCheck,
+    Inference,
+    TableCheck,
+    infer,
+)
+from trunkline.study.fit.parameter_space import ParameterSpace
+from trunkline.study.fit.posterior import LIVE_POINTS
+from trunkline.study.fit.trial_runs import (
+    TrialRuns,
+    list_free_parameters,
+    list_target_cells,
+    open_fit_folder,
+)
+from trunkline.study.language.catalogue import find_study
+from trunkline.study.language.model import Study
+from trunkline.study.outcome.reproduction import Reproduction
+from trunkline.study.run.execution import RunOptions
+from trunkline.study.run.progress import Progress
+
+_SIMULATED_SHARE = 0.7
+"""Share of a time budget that trials may take; sampling and checks take the rest."""
+
+Errors = dict[str, float]
+
+
+@dataclass
+class StudyFit:
+    """What a fit of a study found.
+
+    Parameters
+    ----------
+    study : Study
+        The study.
+    inference : Inference
+        Trials and posterior.
+    runs : int
+        Runs of the simulator, those of the checks among them.
+    errors : dict of str to dict of str to float
+        Error of each table, as ``trunkline reproduce`` has it, of the study ``as it is`` and at the
+        ``best fit``, run with the study's seeds.
+    """
+
+    study: Study
+    inference: Inference
+    runs: int
+    errors: dict[str, Errors] = field(default_factory=dict)
+    cell_checks: list[CellCheck] = field(default_factory=list)
+    table_checks: list[TableCheck] = field(default_factory=list)
+    sensitivity: dict[str, dict[str, tuple[float, float]]] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """As the object ``trunkline study fit --json`` prints."""
+        from trunkline.study.fit.fit_json import build_fit_json
+
+        return build_fit_json(self)
+
+    def render(self, *, width: int | None = None, colour: bool = False) -> str:
+        """As tables for a terminal."""
+        from trunkline.study.fit.fit_tables import render_fit
+
+        return render_fit(self, width=width, colour=colour)
+
+    def write(self, folder: Path) -> None:
+        """Write ``fit.json`` and the pictures into a folder."""
+        from trunkline.study.fit.fit_files import write_fit_files
+
+        write_fit_files(self, folder)
+
+
+def fit_study(
+    name: str | Study,
+    *,
+    trials: int | None = None,
+    runs: int | None = None,
+    budget_s: float | None = None,
+    parameters: Sequence[str] = (),
+    out: str | Path | None = None,
+    options: RunOptions | None = None,
+    create_progress: Callable[[str], Progress] = Progress,
+    resume: bool = False,
+    overwrite: bool = False,
+    live_points: int = LIVE_POINTS,
+    check: bool = True,
+    on_step: Callable[[str], None] = lambda text: None,
+) -> StudyFit:
+    """Infer what a document left unsaid from the values that it published.
+
+    Parameters
+    ----------
+    name : str or Study
+        A study of the package, or a study file, or a folder with a ``study.yaml``.
+    trials : int, optional
+        Settings to run; ten for each parameter if left out.
+    runs : int, optional
+        Runs of the simulator in all, in place of ``trials``.
+    budget_s : float, optional
+        Time that it may take [s], in place of ``trials``.
+    parameters : sequence of str
+        Only these are inferred; all with a prior or other values if empty.
+    out : str or Path, optional
+        Folder for the trials and what comes of them.
+    options : RunOptions, optional
+        Where and within what limits.
+    resume, overwrite : bool, default False
+        Go on with what is in the folder, or replace it.
+    live_points : int
+        Points of the nested sampling.
+    check : bool, default True
+        Whether tables are left out in turn, and the best fit is run beside the study as it is.
+
+    Raises
+    ------
+    StudyError
+        There is nothing to fit or no published value, trials are too few or fail, or the folder
+        holds something else.
+    """
+    study = find_study(name) if isinstance(name, str) else name
+    free = list_free_parameters(study, parameters)
+    cells = list_target_cells(study)
+    space = ParameterSpace([parameter for parameter, _ in free])
+    with open_fit_folder(out) as folder:
+        _prepare_folder(folder, resume=resume, overwrite=overwrite)
+        trial_runs = TrialRuns(
+            study,
+            free,
+            cells,
+            folder / "trials",
+            runs=study.fit.runs,
+            options=options or RunOptions(),
+            create_progress=create_progress,
+            resume=True,
+        )
+        if runs is not None:
+            trials = _count_trials(runs, trial_runs.count_runs_of_trial())
+        inference = infer(
+            space,
+            cells,
+            trial_runs.run_trials,
+            trials=trials,
+            plan_trials=None if budget_s is None else _plan_by_time(budget_s, folder),
+            live_points=live_points,
+            has_misfit=study.fit.misfit,
+            on_step=on_step,
+        )
+        runs_made = trial_runs.ended * trial_runs.count_runs_of_trial()
+        fit = StudyFit(study, inference, runs_made)
+        on_step("checking the fit")
+        fit.cell_checks = inference.check_cells()
+        fit.sensitivity = inference.compute_sensitivity()
+        fit.warnings = inference.find_warnings()
+        if check:
+            fit.table_checks = inference.leave_tables_out()
+            fit.errors = _compare_errors(fit, trial_runs)
+            fit.runs += 2 * study.runs * trial_runs.count_runs_of_trial() // study.fit.runs
+        if out is not None:
+            fit.write(folder)
+    return fit
+
+
+def _prepare_folder(folder: Path, *, resume: bool, overwrite: bool) -> None:
+    trials_folder = folder / "trials"
+    if folder.exists() and any(folder.iterdir()):
+        if not trials_folder.is_dir():
+            raise StudyError(f"{folder} holds something else than a fit")
+        if not (resume or overwrite):
+            raise StudyError(
+                f"{folder} holds a fit; go on with --resume, or replace it with --overwrite"
+            )
+        if overwrite and not resume:
+            shutil.rmtree(trials_folder)
+    trials_folder.mkdir(parents=True, exist_ok=True)
+
+
+def _count_trials(runs: int, runs_of_trial: int) -> int:
+    trials = runs // runs_of_trial
+    if trials < MIN_TRIALS:
+        raise StudyError(
+            f"{runs} runs are {trials} trials of {runs_of_trial} runs each; "
+            f"{MIN_TRIALS} trials at least, which are {MIN_TRIALS * runs_of_trial} runs"
+        )
+    return trials
+
+
+def _plan_by_time(budget_s: float, folder: Path) -> Callable[[int], int]:
+    """How many trials fit into a time, judged by the first; noted, so that a fit resumes alike."""
+    began = time.monotonic()
+    note = folder / "trials" / "count.txt"
+
+    def plan(ended: int) -> int:
+        if note.exists():
+            return int(note.read_text("utf-8"))
+        spent = max(time.monotonic() - began, 1e-3)
+        count = max(int(budget_s * _SIMULATED_SHARE * ended / spent), ended)
+        folders.write_text(note, f"{count}\n")
+        return count
+
+    return plan
+
+
+def _compare_errors(fit: StudyFit, trial_runs: TrialRuns) -> dict[str, Errors]:
+    """Errors of the study as it is and at the best fit, with the same seeds."""
+    seeds = list(range(1, fit.study.runs + 1))
+    held = {parameter.name: parameter.held_at for parameter, _ in trial_runs.parameters}
+    settings = {"as it is": held, "best fit": fit.inference.best_settings}
+    return {
+        name: _compute_errors(fit.study, fit.inference.cells, trial_runs, chosen, seeds, name)
+        for name, chosen in settings.items()
+    }
+
+
+def _compute_errors(
+    study: Study,
+    cells: Sequence[TargetCell],
+    trial_runs: TrialRuns,
+    settings: Mapping[str, str],
+    seeds: Sequence[int],
+    name: str,
+) -> Errors:
+    values = trial_runs.run_tables(settings, seeds, name)
+    reproduction = Reproduction(study.model_copy(update={"variants": []}), seeds, values)
+    relative = study.error == "relative"
+    errors = {}
+    tables = {cell.table for cell in cells}
+    for table, error in reproduction.errors().items():
+        found = error.mean_log_ratio if relative else error.mean_absolute
+        if table in tables and found is not None:
+            errors[table] = found
+    return errors
