@@ -94,3 +94,49 @@ def test_chosen_addresses_and_devices_are_those_of_the_files(trunkline, line, tm
     assert " ip address 192.0.2.1/32" in config
     assert "interface eth7\n" in config
     assert " ip address 198.51.100.1/30" in config
+
+
+LACKING = """\
+trunkline: 1
+nodes: [A, B, C, D]
+defaults: {link: {rate: 10 Mbit/s}}
+links:
+  A-B: {forward: {port: shared}}
+  B-C: {forward: {port: fair}}
+  B-D: {}
+  D-C: {}
+ports:
+  shared:
+    scheduler: cbq
+    classify: [{tc: 5, class: voice}]
+    classes: {voice: {rate: 3 Mbit/s}, default: {rate: 6 Mbit/s}}
+  fair: {scheduler: fq-codel}
+paths:
+  p: {route: [A, B, C], ttl: pipe}
+  around: {route: [B, D, C]}
+protections: {x: {path: p, kind: facility-bypass, backup: around, link: [B-C]}}
+trunks: {t: {path: p, flows: [f]}}
+flows: {f: {agent: udp, from: A, to: C, rate: 1 Mbit/s}}
+run: {duration: 1 s}
+"""
+
+
+@pytest.mark.parametrize("target", ["openconfig", "iosxr", "junos"])
+def test_cbq_queues_by_flow_and_the_uniform_ttl_of_a_bypass_are_refused_at_once(
+    trunkline, tmp_path, target
+):
+    (tmp_path / "lacking.yaml").write_text(LACKING)
+    done = trunkline("export", "lacking.yaml", "--to", target, "--out", "out")
+    assert done.returncode == 2
+    for place, text in (
+        ("11:16", "port shared: scheduler cbq: routers have no cbq; nearest: htb"),
+        ("17:3", "path around: ttl uniform where others have pipe"),
+    ):
+        assert f"lacking.yaml:{place}: error[export]: {target}: {text}" in done.stderr
+    assert "fair" in done.stderr
+    assert not (tmp_path / "out").exists()
+    partial = trunkline("export", "lacking.yaml", "--to", target, "--out", "out", "--partial")
+    assert partial.returncode == 0, partial.stderr
+    table = (tmp_path / "out" / "not-said.csv").read_text()
+    assert "scheduler cbq" in table
+    assert "path around: ttl uniform where others have pipe" in table

@@ -49,12 +49,16 @@ def compile_signalling(
     names = list_signalled_paths(scenario)
     constraints = _compile_constraints(scenario, nodes, names)
     set_up_later = list_paths_set_up_later(scenario)
+    remaining = _RemainingEntries(tables)
+    path_indices = {name: index for index, name in enumerate(scenario.paths)}
     sessions = [
-        _compile_session(scenario, tables, indices, name)
+        _compile_session(scenario, tables, remaining, indices, name)
+        | {"path": path_indices[name]}
         | {"start_ns": None if name in set_up_later else options.start}
         | constraints.get(name, {})
         for name in names
     ]
+    remaining.leave_in(tables)
     orders = [
         {
             "at_ns": event.at,
@@ -96,9 +100,32 @@ def compile_signalling(
     return {"detection": options.detection.compile_keys(), "rsvp": rsvp}
 
 
+class _RemainingEntries:
+    """Bindings that no session has taken yet."""
+
+    def __init__(self, tables: label_tables.LabelTables) -> None:
+        # What protections made of the end of a path counts, not the entry it had at first.
+        self.entry_of_label = {(each["node"], each["label"]): each["nhlfe"] for each in tables.ilm}
+        self._classes: dict[int, list[CompiledKeys]] = {}
+        for each in tables.ftn:
+            self._classes.setdefault(each["nhlfe"], []).append(each)
+
+    def take_classes(self, entry: int | None) -> list[CompiledKeys]:
+        """Classes that an entry carries, which are a session's from now on."""
+        return [] if entry is None else self._classes.pop(entry, [])
+
+    def leave_in(self, tables: label_tables.LabelTables) -> None:
+        """Takes from the tables what sessions have."""
+        tables.ftn = [each for each in tables.ftn if each["nhlfe"] in self._classes]
+        tables.ilm = [
+            each for each in tables.ilm if (each["node"], each["label"]) in self.entry_of_label
+        ]
+
+
 def _compile_session(
     scenario: ResolvedScenario,
     tables: label_tables.LabelTables,
+    remaining: _RemainingEntries,
     indices: tuple[dict[str, int], dict[str, int]],
     name: str,
 ) -> CompiledKeys:
@@ -106,23 +133,18 @@ def _compile_session(
     path, route = scenario.paths[name], scenario.routes[name]
     labels = tables.labels[name]
     entries = [tables.entries.get((name, index)) for index in range(len(route.nodes))]
-    # What protections made of the end of a path counts, not the entry it had at first.
-    entry_of_label = {(each["node"], each["label"]): each["nhlfe"] for each in tables.ilm}
     places = [(nodes[node], label) for node, label in zip(route.nodes, labels, strict=True)]
-    entries[1:] = [entry_of_label.get(place) for place in places[1:]]
-    classes = [each for each in tables.ftn if each["nhlfe"] == entries[0]]
-    tables.ftn = [each for each in tables.ftn if each["nhlfe"] != entries[0]]
-    signalled_labels = {(node, label) for node, label in places if label != EXPLICIT_NULL}
-    tables.ilm = [
-        each for each in tables.ilm if (each["node"], each["label"]) not in signalled_labels
-    ]
+    entries[1:] = [remaining.entry_of_label.get(place) for place in places[1:]]
+    classes = remaining.take_classes(entries[0])
+    for place in places:
+        if place[1] != EXPLICIT_NULL:
+            remaining.entry_of_label.pop(place, None)
     head = tables.nhlfe[entries[0]] if entries[0] is not None else {}
     last = next((entry for entry in reversed(entries) if entry is not None), None)
     written = scenario.written.paths.get(name)
     auto = scenario.signalling.auto_bandwidth.get(name)
     return {
         "name": name,
-        "path": list(scenario.paths).index(name),
         "bandwidth_bit_s": scenario.reservations.get(name, (path.bandwidth or 0, 0))[0],
         "setup": path.setup,
         "hold": path.hold,

@@ -38,6 +38,9 @@ _PLAIN_CLASS: Final[PortClass] = {
 }
 """What takes the place of classes that the kernel cannot have: the queue of a port that says
 nothing."""
+_FIRST_LABEL: Final = 16  # Behind the reserved ones (RFC 3032 section 2.1).
+_LABEL_CHUNK: Final = 64  # What ldpd takes at a time; it has a label for each prefix.
+_ADJACENCY_LABELS: Final = (15_000, 15_999)  # The local block of ospfd's segment routing.
 _MORE_ADDRESSES: Final = IPv4Network("10.192.0.0/10")
 """Addresses of nodes beside their router ids: one for each class of packets."""
 
@@ -185,7 +188,29 @@ def _write_daemons(network: RouterNetwork) -> str:
     return "\n".join([*lines, "vtysh_enable=yes", "zebra_options=-A 127.0.0.1 -s 90000000"]) + "\n"
 
 
+def _note_label_collisions(files: TargetFiles, network: RouterNetwork, router: Router) -> None:
+    """Static labels in the blocks from which daemons take theirs."""
+    links = sum(len(each.interfaces) for each in network.routers)
+    chunks = -(-(len(network.routers) + links) // _LABEL_CHUNK) + 1
+    last_of_ldp = _FIRST_LABEL + chunks * _LABEL_CHUNK - 1
+    blocks = []
+    if network.has_ldp:
+        blocks.append(("ldpd", _FIRST_LABEL, last_of_ldp, last_of_ldp + 1))
+    if network.srgb is not None:
+        blocks.append(("ospfd", *_ADJACENCY_LABELS, _ADJACENCY_LABELS[0] - 1))
+    for entry in router.labels:
+        for daemon, first, last, nearest in blocks:
+            if entry.in_label is not None and first <= entry.in_label <= last:
+                files.omit(
+                    router.name,
+                    f"path {entry.path}: label {entry.in_label}",
+                    f"{daemon} takes labels from {first} to {last}; nearest: {nearest}",
+                    ("paths", entry.path, "labels"),
+                )
+
+
 def _note_omissions(files: TargetFiles, network: RouterNetwork, router: Router) -> None:
+    _note_label_collisions(files, network, router)
     for tunnel in router.tunnels:
         if tunnel.protection:
             files.omit(

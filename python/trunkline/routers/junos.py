@@ -20,6 +20,7 @@ from trunkline.routers.router_config import (
 )
 
 NAME: Final = "junos"
+_FIRST_STATIC_LABEL: Final = 1_000_000  # Of the block that Junos has for static LSPs.
 _GBIT: Final = 1_000_000_000
 _MAX_QUEUES: Final = 8  # Forwarding classes of a router that have a queue each.
 _LOSS_PRIORITIES: Final = ("low", "medium-high", "high")  # Loss priority by drop precedence.
@@ -170,6 +171,10 @@ def _list_bypass_lines(tunnel: Tunnel) -> Iterator[str]:
 
 
 def _list_static_lines(files: TargetFiles, router: Router) -> Iterator[str]:
+    labels = [each.in_label for each in router.labels if each.in_label is not None]
+    if labels and min(labels) < _FIRST_STATIC_LABEL:
+        bounds = f"{min(labels)} {max(labels)}"
+        yield f"protocols mpls label-range static-label-range {bounds}"
     for entry in router.labels:
         if len(entry.out_labels) > 1:
             reason = "a static LSP pushes one label; nearest: a path that rides no tunnel"

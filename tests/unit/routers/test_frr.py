@@ -200,6 +200,29 @@ class TestScripts:
         assert f"link eth1 mtu {mtu}" in script
 
 
+class TestCollisions:
+    """A label of a path that a daemon may give to a route, as the kernel has one table."""
+
+    def test_rfc5036_a_static_label_where_ldpd_takes_its_own_is_refused(self) -> None:
+        text = LABELS.replace("run:", "routing: {ospf: {}, ldp: {}}\nrun:")
+        found = {each.element: each for each in exported(text, partial=True).omissions}
+        # 3 nodes and 4 ends of links: two chunks of 64 labels from 16 on.
+        refused = found["path p: label 40"]
+        assert refused.reason == "ldpd takes labels from 16 to 143; nearest: 144"
+        assert refused.changes_design
+        moved = text.replace("[40, 41]", "[144, 145]")
+        assert not [each for each in exported(moved).omissions if "label" in each.element]
+
+    def test_rfc8665_s6_a_static_label_of_the_local_block_is_refused(self) -> None:
+        text = SEGMENTS.replace(
+            "paths: {", "paths: {q: {route: [A, B, T], labels: [15010, 15011], php: off}, "
+        )
+        found = {each.element: each.reason for each in exported(text, partial=True).omissions}
+        assert found["path q: label 15010"] == (
+            "ospfd takes labels from 15000 to 15999; nearest: 14999"
+        )
+
+
 class TestLaboratory:
     def test_a_folder_without_a_file_is_refused_by_name(self, tmp_path: Path) -> None:
         scenario = load(LABELS)

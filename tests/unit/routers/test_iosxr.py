@@ -13,7 +13,25 @@ from router_designs import QUEUES, SEGMENTS, STATIC, TUNNELS
 from trunkline.routers import RouterExport, export_routers
 from trunkline.scenario import load
 
-DESIGNS = {"tunnels": TUNNELS, "static": STATIC, "segments": SEGMENTS, "queues": QUEUES}
+LDP = (
+    SEGMENTS[: SEGMENTS.index("paths:")]
+    + """\
+flows: {f: {agent: udp, from: S, to: T, rate: 1 Mbit/s}}
+routing: {ospf: {}, ldp: {}}
+run: {duration: 1 s}
+"""
+)
+PIPE = STATIC.replace("labels: [40]}", "labels: [40], ttl: pipe}").replace(
+    "labels: [50, 60]}", "labels: [50, 60], ttl: pipe}"
+)
+DESIGNS = {
+    "tunnels": TUNNELS,
+    "static": STATIC,
+    "segments": SEGMENTS,
+    "queues": QUEUES,
+    "ldp": LDP,
+    "pipe": PIPE,
+}
 XML = "{http://cisco.com/ns/yang/Cisco-IOS-XR-%s}"
 
 
@@ -146,6 +164,12 @@ class TestTextAndXml:
                 for line in lines
             ]
             assert find("ip-iep-cfg", "ip-address") == hops
+            ldp = [each.split()[1] for each in sections.get("mpls ldp", ()) if "interface" in each]
+            assert find("mpls-ldp-cfg", "interface-name") == ldp
+            assert bool(ldp) == (name == "ldp")
+            hidden = find("mpls-lsd-cfg", "mpls-ip-ttl-propagate-disable")
+            assert (hidden == ["all"]) == ("mpls ip-ttl-propagate disable" in sections)
+            assert bool(hidden) == (name == "pipe")
             costs = [each.split()[1] for each in sections["router ospf 1"] if "cost" in each]
             assert find("ipv4-ospf-cfg", "cost") == costs
             maps = [each.split()[1] for each in sections if each.startswith("policy-map ")]

@@ -92,3 +92,10 @@ def test_rfc2698_a_policer_has_both_rates_and_a_small_one_the_least_that_there_i
     small = QUEUES.replace("rate: 1 Mbit/s, burst: 10 kB", "rate: 5 kbit/s, burst: 10 kB")
     rows = {(each.element, each.quantity): each for each in exported(small).rounded}
     assert rows["conditioner edge profile voice", "rate"].difference == 3000
+
+
+def test_static_labels_below_a_million_have_a_range_of_their_own() -> None:
+    """Junos keeps 1000000 to 1048575 for static LSPs; others are `label-range` first."""
+    (export,) = export_routers(load(STATIC), ("junos",), partial=True)
+    lines = export.texts["B.set"].splitlines()
+    assert "set protocols mpls label-range static-label-range 40 50" in lines
