@@ -61,7 +61,7 @@ impl<O: Observer> Simulation<O> {
         observer: O,
         fib: Fib,
     ) -> Result<Self, RunError> {
-        let (links, near_ends) = build_links(network, seed)?;
+        let (mut links, near_ends) = build_links(network, seed)?;
         let recovery = Recovery::new(network, seed);
         let processors = crate::processing::processors_of(network);
         let mut agents = AgentArrays::default();
@@ -69,6 +69,10 @@ impl<O: Observer> Simulation<O> {
         let of_control = control.as_ref().map_or(0, |control| control.sources());
         let of_each = [recovery.sources(), of_control, processors.len() as u32];
         let sources = number_sources(network, of_each);
+        let untimed_before = event_free_before(network, of_each);
+        if untimed_before > 0 && !O::ACTIVE {
+            links.iter_mut().for_each(Link::let_port_lag);
+        }
         let flows = agents.add_all(network, seed, &sources);
         let workloads = Workloads::new(network, &flows, &fib, seed, agents.senders.len() as u32);
         Ok(Self {
@@ -102,7 +106,7 @@ impl<O: Observer> Simulation<O> {
             control,
             region: Region::default(),
             ahead: EventFreeHops::default(),
-            untimed_before: event_free_before(network, of_each),
+            untimed_before,
             census: Vec::new(),
             end: network.run.duration_ns,
             lookahead: PrefetchPipeline::new(network.links.len()),

@@ -98,7 +98,7 @@ impl ClassQueue {
     }
 
     /// Bytes of the packet to be sent next.
-    #[inline]
+    #[inline(always)]
     pub fn head(&mut self, now: Time) -> Option<u32> {
         match &mut self.store {
             QueueKind::One { queue, .. } => queue.front().map(|waiting| waiting.bytes),
@@ -143,6 +143,12 @@ impl ClassQueue {
         flows.admit(flow, arrival, idle, can_mark)
     }
 
+    /// Whether packets may be dropped or marked when they are taken.
+    #[must_use]
+    pub fn judges_heads(&self) -> bool {
+        !matches!(self.store, QueueKind::One { .. }) || self.gate.judges_heads()
+    }
+
     /// Whether an AQM watches the class as one queue.
     #[inline(always)]
     #[must_use]
@@ -161,6 +167,41 @@ impl ClassQueue {
             self.counters.started += 1;
         }
         passes
+    }
+
+    /// Stores a packet of a class that drops at the tail alone behind `in_service` bytes of the class that
+    /// are being sent. Returns whether none waited; nothing if it was refused.
+    #[inline(always)]
+    pub fn join_plain(&mut self, waiting: WaitingPacket, in_service: u32) -> Option<bool> {
+        let QueueKind::One { queue, bytes } = &mut self.store else { return None };
+        let before = queue.len();
+        let mut backlog = QueueBacklog { packets: before, bytes: *bytes };
+        if self.gate.counts_in_service() && in_service > 0 {
+            backlog.packets += 1;
+            backlog.bytes += u64::from(in_service);
+        }
+        if !self.gate.has_room(backlog, waiting.bytes, false) {
+            self.counters.refuse(waiting.bytes);
+            return None;
+        }
+        self.area.add(before, waiting.joined_at);
+        self.counters.enter(waiting.bytes);
+        self.counters.waiting_max = self.counters.waiting_max.max(before + 1);
+        *bytes += u64::from(waiting.bytes);
+        queue.push(waiting);
+        Some(before == 0)
+    }
+
+    /// Takes the head of such a class, which is sent at `now`; whether none waits any more.
+    #[inline(always)]
+    pub fn leave_plain(&mut self, now: Time) -> Option<(WaitingPacket, bool)> {
+        let QueueKind::One { queue, bytes } = &mut self.store else { return None };
+        self.area.add(queue.len(), now);
+        let waiting = queue.pop()?;
+        *bytes -= u64::from(waiting.bytes);
+        self.counters.wait(now - waiting.joined_at);
+        self.counters.started += 1;
+        Some((waiting, queue.is_empty()))
     }
 
     /// Stores a packet that was let in.

@@ -1,6 +1,7 @@
 //! A port with classes: a queue for each, and a scheduler that chooses which sends next.
 
 mod failure;
+mod plain;
 
 use crate::class_queue::ClassQueue;
 use crate::classifier::{Assignment, Classifier};
@@ -13,7 +14,7 @@ use trunkline_units::Time;
 struct HeadSizes<'a>(&'a mut [ClassQueue], Time);
 
 impl ClassHeads for HeadSizes<'_> {
-    #[inline]
+    #[inline(always)]
     fn head(&mut self, class: u16) -> Option<u32> {
         self.0[usize::from(class)].head(self.1)
     }
@@ -30,8 +31,8 @@ pub struct InService {
     pub bytes: u32,
     /// Its drop precedence.
     pub precedence: u8,
-    /// When it leaves, if it is on the wire already because no event can come before its last bit.
-    pub until: Option<Time>,
+    /// Whether it is on the wire already because no event can come before its last bit.
+    pub on_wire: bool,
 }
 
 /// A packet that was let in and then dropped.
@@ -87,6 +88,11 @@ pub struct ClassfulPort {
     pub reports_departures: bool,
     /// Whether the scheduler forgets a packet that is sent at once.
     forgets: bool,
+    /// Whether it makes no difference when it chooses, if only each choice is made of the packets that
+    /// have come by the time that it is for.
+    pub may_lag: bool,
+    /// Whether beside that its classes drop at the tail alone and its scheduler forgets.
+    plain: bool,
 }
 
 impl ClassfulPort {
@@ -94,8 +100,13 @@ impl ClassfulPort {
     #[must_use]
     pub fn new(classifier: Classifier, classes: Vec<ClassQueue>, scheduler: Sched) -> Self {
         let at_rest = scheduler.clone();
+        let forgets = scheduler.is_stateless_when_empty();
+        let may_lag = scheduler.never_waits() && classes.iter().all(|class| !class.judges_heads());
+        let plain = may_lag && forgets && classes.iter().all(|class| !class.has_aqm());
         Self {
-            forgets: scheduler.is_stateless_when_empty(),
+            forgets,
+            may_lag,
+            plain,
             waiting: 0,
             timed: false,
             reports_departures: false,
@@ -123,19 +134,29 @@ impl ClassfulPort {
         self.waiting > 0
     }
 
-    /// Removes from service a packet that was put on the wire ahead of time and has left by now.
+    /// The packet in service is on the wire.
     #[inline(always)]
-    pub fn finish_departed(&mut self, now: Time) {
-        let until = self.in_service.as_ref().and_then(|service| service.until);
-        if let (false, Some(until)) = (self.timed, until) {
-            if until <= now {
-                self.finish(until);
-                if !self.forgets {
-                    // The scheduler finds no packet, and may record that.
-                    self.start_next(until);
-                }
-            }
+    pub fn put_on_wire(&mut self) {
+        if let Some(service) = &mut self.in_service {
+            service.on_wire = true;
         }
+    }
+
+    /// The end of the transmission has an event, and the packet is not on the wire before.
+    #[cold]
+    pub fn time_service(&mut self) {
+        self.timed = true;
+        if let Some(service) = &mut self.in_service {
+            service.on_wire = false;
+        }
+    }
+
+    /// Whether the scheduler has to be asked after a transmission: packets wait, or it may record that none
+    /// does.
+    #[inline(always)]
+    #[must_use]
+    pub fn has_choice(&self) -> bool {
+        self.waiting > 0 || !self.forgets
     }
 
     /// Sends a packet that arrives at an idle port, where neither scheduler nor queue record it.
@@ -145,7 +166,7 @@ impl ClassfulPort {
         let passes =
             self.forgets && self.is_clear() && self.classes[usize::from(class)].count_passed(bytes);
         if passes {
-            self.in_service = Some(InService { packet, class, bytes, precedence, until: None });
+            self.in_service = Some(InService { packet, class, bytes, precedence, on_wire: false });
         }
         passes
     }
@@ -213,8 +234,8 @@ impl ClassfulPort {
             match offer {
                 QueueDecision::Queued { mark } => {
                     self.scheduler.on_dequeue(class, bytes, now_empty, now);
-                    let until = None;
-                    self.in_service = Some(InService { packet, class, bytes, precedence, until });
+                    let on_wire = false;
+                    self.in_service = Some(InService { packet, class, bytes, precedence, on_wire });
                     break NextTransmission::Send { bytes, mark };
                 }
                 QueueDecision::Dropped(cause) => {

@@ -15,8 +15,15 @@ impl<O: Observer> Simulation<O> {
     #[inline(always)]
     pub(crate) fn arrive(&mut self, index: usize) {
         let link = &mut self.links[index];
-        if link.onward == OnwardHop::EventFree {
-            link.arrive(self.now);
+        if matches!(link.onward, OnwardHop::EventFree | OnwardHop::CatchesUp) {
+            if link.onward == OnwardHop::EventFree {
+                link.arrive(self.now);
+            } else if link.is_behind(self.now) {
+                if let Some(until) = link.catch_up(self.now, self.untimed_before, &mut self.events)
+                {
+                    self.calendar.schedule(self.sources.transmitters + index as u32, until);
+                }
+            }
         }
         let Some(departure) = link.wire.pop() else { return };
         if let Some(next) = link.wire.front() {
@@ -190,7 +197,47 @@ impl<O: Observer> Simulation<O> {
         if link.is_bare() {
             return self.output_to_plain_port(index, id);
         }
+        if link.onward == OnwardHop::CatchesUp && link.has_plain_classes {
+            return self.output_to_plain_classes(index, row, column, id);
+        }
         self.output_to_full_port(index, row, column, id);
+    }
+
+    /// Offers a packet to a port with plain classes.
+    #[inline(never)]
+    fn output_to_plain_classes(&mut self, index: u32, row: u16, column: u8, id: PacketId) {
+        let now = self.now;
+        let packet = &self.arena[id];
+        let link = &mut self.links[index as usize];
+        let size = packet.labelled_bytes();
+        if size > link.mtu {
+            return self.drop_before_port(id, index);
+        }
+        let transmitter = self.sources.transmitters + index;
+        if link.is_behind(now) {
+            if let Some(until) = link.catch_up(now, self.untimed_before, &mut self.events) {
+                self.calendar.schedule(transmitter, until);
+            }
+        }
+        let Port::Classful(port) = &mut link.port else { return };
+        let place = port.classifier.assign_as(packet, row, column);
+        let bytes = size + link.header;
+        let rests = port.in_service.is_none();
+        if !port.offer_plain(now, id, bytes, place) {
+            let node = self.link_from[index as usize];
+            return self.drop_packet(id, Cause::QueueFull, Some(index), node, place);
+        }
+        if rests {
+            let until = now + link.serializer.span(bytes);
+            let Some(departure) = link.send_untimed(until, self.untimed_before) else {
+                return self.calendar.schedule(transmitter, until);
+            };
+            self.events += 1;
+            link.wire.push(departure);
+            if link.wire.len() == 1 {
+                self.calendar.schedule_new(self.sources.arrivals + index, until + link.delay);
+            }
+        }
     }
 
     /// Offers a packet to a port where only a full queue can hold it back.
@@ -269,10 +316,14 @@ impl<O: Observer> Simulation<O> {
             false => link.marks_labelled && self.tables.congestion.can_mark(packet),
         };
         let classful = matches!(link.port, Port::Classful(_));
+        if classful && link.is_behind(self.now) {
+            if let Some(until) = link.catch_up(self.now, self.untimed_before, &mut self.events) {
+                self.calendar.schedule(self.sources.transmitters + index, until);
+            }
+        }
         let (mut starts, mut passes) = (None, false);
         let offer = if let Port::Classful(port) = &mut link.port {
             place = port.classifier.assign_as(packet, row, column);
-            port.finish_departed(self.now);
             passes = port.pass(id, bytes, place);
             match passes {
                 true => QueueDecision::Queued { mark: false },

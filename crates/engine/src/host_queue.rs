@@ -24,10 +24,11 @@ impl<O: Observer> Simulation<O> {
         let mut fifo = None;
         match first_link.map(|index| (index, &mut self.links[index as usize])) {
             None => {}
-            Some((_, link)) if matches!(link.port, Port::Classful(_)) => {
+            Some((index, link)) if matches!(link.port, Port::Classful(_)) => {
                 if let Port::Classful(port) = &mut link.port {
                     port.reports_departures = true;
                 }
+                self.keep_time(index as usize);
                 packet.set_in_host_queue(true);
                 return self.send(plan.src, packet);
             }

@@ -8,6 +8,7 @@
 mod event_free;
 mod failure;
 mod inspection;
+mod lagging;
 mod plain;
 
 pub use failure::LostPacket;
@@ -20,7 +21,7 @@ use crate::ring::Ring;
 use crate::time_integral::TimeIntegral;
 use trunkline_packet::{flag, Packet, PacketId};
 use trunkline_port::aqm::{Arrival, QueueBacklog};
-use trunkline_units::{RandomStream, Span, Time, TransmissionClock};
+use trunkline_units::{RandomStream, Span, Time, TransmissionClock, NEVER};
 
 /// A packet from the moment a FIFO accepts it (or a classful port has sent it) until it arrives.
 #[derive(Clone, Copy, Debug, Default)]
@@ -79,6 +80,8 @@ pub enum OnwardHop {
     Crosses,
     /// Each is offered at once to the queue that it will join there, if no other packet can.
     EventFree,
+    /// Each has an event when it reaches the far end, and the port makes the choices due by then.
+    CatchesUp,
 }
 
 /// Random loss, ingress conditioning and processing.
@@ -127,7 +130,8 @@ pub struct Link {
     pub to: u32,
     /// Propagation delay.
     pub delay: Span,
-    /// When a FIFO's last departure leaves the transmitter free.
+    /// When a FIFO's last departure leaves the transmitter free. Of a port with classes, the end of its
+    /// transmission, if that has no event; else [`NEVER`].
     free_at: Time,
     /// Link-layer bytes per packet.
     pub header: u32,
@@ -142,6 +146,8 @@ pub struct Link {
     /// Whether its port marks labelled packets too (RFC 5129).
     pub marks_labelled: bool,
     has_far_end: bool,
+    /// Whether the port has plain classes (`classful/plain.rs`), and nothing else is at the near end.
+    pub has_plain_classes: bool,
     /// Entries of the wire before this one were forwarded ahead of time ([`OnwardHop::EventFree`]).
     pub forwarded: u32,
     /// Transmission times.
@@ -202,7 +208,7 @@ impl Link {
             in_port: 0,
             to,
             delay,
-            free_at: 0,
+            free_at: if matches!(port, Port::Classful(_)) { NEVER } else { 0 },
             header,
             mtu,
             has_near_end: false,
@@ -210,6 +216,7 @@ impl Link {
             onward: OnwardHop::Arrives,
             marks_labelled: false,
             has_far_end: far_end.is_some(),
+            has_plain_classes: false,
             forwarded: 0,
             serializer,
             capacity: capacity.unwrap_or(0),
@@ -325,8 +332,7 @@ impl Link {
         }
         let fifo = match &mut self.port {
             Port::Fifo(fifo) => fifo,
-            // At one instant the end of a transmission follows all reads of a port.
-            Port::Classful(port) => return port.finish_departed(now.saturating_sub(1)),
+            Port::Classful(_) => return,
         };
         let tail = self.wire.tail();
         while self.in_port != tail {

@@ -144,8 +144,8 @@ impl AnySimulation {
                 _ => f64::NAN,
             },
             Measure::QueuePackets | Measure::QueueBytes => {
-                let link = &mut self.links[target];
-                link.drain(self.now);
+                self.drain_link(target);
+                let link = &self.links[target];
                 let backlog = match (&link.port, probe.class) {
                     _ if probe.precedence.is_some() => {
                         link.waiting_with_precedence(probe.class, probe.precedence)

@@ -177,6 +177,12 @@ impl QueueGate {
         (self.judge.is_none() && limit.bytes == u64::MAX && packets > 0).then_some(packets)
     }
 
+    /// Whether its AQM judges packets at the head of the queue.
+    #[must_use]
+    pub fn judges_heads(&self) -> bool {
+        self.judge.as_ref().is_some_and(|judge| judge.aqm.judges_heads())
+    }
+
     /// Whether an AQM watches the queue.
     #[inline(always)]
     #[must_use]

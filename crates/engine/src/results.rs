@@ -39,8 +39,9 @@ impl AnySimulation {
     pub(crate) fn end_warm_up(&mut self) {
         let now = self.now;
         self.rebase_probes();
-        for link in &mut self.links {
-            restart_link(link, now);
+        for index in 0..self.links.len() {
+            self.drain_link(index);
+            restart_link(&mut self.links[index], now);
         }
         self.recovery.lines.iter_mut().for_each(|line| line.forgone = 0);
         self.at_warm_up.debts =
@@ -104,7 +105,7 @@ impl AnySimulation {
 
     /// Packets and bytes that have left a link's port since the warm-up.
     pub(crate) fn departed(&mut self, link: usize) -> (u64, u64) {
-        self.links[link].drain(self.now);
+        self.drain_link(link);
         let before = self.at_warm_up.in_port.get(link);
         let now = in_classes(&self.links[link]);
         let mut departed = (0, 0);
@@ -124,8 +125,9 @@ impl AnySimulation {
 
     fn close(&mut self, inside: PacketsInside) -> Result<Vec<Table>, RunError> {
         let now = self.now;
-        for link in &mut self.links {
-            link.drain(now);
+        for index in 0..self.links.len() {
+            self.drain_link(index);
+            let link = &mut self.links[index];
             link.end_area(now);
             if let Port::Classful(port) = &mut link.port {
                 port.classes.iter_mut().for_each(|class| class.close_area(now));
@@ -166,7 +168,7 @@ impl AnySimulation {
         for link in &self.links {
             packets.extend(link.on_wire());
             if let Port::Classful(port) = &link.port {
-                let service = port.in_service.filter(|service| service.until.is_none());
+                let service = port.in_service.filter(|service| !service.on_wire);
                 packets.extend(service.map(|service| service.packet));
                 for class in &port.classes {
                     packets.extend(class.waiting().map(|waiting| waiting.packet));
@@ -299,7 +301,6 @@ fn unaccounted_waits(link: &Link, now: Time) -> Vec<i128> {
 }
 
 fn restart_link(link: &mut Link, now: Time) {
-    link.drain(now);
     link.close_area(now);
     link.counters = QueueCounters { waiting_max: link.waiting().packets, ..Default::default() };
     link.restart_area(now);

@@ -391,9 +391,9 @@ impl AnySimulation {
     #[cold]
     pub(crate) fn interruption_error(&mut self) -> RunError {
         let mut queued = 0;
-        for link in &mut self.links {
-            link.drain(self.now);
-            queued += u64::from(link.in_port().packets);
+        for index in 0..self.links.len() {
+            self.drain_link(index);
+            queued += u64::from(self.links[index].in_port().packets);
         }
         let (events, packets) = (self.events, self.packets_in_network());
         RunError::Interrupted { at: self.now, events, packets, queued }

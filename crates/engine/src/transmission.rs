@@ -1,32 +1,31 @@
 //! The transmitter of a port with classes: the next packet, and the end of its transmission.
 //!
-//! The end of a transmission is known when it begins. It has an event only if another packet waits for
-//! it: else the packet is put on the wire at once, and the port detects at its next packet that it has
+//! The end of a transmission is known when it begins, so the packet is put on the wire at once. Where the
+//! choice of the next packet cannot be noticed before that one arrives ([`OnwardHop::CatchesUp`]), no end
+//! has an event: the port makes the choices that are due when a packet joins it and when one that it sent
+//! arrives. While packets wait, one that it sent is on its way, so no choice comes too late. Elsewhere an
+//! end has an event if another packet waits for it; else the port detects at its next packet that it has
 //! been idle.
 
 use crate::classful::{DiscardedPacket, NextTransmission};
-use crate::link::{Departure, Port};
+use crate::link::{Departure, OnwardHop, Port};
 use crate::observer::Observer;
-use crate::simulation::Simulation;
+use crate::simulation::{AnySimulation, Simulation};
+use trunkline_units::Time;
 
 impl<O: Observer> Simulation<O> {
     /// A packet has arrived at a classful port, which starts if it is idle.
     #[inline(always)]
     pub(crate) fn start_transmission(&mut self, index: usize, passes: bool) {
-        let Port::Classful(port) = &mut self.links[index].port else { return };
+        let link = &mut self.links[index];
+        let Port::Classful(port) = &mut link.port else { return };
         match &port.in_service {
             Some(service) if passes => {
                 let bytes = service.bytes;
                 self.transmit(index, bytes, false);
             }
-            Some(service) => {
-                if let (Some(until), false, true) = (service.until, port.timed, port.holds_any()) {
-                    // The first that waits for its end.
-                    port.timed = true;
-                    self.events -= 1;
-                    self.calendar.schedule(self.sources.transmitters + index as u32, until);
-                }
-            }
+            Some(_) if link.onward == OnwardHop::CatchesUp => {}
+            Some(_) => self.time_end(index),
             None => self.start_next(index),
         }
         self.tell_discarded(index);
@@ -59,30 +58,25 @@ impl<O: Observer> Simulation<O> {
                 self.leave_host_queue(service.packet);
             }
         }
-        let link = &mut self.links[index];
-        let until = self.now + link.serializer.span(bytes);
-        let Port::Classful(port) = &mut link.port else { return };
-        let Some(service) = &mut port.in_service else { return };
+        let Port::Classful(port) = &mut self.links[index].port else { return };
+        let Some(service) = &port.in_service else { return };
         if mark {
             self.tables.congestion.mark(&mut self.arena[service.packet]);
         }
         self.observer.on_transmission_start(service.packet, self.now);
+        let was_timed = std::mem::take(&mut port.timed);
+        let link = &mut self.links[index];
+        let until = self.now + link.serializer.span(bytes);
         let source = self.sources.transmitters + index as u32;
-        if until >= self.untimed_before {
-            port.timed = true;
+        let Some(departure) = link.send_untimed(until, self.untimed_before) else {
             return self.calendar.schedule(source, until);
-        }
-        service.until = Some(until);
-        let departure = Departure::new(until, service.packet, bytes, service.precedence);
-        let waits = port.holds_any();
-        let was_timed = std::mem::replace(&mut port.timed, waits);
-        if waits {
+        };
+        self.events += 1;
+        if link.onward != OnwardHop::CatchesUp && link.take_untimed_end().is_some() {
+            self.events -= 1;
             self.calendar.schedule(source, until);
-        } else {
-            self.events += 1;
-            if was_timed {
-                self.calendar.cancel(source);
-            }
+        } else if was_timed {
+            self.calendar.cancel(source);
         }
         self.depart(index, departure);
     }
@@ -132,12 +126,51 @@ impl<O: Observer> Simulation<O> {
         let Port::Classful(port) = &mut self.links[index].port else { return };
         port.timed = false;
         if let Some(sent) = port.finish(self.now) {
-            if sent.until.is_none() {
+            if !sent.on_wire {
                 let at = self.now;
                 self.depart(index, Departure::new(at, sent.packet, sent.bytes, sent.precedence));
             }
         }
         self.start_next(index);
         self.tell_discarded(index);
+    }
+}
+
+impl AnySimulation {
+    /// Brings a link's queues up to `now`, at which no arrival has been served yet.
+    pub(crate) fn drain_link(&mut self, index: usize) {
+        self.catch_up(index, self.now.saturating_sub(1));
+        self.links[index].drain(self.now);
+    }
+
+    /// Makes the choices of a classful port that are due by `now` and have no events.
+    pub(crate) fn catch_up(&mut self, index: usize, now: Time) {
+        let link = &mut self.links[index];
+        if !link.is_fifo() {
+            if let Some(until) = link.catch_up(now, self.untimed_before, &mut self.events) {
+                self.calendar.schedule(self.sources.transmitters + index as u32, until);
+            }
+        }
+    }
+
+    /// From now on each end of a transmission that a packet waits for has an event.
+    #[cold]
+    pub(crate) fn keep_time(&mut self, index: usize) {
+        let link = &mut self.links[index];
+        if link.onward == OnwardHop::CatchesUp {
+            link.onward = OnwardHop::Arrives;
+            self.catch_up(index, self.now);
+            self.time_end(index);
+        }
+    }
+
+    /// Gives the end of a transmission an event if a packet waits for it.
+    #[inline(always)]
+    fn time_end(&mut self, index: usize) {
+        let link = &mut self.links[index];
+        if let Some(until) = link.take_untimed_end() {
+            self.events -= 1;
+            self.calendar.schedule(self.sources.transmitters + index as u32, until);
+        }
     }
 }

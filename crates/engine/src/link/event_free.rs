@@ -56,7 +56,7 @@ impl Link {
     /// Packets whose arrival at the far end is still due here.
     pub fn on_wire(&self) -> impl Iterator<Item = PacketId> + '_ {
         let skip = match self.onward {
-            super::OnwardHop::Arrives => 0,
+            super::OnwardHop::Arrives | super::OnwardHop::CatchesUp => 0,
             super::OnwardHop::Crosses => self.wire.len(),
             super::OnwardHop::EventFree => self.forwarded.wrapping_sub(self.wire.head()),
         };

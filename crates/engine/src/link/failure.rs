@@ -3,7 +3,7 @@
 use super::{Link, Port};
 use trunkline_packet::PacketId;
 use trunkline_port::aqm::QueueBacklog;
-use trunkline_units::Time;
+use trunkline_units::{Time, NEVER};
 
 /// A packet that was in a link when it failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,10 @@ impl Link {
                 self.in_port = self.wire.tail();
                 self.free_at = now;
             }
-            Port::Classful(port) => lost.extend(port.cut(now)),
+            Port::Classful(port) => {
+                self.free_at = NEVER;
+                lost.extend(port.cut(now));
+            }
         }
         (lost, forgone)
     }

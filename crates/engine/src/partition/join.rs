@@ -17,8 +17,7 @@ pub(super) fn join_regions<O: Observer>(
 ) -> Result<Vec<Table>, RunError> {
     let mut inside = PacketsInside::default();
     for region in &mut regions {
-        let now = region.now;
-        region.links.iter_mut().for_each(|link| link.drain(now));
+        (0..region.links.len()).for_each(|index| region.drain_link(index));
         inside.add(region)?;
     }
     let mut parts = regions.into_iter().zip(0..);

@@ -53,7 +53,9 @@ impl<O: Observer> Simulation<O> {
         for (link, from) in self.links.iter_mut().zip(&self.link_from) {
             let inside = |node: u32| of_node[node as usize] == region;
             let crosses = inside(*from) && !inside(link.to);
-            link.onward = if crosses { OnwardHop::Crosses } else { OnwardHop::Arrives };
+            if crosses {
+                link.onward = OnwardHop::Crosses;
+            }
         }
         self.keep_probes(|node| of_node[node as usize] == region);
     }

@@ -158,6 +158,12 @@ macro_rules! aqms {
         pub enum Aqm { $($(#[$doc])* $variant($aqm)),+ }
 
         impl Aqm {
+            /// Whether it judges packets at the head of the queue.
+            #[must_use]
+            pub fn judges_heads(&self) -> bool {
+                match self { $(Self::$variant(_) => <$aqm>::AT_HEAD),+ }
+            }
+
             /// Builds the AQM for a port that drains at `rate_bit_s`.
             ///
             /// # Errors

@@ -54,7 +54,9 @@ impl Drr {
     }
 
     fn next_visit(&mut self) {
-        self.active.rotate_left(1);
+        if let Some(class) = self.active.pop_front() {
+            self.active.push_back(class);
+        }
         self.visited = false;
     }
 }
@@ -119,6 +121,10 @@ impl Discipline for Drr {
 
     /// A class that empties keeps no deficit.
     fn is_stateless_when_empty(&self) -> bool {
+        true
+    }
+
+    fn never_waits(&self) -> bool {
         true
     }
 }

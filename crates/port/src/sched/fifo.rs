@@ -44,4 +44,8 @@ impl Discipline for Fifo {
     fn is_stateless_when_empty(&self) -> bool {
         true
     }
+
+    fn never_waits(&self) -> bool {
+        true
+    }
 }

@@ -74,6 +74,10 @@ pub trait Discipline {
     fn is_stateless_when_empty(&self) -> bool {
         false
     }
+    /// Whether it is work-conserving: it sends whenever a packet is there.
+    fn never_waits(&self) -> bool {
+        false
+    }
 }
 
 macro_rules! schedulers {
@@ -134,6 +138,9 @@ macro_rules! schedulers {
             }
             fn is_stateless_when_empty(&self) -> bool {
                 match self { $(Self::$variant(scheduler) => scheduler.is_stateless_when_empty()),+ }
+            }
+            fn never_waits(&self) -> bool {
+                match self { $(Self::$variant(scheduler) => scheduler.never_waits()),+ }
             }
         }
     };

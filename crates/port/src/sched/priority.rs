@@ -79,6 +79,10 @@ impl Discipline for Priority {
     fn is_stateless_when_empty(&self) -> bool {
         true
     }
+
+    fn never_waits(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

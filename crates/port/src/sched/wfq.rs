@@ -128,6 +128,10 @@ impl Discipline for Wfq {
     }
 
     /// The fluid server has sent a part of it, which is not taken back.
+    fn never_waits(&self) -> bool {
+        true
+    }
+
     fn on_discard(&mut self, class: u16, now_empty: bool) {
         self.next_head(class, now_empty);
     }

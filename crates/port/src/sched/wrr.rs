@@ -88,6 +88,10 @@ impl Discipline for Wrr {
         }
     }
 
+    fn never_waits(&self) -> bool {
+        true
+    }
+
     fn on_discard(&mut self, class: u16, now_empty: bool) {
         if now_empty {
             self.retire(class);

@@ -1,0 +1,81 @@
+//! A port with classes whose transmissions end without an event.
+
+use super::{Departure, Link, Port};
+use crate::classful::NextTransmission;
+use trunkline_units::{Time, NEVER};
+
+impl Link {
+    /// Lets a classful port choose late, where that makes no difference.
+    pub fn let_port_lag(&mut self) {
+        let Port::Classful(port) = &self.port else { return };
+        if port.may_lag {
+            self.onward = super::OnwardHop::CatchesUp;
+            self.has_plain_classes = port.is_plain() && !self.has_near_end;
+        }
+    }
+
+    /// Whether a classful port has a choice to make that was due by `now`.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_behind(&self, now: Time) -> bool {
+        self.free_at <= now
+    }
+
+    /// Makes the choices of a classful port that are due by `now` and have no events; counts the ends of the
+    /// transmissions that begin. If the last of them does not end before `untimed_before`, returns its end,
+    /// which needs an event.
+    pub fn catch_up(&mut self, now: Time, untimed_before: Time, ends: &mut u64) -> Option<Time> {
+        let Port::Classful(port) = &mut self.port else { return None };
+        while self.free_at <= now {
+            let at = std::mem::replace(&mut self.free_at, NEVER);
+            let service = if port.is_plain() {
+                port.start_next_plain(at)?
+            } else {
+                port.finish(at);
+                if !port.has_choice() {
+                    return None;
+                }
+                let NextTransmission::Send { .. } = port.start_next(at) else { return None };
+                port.in_service?
+            };
+            let until = at + self.serializer.span(service.bytes);
+            if until >= untimed_before {
+                port.time_service();
+                return Some(until);
+            }
+            debug_assert!(!self.wire.is_empty(), "the packet before it is on its way");
+            port.put_on_wire();
+            self.free_at = until;
+            *ends += 1;
+            let (bytes, precedence) = (service.bytes, service.precedence);
+            self.wire.push(Departure::new(until, service.packet, bytes, precedence));
+        }
+        None
+    }
+
+    /// The packet in service leaves a classful port at `until`: its departure, if that is before
+    /// `untimed_before`, so that it is known to come; else its end needs an event.
+    #[inline(always)]
+    pub fn send_untimed(&mut self, until: Time, untimed_before: Time) -> Option<Departure> {
+        let Port::Classful(port) = &mut self.port else { return None };
+        if until >= untimed_before {
+            port.time_service();
+            return None;
+        }
+        let service = port.in_service?;
+        port.put_on_wire();
+        self.free_at = until;
+        Some(Departure::new(until, service.packet, service.bytes, service.precedence))
+    }
+
+    /// The end of a transmission that has no event, if a packet waits for it: from now on it has one.
+    #[inline(always)]
+    pub fn take_untimed_end(&mut self) -> Option<Time> {
+        let Port::Classful(port) = &mut self.port else { return None };
+        if self.free_at == NEVER || !port.holds_any() {
+            return None;
+        }
+        port.timed = true;
+        Some(std::mem::replace(&mut self.free_at, NEVER))
+    }
+}
