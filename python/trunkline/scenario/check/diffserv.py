@@ -1,9 +1,10 @@
 """Checks of Differentiated Services on paths: kinds, maps, models, and what the paths carry."""
 
+from trunkline.scenario.check.paths import check_explicit_nulls
 from trunkline.scenario.diagnostic import DocumentPath
 from trunkline.scenario.diffserv import TC_COUNT, DiffServ
 from trunkline.scenario.dscp import get_dscp_name
-from trunkline.scenario.path import Trunk
+from trunkline.scenario.path import LabelSwitchedPath, Trunk
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved import ResolvedScenario
 
@@ -34,7 +35,7 @@ def check(scenario: ResolvedScenario, problems: Problems) -> None:
             _check_pipe_end(scenario, name, diffserv, problems)
     if len(problems.findings) > before:
         return
-    _check_explicit_nulls(scenario, problems)
+    check_explicit_nulls(scenario, "diffserv", "map and model", _get_egress_behaviour, problems)
     _check_riders(scenario, problems)
     marked, carried = _find_remarked_dscps(scenario), _CarriedDscps(scenario)
     for name in scenario.paths:
@@ -87,27 +88,8 @@ def _check_pipe_end(
         )
 
 
-def _check_explicit_nulls(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Label 0 says nothing of its path: what all do that end at a node with it must be one."""
-    first: dict[str, str] = {}
-    for name, path in scenario.paths.items():
-        if not path.explicit_null or not path.route:
-            continue
-        other = first.setdefault(path.route[-1], name)
-        if _get_egress_behaviour(scenario.paths[other].diffserv) != _get_egress_behaviour(
-            scenario.paths[name].diffserv
-        ):
-            problems.add(
-                "relation",
-                ("paths", name, "diffserv"),
-                f"paths {other} and {name} both end at {path.route[-1]} with explicit null: their "
-                "map and model must be the same",
-                at_key=True,
-                related=((("paths", other), "the other"),),
-            )
-
-
-def _get_egress_behaviour(diffserv: DiffServ | None) -> object:
+def _get_egress_behaviour(path: LabelSwitchedPath) -> object:
+    diffserv = path.diffserv
     if diffserv is None or diffserv.model == "short-pipe":
         return None
     return diffserv.model, diffserv.list_dscps_by_tc()

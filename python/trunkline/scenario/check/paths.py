@@ -1,5 +1,7 @@
 """Checks of paths: routes, tunnels, labels."""
 
+from collections.abc import Callable
+
 from trunkline.scenario.diagnostic import DocumentPath
 from trunkline.scenario.path import FIRST_LABEL, LabelSwitchedPath as LabelPath
 from trunkline.scenario.problems import Problems, format_count
@@ -15,7 +17,7 @@ def check(scenario: ResolvedScenario, problems: Problems) -> None:
         if name in scenario.routes:
             _check_depth(scenario, name, problems)
             _check_ttl_models(scenario, name, problems)
-    _check_explicit_nulls(scenario, problems)
+    check_explicit_nulls(scenario, "ttl", "ttl", _is_pipe, problems)
 
 
 def _check_depth(scenario: ResolvedScenario, name: str, problems: Problems) -> None:
@@ -51,23 +53,27 @@ def _is_pipe(path: LabelPath) -> bool:
     return path.ttl != "uniform"
 
 
-def _check_explicit_nulls(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Label 0 says nothing of its path: all that end at a node with it have one TTL model."""
+def check_explicit_nulls(
+    scenario: ResolvedScenario,
+    key: str,
+    attributes: str,
+    get_behaviour: Callable[[LabelPath], object],
+    problems: Problems,
+) -> None:
+    """Label 0 says nothing of its path: all paths that end at a node with it behave alike."""
     first: dict[str, str] = {}
     for name, path in scenario.paths.items():
         nodes = scenario.list_route_nodes(name)
         if not path.explicit_null or not nodes:
             continue
         other = first.setdefault(nodes[-1], name)
-        if _is_pipe(scenario.paths[other]) != _is_pipe(path):
-            problems.add(
-                "relation",
-                ("paths", name, "ttl"),
-                f"paths {other} and {name} both end at {nodes[-1]} with explicit null: their ttl "
-                "must be the same",
-                at_key=True,
-                related=((("paths", other), "the other"),),
+        if get_behaviour(scenario.paths[other]) != get_behaviour(path):
+            message = (
+                f"paths {other} and {name} both end at {nodes[-1]} with explicit null: their "
+                f"{attributes} must be the same"
             )
+            related = ((("paths", other), "the other"),)
+            problems.add("relation", ("paths", name, key), message, at_key=True, related=related)
 
 
 def _check_labels(scenario: ResolvedScenario, name: str, problems: Problems) -> None:
