@@ -235,7 +235,9 @@ def _split_to_width(table: RichTable, console: Console) -> list[RichTable]:
     return blocks or [table]
 
 
-def begin_table(title: str, columns: Sequence[str], *, names: int = 1) -> RichTable:
+def begin_table(
+    title: str, columns: Sequence[str], *, names: int = 1, rows: Iterable[Sequence[str]] = ()
+) -> RichTable:
     """Begin a table; the first ``names`` columns hold names, the others numbers."""
     from rich import box
     from rich.table import Table as RichTable
@@ -253,6 +255,8 @@ def begin_table(title: str, columns: Sequence[str], *, names: int = 1) -> RichTa
             table.add_column(Text(title), justify="left", overflow="fold", min_width=4)
         else:
             table.add_column(Text(title), justify="right", no_wrap=True)
+    for row in rows:
+        add_text_row(table, row)
     return table
 
 

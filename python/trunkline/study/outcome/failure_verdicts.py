@@ -60,21 +60,14 @@ class FailureVerdict:
         """By how much: the bound, the worst value and the share."""
         if self.bound is None:
             return f"loss {format_bound_value(self.loss, '1')}"
-        bound_text_source, unit = self.bound, self.bound.unit
-        promised = (
-            f"{bound_text_source.measure} at {bound_text_source.at} "
-            f"{format_bound_value(bound_text_source.value, unit)}"
-        )
+        measure, unit = self.bound.measure, self.bound.unit
+        bound = f"at {self.bound.at} {format_bound_value(self.bound.value, unit)}"
+        found = "nothing arrived"
+        if not math.isnan(self.worst):
+            found = format_bound_value(self.worst, unit)
         if math.isinf(self.margin):
-            found = (
-                "nothing arrived"
-                if math.isnan(self.worst)
-                else format_bound_value(self.worst, unit)
-            )
-            return f"{found} where {promised} is promised"
-        found = f"{bound_text_source.measure} {format_bound_value(self.worst, unit)}"
-        bound = f"at {bound_text_source.at} {format_bound_value(bound_text_source.value, unit)}"
-        return f"{found} where {bound} is promised, {format_margin(self)}"
+            return f"{found} where {measure} {bound} is promised"
+        return f"{measure} {found} where {bound} is promised, {format_margin(self)}"
 
 
 def format_margin(verdict: FailureVerdict) -> str:
@@ -219,52 +212,29 @@ def build_matrix(
 
 def build_tables(verdicts: Sequence[FailureVerdict]) -> list[RichTable]:
     """The answer as tables for a terminal: the matrix of margins, and the worst pairs in full."""
+
+    def begin(title: str, count: int, heads: list[str], names: int) -> RichTable:
+        hidden = f" (the worst {MAX_VERDICTS_SHOWN} of {count})"
+        return begin_table(title + hidden * (count > MAX_VERDICTS_SHOWN), heads, names=names)
+
     dscps, rows = build_matrix(verdicts)
-    title_suffix = (
-        f" (the worst {MAX_VERDICTS_SHOWN} of {len(rows)})"
-        if len(rows) > MAX_VERDICTS_SHOWN
-        else ""
-    )
     built = []
     if len(dscps) > 1 and any(pair.bound for pair in verdicts):
-        table = begin_table(
-            f"Margin of each aggregate under each failure{title_suffix}", ["failure", *dscps]
-        )
-        for failure, verdict_by_dscp in rows[:MAX_VERDICTS_SHOWN]:
-            add_text_row(
-                table,
-                [
-                    failure,
-                    *(
-                        format_margin(verdict_by_dscp[c]) if c in verdict_by_dscp else "–"
-                        for c in dscps
-                    ),
-                ],
-            )
+        title = "Margin of each aggregate under each failure"
+        table = begin(title, len(rows), ["failure", *dscps], 1)
+        for failure, by_dscp in rows[:MAX_VERDICTS_SHOWN]:
+            cells = [format_margin(by_dscp[each]) if each in by_dscp else "–" for each in dscps]
+            add_text_row(table, [failure, *cells])
         table.caption = "what the worst run leaves of the nearest bound, or how far it is beyond"
         built.append(table)
-    title_suffix = (
-        f" (the worst {MAX_VERDICTS_SHOWN} of {len(verdicts)})"
-        if len(verdicts) > MAX_VERDICTS_SHOWN
-        else ""
-    )
     heads = ["failure", "dscp", "loss", "p99", "jitter", "agreement", "margin"]
-    table = begin_table(f"Which aggregate breaks under which failure{title_suffix}", heads, names=2)
+    title = "Which aggregate breaks under which failure"
+    table = begin(title, len(verdicts), heads, 2)
     for pair in verdicts[:MAX_VERDICTS_SHOWN]:
         cells = [
-            format_bound_value(_nan_to_none(pair.loss), "1"),
-            format_bound_value(_nan_to_none(pair.delay_p99), "s"),
+            format_bound_value(None if math.isnan(value) else value, unit)
+            for value, unit in ((pair.loss, "1"), (pair.delay_p99, "s"), (pair.jitter, "s"))
         ]
-        cells += [
-            format_bound_value(_nan_to_none(pair.jitter), "s"),
-            pair.outcome,
-            format_margin(pair),
-        ]
-        add_text_row(table, [pair.failure, pair.dscp, *cells])
+        add_text_row(table, [pair.failure, pair.dscp, *cells, pair.outcome, format_margin(pair)])
     table.caption = "loss, 99th percentile of delay and jitter: the greatest of the runs"
-    built.append(table)
-    return built
-
-
-def _nan_to_none(value: float) -> float | None:
-    return None if math.isnan(value) else value
+    return [*built, table]

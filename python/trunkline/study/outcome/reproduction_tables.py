@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Container
+from typing import TYPE_CHECKING
 
 from trunkline.results.terminal_tables import (
     COMPARISON_HEADERS,
@@ -43,13 +43,13 @@ def render_reproduction(
         for table in list_shown_tables(reproduction)
         if table not in without
     ]
-    parts += [_build_overview_table(each) for each in build_overviews(reproduction)]
+    parts += [
+        begin_table(each["title"], each["heads"], rows=each["rows"])
+        for each in build_overviews(reproduction)
+    ]
     doubts = {cell.doubt: None for cell in reproduction.cells if cell.doubt}
     if doubts:
-        listed = begin_table("* Judged apart", ["why"])
-        for doubt in doubts:
-            add_text_row(listed, [doubt])
-        parts.append(listed)
+        parts.append(begin_table("* Judged apart", ["why"], rows=([doubt] for doubt in doubts)))
     if reproduction.claims:
         parts.append(_build_claim_table(reproduction))
     if study.sentences:
@@ -135,20 +135,12 @@ def _format_comparison(cell: ComparedCell, digits: int, *, relative: bool) -> li
     ]
 
 
-def _build_overview_table(overview: Mapping[str, Any]) -> RichTable:
-    rich_table = begin_table(overview["title"], overview["heads"])
-    for row in overview["rows"]:
-        add_text_row(rich_table, row)
-    return rich_table
-
-
 def _build_claim_table(reproduction: Reproduction) -> RichTable:
-    rich_table = begin_table("Claims", ["claim", "", "detail"], names=3)
-    for claim in reproduction.claims:
-        add_text_row(
-            rich_table, [claim.says, claim.outcome.replace("refuted", "REFUTED"), claim.detail]
-        )
-    return rich_table
+    rows = (
+        [claim.says, claim.outcome.replace("refuted", "REFUTED"), claim.detail]
+        for claim in reproduction.claims
+    )
+    return begin_table("Claims", ["claim", "", "detail"], names=3, rows=rows)
 
 
 def _build_sentence_table(reproduction: Reproduction) -> RichTable:
@@ -161,12 +153,9 @@ def _build_sentence_table(reproduction: Reproduction) -> RichTable:
 
 
 def _build_fitted_table(reproduction: Reproduction) -> RichTable:
-    rich_table = begin_table(
-        "Fitted, as the document leaves it unsaid", ["parameter", "value", "why"], names=3
-    )
-    for item in reproduction.study.fitted:
-        add_text_row(rich_table, [item.parameter, item.value, item.reason])
-    return rich_table
+    rows = ([each.parameter, each.value, each.reason] for each in reproduction.study.fitted)
+    title = "Fitted, as the document leaves it unsaid"
+    return begin_table(title, ["parameter", "value", "why"], names=3, rows=rows)
 
 
 def _build_error_table(reproduction: Reproduction) -> RichTable:
@@ -197,18 +186,13 @@ def _build_error_table(reproduction: Reproduction) -> RichTable:
 
 
 def _build_overall_table(reproduction: Reproduction) -> RichTable:
-    rich_table = begin_table(
-        "Over all tables", ["reading", f"mean abs. error [{format_error_unit(reproduction)}]"]
-    )
-    add_text_row(
-        rich_table, ["as published", _format_error(reproduction.mean_absolute_error(), ".4f")]
-    )
-    for reading in reproduction.study.readings:
-        add_text_row(
-            rich_table,
-            [reading.says, _format_error(reproduction.mean_absolute_error(reading), ".4f")],
-        )
-    return rich_table
+    errors = {"as published": reproduction.mean_absolute_error()} | {
+        reading.says: reproduction.mean_absolute_error(reading)
+        for reading in reproduction.study.readings
+    }
+    heads = ["reading", f"mean abs. error [{format_error_unit(reproduction)}]"]
+    rows = ([name, _format_error(error, ".4f")] for name, error in errors.items())
+    return begin_table("Over all tables", heads, rows=rows)
 
 
 def _format_error(value: float | None, form: str, unit: str = "") -> str:
