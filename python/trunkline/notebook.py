@@ -28,6 +28,7 @@ PROBE_UNITS = {
     "delay": "s",
     "rtt": "s",
     "rto": "s",
+    "pacing-rate": "bit/s",
     "utilisation": "%",
 }
 """Units of measures of probes that have one."""

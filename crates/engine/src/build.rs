@@ -8,7 +8,7 @@ pub(crate) use check::check_indices;
 
 use crate::calendar::Calendar;
 use crate::control::Control;
-use crate::counters::{DelayStatistics, Drops, Totals};
+use crate::counters::{CongestionMarks, DelayStatistics, Drops, Totals};
 use crate::event_free_hops::EventFreeHops;
 use crate::histogram::Pool;
 use crate::link::Link;
@@ -98,6 +98,7 @@ impl<O: Observer> Simulation<O> {
             workloads,
             pool: Pool::default(),
             drops: Drops::default(),
+            marks: CongestionMarks::default(),
             echoes: crate::echo::echo_senders(network),
             path_accounts: PathAccounts::new(&network.paths),
             processors,

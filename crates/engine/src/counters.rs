@@ -205,6 +205,85 @@ impl Drops {
     }
 }
 
+/// Port, class and flow of packets that a congestion signal was written into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MarkKey {
+    /// Flow.
+    pub flow: u32,
+    /// Acknowledgement.
+    pub reverse: bool,
+    /// Link of the port.
+    pub link: u32,
+    /// Class of the port.
+    pub class: u16,
+    /// Drop precedence.
+    pub precedence: u8,
+}
+
+/// Congestion marks since the warm-up: by the port that wrote them, and by the flow that got them.
+#[derive(Debug, Default)]
+pub struct CongestionMarks {
+    at_ports: BTreeMap<MarkKey, (u64, u64)>,
+    /// Data packets that arrived with CE, by flow.
+    received: BTreeMap<u32, u64>,
+}
+
+impl CongestionMarks {
+    /// Counts a packet of `bytes` (IP) that a port marked.
+    pub fn add(&mut self, key: MarkKey, bytes: u64) {
+        let count = self.at_ports.entry(key).or_default();
+        count.0 += 1;
+        count.1 += bytes;
+    }
+
+    /// Counts a data packet that reached its destination with CE.
+    pub fn receive(&mut self, flow: u32) {
+        *self.received.entry(flow).or_default() += 1;
+    }
+
+    /// Adds the counts of another table.
+    pub fn merge(&mut self, more: &Self) {
+        for (key, (packets, bytes)) in &more.at_ports {
+            let count = self.at_ports.entry(*key).or_default();
+            count.0 += packets;
+            count.1 += bytes;
+        }
+        for (flow, packets) in &more.received {
+            *self.received.entry(*flow).or_default() += packets;
+        }
+    }
+
+    /// Starts afresh.
+    pub fn clear(&mut self) {
+        self.at_ports.clear();
+        self.received.clear();
+    }
+
+    /// Packets and bytes by flow, direction, link, class and precedence.
+    pub fn rows(&self) -> impl Iterator<Item = (&MarkKey, &(u64, u64))> {
+        self.at_ports.iter()
+    }
+
+    /// Packets that a class of a port marked.
+    #[must_use]
+    pub fn of_class(&self, link: u32, class: u16) -> u64 {
+        let here = |key: &MarkKey| key.link == link && key.class == class;
+        self.rows().filter(|(key, _)| here(key)).map(|(_, count)| count.0).sum()
+    }
+
+    /// Packets that a port marked.
+    #[must_use]
+    pub fn of_link(&self, link: u32) -> u64 {
+        self.rows().filter(|(key, _)| key.link == link).map(|(_, count)| count.0).sum()
+    }
+
+    /// Data packets of a flow that arrived with CE.
+    #[must_use]
+    pub fn received(&self, flow: u32) -> u64 {
+        self.received.get(&flow).copied().unwrap_or(0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -72,6 +72,9 @@ impl<O: Observer> Simulation<O> {
         };
         let receiver = &mut self.receivers[agent as usize];
         let marked = packet.ecn() == Ecn::Ce;
+        if marked {
+            self.marks.receive(flow);
+        }
         let reduced = packet.flags & flag::CWR != 0;
         let pushed = packet.flags & flag::PUSH != 0;
         let reply = receiver.on_segment(packet.seq, pushed, packet.sent_at, marked, reduced, now);

@@ -1,7 +1,7 @@
 //! Forwarding: a node's actions on a packet from a link or from one of its own agents.
 
 use crate::classifier::{Assignment, NO_ROW, OWN_COLUMN};
-use crate::counters::DropKey;
+use crate::counters::{DropKey, MarkKey};
 use crate::link::{OnwardHop, Port};
 use crate::mpls::NextHop;
 use crate::observer::{Event, Observer};
@@ -348,7 +348,7 @@ impl<O: Observer> Simulation<O> {
         match offer {
             QueueDecision::Queued { mark } => {
                 if mark {
-                    self.tables.congestion.mark(packet);
+                    self.mark_packet(id, index, place.class, place.precedence);
                 }
                 self.observer.record(self.now, Event::Queued { link: index }, id, &self.arena);
                 self.observer.set_port_class(place.class, place.precedence);
@@ -376,6 +376,16 @@ impl<O: Observer> Simulation<O> {
         } else {
             self.forward_without_event(index);
         }
+    }
+
+    /// A port writes a congestion signal into a packet.
+    #[cold]
+    pub(crate) fn mark_packet(&mut self, id: PacketId, link: u32, class: u16, precedence: u8) {
+        let packet = &mut self.arena[id];
+        self.tables.congestion.mark(packet);
+        let (flow, reverse) = (packet.flow, packet.is_reverse());
+        let key = MarkKey { flow, reverse, link, class, precedence };
+        self.marks.add(key, u64::from(packet.ip_bytes));
     }
 
     /// A packet that is too big for a link, or for which any is: the link is down.

@@ -67,12 +67,15 @@ impl AnySimulation {
             | Measure::QueueBytes
             | Measure::QueueAverage
             | Measure::Utilisation
-            | Measure::Drops => self.link_from[target],
+            | Measure::Drops
+            | Measure::Marks => self.link_from[target],
             Measure::Cwnd
             | Measure::Ssthresh
             | Measure::Srtt
             | Measure::Rtt
             | Measure::Rto
+            | Measure::PacingRate
+            | Measure::Inflight
             | Measure::State
             | Measure::Transfers => self.flows[target].src,
             Measure::Throughput | Measure::Goodput | Measure::Delay | Measure::DelayMax => {
@@ -138,6 +141,8 @@ impl AnySimulation {
             | Measure::Srtt
             | Measure::Rtt
             | Measure::Rto
+            | Measure::PacingRate
+            | Measure::Inflight
             | Measure::State => self.tcp_state(probe),
             Measure::Transfers => match self.flows[target].agents {
                 FlowAgents::Transfers(workload) => self.workloads.open_in(workload) as f64,
@@ -172,6 +177,10 @@ impl AnySimulation {
                 let dropped = self.dropped_at(target);
                 self.rate(index, dropped, probe.step_ns)
             }
+            Measure::Marks => {
+                let marked = self.marks.of_link(probe.target);
+                self.rate(index, marked, probe.step_ns)
+            }
         }
     }
 
@@ -183,6 +192,7 @@ impl AnySimulation {
             let counter = match probe.measure {
                 Measure::Utilisation => 8 * self.departed(target).1,
                 Measure::Drops => self.dropped_at(target),
+                Measure::Marks => self.marks.of_link(probe.target),
                 Measure::Delay => {
                     let count = self.delays[target].count;
                     let last = &mut self.sampler.last_count[index];
@@ -242,6 +252,10 @@ impl AnySimulation {
             Measure::Ssthresh => sender.ssthresh(),
             Measure::State => f64::from(sender.state() as u8),
             Measure::Rtt => sender.rtt().map_or(f64::NAN, |rtt| rtt / SECOND as f64),
+            Measure::PacingRate => {
+                sender.pacing_rate().map_or(f64::NAN, |bytes_per_s| 8.0 * bytes_per_s as f64)
+            }
+            Measure::Inflight => f64::from(sender.in_flight()),
             Measure::Rto => sender.rto() as f64 / SECOND as f64,
             _ => sender.srtt().map_or(f64::NAN, |srtt| srtt / SECOND as f64),
         }

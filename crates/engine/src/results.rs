@@ -50,6 +50,7 @@ impl AnySimulation {
         self.delays.iter_mut().for_each(|delay| delay.restart(pool));
         self.echoes.iter_mut().for_each(|echo| echo.restart(pool));
         self.drops.clear();
+        self.marks.clear();
         self.workloads.restart(pool);
         if let Some(control) = &mut self.control {
             control.restart();
@@ -143,6 +144,7 @@ impl AnySimulation {
             self.delay_table(),
             self.port_table(),
             self.drop_table(),
+            self.mark_table(),
             self.colour_table(),
             self.account_table(),
             Table::new("series")

@@ -9,7 +9,7 @@ use crate::calendar::{Calendar, Source};
 use crate::classifier::Classifier;
 use crate::conditioner::Conditioner;
 use crate::control::Control;
-use crate::counters::{DelayStatistics, Drops, Totals};
+use crate::counters::{CongestionMarks, DelayStatistics, Drops, Totals};
 use crate::echo::EchoSender;
 use crate::event_free_hops::EventFreeHops;
 use crate::histogram::Pool;
@@ -222,6 +222,7 @@ pub struct Simulation<O: ?Sized> {
     pub(crate) delays: Vec<DelayStatistics>,
     pub(crate) pool: Pool,
     pub(crate) drops: Drops,
+    pub(crate) marks: CongestionMarks,
     pub(crate) echoes: Vec<EchoSender>,
     pub(crate) path_accounts: Option<Box<PathAccounts>>,
     pub(crate) sampler: ProbeSampler,

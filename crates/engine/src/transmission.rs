@@ -58,11 +58,11 @@ impl<O: Observer> Simulation<O> {
                 self.leave_host_queue(service.packet);
             }
         }
+        if mark {
+            self.mark_in_service(index);
+        }
         let Port::Classful(port) = &mut self.links[index].port else { return };
         let Some(service) = &port.in_service else { return };
-        if mark {
-            self.tables.congestion.mark(&mut self.arena[service.packet]);
-        }
         self.observer.on_transmission_start(service.packet, self.now);
         let was_timed = std::mem::take(&mut port.timed);
         let link = &mut self.links[index];
@@ -79,6 +79,16 @@ impl<O: Observer> Simulation<O> {
             self.calendar.cancel(source);
         }
         self.depart(index, departure);
+    }
+
+    /// The class's AQM marks the packet that it lets go.
+    #[cold]
+    fn mark_in_service(&mut self, index: usize) {
+        let Port::Classful(port) = &self.links[index].port else { return };
+        if let Some(service) = &port.in_service {
+            let (packet, class, precedence) = (service.packet, service.class, service.precedence);
+            self.mark_packet(packet, index as u32, class, precedence);
+        }
     }
 
     /// The last bit of a classful port's packet leaves, now or ahead of time.

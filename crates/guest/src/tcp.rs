@@ -269,6 +269,11 @@ impl TcpFlow {
             }
             self.samples.extend(info.acknowledged().to_le_bytes());
             self.samples.extend(u64::from(info.word(156)).to_le_bytes());
+            for value in [info.word(28), info.word(36)] {
+                self.samples.extend(value.to_le_bytes()); // sacked, retrans
+            }
+            let pace = u64::from(info.word(108)) << 32 | u64::from(info.word(104));
+            self.samples.extend(pace.to_le_bytes()); // pacing_rate
         }
         self.goodput.extend(at.to_le_bytes());
         self.goodput.extend(self.read.to_le_bytes());

@@ -21,6 +21,9 @@ OVER_TIME_KINDS = (
     "srtt",
     "rtt",
     "rto",
+    "pacing-rate",
+    "inflight",
+    "marks",
     "utilisation",
 )
 """Kinds that show the series of a probe."""

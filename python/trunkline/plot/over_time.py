@@ -54,6 +54,9 @@ PROBE_PLOTS = {
     "srtt": ProbePlot(("srtt",), "Smoothed round-trip time", "srtt [ms]", 1e3, "flow"),
     "rtt": ProbePlot(("rtt",), "Round-trip time, sample by sample", "RTT [ms]", 1e3, "flow"),
     "rto": ProbePlot(("rto",), "Retransmission timeout", "RTO [ms]", 1e3, "flow"),
+    "pacing-rate": ProbePlot(("pacing-rate",), "Pacing rate", "pace [Mbit/s]", 1e-6, "flow"),
+    "inflight": ProbePlot(("inflight",), "In flight", "in the network [segments]", 1.0, "flow"),
+    "marks": ProbePlot(("marks",), "Congestion marks", "marked packets/s", 1.0, "link"),
     "utilisation": ProbePlot(("utilisation",), "Utilisation", "share of the capacity", 1.0, "link"),
 }
 

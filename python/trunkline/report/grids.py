@@ -104,6 +104,7 @@ def build_grids(reported_run: ReportedRun) -> list[Grid]:
         _build_failure_load_grid(reported_run),
         _build_measure_grid(reported_run, "paths", "packets"),
         _build_drop_grid(reported_run),
+        _build_mark_grid(reported_run),
         _build_colour_grid(reported_run),
         _build_convergence_grid(reported_run),
         _build_phase_grid(reported_run),
@@ -120,6 +121,9 @@ def _list_columns(reported_run: ReportedRun, table: str) -> list[Field]:
         value is not None for value in reported_run.first_run.paths["delay_mean_s"]
     ):
         names += _PATH_QUALITY_COLUMNS
+    marks = {"ports": "packets_marked", "flows": "packets_ce"}.get(table)
+    if marks and any(reported_run.first_run.tables[table][marks]):
+        names += f" {marks}"
     return [find_field(table, name) for name in names.split()]
 
 
@@ -229,12 +233,32 @@ def _build_failure_load_grid(reported_run: ReportedRun) -> Grid:
 
 
 def _build_drop_grid(reported_run: ReportedRun) -> Grid:
+    headers = [*_PLACE_HEADERS, ("cause", "")]
+    return _build_place_grid(reported_run, "drops", "Drops", headers)
+
+
+def _build_mark_grid(reported_run: ReportedRun) -> Grid:
+    return _build_place_grid(reported_run, "marks", "Congestion marks", _PLACE_HEADERS)
+
+
+_PLACE_HEADERS = [
+    ("flow", ""),
+    ("direction", "forward: data, reverse: acknowledgements"),
+    ("at", ""),
+    ("class", "class of the port"),
+    ("precedence", "drop precedence, 0 is dropped last"),
+]
+
+
+def _build_place_grid(
+    reported_run: ReportedRun, table: str, title: str, headers: list[tuple[str, str]]
+) -> Grid:
+    """Packets by flow and place, those of all runs together."""
     total: dict[tuple[str, ...], float] = defaultdict(float)
     for run in reported_run.runs:
-        for row in run.drops.rows():
+        for row in run.tables[table].rows():
             place = row["link"] if row["link"] is not None else row["node"]
-            key_values = (row["flow"], row["direction"], place, row["class"], row["precedence"])
-            key = tuple(_format_scalar(value) for value in (*key_values, row["cause"]))
+            key = tuple(_format_scalar(place if name == "at" else row[name]) for name, _ in headers)
             total[key] += float(row["packets"] or 0)
     runs = len(reported_run.runs)
     ranked = sorted(total.items(), key=lambda item: -item[1])
@@ -242,14 +266,10 @@ def _build_drop_grid(reported_run: ReportedRun) -> Grid:
         [*map(GridCell, key), GridCell(format_number(packets / runs, 4), packets / runs)]
         for key, packets in ranked[:MAX_GRID_ROWS]
     ]
-    headers = [("flow", ""), ("direction", "forward: data, reverse: acknowledgements"), ("at", "")]
-    headers += [
-        ("class", "class of the port"),
-        ("precedence", "drop precedence, 0 is dropped last"),
-    ]
-    headers += [("cause", ""), ("packets", "mean over runs" if runs > 1 else "")]
     note = "" if len(ranked) <= MAX_GRID_ROWS else f"The {MAX_GRID_ROWS} largest of {len(ranked)}."
-    return Grid("drops", "Drops", headers, rows, note, names=6, folded=len(rows) > 12)
+    headers = [*headers, ("packets", "mean over runs" if runs > 1 else "")]
+    names = len(headers) - 1
+    return Grid(table, title, headers, rows, note, names=names, folded=len(rows) > 12)
 
 
 def _build_colour_grid(reported_run: ReportedRun) -> Grid:

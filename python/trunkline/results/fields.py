@@ -90,6 +90,8 @@ _TITLES = {
     "utilisation": "use",
     "packets_offered": "offered",
     "packets_dropped": "dropped",
+    "packets_marked": "marked",
+    "packets_ce": "CE",
     "wait_mean_s": "wait",
     "queue_mean_packets": "queue",
     "queue_max_packets": "queue max",

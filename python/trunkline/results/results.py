@@ -26,6 +26,7 @@ JSON_TABLES = (
     "ports",
     "paths",
     "drops",
+    "marks",
     "colours",
     "accounts",
     "calls",
@@ -137,6 +138,7 @@ class Results:
     drops = _TableAttribute(
         "One row a flow, direction, place, class, precedence and cause of loss."
     )
+    marks = _TableAttribute("One row a flow, direction, port, class and precedence that marked it.")
     series = _TableAttribute("One row a probe and step.")
     colours = _TableAttribute("One row a conditioner, profile and colour.")
     accounts = _TableAttribute(

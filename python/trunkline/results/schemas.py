@@ -84,6 +84,7 @@ FLOWS: Final = (
     define_count("fast_retransmits", "entries into fast retransmit"),
     define_count("acks_sent", "acknowledgements the destination sent"),
     define_count("acks_dropped", "acknowledgements lost anywhere"),
+    Field("packets_ce", "i64", "derived", "data packets that arrived with a congestion mark (CE)"),
     define_count("reordered", "packets that arrived after one sent later"),
     *_FLOW_BASES,
     *_FLOW_DELAYS,
@@ -171,6 +172,7 @@ PORTS: Final = (
     define_count("packets_sent", "packets sent on the link"),
     define_count("bytes_sent", "wire bytes of those: labels and link header included"),
     define_count("packets_dropped", "packets dropped at the port"),
+    Field("packets_marked", "i64", "derived", "packets that the port marked (ECN)"),
     define_base_count("packets_waited", "packets whose wait was measured, 0 ns included"),
     *_WAITS,
     define_mean(
@@ -193,6 +195,17 @@ DROPS: Final = (
     define_name("cause", "cause of the loss"),
     define_count("packets", "packets lost"),
     define_count("bytes", "IP bytes of those"),
+)
+
+# Marks came after many a recorded hash, and no hash but theirs may change: so it leaves them out.
+MARKS: Final = (
+    Field("flow", "str", "derived", "flow the packet belonged to"),
+    Field("direction", "str", "derived", "`forward` (data) or `reverse` (acknowledgements)"),
+    Field("link", "str", "derived", "link whose port marked it"),
+    Field("class", "str", "derived", "class of the port"),
+    Field("precedence", "i64", "derived", "drop precedence"),
+    Field("packets", "i64", "derived", "packets marked: CE, or its traffic class under a label"),
+    Field("bytes", "i64", "derived", "IP bytes of those"),
 )
 
 SERIES: Final = (
@@ -419,6 +432,7 @@ SCHEMAS: Final[dict[str, tuple[Field, ...]]] = {
     "ports": PORTS,
     "paths": PATHS,
     "drops": DROPS,
+    "marks": MARKS,
     "colours": COLOURS,
     "accounts": ACCOUNTS,
     "series": SERIES,

@@ -131,6 +131,8 @@ def _list_further_tables(results: Results) -> dict[str, Callable[[], RichTable]]
         makers["control messages"] = lambda: _build_busiest_table(results.control, None, "bytes")
     if len(results.drops):
         makers["drops"] = lambda: _build_drop_table(results.drops)
+    if len(results.marks):
+        makers["marks"] = lambda: _build_mark_table(results.marks)
     answered_changes = list_answered_changes(results)
     if answered_changes:
         makers["convergence"] = lambda: _build_convergence_table(answered_changes)
@@ -387,8 +389,9 @@ def _build_busiest_table(
         row["retransmissions"] = None
     # A column of which no row has a value would only take room.
     without = "retransmissions" if rows and len(others) == len(rows) else ""
+    marked = "packets_ce" if any(row["packets_ce"] for row in rows) else ""
     selection = describe_selection([str(row["flow"]) for row in rows], "busiest")
-    return _build_measure_table(table, rows, left_out, selection, hidden_column=without)
+    return _build_measure_table(table, rows, left_out, selection, marked, hidden_column=without)
 
 
 def _build_fairness_table(table: Table) -> RichTable:
@@ -432,9 +435,9 @@ def select_informative_rows(rows: list[dict[str, Scalar]]) -> list[dict[str, Sca
 
 def _build_port_table(table: Table) -> RichTable:
     busy = [row for row in table.rows() if row["packets_offered"]]
-    return _build_measure_table(
-        table, sorted(busy, key=lambda row: -float(row["utilisation"] or 0)), 0
-    )
+    marked = "packets_marked" if any(row["packets_marked"] for row in busy) else ""
+    ranked = sorted(busy, key=lambda row: -float(row["utilisation"] or 0))
+    return _build_measure_table(table, ranked, 0, further_columns=marked)
 
 
 def _build_path_table(table: Table) -> RichTable:
@@ -464,6 +467,15 @@ def _build_drop_table(table: Table) -> RichTable:
         place = row["link"] if row["link"] is not None else row["node"]
         names = [row["flow"], row["direction"], place, row["class"] or "–", row["cause"]]
         add_text_row(rich_table, [*(str(name) for name in names), format_count(row["packets"])])
+    return rich_table
+
+
+def _build_mark_table(table: Table) -> RichTable:
+    columns = ("flow", "direction", "link", "class", "precedence")
+    rich_table = begin_table("Congestion marks", [*columns, "packets"], names=4)
+    for row in table.rows():
+        names = (str(row[name]) for name in columns)
+        add_text_row(rich_table, [*names, format_count(row["packets"])])
     return rich_table
 
 

@@ -17,12 +17,16 @@ FlowMeasure = Literal[
     "srtt",
     "rtt",
     "rto",
+    "pacing-rate",
+    "inflight",
     "state",
     "transfers",
 ]
-LinkMeasure = Literal["queue-packets", "queue-bytes", "queue-average", "utilisation", "drops"]
+LinkMeasure = Literal[
+    "queue-packets", "queue-bytes", "queue-average", "utilisation", "drops", "marks"
+]
 Measure = Literal[FlowMeasure, LinkMeasure]
-TCP_MEASURES = ("cwnd", "ssthresh", "srtt", "rtt", "rto", "state")
+TCP_MEASURES = ("cwnd", "ssthresh", "srtt", "rtt", "rto", "pacing-rate", "inflight", "state")
 FLOW_MEASURES: tuple[str, ...] = get_args(FlowMeasure)
 LINK_MEASURES: tuple[str, ...] = get_args(LinkMeasure)
 

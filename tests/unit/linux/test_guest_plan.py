@@ -43,7 +43,7 @@ def test_no_name_of_the_user_gets_into_the_plan(plan: GuestPlan) -> None:
 
 
 def test_records_have_no_gaps() -> None:
-    assert (SCHEDULE_RECORD.size, ARRIVAL_RECORD.size, TCP_INFO_RECORD.size) == (12, 24, 56)
+    assert (SCHEDULE_RECORD.size, ARRIVAL_RECORD.size, TCP_INFO_RECORD.size) == (12, 24, 72)
 
 
 def test_the_schedule_is_that_of_the_simulator_less_28_bytes() -> None:

@@ -146,7 +146,7 @@ def test_segments_between_sender_and_receiver_are_not_lost(
     guest(tmp_path, compiled, [])
     # At the end of the warm-up 40 are sent, of the last 10 3 have arrived; at the end 100 are sent
     # and of the last 12 2 have arrived.
-    sample = (40 * MS, 10, 7, 0, 0, 10, 0, 0, 0, 30 * mss, 40)
+    sample = (40 * MS, 10, 7, 0, 0, 10, 0, 0, 0, 30 * mss, 40, 0, 0, 0)
     (tmp_path / "tcp-0.bin").write_bytes(TCP_INFO_RECORD.pack(*sample))
     (tmp_path / "tcp-0.goodput").write_bytes(GOODPUT_RECORD.pack(40 * MS, 33 * mss))
     arrived = 90 - lost_segments

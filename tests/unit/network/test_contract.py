@@ -287,6 +287,7 @@ def test_measures_are_those_of_the_engine() -> None:
 
 TRANSLATED = {
     "drops": {"reverse"},
+    "marks": {"reverse"},
     "colours": {"ingress"},
     "accounts": {"reverse"},
     "signalling": {"process"},

@@ -180,7 +180,16 @@ def test_json_has_base_units_and_no_nanoseconds(results: Results) -> None:
     assert written["schema"] == 1
     assert written["hash"] == results.hash()
     tables = {"flows", "aggregates", "ports", "paths", "drops", "colours", "accounts", "timeline"}
-    measured = {"calls", "echoes", "videos", "completions", "lsps", "control", "signalling"}
+    measured = {
+        "marks",
+        "calls",
+        "echoes",
+        "videos",
+        "completions",
+        "lsps",
+        "control",
+        "signalling",
+    }
     assert set(written) == {"schema", "engine", "hash"} | measured | tables
     assert written["flows"][0]["goodput_bit_s"] == 15_480.0
     assert written["flows"][2]["delay_mean_s"] is None

@@ -75,6 +75,11 @@ impl SendPace {
         self.pacer.rate()
     }
 
+    /// The pace that a probe records [B/s]; none: unknown yet.
+    pub fn known_rate(&self) -> Option<u64> {
+        Some(self.rate()).filter(|rate| *rate > 0)
+    }
+
     /// When the next may go.
     pub fn next_at(&self) -> Time {
         self.pacer.next_at()

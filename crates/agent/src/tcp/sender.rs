@@ -160,6 +160,18 @@ impl Sender {
         dispatch!(self, stack => stack.rto())
     }
 
+    /// Pace of its segments [B/s of payload]; none where it does not pace, or has none yet.
+    #[must_use]
+    pub fn pacing_rate(&self) -> Option<u64> {
+        dispatch!(self, stack => stack.pacing_rate())
+    }
+
+    /// Segments in the network, as it counts them: by the scoreboard where there is one.
+    #[must_use]
+    pub fn in_flight(&self) -> u32 {
+        dispatch!(self, stack => stack.in_flight())
+    }
+
     /// State of the sender.
     #[must_use]
     pub fn state(&self) -> State {

@@ -41,6 +41,10 @@ pub enum Measure {
     Rtt,
     /// Flow (TCP): retransmission timeout, back-off included [s].
     Rto,
+    /// Flow (TCP): pace of its segments [bit/s of payload]; none where it does not pace.
+    PacingRate,
+    /// Flow (TCP): segments in the network as the sender counts them.
+    Inflight,
     /// Flow of transfers: those open at the sample.
     Transfers,
     /// Flow (TCP): 0 slow start, 1 congestion avoidance, 2 fast recovery, 3 timeout.
@@ -55,11 +59,13 @@ pub enum Measure {
     Utilisation,
     /// Link: packets dropped at its port per second.
     Drops,
+    /// Link: packets that its port marked per second.
+    Marks,
 }
 
 impl Measure {
     /// Every measure.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 19] = [
         Self::Throughput,
         Self::Goodput,
         Self::Delay,
@@ -69,6 +75,8 @@ impl Measure {
         Self::Srtt,
         Self::Rtt,
         Self::Rto,
+        Self::PacingRate,
+        Self::Inflight,
         Self::State,
         Self::Transfers,
         Self::QueuePackets,
@@ -76,6 +84,7 @@ impl Measure {
         Self::QueueAverage,
         Self::Utilisation,
         Self::Drops,
+        Self::Marks,
     ];
 
     /// Whether the probe's target is a flow; otherwise it is a link.
@@ -92,6 +101,8 @@ impl Measure {
                 | Self::Srtt
                 | Self::Rtt
                 | Self::Rto
+                | Self::PacingRate
+                | Self::Inflight
                 | Self::Transfers
                 | Self::State
         )

@@ -78,6 +78,7 @@ impl AnySimulation {
             path.bytes += more.bytes;
         }
         self.drops.merge(&part.drops);
+        self.marks.merge(&part.marks);
         for (count, more) in self.census.iter_mut().zip(&part.census) {
             *count += more;
         }

@@ -44,6 +44,7 @@ impl AnySimulation {
             .ints("fast_retransmits", of_tcp(|t| t.fast_retransmits))
             .ints("acks_sent", column(|t| t.acks_sent))
             .ints("acks_dropped", column(|t| t.acks_dropped))
+            .ints("packets_ce", flows.clone().map(|flow| self.marks.received(flow as u32) as i64))
             .ints("packets_timed", self.delays.iter().map(|d| d.count as i64));
         delay_columns::add_delay_columns(table, &delays, &self.pool)
             .ints("reordered", self.delays.iter().map(|d| d.reordered as i64))
@@ -141,6 +142,10 @@ impl AnySimulation {
             .ints("packets_sent", rows.iter().map(|row| row.4 .0 as i64))
             .ints("bytes_sent", rows.iter().map(|row| row.4 .1 as i64))
             .ints("packets_dropped", rows.iter().map(|row| row.2.all_dropped() as i64))
+            .ints(
+                "packets_marked",
+                rows.iter().map(|row| self.marks.of_class(row.0 as u32, row.1 as u16) as i64),
+            )
             .ints("packets_waited", rows.iter().map(|row| self.waited(row.0, &row.2) as i64))
             .floats("wait_mean_ns", rows.iter().map(|row| self.wait_mean(row.0, &row.2)))
             .ints("wait_max_ns", rows.iter().map(|row| row.2.wait_max as i64))
@@ -175,6 +180,19 @@ impl AnySimulation {
             .ints("cause", keys().map(|key| key.cause as i64))
             .ints("packets", self.drops.rows().map(|row| row.packets as i64))
             .ints("bytes", self.drops.rows().map(|row| row.bytes as i64))
+    }
+
+    /// Packets that ports marked, by flow.
+    pub(super) fn mark_table(&self) -> Table {
+        let keys = || self.marks.rows().map(|(key, _)| key);
+        Table::new("marks")
+            .ints("flow", keys().map(|key| i64::from(key.flow)))
+            .ints("reverse", keys().map(|key| i64::from(key.reverse)))
+            .ints("link", keys().map(|key| i64::from(key.link)))
+            .ints("class", keys().map(|key| i64::from(key.class)))
+            .ints("precedence", keys().map(|key| i64::from(key.precedence)))
+            .ints("packets", self.marks.rows().map(|(_, count)| count.0 as i64))
+            .ints("bytes", self.marks.rows().map(|(_, count)| count.1 as i64))
     }
 
     /// Packets of each meter, by colour.

@@ -27,6 +27,8 @@ class QueueCounts:
         What it let go; bytes as the port counts them.
     full_drops, early_drops : int
         Packets dropped for lack of room, and by the AQM.
+    marked : int
+        Packets that the AQM marked.
     """
 
     link: int
@@ -36,6 +38,7 @@ class QueueCounts:
     bytes: int
     full_drops: int
     early_drops: int
+    marked: int
 
     @property
     def dropped(self) -> int:
@@ -73,43 +76,49 @@ def count_queues(
         side = compiled.wiring.sending_ends[link]
         for class_, leaf in leaves.items():
             last_counts, first_counts = (
-                _read_qdisc_counts(each, side.node, side.device, leaf) if each else (0, 0, 0, 0)
+                _read_qdisc_counts(each, side.node, side.device, leaf) if each else (0,) * 5
                 for each in (last, first)
             )
-            packets, sent_bytes, dropped, early = (
+            packets, sent_bytes, dropped, early, marked = (
                 last_count - first_count
                 for last_count, first_count in zip(last_counts, first_counts, strict=True)
             )
             counts.append(
-                QueueCounts(link, class_, side.node, packets, sent_bytes, dropped - early, early)
+                QueueCounts(
+                    link, class_, side.node, packets, sent_bytes, dropped - early, early, marked
+                )
             )
     return counts
 
 
 def _read_qdisc_counts(
     snapshot: Snapshot, node: int, device: str, leaf: LeafQdisc
-) -> tuple[int, int, int, int]:
-    """Packets, bytes, drops and early drops of a qdisc, or of one of its tins."""
+) -> tuple[int, ...]:
+    """Packets, bytes, drops, early drops and marks of a qdisc, or of one of its tins."""
     for each in snapshot["nodes"][name_namespace(node)]["qdiscs"]:
         if each.get("dev") == device and each.get("handle") == leaf.handle:
             if leaf.tin is not None:
                 return _read_tin_counts(each, leaf.tin)
-            return each["packets"], each["bytes"], each["drops"], _count_early_drops(each)
+            counts = each["packets"], each["bytes"], each["drops"]
+            # RED's `marked`; of the others `ecn_mark`.
+            marks = int(each.get("marked", each.get("ecn_mark", 0)))
+            return *counts, _count_early_drops(each), marks
     msg = f"the guest has no qdisc {leaf.handle} at {device}"
     raise ValueError(msg)
 
 
-def _read_tin_counts(cake: Mapping[str, Any], number: int) -> tuple[int, int, int, int]:
-    """Packets, bytes, drops and early drops of a tin, which counts what comes and what it drops.
+def _read_tin_counts(cake: Mapping[str, Any], number: int) -> tuple[int, ...]:
+    """Packets, bytes, drops, early drops and marks of a tin.
 
-    How many packets wait, and the bytes of those dropped, are by the mean size of a packet.
+    It counts what comes and what it drops. How many packets wait, and the bytes of those dropped,
+    are by the mean size of a packet.
     """
     tin = cake["tins"][number]
     arrived, drops = int(tin["sent_packets"]), int(tin["drops"])
     size = int(tin["sent_bytes"]) / arrived if arrived else 0.0
     packets = arrived - drops - (round(int(tin["backlog_bytes"]) / size) if arrived else 0)
     early = drops if _has_room(cake) else 0
-    return packets, round(packets * size), drops, early
+    return packets, round(packets * size), drops, early, int(tin.get("ecn_mark", 0))
 
 
 def _has_room(cake: Mapping[str, Any]) -> bool:

@@ -50,6 +50,9 @@ class TcpSample:
     rto_us: int
     acked_bytes: int
     segments_sent: int
+    held: int
+    resent: int
+    pace_bytes_s: int
 
 
 def read_arrivals(folder: Path, flow: int) -> list[Arrival]:

@@ -248,7 +248,7 @@ def _make_flow_table(flows: Sequence[FlowCounts]) -> RawTable:
         {
             "flow": range(len(flows)),
             **counted,
-            **dict.fromkeys(("packets_copied", "acks_dropped"), [0] * len(flows)),
+            **dict.fromkeys(("packets_copied", "acks_dropped", "packets_ce"), [0] * len(flows)),
             "packets_timed": timed_counts,
             "delays_compared": [max(0, count - 1) for count in timed_counts],
             "delay_mean_ns": [sum(each) / len(each) if each else math.nan for each in ordered],
@@ -274,6 +274,7 @@ def _make_port_table(queue_counts: Sequence[QueueCounts]) -> RawTable:
             "packets_sent": [each.packets for each in queue_counts],
             "bytes_sent": [each.bytes for each in queue_counts],
             "packets_dropped": [each.dropped for each in queue_counts],
+            "packets_marked": [each.marked for each in queue_counts],
             **dict.fromkeys(("wait_mean_ns", "queue_mean_packets"), [math.nan] * height),
             **dict.fromkeys(("packets_waited", "wait_max_ns", "queue_max_packets"), [0] * height),
         }
@@ -330,6 +331,7 @@ def _mask_unknown(
     known_masks["acks_dropped"] = [
         is_timed["agent"]["protocol"] == "udp" for is_timed in network["flows"]
     ]
+    known_masks["packets_ce"] = [False] * len(network["flows"])
     no_values = dict.fromkeys(_QUEUE_LENGTHS, [False] * len(tables["ports"]))
     return {
         **tables,

@@ -55,6 +55,8 @@ def _probe_flow(compiled: CompiledPlan, folder: Path, probe: Probe) -> list[tupl
         mss = flow["agent"]["mss_bytes"]
         scale = 1.0 if measure == "goodput" else (mss + TCP_HEADER_BYTES) / mss
         return _compute_rates(read_counts, times, scale)
+    if measure == "pacing-rate" and not flow["agent"].get("pacing"):
+        return [(time, float("nan")) for time in times]
     return [(time, _read_sample(_find_sample(sampled, time), measure)) for time in times if sampled]
 
 
@@ -113,6 +115,11 @@ def _read_sample(sample: TcpSample | None, measure: str) -> float:
     if measure == "ssthresh":
         is_unset = sample.ssthresh >= UNKNOWN_THRESHOLD
         return float("nan") if is_unset else float(sample.ssthresh)
+    if measure == "pacing-rate":
+        return sample.pace_bytes_s * 8.0
+    if measure == "inflight":
+        # tcp_packets_in_flight.
+        return float(sample.unacked - sample.held - sample.lost + sample.resent)
     if measure == "srtt":
         return sample.srtt_us / 1e6
     is_slow_start = sample.state == 0 and sample.cwnd < sample.ssthresh

@@ -73,10 +73,11 @@ PAYLOAD_HEADER: Final = struct.Struct("<IIQ")
 ARRIVAL_RECORD: Final = struct.Struct("<IBBHQQ")
 """Record of an arrival: sequence number, TOS byte, TTL, zero, sent and received [ns]."""
 
-TCP_INFO_RECORD: Final = struct.Struct("<QIIIIIIIIQQ")
+TCP_INFO_RECORD: Final = struct.Struct("<QIIIIIIIIQQIIQ")
 """Record of ``TCP_INFO``: time [ns], cwnd, ssthresh [segments], srtt [us], segments retransmitted,
 unacked, lost, state (0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss), RTO [us], bytes
-acknowledged, data segments sent."""
+acknowledged, data segments sent, segments held (SACK), those sent again and not yet answered, pace
+[B/s]."""
 
 GOODPUT_RECORD: Final = struct.Struct("<QQ")
 """Record of a receiver: time [ns], bytes read."""

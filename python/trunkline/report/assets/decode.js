@@ -103,6 +103,7 @@ function makeDecoders(raw, network, words, { measured, names, className, codePoi
   return {
     delays: plain,
     drops: plain,
+    marks: plain,
     completion_times: (rows) => ({ sizes: nameSizes(rows) }),
     flows: (rows) => {
       const flows = rows.flow.map((index) => network.flows[index]);

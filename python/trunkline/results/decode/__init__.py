@@ -58,6 +58,7 @@ def decode_tables(raw: RawTables, network: NetworkData) -> dict[str, Table]:
         "ports": lambda rows: ports.decode_ports(rows, network, measured_s),
         "paths": lambda rows: ports.decode_paths(rows, network, measured_s),
         "drops": lambda _: {},
+        "marks": lambda _: {},
         "series": lambda rows: ports.decode_series(rows, network),
         "colours": lambda rows: ports.decode_colours(rows, network, measured_s),
         "accounts": ports.decode_accounts,

@@ -120,7 +120,7 @@ def _check_measures(probe: Probe, path: DocumentPath, problems: Problems) -> Non
     if probe.class_ is not None and kind == "flow":
         problems.add("relation", (*path, "class"), "a flow has no classes", at_key=True)
     queues = all(measure.startswith("queue") for measure in probe.measure)
-    port_measures = set(probe.measure) & {"utilisation", "drops"}
+    port_measures = set(probe.measure) & {"utilisation", "drops", "marks"}
     if probe.class_ is not None and kind == "link" and port_measures:
         _report_queue_only_key(path, "class", "only queues are told apart by class", problems)
     if probe.precedence is not None and not queues:

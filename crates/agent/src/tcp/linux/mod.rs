@@ -325,6 +325,14 @@ impl Sender {
         self.estimator.rto() * timer::TICK_NS
     }
 
+    pub fn pacing_rate(&self) -> Option<u64> {
+        self.pace.as_ref().and_then(|pace| pace.known_rate())
+    }
+
+    pub fn in_flight(&self) -> u32 {
+        self.queue.in_flight()
+    }
+
     pub fn timer(&self) -> Time {
         self.timer.min(self.pace_at).min(self.host.tries_at())
     }

@@ -272,7 +272,7 @@ impl Sender {
         at > now
     }
 
-    fn in_flight(&self) -> u32 {
+    pub(in crate::tcp) fn in_flight(&self) -> u32 {
         if self.variant == Variant::Sack {
             self.scoreboard.pipe()
         } else {

@@ -35,6 +35,12 @@ impl Sender {
         self.rto.current()
     }
 
+    /// Pace of its segments [B/s of payload]; none where it does not pace, or has none yet.
+    #[must_use]
+    pub fn pacing_rate(&self) -> Option<u64> {
+        self.pace.as_ref().and_then(|pace| pace.known_rate())
+    }
+
     /// State of the sender.
     #[must_use]
     pub fn state(&self) -> State {
