@@ -67,7 +67,9 @@ impl<O: Observer> Simulation<O> {
         let mut agents = AgentArrays::default();
         let control = Control::new(network, &recovery.lines, seed);
         let of_control = control.as_ref().map_or(0, |control| control.sources());
-        let of_each = [recovery.sources(), of_control, processors.len() as u32];
+        let late_packets = crate::reordering::late_packets_of(network, seed);
+        let of_stages = (processors.len() + late_packets.len()) as u32;
+        let of_each = [recovery.sources(), of_control, of_stages];
         let sources = number_sources(network, of_each);
         let untimed_before = event_free_before(network, of_each);
         if untimed_before > 0 && !O::ACTIVE {
@@ -102,6 +104,7 @@ impl<O: Observer> Simulation<O> {
             echoes: crate::echo::echo_senders(network),
             path_accounts: PathAccounts::new(&network.paths),
             processors,
+            late_packets,
             sampler: ProbeSampler::new(&network.probes),
             recovery,
             control,

@@ -2,7 +2,7 @@
 
 use crate::classifier::{Assignment, NO_ROW, OWN_COLUMN};
 use crate::counters::{DropKey, MarkKey};
-use crate::link::{OnwardHop, Port};
+use crate::link::{Departure, OnwardHop, Port};
 use crate::mpls::NextHop;
 use crate::observer::{Event, Observer};
 use crate::queue::QueueDecision;
@@ -36,24 +36,41 @@ impl<O: Observer> Simulation<O> {
         if let Some(far_end) = link.far_end_mut() {
             let lost = far_end.loss > 0.0 && far_end.random.uniform() < far_end.loss
                 || !far_end.scripted.is_empty() && far_end.loses(&self.arena[id]);
-            let cause = if lost {
-                Some(Cause::Corrupted)
-            } else {
-                let packet = &mut self.arena[id];
-                far_end.conditioner.as_mut().and_then(|part| part.condition(self.now, packet))
-            };
-            if let Some(cause) = cause {
+            if lost {
                 let place = Assignment::outside(departure.precedence());
-                return self.drop_packet(id, cause, Some(index as u32), to, place);
+                return self.drop_packet(id, Cause::Corrupted, Some(index as u32), to, place);
             }
-            if let Some(processor) = far_end.processor {
-                let arrived = Event::Arrived { link: index as u32 };
-                self.observer.record(self.now, arrived, id, &self.arena);
-                return self.process(processor, id);
+            if let Some(stage) = far_end.reorders {
+                if self.hold_late_packet(stage, departure) {
+                    return;
+                }
             }
+            return self.enter_far_end(index, departure);
         }
         self.observer.record(self.now, Event::Arrived { link: index as u32 }, id, &self.arena);
         self.receive(to, id);
+    }
+
+    /// A packet that was not lost on its wire meets the functions at the far end.
+    pub(crate) fn enter_far_end(&mut self, index: usize, departure: Departure) {
+        let link = &mut self.links[index];
+        let (to, id) = (link.to, departure.packet);
+        let mut processor = None;
+        if let Some(far_end) = link.far_end_mut() {
+            processor = far_end.processor;
+            let packet = &mut self.arena[id];
+            let conditioner = far_end.conditioner.as_mut();
+            let refused = conditioner.and_then(|part| part.condition(self.now, packet));
+            if let Some(cause) = refused {
+                let place = Assignment::outside(departure.precedence());
+                return self.drop_packet(id, cause, Some(index as u32), to, place);
+            }
+        }
+        self.observer.record(self.now, Event::Arrived { link: index as u32 }, id, &self.arena);
+        match processor {
+            Some(processor) => self.process(processor, id),
+            None => self.receive(to, id),
+        }
     }
 
     /// A packet from a link is at `node`.

@@ -36,6 +36,7 @@ mod processing;
 mod queue;
 mod ranges;
 mod recovery;
+mod reordering;
 pub mod results;
 pub mod ring;
 pub mod route;

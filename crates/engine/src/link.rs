@@ -95,6 +95,8 @@ pub struct FarEnd {
     pub random: RandomStream,
     /// Conditions the packets that arrive.
     pub conditioner: Option<Conditioner>,
+    /// The wire reorders: number of the stage that holds late packets.
+    pub reorders: Option<u32>,
     /// Forwarding takes time: number of the node's processor.
     pub processor: Option<u32>,
 }

@@ -99,6 +99,16 @@ pub struct Node {
     pub processing: Option<Processing>,
 }
 
+/// A share of the packets of a link that arrives late.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reorder {
+    /// Probability of a packet to be late [0..1].
+    pub share: f64,
+    /// By how much [ns].
+    pub by_ns: trunkline_units::Span,
+}
+
 /// A one-way link with the port that feeds it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -121,6 +131,9 @@ pub struct Link {
     pub metric: u64,
     /// Probability that a packet is lost on the wire [0..1].
     pub loss: f64,
+    /// Packets that arrive late, so that others overtake them.
+    #[serde(default)]
+    pub reorder: Option<Reorder>,
     /// Packets that are lost on the wire by script.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scripted: Vec<Scripted>,

@@ -80,9 +80,18 @@ impl<O: Observer> Simulation<O> {
         span.saturating_add(times.ip_lookup_ns)
     }
 
-    /// A node is done with a packet, or with several.
+    /// A node is done with packets, or late packets of a wire arrive.
     #[cold]
-    pub(crate) fn processed(&mut self, processor: u32) {
+    pub(crate) fn end_stage(&mut self, stage: u32) {
+        let processors = self.processors.len() as u32;
+        match stage < processors {
+            true => self.processed(stage),
+            false => self.release_late_packets(stage - processors),
+        }
+    }
+
+    /// A node is done with a packet, or with several.
+    fn processed(&mut self, processor: u32) {
         loop {
             let processor_state = &mut self.processors[processor as usize];
             let Some(&Reverse((due, _, id))) = processor_state.packets.peek() else { return };

@@ -57,6 +57,10 @@ fn check_span(key: &str, span: Span) -> Result<(), String> {
 fn check_link(link: &Link) -> Result<(), String> {
     check_span("delay_ns", link.delay_ns)?;
     require(link.header_bytes <= MAX_IP_BYTES, "header_bytes must be at most 65535")?;
+    if let Some(reorder) = link.reorder {
+        check_span("reorder.by_ns", reorder.by_ns)?;
+        require((0.0..=1.0).contains(&reorder.share), "reorder.share must be in 0..=1")?;
+    }
     // Written so that a number that is none is refused too.
     require((0.0..=1.0).contains(&link.loss), "loss must be in 0..=1")
 }

@@ -167,6 +167,7 @@ impl AnySimulation {
     fn inside(&self) -> Vec<PacketId> {
         let mut packets: Vec<PacketId> =
             self.processors.iter().flat_map(|processor| processor.packets()).collect();
+        packets.extend(self.late_packets.iter().flat_map(|late| late.packets()));
         for link in &self.links {
             packets.extend(link.on_wire());
             if let Port::Classful(port) = &link.port {

@@ -23,6 +23,7 @@ use crate::prefetch::PrefetchPipeline;
 use crate::probe::ProbeSampler;
 use crate::processing::Processor;
 use crate::recovery::Recovery;
+use crate::reordering::LatePackets;
 use crate::route::Fib;
 use crate::transfers::Workloads;
 use std::ops::{Deref, DerefMut};
@@ -227,6 +228,7 @@ pub struct Simulation<O: ?Sized> {
     pub(crate) path_accounts: Option<Box<PathAccounts>>,
     pub(crate) sampler: ProbeSampler,
     pub(crate) processors: Vec<Processor>,
+    pub(crate) late_packets: Vec<LatePackets>,
     pub(crate) recovery: Recovery,
     pub(crate) control: Option<Box<Control>>,
     pub(crate) lookahead: PrefetchPipeline,
@@ -347,7 +349,7 @@ impl<O: Observer> Simulation<O> {
             } else if source >= probes {
                 self.sample(source - probes);
             } else if source >= processors {
-                self.processed(source - processors);
+                self.end_stage(source - processors);
             } else if source >= control {
                 self.wake_control(source - control);
             } else if source >= recovery {
@@ -416,7 +418,8 @@ impl AnySimulation {
         } else if source >= transmitters {
             self.link_from[(source - transmitters) as usize]
         } else if source >= processors && source < probes {
-            self.processors[(source - processors) as usize].node
+            let number = (source - processors) as usize;
+            self.processors.get(number).map_or(0, |processor| processor.node)
         } else {
             0
         };

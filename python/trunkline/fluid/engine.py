@@ -137,4 +137,6 @@ def list_omissions(network: Mapping[str, Any]) -> tuple[str, ...]:
         sentences.append("delays leave out the time that nodes take to forward a packet")
     if any(link["loss"] or link.get("scripted") for link in network["links"]):
         sentences.append("losses on the wire are left out")
+    if any(link.get("reorder") for link in network["links"]):
+        sentences.append("packets that a link reorders come in time")
     return tuple(sentences)

@@ -77,6 +77,7 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
                 "port": compiled_ports.port_of_link[arc.name],
             }
             | compiled_conditioners.make_link_keys(arc.options)
+            | _compile_reordering(arc.options)
             | _compile_scripted_losses(resolved, arc.options)
             for arc in resolved.arcs
         ],
@@ -131,6 +132,11 @@ def _compile_node(name: str, node: Node) -> dict[str, Any]:
         "label_lookup_ns": processing.label_lookup,
     }
     return {"name": name, "processing": times}
+
+
+def _compile_reordering(options: LinkOptions) -> dict[str, Any]:
+    reorder = options.reorder
+    return {"reorder": {"share": reorder.share, "by_ns": reorder.by}} if reorder else {}
 
 
 def _compile_scripted_losses(scenario: ResolvedScenario, options: LinkOptions) -> dict[str, Any]:

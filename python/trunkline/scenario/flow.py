@@ -94,7 +94,7 @@ class TcpOptions(FlowOptions):
         "linux: stack linux, delayed_ack 40 ms, receive_buffer 4096 131072 6291456, rto min 200 "
         "ms; keys given with it replace its own.",
     )
-    variant: Literal["tahoe", "reno", "new-reno", "sack"] = default(
+    variant: Literal["tahoe", "reno", "new-reno", "sack", "rack"] = default(
         "new-reno", "Loss recovery: how the sender finds and repairs a loss."
     )
     congestion: Literal["reno", "cubic", "bbr", "dctcp", "prague", "vegas", "westwood"] = default(

@@ -110,6 +110,13 @@ class ScriptedLoss(Element):
     )
 
 
+class Reordering(Element):
+    """Packets of a link that arrive late, so that others overtake them."""
+
+    share: Share = Field(description="Share of the packets, each by itself.")
+    by: PositiveTime = Field(description="How much later than the others they arrive.")
+
+
 class LinkOptions(Element):
     """Keys of each direction of a link, and of `defaults: link`."""
 
@@ -128,6 +135,7 @@ class LinkOptions(Element):
     lose: tuple[ScriptedLoss, ...] = default(
         (), "Packets that are lost on the wire by script, for tests and teaching."
     )
+    reorder: Reordering | None = default(None, "Packets that arrive late: others overtake them.")
     port: NameReference | None = default(
         None, "Port configuration that feeds it; absent: one drop-tail FIFO of 100 packets."
     )

@@ -15,6 +15,8 @@ pub enum Variant {
     NewReno,
     /// Recovery by selective acknowledgements (RFC 2018, RFC 6675).
     Sack,
+    /// The same with losses found by time, and probes at the tail (RFC 8985).
+    Rack,
 }
 
 /// When a receiver may hold an acknowledgement back (RFC 5681 section 4.2).
@@ -118,7 +120,7 @@ impl TcpConfig {
     /// Whether acknowledgements carry SACK blocks.
     #[must_use]
     pub fn uses_sack(&self) -> bool {
-        self.variant == Variant::Sack
+        matches!(self.variant, Variant::Sack | Variant::Rack)
     }
 
     /// Whether segments go at a pace.

@@ -1,7 +1,7 @@
 //! TCP receiver: cumulative and selective acknowledgements, delayed acknowledgements, ECN echo.
 //!
 //! Source: RFC 5681 section 4.2 (when to acknowledge), RFC 2018 section 4 (SACK blocks), RFC 3168
-//! section 6.1.3 (ECN-Echo), RFC 8257 section 3.2 (ECN-Echo of each change, for `dctcp`), RFC 7323 section 4.3 (which time stamp is echoed), RFC 2883 section 4 (D-SACK, with Linux's stack).
+//! section 6.1.3 (ECN-Echo), RFC 8257 section 3.2 (ECN-Echo of each change, for `dctcp`), RFC 7323 section 4.3 (which time stamp is echoed), RFC 2883 section 4 (D-SACK, with Linux's stack and `rack`).
 //! Differs: a delayed acknowledgement is due a fixed time after the first segment it covers, where
 //! BSD waits for the next beat of a common timer. Absent: reneging.
 
@@ -9,7 +9,7 @@ use super::congestion::prague::FIRST_COUNT;
 use super::linux::ack_compression::AckCompression;
 use super::linux::delayed_ack::DelayedAckTimer;
 use super::linux::receive_buffer::ReceiveBuffer;
-use super::{AckFields, TcpConfig};
+use super::{AckFields, TcpConfig, Variant};
 use crate::seq_set::SeqSet;
 use trunkline_packet::arena::{AckDetails, SackBlocks};
 use trunkline_units::{Span, Time, NEVER};
@@ -56,6 +56,8 @@ pub struct Receiver {
     mss: u32,
     size: u64,
     connects: bool,
+    reports_duplicates: bool,
+    duplicate: Option<(u32, u32)>, // arrived twice, and `next` then
 }
 
 impl Receiver {
@@ -98,6 +100,8 @@ impl Receiver {
             mss: config.mss_bytes,
             size: config.size_bytes.unwrap_or(u64::MAX),
             connects: config.connect,
+            reports_duplicates: config.variant == Variant::Rack,
+            duplicate: None,
         }
     }
 
@@ -136,6 +140,10 @@ impl Receiver {
             let at_once = self.on_segment_of_linux(&mut linux, seq, push, sent_at, now);
             self.linux = Some(linux);
             return at_once;
+        }
+        if self.reports_duplicates {
+            let again = seq < self.next || (seq < self.high && self.above.contains(seq));
+            self.duplicate = again.then_some((seq, self.next));
         }
         self.on_disorder(seq);
         true
@@ -386,7 +394,13 @@ impl Receiver {
                 return [[seq, seq + 1], self.recent[0], self.recent[1]]; // RFC 2883 section 4
             }
         }
-        [self.recent[0], self.recent[1], self.recent[2]]
+        // RFC 2883 section 4: of the segment that is answered, if that came twice.
+        match self.duplicate {
+            Some((seq, next)) if next == self.next => {
+                [[seq, seq + 1], self.recent[0], self.recent[1]]
+            }
+            _ => [self.recent[0], self.recent[1], self.recent[2]],
+        }
     }
 
     /// What the acknowledgement says beside its number.

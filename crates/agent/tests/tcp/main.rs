@@ -17,5 +17,6 @@ mod rfc6675;
 mod rfc6937;
 mod rfc7323;
 mod rfc8257;
+mod rfc8985;
 mod rfc9406;
 mod rfc9438;

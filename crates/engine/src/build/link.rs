@@ -76,8 +76,13 @@ fn build_far_end(
     let conditioner = build_conditioner(network, link.ingress, seed, &ingress)?;
     let processor = processor_of(network, link.to);
     let lossy = link.loss > 0.0 || !link.scripted.is_empty();
-    let any = conditioner.is_some() || lossy || processor.is_some();
+    let before = network.links.iter().take_while(|other| other.name != link.name);
+    let stage = before.filter(|other| other.reorder.is_some()).count() as u32;
+    let reorders = link.reorder.map(|_| stage);
+    let any = conditioner.is_some() || lossy || processor.is_some() || reorders.is_some();
     let scripted = link.scripted.clone();
     let random = RandomStream::new(seed, &element, "loss");
-    Ok(any.then(|| Box::new(FarEnd { loss: link.loss, scripted, random, conditioner, processor })))
+    let loss = link.loss;
+    let end = FarEnd { loss, scripted, random, conditioner, reorders, processor };
+    Ok(any.then(|| Box::new(end)))
 }

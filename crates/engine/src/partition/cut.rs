@@ -145,6 +145,7 @@ mod tests {
             mtu_bytes: 1500,
             metric: 1,
             loss: 0.0,
+            reorder: None,
             scripted: Vec::new(),
             port: 0,
             conditioner: None,

@@ -141,6 +141,7 @@ impl<O: Observer> Simulation<O> {
             self.observer.on_region_step();
             self.drop_held_packets(index, from, lost);
         }
+        self.lose_late_packets(index, from);
         self.note_link(index, TimelineEvent::Failed);
         self.link_changed(index, true);
     }

@@ -108,6 +108,7 @@ impl Lab {
             mtu_bytes: 65_535,
             metric: 1,
             loss: 0.0,
+            reorder: None,
             scripted: vec![],
             port: 0,
             conditioner: None,

@@ -156,7 +156,7 @@ def is_random(network: NetworkData) -> bool:
     kinds = [each["queue"]["aqm"]["kind"] for port in network["ports"] for each in port["classes"]]
     return (
         any(kind not in DETERMINISTIC_AQMS for kind in kinds)
-        or any(link["loss"] for link in network["links"])
+        or any(link["loss"] or link.get("reorder") for link in network["links"])
         or any(_is_bbr(flow) for flow in network["flows"])
         or '"tsw' in json.dumps(network.get("conditioners", []))
     )

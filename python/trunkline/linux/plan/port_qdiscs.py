@@ -129,15 +129,29 @@ def add_wire(script: CommandScript, receiving_end: VethEnd, link: Link) -> None:
         about,
         is_wire=True,
     )
+    reorder = link.get("reorder")
+    if reorder:
+        # netem's share is that of the packets that it does not hold.
+        script.add_command(
+            receiving_end.node,
+            "tc",
+            f"qdisc add dev {receiving_end.wire} parent 1:1 handle 2: netem limit "
+            f"{UNLIMITED_PACKETS} delay {_format_microseconds(reorder['by_ns'])} reorder "
+            f"{100 - reorder['share'] * 100:.10f}%",
+            about,
+            is_wire=True,
+        )
     if link.get("scripted"):
         script.refuse(
             ("links", link["name"], "lose"),
             f"{link['name']}: netem cannot lose a packet by its number; nearest: loss: 1 %",
         )
-    if link["loss"]:
-        script.add_note(
-            f"{link['name']} loses at random: other packets in the kernel than in the simulator"
-        )
+    for key, does in (("loss", "loses"), ("reorder", "reorders")):
+        if link.get(key):
+            script.add_note(
+                f"{link['name']} {does} at random: other packets in the kernel than in the "
+                "simulator"
+            )
 
 
 def _format_microseconds(time_ns: int) -> str:

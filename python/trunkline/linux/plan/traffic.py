@@ -354,7 +354,7 @@ def _check_node_setting(
 
 
 def _uses_sack(agent: Tcp) -> bool:
-    return bool(agent["variant"] == "sack")
+    return bool(agent["variant"] in ("sack", "rack"))
 
 
 def _uses_timestamps(agent: Tcp) -> bool:

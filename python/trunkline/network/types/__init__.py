@@ -76,6 +76,13 @@ class LostPacket(TypedDict):
     times: int
 
 
+class Reorder(TypedDict):
+    """A share of the packets of a link that arrives late."""
+
+    share: float
+    by_ns: int
+
+
 Link = TypedDict(
     "Link",
     {
@@ -88,6 +95,7 @@ Link = TypedDict(
         "mtu_bytes": int,
         "metric": int,
         "loss": float,
+        "reorder": NotRequired[Reorder | None],
         "scripted": NotRequired[list[LostPacket]],
         "port": int,
         "conditioner": NotRequired[int | None],

@@ -32,7 +32,7 @@ class ReceiveBuffer(TypedDict):  # Memory of a receiver.
 
 class Tcp(TypedDict):  # A TCP sender and its receiver.
     protocol: Literal["tcp"]
-    variant: Literal["tahoe", "reno", "new-reno", "sack"]
+    variant: Literal["tahoe", "reno", "new-reno", "sack", "rack"]
     new_reno_impatient: bool
     partial_ack_resets: NotRequired[bool]
     mss_bytes: int

@@ -77,7 +77,7 @@ def _list_missing_options(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str
         yield ("pacing",), "bbr sends at a pace that it sets itself", "pacing: true, or absent"
     if flow.congestion == "prague":
         yield from _list_missing_prague_options(flow)
-    if flow.congestion == "bbr" and flow.variant != "sack":
+    if flow.congestion == "bbr" and flow.variant not in ("sack", "rack"):
         reason = "bbr counts what each acknowledgement delivers, which SACK reports"
         yield ("congestion",), reason, "with variant: sack"
     if flow.congestion == "cubic" and flow.slow_start:

@@ -8,6 +8,7 @@
 
 mod newreno;
 mod output;
+mod rack;
 mod reno;
 mod sack;
 mod scoreboard;
@@ -20,6 +21,7 @@ use super::congestion::{Control, Growth, Window};
 use super::handshake::RTO_AFTER_SYN_LOSS;
 use super::send_pace::{AckContext, SendPace};
 use super::{rto::Rto, Ack, OpenedConnection, TcpConfig, Variant};
+use rack::RackTlp;
 use scoreboard::Scoreboard;
 use trunkline_units::{RandomStream, Span, Time, NEVER};
 
@@ -88,6 +90,7 @@ pub struct Sender {
     timeouts: u64,
     fast_retransmits: u64,
     scoreboard: Scoreboard,
+    rack: Option<Box<RackTlp>>,
 }
 
 impl Sender {
@@ -130,9 +133,7 @@ impl Sender {
             phase: Phase::Open,
             variant: config.variant,
             resend: false,
-            windowed: config.variant != Variant::Sack
-                && !config.pacing
-                && config.send_overhead_ns == 0,
+            windowed: !config.uses_sack() && !config.pacing && config.send_overhead_ns == 0,
             impatient: config.new_reno_impatient,
             partial_resets: config.partial_ack_resets,
             partial_seen: false,
@@ -153,6 +154,10 @@ impl Sender {
             timeouts: 0,
             fast_retransmits: 0,
             scoreboard: Scoreboard::default(),
+            rack: (config.variant == Variant::Rack).then(|| {
+                let delayed = config.delayed_ack.map_or(0, |delayed| delayed.timeout_ns);
+                Box::new(RackTlp::new(config.dup_acks, delayed))
+            }),
         }
     }
 
@@ -226,6 +231,7 @@ impl Sender {
         }
         match self.variant {
             Variant::Sack => sack::on_ack(self, ack, now),
+            Variant::Rack => rack::on_ack(self, ack, now),
             _ if ack.ack > self.una => match self.variant {
                 Variant::Reno => reno::on_new_ack(self, ack, now),
                 Variant::NewReno => newreno::on_new_ack(self, ack, now),
@@ -250,6 +256,10 @@ impl Sender {
 
     /// The time of [`Sender::timer`] may have come. Poll [`Sender::next_segment`] after it.
     pub fn on_timer(&mut self, now: Time, random: &mut RandomStream) {
+        if now >= self.rack_wakes_at() {
+            rack::on_timer(self, now);
+            self.plan_sends(now, random);
+        }
         if now >= self.rtx_at {
             self.on_timeout(now);
             self.plan_sends(now, random);
@@ -273,16 +283,25 @@ impl Sender {
     }
 
     pub(in crate::tcp) fn in_flight(&self) -> u32 {
-        if self.variant == Variant::Sack {
-            self.scoreboard.pipe()
-        } else {
-            self.max - self.una
+        match (self.variant, &self.rack) {
+            (Variant::Sack, _) => self.scoreboard.pipe(),
+            (_, Some(rack)) => rack.in_flight(),
+            _ => self.max - self.una,
         }
+    }
+
+    /// Segments found lost since the start.
+    fn found_lost(&self) -> u64 {
+        self.rack.as_ref().map_or(self.scoreboard.found_lost(), |rack| rack.found_lost())
+    }
+
+    fn rack_wakes_at(&self) -> Time {
+        self.rack.as_ref().map_or(NEVER, |rack| rack.wakes_at())
     }
 
     #[cold]
     fn note_before_ack(&mut self) {
-        let (in_flight, found_lost) = (self.in_flight(), self.scoreboard.found_lost());
+        let (in_flight, found_lost) = (self.in_flight(), self.found_lost());
         if let Some(pace) = self.pace.as_mut() {
             pace.note_before_ack(in_flight, found_lost);
         }
@@ -291,14 +310,14 @@ impl Sender {
     /// After an acknowledgement: sets the pace of the next segments.
     #[cold]
     fn update_pace(&mut self, ack: &Ack, now: Time, random: &mut RandomStream) {
-        let in_flight = self.in_flight();
+        let (in_flight, found_lost) = (self.in_flight(), self.found_lost());
         let Some(pace) = self.pace.as_mut() else { return };
         let known = AckContext {
             now,
             srtt: self.rto.srtt().unwrap_or(0.0) as u64,
             in_flight,
             out: self.max - self.una,
-            found_lost: self.scoreboard.found_lost(),
+            found_lost,
             recovering: self.phase == Phase::FastRecovery,
             timed_out: self.phase == Phase::Timeout,
         };
@@ -309,6 +328,6 @@ impl Sender {
     #[inline]
     #[must_use]
     pub fn timer(&self) -> Time {
-        self.rtx_at.min(self.release_at).min(self.pace_at)
+        self.rtx_at.min(self.release_at).min(self.pace_at).min(self.rack_wakes_at())
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Source: RFC 5681, RFC 3042 (limited transmit), RFC 3168 section 6.1.2 (CWR); ns-2 for bursts.
 
-use super::{sack, Sender, NONE};
+use super::{rack, sack, Sender, NONE};
 use crate::tcp::{Segment, Variant};
 use trunkline_units::{RandomStream, Time, NEVER};
 
@@ -21,7 +21,7 @@ impl Sender {
             return Some(self.emit(self.una, now));
         }
         if self.overhead == 0 || self.released {
-            if let Some(seq) = self.choose_segment() {
+            if let Some(seq) = self.choose_segment(now) {
                 self.burst -= 1;
                 if seq == self.next {
                     self.next += 1;
@@ -34,14 +34,15 @@ impl Sender {
     }
 
     #[inline]
-    fn choose_segment(&mut self) -> Option<u32> {
+    fn choose_segment(&mut self, now: Time) -> Option<u32> {
         if self.burst == 0 {
             return None;
         }
-        if self.variant == Variant::Sack {
-            return sack::choose_segment(self, true);
+        match self.variant {
+            Variant::Sack => sack::choose_segment(self, true),
+            Variant::Rack => rack::choose_segment(self, true, now),
+            _ => (self.next < self.limit).then_some(self.next),
         }
-        (self.next < self.limit).then_some(self.next)
     }
 
     #[inline]
@@ -73,12 +74,13 @@ impl Sender {
     pub(super) fn plan_sends(&mut self, now: Time, random: &mut RandomStream) {
         self.limit = self.window_end();
         self.burst = u32::MAX;
-        if self.dup_acks > 0 && self.variant != Variant::Sack {
+        if self.dup_acks > 0 && !matches!(self.variant, Variant::Sack | Variant::Rack) {
             self.limit_burst();
         }
         if self.overhead > 0 && !self.released && self.release_at == NEVER {
             let ready = match self.variant {
                 Variant::Sack => sack::choose_segment(self, false).is_some(),
+                Variant::Rack => rack::choose_segment(self, false, now).is_some(),
                 _ => self.burst > 0 && self.next < self.limit,
             };
             if ready {

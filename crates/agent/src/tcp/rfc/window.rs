@@ -157,16 +157,23 @@ impl Sender {
             self.window.cwnd = self.window.cwnd.max(1.0); // ECN closed the window, nothing is lost
             return;
         }
-        if self.variant != Variant::Sack {
+        if !matches!(self.variant, Variant::Sack | Variant::Rack) {
             self.window.ssthresh = self.reduced(self.window.cwnd, ReductionCause::Timeout).0;
             self.next = self.una;
         } else {
+            let before = match &self.rack {
+                Some(rack) => rack.timed_out_at(),
+                None => self.scoreboard.timed_out_at(),
+            };
             // RFC 5681 section 3.1: held when the timer resends the same segment.
-            if self.scoreboard.timed_out_at() != Some(self.una) {
+            if before != Some(self.una) {
                 let flight = f64::from(self.max - self.una).min(self.window.cwnd);
                 self.window.ssthresh = self.reduced(flight, ReductionCause::Timeout).0;
             }
-            self.scoreboard.on_timeout(self.una, self.max);
+            match self.rack.as_mut() {
+                Some(rack) => rack.on_timeout(self.una, now),
+                None => self.scoreboard.on_timeout(self.una, self.max),
+            }
         }
         self.timeouts += 1;
         self.phase = Phase::Timeout;

@@ -1,0 +1,416 @@
+//! RACK-TLP: losses found by the time of transmission, and probes for losses at the tail.
+//!
+//! Source: RFC 8985 sections 5 to 7; the window in recovery is that of RFC 6675 section 5, with the
+//! segments that RACK counts in flight. `max_ack_delay` is the receiver's own. Absent: reneging.
+
+use super::{Phase, Sender, NONE};
+use crate::tcp::Ack;
+use std::collections::VecDeque;
+use trunkline_units::{Span, Time, NEVER};
+
+/// Section 6.2 step 4: recoveries without a D-SACK after which the window is a quarter again.
+const PERSISTENCE: u32 = 16;
+/// Section 7.2: before the first sample of the round trip.
+const FIRST_PROBE_TIMEOUT: Span = 1_000_000_000;
+
+/// A segment that is not yet acknowledged (section 5.2).
+#[derive(Clone, Copy, Debug)]
+struct SentSegment {
+    sent_at: Time,
+    retransmitted: bool,
+    held: bool,
+    lost: bool,
+}
+
+/// Why [`RackTlp`] waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wait {
+    Reordering,
+    Probe,
+}
+
+/// State of a connection (sections 5.3 and 7.1).
+#[derive(Clone, Debug)]
+pub(super) struct RackTlp {
+    segments: VecDeque<SentSegment>, // from SND.UNA on
+    in_flight: u32,
+    lost: u32, // and not sent again
+    held: u32,
+    found_lost: u64,
+    sent_at: Time, // RACK.xmit_ts
+    end: u32,      // RACK.end_seq
+    rtt: Span,
+    window: Span, // RACK.reo_wnd
+    min_rtt: Span,
+    fack: u32, // RACK.fack: one past the highest segment that arrived
+    reordering_seen: bool,
+    round: Option<u32>, // RACK.dsack_round
+    multiplier: u64,
+    persistence: u32,
+    threshold: u32,
+    max_ack_delay: Span,
+    wait: Wait,
+    wakes_at: Time,
+    release: bool,              // one segment may go whatever the window
+    probe_due: bool,            // the next segment is a probe
+    probe: Option<(u32, bool)>, // TLP.end_seq, TLP.is_retrans
+    timed_out_at: Option<u32>,
+}
+
+impl RackTlp {
+    pub fn new(threshold: u32, max_ack_delay: Span) -> Self {
+        Self {
+            segments: VecDeque::new(),
+            in_flight: 0,
+            lost: 0,
+            held: 0,
+            found_lost: 0,
+            sent_at: 0,
+            end: 0,
+            rtt: 0,
+            window: 0,
+            min_rtt: Span::MAX,
+            fack: 0,
+            reordering_seen: false,
+            round: None,
+            multiplier: 1,
+            persistence: PERSISTENCE,
+            threshold,
+            max_ack_delay,
+            wait: Wait::Reordering,
+            wakes_at: NEVER,
+            release: false,
+            probe_due: false,
+            probe: None,
+            timed_out_at: None,
+        }
+    }
+
+    pub fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    pub fn found_lost(&self) -> u64 {
+        self.found_lost
+    }
+
+    pub fn wakes_at(&self) -> Time {
+        self.wakes_at
+    }
+
+    /// Section 6.2 steps 1 to 3: a segment is newly known to have arrived. `echo`: when the segment
+    /// that its acknowledgement answers was sent, if time stamps tell.
+    fn deliver(&mut self, seq: u32, segment: SentSegment, echo: Option<Time>, now: Time) {
+        if !segment.lost {
+            self.in_flight -= 1;
+        } else {
+            self.lost -= 1;
+        }
+        let rtt = now - segment.sent_at;
+        if seq >= self.fack {
+            self.fack = seq + 1;
+        } else if !segment.retransmitted {
+            self.reordering_seen = true;
+        }
+        if segment.retransmitted {
+            let of_original = echo.is_some_and(|echo| echo < segment.sent_at);
+            if of_original || rtt < self.min_rtt {
+                return;
+            }
+        }
+        self.min_rtt = self.min_rtt.min(rtt);
+        self.rtt = rtt;
+        if (segment.sent_at, seq + 1) > (self.sent_at, self.end) {
+            (self.sent_at, self.end) = (segment.sent_at, seq + 1);
+        }
+    }
+
+    /// Section 6.2 step 4, RACK_update_reo_wnd, its part that D-SACK and recoveries move.
+    fn adapt_window(&mut self, duplicate: bool, recovered: bool, una: u32, next: u32) {
+        if self.round.is_some_and(|round| una >= round) {
+            self.round = None;
+        }
+        if self.round.is_none() && duplicate {
+            self.round = Some(next);
+            self.multiplier += 1;
+            self.persistence = PERSISTENCE;
+        } else if recovered {
+            self.persistence = self.persistence.saturating_sub(1);
+            if self.persistence == 0 {
+                self.multiplier = 1;
+            }
+        }
+    }
+
+    /// Section 6.2 step 4, its value.
+    fn reordering_window(&self, recovering: bool, srtt: Span) -> Span {
+        if !self.reordering_seen && (recovering || self.held >= self.threshold) {
+            return 0;
+        }
+        if self.min_rtt == Span::MAX {
+            return 0;
+        }
+        (self.multiplier * (self.min_rtt / 4)).min(srtt)
+    }
+
+    /// Section 6.2 step 5, RACK_detect_loss. Returns the segments newly lost, and the longest wait left.
+    fn detect_losses(&mut self, una: u32, now: Time) -> (u32, Span) {
+        if self.held == 0 && self.lost == 0 && self.segments.iter().all(|one| !one.retransmitted) {
+            return (0, 0); // nothing was overtaken
+        }
+        let (mut found, mut timeout) = (0, 0);
+        let (latest, limit) = ((self.sent_at, self.end), self.rtt + self.window);
+        for (seq, segment) in (una + 1..).zip(&mut self.segments) {
+            if segment.held || segment.lost || (segment.sent_at, seq) >= latest {
+                continue;
+            }
+            let due = segment.sent_at + limit;
+            if due <= now {
+                (segment.lost, segment.retransmitted) = (true, false);
+                found += 1;
+            } else {
+                timeout = timeout.max(due - now);
+            }
+        }
+        self.lose(found);
+        (found, timeout)
+    }
+
+    fn lose(&mut self, found: u32) {
+        self.in_flight -= found;
+        self.lost += found;
+        self.found_lost += u64::from(found);
+    }
+
+    /// Section 6.3, RACK_mark_losses_on_RTO.
+    pub fn on_timeout(&mut self, una: u32, now: Time) {
+        let limit = self.rtt + self.window;
+        let mut found = 0;
+        for (index, segment) in self.segments.iter_mut().enumerate() {
+            let old = index == 0 || segment.sent_at + limit <= now;
+            if !segment.held && !segment.lost && old {
+                (segment.lost, segment.retransmitted) = (true, false);
+                found += 1;
+            }
+        }
+        self.lose(found);
+        self.timed_out_at = Some(una);
+        (self.release, self.wakes_at, self.probe) = (true, NEVER, None);
+    }
+
+    /// The first unacknowledged segment when the timer last ran out.
+    pub fn timed_out_at(&self) -> Option<u32> {
+        self.timed_out_at
+    }
+
+    /// Whether the first block reports a segment that came twice (RFC 2883 section 4), and which.
+    fn find_duplicate(ack: &Ack) -> Option<[u32; 2]> {
+        let [first, second, _] = ack.sack;
+        let inside = second[1] > 0 && first[0] >= second[0] && first[1] <= second[1];
+        (first[1] > 0 && (first[1] <= ack.ack || inside)).then_some(first)
+    }
+
+    /// Reads acknowledgement and blocks. Returns whether anything is newly known to have arrived.
+    fn read(&mut self, ack: &Ack, (una, max): (u32, u32), timestamps: bool, now: Time) -> bool {
+        let echo = timestamps.then_some(ack.echo);
+        let mut news = ack.ack > una;
+        for seq in una..ack.ack {
+            let Some(segment) = self.segments.pop_front() else { break };
+            if segment.held {
+                self.held -= 1;
+            } else {
+                self.deliver(seq, segment, echo, now);
+            }
+        }
+        for [start, end] in ack.sack {
+            for seq in start.max(ack.ack)..end.min(max) {
+                let segment = self.segments[(seq - ack.ack) as usize];
+                if !segment.held {
+                    self.deliver(seq, segment, echo, now);
+                    let segment = &mut self.segments[(seq - ack.ack) as usize];
+                    (segment.held, segment.lost) = (true, false);
+                    self.held += 1;
+                    news = true;
+                }
+            }
+        }
+        news
+    }
+
+    /// A segment is sent again now.
+    fn resend(&mut self, index: usize, now: Time) {
+        let segment = &mut self.segments[index];
+        if segment.lost {
+            self.lost -= 1;
+            self.in_flight += 1;
+        }
+        (segment.sent_at, segment.retransmitted, segment.lost) = (now, true, false);
+    }
+}
+
+/// The state, which the variant `rack` has.
+fn state(sender: &mut Sender) -> &mut RackTlp {
+    sender.rack.as_mut().expect("variant rack has its state")
+}
+
+pub(super) fn on_ack(sender: &mut Sender, ack: &Ack, now: Time) {
+    let (una, max, timestamps) = (sender.una, sender.max, sender.timestamps);
+    let rack = state(sender);
+    let duplicate = RackTlp::find_duplicate(ack);
+    let news = rack.read(ack, (una, max), timestamps, now);
+    let (phase, advanced) = (sender.phase, ack.ack > una);
+    if advanced {
+        sender.accept(ack, now);
+        if sender.una >= sender.recover {
+            sender.phase = Phase::Open;
+        }
+        if phase != Phase::FastRecovery {
+            sender.grow(ack, now);
+        }
+    }
+    let recovered = phase != Phase::Open && sender.phase == Phase::Open;
+    let (una, next) = (sender.una, sender.max);
+    state(sender).adapt_window(duplicate.is_some(), recovered, una, next);
+    answer_probe(sender, ack, duplicate, advanced);
+    if news || duplicate.is_some() {
+        find_losses(sender, now);
+    }
+}
+
+/// Section 6.2 step 5, with the answer of congestion control and the timers.
+fn find_losses(sender: &mut Sender, now: Time) {
+    let (una, recovering) = (sender.una, sender.phase != Phase::Open);
+    let srtt = sender.rto.srtt().unwrap_or(0.0) as Span;
+    let rack = state(sender);
+    rack.window = rack.reordering_window(recovering, srtt);
+    let (found, timeout) = rack.detect_losses(una, now);
+    rack.wakes_at = NEVER;
+    if timeout > 0 {
+        (rack.wait, rack.wakes_at) = (Wait::Reordering, now + timeout);
+    }
+    if found > 0 && !recovering {
+        enter_recovery(sender, now);
+    }
+    schedule_probe(sender, now);
+}
+
+/// RFC 6675 section 5 step (4).
+fn enter_recovery(sender: &mut Sender, now: Time) {
+    let flight = sender.max - sender.una;
+    let extra = flight.saturating_sub(sender.window.cwnd as u32);
+    if sender.reduce(f64::from(flight - extra)) {
+        sender.window.cwnd = sender.window.cwnd.max(sender.window.ssthresh);
+    }
+    sender.on_loss(now);
+    sender.phase = Phase::FastRecovery;
+    state(sender).release = true;
+}
+
+/// Section 7.2: the timer of a probe, if one may be sent.
+fn schedule_probe(sender: &mut Sender, now: Time) {
+    let out = sender.max - sender.una;
+    let (open, timeout) = (sender.phase == Phase::Open, sender.rtx_at);
+    let srtt = sender.rto.srtt();
+    let rack = state(sender);
+    let waits = rack.wakes_at != NEVER && rack.wait == Wait::Reordering;
+    if !open || rack.held > 0 || rack.probe.is_some() || out == 0 || waits {
+        return;
+    }
+    let mut after = srtt.map_or(FIRST_PROBE_TIMEOUT, |srtt| 2 * srtt as Span);
+    if srtt.is_some() && out == 1 {
+        after += rack.max_ack_delay;
+    }
+    (rack.wait, rack.wakes_at) = (Wait::Probe, (now + after).min(timeout));
+}
+
+/// Section 7.4.2, TLP_process_ack.
+fn answer_probe(sender: &mut Sender, ack: &Ack, duplicate: Option<[u32; 2]>, advanced: bool) {
+    let rack = state(sender);
+    let Some((end, again)) = rack.probe.filter(|(end, _)| ack.ack >= *end) else { return };
+    let arrived_twice = duplicate.is_some_and(|block| block[1] == end);
+    if !again || arrived_twice {
+        rack.probe = None;
+    } else if ack.ack > end {
+        rack.probe = None;
+        // The probe repaired a loss: the answer of fast recovery.
+        sender.reduce(sender.window.cwnd);
+    } else if ack.sack[0][1] == 0 && !advanced {
+        rack.probe = None;
+    }
+}
+
+/// The time of [`RackTlp::wakes_at`] has come.
+pub(super) fn on_timer(sender: &mut Sender, now: Time) {
+    let (una, max) = (sender.una, sender.max);
+    let rack = state(sender);
+    rack.wakes_at = NEVER;
+    if rack.wait == Wait::Reordering {
+        return find_losses(sender, now);
+    }
+    if una < max {
+        rack.probe_due = true;
+        sender.rtx_at = now + sender.rto.current();
+    }
+}
+
+/// The segment to send next, if the window has room for it, or if it goes whatever the window.
+/// `take` books it.
+pub(super) fn choose_segment(sender: &mut Sender, take: bool, now: Time) -> Option<u32> {
+    let window = sender.window.cwnd as u32;
+    let (una, max, next) = (sender.una, sender.max, sender.next);
+    let fresh = next < sender.end && next < una.saturating_add(sender.window.cap);
+    let rack = state(sender);
+    if rack.probe_due {
+        return choose_probe(sender, fresh, take, now);
+    }
+    if rack.in_flight >= window && !rack.release {
+        return None;
+    }
+    if rack.lost > 0 {
+        let index = rack.segments.iter().position(|segment| segment.lost)?;
+        if take {
+            rack.resend(index, now);
+            rack.release = false;
+        }
+        return Some(una + index as u32);
+    }
+    if !fresh || rack.in_flight >= window {
+        return None;
+    }
+    if take {
+        book_new(rack, now);
+        if next == max {
+            // Section 7.2: each new transmission sets the timer again; the timeout is set with it.
+            let timeout = sender.rtx_at;
+            sender.rtx_at = timeout.min(now + sender.rto.current());
+            sender.max += 1;
+            schedule_probe(sender, now);
+            sender.max -= 1;
+            sender.rtx_at = timeout;
+        }
+    }
+    Some(next)
+}
+
+fn book_new(rack: &mut RackTlp, now: Time) {
+    let segment = SentSegment { sent_at: now, retransmitted: false, held: false, lost: false };
+    rack.segments.push_back(segment);
+    rack.in_flight += 1;
+    rack.release = false;
+}
+
+/// Section 7.3, TLP_send_probe: new data, else the last segment again.
+fn choose_probe(sender: &mut Sender, fresh: bool, take: bool, now: Time) -> Option<u32> {
+    let (una, max, next) = (sender.una, sender.max, sender.next);
+    sender.timed = if take && !fresh { NONE } else { sender.timed };
+    let rack = state(sender);
+    if take {
+        rack.probe_due = false;
+        match fresh {
+            true => book_new(rack, now),
+            false => rack.resend((max - 1 - una) as usize, now),
+        }
+        rack.probe = Some((max + u32::from(fresh), !fresh));
+    }
+    Some(if fresh { next } else { max - 1 })
+}
