@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--protection",
-    type=click.Choice(["backup", "one-plus-one"]),
-    help="With robust: backups that share bandwidth, or that carry a copy. Default: that of FILE, "
-    "else backup.",
+    type=click.Choice(["backup", "one-plus-one", "facility-bypass"]),
+    help="With robust: backups that share bandwidth, or that carry a copy; a bypass round each "
+    "link. Default: that of FILE, else backup.",
 )
 @click.option(
     "--matrix",

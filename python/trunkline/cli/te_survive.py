@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -67,7 +68,11 @@ MAX_UNREPORTED_FAILURES = 20  # Failures that are screened without a display of 
     metavar="TIME",
     help="Time of the failure. Default: after a quarter of the measured time.",
 )
-@click.option("--out", type=click.Path(), help="Folder of the packet runs, a study.")
+@click.option(
+    "--out",
+    type=click.Path(),
+    help="Folder of the packet runs, a study; with --drained each a folder of one for each link.",
+)
 @execution_options
 @click.option("--picture", type=click.Path(dir_okay=False), help="Map at the worst failure, .svg.")
 @click.option("--report", type=click.Path(dir_okay=False), help="Page with map and tables, .html.")
@@ -138,10 +143,10 @@ def survive(
     if drained is not None and (ecmp or "pair" in failure_kinds):
         raise click.UsageError("--drained takes neither --ecmp nor pairs.")
     if drained == "each":
-        if picture or report or replays or mended or out:
-            msg = "--drained each takes no --picture, --report, --replays, --mend or --out."
+        if picture or report or replays or mended:
+            msg = "--drained each takes no --picture, --report, --replays or --mend."
             raise click.UsageError(msg)
-        outage_run = _OutageRun(scenario, failure_kinds, packets, runs, at, execution)
+        outage_run = _OutageRun(scenario, failure_kinds, packets, runs, at, out, execution)
         return outage_run.screen_each_link(judge=judge, as_json=as_json)
     outage = None
     if drained is not None:
@@ -203,6 +208,7 @@ class _OutageRun:
     packets: int
     runs: int
     at: str | None
+    out: str | None  # Folder with one for each link.
     execution: ExecutionOptions
 
     def screen_each_link(self, *, judge: bool, as_json: bool) -> int:
@@ -225,10 +231,13 @@ class _OutageRun:
             outage, drained = screen_planned_outage(self.scenario, link, kinds=self.kinds)
             outages.append(outage)
             if judge or self.packets:
-                with convert_study_errors():
+                folder = None if self.out is None else os.path.join(self.out, link)
+                if self.out is not None:
+                    os.makedirs(self.out, exist_ok=True)
+                with convert_study_errors(folder):
                     judged = _judge_failures(
                         *(drained, outage.survival, self.packets, self.runs, self.at),
-                        *(None, self.execution),
+                        *(folder, self.execution),
                     )
                 if isinstance(judged, Status):
                     return judged

@@ -58,7 +58,10 @@ def _describe_link(link: LinkLoad) -> str:
 def html(scenario: Scenario, plan: RoutingPlan) -> str:
     """Render the plan as one page without scripts."""
     if isinstance(plan, RobustPlan):
-        return _render_plan(scenario, plan, text_tables.tabulate_robust_plan(plan), [])
+        rows = [[each.link, ", ".join(each.route), str(len(each.paths))] for each in plan.bypasses]
+        bypass_tables = [TextTable("Bypasses", ["link", "route", "paths"], rows, 2)] * bool(rows)
+        tables = text_tables.tabulate_robust_plan(plan)
+        return _render_plan(scenario, plan, tables, bypass_tables)
     tables = text_tables.tabulate_plan(plan)
     last_tables = []
     types = sorted({type_ for link in plan.links for type_ in link.by_class_type})

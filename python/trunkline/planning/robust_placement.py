@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from trunkline.scenario.resolved import ResolvedScenario
     from trunkline.te.topology import Floats, Topology
 
-RobustProtection = Literal["none", "backup", "one-plus-one"]
-ROBUST_PROTECTIONS: tuple[RobustProtection, ...] = ("none", "backup", "one-plus-one")
+RobustProtection = Literal["none", "backup", "one-plus-one", "facility-bypass"]
+SCENARIO_PROTECTIONS: tuple[RobustProtection, ...] = ("one-plus-one", "facility-bypass")
+"""Protections of a scenario that are kept; others become backups from end to end."""
 HourDemand = tuple[str, str, str, float]
 """Source, destination, class or empty, and rate [bit/s]."""
 NO_FAILURE = "none"
@@ -51,6 +52,15 @@ class StateLoad:
 
 
 @dataclass(frozen=True, slots=True)
+class LinkBypass:
+    """The path round a direction of a link, for all paths that cross it."""
+
+    link: str
+    route: tuple[str, ...]
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RobustPlan(RoutingPlan):
     """One path for each demand, with its backup, placed for the worst state.
 
@@ -58,13 +68,16 @@ class RobustPlan(RoutingPlan):
 
     Parameters
     ----------
-    protection : {"none", "backup", "one-plus-one"}
+    protection : {"none", "backup", "one-plus-one", "facility-bypass"}
         What takes over: nothing; a backup that carries nothing before a failure, so that backups
-        of different failures share bandwidth; a backup that carries a copy at all times.
+        of different failures share bandwidth; a backup that carries a copy at all times; a bypass
+        round the failed link.
     backups : dict of str to tuple of str
         Route of the backup of each path.
     states : tuple of StateLoad
         The worst first.
+    bypasses : tuple of LinkBypass
+        Of each direction of a link that fails and carries a path.
     is_complete : bool
         Whether every path and backup was listed, so that the bounds are the optima.
     """
@@ -72,6 +85,7 @@ class RobustPlan(RoutingPlan):
     protection: RobustProtection
     backups: dict[str, tuple[str, ...]]
     states: tuple[StateLoad, ...]
+    bypasses: tuple[LinkBypass, ...]
     is_complete: bool
     method: Literal["robust"] = "robust"
 
@@ -92,9 +106,9 @@ def place_robustly(
     kinds : sequence of {"link", "node", "risk", "named"}
         Failures that count; none: only the hours do. A backup avoids each failure of its path,
         except those that separate the ends.
-    protection : {"none", "backup", "one-plus-one"}, optional
-        By default that of the scenario's first protection from end to end, else ``"backup"``;
-        ``"none"`` without failures.
+    protection : {"none", "backup", "one-plus-one", "facility-bypass"}, optional
+        By default that of the scenario's first protection if it is one of these, else
+        ``"backup"``; ``"none"`` without failures.
     hours : mapping of str to sequence of (str, str, str, float), optional
         Demands of each hour, in place of the rates in the scenario: ends, class (empty: all), rate
         [bit/s]. A rate for several demands is shared among them in proportion to their rates.
@@ -108,7 +122,7 @@ def place_robustly(
     ------
     ValueError
         No demands, no failure and no hour, a demand of an hour that the scenario lacks, ends that
-        no links join, or no pair of paths apart.
+        no links join, no pair of paths apart, or a bypass where nodes fail.
     """
     resolved = scenario.resolve().get_unscaled()
     if not resolved.demands:
@@ -121,6 +135,11 @@ def place_robustly(
         protection = _find_protection(scenario) if events else "none"
     if events and protection == "none":
         raise ValueError("without protection a failure loses what it breaks: leave failures out")
+    if protection == "facility-bypass" and any(event.dead_nodes for event in events):
+        raise ValueError(
+            "a bypass round a link does not survive the failure of its end: leave failures of "
+            "nodes out, or protect from end to end"
+        )
     names = list(hours) if hours else [""]
     rates = _collect_rates(resolved, hours)
     ends = [
@@ -135,7 +154,7 @@ def place_robustly(
 
 def _find_protection(scenario: Scenario) -> RobustProtection:
     kinds = [each.kind for each in scenario.protections.values()]
-    return "one-plus-one" if kinds and kinds[0] == "one-plus-one" else "backup"
+    return next((each for each in SCENARIO_PROTECTIONS if [each] == kinds[:1]), "backup")
 
 
 def _collect_rates(
@@ -220,7 +239,22 @@ def _make_plan(
         protection,
         backups,
         tuple(sorted(states, key=lambda each: -each.mlu)),
+        _list_bypasses(resolved, routing),
         routing.is_complete,
+    )
+
+
+def _list_bypasses(resolved: ResolvedScenario, routing: RobustRouting) -> tuple[LinkBypass, ...]:
+    names = list(resolved.demands)
+    return tuple(
+        LinkBypass(
+            resolved.arcs[arc].name,
+            format_route(resolved, route),
+            tuple(
+                name for name, pair in zip(names, routing.paths, strict=True) if arc in pair.path
+            ),
+        )
+        for arc, route in sorted(routing.bypasses.items())
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from trunkline.planning.explicit_scenario import format_scenario_yaml
 from trunkline.planning.placement import PlacedPath, RoutingPlan, list_link_loads
-from trunkline.planning.robust_placement import RobustPlan
+from trunkline.planning.robust_placement import LinkBypass, RobustPlan
 from trunkline.planning.routing_methods import MethodComparison
 from trunkline.scenario.fields import AUTO
 from trunkline.scenario.resolved.placement import build_topology, format_route
@@ -166,11 +166,14 @@ def write_solution(
             waiting += scenario.paths[name].through
     paths = {name: each for name, each in data.get("paths", {}).items() if name in used}
     weights = solution.weights if isinstance(solution, Solution) else None
-    backups, kind = {}, "none"
+    backups: dict[str, tuple[str, ...]] = {}
+    bypasses: tuple[LinkBypass, ...] = ()
+    kind = "none"
     if not isinstance(solution, Solution):
-        backups, kind = solution.backups, solution.protection
+        backups, bypasses = solution.backups, solution.bypasses
+        kind = solution.protection
     protections = data.get("protections", {})
-    if backups:
+    if backups or bypasses:
         protections = {
             name: each
             for name, each in protections.items()
@@ -189,6 +192,17 @@ def write_solution(
             raise ValueError(f"path {name} needs a path {backup} and a protection of its name")
         paths[backup] = {"route": list(route)}
         protections[name] = {"path": name, "kind": kind, "backup": backup}
+    for number, bypass in enumerate(bypasses, 1):
+        name = f"bypass.{number}"
+        if name in paths or name in protections:
+            raise ValueError(f"the bypass of {bypass.link} needs a path and a protection {name}")
+        paths[name] = {"route": list(bypass.route)}
+        protections[name] = {
+            "path": list(bypass.paths),
+            "kind": kind,
+            "backup": name,
+            "link": bypass.link,
+        }
     for arc in scenario.resolve().arcs if weights else ():
         link, direction = data["links"][arc.link], "backward" if arc.backward else "forward"
         link[direction] = (link.get(direction) or {}) | {"metric": (weights or {})[arc.name]}

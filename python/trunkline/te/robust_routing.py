@@ -35,7 +35,8 @@ from trunkline.te.spf import find_cheapest_path
 from trunkline.te.topology import ArcPath, Bools, Floats, Topology, build_topology
 from trunkline.te.unsplittable import UTILISATION_POWER, Commodity, compute_lower_bound
 
-EndToEndProtection = Literal["none", "backup", "one-plus-one"]
+ProtectionScheme = Literal["none", "backup", "one-plus-one", "facility-bypass"]
+SCHEMES_WITHOUT_PAIRS = ("none", "facility-bypass")  # Those whose columns have no backup.
 MAX_LISTED_COLUMNS = 3000
 """Columns up to which all are listed."""
 MAX_INTEGER_COLUMNS = 1500
@@ -79,6 +80,8 @@ class RobustRouting:
         Of every arc in each state, in the unit of the traffic.
     is_complete : bool
         Whether every column was listed: the bounds are then the optima, to the limit of the search.
+    bypasses : dict of int to path
+        With ``"facility-bypass"``: the path round each arc that fails and carries a demand.
     """
 
     paths: list[ProtectedPath]
@@ -90,6 +93,7 @@ class RobustRouting:
     worst: Floats
     loads: Floats
     is_complete: bool
+    bypasses: dict[int, ArcPath]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,7 +111,7 @@ def minimise_worst_utilisation(
     ends: Sequence[tuple[int, int]],
     rates: Floats,
     failures: Bools,
-    protection: EndToEndProtection,
+    protection: ProtectionScheme,
 ) -> RobustRouting:
     """Place one protected path for each demand so that the worst state is loaded least.
 
@@ -119,9 +123,10 @@ def minimise_worst_utilisation(
         Of each demand in each traffic.
     failures : array of bool, shape (F, E)
         Arcs that each failure takes down; the first takes none.
-    protection : {"none", "backup", "one-plus-one"}
+    protection : {"none", "backup", "one-plus-one", "facility-bypass"}
         What carries a demand whose path fails: nothing; a backup that is empty before; a backup
-        that carries a copy at all times. A demand whose ends a failure separates is lost in it.
+        that carries a copy at all times; a bypass round each arc that fails, one for all demands
+        over it. A demand whose ends a failure separates is lost in it.
 
     Raises
     ------
@@ -130,10 +135,14 @@ def minimise_worst_utilisation(
     """
     if failures[0].any():
         raise ValueError("the first state has no failure")
-    return _RobustProgram(topology, ends, rates, failures, protection).solve()
+    if protection == "facility-bypass":
+        from trunkline.te.robust_bypasses import BypassProgram
+
+        return BypassProgram(topology, ends, rates, failures, protection).solve()
+    return RobustProgram(topology, ends, rates, failures, protection).solve()
 
 
-class _RobustProgram:
+class RobustProgram:
     """The columns and rows that were found so far."""
 
     def __init__(
@@ -142,7 +151,7 @@ class _RobustProgram:
         ends: Sequence[tuple[int, int]],
         rates: Floats,
         failures: Bools,
-        protection: EndToEndProtection,
+        protection: ProtectionScheme,
     ):
         self.topology, self.ends, self.rates, self.failures = topology, list(ends), rates, failures
         self.protection = protection
@@ -161,6 +170,7 @@ class _RobustProgram:
     # The program.
 
     def solve(self) -> RobustRouting:
+        """Generate columns, then choose one for each demand."""
         for demand in range(len(self.ends)):
             self._add_column(demand, self._find_first_pair(demand))
         shortest = [columns[0] for columns in self.columns_of]
@@ -190,7 +200,12 @@ class _RobustProgram:
             worst,
             loads,
             is_complete,
+            self.get_bypasses(loads),
         )
+
+    def get_bypasses(self, loads: Floats) -> dict[int, ArcPath]:
+        """The path round each arc that carries load; empty without local repair."""
+        return {}
 
     def _generate(self, is_complete: bool) -> tuple[float, float, Floats]:
         """Add rows and columns until neither lowers or breaks the program."""
@@ -209,7 +224,8 @@ class _RobustProgram:
                 bound = max(bound, lower)
             if not (new_rows or new_columns) or value - bound <= TARGET_GAP * value:
                 break
-        return value, bound, shares
+        # Columns of the last round have no share yet.
+        return value, bound, np.pad(shares, (0, len(self.columns) - len(shares)))
 
     def _solve_program(self) -> tuple[float, Floats, Floats, Floats]:
         """Utilisation, shares of columns, prices (M, F, E), and the price of each demand."""
@@ -313,7 +329,9 @@ class _RobustProgram:
         broken = self.failures[:, list(pair.path)].any(axis=1)
         nothing = np.zeros_like(joined)
         if pair.backup is None:
-            return _Column(demand, pair, joined & ~broken, nothing)
+            # Local repair leaves the rest of a path in use.
+            carries = joined if self.protection == "facility-bypass" else joined & ~broken
+            return _Column(demand, pair, carries, nothing)
         if self.protection == "one-plus-one":
             return _Column(demand, pair, joined, joined)
         backup_broken = self.failures[:, list(pair.backup)].any(axis=1)
@@ -334,7 +352,7 @@ class _RobustProgram:
             self.topology, source, target, self.topology.igp, MAX_FIRST_PATHS
         ):
             tried += 1
-            if self.protection == "none":
+            if self.protection in SCHEMES_WITHOUT_PAIRS:
                 return ProtectedPath(path, None)
             backup = self._find_backup(demand, path, self.topology.igp.astype(np.float64))
             if backup is not None:
@@ -369,7 +387,7 @@ class _RobustProgram:
         paths_between: dict[tuple[int, int], list[ArcPath]] = {}
         for demand, ends in enumerate(self.ends):
             if ends not in paths_between:
-                found = list(islice(_list_simple_paths(self.topology, *ends), MAX_LISTED_COLUMNS))
+                found = list(islice(list_simple_paths(self.topology, *ends), MAX_LISTED_COLUMNS))
                 if len(found) == MAX_LISTED_COLUMNS:
                     return False
                 paths_between[ends] = found
@@ -443,7 +461,7 @@ class _RobustProgram:
         first = find_cheapest_path(self.topology, total, *ends)
         if first is None:
             return
-        if self.protection == "none":
+        if self.protection in SCHEMES_WITHOUT_PAIRS:
             yield ProtectedPath(first, None)
             return
         known = [self.columns[number].pair for number in self.columns_of[demand]]
@@ -598,7 +616,7 @@ class _RobustProgram:
         return added
 
 
-def _list_simple_paths(topology: Topology, source: int, target: int) -> Iterator[ArcPath]:
+def list_simple_paths(topology: Topology, source: int, target: int) -> Iterator[ArcPath]:
     """Every path without a loop between two nodes."""
     stack: list[tuple[int, ArcPath, frozenset[int]]] = [(source, (), frozenset((source,)))]
     while stack:

@@ -225,3 +225,61 @@ def test_a_failure_that_separates_the_ends_does_not_forbid_a_pair() -> None:
     screened = survive(tl.load(write_solution(tl.load(text), plan)), kinds=("link",))
     (cut,) = [each for each in screened.failures if each.failure == "F-A"]
     assert cut.lost_bit_s == cut.unavoidable_bit_s == 4_000_000
+
+
+def search_all_bypasses(graph: Topology, ends, rates, failures) -> float:
+    """The least worst utilisation over every path of each demand and every bypass of each arc."""
+    least = np.inf
+    for paths in product(*(list_paths(graph, *each) for each in ends)):
+        flow = np.zeros((len(rates), len(graph.arcs)))
+        for number, path in enumerate(paths):
+            flow[:, list(path)] += rates[:, number][:, None]
+        worst = float((flow / graph.capacity).max())
+        # The arcs of one failure alone share it, so failures are searched one by one.
+        for dead in failures[1:]:
+            broken = [arc for arc in np.flatnonzero(dead).tolist() if flow[:, arc].any()]
+            rounds = [
+                [
+                    path
+                    for path in list_paths(graph, int(graph.tail[arc]), int(graph.head[arc]))
+                    if not dead[list(path)].any()
+                ]
+                for arc in broken
+            ]
+            best = np.inf
+            for bypasses in product(*rounds):
+                loads = np.where(dead, 0.0, flow)
+                for arc, bypass in zip(broken, bypasses, strict=True):
+                    loads[:, list(bypass)] += flow[:, arc][:, None]
+                best = min(best, float((loads / graph.capacity).max()))
+            worst = max(worst, best)
+        least = min(least, worst)
+    return least
+
+
+@pytest.mark.parametrize("seed", range(30, 36))
+def test_paths_with_bypasses_lie_between_their_bound_and_every_choice(seed: int) -> None:
+    graph, ends, rates, failures = random_case(seed, hours=1)
+    least = search_all_bypasses(graph, ends[:2], rates[:, :2], failures)
+    found = minimise_worst_utilisation(graph, ends[:2], rates[:, :2], failures, "facility-bypass")
+    assert found.bound <= found.split_mlu <= least * (1 + 1e-6)
+    assert found.bound == pytest.approx(found.split_mlu, rel=1e-5)
+    # The integer program over all paths and bypasses proves it.
+    assert found.single_path_bound == pytest.approx(least)
+    assert found.mlu == pytest.approx(least)
+
+
+def test_bypasses_are_what_the_screen_of_the_written_scenario_uses() -> None:
+    scenario = tl.load(RING)
+    plan = place_robustly(scenario, kinds=("link", "risk"), protection="facility-bypass")
+    assert plan.bypasses
+    assert all(each.kind == "risk" or each.mlu <= plan.methods[0].mlu for each in plan.states)
+    screened = survive(tl.load(write_solution(scenario, plan)), kinds=("link", "risk"))
+    planned = {(each.failure, each.kind): each.mlu for each in plan.states}
+    del planned["none", "none"]
+    assert {(each.failure, each.kind): each.mlu for each in screened.failures} == pytest.approx(
+        planned
+    )
+    assert all(each.lost_bit_s == 0 for each in screened.failures)
+    with pytest.raises(ValueError, match="does not survive the failure of its end"):
+        place_robustly(scenario, protection="facility-bypass")
