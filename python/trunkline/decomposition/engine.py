@@ -34,20 +34,12 @@ DEFAULT_CHECK_S: Final = 10.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DecomposedRun:
-    """Results of a decomposition, and how far they are from a full run.
+    """Results of a decomposition, and how far they are from a full run."""
 
-    Parameters
-    ----------
-    results : Results
-        The tables of the packet engine, null where links alone do not say: jitter, single packets.
-    check : FullCheck
-        The error of delays and losses.
-    links, link_runs : int
-        Links that carry packets, and runs that they shared.
-    """
-
+    # The tables of the packet engine, null where links alone do not say: jitter, single packets.
     results: Results
-    check: FullCheck
+    check: FullCheck  # The error of delays and losses.
+    # links, link_runs: Links that carry packets, and runs that they shared.
     links: int
     link_runs: int
 
@@ -68,21 +60,11 @@ def simulate(
 ) -> DecomposedRun:
     """Simulate each link of a network alone, and put delays and losses together.
 
-    Parameters
-    ----------
-    packets : int
-        Packets that should reach each link.
-    check_s : float
-        About how much time of one core the full run for the error takes [s].
-    threads : int, optional
-        Links that run at a time; by default as many as there are cores.
-    on_done : callable, optional
-        Called with the number of links that have run, and of all that will.
-
-    Raises
-    ------
-    FluidUnsupportedError
-        The network has what ties its links together.
+    packets: Packets that should reach each link.
+    check_s: About how much time of one core the full run for the error takes [s].
+    threads: Links that run at a time; by default as many as there are cores.
+    on_done: Called with the number of links that have run, and of all that will.
+    Raises FluidUnsupportedError: The network has what ties its links together.
     """
     network: Mapping[str, Any] = json.loads(network_json)
     check_decomposable(network)

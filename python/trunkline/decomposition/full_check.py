@@ -24,10 +24,8 @@ HOPS_PER_SECOND: Final = 1.5e6
 """Packet-hops that a second of the check is worth, on any machine: so its length is the same."""
 MIN_PACKETS: Final = 1000
 """Packets of a flow that the check compares: ten are beyond its 99th percentile."""
-WARM_UP_DELAYS: Final = 2.0
-"""Longest delays without queues before the check counts."""
-MIN_MEASURED_SHARE: Final = 0.5
-"""Part of the check that is measured, at least."""
+WARM_UP_DELAYS: Final = 2.0  # Longest delays without queues before the check counts.
+MIN_MEASURED_SHARE: Final = 0.5  # Part of the check that is measured, at least.
 BUCKET_ERROR: Final = 1 / 128
 """A percentile of the full run is the end of a bucket: on average so much too long."""
 
@@ -42,57 +40,34 @@ _COMPARED_COLUMNS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ClassError:
-    """How far the flows of a class are from a full run. Errors are over the delay from end to end.
+    """How far the flows of a class are from a full run; errors over the delay from end to end."""
 
-    Parameters
-    ----------
-    dscp : str
-        The class.
-    flows : int
-        Flows of enough packets to compare.
-    mean_error, p99_error : float
-        Mean of the absolute relative errors of the mean and of the 99th percentile [1].
-    max_p99_error : float
-        The greatest of the latter [1].
-    aggregate_p99_error : float
-        Absolute relative error of the 99th percentile of all packets of the class [1].
-    queueing_error : float
-        Difference of the mean waits of all flows together, over that of the full run [1].
-    loss, loss_error : float
-        Loss ratio of the full run, and difference of the decomposition from it [1].
-    """
-
-    dscp: str
-    flows: int
+    dscp: str  # The class.
+    flows: int  # Flows of enough packets to compare.
+    # mean_error, p99_error: Mean of the absolute relative errors of the mean and of the 99th
+    # percentile [1].
     mean_error: float
     p99_error: float
-    max_p99_error: float
+    max_p99_error: float  # The greatest of the latter [1].
+    # Absolute relative error of the 99th percentile of all packets of the class [1].
     aggregate_p99_error: float
+    # Difference of the mean waits of all flows together, over that of the full run [1].
     queueing_error: float
+    # loss, loss_error: Loss ratio of the full run, and difference of the decomposition from it [1].
     loss: float
     loss_error: float
 
 
 @dataclass(frozen=True, slots=True)
 class FullCheck:
-    """A full run beside a decomposition.
+    """A full run beside a decomposition."""
 
-    Parameters
-    ----------
-    seconds : float
-        Simulated and measured time of the full run [s]; 0 if it was too short to compare.
-    packets : int
-        Packets that it delivered.
-    classes : tuple of ClassError
-        In order of their first flow; without those whose flows have too few packets.
-    uncompared : tuple of str
-        DSCPs of the latter.
-    """
-
+    # Simulated and measured time of the full run [s]; 0 if it was too short to compare.
     seconds: float
-    packets: int
+    packets: int  # Packets that it delivered.
+    # In order of their first flow; without those whose flows have too few packets.
     classes: tuple[ClassError, ...]
-    uncompared: tuple[str, ...]
+    uncompared: tuple[str, ...]  # DSCPs of the latter.
 
     def find_error(self, name: str) -> ClassError | None:
         """The errors of a class by its DSCP; None if it was not compared."""
@@ -130,10 +105,7 @@ def check_delays(
 ) -> FullCheck:
     """Run the network in full for a part of its time, and compare.
 
-    Parameters
-    ----------
-    budget_s : float
-        About how much time of one core the run may take [s].
+    budget_s: About how much time of one core the run may take [s].
     """
     planned = plan_check(network, state, budget_s)
     names = [dscp.name_code_point(flow["dscp"]) for flow in network["flows"]]

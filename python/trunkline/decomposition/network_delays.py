@@ -29,38 +29,20 @@ DEFAULT_LINK_PACKETS: Final = 300_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkWaits:
-    """Which waits the links of a network have: L links.
+    """Which waits the links of a network have: L links."""
 
-    Parameters
-    ----------
-    group : array of int64, shape (L,)
-        Group of each link; -1 of one without packets.
-    factor : array of float64, shape (Q,)
-        Factor of the waits of each class of each link.
-    """
-
-    group: Ints
-    factor: Floats
+    group: Ints  # shape (L,): Group of each link; -1 of one without packets.
+    factor: Floats  # shape (Q,): Factor of the waits of each class of each link.
 
 
 class LinkSimulations:
     """Runs of the links of one network and its variants.
 
-    Parameters
-    ----------
-    network : mapping
-        The compiled network.
-    seed : int
-        Of every run.
-    packets : int
-        That should reach a link in its run.
-
-    Attributes
-    ----------
-    groups : LinkGroups
-        Links that share runs.
-    runs : list of dict of int to WaitDistribution
-        Waits of each group by class.
+    network: The compiled network.
+    seed: Of every run.
+    packets: That should reach a link in its run.
+    groups: LinkGroups; links that share runs.
+    runs: list of dict of int to WaitDistribution; waits of each group by class.
     """
 
     def __init__(self, network: Mapping[str, Any], seed: int, packets: int) -> None:
@@ -82,10 +64,7 @@ class LinkSimulations:
     def run(self, threads: int, on_done: Callable[[int, int], None] | None = None) -> None:
         """Run the groups that have not run yet.
 
-        Parameters
-        ----------
-        on_done : callable, optional
-            Called with the number of groups that have run, and of all.
+        on_done: Called with the number of groups that have run, and of all.
         """
         missing = self.groups.groups[len(self.runs) :]
 
@@ -119,10 +98,7 @@ def collect_path_waits(state: FluidState, links: LinkWaits, first: Ints) -> Path
 
     Of two legs (1+1) the first counts.
 
-    Parameters
-    ----------
-    first : array of int64
-        Number of the first distribution of each group.
+    first: Number of the first distribution of each group.
     """
     paths, loads, sources = state.hop_loads.paths, state.hop_loads, state.sources
     flows = state.network["flows"]

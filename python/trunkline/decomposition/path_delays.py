@@ -21,99 +21,58 @@ from trunkline.results.decode.columns import QUANTILES
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-GRID_POINTS: Final = 4096
-"""Points of a distribution; no path waits longer than the grid is long."""
+GRID_POINTS: Final = 4096  # Points of a distribution; no path waits longer than the grid is long.
 FACTOR_STEPS: Final = 100
 """Factors of waits are rounded to one over this, so that equal ones share a transform."""
 STREAMS_AT_ONCE: Final = 512
 MIXTURE_POINTS: Final = 16_384
 """Points of the distribution of an aggregate, from its shortest delay to its longest."""
-ROUNDING_ERROR: Final = 1e-6
-"""Error of a sum of transforms in single precision, over its total."""
+ROUNDING_ERROR: Final = 1e-6  # Error of a sum of transforms in single precision, over its total.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PathDelays:
-    """Delays and losses of S streams.
+    """Delays and losses of S streams."""
 
-    Parameters
-    ----------
-    mean : array of float64, shape (S,)
-        Mean delay from end to end [s].
-    quantiles : dict of str to array of float64, shape (S,)
-        By name (``p50``, ``p90``, ``p95``, ``p99``, ``p999``) [s].
-    loss : array of float64, shape (S,)
-        Share of the packets lost [0 .. 1].
-    aggregate_quantiles : dict of str to array of float64, shape (A,)
-        Of the packets of all streams of each aggregate together [s]; nan of one without packets.
-    """
-
-    mean: Floats
+    mean: Floats  # shape (S,): Mean delay from end to end [s].
+    # shape (S,): By name (``p50``, ``p90``, ``p95``, ``p99``, ``p999``) [s].
     quantiles: dict[str, Floats]
-    loss: Floats
+    loss: Floats  # shape (S,): Share of the packets lost [0 .. 1].
+    # shape (A,): Of the packets of all streams of each aggregate together [s]; nan of one without
+    # packets.
     aggregate_quantiles: dict[str, Floats]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SizeDelays:
-    """What the size of a packet adds to its delay: K sizes of one law.
+    """What the size of a packet adds to its delay: K sizes of one law."""
 
-    Parameters
-    ----------
-    bytes_ : array of float64, shape (K,)
-        Bytes beyond the smallest packet.
-    share : array of float64, shape (K,)
-        Share of packets.
-    """
-
-    bytes_: Floats
-    share: Floats
+    bytes_: Floats  # shape (K,): Bytes beyond the smallest packet.
+    share: Floats  # shape (K,): Share of packets.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PathWaits:
-    """Waits along paths: S streams, H hops.
+    """Waits along paths: S streams, H hops."""
 
-    Parameters
-    ----------
-    stream, step : array of int64, shape (H,)
-        Stream of each hop, and its place in the stream's path.
-    distribution : array of int64, shape (H,)
-        Number of the distribution of the wait, before its factor.
-    factor : array of float64, shape (H,)
-        Factor of the wait.
-    fixed : array of float64, shape (S,)
-        Delay of a packet of mean size without queues [s].
-    seconds_per_byte : array of float64, shape (S,)
-        Sum of transmission times of a byte over the path [s].
-    size_law : array of int64, shape (S,)
-        Number of the law of each stream's sizes; -1 for packets of one size.
-    aggregate : array of int64, shape (S,)
-        Aggregate of each stream, counted from 0.
-    packet_rate : array of float64, shape (S,)
-        Packets per second that it sends.
-    """
-
+    # stream, step: shape (H,): Stream of each hop, and its place in the stream's path.
     stream: Ints
     step: Ints
-    distribution: Ints
-    factor: Floats
-    fixed: Floats
-    seconds_per_byte: Floats
+    distribution: Ints  # shape (H,): Number of the distribution of the wait, before its factor.
+    factor: Floats  # shape (H,): Factor of the wait.
+    fixed: Floats  # shape (S,): Delay of a packet of mean size without queues [s].
+    seconds_per_byte: Floats  # shape (S,): Sum of transmission times of a byte over the path [s].
+    # shape (S,): Number of the law of each stream's sizes; -1 for packets of one size.
     size_law: Ints
-    aggregate: Ints
-    packet_rate: Floats
+    aggregate: Ints  # shape (S,): Aggregate of each stream, counted from 0.
+    packet_rate: Floats  # shape (S,): Packets per second that it sends.
 
 
 class DelayComposer:
     """Puts delays of paths together.
 
-    Parameters
-    ----------
-    distributions : sequence of WaitDistribution
-        By their number.
-    size_laws : sequence of mapping
-        Laws of packet sizes by their number, as compiled networks have them.
+    distributions: By their number.
+    size_laws: Laws of packet sizes by their number, as compiled networks have them.
     """
 
     def __init__(

@@ -24,10 +24,7 @@ def build_tables(
 ) -> dict[str, Table]:
     """Every table of ``SCHEMAS``; those of single packets are empty.
 
-    Parameters
-    ----------
-    port_waits, port_losses : array of float64, shape (Q,)
-        Mean wait [s] and loss ratio of each class of each link.
+    port_waits, port_losses: shape (Q,): Mean wait [s] and loss ratio of each class of each link.
     """
     run = state.network["run"]
     measured_s = (run["duration_ns"] - run["warmup_ns"]) / 1e9

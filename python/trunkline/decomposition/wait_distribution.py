@@ -21,24 +21,12 @@ BUCKETS_PER_OCTAVE_BITS: Final = 6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WaitDistribution:
-    """Waits of one class at one port.
+    """Waits of one class at one port."""
 
-    Parameters
-    ----------
-    wait_ns : array of float64, shape (B,)
-        Middle of each bucket, ascending [ns].
-    share : array of float64, shape (B,)
-        Share of the packets in it; the sum is 1.
-    packets : int
-        Packets counted.
-    loss : float
-        Share of the packets offered that the port dropped [0 .. 1].
-    """
-
-    wait_ns: Floats
-    share: Floats
-    packets: int
-    loss: float
+    wait_ns: Floats  # shape (B,): Middle of each bucket, ascending [ns].
+    share: Floats  # shape (B,): Share of the packets in it; the sum is 1.
+    packets: int  # Packets counted.
+    loss: float  # Share of the packets offered that the port dropped [0 .. 1].
 
     @property
     def mean_ns(self) -> float:
@@ -52,15 +40,8 @@ NO_WAIT: Final = WaitDistribution(np.zeros(1), np.ones(1), 0, 0.0)
 def simulate_waits(network: Mapping[str, Any], seed: int) -> dict[int, WaitDistribution]:
     """Run a link network.
 
-    Parameters
-    ----------
-    network : mapping
-        As :func:`trunkline.decomposition.link_network.build_link_network` makes it.
-
-    Returns
-    -------
-    dict of int to WaitDistribution
-        By class of the port of link 0; classes without packets are left out.
+    network: As :func:`trunkline.decomposition.link_network.build_link_network` makes it.
+    Returns: By class of the port of link 0; classes without packets are left out.
     """
     raw = _core.run(json.dumps(network), seed)
     waits = {name: np.frombuffer(data, dtype=np.int64) for name, (_, data) in raw["waits"].items()}

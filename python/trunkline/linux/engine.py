@@ -171,7 +171,5 @@ def scale_progress(
     return lambda part: on_progress((runs_done + part) / total)
 
 
-VIRTUAL_TIME_RUNNER: Final = "uml"
-"""The runner whose processor takes no time."""
-REAL_TIME_RUNNER: Final = "native"
-"""The runner in real time."""
+VIRTUAL_TIME_RUNNER: Final = "uml"  # The runner whose processor takes no time.
+REAL_TIME_RUNNER: Final = "native"  # The runner in real time.

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from trunkline.scenario import Scenario
     from trunkline.scenario.sla import SlaBound
 
-NO_FAILURE: Final = "none"
-"""Name of the network without a failure."""
+NO_FAILURE: Final = "none"  # Name of the network without a failure.
 CHECKED_QUANTILES: Final = ("p50", "p90", "p95", "p99")
 """Percentiles that have the error of the 99th at most: the check has too few packets beyond it."""
 DelayOutcome = Literal["held", "broken", "undecided", "not judged"]
@@ -41,82 +40,47 @@ DelayOutcome = Literal["held", "broken", "undecided", "not judged"]
 
 @dataclass(frozen=True, slots=True)
 class ClassDelay:
-    """A class after a failure.
+    """A class after a failure."""
 
-    Parameters
-    ----------
-    failure, dscp : str
-        The failure, and the class by its DSCP.
-    delay_p99_s : float or None
-        99th percentile over all packets of the class [s]; None if none arrives.
-    worst_flow : str
-        The flow of the greatest 99th percentile; empty if none arrives.
-    worst_p99_s : float or None
-        That percentile [s].
-    loss : float
-        Share of the packets of the class that are lost [0 .. 1].
-    cut_flows : int
-        Flows without a path.
-    """
-
+    # failure, dscp: The failure, and the class by its DSCP.
     failure: str
     dscp: str
+    # 99th percentile over all packets of the class [s]; None if none arrives.
     delay_p99_s: float | None
-    worst_flow: str
-    worst_p99_s: float | None
-    loss: float
-    cut_flows: int
+    worst_flow: str  # The flow of the greatest 99th percentile; empty if none arrives.
+    worst_p99_s: float | None  # That percentile [s].
+    loss: float  # Share of the packets of the class that are lost [0 .. 1].
+    cut_flows: int  # Flows without a path.
 
 
 @dataclass(frozen=True, slots=True)
 class DelayJudgement:
-    """A bound of an agreement after a failure.
+    """A bound of an agreement after a failure."""
 
-    Parameters
-    ----------
-    sla, failure, row, measure : str
-        Which; the row is the worst.
-    bound : float
-        The bound, in its unit.
-    value : float or None
-        What it is compared with; None without one, as of a flow that is cut off.
-    error : float or None
-        Relative error of the value by the check; None of a class that was not compared.
-    outcome : {"held", "broken", "undecided", "not judged"}
-        Undecided if the bound is within the error; not judged without a value or an error.
-    """
-
+    # sla, failure, row, measure: Which; the row is the worst.
     sla: str
     failure: str
     row: str
     measure: str
     unit: str
-    bound: float
-    value: float | None
+    bound: float  # The bound, in its unit.
+    value: float | None  # What it is compared with; None without one, as of a flow that is cut off.
+    # Relative error of the value by the check; None of a class that was not compared.
     error: float | None
+    # Undecided if the bound is within the error; not judged without a value or an error.
     outcome: DelayOutcome
 
 
 @dataclass(frozen=True, slots=True)
 class FailureDelays:
-    """All classes after all failures.
+    """All classes after all failures."""
 
-    Parameters
-    ----------
-    classes : tuple of ClassDelay
-        Without a failure first, then failures in the order of the screen.
-    judgements : tuple of DelayJudgement
-        Each bound of an agreement under each of them.
-    check : FullCheck
-        The error, for the network without a failure.
-    failures, links, distinct_links, link_runs : int
-        Failures, links that carry packets without one, links under failures that differ in their
-        packets, and runs that these shared.
-    """
-
+    # Without a failure first, then failures in the order of the screen.
     classes: tuple[ClassDelay, ...]
-    judgements: tuple[DelayJudgement, ...]
-    check: FullCheck
+    judgements: tuple[DelayJudgement, ...]  # Each bound of an agreement under each of them.
+    check: FullCheck  # The error, for the network without a failure.
+    # failures, links, distinct_links, link_runs: Failures, links that carry packets without one,
+    # links under failures that differ in their packets, and runs that these shared.
     failures: int
     links: int
     distinct_links: int

@@ -16,38 +16,22 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BINS = 20
-MAX_PAIRS_DRAWN = 8
-"""Parameters of a pairwise picture; more are too small to be read."""
+MAX_PAIRS_DRAWN = 8  # Parameters of a pairwise picture; more are too small to be read.
 
-PROFILE_DEPTH = 5.0
-"""A profile is drawn down to that far below its top, in log likelihood."""
+PROFILE_DEPTH = 5.0  # A profile is drawn down to that far below its top, in log likelihood.
 
 
 @dataclass(frozen=True)
 class PosteriorAxis:
-    """A parameter of a posterior.
+    """A parameter of a posterior."""
 
-    Parameters
-    ----------
-    name : str
-        What it is called.
-    shares : ndarray of shape (n,)
-        Samples, as shares of its prior's probability.
-    ticks : tuple of (float, str)
-        Places on the axis with the values that are there.
-    readings : int
-        Number of readings; 0 for a range.
-    now : float or None
-        Where the value is that the study has now.
-    profile : ndarray of shape (bins,)
-        Highest log likelihood in each part of the axis less the highest of all, or not-a-number.
-    """
-
-    name: str
-    shares: NDArray[np.float64]
-    ticks: tuple[tuple[float, str], ...]
-    readings: int
-    now: float | None
+    name: str  # What it is called.
+    shares: NDArray[np.float64]  # shape (n,): Samples, as shares of its prior's probability.
+    ticks: tuple[tuple[float, str], ...]  # Places on the axis with the values that are there.
+    readings: int  # Number of readings; 0 for a range.
+    now: float | None  # Where the value is that the study has now.
+    # shape (bins,): Highest log likelihood in each part of the axis less the highest of all, or
+    # not-a-number.
     profile: NDArray[np.float64]
 
     @property
@@ -59,12 +43,8 @@ class PosteriorAxis:
 def draw_marginals(axes: Sequence[PosteriorAxis], weights: NDArray[np.float64]) -> Figure:
     """Draw each parameter: its posterior over the prior, which is level, and its profile.
 
-    Parameters
-    ----------
-    axes : sequence of PosteriorAxis
-        One panel each.
-    weights : ndarray of shape (n,)
-        Of the samples.
+    axes: One panel each.
+    weights: shape (n,): Of the samples.
     """
     from matplotlib.figure import Figure
 
@@ -114,12 +94,8 @@ def _set_ticks(panel: Any, axis: PosteriorAxis, *, is_horizontal: bool) -> None:
 def draw_pairs(axes: Sequence[PosteriorAxis], weights: NDArray[np.float64]) -> Figure:
     """Draw the posterior of each pair of parameters, its own on the diagonal.
 
-    Parameters
-    ----------
-    axes : sequence of PosteriorAxis
-        The first eight are drawn.
-    weights : ndarray of shape (n,)
-        Of the samples.
+    axes: The first eight are drawn.
+    weights: shape (n,): Of the samples.
     """
     from matplotlib.figure import Figure
 

@@ -19,8 +19,7 @@ from trunkline.scenario.units import format_rate, format_time
 
 NAME: Final = "containerlab"
 TOPOLOGY_SUFFIX: Final = ".clab.yml"
-IMAGE: Final = "quay.io/frrouting/frr:10.2.1"
-"""Image of the nodes."""
+IMAGE: Final = "quay.io/frrouting/frr:10.2.1"  # Image of the nodes.
 _WAIT_SECONDS: Final = 2
 
 

@@ -24,8 +24,7 @@ NAME: Final = "frr"
 CONFIG_FILE: Final = "frr.conf"
 DAEMONS_FILE: Final = "daemons"
 SCRIPT_FILE: Final = "setup.sh"
-MAX_SEGMENT_LABELS: Final = 16
-"""Labels that Linux puts on a packet (MAX_NEW_LABELS)."""
+MAX_SEGMENT_LABELS: Final = 16  # Labels that Linux puts on a packet (MAX_NEW_LABELS).
 _PLAIN_CLASS: Final[PortClass] = {
     "name": "default",
     "queue": {

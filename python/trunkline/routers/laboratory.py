@@ -71,8 +71,7 @@ def read_laboratory(folder: Path, network: RouterNetwork) -> dict[str, str]:
         texts = {name: (folder / name).read_text(encoding="utf-8") for name in names}
         topology, _ = parse_yaml(topologies[0].read_text(encoding="utf-8"), str(topologies[0]))
     except (OSError, UnicodeDecodeError) as error:
-        msg = f"{folder}: {error}"
-        raise LaboratoryFault(msg) from None
+        raise LaboratoryFault(f"{folder}: {error}") from None
     joined = _list_joined_ends(topology)
     expected = {
         frozenset((f"{router.name}:{name_interface(near)}", f"{far_name}:{name_interface(far)}"))

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_matrix
 
-MAX_SIMPLEX_COLUMNS = 40_000
-"""Columns above which the interior point method is the faster."""
+MAX_SIMPLEX_COLUMNS = 40_000  # Columns above which the interior point method is the faster.
 
 
 def solve_linear_program(columns: int, **program: Any) -> Any:

@@ -32,20 +32,12 @@ class MeasurementError(ValueError):
 
 @dataclass(frozen=True)
 class MeasuredValue:
-    """A value that was measured.
+    """A value that was measured."""
 
-    Parameters
-    ----------
-    name : str
-        The device, the series or the flow, as the file has it.
-    measure : str
-        ``sent`` and ``dropped`` count packets, ``rate`` is in Mbit/s, ``round trip`` in ms.
-    value, rounded_to : float
-        Its value, and what it is a multiple of.
-    """
-
-    name: str
+    name: str  # The device, the series or the flow, as the file has it.
+    # ``sent`` and ``dropped`` count packets, ``rate`` is in Mbit/s, ``round trip`` in ms.
     measure: Measure
+    # value, rounded_to: Its value, and what it is a multiple of.
     value: float
     rounded_to: float
 
@@ -53,10 +45,7 @@ class MeasuredValue:
 def read_measured_values(file: Path) -> list[MeasuredValue]:
     """Read the values of a file: what ``tc -s qdisc show`` printed, of flent, or a capture.
 
-    Raises
-    ------
-    MeasurementError
-        It is none of them, or nothing was measured in it.
+    Raises MeasurementError: It is none of them, or nothing was measured in it.
     """
     data = file.read_bytes()
     if data[:2] == b"\x1f\x8b":

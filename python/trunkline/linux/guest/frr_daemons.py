@@ -29,10 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 FRR_PACKAGE: Final = "frr"
-UNPACKED_BYTES: Final = 23_000_000
-"""What stays on disk, about [B]."""
-NODE_MEMORY_MB: Final = 24
-"""Memory that the daemons of a node take [MB]."""
+UNPACKED_BYTES: Final = 23_000_000  # What stays on disk, about [B].
+NODE_MEMORY_MB: Final = 24  # Memory that the daemons of a node take [MB].
 COMPILER: Final = "gcc"
 SETUP_COMMAND: Final = "trunkline linux setup --control frr"
 SHELL: Final = "sh"
@@ -87,8 +85,7 @@ def compile_poll() -> None:
         options = ["-shared", "-fPIC", "-O2", "-s", "-o", str(_get_poll_library())]
         compiler_run = run_program([COMPILER, *options, str(source)])
     if compiler_run.returncode:
-        msg = f"{COMPILER}: {compiler_run.stderr.strip()}"
-        raise BuildFailed(msg)
+        raise BuildFailed(f"{COMPILER}: {compiler_run.stderr.strip()}")
 
 
 def _get_poll_library() -> Path:
@@ -107,8 +104,7 @@ def _find_program(name: str) -> Path:
         return configurator
     found = find_tool(name)
     if found is None:
-        msg = f"there is no program {name}"
-        raise FileNotFoundError(msg)
+        raise FileNotFoundError(f"there is no program {name}")
     return found
 
 

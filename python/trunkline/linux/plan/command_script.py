@@ -16,27 +16,16 @@ ConfigProgram = Literal["sysctl", "ip", "mpls", "tc"]
 
 @dataclass(frozen=True, slots=True)
 class UnsupportedFeature:
-    """Something that the Linux kernel does not have.
+    """Something that the Linux kernel does not have."""
 
-    Parameters
-    ----------
-    text : str
-        What, and what is nearest to it.
-    path : tuple of str
-        Where the scenario asks for it, by the names of the compiled network.
-    """
-
-    text: str
-    path: tuple[str, ...]
+    text: str  # What, and what is nearest to it.
+    path: tuple[str, ...]  # Where the scenario asks for it, by the names of the compiled network.
 
 
 class UnsupportedError(ValueError):
     """The scenario asks for what the Linux kernel does not have.
 
-    Parameters
-    ----------
-    reasons : list of UnsupportedFeature
-        What, and what is nearest to it.
+    reasons: What, and what is nearest to it.
     """
 
     def __init__(self, reasons: list[UnsupportedFeature]) -> None:
@@ -58,46 +47,25 @@ class UnsupportedError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command.
+    """One command."""
 
-    Parameters
-    ----------
-    program : {"sysctl", "ip", "mpls", "tc"}
-        Which program reads it; a sysctl is ``key=value``.
-    line : str
-        What that program reads, generated names only.
-    purpose : str
-        What it is for, in the scenario's words; empty: as the command before it.
-    is_wire : bool
-        It stands for the wire between routers, which a real network has already.
-    """
-
-    program: ConfigProgram
-    line: str
-    purpose: str = ""
+    program: ConfigProgram  # Which program reads it; a sysctl is ``key=value``.
+    line: str  # What that program reads, generated names only.
+    purpose: str = ""  # What it is for, in the scenario's words; empty: as the command before it.
+    # It stands for the wire between routers, which a real network has already.
     is_wire: bool = False
 
 
 @dataclass
 class CommandScript:
-    """Commands of every node, what cannot be said in them, and what they say differently.
+    """Commands of every node, what cannot be said in them, and what they say differently."""
 
-    Parameters
-    ----------
-    commands : list of list of Command
-        By node, in order.
-    reasons : list of UnsupportedFeature
-        What the kernel lacks; empty if it can do all.
-    notes : list of str
-        What the kernel does differently, one sentence each.
-    target : CommandTarget
-        Where the commands are to run.
-    """
-
-    commands: list[list[Command]]
+    commands: list[list[Command]]  # By node, in order.
+    # What the kernel lacks; empty if it can do all.
     reasons: list[UnsupportedFeature] = field(default_factory=list)
+    # What the kernel does differently, one sentence each.
     notes: list[str] = field(default_factory=list)
-    target: CommandTarget = GUEST_TARGET
+    target: CommandTarget = GUEST_TARGET  # Where the commands are to run.
 
     @classmethod
     def for_nodes(cls, nodes: int, target: CommandTarget = GUEST_TARGET) -> CommandScript:
@@ -135,19 +103,11 @@ class CommandScript:
 
 @dataclass(frozen=True, slots=True)
 class ScenarioPart:
-    """A part of a scenario, whose name stands before what is said of it.
-
-    Parameters
-    ----------
-    name : str
-        ``queue of core.EF``.
-    path : tuple of str
-        Where the scenario has it.
-    """
+    """A part of a scenario, whose name stands before what is said of it."""
 
     script: CommandScript
-    name: str
-    path: tuple[str, ...]
+    name: str  # ``queue of core.EF``.
+    path: tuple[str, ...]  # Where the scenario has it.
 
     def refuse(self, reason: str, *key: str) -> None:
         """Adds what the kernel lacks of it, and the key that asks for that."""

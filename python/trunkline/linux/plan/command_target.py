@@ -25,46 +25,31 @@ _DEVICE_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}")
 
 @dataclass(frozen=True)
 class CommandTarget:
-    """Where commands are to run.
+    """Where commands are to run."""
 
-    Parameters
-    ----------
-    on_routers : bool
-        On real routers: what stands for virtual time (fixed neighbours, buckets of one microsecond,
-        parameters of TCP by route) is left out.
-    adds_wires : bool
-        On routers of a laboratory: a netem behind each device that receives is the link's wire.
-    daemon_labels : int
-        Labels that daemons of the routers put on a packet at most; 0: they have none.
-    sends_flows : bool
-        Routers send the flows of the scenario themselves, in place of hosts behind them.
-    nodes : mapping of str to sequence of str
-        Addresses of a node, in the order in which they are needed.
-    class_addresses : mapping of (str, int) to str
-        Address of a node for a forwarding equivalence class; goes before those of ``nodes``.
-    devices : mapping of str to str
-        Name of the device that sends a one-way link.
-    links : mapping of str to IPv4Interface
-        Address and prefix of that device.
-    keeps_hash : bool
-        Packets keep the flow hash of their sender's socket from namespace to namespace, as in
-        every kernel but the one that is built for this.
-    missing_modules : frozenset of str
-        Modules of `DISCIPLINES` that the kernel does not have.
-    control : str or None
-        ``frr``: the routers' own daemons find the routes; None: they are the plan's.
-    """
-
+    # On real routers: what stands for virtual time (fixed neighbours, buckets of one microsecond,
+    # parameters of TCP by route) is left out.
     on_routers: bool = False
+    # On routers of a laboratory: a netem behind each device that receives is the link's wire.
     adds_wires: bool = False
+    # Labels that daemons of the routers put on a packet at most; 0: they have none.
     daemon_labels: int = 0
+    # Routers send the flows of the scenario themselves, in place of hosts behind them.
     sends_flows: bool = False
+    # Addresses of a node, in the order in which they are needed.
     nodes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # Address of a node for a forwarding equivalence class; goes before those of ``nodes``.
     class_addresses: Mapping[tuple[str, int], str] = field(default_factory=dict)
+    # Name of the device that sends a one-way link.
     devices: Mapping[str, str] = field(default_factory=dict)
+    # Address and prefix of that device.
     links: Mapping[str, IPv4Interface] = field(default_factory=dict)
+    # Packets keep the flow hash of their sender's socket from namespace to namespace, as in every
+    # kernel but the one that is built for this.
     keeps_hash: bool = False
+    # Modules of `DISCIPLINES` that the kernel does not have.
     missing_modules: frozenset[str] = frozenset()
+    # ``frr``: the routers' own daemons find the routes; None: they are the plan's.
     control: str | None = None
 
 
@@ -75,10 +60,7 @@ GUEST_TARGET: Final = CommandTarget()
 def read_command_target(name: str, network: NetworkData) -> CommandTarget:
     """Devices and addresses of real routers.
 
-    Raises
-    ------
-    ScenarioError
-        All that is wrong with it, with places.
+    Raises ScenarioError: All that is wrong with it, with places.
     """
     content = read_file_text(name)
     document, _ = parse_yaml(content, name)

@@ -26,8 +26,7 @@ _NS_PER_MS: Final = 1_000_000
 _NS_PER_S: Final = 1_000_000_000
 _MAX_THROTTLE_MS: Final = {"spf": 600_000, "lsa": 5000}
 """Largest values that ospfd takes for its throttles [ms]."""
-_SETTLE_NS: Final = 30 * _NS_PER_S
-"""From the start of the daemons to time zero, at least."""
+_SETTLE_NS: Final = 30 * _NS_PER_S  # From the start of the daemons to time zero, at least.
 _ROUTER_IDS: Final = int(IPv4Address("10.255.0.1"))
 
 

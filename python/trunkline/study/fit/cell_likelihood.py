@@ -31,28 +31,18 @@ MISFIT_RANGE = (0.001, 0.5)
 
 @dataclass(frozen=True)
 class TargetCell:
-    """A value that a fit is to explain.
+    """A value that a fit is to explain."""
 
-    Parameters
-    ----------
-    table, row, column, unit : str
-        Which cell.
-    value, rounded_to : float
-        What was published, and what it is a multiple of.
-    runs : int
-        Runs that it is the mean of.
-    scale : float
-        What the misfit is a share of.
-    """
-
+    # table, row, column, unit: Which cell.
     table: str
     row: str
     column: str
     unit: str
+    # value, rounded_to: What was published, and what it is a multiple of.
     value: float
     rounded_to: float
-    runs: int
-    scale: float
+    runs: int  # Runs that it is the mean of.
+    scale: float  # What the misfit is a share of.
 
     @property
     def label(self) -> str:
@@ -70,14 +60,9 @@ def compute_misfit(share: FloatArray) -> FloatArray:
 class CellLikelihood:
     """Log probability of the published values at a point: the parameters, then the misfit.
 
-    Parameters
-    ----------
-    cells : sequence of TargetCell
-        In the order of the emulator's cells.
-    counted : ndarray of bool, optional
-        Cells that count; all if left out.
-    has_misfit : bool, default True
-        Whether points have the misfit as their last coordinate; there is none if not.
+    cells: In the order of the emulator's cells.
+    counted: Cells that count; all if left out.
+    has_misfit: Whether points have the misfit as their last coordinate; there is none if not.
     """
 
     def __init__(
@@ -107,12 +92,8 @@ class CellLikelihood:
     ) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of what would be published, of shape (n, cells) each.
 
-        Parameters
-        ----------
-        points : ndarray of shape (n, dimensions)
-            Of the unit cube: the parameters, then the misfit.
-        with_misfit : bool, default True
-            Whether what no setting explains is in the variance.
+        points: shape (n, dimensions): Of the unit cube: the parameters, then the misfit.
+        with_misfit: Whether what no setting explains is in the variance.
         """
         found = self.emulator.predict(self.space.to_coordinates(points[:, : len(self.space)]))
         variance = found.variance + found.run_variance / self._runs

@@ -21,35 +21,28 @@ from scipy.optimize import minimize
 
 from trunkline.study.fit.parameter_space import FloatArray
 
-EXPLAINED_VARIANCE = 0.99
-"""Share of the cells' variance over the trials that the components hold."""
+EXPLAINED_VARIANCE = 0.99  # Share of the cells' variance over the trials that the components hold.
 
 MAX_COMPONENTS = 10
 
 MAX_PLAIN_RATIO = 5.0
 """A positive cell whose largest value is so many times its median is predicted by its log."""
 
-NEAR_TRIALS = 8
-"""Trials that a local variance is about the mean of, at least."""
+NEAR_TRIALS = 8  # Trials that a local variance is about the mean of, at least.
 
 _ROOT_5 = np.sqrt(5.0)
 _MIN_NOISE = 1e-6
 _LENGTH_DEVIATION = np.sqrt(3.0)
-_PART = 256
-"""Settings that are predicted at a time, to bound the memory."""
+_PART = 256  # Settings that are predicted at a time, to bound the memory.
 
 
 class GaussianProcess:
     """One component as a function of the settings.
 
-    Parameters
-    ----------
-    coordinates : ndarray of shape (trials, coordinates)
-        Where it was run.
-    groups : ndarray of shape (coordinates,)
-        Parameter of each coordinate; those of one parameter share a length.
-    values : ndarray of shape (trials,)
-        What came out, with mean 0 and variance 1.
+    coordinates: shape (trials, coordinates): Where it was run.
+    groups: shape (coordinates,): Parameter of each coordinate; those of one parameter share a
+        length.
+    values: shape (trials,): What came out, with mean 0 and variance 1.
     """
 
     def __init__(self, coordinates: FloatArray, groups: FloatArray, values: FloatArray) -> None:
@@ -126,34 +119,20 @@ class GaussianProcess:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a trial would give.
+    """What a trial would give."""
 
-    Parameters
-    ----------
-    mean : ndarray of shape (n, cells)
-        Mean over runs.
-    variance : ndarray of shape (n, cells)
-        How unsure that mean is, as it was not run.
-    run_variance : ndarray of shape (n, cells)
-        Variance from run to run.
-    """
-
-    mean: FloatArray
-    variance: FloatArray
-    run_variance: FloatArray
+    mean: FloatArray  # shape (n, cells): Mean over runs.
+    variance: FloatArray  # shape (n, cells): How unsure that mean is, as it was not run.
+    run_variance: FloatArray  # shape (n, cells): Variance from run to run.
 
 
 class Emulator:
     """The cells of a study as functions of the settings.
 
-    Parameters
-    ----------
-    coordinates : ndarray of shape (trials, coordinates)
-        Where trials were run.
-    groups : ndarray of shape (coordinates,)
-        Parameter of each coordinate.
-    outcomes : ndarray of shape (trials, runs, cells)
-        Value of each cell in each run; two runs of a trial or more.
+    coordinates: shape (trials, coordinates): Where trials were run.
+    groups: shape (coordinates,): Parameter of each coordinate.
+    outcomes: shape (trials, runs, cells): Value of each cell in each run; two runs of a trial or
+        more.
     """
 
     def __init__(self, coordinates: FloatArray, groups: FloatArray, outcomes: FloatArray) -> None:
@@ -210,13 +189,7 @@ class Emulator:
         return shares
 
     def predict(self, coordinates: FloatArray) -> Prediction:
-        """Predict what trials would give.
-
-        Parameters
-        ----------
-        coordinates : ndarray of shape (n, coordinates)
-            Where.
-        """
+        """Predict what trials would give. coordinates: shape (n, coordinates): Where."""
         parts = [
             self._predict_part(coordinates[first : first + _PART])
             for first in range(0, len(coordinates), _PART)

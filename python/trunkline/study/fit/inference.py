@@ -25,8 +25,7 @@ from trunkline.study.fit.posterior import (
     sample_posterior,
 )
 
-REFINING_ROUNDS = 2
-"""Rounds after the first."""
+REFINING_ROUNDS = 2  # Rounds after the first.
 
 TRIALS_A_PARAMETER = 10
 """Trials for each parameter where no number is asked for (Loeppky, Sacks and Welch, Choosing the
@@ -37,8 +36,7 @@ MAX_FAILED_SHARE = 0.5
 MAX_SHIFT = 1.0
 """A parameter that the last round moved by more of its deviations has not converged."""
 
-MAX_MISFIT = 0.03
-"""A misfit that is above this with 97.5 % probability is worth a warning."""
+MAX_MISFIT = 0.03  # A misfit that is above this with 97.5 % probability is worth a warning.
 
 MIN_EXPLAINED = 0.5
 """An emulator that predicts less of the variance of a table's cells is not to be trusted there."""
@@ -46,18 +44,10 @@ MIN_EXPLAINED = 0.5
 
 @dataclass(frozen=True)
 class TrialOutcomes:
-    """What trials gave.
+    """What trials gave."""
 
-    Parameters
-    ----------
-    values : ndarray of shape (trials, runs, cells)
-        Not-a-number where a trial failed.
-    failures : list of str
-        A line for each trial that failed.
-    """
-
-    values: FloatArray
-    failures: list[str] = field(default_factory=list)
+    values: FloatArray  # shape (trials, runs, cells): Not-a-number where a trial failed.
+    failures: list[str] = field(default_factory=list)  # A line for each trial that failed.
 
 
 TrialRunner = Callable[[Sequence[Mapping[str, str]]], TrialOutcomes]
@@ -66,43 +56,25 @@ TrialRunner = Callable[[Sequence[Mapping[str, str]]], TrialOutcomes]
 
 @dataclass(frozen=True)
 class TableCheck:
-    """How the other tables' values predict a table, or half of the tables the other half.
+    """How the other tables' values predict a table, or half of the tables the other half."""
 
-    Parameters
-    ----------
-    left_out : str
-        What was left out.
-    cells, inside : int
-        Its cells, and those inside their 95 % prediction interval.
-    log_score : float
-        Log probability of its published values as predicted.
-    log_score_of : dict of str to dict of str to float
-        The same by each reading of each parameter that has readings.
-    median_shift : dict of str to float
-        How far it moves the median of each parameter, as a share of the prior's probability.
-    """
-
-    left_out: str
+    left_out: str  # What was left out.
+    # cells, inside: Its cells, and those inside their 95 % prediction interval.
     cells: int
     inside: int
-    log_score: float
+    log_score: float  # Log probability of its published values as predicted.
+    # The same by each reading of each parameter that has readings.
     log_score_of: dict[str, dict[str, float]]
+    # How far it moves the median of each parameter, as a share of the prior's probability.
     median_shift: dict[str, float]
 
 
 @dataclass(frozen=True)
 class CellCheck:
-    """A published value beside what the fit predicts for it, without misfit.
+    """A published value beside what the fit predicts for it, without misfit."""
 
-    Parameters
-    ----------
-    cell : TargetCell
-        Which.
-    mean, low, high : float
-        Mean of the prediction, and its 95 % interval for a value of as many runs.
-    """
-
-    cell: TargetCell
+    cell: TargetCell  # Which.
+    # mean, low, high: Mean of the prediction, and its 95 % interval for a value of as many runs.
     mean: float
     low: float
     high: float
@@ -116,28 +88,17 @@ class CellCheck:
 
 @dataclass
 class Inference:
-    """Trials, the emulator that learnt from them, and the posterior.
-
-    Parameters
-    ----------
-    points : ndarray of shape (trials, parameters)
-        Of the unit cube; trials that failed are not among them.
-    outcomes : ndarray of shape (trials, runs, cells)
-        Their values.
-    failures : list of str
-        Trials that failed.
-    previous : PosteriorSamples or None
-        Posterior before the last round.
-    """
+    """Trials, the emulator that learnt from them, and the posterior."""
 
     space: ParameterSpace
     cells: tuple[TargetCell, ...]
+    # shape (trials, parameters): Of the unit cube; trials that failed are not among them.
     points: FloatArray
-    outcomes: FloatArray
-    failures: list[str]
+    outcomes: FloatArray  # shape (trials, runs, cells): Their values.
+    failures: list[str]  # Trials that failed.
     emulator: Emulator
     samples: PosteriorSamples
-    previous: PosteriorSamples | None
+    previous: PosteriorSamples | None  # Posterior before the last round.
     live_points: int = LIVE_POINTS
     has_misfit: bool = True
 
@@ -369,27 +330,15 @@ def infer(
 ) -> Inference:
     """Run trials in rounds and infer the parameters.
 
-    Parameters
-    ----------
-    cells : sequence of TargetCell
-        In the order of the outcomes' cells.
-    run_trials : callable
-        Runs the settings of a round.
-    trials : int, optional
-        How many; ten for each parameter if left out, at least 16.
-    plan_trials : callable, optional
-        Gives the number of trials after the first sixteen have ended, in place of ``trials``.
-    live_points : int
-        Points of the nested sampling.
-    has_misfit : bool, default True
-        Whether something may be left that no setting explains.
-    on_step : callable
-        Is given a line for each step.
-
-    Raises
-    ------
-    StudyError
-        More than half of the trials failed, or all cells are the same in all trials.
+    cells: In the order of the outcomes' cells.
+    run_trials: Runs the settings of a round.
+    trials: How many; ten for each parameter if left out, at least 16.
+    plan_trials: Gives the number of trials after the first sixteen have ended, in place of
+        ``trials``.
+    live_points: Points of the nested sampling.
+    has_misfit: Whether something may be left that no setting explains.
+    on_step: Is given a line for each step.
+    Raises StudyError: More than half of the trials failed, or all cells are the same in all trials.
     """
     total = trials or max(MIN_TRIALS, TRIALS_A_PARAMETER * len(space))
     begun = total // 2

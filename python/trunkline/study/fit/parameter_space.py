@@ -16,31 +16,15 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class FreeParameter:
-    """A parameter that is inferred.
+    """A parameter that is inferred."""
 
-    Parameters
-    ----------
-    name : str
-        What it is called.
-    prior : ParameterPrior
-        What it may be.
-    held_at : str
-        Its value where it is not inferred; empty if there is none.
-    """
-
-    name: str
-    prior: ParameterPrior
-    held_at: str = ""
+    name: str  # What it is called.
+    prior: ParameterPrior  # What it may be.
+    held_at: str = ""  # Its value where it is not inferred; empty if there is none.
 
 
 class ParameterSpace:
-    """All parameters that are inferred.
-
-    Parameters
-    ----------
-    parameters : sequence of FreeParameter
-        One dimension of the unit cube each.
-    """
+    """All parameters that are inferred. parameters: One dimension of the unit cube each."""
 
     def __init__(self, parameters: Sequence[FreeParameter]) -> None:
         self.parameters = tuple(parameters)
@@ -69,14 +53,8 @@ class ParameterSpace:
         Numbers are from 0 to 1; readings that are no numbers have a coordinate each, so that any
         two of them are as far from each other.
 
-        Parameters
-        ----------
-        points : ndarray of shape (n, parameters)
-            Of the unit cube.
-
-        Returns
-        -------
-        ndarray of shape (n, coordinates)
+        points: shape (n, parameters): Of the unit cube.
+        Returns: shape (n, coordinates):
         """
         columns: list[FloatArray] = []
         for place, parameter in enumerate(self.parameters):
@@ -96,10 +74,8 @@ class ParameterSpace:
     def spread_points(self, count: int, first: int = 0) -> FloatArray:
         """Points of a Sobol sequence, scrambled with a fixed seed.
 
-        Parameters
-        ----------
-        count, first : int
-            How many, from which one on; earlier points do not depend on how many there are.
+        count, first: How many, from which one on; earlier points do not depend on how many there
+            are.
         """
         from scipy.stats import qmc
 

@@ -15,14 +15,11 @@ import numpy as np
 from trunkline.study.fit.parameter_space import FloatArray, ParameterSpace
 from trunkline.study.language.priors import ParameterPrior
 
-LIVE_POINTS = 300
-"""Points of the nested sampling; the error of its results falls with their root."""
+LIVE_POINTS = 300  # Points of the nested sampling; the error of its results falls with their root.
 
-EVIDENCE_LEFT = 0.05
-"""Sampling ends when what is left can add so much to the log of the evidence."""
+EVIDENCE_LEFT = 0.05  # Sampling ends when what is left can add so much to the log of the evidence.
 
-_TIE_STEP = 1e-6
-"""Largest change of a log likelihood by the order among equally likely points."""
+_TIE_STEP = 1e-6  # Largest change of a log likelihood by the order among equally likely points.
 
 DETERMINED_WIDTH = 0.5
 """A parameter is determined if its 95 % interval is half as wide as that of its prior, or less."""
@@ -30,8 +27,7 @@ DETERMINED_WIDTH = 0.5
 UNDETERMINED_WIDTH = 0.8
 """Nothing is learnt of a parameter whose interval is wider than that, as a share."""
 
-EDGE_SHARE = 0.03
-"""This share of the prior's probability at either end is its edge."""
+EDGE_SHARE = 0.03  # This share of the prior's probability at either end is its edge.
 
 EDGE_EXCESS = 5.0
 """Where the edge holds so many times what the prior has there, the prior may exclude the truth."""
@@ -40,34 +36,21 @@ POSITIVE_FACTOR = 3.0
 """Odds below 3 are not worth more than a bare mention (Kass and Raftery, Bayes Factors, JASA 90,
 1995, section 3.2)."""
 
-STRONG_FACTOR = 20.0
-"""Odds of 20 and more are strong (the same)."""
+STRONG_FACTOR = 20.0  # Odds of 20 and more are strong (the same).
 
 
 @dataclass(frozen=True)
 class PosteriorSamples:
-    """Points of the unit cube with their weights.
+    """Points of the unit cube with their weights."""
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, dimensions)
-        The parameters, then the misfit.
-    weights : ndarray of shape (n,)
-        Their sum is 1.
-    log_likelihoods : ndarray of shape (n,)
-        Of each point.
-    log_evidence, log_evidence_error : float
-        Log of the mean likelihood over the prior, and its standard deviation.
-    calls : int
-        Evaluations of the likelihood.
-    """
-
-    points: FloatArray
-    weights: FloatArray
-    log_likelihoods: FloatArray
+    points: FloatArray  # shape (n, dimensions): The parameters, then the misfit.
+    weights: FloatArray  # shape (n,): Their sum is 1.
+    log_likelihoods: FloatArray  # shape (n,): Of each point.
+    # log_evidence, log_evidence_error: Log of the mean likelihood over the prior, and its standard
+    # deviation.
     log_evidence: float
     log_evidence_error: float
-    calls: int
+    calls: int  # Evaluations of the likelihood.
 
     @property
     def effective_count(self) -> float:
@@ -104,16 +87,10 @@ def sample_posterior(
 ) -> PosteriorSamples:
     """Sample the posterior over the unit cube.
 
-    Parameters
-    ----------
-    likelihood : callable
-        Log likelihood of a point.
-    dimensions : int
-        Of the cube, on which the prior is uniform.
-    live_points : int
-        Points of the nested sampling.
-    seed : int
-        The same seed gives the same points.
+    likelihood: Log likelihood of a point.
+    dimensions: Of the cube, on which the prior is uniform.
+    live_points: Points of the nested sampling.
+    seed: The same seed gives the same points.
     """
     import dynesty
 
@@ -148,56 +125,35 @@ def sample_posterior(
 
 @dataclass(frozen=True)
 class ReadingOdds:
-    """How a reading fares against the other readings of its parameter.
+    """How a reading fares against the other readings of its parameter."""
 
-    Parameters
-    ----------
-    reading : str
-        Its value.
-    probability : float
-        Of the posterior.
-    odds : float
-        Of the best reading against it, as each was as likely at first: the Bayes factor, which has
-        the penalty for freedom in it. Infinite where no sample has it.
-    """
-
-    reading: str
-    probability: float
+    reading: str  # Its value.
+    probability: float  # Of the posterior.
+    # Of the best reading against it, as each was as likely at first: the Bayes factor, which has
+    # the penalty for freedom in it. Infinite where no sample has it.
     odds: float
 
 
 @dataclass(frozen=True)
 class ParameterVerdict:
-    """What the published values say of a parameter.
+    """What the published values say of a parameter."""
 
-    Parameters
-    ----------
-    name : str
-        Parameter.
-    verdict : str
-        ``determined``, ``partly determined``, ``not determined``; of readings ``determined``,
-        ``favoured`` or ``cannot be told apart``.
-    low, median, high : str
-        Bounds of the 95 % interval and the middle, as a scenario file has them; empty for readings
-        that are no numbers.
-    width : float
-        Width of the interval over that of the prior; of readings, the posterior's entropy over that
-        of the prior.
-    edge : str
-        ``lower`` or ``upper`` where the posterior lies at an end of the prior, which may exclude
-        the truth.
-    readings : tuple of ReadingOdds
-        The likeliest first; empty for a range.
-    """
-
-    name: str
+    name: str  # Parameter.
+    # ``determined``, ``partly determined``, ``not determined``; of readings ``determined``,
+    # ``favoured`` or ``cannot be told apart``.
     verdict: str
+    # low, median, high: Bounds of the 95 % interval and the middle, as a scenario file has them;
+    # empty for readings that are no numbers.
     low: str
     median: str
     high: str
+    # Width of the interval over that of the prior; of readings, the posterior's entropy over that
+    # of the prior.
     width: float
+    # ``lower`` or ``upper`` where the posterior lies at an end of the prior, which may exclude the
+    # truth.
     edge: str
-    readings: tuple[ReadingOdds, ...]
+    readings: tuple[ReadingOdds, ...]  # The likeliest first; empty for a range.
 
     @property
     def is_determined(self) -> bool:
@@ -273,11 +229,8 @@ def profile_likelihood(
 ) -> tuple[FloatArray, FloatArray]:
     """Highest log likelihood in each part of a dimension, less the highest of all.
 
-    Returns
-    -------
-    middles, heights : ndarray of shape (bins,) each
-        The middle of each part as a share of the prior's probability; not-a-number where no sample
-        is.
+    Returns middles, heights: The middle of each part as a share of the prior's probability;
+        not-a-number where no sample is.
     """
     number = np.minimum((samples.points[:, dimension] * bins).astype(int), bins - 1)
     heights = np.full(bins, -np.inf)

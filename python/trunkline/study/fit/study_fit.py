@@ -41,24 +41,13 @@ Errors = dict[str, float]
 
 @dataclass
 class StudyFit:
-    """What a fit of a study found.
+    """What a fit of a study found."""
 
-    Parameters
-    ----------
-    study : Study
-        The study.
-    inference : Inference
-        Trials and posterior.
-    runs : int
-        Runs of the simulator, those of the checks among them.
-    errors : dict of str to dict of str to float
-        Error of each table, as ``trunkline reproduce`` has it, of the study ``as it is`` and at the
-        ``best fit``, run with the study's seeds.
-    """
-
-    study: Study
-    inference: Inference
-    runs: int
+    study: Study  # The study.
+    inference: Inference  # Trials and posterior.
+    runs: int  # Runs of the simulator, those of the checks among them.
+    # Error of each table, as ``trunkline reproduce`` has it, of the study ``as it is`` and at the
+    # ``best fit``, run with the study's seeds.
     errors: dict[str, Errors] = field(default_factory=dict)
     cell_checks: list[CellCheck] = field(default_factory=list)
     table_checks: list[TableCheck] = field(default_factory=list)

@@ -30,8 +30,7 @@ from trunkline.study.run.store import StudyStore
 TRIALS_A_FOLDER = 16
 """Trials that are compiled and stored together; a compiled network takes some 10 kB."""
 
-VARIANT = "variant"
-"""Name of the parameter that chooses one of the variants."""
+VARIANT = "variant"  # Name of the parameter that chooses one of the variants.
 
 NO_VARIANT = "as it is"
 
@@ -41,15 +40,8 @@ def list_free_parameters(
 ) -> list[tuple[FreeParameter, FittedParameter | None]]:
     """Parameters that a fit infers, each with its entry of the study file.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Only these; all with a prior or other values if empty.
-
-    Raises
-    ------
-    StudyError
-        There are none, or a name is not among them.
+    names: Only these; all with a prior or other values if empty.
+    Raises StudyError: There are none, or a name is not among them.
     """
     found: list[tuple[FreeParameter, FittedParameter | None]] = []
     counts = [item.parameter for item in study.fitted]
@@ -80,10 +72,7 @@ def list_free_parameters(
 def list_target_cells(study: Study) -> list[TargetCell]:
     """Published values that a fit is to explain: no doubtful ones, of the tables of the fit.
 
-    Raises
-    ------
-    StudyError
-        There are none.
+    Raises StudyError: There are none.
     """
     chosen = [
         value
@@ -138,18 +127,11 @@ def apply_settings(
 class TrialRuns:
     """Runs trials of a study, a folder for every few of them, and goes on with what is there.
 
-    Parameters
-    ----------
-    parameters : sequence of (FreeParameter, FittedParameter or None)
-        What is set.
-    cells : sequence of TargetCell
-        What is taken from the runs.
-    folder : Path
-        Where they are stored.
-    runs : int
-        Replications of each point; no two trials share a seed.
-    create_progress : callable
-        Gives the display of the progress of runs with such a name.
+    parameters: What is set.
+    cells: What is taken from the runs.
+    folder: Where they are stored.
+    runs: Replications of each point; no two trials share a seed.
+    create_progress: Gives the display of the progress of runs with such a name.
     """
 
     def __init__(
@@ -300,10 +282,7 @@ class TrialRuns:
     ) -> runner.StudyValues:
         """Run the tables at one setting with these seeds, and read their values.
 
-        Raises
-        ------
-        StudyError
-            A run failed.
+        Raises StudyError: A run failed.
         """
         study = apply_settings(self.study, self.parameters, settings)
         points = [

@@ -27,19 +27,14 @@ from trunkline.study.language.random_draws import RandomDraw, apply_draws, seria
 from trunkline.study.language.study_columns import StudyColumn
 from trunkline.study.run.run_measures import WILDCARD_SUFFIX
 
-_MAX_NAMES_LISTED = 40
-"""Names that a message lists."""
+_MAX_NAMES_LISTED = 40  # Names that a message lists.
 
 
 def check_study(study: Study, problems: Problems) -> None:
     """Check a whole study.
 
-    Parameters
-    ----------
-    study : Study
-        A study whose every key is of the right kind.
-    problems : Problems
-        Gets what is wrong.
+    study: A study whose every key is of the right kind.
+    problems: Gets what is wrong.
     """
     _check_cases(study, problems)
     _check_values(study, problems)
@@ -76,10 +71,7 @@ def check_names_known(
 ) -> bool:
     """Whether all names are known; those that are not are reported.
 
-    Parameters
-    ----------
-    problems : Problems
-        Gets what is not known.
+    problems: Gets what is not known.
     """
     known_names = dict.fromkeys(known)
     missing = [name for name in names if name not in known_names]

@@ -61,17 +61,10 @@ _RANGE_SCHEMA = {
 class ParameterRange:
     """Ends of a range, exact, and how its values are written.
 
-    Parameters
-    ----------
-    spec : mapping
-        What the study file says: ``from`` and ``to``, quantities of one kind.
-    schema : dict
-        JSON Schema of it, which has the keys.
-
-    Raises
-    ------
-    PydanticCustomError
-        An end is missing, is no number, or is of another kind than the first.
+    spec: What the study file says: ``from`` and ``to``, quantities of one kind.
+    schema: JSON Schema of it, which has the keys.
+    Raises PydanticCustomError: An end is missing, is no number, or is of another kind than the
+        first.
     """
 
     def __init__(self, spec: Mapping[str, Any], schema: Mapping[str, Any] = _RANGE_SCHEMA) -> None:
@@ -201,10 +194,8 @@ def build_too_many_points_error(count: int, *, at: tuple[str | int, ...] = ()) -
 def parse_axis(spec: Any) -> Any:
     """Values of an axis as text, from a list or a range.
 
-    Raises
-    ------
-    PydanticCustomError
-        It is neither, is empty, names a value twice, or is a range that cannot be.
+    Raises PydanticCustomError: It is neither, is empty, names a value twice, or is a range that
+        cannot be.
     """
     if isinstance(spec, Mapping):
         return _expand_range(ParameterRange(spec))
@@ -374,10 +365,7 @@ def count_points(grid: Axes, zips: Sequence[Axes], sample: LatinHypercubeSample 
 def check_grid(grid: Axes, zips: Sequence[Axes], sample: LatinHypercubeSample | None) -> None:
     """Refuse a product of too many points, and a parameter that is set twice.
 
-    Raises
-    ------
-    PydanticCustomError
-        With the place.
+    Raises PydanticCustomError: With the place.
     """
     key_by_parameter: dict[str, str] = dict.fromkeys(grid, "grid")
     other_parameters: list[tuple[tuple[str | int, ...], str]] = []
@@ -402,10 +390,7 @@ def list_points(
 ) -> list[dict[str, str]]:
     """All points: the product of the axes, of the rows side by side and of the sample.
 
-    Returns
-    -------
-    list of dict of str to str
-        Parameter to value; the last factor changes fastest.
+    Returns: Parameter to value; the last factor changes fastest.
     """
     factors = [[{name: value} for value in axis] for name, axis in grid.items()]
     factors += [

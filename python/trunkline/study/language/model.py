@@ -32,8 +32,7 @@ from trunkline.study.language.pictures import Picture
 from trunkline.study.language.random_draws import RandomDraw
 from trunkline.study.language.study_columns import UNITS, StudyColumn
 
-STUDY_FORMAT = 1
-"""Version of the form of study files."""
+STUDY_FORMAT = 1  # Version of the form of study files.
 
 
 class StudyFile(StudyPart):

@@ -337,34 +337,16 @@ class Overview(StudyPart):
 
 @dataclass(frozen=True)
 class StudyTable:
-    """A case, or a variant of one, with what it takes from the study.
+    """A case, or a variant of one, with what it takes from the study."""
 
-    Parameters
-    ----------
-    name, title : str
-        Its name and what it is.
-    base : str
-        Name of the case.
-    case : StudyCase
-        The case.
-    variant : StudyVariant or None
-        The variant.
-    points : dict of str to dict
-        Label of each point to its parameters.
-    rows : dict of str to (str, str)
-        Label of each row to its point and measure; the measure is empty where columns are measures.
-    columns : dict of str to StudyColumn
-        Columns.
-    runs : int
-        Replications.
-    """
-
+    # name, title: Its name and what it is.
     name: str
     title: str
-    base: str
-    case: StudyCase
-    variant: StudyVariant | None
-    points: dict[str, dict[str, str]]
+    base: str  # Name of the case.
+    case: StudyCase  # The case.
+    variant: StudyVariant | None  # The variant.
+    points: dict[str, dict[str, str]]  # Label of each point to its parameters.
+    # Label of each row to its point and measure; the measure is empty where columns are measures.
     rows: dict[str, tuple[str, str]]
-    columns: dict[str, StudyColumn]
-    runs: int
+    columns: dict[str, StudyColumn]  # Columns.
+    runs: int  # Replications.

@@ -35,8 +35,7 @@ _NORMAL_SCHEMA: dict[str, Any] = {
 _WRITTEN_PARTS = 1000
 """Values of a range are written to a thousandth of such a part; a fit tells none finer apart."""
 
-_MAX_DEVIATIONS = 4.0
-"""A normal law ends so many deviations from its mean."""
+_MAX_DEVIATIONS = 4.0  # A normal law ends so many deviations from its mean.
 
 
 def _parse_prior(spec: Any) -> Any:
@@ -92,10 +91,7 @@ Prior = Annotated[
 class ParameterPrior:
     """The prior of a parameter, from a share of its probability to a value.
 
-    Parameters
-    ----------
-    spec : list of str or mapping
-        As a study file has it.
+    spec: list of str or mapping; as a study file has it.
     """
 
     def __init__(self, spec: Sequence[str] | Mapping[str, Any]) -> None:

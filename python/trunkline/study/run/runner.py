@@ -83,10 +83,7 @@ def build_table_points(
 ) -> Iterator[StudyPoint]:
     """Compile the points of a table, row after row.
 
-    Raises
-    ------
-    ScenarioError
-        The scenario, or a value set in it, is wrong.
+    Raises ScenarioError: The scenario, or a value set in it, is wrong.
     """
     columns = _list_measures(study, table)
     draws_text = serialise_draws(
