@@ -131,9 +131,9 @@ def read_topology(source: str | os.PathLike[str]) -> ImportedTopology:
         return _read_link_sheets(path, data, title)
     topology = parse_network(_decode_text(data), title)
     if path.name.endswith(LAB_SUFFIXES):
-        from trunkline.importers.network.frr import apply_frr_costs
+        from trunkline.importers.network.frr import apply_frr_settings
 
-        apply_frr_costs(topology, path.parent)
+        apply_frr_settings(topology, path.parent)
     return topology
 
 

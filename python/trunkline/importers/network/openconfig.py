@@ -6,16 +6,26 @@ addresses. A link is two interfaces in one subnet. The models have no delay and 
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 
 from trunkline.importers.common.fault import ImportFault
 from trunkline.importers.common.file_elements import FileElement, make_file_elements
+from trunkline.importers.network.paths import (
+    HeadPath,
+    LabelEntry,
+    add_paths,
+    make_address_book,
+)
 from trunkline.importers.network.topology import ImportedLink, ImportedNode, ImportedTopology
+from trunkline.scenario.units import format_rate
 
 _INTERFACES = "openconfig-interfaces:interfaces"
 _INSTANCES = "openconfig-network-instance:network-instances"
 _IPV4 = "openconfig-if-ip:ipv4"
+_COLOUR_GROUPS = ("include-any-group", "include-all-group", "exclude-group")
+_LOWEST_PRIORITY = "7"  # RFC 3209 section 4.7.1.
+_BITS = 1000  # Bandwidths are in kbit/s.
 
 
 @dataclass(frozen=True)
@@ -27,6 +37,7 @@ class _RouterEnd:
     metric: float
     colours: tuple[str, ...]
     risks: tuple[str, ...]
+    reservable: float
 
 
 def read_router_folder(texts: Iterable[tuple[str, str]], title: str) -> ImportedTopology:
@@ -37,6 +48,8 @@ def read_router_folder(texts: Iterable[tuple[str, str]], title: str) -> Imported
     """
     topology = ImportedTopology(title)
     routers: list[tuple[IPv4Address, str, list[_RouterEnd]]] = []
+    head_paths: dict[str, list[HeadPath]] = {}
+    entries: dict[str, list[LabelEntry]] = {}
     for name, text in texts:
         try:
             root = make_file_elements(json.loads(text))
@@ -46,7 +59,11 @@ def read_router_folder(texts: Iterable[tuple[str, str]], title: str) -> Imported
         interfaces = root.find(_INTERFACES)
         if interfaces is None:
             raise ImportFault(1, 1, f"there is no {_INTERFACES}", name)
-        router_id, metrics, colours, risks = _read_instance(root)
+        instance = _find_instance(root)
+        router_id, metrics, colours, risks = _read_instance(instance)
+        reservable = _read_reservable(instance, topology)
+        head_paths[router] = list(_read_head_paths(instance, router))
+        entries[router] = list(_read_label_entries(instance, router))
         ends = [
             _RouterEnd(
                 router,
@@ -54,14 +71,28 @@ def read_router_folder(texts: Iterable[tuple[str, str]], title: str) -> Imported
                 metrics.get(interface, 1.0),
                 colours.get(interface, ()),
                 risks.get(interface, ()),
+                reservable.get(interface, 1.0),
             )
             for interface, address in _read_addresses(interfaces)
         ]
         routers.append((router_id, router, ends))
         _account_for_file(root, topology)
-    for _, router, _ in sorted(routers, key=lambda each: each[0]):
+    routers.sort(key=lambda each: each[0])
+    for _, router, _ in routers:
         topology.nodes[router] = ImportedNode(router)
-    _join_ends(topology, [end for _, _, ends in routers for end in ends])
+    all_ends = [end for _, _, ends in routers for end in ends]
+    _join_ends(topology, all_ends)
+    book = make_address_book(
+        topology,
+        {str(router_id): router for router_id, router, _ in routers},
+        {str(end.address): end.router for end in all_ends},
+    )
+    add_paths(
+        topology,
+        [each for _, router, _ in routers for each in head_paths[router]],
+        [each for _, router, _ in routers for each in entries[router]],
+        book,
+    )
     return topology
 
 
@@ -82,17 +113,20 @@ def _read_addresses(interfaces: FileElement) -> Iterator[tuple[str, IPv4Interfac
                         yield name, address
 
 
+def _find_instance(root: FileElement) -> FileElement:
+    instances = root.find(_INSTANCES, "network-instance")
+    if instances is None or not instances.children:
+        raise ImportFault(1, 1, f"there is no {_INSTANCES}")
+    return instances.read_children()[0]
+
+
 def _read_instance(
-    root: FileElement,
+    instance: FileElement,
 ) -> tuple[IPv4Address, dict[str, float], dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
     """Router id, metrics, colours and risks by interface, of the first network instance."""
     metrics: dict[str, float] = {}
     colours: dict[str, tuple[str, ...]] = {}
     risks: dict[str, tuple[str, ...]] = {}
-    instances = root.find(_INSTANCES, "network-instance")
-    if instances is None or not instances.children:
-        raise ImportFault(1, 1, f"there is no {_INSTANCES}")
-    instance = instances.read_children()[0]
     try:
         router_id = IPv4Address(instance.take_text("config", "router-id"))
     except ValueError:
@@ -114,11 +148,98 @@ def _read_instance(
     return router_id, metrics, colours, risks
 
 
+def _read_reservable(instance: FileElement, topology: ImportedTopology) -> dict[str, float]:
+    """Shares that paths may reserve, by interface; the topology is signalled if there are any."""
+    found = _list_entries(
+        instance, "mpls", "signaling-protocols", "rsvp-te", "interface-attributes", "interface"
+    )
+    topology.is_signalled |= bool(found)
+    return {
+        each.take_text("interface-id"): _read_number(
+            each.take_text("subscription", "config", "subscription") or "100"
+        )
+        / 100
+        for each in found
+    }
+
+
+def _read_number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ImportFault(0, 1, f"{text} is no number") from None
+
+
+def _list_entries(parent: FileElement, *path: str) -> list[FileElement]:
+    """Entries of a list of the models; none where there is no such list."""
+    found = parent.find(*path)
+    return found.read_children() if found is not None else []
+
+
+def _read_head_paths(instance: FileElement, router: str) -> Iterator[HeadPath]:
+    """Tunnels with their explicit routes; a route that is none's own is a backup's."""
+    constrained = instance.find("mpls", "lsps", "constrained-path")
+    if constrained is None:
+        return
+    tunnels = {
+        tunnel.name: tunnel
+        for each in _list_entries(constrained, "tunnels", "tunnel")
+        for tunnel in [_read_tunnel(each, router)]
+    }
+    routes = _list_entries(constrained, "named-explicit-paths", "named-explicit-path")
+    for each in routes:
+        name = each.take_text("name")
+        hops = _list_entries(each, "explicit-route-objects", "explicit-route-object")
+        hops.sort(key=lambda hop: _read_number(hop.take_text("index")))
+        addresses = tuple(hop.take_text("config", "address") for hop in hops)
+        tunnel = tunnels.get(name, HeadPath(router, name, ()))
+        yield replace(tunnel, addresses=addresses)
+
+
+def _read_tunnel(tunnel: FileElement, router: str) -> HeadPath:
+    name = tunnel.take_text("name")
+    kind = tunnel.take_text("config", "signaling-protocol").partition(":")[2]
+    tunnel.find("p2p-tunnel-attributes", "config", "destination")
+    keys: dict[str, object] = {}
+    kbps = _read_number(tunnel.take_text("bandwidth", "config", "set-bandwidth") or "0")
+    if kbps:
+        keys["bandwidth"] = format_rate(round(kbps * _BITS))
+    paths = _list_entries(tunnel, "p2p-tunnel-attributes", "p2p-primary-path", "p2p-primary-path")
+    for primary in paths[:1]:
+        for key, leaf in (("setup", "setup-priority"), ("hold", "hold-priority")):
+            priority = int(_read_number(primary.take_text("config", leaf) or _LOWEST_PRIORITY))
+            if str(priority) != _LOWEST_PRIORITY:
+                keys[key] = priority
+    standbys = _list_entries(
+        tunnel, "p2p-tunnel-attributes", "p2p-secondary-paths", "p2p-secondary-path"
+    )
+    backups = tuple(each.take_text("config", "explicit-path-name") for each in standbys)
+    return HeadPath(router, name, (), kind == "PATH_SETUP_SR", keys, backups)
+
+
+def _read_label_entries(instance: FileElement, router: str) -> Iterator[LabelEntry]:
+    for each in _list_entries(instance, "mpls", "lsps", "static-lsps", "static-lsp"):
+        name = each.take_text("name")
+        for role in ("ingress", "transit", "egress"):
+            config = each.find(role, "config")
+            if config is not None:
+                yield LabelEntry(
+                    router,
+                    name,
+                    config.take_text("incoming-label"),
+                    config.take_text("next-hop"),
+                    config.take_text("push-label"),
+                )
+
+
 def _account_for_file(root: FileElement, topology: ImportedTopology) -> None:
     """Counts the leaves of a router's file by their names, which paths of models would hide."""
     elements = [root]
     while elements:
         element = elements.pop()
+        if element.name in _COLOUR_GROUPS:
+            topology.account.add_left_out("colours of tunnels", "an explicit route has none")
+            continue
         elements += element.children
         if element.children:
             continue
@@ -154,5 +275,6 @@ def _join_ends(topology: ImportedTopology, ends: list[_RouterEnd]) -> None:
                 metric_back=second.metric,
                 colours=first.colours,
                 risks=first.risks,
+                reservable=first.reservable,
             )
         )

@@ -58,7 +58,9 @@ def format_scenario(
     rate = most_common[0][0] if most_common else None
     if rate is not None:
         lines += ["defaults:", f"  link: {{rate: {format_rate(round(rate))}}}", ""]
-    lines += ["links:", *_format_links(topology, by_key, rate), ""]
+    link_names = _name_links(topology, by_key)
+    lines += ["links:", *_format_links(topology, by_key, link_names, rate), ""]
+    lines += _format_paths(topology, by_key, link_names)
     matrix = ""
     if topology.demands:
         lines += ["# A class turns a demand into packets; a trunk with `path: auto` gives each of",
@@ -112,16 +114,26 @@ def _format_nodes(topology: ImportedTopology, by_key: dict[str, str]) -> list[st
     return lines
 
 
-def _format_links(
-    topology: ImportedTopology, by_key: dict[str, str], default_capacity: float | None
-) -> list[str]:
-    node_names = set(by_key.values())
+def _name_links(topology: ImportedTopology, by_key: dict[str, str]) -> list[str]:
     name_by_ends: dict[frozenset[str], str] = {}
     taken_names: set[str] = set()
-    lines = []
+    names = []
     for link in topology.links:
         ends = by_key[link.source], by_key[link.target]
-        name = _free(name_by_ends.setdefault(frozenset(ends), "-".join(ends)), taken_names)
+        names.append(_free(name_by_ends.setdefault(frozenset(ends), "-".join(ends)), taken_names))
+    return names
+
+
+def _format_links(
+    topology: ImportedTopology,
+    by_key: dict[str, str],
+    link_names: list[str],
+    default_capacity: float | None,
+) -> list[str]:
+    node_names = set(by_key.values())
+    lines = []
+    for link, name in zip(topology.links, link_names, strict=True):
+        ends = by_key[link.source], by_key[link.target]
         link_keys: dict[str, Any] = {}
         if name != "-".join(ends) or _count_name_splits(name, node_names) != 1:
             link_keys["between"] = list(ends)
@@ -130,6 +142,28 @@ def _format_links(
             f"{format_one_line(link_keys | _collect_link_keys(link, default_capacity))}"
         )
     return lines
+
+
+def _format_paths(
+    topology: ImportedTopology, by_key: dict[str, str], link_names: list[str]
+) -> list[str]:
+    """Paths, and the backups that heads switch to, each called like its backup."""
+    lines: list[str] = ["paths:"] if topology.paths else []
+    for path in topology.paths:
+        nodes = [by_key[each] for each in path.route]
+        segments = [
+            by_key[each] if isinstance(each, str) else link_names[each] for each in path.segments
+        ]
+        route = {"from": nodes[0], "segments": segments} if segments else {"route": nodes}
+        lines.append(f"  {format_one_line(path.name)}: {format_one_line(route | path.keys)}")
+    backups = [(path.name, backup) for path in topology.paths for backup in path.backups]
+    lines += ["protections:"] if backups else []
+    taken: set[str] = set()
+    for name, backup in backups:
+        protection = {"path": name, "kind": "backup", "backup": backup}
+        lines.append(f"  {format_one_line(_free(backup, taken))}: {format_one_line(protection)}")
+    lines += ["signalling: {kind: rsvp-te}"] if topology.is_signalled else []
+    return [*lines, ""] if lines else []
 
 
 def _free(plain: str, taken: set[str]) -> str:
@@ -171,8 +205,9 @@ def _collect_link_keys(link: ImportedLink, default_capacity: float | None) -> di
         "loss": "0 %",
     }
     link_keys = {key: value for key, value in there_keys.items() if value != absent[key]}
-    te_keys = {"colours": list(link.colours), "risks": list(link.risks)}
+    te_keys: dict[str, Any] = {"colours": list(link.colours), "risks": list(link.risks)}
     te_keys = {key: value for key, value in te_keys.items() if value}
+    te_keys |= {"reservable": format_ratio(link.reservable)} if link.reservable != 1 else {}
     return (
         link_keys
         | ({"te": te_keys} if te_keys else {})

@@ -1,6 +1,7 @@
 """A network as a published file has it: nodes, links and demands, before any rule fills a gap."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from trunkline.importers.common.account import ImportAccount
 
@@ -44,6 +45,7 @@ class ImportedLink:
     # colours, risks: Administrative groups and shared risk link groups.
     colours: tuple[str, ...] = ()
     risks: tuple[str, ...] = ()
+    reservable: float = 1.0  # Share of the capacity that paths may reserve.
     devices: tuple[str, str] = ("", "")  # Interfaces at both ends; empty: the file names none.
     line: int = 0  # Where it stands; 0: unknown.
 
@@ -63,6 +65,17 @@ class ImportedDemand:
 
 
 @dataclass(slots=True)
+class ImportedPath:
+    """A label-switched path."""
+
+    name: str
+    route: tuple[str, ...]  # Nodes, by their keys; of a policy its head end alone.
+    segments: tuple[str | int, ...] = ()  # Of a policy: nodes, and links by their index.
+    keys: dict[str, Any] = field(default_factory=dict)  # What else it has, as a scenario writes it.
+    backups: tuple[str, ...] = ()  # Paths that take over.
+
+
+@dataclass(slots=True)
 class ImportedTopology:
     """What a file says of a network."""
 
@@ -72,6 +85,8 @@ class ImportedTopology:
     # links, demands: In the order of the file.
     links: list[ImportedLink] = field(default_factory=list)
     demands: list[ImportedDemand] = field(default_factory=list)
+    paths: list[ImportedPath] = field(default_factory=list)
+    is_signalled: bool = False  # RSVP-TE sets the paths up.
     geographic: bool = False  # Places are longitude and latitude.
     # What was read, what was left out, what was assumed.
     account: ImportAccount = field(default_factory=ImportAccount)

@@ -3,6 +3,7 @@
 Source: tc-u32(8), tc-fw(8), tc-tcindex(8), tc-flower(8), tc-police(8), tc-skbedit(8).
 """
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -61,7 +62,7 @@ def read_filter(reader: WordReader, addresses: Addresses, account: ImportAccount
     protocol = head_values["protocol"].text if "protocol" in head_values else "all"
     priority = head_values.get("priority", 0)
     is_ip = protocol in ("ip", "all", "0x800", "ipv4", *_MPLS_PROTOCOLS)
-    if not is_ip:
+    if not is_ip or _matches_routing(reader):
         reader.position = len(reader.words)
         return Filter(word, "match", priority, []), device, parent, False
     base = {"all": PacketCondition()}.get(
@@ -89,6 +90,14 @@ def read_filter(reader: WordReader, addresses: Addresses, account: ImportAccount
         filter_.priority -= EGRESS_FILTER_PRIORITY_OFFSET
     _read_filter_rest(reader, filter_, account)
     return filter_, device, parent, is_ip
+
+
+def _matches_routing(reader: WordReader) -> bool:
+    """Whether what follows matches OSPF or LDP, which `export` lets pass the queues."""
+    texts = [each.text for each in reader.words[reader.position :]]
+    return texts[:5] == ["match", "ip", "protocol", "89", "0xff"] or any(
+        pair in (("dst_port", "646"), ("src_port", "646")) for pair in itertools.pairwise(texts)
+    )
 
 
 def _narrow_conditions(filter_: Filter, added: PacketCondition) -> None:

@@ -519,7 +519,7 @@ class _ScriptReader:
             numbered = [other.priority for other in filters if other.priority >= 0x8000]
             filter_.priority = min(numbered) - 1 if numbered else 0xC000
         if not is_ip:
-            return "the simulator has neither ARP nor IPv6"
+            return "the simulator has no ARP, no IPv6 and no routing protocol in a port's classes"
         for other in filters:
             if other.priority == filter_.priority and other.kind != filter_.kind:
                 raise_fault(
