@@ -278,9 +278,7 @@ def _plan_kernel(
         compiled = compile_plan(json.dumps(start), target=target)
     except UnsupportedError as error:
         for reason in error.reasons:
-            files.omit(
-                _find_router(network, reason.path), "queues and labels", reason.text, reason.path
-            )
+            files.omit(_find_router(network, reason.path), "queues", reason.text, reason.path)
         try:
             rest = _strip_queues(start, [each.path for each in error.reasons])
             compiled = compile_plan(json.dumps(rest), target=target)
@@ -365,7 +363,10 @@ def _strip_queues(network: NetworkData, refused: list[tuple[str, ...]]) -> Netwo
     plain["ports"] = [
         {
             "name": port["name"],
-            "classifier": {"rows": [], "flow_rows": []},
+            "classifier": {
+                "rows": [[[0, 0] for _ in row] for row in port["classifier"]["rows"]],
+                "flow_rows": port["classifier"]["flow_rows"],
+            },
             "classes": [_PLAIN_CLASS],
             "scheduler": {"kind": "fifo", "shares": [{}]},
             "ecn_in_mpls": False,

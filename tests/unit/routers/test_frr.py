@@ -140,6 +140,13 @@ class TestContainerlab:
         assert "netem limit 1000000 delay 3000.000us" in script
         assert "htb rate 10000000bit ceil 10000000bit" in script
 
+    def test_labels_stay_where_the_classes_of_their_port_do_not(self) -> None:
+        """A path names the row of the classifier that its packets meet."""
+        example = files("trunkline").joinpath("examples/protected-ring.yaml")
+        script = exported(example.read_text(), "containerlab", partial=True).texts["R1/setup.sh"]
+        assert "-f mpls route add" in script
+        assert "root handle 1: netem" in script
+
     def test_the_topology_has_the_documented_keys_alone(self) -> None:
         """containerlab.dev/manual: topo-def-file (name, topology; endpoints, vars of a link) and
         nodes (kind, image, binds, exec); its schema allows no other key at the top or in a node,
