@@ -1,4 +1,4 @@
-"""Ten scenarios, and what is altered in each: one thing at a time, as a mistake would have it.
+"""Scenarios, and what is altered in each: one thing at a time, as a mistake would have it.
 
 The altered scenario runs in the simulator in the kernel's place and tells no more than a kernel
 does. Where queues toss coins, its links bear other names, and a random stream is that of a name:
@@ -288,6 +288,84 @@ CONTROLLED_LINE = TCP_LINE.replace(
     "variant: sack, preset: linux", "variant: sack, preset: linux, congestion: cubic"
 ).replace("20 s, ", "10 s, ")
 
+MARKED_TCP = """\
+trunkline: 1
+nodes: [S, A, B, C, T]
+defaults: {link: {rate: 10 Mbit/s, delay: 2 ms}, tcp: {preset: linux, variant: sack}}
+links: {S-A: {forward: {ingress: e}}, A-B: {}, B-C: {rate: 4 Mbit/s}, C-T: {}}
+paths: {p: {route: [A, B, C], php: false, ttl: uniform}}
+trunks: {t: {path: p, flows: all}}
+conditioners:
+  e: {rules: [{dscp: AF11, profile: g}],
+      profiles: {g: {meter: {kind: token-bucket, rate: 3 Mbit/s, burst: 6 kB}, red: {dscp: AF12}}}}
+flows: {tcp: {agent: tcp, from: S, to: T, dscp: AF11, window: 12 packets}}
+run: {duration: 4 s, warm_up: 500 ms}
+"""
+TRANSFERS = """\
+trunkline: 1
+nodes: [S, A, T]
+defaults: {link: {rate: 10 Mbit/s, delay: 5 ms}, tcp: {preset: linux, variant: sack}}
+links: {S-A: {rate: 50 Mbit/s}, A-T: {}}
+flows: {web: {agent: tcp, from: S, to: T, connect: true, transfers: {every: 150 ms, size: 60 kB}}}
+run: {duration: 6 s}
+"""
+FLOW_QUEUES = DROP_TAIL_LINE.replace(
+    "queue: {limit: 20 packets}",
+    "queue: {limit: 60 packets, flows: fq-codel,"
+    " aqm: {kind: codel, arithmetic: linux, mtu: 1514 B}}",
+)
+DCTCP_LINE = (
+    TCP_LINE.replace(
+        "variant: sack, preset: linux",
+        "variant: sack, preset: linux, congestion: dctcp, ecn: true",
+    )
+    .replace(
+        "queue: {limit: 40 packets}",
+        "queue: {limit: 60 packets, aqm: {kind: codel, arithmetic: linux, mtu: 1514 B,"
+        " ce_threshold: 2 ms}}",
+    )
+    .replace("20 s, ", "6 s, ")
+)
+SHAPED_LINE = DROP_TAIL_LINE.replace(
+    "ports: {p: {queue: {limit: 20 packets}}}",
+    "ports:\n  p:\n    scheduler: tbf\n    classes:\n"
+    "      default: {rate: 1600 kbit/s, burst: 3 kB, queue: {limit: 20 packets}}",
+)
+CURVES_LINE = (
+    HTB_LINE[: HTB_LINE.index("    scheduler: htb")]
+    + """\
+    scheduler: hfsc
+    classify: [{dscp: EF, class: voice}]
+    classes:
+      link: {link_share: 2 Mbit/s, upper_limit: 2 Mbit/s}
+      voice:
+        {parent: link, real_time: 500 kbit/s, link_share: 500 kbit/s, queue: {limit: 10 packets}}
+      default: {parent: link, link_share: 1500 kbit/s, queue: {limit: 30 packets}}
+"""
+    + HTB_LINE[HTB_LINE.index("flows:") :]
+)
+BYPASSED = """\
+trunkline: 1
+nodes: [S, A, B, C, D, T]
+defaults: {link: {rate: 10 Mbit/s, delay: 2 ms}}
+links: {S-A: {}, A-B: {}, B-C: {}, A-D: {delay: 4 ms}, D-B: {}, C-T: {}}
+paths: {w: {route: [A, B, C], ttl: pipe}, around: {route: [A, D, B], ttl: pipe}}
+trunks: {t: {path: w, flows: all}}
+protections:
+  p: {path: w, kind: facility-bypass, backup: around, hold_off: 5 ms, wait_to_restore: 200 ms,
+      detection: {kind: bfd, interval: 10 ms, multiplier: 3}}
+failures: {cut: {link: A-B, at: 1 s, repair: 1500 ms}}
+flows:
+  call: {agent: udp, from: S, to: T, rate: 160 kbit/s, size: 200 B, dscp: EF}
+  data: {agent: udp, from: S, to: T, rate: 1 Mbit/s, size: 600 B, arrivals: poisson}
+run: {duration: 3 s}
+"""
+TWO_RATES = POLICED_LINE.replace(
+    "{meter: {kind: token-bucket, rate: 500 kbit/s, burst: 5 kB}, red: {dscp: AF13}}",
+    "{meter: {kind: trtcm, cir: 300 kbit/s, cbs: 4 kB, pir: 700 kbit/s, pbs: 5 kB},"
+    " yellow: {dscp: AF12}, red: drop}",
+)
+
 ALTERED_SCENARIOS: dict[str, AlteredScenario] = {
     "drop-tail line": AlteredScenario(
         DROP_TAIL_LINE,
@@ -414,6 +492,92 @@ ALTERED_SCENARIOS: dict[str, AlteredScenario] = {
             "routes computed 10 ms later": ("initial: 50 ms", "initial: 60 ms"),
             "noticed 20 ms later": ("delay: 10 ms}", "delay: 30 ms}"),
             "second way 1 ms longer": ("A-B: {metric: 2}", "A-B: {metric: 2, delay: 3 ms}"),
+        },
+    ),
+    "marks of tcp": AlteredScenario(
+        MARKED_TCP,
+        {
+            "conditioner gone": ("{forward: {ingress: e}}", "{}"),
+            "remarked to AF13 for AF12": ("red: {dscp: AF12}", "red: {dscp: AF13}"),
+            "meter of 1 for 3 Mbit/s": ("rate: 3 Mbit/s", "rate: 1 Mbit/s"),
+            "meter 5 % slower": ("rate: 3 Mbit/s", "rate: 2850 kbit/s"),
+            "red dropped": ("red: {dscp: AF12}", "red: drop"),
+            "pipe for uniform in TTL": ("ttl: uniform", "ttl: pipe"),
+            "sent as CS1": ("to: T, dscp: AF11", "to: T, dscp: CS1"),
+            "sent with a TTL of 10": ("to: T, dscp: AF11", "to: T, ttl: 10, dscp: AF11"),
+            "window of 13 for 12 packets": ("window: 12 packets", "window: 13 packets"),
+        },
+    ),
+    "transfers": AlteredScenario(
+        TRANSFERS,
+        {
+            "2 % larger": ("size: 60 kB", "size: 61200 B"),
+            "every 160 for 150 ms": ("every: 150 ms", "every: 160 ms"),
+            "initial window of 4": ("to: T, connect", "to: T, initial_window: 4 packets, connect"),
+            "one link 1 ms longer": ("A-T: {}", "A-T: {delay: 6 ms}"),
+            "one link 5 % slower": ("A-T: {}", "A-T: {rate: 9500 kbit/s}"),
+        },
+        seeds=5,
+    ),
+    "fq-codel": AlteredScenario(
+        FLOW_QUEUES,
+        {
+            "quantum of 500 for 1514 B": (
+                "flows: fq-codel",
+                "flows: {kind: fq-codel, quantum: 500 B}",
+            ),
+            "one queue for all": ("flows: fq-codel,", ""),
+            "limit 10 % lower": ("limit: 60 packets", "limit: 54 packets"),
+            "target 6 for 5 ms": ("arithmetic: linux", "arithmetic: linux, target: 6 ms"),
+            "last link 2 ms longer": ("B-T: {}", "B-T: {delay: 4 ms}"),
+        },
+        seeds=5,
+    ),
+    "dctcp": AlteredScenario(
+        DCTCP_LINE,
+        {
+            "cubic for dctcp": ("congestion: dctcp", "congestion: cubic"),
+            "threshold 3 for 2 ms": ("ce_threshold: 2 ms", "ce_threshold: 3 ms"),
+            "no threshold": (", ce_threshold: 2 ms", ""),
+            "every segment acknowledged": ("to: T,", "to: T, delayed_ack: off,"),
+        },
+    ),
+    "shaped": AlteredScenario(
+        SHAPED_LINE,
+        {
+            "1 % slower": ("rate: 1600 kbit/s", "rate: 1584 kbit/s"),
+            "burst 5 % smaller": ("burst: 3 kB", "burst: 2850 B"),
+            "queue one packet longer": ("limit: 20 packets", "limit: 21 packets"),
+        },
+    ),
+    "hfsc": AlteredScenario(
+        CURVES_LINE,
+        {
+            "voice 10 % slower": ("real_time: 500 kbit/s", "real_time: 450 kbit/s"),
+            "link 1 % slower": ("upper_limit: 2 Mbit/s", "upper_limit: 1980 kbit/s"),
+            "queue one packet shorter": ("limit: 10 packets", "limit: 9 packets"),
+        },
+    ),
+    "bypass": AlteredScenario(
+        BYPASSED,
+        {
+            "BFD three times 12 for 10 ms": ("interval: 10 ms", "interval: 12 ms"),
+            "multiplier of 5 for 3": ("multiplier: 3", "multiplier: 5"),
+            "hold-off of 25 for 5 ms": ("hold_off: 5 ms", "hold_off: 25 ms"),
+            "back 30 ms later": ("wait_to_restore: 200 ms", "wait_to_restore: 230 ms"),
+            "bypass 1 ms longer": ("A-D: {delay: 4 ms}", "A-D: {delay: 5 ms}"),
+            "uniform for pipe in TTL": ("[A, B, C], ttl: pipe", "[A, B, C], ttl: uniform"),
+            "repaired 100 ms later": ("repair: 1500 ms", "repair: 1600 ms"),
+        },
+    ),
+    "two rates": AlteredScenario(
+        TWO_RATES,
+        {
+            "committed rate 5 % lower": ("cir: 300 kbit/s", "cir: 285 kbit/s"),
+            "peak rate 5 % higher": ("pir: 700 kbit/s", "pir: 735 kbit/s"),
+            "committed burst of 2 for 4 kB": ("cbs: 4 kB", "cbs: 2 kB"),
+            "yellow to AF13 for AF12": ("yellow: {dscp: AF12}", "yellow: {dscp: AF13}"),
+            "red passes": ("red: drop}\n      rest", "red: {dscp: AF13}}\n      rest"),
         },
     ),
     "codel": AlteredScenario(

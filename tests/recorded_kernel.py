@@ -1,7 +1,8 @@
 """Runs of the kernel as files, so that the judge can be tested against them without a guest.
 
 A file has what a guest left of one seed: the tables that the judge reads, and each datagram that
-arrived. ``python tests/recorded_kernel.py RUNNER SEED FILE.yaml...`` records scenarios beside them.
+arrived, and TCP segments by their marks. ``python tests/recorded_kernel.py RUNNER SEED
+FILE.yaml...`` records scenarios beside them.
 """
 
 from __future__ import annotations
@@ -82,7 +83,12 @@ def write_run(engine_run: EngineRun, kernel: str, path: Path) -> None:
         }
         for name, flow in engine_run.flows.items()
     }
-    text = json.dumps({"kernel": kernel, "tables": tables, "flows": flows}, separators=(",", ":"))
+    segments = {
+        name: [[*marks, count] for marks, count in counts.items()]
+        for name, counts in engine_run.segments.items()
+    }
+    recorded = {"kernel": kernel, "tables": tables, "flows": flows, "segments": segments}
+    text = json.dumps(recorded, separators=(",", ":"))
     path.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
 
 
@@ -99,7 +105,11 @@ def read_run(path: Path) -> EngineRun:
         for name, columns in recorded["flows"].items()
     }
     tables = {name: RecordedTable(columns) for name, columns in recorded["tables"].items()}
-    return EngineRun(cast("Results", RecordedResults(tables)), flows)
+    segments = {
+        name: {(bool(is_ack), dscp, ecn, ttl): count for is_ack, dscp, ecn, ttl, count in counts}
+        for name, counts in recorded.get("segments", {}).items()
+    }
+    return EngineRun(cast("Results", RecordedResults(tables)), flows, segments=segments)
 
 
 def record_scenario(path: Path, runner: str, seed: int) -> Path:

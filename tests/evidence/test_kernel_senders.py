@@ -14,7 +14,8 @@ TOLERANCES = {
     "own link": (10e-6, 0.001),
     "hystart": (0.0, 1e-9),
     "transfer": (1e-3, 0.0),
-    "dctcp": (0.02, 0.05),
+    # Over ten paths 10 us apart the kernel's own queue spreads by 1 to 3 % (standard deviation).
+    "dctcp": (0.04, 0.05),
 }
 """How far apart, of each of the two values: [s] and a share; none; [s] and none; two shares."""
 SHARES = {"own link": (False, True), "dctcp": (True, True)}

@@ -45,9 +45,9 @@ def test_diffserv_over_mpls_agrees_packet_by_packet(uml: str) -> None:
 
 
 def test_tcp_through_drop_tail_agrees(uml: str) -> None:
-    # The page of the verdict names the mean window: 1.1 of 66 segments larger in the kernel.
-    found = differing(verdict(EXAMPLES / "hello.yaml", uml, overrides=LINUX))
-    assert set(found) <= {"tcp: mean window"}
+    # The mean window was 1.1 of 66 segments smaller here while a window was offered as if data were
+    # read before they are acknowledged: 83 segments left at once after a repair, 62 in the kernel.
+    assert verdict(EXAMPLES / "hello.yaml", uml, overrides=LINUX).agrees
 
 
 def test_the_command_ends_with_a_verdict_and_leaves_the_host_as_it_was(

@@ -103,6 +103,7 @@ impl<O: Observer> Simulation<O> {
             marks: CongestionMarks::default(),
             echoes: crate::echo::echo_senders(network),
             path_accounts: PathAccounts::new(&network.paths),
+            delivered_marks: network.run.delivered_marks.then(Box::default),
             processors,
             late_packets,
             sampler: ProbeSampler::new(&network.probes),

@@ -10,12 +10,24 @@ impl<O: Observer> Simulation<O> {
     /// A packet has reached the node it was for.
     #[inline(always)]
     pub(crate) fn deliver(&mut self, node: u32, id: PacketId) {
-        let packet = &self.arena[id];
         self.observer.record(self.now, Event::Delivered { node }, id, &self.arena);
+        if self.delivered_marks.is_some() {
+            self.count_mark(id);
+        }
+        let packet = &self.arena[id];
         if packet.is_reverse() {
             self.deliver_ack(id);
         } else {
             self.deliver_data(id);
+        }
+    }
+
+    /// Counts a delivered packet by its marks.
+    #[cold]
+    #[inline(never)]
+    fn count_mark(&mut self, id: PacketId) {
+        if let Some(marks) = &mut self.delivered_marks {
+            marks.count(&self.arena[id]);
         }
     }
 

@@ -13,6 +13,7 @@ mod conditioner;
 mod control;
 mod counters;
 mod delay_columns;
+mod delivered_marks;
 mod delivery;
 mod dual_queue;
 mod echo;

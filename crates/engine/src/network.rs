@@ -382,6 +382,9 @@ pub struct Run {
     /// Whether to count the waits at every port in histograms; a run that records events does not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub waits: bool,
+    /// Whether to count what each flow delivers by DSCP, ECN field and TTL.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub delivered_marks: bool,
     /// Maximum number of events at one instant before the run is stopped as a zero-time loop.
     pub events_per_instant: u64,
 }

@@ -4,6 +4,7 @@ mod rows;
 
 use crate::conditioner::Conditioner;
 use crate::control::{self, Control};
+use crate::delivered_marks::DeliveredMarks;
 use crate::link::{Link, Port};
 use crate::observer::Observer;
 use crate::queue::QueueCounters;
@@ -57,6 +58,9 @@ impl AnySimulation {
         }
         if let Some(accounts) = &mut self.path_accounts {
             accounts.restart(pool);
+        }
+        if let Some(marks) = &mut self.delivered_marks {
+            marks.restart();
         }
         for end in self.near_ends.iter_mut().flatten() {
             end.conditioner.iter_mut().for_each(Conditioner::restart);
@@ -160,6 +164,7 @@ impl AnySimulation {
         tables.extend(self.workloads.tables(&self.pool, now));
         tables.push(self.call_table());
         tables.push(self.echo_table());
+        tables.extend(self.delivered_marks.as_deref().map(DeliveredMarks::table));
         Ok(tables)
     }
 

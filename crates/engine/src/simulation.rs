@@ -10,6 +10,7 @@ use crate::classifier::Classifier;
 use crate::conditioner::Conditioner;
 use crate::control::Control;
 use crate::counters::{CongestionMarks, DelayStatistics, Drops, Totals};
+use crate::delivered_marks::DeliveredMarks;
 use crate::echo::EchoSender;
 use crate::event_free_hops::EventFreeHops;
 use crate::histogram::Pool;
@@ -226,6 +227,7 @@ pub struct Simulation<O: ?Sized> {
     pub(crate) marks: CongestionMarks,
     pub(crate) echoes: Vec<EchoSender>,
     pub(crate) path_accounts: Option<Box<PathAccounts>>,
+    pub(crate) delivered_marks: Option<Box<DeliveredMarks>>,
     pub(crate) sampler: ProbeSampler,
     pub(crate) processors: Vec<Processor>,
     pub(crate) late_packets: Vec<LatePackets>,

@@ -13,6 +13,7 @@ mod archive;
 mod batch;
 mod daemons;
 mod machine;
+mod marks;
 mod namespaces;
 mod netlink;
 mod orders;

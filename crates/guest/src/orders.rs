@@ -36,7 +36,7 @@ pub struct LinkEnd {
 }
 
 /// Where a flow's two sockets are and how its packets are marked.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SocketPath {
     /// Number in the network.
     pub id: u32,

@@ -3,6 +3,7 @@
 use crate::archive::Archive;
 use crate::batch::CommandBatch;
 use crate::daemons::RouteMonitor;
+use crate::marks::MarkCounter;
 use crate::namespaces::NodeNamespaces;
 use crate::orders::GuestOrders;
 use crate::statistics::{CounterSeries, Snapshot};
@@ -13,7 +14,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 const MS: u64 = 1_000_000;
-/// Receivers are read in these steps; the times of arrival are the kernel's.
+/// Receivers and rings are read in these steps; the times of arrival are the kernel's. Work at each
+/// arrival would take an emulated processor's time, and move acknowledgements.
 const DRAIN_NS: u64 = 20 * MS;
 /// Work of a guest's kernel in its first seconds (it calibrates its clock, for example) takes the
 /// processor of an emulated machine 20 ms; to wait for it costs the host nothing.
@@ -52,6 +54,7 @@ pub fn run(
         NodeNamespaces::new(orders.nodes.len()).map_err(|why| format!("namespaces: {why}"))?;
     spaces.prepare(&orders)?;
     let watches = RouteMonitor::start(&orders, &spaces)?;
+    let marks = MarkCounter::open(&orders, &spaces)?;
     let mut udp = Vec::new();
     for flow in std::mem::take(&mut orders.udp) {
         let records = schedule(&flow.schedule)?;
@@ -102,6 +105,7 @@ pub fn run(
         late_ns: 0,
         orders,
         spaces,
+        marks,
         udp,
         tcp,
         transfers,
@@ -124,6 +128,7 @@ struct GuestRun {
     late_ns: u64,
     orders: GuestOrders,
     spaces: NodeNamespaces,
+    marks: MarkCounter,
     udp: Vec<udp::UdpFlow>,
     tcp: Vec<tcp::TcpFlow>,
     transfers: Vec<transfers::TransferFlow>,
@@ -163,7 +168,7 @@ impl GuestRun {
         for (number, &at) in self.orders.snapshots.iter().enumerate() {
             self.due.push(Reverse((at, DueAction::Snapshot(number, 0))));
         }
-        if !self.udp.is_empty() {
+        if !self.udp.is_empty() || !self.marks.is_idle() {
             self.due.push(Reverse((DRAIN_NS, DueAction::Drain)));
         }
         let duration = self.orders.duration_ns;
@@ -275,6 +280,9 @@ impl GuestRun {
                 if node + 1 < self.orders.nodes.len() {
                     self.due.push(Reverse((at, DueAction::Snapshot(number, node + 1))));
                 }
+                if node == 0 {
+                    self.marks.note(at)?;
+                }
                 self.snapshot(number, node)?;
             }
             DueAction::Progress(part) => println!("trunkline: {} %", 100 / PROGRESS_PARTS * part),
@@ -298,6 +306,7 @@ impl GuestRun {
     }
 
     fn drain(&mut self) -> Result<(), String> {
+        self.marks.drain();
         let until = self.orders.duration_ns;
         self.udp
             .iter_mut()
@@ -313,6 +322,7 @@ impl GuestRun {
         for flow in self.tcp {
             flow.finish(self.zero, archive);
         }
+        self.marks.finish(archive);
         for flow in self.transfers {
             flow.finish(self.zero, self.orders.duration_ns, archive);
         }

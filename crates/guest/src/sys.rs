@@ -4,6 +4,7 @@
 //! x86-64 and AArch64, which agree in everything used here.
 #![allow(unsafe_code)]
 
+pub mod packet_ring;
 pub mod process;
 pub mod socket;
 pub mod time;

@@ -243,6 +243,9 @@ impl Receiver {
                 compression.on_gap(self.next, now)
             };
             self.timer = self.timer.min(due.unwrap_or(NEVER));
+            if expected && due.is_none() {
+                buffer.unread = self.next - seq;
+            }
             due.is_none()
         };
         if expected {

@@ -72,6 +72,9 @@ impl AnySimulation {
                 own_flow.back.histogram.moved(blocks);
             }
         }
+        if let (Some(own), Some(more)) = (&mut self.delivered_marks, &part.delivered_marks) {
+            own.add(more);
+        }
         self.sampler.join(&part.sampler);
         for (path, more) in self.tables.paths.iter_mut().zip(&part.tables.paths) {
             path.packets += more.packets;

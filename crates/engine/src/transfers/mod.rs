@@ -3,7 +3,8 @@
 //! A flow of transfers has many connections. Their packets carry the flow's number, so that every count
 //! by flow holds for all of them together, and the connection's number in a separate field. A connection
 //! is freed when its sender has every acknowledgement and none of its packets is in the network: the
-//! next connection reuses its number. Memory is that of the open ones. A transfer is complete when its
+//! next connection takes its slot, with another number, as it would have another port: queues by flow and
+//! equal-cost routes tell the two apart. Memory is that of the open ones. A transfer is complete when its
 //! last byte is at the receiver.
 
 mod measures;
@@ -21,6 +22,14 @@ use trunkline_agent::workload::Request;
 use trunkline_packet::flag;
 use trunkline_units::{Time, NEVER};
 use workload::{Opener, Workload};
+
+/// Bits of a connection's number that are its slot; those above count the connections in it before.
+const SLOT_BITS: u32 = 22;
+
+/// The slot of the connection with a number.
+fn find_slot(connection: u32) -> usize {
+    (connection & ((1 << SLOT_BITS) - 1)) as usize
+}
 
 /// One connection.
 #[derive(Clone, Copy, Debug)]
@@ -107,15 +116,16 @@ impl Workloads {
     /// A packet of a connection enters the network.
     #[inline]
     pub fn enter(&mut self, connection: u32) {
-        self.connections[connection as usize].packets_inside += 1;
+        self.connections[find_slot(connection)].packets_inside += 1;
     }
 
     /// A packet of a connection is lost in the network.
     #[cold]
     pub fn count_lost_packet(&mut self, connection: u32, senders: &[Sender]) {
-        let connection_state = &mut self.connections[connection as usize];
+        let slot = find_slot(connection);
+        let connection_state = &mut self.connections[slot];
         connection_state.packets_inside -= 1;
-        let agent = (self.first_agent + connection) as usize;
+        let agent = self.first_agent as usize + slot;
         if connection_state.packets_inside == 0 && senders[agent].finished_at().is_some() {
             // Whoever caused this may still be at it: it is freed when the next one is opened.
             self.vacated.push(connection);
@@ -199,7 +209,8 @@ impl<O: Observer> Simulation<O> {
         for connection in std::mem::take(&mut self.workloads.vacated) {
             self.settle(connection);
         }
-        let slot = self.take_connection_slot(workload, bytes);
+        let connection = self.take_connection(workload, bytes);
+        let slot = find_slot(connection) as u32;
         let workload_state = &mut self.workloads.all[workload as usize];
         workload_state.open += 1;
         let number =
@@ -211,7 +222,7 @@ impl<O: Observer> Simulation<O> {
             agents: FlowAgents::Tcp(agent),
             start: self.now,
             stop: NEVER,
-            connection: slot,
+            connection,
             mark: flag::CONNECTION | self.flows[flow as usize].mark,
             wakes: [wake, wake + 1],
             ..self.flows[flow as usize]
@@ -236,8 +247,8 @@ impl<O: Observer> Simulation<O> {
         self.send_allowed_segments(flow, &plan, agent);
     }
 
-    /// A free number with a new sender and receiver.
-    fn take_connection_slot(&mut self, workload: u32, bytes: u64) -> u32 {
+    /// The number of a new connection, in a free slot, with a new sender and receiver.
+    fn take_connection(&mut self, workload: u32, bytes: u64) -> u32 {
         let workload_state = &mut self.workloads.all[workload as usize];
         workload_state.tcp.size_bytes = Some(bytes);
         let (sender, receiver) =
@@ -245,7 +256,8 @@ impl<O: Observer> Simulation<O> {
         if let Some(slot) = self.workloads.free.pop() {
             let agent = (self.workloads.first_agent + slot) as usize;
             (self.senders[agent], self.receivers[agent]) = (sender, receiver);
-            return slot;
+            let last = self.workloads.connections[slot as usize].plan.connection;
+            return last.wrapping_add(1 << SLOT_BITS);
         }
         let slot = self.workloads.connections.len() as u32;
         self.senders.push(sender);
@@ -271,7 +283,7 @@ impl<O: Observer> Simulation<O> {
     /// Who gets a data packet of a connection that has arrived.
     #[inline(never)]
     pub(crate) fn plan_for_data(&mut self, connection: u32) -> FlowPlan {
-        let connection_state = &mut self.workloads.connections[connection as usize];
+        let connection_state = &mut self.workloads.connections[find_slot(connection)];
         connection_state.packets_inside -= 1;
         // Order is that of the connection; delays are those of the flow.
         let flow = self.workloads.all[connection_state.workload as usize].flow;
@@ -282,7 +294,7 @@ impl<O: Observer> Simulation<O> {
     /// Who gets an acknowledgement of a connection that has arrived.
     #[inline(never)]
     pub(crate) fn plan_for_ack(&mut self, connection: u32) -> FlowPlan {
-        let connection_state = &mut self.workloads.connections[connection as usize];
+        let connection_state = &mut self.workloads.connections[find_slot(connection)];
         connection_state.packets_inside -= 1;
         connection_state.plan
     }
@@ -290,10 +302,10 @@ impl<O: Observer> Simulation<O> {
     /// A receiver has dealt with a data packet.
     #[inline(never)]
     pub(crate) fn received(&mut self, connection: u32) {
-        let connection_state = &mut self.workloads.connections[connection as usize];
+        let connection_state = &mut self.workloads.connections[find_slot(connection)];
         let workload = &mut self.workloads.all[connection_state.workload as usize];
         connection_state.next_seq = self.delays[workload.flow as usize].next_seq;
-        let agent = (self.workloads.first_agent + connection) as usize;
+        let agent = self.workloads.first_agent as usize + find_slot(connection);
         if !connection_state.complete
             && self.receivers[agent].goodput_bytes() >= connection_state.bytes
         {
@@ -350,22 +362,22 @@ impl<O: Observer> Simulation<O> {
     /// Frees a connection that is over.
     #[inline(never)]
     pub(crate) fn settle(&mut self, connection: u32) {
-        let connection_state = &self.workloads.connections[connection as usize];
-        let agent = (self.workloads.first_agent + connection) as usize;
+        let connection_state = &self.workloads.connections[find_slot(connection)];
+        let agent = self.workloads.first_agent as usize + find_slot(connection);
         if !connection_state.open
             || connection_state.packets_inside > 0
             || !self.is_connection_over(agent as u32)
         {
             return;
         }
-        let connection_state = &mut self.workloads.connections[connection as usize];
+        let connection_state = &mut self.workloads.connections[find_slot(connection)];
         connection_state.open = false;
         let wakes = connection_state.plan.wakes;
         let workload = &mut self.workloads.all[connection_state.workload as usize];
         workload.open -= 1;
         workload.closed_bytes += connection_state.bytes;
         add(&mut workload.closed, self.senders[agent].counters());
-        self.workloads.free.push(connection);
+        self.workloads.free.push(find_slot(connection) as u32);
         wakes.into_iter().for_each(|source| self.calendar.cancel(source));
     }
 
@@ -391,7 +403,7 @@ impl AnySimulation {
 
     /// Agents and headers of a connection.
     pub(crate) fn plan_of_connection(&self, connection: u32) -> &FlowPlan {
-        &self.workloads.connections[connection as usize].plan
+        &self.workloads.connections[find_slot(connection)].plan
     }
 
     /// Connections of a workload that are open, by their agents.

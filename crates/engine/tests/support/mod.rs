@@ -39,6 +39,7 @@ impl Lab {
             seed: 1,
             trace: false,
             waits: false,
+            delivered_marks: false,
             events_per_instant: 100_000,
         };
         let everything_fits = ports::fifo(UNLIMITED);

@@ -35,6 +35,8 @@ DELIVERY_MEASURES: Final = (
 )
 """What one engine has and the other has not at all is no small difference."""
 MARK_MEASURES: Final = ("DSCP", "ECN", "TTL")
+SHARE_ROUNDING: Final = 1e-9
+"""By which the sum of the shares of a flow may miss 1."""
 MIN_SURE_DELIVERIES: Final = 5
 """Packets of all seeds below which coins may have lost every one of them."""
 OWN_COUNT_MEASURES: Final = (
@@ -256,7 +258,7 @@ def pair_samples(pairs: Sequence[SeedPair]) -> tuple[list[PairedSamples], list[M
     known_samples, unknown_keys = [], []
     for key in keys:
         # A count that is not there is none; a mean is unknown.
-        missing = 0.0 if MEASURES[key.measure].unit == "packets" else None
+        missing = 0.0 if MEASURES[key.measure].unit in ("packets", "share") else None
         value_pairs = [
             (ours, theirs)
             for pair in pairs
@@ -281,7 +283,9 @@ def compare_measures(
     pairs: Sequence[SeedPair], known_samples: Sequence[PairedSamples], method: ComparisonMethod
 ) -> list[ComparisonRow]:
     """Comparisons of what both engines tell, by their values over the seeds."""
-    return [_judge_measure(samples, pairs, method, len(known_samples)) for samples in known_samples]
+    # A mark that all packets bear differs by no chance, and takes no share of it from the others.
+    by_chance = sum(not _is_certain_mark(samples, pairs) for samples in known_samples)
+    return [_judge_measure(samples, pairs, method, by_chance) for samples in known_samples]
 
 
 def _judge_measure(
@@ -331,6 +335,8 @@ def _judge_measure(
 def _find_scale(samples: PairedSamples, pairs: Sequence[SeedPair]) -> float:
     """What a measure is a part of; see `ComparisonRow`."""
     key = samples.key
+    if MEASURES[key.measure].unit == "share":
+        return 1.0
     if key.measure not in OWN_COUNT_MEASURES:
         return 0.0
     return sum(pair.own_counts.get(key.subject, 0.0) for pair in pairs) / len(pairs)
@@ -339,13 +345,20 @@ def _find_scale(samples: PairedSamples, pairs: Sequence[SeedPair]) -> float:
 def _is_foreign_mark(samples: PairedSamples, scale: float) -> bool:
     """Whether a part of a flow that is no chance has a mark that the other engine never gives."""
     ours, theirs = sum(samples.ours), sum(samples.theirs)
-    is_one_sided = samples.key.measure in MARK_MEASURES and bool(ours) != bool(theirs)
+    is_one_sided = _is_mark(samples.key) and bool(ours) != bool(theirs)
     return is_one_sided and ours + theirs > tolerance.MAX_OWN_SHARE * scale * len(samples.ours)
+
+
+def _is_mark(key: MeasureKey) -> bool:
+    return key.measure in MARK_MEASURES or MEASURES[key.measure].unit == "share"
 
 
 def _is_certain_mark(samples: PairedSamples, pairs: Sequence[SeedPair]) -> bool:
     """Whether all packets of a flow arrive with one mark, or none does, in every seed."""
     key = samples.key
+    if MEASURES[key.measure].unit == "share":
+        values = (*samples.ours, *samples.theirs)
+        return all(min(value, abs(1 - value)) < SHARE_ROUNDING for value in values)
     if key.measure not in MARK_MEASURES:
         return False
     delivered_key = MeasureKey(key.subject, "packets delivered")
@@ -370,6 +383,8 @@ def _compute_margins(
     documented = max(spec.share * abs(mean), spec.floor)
     if method.is_emulated and not method.is_exact and spec.unit == "packets":
         documented = max(documented, tolerance.EMULATED_PACKETS)
+        if key.measure == "sent by class" and _sends_acknowledgements(key, pairs):
+            documented = max(documented, tolerance.EMULATED_ACK_SHARE * abs(mean))
     if key.measure in OWN_COUNT_MEASURES:
         documented = tolerance.cap_count_margin(documented, scale)
     if method.is_exact:
@@ -400,6 +415,12 @@ def _compute_margins(
         flow = find_flow_name(key)
         documented += method.compute_delay_tolerance(count_hops(pairs[0].network, flow)) / 1e9
     return documented, 0.0
+
+
+def _sends_acknowledgements(key: MeasureKey, pairs: Sequence[SeedPair]) -> bool:
+    """Whether a class sends acknowledgements alone, by the size of its packets."""
+    size = pairs[0].values[0].get(MeasureKey(key.subject, "bytes a packet"))
+    return bool(pairs[0].tcp_flows) and size is not None and size < tolerance.MAX_ACK_BYTES
 
 
 def _compute_exact_tolerance(

@@ -1,7 +1,7 @@
-"""What one engine made of one seed: its tables, and every datagram of UDP flows."""
+"""What one engine made of one seed: its tables, datagrams of UDP flows, marks of TCP segments."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from trunkline import _core
 from trunkline.engine.packet_engine import Job, ResultsDecoder
 from trunkline.linux import engine
-from trunkline.linux.outcome.records import read_arrivals
+from trunkline.linux.outcome.records import read_arrivals, read_segment_counts
 from trunkline.linux.plan.dry_run import run_raw_tables
 from trunkline.network.types import NetworkData
 from trunkline.results import Results
@@ -21,6 +21,9 @@ _SENT, _QUEUED, _DELIVERED, _DROPPED = map(
 )
 
 Ints = NDArray[np.int64]
+
+SegmentCounts = Mapping[tuple[bool, int, int, int], int]
+"""Of a TCP flow: whether it is an acknowledgement without data, DSCP, ECN field, TTL; how many."""
 
 _CUT_CAUSES = [_core.CAUSES.index(name) for name in ("failed_queued", "failed_in_flight")]
 
@@ -54,29 +57,66 @@ class EngineRun:
     # moment at which a failure, a switch or the end of the warm-up changes something [ns]; empty
     # for an engine that does not tell.
     moment_gaps: dict[str, Ints] = field(default_factory=dict)
+    # What arrived after the warm-up of each TCP flow, by its marks; without those of which the
+    # engine does not tell.
+    segments: dict[str, SegmentCounts] = field(default_factory=dict)
 
 
 def trace_simulator(network: NetworkData, seed: int) -> EngineRun:
-    """Run the simulator and note every datagram. seed: Seed of the run [0 to 2**64 - 1]."""
+    """Run the simulator and note every datagram, and the marks of TCP segments.
+
+    seed: Seed of the run [0 to 2**64 - 1].
+    """
     names = {
         index: str(flow["name"])
         for index, flow in enumerate(network["flows"])
         if flow["agent"]["protocol"] == "udp"
     }
-    traced_network = {**network, "run": {**network["run"], "trace": bool(names)}}
+    has_tcp = len(names) < len(network["flows"])
+    run = {**network["run"], "trace": bool(names), "delivered_marks": has_tcp}
+    traced_network = {**network, "run": run}
     job = Job(json.dumps(traced_network, sort_keys=True, separators=(",", ":")), seed)
     raw = run_raw_tables(job)
     results = ResultsDecoder().decode_results(
-        job, {name: raw[name] for name in raw if name != "packets"}
+        job, {name: raw[name] for name in raw if name not in ("packets", "delivered_marks")}
     )
+    segments = _read_marks(raw["delivered_marks"], network) if has_tcp else {}
     if not names:
-        return EngineRun(results, {})
+        return EngineRun(results, {}, segments=segments)
     flows = _read_trace(raw["packets"], names)
     moments = sorted({int(time or 0) for time in results.timeline["time_ns"]})
     if network["run"]["warmup_ns"]:
         moments = sorted({*moments, network["run"]["warmup_ns"]})
     gaps = _measure_moment_gaps(network, raw["packets"], names, flows, moments)
-    return EngineRun(results, flows, gaps)
+    return EngineRun(results, flows, gaps, segments)
+
+
+def _read_marks(
+    marks: Mapping[str, tuple[str, bytes]], network: NetworkData
+) -> dict[str, SegmentCounts]:
+    """Segments of each TCP flow, of the engine's raw table."""
+    rows = zip(
+        *(
+            np.frombuffer(marks[name][1], dtype=np.int64).tolist()
+            for name in ("flow", "reverse", "dscp", "ecn", "ttl", "packets")
+        ),
+        strict=True,
+    )
+    return _collect_segments(rows, network)
+
+
+def _collect_segments(
+    rows: Iterable[tuple[int, int, int, int, int, int]], network: NetworkData
+) -> dict[str, SegmentCounts]:
+    """Counts by flow, of rows of flow, direction, DSCP, ECN field, TTL and packets."""
+    counts: dict[str, dict[tuple[bool, int, int, int], int]] = {
+        str(flow["name"]): {} for flow in network["flows"] if flow["agent"]["protocol"] == "tcp"
+    }
+    for index, reverse, dscp, ecn, ttl, packets in rows:
+        flow_counts = counts.get(str(network["flows"][index]["name"]))
+        if flow_counts is not None and packets:
+            flow_counts[bool(reverse), dscp, ecn, ttl] = packets
+    return dict(counts)
 
 
 def _measure_moment_gaps(
@@ -203,4 +243,9 @@ def read_kernel_run(kernel_run: engine.KernelRun, folder: Path) -> EngineRun:
             (arrived[:, 2], arrived[:, 3], arrived[:, 4]),
             np.zeros(0, dtype=np.int64),
         )
-    return EngineRun(kernel_run.results, datagrams_by_flow)
+    segments = read_segment_counts(folder, network["run"]["warmup_ns"])
+    return EngineRun(
+        kernel_run.results,
+        datagrams_by_flow,
+        segments={} if segments is None else _collect_segments(segments, network),
+    )

@@ -10,7 +10,12 @@ from trunkline.linux.judge.seed_pair import list_crossed_links
 from trunkline.network.types import NetworkData
 from trunkline.network.types.flows import Flow
 
-TTL_MEASURES = ("TTL", "DSCP, ECN and TTL, each packet")
+TTL_MEASURES = (
+    "TTL",
+    "TTL of segments",
+    "TTL of acknowledgements",
+    "DSCP, ECN and TTL, each packet",
+)
 CONVERGENCE_MEASURES = (
     "new routes after",
     "changes of routes",

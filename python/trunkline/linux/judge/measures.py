@@ -1,14 +1,14 @@
 """The measures of one run, the same of every engine, each by what it is of."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from trunkline import _core
-from trunkline.linux.judge.engine_run import EngineRun, FlowDatagrams, Ints
+from trunkline.linux.judge.engine_run import EngineRun, FlowDatagrams, Ints, SegmentCounts
 from trunkline.linux.judge.run_phases import RunPhase
 from trunkline.network.types import NetworkData
 from trunkline.results import Results, dscp
@@ -17,6 +17,12 @@ DELAY_QUANTILES = {"delay p50": 0.5, "delay p95": 0.95, "delay p99": 0.99}
 COMPLETION_QUANTILES = (0.5, 0.95)
 MIN_QUANTILE_PACKETS = 100
 """Packets, or transfers, below which a phase has no quantiles: each of its packets would be one."""
+MARK_FORMATS: Mapping[str, Callable[[int], str]] = {
+    "DSCP": dscp.name_code_point,
+    "ECN": _core.ECN.__getitem__,
+    "TTL": str,
+}
+"""The marks of a packet, and how their values are written."""
 MAX_COMPARED_WINDOWS = 16
 """TCP flows whose windows are compared: beyond, the series would be the larger part of a run."""
 
@@ -110,14 +116,18 @@ def measure_run(
     network: NetworkData,
     time_frame: MeasurementFrame,
     left_out: Mapping[str, Ints],
+    marked_flows: Collection[str],
 ) -> MeasureValues:
     """Every measure of one seed in one engine.
 
     left_out: Numbers of the datagrams of each flow that come too near to a failure or a switch.
+    marked_flows: TCP flows of which both engines count marks.
     """
     values: MeasureValues = {}
     for name, flow in engine_run.flows.items():
         values.update(_measure_datagrams(name, flow, time_frame, left_out[name]))
+    for name in marked_flows:
+        values.update(_measure_segments(name, engine_run.segments[name]))
     tcp = [str(flow["name"]) for flow in network["flows"] if flow["agent"]["protocol"] == "tcp"]
     values.update(_measure_connections(engine_run.results, tcp, time_frame))
     values.update(_measure_completions(engine_run.results))
@@ -158,13 +168,26 @@ def _measure_datagrams(
             )
     yield MeasureKey(name, "out of order"), float(flow.reordered)
     is_measured = (flow.sent_ns[flow.number] >= time_frame.warmup_ns) & is_compared[flow.number]
-    for field, values, format_value in (
-        ("DSCP", flow.dscp, dscp.name_code_point),
-        ("ECN", flow.ecn, _core.ECN.__getitem__),
-        ("TTL", flow.ttl, str),
+    for (field, format_value), values in zip(
+        MARK_FORMATS.items(), (flow.dscp, flow.ecn, flow.ttl), strict=True
     ):
         for value, count in zip(*np.unique(values[is_measured], return_counts=True), strict=True):
             yield MeasureKey(name, field, format_value(int(value))), float(count)
+
+
+def _measure_segments(
+    name: str, segments: SegmentCounts
+) -> Iterator[tuple[MeasureKey, float | None]]:
+    """Of a TCP flow: which part of its segments arrives with each mark, either way."""
+    for is_ack, kind in ((False, "segments"), (True, "acknowledgements")):
+        counts = [(marks, count) for (ack, *marks), count in segments.items() if ack == is_ack]
+        total = sum(count for _, count in counts)
+        for place, (field, format_value) in enumerate(MARK_FORMATS.items()):
+            shares: MeasureValues = {}
+            for marks, count in counts:
+                key = MeasureKey(name, f"{field} of {kind}", format_value(marks[place]))
+                shares[key] = (shares.get(key) or 0.0) + count / total
+            yield from shares.items()
 
 
 def _measure_delays(

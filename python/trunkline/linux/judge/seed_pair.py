@@ -79,6 +79,13 @@ class SeedPair:
         return segment or unknown or mixed or key.measure == "coloured"
 
     @property
+    def uncounted_flows(self) -> list[str]:
+        """Names of the TCP flows of which an engine does not count segments by their marks."""
+        return [
+            name for name in self.tcp_flows if any(name not in run.segments for run in self.runs)
+        ]
+
+    @property
     def tcp_flows(self) -> list[str]:
         """Names of the TCP flows."""
         flows = self.network["flows"]
@@ -97,9 +104,10 @@ def make_seed_pair(
     time_frame: MeasurementFrame = make_frame(network, run_phases, (simulator, reference))
     emulated_flows = len(network["flows"]) if machine in ("emulated", "real") else 0
     left_out = _find_left_out(network, simulator, emulated_flows)
+    marked_flows = [name for name in simulator.segments if name in reference.segments]
     both_values = (
-        measure_run(simulator, network, time_frame, left_out),
-        measure_run(reference, network, time_frame, left_out),
+        measure_run(simulator, network, time_frame, left_out, marked_flows),
+        measure_run(reference, network, time_frame, left_out, marked_flows),
     )
     sizes = frozenset(
         size for flow in simulator.flows.values() for size in set(flow.ip_bytes.tolist())

@@ -62,7 +62,6 @@ class SingleAlteration:
     # before, after: Its values.
     before: str
     after: str
-    is_mark: bool  # Whether it shows in DSCP, ECN or TTL alone.
     network: NetworkData  # The network with the other value.
 
 
@@ -236,7 +235,6 @@ def make_alteration(
         key,
         format_value(key, _get_value(network, place)),
         format_value(key, new_value),
-        place[0] in ("diffserv", "nhlfe") or place[-1] in ("dscp", "ecn"),
         altered,
     )
 

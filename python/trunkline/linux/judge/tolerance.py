@@ -42,6 +42,11 @@ EMULATED_CHANGE_NS: Final = 10_000_000
 MAX_OWN_SHARE: Final = 0.05
 """Part of the packets of a flow, class or link by which one of its counts may be apart."""
 MIN_EXPECTED_TIES: Final = 0.05
+EMULATED_ACK_SHARE: Final = 0.02
+"""Of acknowledgements: each write of a sender, of 44 segments, ends in one that is answered at
+once, and when it writes is a matter of the processor's time."""
+MAX_ACK_BYTES: Final = 100
+"""Mean bytes of a class that sends acknowledgements alone, at most [B]."""
 COMPETING_CAUSES: Final = ("queue_full", "early", "forced", "policed")
 """Causes of drops by which packets compete: for room, tokens, or the mean length of a queue."""
 MAX_LATE_SHARE: Final = 0.05
@@ -74,6 +79,11 @@ MEASURES: Final = {
     "DSCP": MeasureSpec("packets", 0.005, 2),
     "ECN": MeasureSpec("packets", 0.05, 3),
     "TTL": MeasureSpec("packets", 0.005, 2),
+    **{
+        f"{mark} of {kind}": MeasureSpec("share", share, 0.005)
+        for mark, share in (("DSCP", 0.02), ("ECN", 0.1), ("TTL", 0.005))
+        for kind in ("segments", "acknowledgements")
+    },
     "mean delay": MeasureSpec("s", 0.01),
     "delay p50": MeasureSpec("s", 0.02),
     "delay p95": MeasureSpec("s", 0.03),

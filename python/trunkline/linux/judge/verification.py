@@ -292,7 +292,7 @@ def judge_pairs(
     if pairs[0].machine != "simulator":
         rows = explain_rows(rows, list(list_known_differences(pairs[0].network)))
     not_compared += list_left_out(pairs)
-    not_compared += list_uncounted_marks(pairs[0])
+    not_compared += list_uncounted_marks(pairs)
     return EngineVerdict(
         tuple(rows),
         tuple(sentences),
@@ -313,11 +313,11 @@ def list_left_out(pairs: Sequence[SeedPair]) -> list[str]:
     return [f"{count} of {sent} packets, which come too near to a failure, a switch or the warm-up"]
 
 
-def list_uncounted_marks(pair: SeedPair) -> list[str]:
-    """A line on the marks of TCP segments, which no engine counts."""
-    tcp = pair.tcp_flows
-    more = f" and {len(tcp) - 1} more" if len(tcp) > 1 else ""
-    return [f"DSCP, ECN and TTL of TCP segments, of {tcp[0]}{more}"] if tcp else []
+def list_uncounted_marks(pairs: Sequence[SeedPair]) -> list[str]:
+    """A line on the marks of TCP segments that an engine did not count."""
+    flows = list(dict.fromkeys(name for pair in pairs for name in pair.uncounted_flows))
+    more = f" and {len(flows) - 1} more" if len(flows) > 1 else ""
+    return [f"DSCP, ECN and TTL of TCP segments, of {flows[0]}{more}"] if flows else []
 
 
 def list_unknown_measures(keys: Sequence[MeasureKey]) -> list[str]:

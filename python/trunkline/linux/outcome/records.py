@@ -1,8 +1,11 @@
-"""Records of a run: datagrams that arrived, samples of TCP."""
+"""Records of a run: datagrams that arrived, samples of TCP, marks of its segments."""
 
+import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from trunkline.linux.plan.guest_plan import ARRIVAL_RECORD, GOODPUT_RECORD, TCP_INFO_RECORD
 
@@ -72,6 +75,41 @@ def read_tcp_samples(folder: Path, flow: int) -> tuple[list[TcpSample], list[tup
         read_records(folder / f"tcp-{flow}.goodput", GOODPUT_RECORD.size)
     )
     return [TcpSample(*each) for each in sender], [(time, count) for time, count in receiver]
+
+
+def read_segment_counts(
+    folder: Path, warmup_ns: int
+) -> list[tuple[int, int, int, int, int, int]] | None:
+    """TCP segments that arrived after the warm-up, by flow and marks.
+
+    Returns
+    -------
+    list of (int, int, int, int, int, int) or None
+        Flow, direction (1: acknowledgements without data), DSCP, ECN field, TTL and segments; None
+        if the guest did not count them or missed some.
+    """
+    path = folder / "tcp-marks.json"
+    if not path.exists():
+        return None
+    snapshots = json.loads(path.read_text())
+    counts: Counter[tuple[int, int, int, int]] = Counter()
+    for snapshot in snapshots:
+        if snapshot["missed"]:
+            return None
+        if snapshot["time_ns"] <= warmup_ns and warmup_ns:
+            counts.subtract(_read_counts(snapshot))
+    counts.update(_read_counts(snapshots[-1]))
+    return [
+        (flow, reverse, tos >> 2, tos & 3, ttl, packets)
+        for (flow, reverse, tos, ttl), packets in counts.items()
+    ]
+
+
+def _read_counts(snapshot: dict[str, Any]) -> dict[tuple[int, int, int, int], int]:
+    return {
+        (flow, reverse, tos, ttl): packets
+        for flow, reverse, tos, ttl, packets in snapshot["segments"]
+    }
 
 
 def read_records(path: Path, size: int) -> bytes:

@@ -31,6 +31,10 @@ The folder that a run leaves:
     Totals at the end, integers: ``established_ns``, ``finished_ns`` (last byte acknowledged; may be
     null), ``received_bytes``, ``acked_bytes``, ``data_segments_sent``, ``data_segments_received``,
     ``retransmitted_segments``, ``receiver_segments_sent``, ``unacked_segments``.
+``tcp-marks.json``
+    A list with an object for each of ``snapshots_ns``: ``time_ns``, ``missed`` (segments that found
+    the ring full) and ``segments``, lists of flow, 0 for data where the flow ends or 1 for
+    acknowledgements where it begins, TOS byte, TTL and how many have come.
 ``transfers-ID.bin``
     `FATE` for each transfer that began, in the order of its schedule.
 ``transfers-ID.tally``

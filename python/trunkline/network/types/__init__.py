@@ -300,6 +300,7 @@ class Run(TypedDict):
     seed: int
     trace: bool
     waits: NotRequired[bool]
+    delivered_marks: NotRequired[bool]
     events_per_instant: int
 
 
