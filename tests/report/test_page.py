@@ -387,3 +387,25 @@ def test_a_report_holds_flows_that_are_neither_tcp_nor_udp(tmp_path, run_example
             if each.title == "Throughput of flows"
         ]
         assert flows == {line.name for line in chart.lines}
+
+
+def test_a_verdict_beside_results_is_on_their_page_with_its_score(tmp_path, run_example):
+    """`verify --prove --json` as `verdict.json`: 29 of 30 agree, 45 % would have been caught."""
+    folder = run_example(tmp_path / "results", "hello", range(1, 2))
+    before = write_report(folder, tmp_path / "before.html").read_text()
+    rows = [{"outcome": "agrees"}] * 29 + [{"outcome": "undecided"}]
+    verdict = {"outcome": "undecided", "reference": "linux 6.1", "rows": rows}
+    verdict["proof"] = {"score": 0.4545}
+    document = {"schema": 1, "outcome": "undecided", "verdicts": [verdict]}
+    (folder / store.VERDICT_FILE).write_text(json.dumps(document))
+    text = write_report(folder, tmp_path / "after.html").read_text()
+    for sentence in (
+        "29 of 30 comparisons agree with linux 6.1",
+        "of single mistakes that show, it would have caught 45 %",
+    ):
+        assert sentence in text.replace("\N{NO-BREAK SPACE}", " ")
+        assert sentence not in before
+    (folder / store.VERDICT_FILE).write_text("{}")
+    with pytest.raises(store.UnreadableResultsError, match="holds no verdict"):
+        write_report(folder, tmp_path / "never.html")
+    assert not (tmp_path / "never.html").exists()

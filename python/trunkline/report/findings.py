@@ -30,6 +30,12 @@ SIGN_BY_OUTCOME: Final[dict[str, FactSign]] = {
     "undecided": "undecided",
 }
 """Of the outcomes of claims."""
+SIGN_BY_VERDICT: Final[dict[str, FactSign]] = {
+    "agrees": "held",
+    "differs": "broken",
+    "undecided": "undecided",
+}
+"""Of the outcomes of comparisons with another engine."""
 
 
 MIN_RUNS_FOR_INTERVALS = 4
@@ -177,6 +183,7 @@ def list_run_facts(reported_run: ReportedRun) -> list[Fact]:
     from trunkline.stats.run_tables import describe_wide_interval
 
     facts = [
+        *_list_verdict_facts(reported_run.verdict),
         *_list_sla_facts(reported_run),
         *_list_recovery_facts(reported_run),
         *_list_failure_facts(reported_run),
@@ -248,6 +255,24 @@ def list_run_facts(reported_run: ReportedRun) -> list[Fact]:
         facts.append(
             Fact("known", "Counted from the start", "no warm-up: slow start is in the averages")
         )
+    return facts
+
+
+def _list_verdict_facts(document: Mapping[str, Any] | None) -> list[Fact]:
+    """Of a comparison with another engine, and what a proof says that it would have caught."""
+    facts = []
+    for verdict in document["verdicts"] if document else ():
+        agreed = sum(bool(row["outcome"] == "agrees") for row in verdict["rows"])
+        score = (verdict.get("proof") or {}).get("score")
+        statement = (
+            f"{agreed} of {len(verdict['rows'])} comparisons agree with {verdict['reference']}"
+        )
+        detail = (
+            "not proved: verify --prove says what it could have missed"
+            if score is None
+            else f"of single mistakes that show, it would have caught {100 * score:.0f} %"
+        )
+        facts.append(Fact(SIGN_BY_VERDICT[verdict["outcome"]], statement, detail))
     return facts
 
 

@@ -27,6 +27,8 @@ class ReportedRun:
     runs: list[Results]  # One run a seed.
     # Of its traffic engineering, as ``te place --json`` prints it.
     plan: Mapping[str, Any] | None = None
+    # Its comparison with another engine, as ``trunkline verify --json`` prints it.
+    verdict: Mapping[str, Any] | None = None
 
     @classmethod
     def read_folder(cls, folder: Path, title: str = "", about: str = "") -> ReportedRun:
@@ -42,16 +44,20 @@ class ReportedRun:
         if not {"name", "links", "flows"} <= network.keys():
             raise store.UnreadableResultsError(f"{file} is damaged: it holds no compiled network")
         stored = cast("NetworkData", network)
-        plan = (
-            store.read_json(folder / store.PLAN_FILE)
-            if (folder / store.PLAN_FILE).is_file()
-            else None
+        plan = _read_attached_document(
+            folder / store.PLAN_FILE, {"methods", "paths", "links", "scale"}, "plan"
         )
-        if plan is not None and not {"methods", "paths", "links", "scale"} <= plan.keys():
-            raise store.UnreadableResultsError(
-                f"{folder / store.PLAN_FILE} is damaged: it holds no plan"
-            )
-        return cls(title or str(network["name"]), about, stored, store.read_results(folder), plan)
+        verdict = _read_attached_document(
+            folder / store.VERDICT_FILE, {"outcome", "verdicts"}, "verdict"
+        )
+        return cls(
+            title or str(network["name"]),
+            about,
+            stored,
+            store.read_results(folder),
+            plan,
+            verdict,
+        )
 
     @property
     def first_run(self) -> Results:
@@ -98,3 +104,16 @@ class ReportedRun:
                 except ValueError:
                     continue
         return found
+
+
+def _read_attached_document(file: Path, keys: set[str], what: str) -> Mapping[str, Any] | None:
+    """A JSON object that lies beside results; None without it.
+
+    Raises UnreadableResultsError: It lacks its keys.
+    """
+    if not file.is_file():
+        return None
+    document = store.read_json(file)
+    if not keys <= document.keys():
+        raise store.UnreadableResultsError(f"{file} is damaged: it holds no {what}")
+    return document

@@ -5,16 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from trunkline.report.findings import Fact, FactSign, HeadlineNumber
+from trunkline.report.findings import SIGN_BY_VERDICT, Fact, HeadlineNumber
 from trunkline.report.grids import MAX_UNFOLDED_ROWS, Grid, GridCell
 from trunkline.report.page import build_page_frame, render_template
 from trunkline.report.report_files import write_atomically
 
-SIGNS: Final[dict[str, FactSign]] = {
-    "agrees": "held",
-    "differs": "broken",
-    "undecided": "undecided",
-}
 SCRIPTS: Final = ("base.js", "tables.js")
 
 
@@ -60,14 +55,15 @@ def _build_view(verdict: Mapping[str, Any], key: str) -> VerdictView:
 
 def _list_facts(verdict: Mapping[str, Any]) -> list[Fact]:
     counts = {
-        outcome: sum(row["outcome"] == outcome for row in verdict["rows"]) for outcome in SIGNS
+        outcome: sum(row["outcome"] == outcome for row in verdict["rows"])
+        for outcome in SIGN_BY_VERDICT
     }
     seeds = verdict["seeds"]
     method = "packet by packet" if verdict["packet_by_packet"] else "by means over the seeds"
     detail = f"{method}, {len(seeds)} seed{'s' * (len(seeds) > 1)}, against {verdict['reference']}"
     facts = [
         Fact(
-            SIGNS[verdict["outcome"]],
+            SIGN_BY_VERDICT[verdict["outcome"]],
             f"{counts['agrees']} agree, {counts['differs']} differ, "
             f"{counts['undecided']} are undecided",
             detail,

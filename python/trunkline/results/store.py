@@ -25,6 +25,7 @@ RESULTS_FORMAT = 1
 RUN_FILE = "run.json"
 NETWORK_FILE = "network.json"
 PLAN_FILE = "plan.json"
+VERDICT_FILE = "verdict.json"  # What `trunkline verify --json` printed, if it was put beside.
 POLARS_TYPES = {"str": "String", "i64": "Int64", "f64": "Float64"}
 """What polars calls the kinds of columns."""
 
