@@ -221,8 +221,8 @@ def _list_queue_lines(
         port_policy = network.port_policies.get(interface.policy)
         if port_policy is not None:
             yield f"{cos} interfaces {name} scheduler-map {port_policy.name}"
-            if port_policy.shaped_rate is not None:
-                yield f"{cos} interfaces {name} shaping-rate {port_policy.shaped_rate}"
+            if port_policy.shaper_rate is not None:
+                yield f"{cos} interfaces {name} shaping-rate {port_policy.shaper_rate}"
         for kind in ("dscp", "exp"):
             if queues:
                 yield f"{cos} interfaces {name} unit 0 classifiers {kind} {next(iter(queues))}"

@@ -6,9 +6,13 @@ Rates are bit/s, sizes bytes, times nanoseconds. Names are those of the scenario
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Interface
+from typing import Final
 
 from trunkline.network.types import NetworkData
 from trunkline.network.types.ports import RedCurve
+
+PORT_SPEEDS: Final = (10**9, 10 * 10**9, 25 * 10**9, 40 * 10**9, 100 * 10**9, 400 * 10**9)
+"""Of Ethernet ports of routers [bit/s] (IEEE 802.3)."""
 
 
 @dataclass(frozen=True)
@@ -188,6 +192,16 @@ class PortPolicy:
     shaped_rate: int | None  # Rate that the whole port is shaped to [bit/s].
     shaped_burst: int  # Depth of its bucket [B].
     classes: tuple[QueuePolicy, ...]  # In the order of the scenario.
+
+    @property
+    def shaper_rate(self) -> int | None:
+        """Rate of a shaper above its queues; None: none.
+
+        A port sends at the speed of its kind: a slower link would never let its queues fill.
+        """
+        if self.shaped_rate is not None:
+            return self.shaped_rate
+        return None if self.rate in PORT_SPEEDS else self.rate
 
 
 @dataclass(frozen=True)

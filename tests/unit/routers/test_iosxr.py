@@ -131,6 +131,19 @@ class TestText:
             "violate-action drop",
         ]
 
+    def test_a_port_that_is_faster_than_its_link_is_shaped_to_it(self) -> None:
+        """A Gigabit port on a link of 10 Mbit/s would never let the queues of the design fill."""
+        sections = parsed(QUEUES, "A")
+        assert "service-policy output core-port" in sections["interface GigabitEthernet0/0/0/0"]
+        assert sections["policy-map core-port"] == [
+            "class class-default",
+            "service-policy core",
+            "shape average 10000 kbps",
+        ]
+        fast = parsed(QUEUES.replace("rate: 10 Mbit/s}", "rate: 1 Gbit/s}"), "A")
+        assert "policy-map core-port" not in fast
+        assert "service-policy output core" in fast["interface GigabitEthernet0/0/0/0"]
+
     def test_shares_that_ratios_round_are_shown(self) -> None:
         rows = [each for each in exported(QUEUES).rounded if each.quantity == "share"]
         # 4501 to 1500 becomes 1020 to 340: 3/4 in place of 4501/6001.

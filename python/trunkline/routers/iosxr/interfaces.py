@@ -46,7 +46,7 @@ def _name_service_policies(
     policy = network.port_policies.get(interface.policy)
     if policy is None:
         return incoming, ""
-    return incoming, policy.name if policy.shaped_rate is None else f"{policy.name}-port"
+    return incoming, policy.name if policy.shaper_rate is None else f"{policy.name}-port"
 
 
 def list_ospf(network: RouterNetwork, router: Router) -> Iterator[str]:

@@ -54,10 +54,10 @@ def _group_imposition(router: Router) -> dict[int, tuple[int, ...]]:
 
 def list_policy_map(policy: PortPolicy, classes: list[HardwareQueue]) -> Iterator[str]:
     """The queues of a port, below its shaper where it has one."""
-    if policy.shaped_rate is not None:
+    if policy.shaper_rate is not None:
         yield f"policy-map {policy.name}-port"
         yield from (" class class-default", f"  service-policy {policy.name}")
-        yield f"  shape average {math.ceil(policy.shaped_rate / 1000)} kbps"
+        yield f"  shape average {math.ceil(policy.shaper_rate / 1000)} kbps"
         yield from (" !", " end-policy-map", "!")
     yield f"policy-map {policy.name}"
     for each in classes:
@@ -187,9 +187,9 @@ def add_policies(
     class_maps, policy_maps = ElementTree.Element("class-maps"), ElementTree.Element("policy-maps")
     for name, classes in queues.items():
         policy = network.port_policies[name]
-        if policy.shaped_rate is not None:
+        if policy.shaper_rate is not None:
             rule = _add_rule(_add_policy_map(policy_maps, f"{name}-port"), "class-default")
-            kbps = math.ceil(policy.shaped_rate / 1000)
+            kbps = math.ceil(policy.shaper_rate / 1000)
             _add_quantity(add_element(rule, "shape"), "rate", kbps, "kbps")
             service = add_element(rule, "service-policy")
             add_element(service, "policy-name", name)
