@@ -4,7 +4,7 @@
 mod support;
 
 use support::{chain, config, dynamic, rows, session, square, Network, MS};
-use trunkline_control::rsvp::config::{Action, Order, Session};
+use trunkline_control::rsvp::config::{Action, Order, Session, TeClass};
 use trunkline_control::rsvp::Rsvp;
 
 /// Three links of 10 Mbit/s and 4 ms, a name of five letters. Path: IP 24, header 8, SESSION 16,
@@ -385,5 +385,45 @@ fn rfc4920_s3_a_head_whose_database_is_behind_by_a_threshold_is_refused() {
         assert_eq!(network.events("refused").len(), refused);
         assert_eq!(network.events("moved").len(), 1);
         assert_eq!((network.rsvp.reserved(0), network.rsvp.reserved(4)), (4_000_000, 8_000_000));
+    }
+}
+
+/// RFC 4124 section 6.5: the class type and a priority that form no TE-class are refused with code 32,
+/// and values 4, 5 and 6 for setup, holding and both. With (1, 3) and (1, 5) alone.
+#[test]
+fn rfc4124_s6_5_what_is_no_te_class_is_refused_by_code_32() {
+    for (setup, hold, value) in [(7, 3, 4), (5, 2, 5), (7, 2, 6)] {
+        let mut rsvp_config = config(2, vec![session("trunk", 2, 1_000_000)]);
+        rsvp_config.class_types.te_classes =
+            [3, 5].map(|priority| TeClass { class_type: 1, priority }).to_vec();
+        let asked = &mut rsvp_config.sessions[0];
+        (asked.class_type, asked.setup, asked.hold) = (1, setup, hold);
+        let mut network = Network::new(2, chain(2), rsvp_config);
+        network.run(100 * MS);
+        let refused = network.wires.rows.iter().find(|row| row.1 == "refused").expect("refused");
+        assert_eq!(refused.2.value, Some(32 << 16 | value));
+        assert!(network.events("up").is_empty());
+    }
+}
+
+/// RFC 4124 section 6.1: CLASSTYPE is class 66, C-type 1, 8 bytes with the class type in the last three
+/// bits; a Path of class type 0 has none, and no Resv does.
+#[test]
+fn rfc4124_s6_1_a_path_has_its_class_type_unless_it_is_0() {
+    for class_type in [0, 1, 7] {
+        let mut rsvp_config = config(2, vec![session("trunk", 2, 1_000_000)]);
+        rsvp_config.class_types.te_classes = vec![TeClass { class_type, priority: 7 }];
+        rsvp_config.sessions[0].class_type = class_type;
+        let mut network = Network::new(2, chain(2), rsvp_config);
+        network.run(100 * MS);
+        let object = [0, 8, 66, 1, 0, 0, 0, class_type];
+        let has = |kind| {
+            let messages = network.wires.octets.iter().filter(move |message| message.1 == kind);
+            messages
+                .map(|message| message.2.windows(8).any(|part| part == object))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!((has("path"), has("resv")), (vec![class_type > 0], vec![false]));
+        assert_eq!(network.events("up").len(), 1);
     }
 }

@@ -3,6 +3,12 @@
 from trunkline.network import messages
 from trunkline.scenario.base import CompiledKeys
 from trunkline.scenario.resolved import ResolvedScenario
+from trunkline.scenario.resolved.class_types import (
+    MAX_TE_CLASSES,
+    find_limit,
+    list_class_type_limits,
+    list_te_classes,
+)
 from trunkline.scenario.resolved.resolved import ResolvedArc
 
 CS6_DSCP = 48
@@ -27,13 +33,24 @@ def compute_reservable(arc: ResolvedArc) -> int:
 def _compile_te_links(scenario: ResolvedScenario) -> list[CompiledKeys]:
     """Compile the TE attributes of links; each colour is a bit, in the order of names."""
     colours = sorted({name for arc in scenario.arcs for name in arc.options.te.colours})
+    te_classes = list_te_classes(scenario)
+    reservable = [compute_reservable(arc) for arc in scenario.arcs]
+    limits = list_class_type_limits(scenario, reservable)
+
+    def compile_unreserved(index: int) -> CompiledKeys:
+        if not te_classes:
+            return {}
+        free = [find_limit(limits[index], reservable[index], each) for each, _ in te_classes]
+        return {"unreserved_bit_s": [*free, *[0] * (MAX_TE_CLASSES - len(free))]}
+
     return [
         {
             "metric": min(arc.options.te.metric or arc.options.metric, MAX_TE_METRIC),
-            "reservable_bit_s": compute_reservable(arc),
+            "reservable_bit_s": reservable[index],
+            **compile_unreserved(index),
             "colours": sum(1 << colours.index(name) for name in set(arc.options.te.colours)),
         }
-        for arc in scenario.arcs
+        for index, arc in enumerate(scenario.arcs)
     ]
 
 

@@ -6,6 +6,11 @@ from trunkline.scenario.base import CompiledKeys
 from trunkline.scenario.fields import AUTO
 from trunkline.scenario.recovery import LOCAL_PROTECTION_KINDS
 from trunkline.scenario.resolved import ResolvedScenario
+from trunkline.scenario.resolved.class_types import (
+    get_class_type,
+    list_class_type_limits,
+    list_te_classes,
+)
 from trunkline.scenario.resolved.head_constraints import list_head_constraints
 from trunkline.scenario.resolved.protections import covers_arc, list_protected_arcs
 from trunkline.scenario.resolved.signalled_paths import (
@@ -92,6 +97,7 @@ def compile_signalling(
         "discard": options.when_down == "discard",
         "flooding_ns": None if ospf.has_te_lsas(scenario) else options.flooding or 0,
         "reservable": [ospf.compute_reservable(arc) for arc in scenario.arcs],
+        **_compile_class_types(scenario),
         **({"attributes": _compile_attributes(scenario)} if constraints else {}),
         "sessions": sessions,
         "orders": orders,
@@ -143,11 +149,13 @@ def _compile_session(
     last = next((entry for entry in reversed(entries) if entry is not None), None)
     written = scenario.written.paths.get(name)
     auto = scenario.signalling.auto_bandwidth.get(name)
+    class_type = get_class_type(scenario, name)
     return {
         "name": name,
         "bandwidth_bit_s": scenario.reservations.get(name, (path.bandwidth or 0, 0))[0],
         "setup": path.setup,
         "hold": path.hold,
+        **({"class_type": class_type} if class_type else {}),
         "dynamic": written is None or written.route == (AUTO,),
         "route": [links[hop.over] for hop in route.hops],
         **({"computed": True} if name in scenario.unplanned_paths else {}),
@@ -188,6 +196,22 @@ def _compile_constraints(
         }
         for name, constraints in list_head_constraints(scenario, names).items()
     }
+
+
+def _compile_class_types(scenario: ResolvedScenario) -> CompiledKeys:
+    """TE-classes and the bounds of each link, where a path is of another class type than 0."""
+    te_classes = list_te_classes(scenario)
+    if not te_classes:
+        return {}
+    reservable = [ospf.compute_reservable(arc) for arc in scenario.arcs]
+    bounds = [
+        [{"class_types": list(types), "bit_s": limit} for types, limit in limits]
+        for limits in list_class_type_limits(scenario, reservable)
+    ]
+    classes = [
+        {"class_type": class_type, "priority": priority} for class_type, priority in te_classes
+    ]
+    return {"class_types": {"te_classes": classes, "bounds": bounds}}
 
 
 def _compile_attributes(scenario: ResolvedScenario) -> list[CompiledKeys]:

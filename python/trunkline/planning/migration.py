@@ -160,7 +160,8 @@ class _MigrationProblem:
         every = frozenset(range(te.dste.CLASS_TYPES))
         limit = np.rint(self.graph.capacity * self.bound).astype(np.int64)
         bounds = [UsageBound(every, limit, sum_staying(every) + self.ip_load)]
-        for types, reservable in build_bandwidth_constraints(self.new, self.graph).list_bounds():
+        constraints = build_bandwidth_constraints(self.new, self.graph.reservable)
+        for types, reservable in constraints.list_bounds():
             bounds.append(UsageBound(types, reservable, sum_staying(types)))
         return bounds
 

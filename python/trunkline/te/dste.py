@@ -93,7 +93,7 @@ class BandwidthConstraints:
 
 
 def make_bandwidth_constraints(
-    reservable: Ints,
+    reservable: Ints | Sequence[int],
     model: BandwidthModel = "none",
     constraints: Ints | None = None,
     threshold: Ints | None = None,
@@ -106,6 +106,7 @@ def make_bandwidth_constraints(
     Raises ValueError: No constraints, more than 8 of them or of TE-classes, or Russian dolls of
         which an inner one is larger than the outer.
     """
+    reservable = np.asarray(reservable, dtype=np.int64)
     if model == "none" or constraints is None:
         if model != "none":
             raise ValueError(f"the model {model} needs bandwidth constraints")
@@ -120,7 +121,7 @@ def make_bandwidth_constraints(
     return BandwidthConstraints(model, reservable, constraints, thresholds, classes)
 
 
-def scale_to_reservable(reservable: Ints, factors: Sequence[float]) -> Ints:
+def scale_to_reservable(reservable: Ints | Sequence[int], factors: Sequence[float]) -> Ints:
     """Compute bandwidth constraints, shape (E, C), from C shares of the reservable bandwidth."""
     constraints: Ints = np.rint(np.outer(reservable, factors)).astype(np.int64)
     return constraints

@@ -33,6 +33,7 @@ LENGTHS = {
     ("Profile", "actions"): 3,
     ("Session", "diffserv"): 2,
     ("NodeSegment", "rows"): 2,
+    ("LinkTe", "unreserved_bit_s"): 8,
     ("NetworkData", "ecn_in_mpls"): 2,
 }
 """Lists whose length is fixed."""

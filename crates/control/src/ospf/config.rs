@@ -48,6 +48,10 @@ pub struct LinkTe {
     pub metric: u32,
     /// Maximum reservable bandwidth [bit/s].
     pub reservable_bit_s: u64,
+    /// Unreserved bandwidth of each TE-class while nothing is reserved (RFC 4124 section 4.2); none =
+    /// all of it at every priority [bit/s].
+    #[serde(default)]
+    pub unreserved_bit_s: Option<[u64; 8]>,
     /// Administrative groups, a bit each.
     pub colours: u32,
 }

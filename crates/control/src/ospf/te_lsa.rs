@@ -24,7 +24,7 @@ impl Ospf {
                 metric: te.metric,
                 rate_bit_s: link.rate_bit_s,
                 reservable_bit_s: te.reservable_bit_s,
-                unreserved: Arc::new([te.reservable_bit_s; 8]),
+                unreserved: Arc::new(te.unreserved_bit_s.unwrap_or([te.reservable_bit_s; 8])),
                 colours: te.colours,
             };
             let (place, content) = (nodes + lsas.len() as u32, LsaContent::Link(Arc::new(offer)));

@@ -50,6 +50,9 @@ pub struct Config {
     pub discard: bool,
     /// Bandwidth that may be reserved, by link [bit/s].
     pub reservable: Vec<u64>,
+    /// `DiffServ`-aware traffic engineering; by default all paths are of class type 0.
+    #[serde(default)]
+    pub class_types: ClassTypes,
     /// What else heads know of each link; empty where no path asks for it.
     #[serde(default)]
     pub attributes: Vec<Attributes>,
@@ -77,6 +80,9 @@ pub struct Session {
     pub setup: u8,
     /// Holding priority [0..=setup].
     pub hold: u8,
+    /// Class type of its reservation [0..8] (RFC 4124).
+    #[serde(default)]
+    pub class_type: u8,
     /// When its head begins; none = at an order [ns].
     pub start_ns: Option<u64>,
     /// Whether the head computes routes; else it only uses the first one and those it is given.
@@ -106,6 +112,43 @@ pub struct Session {
     /// Automatic bandwidth.
     #[serde(default)]
     pub auto_bandwidth: Option<AutoBandwidth>,
+}
+
+/// Class types of reservations (RFC 4124), and the bounds on them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClassTypes {
+    /// TE-classes, in the order in which their unreserved bandwidth is advertised [1..=8].
+    pub te_classes: Vec<TeClass>,
+    /// Bounds on each link besides its reservable bandwidth; empty: there are none.
+    pub bounds: Vec<Vec<ClassTypeBound>>,
+}
+
+impl Default for ClassTypes {
+    fn default() -> Self {
+        let te_class = |priority| TeClass { class_type: 0, priority };
+        Self { te_classes: (0..8).map(te_class).collect(), bounds: Vec::new() }
+    }
+}
+
+/// A class type with a preemption priority (RFC 4124 section 4.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TeClass {
+    /// Class type [0..8].
+    pub class_type: u8,
+    /// Priority [0..8].
+    pub priority: u8,
+}
+
+/// The most that some class types may reserve together: a bandwidth constraint of RFC 4125 or 4127.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClassTypeBound {
+    /// Class types.
+    pub class_types: Vec<u8>,
+    /// Bandwidth [bit/s].
+    pub bit_s: u64,
 }
 
 /// What a link tells about itself for traffic engineering (RFC 3630, RFC 4203).

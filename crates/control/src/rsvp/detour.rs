@@ -109,7 +109,7 @@ impl Rsvp {
             let requirements = RouteRequirements {
                 ends: (node, request.tail),
                 bandwidth: if protection.bandwidth { request.bandwidth } else { 0 },
-                setup: request.setup,
+                te_class: self.te_class(request.class_type, request.setup)?,
                 avoid: &avoid,
                 own: (&request.route, request.bandwidth),
                 cost: &self.costs.igp,

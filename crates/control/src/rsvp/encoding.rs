@@ -4,7 +4,7 @@
 //! FLOWSPEC, SENDER_TSPEC), RFC 2210 section 3 (token bucket), RFC 3209 section 4 (LABEL,
 //! LABEL_REQUEST, ERO, RRO, SESSION_ATTRIBUTE, LSP_TUNNEL_IPv4) and 5 (HELLO), RFC 2961 sections 4
 //! and 5 (MESSAGE_ID, its acknowledgement, summary refresh), RFC 4090 section 4 (FAST_REROUTE,
-//! DETOUR, flags).
+//! DETOUR, flags), RFC 4124 section 6.2 (CLASSTYPE).
 //! Differs: the token bucket's depth and the policed sizes are those of the mean rate and IPv4;
 //! routes are recorded for paths with local protection alone.
 //! Absent: INTEGRITY, POLICY_DATA, Bundle.
@@ -101,6 +101,10 @@ impl Message {
                     out.object(205, 1, &fast_reroute(request, desired));
                 }
                 out.object(207, 7, &attribute(request));
+                // The object of class type 0 must not be there (RFC 4124 section 6.1).
+                if request.class_type > 0 {
+                    out.object(66, 1, &words(&[u32::from(request.class_type)]));
+                }
                 out.object(11, 7, &template);
                 out.object(12, 2, &bucket(1, request.bandwidth));
                 if request.desired.is_some() {

@@ -24,6 +24,7 @@ pub(super) struct HeadEndSession {
     pub bandwidth: u64,
     setup: u8,
     hold: u8,
+    class_type: u8,
     /// Path whose traffic it carries; requests carry none.
     pub path: Option<u32>,
     pub pipe: bool,
@@ -68,6 +69,7 @@ impl HeadEndSession {
             bandwidth: session.bandwidth_bit_s,
             setup: session.setup,
             hold: session.hold,
+            class_type: session.class_type,
             path: Some(session.path),
             pipe: session.pipe,
             diffserv: session.diffserv,
@@ -107,6 +109,7 @@ impl HeadEndSession {
             bandwidth: 0,
             setup: 0,
             hold: 0,
+            class_type: 0,
             path: None,
             pipe: false,
             diffserv: [None; 2],
@@ -183,6 +186,7 @@ impl Rsvp {
             bandwidth: head.bandwidth,
             setup: head.setup,
             hold: head.hold,
+            class_type: head.class_type,
             name: head.name.clone(),
             desired: head.protection.as_ref().map(Protection::desired),
             detour: None,
@@ -206,7 +210,7 @@ impl Rsvp {
         let own = self.route_of(session);
         let held = self.reserved_bandwidth(session);
         let links = own.as_deref().unwrap_or(&[]);
-        let HeadEndSession { bandwidth, setup, avoid, constraints, .. } = head;
+        let HeadEndSession { bandwidth, setup, class_type, avoid, constraints, .. } = head;
         let (ends, own) = (self.ends(session), (links, held));
         let mut avoid = avoid | &self.forbidden_links(&head.around);
         avoid.extend(&constraints.barred);
@@ -214,7 +218,7 @@ impl Rsvp {
         let requirements = RouteRequirements {
             ends,
             bandwidth: *bandwidth,
-            setup: *setup,
+            te_class: self.te_class(*class_type, *setup)?,
             avoid: &avoid,
             own,
             cost: self.link_costs(session),

@@ -130,9 +130,9 @@ impl Rsvp {
             return;
         }
         state.label_out = label;
-        let PathRequest { hold, bandwidth, .. } = *state.request;
+        let held = state.request.held_reservation();
         if let Some(link) = state.out_link() {
-            self.pools[link as usize].reserve(key, hold, bandwidth);
+            self.pools[link as usize].reserve(key, held);
             self.advertise(link, plane);
         }
         self.install_forwarding(node, key, plane);

@@ -1,5 +1,6 @@
 //! Messages of RSVP-TE: their keys and contents; `encoding.rs` has their octets.
 
+use super::admission::Reservation;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -57,6 +58,13 @@ pub const PREEMPTED: Error = (2, 5);
 pub const NO_ROUTE: Error = (24, 5);
 /// Notify, tunnel locally repaired.
 pub const REPAIRED: Error = (25, 3);
+/// `DiffServ`-aware TE error (RFC 4124 section 6.5): the class type and the setup priority do not
+/// form a configured TE-class.
+pub const NO_TE_CLASS_OF_SETUP: Error = (32, 4);
+/// The same of the class type and the holding priority.
+pub const NO_TE_CLASS_OF_HOLD: Error = (32, 5);
+/// The same of both priorities.
+pub const NO_TE_CLASS: Error = (32, 6);
 /// Reroute, request for soft preemption (RFC 5711 section 3, RFC 5712 section 9).
 pub const SOFT_PREEMPTED: Error = (34, 1);
 
@@ -181,6 +189,8 @@ pub struct PathRequest {
     pub setup: u8,
     /// Holding priority.
     pub hold: u8,
+    /// Class type.
+    pub class_type: u8,
     /// Name of the session.
     pub name: Arc<str>,
     /// Local protection.
@@ -190,6 +200,19 @@ pub struct PathRequest {
 }
 
 impl PathRequest {
+    /// What it asks a link for.
+    #[must_use]
+    pub fn requested_reservation(&self) -> Reservation {
+        let Self { class_type, setup, bandwidth, .. } = *self;
+        Reservation { class_type, priority: setup, bandwidth }
+    }
+
+    /// What it holds on a link that has admitted it.
+    #[must_use]
+    pub fn held_reservation(&self) -> Reservation {
+        Reservation { priority: self.hold, ..self.requested_reservation() }
+    }
+
     /// The local protection that nodes give it: a detour has none itself.
     #[must_use]
     pub fn protection(&self) -> Option<DesiredProtection> {

@@ -2,7 +2,7 @@
 //!
 //! Source: RFC 2205 (messages, soft state), RFC 3209 (labels, explicit routes, priorities, shared
 //! explicit style, hello), RFC 2961 (identifiers, resends, summary refresh), RFC 4090 (local repair),
-//! RFC 4920 (crankback), RFC 5712 (soft preemption).
+//! RFC 4920 (crankback), RFC 5712 (soft preemption), RFC 4124 (class types).
 //! `state.rs` has the actions of every node, `errors.rs` and `soft_state.rs` the end of a path,
 //! `preemption.rs` preemption, `local_repair.rs`, `detour.rs` and `merging.rs` the protection against
 //! failures; `head_end.rs`, `orders.rs`, `head_end_timers.rs` and `te_database.rs` the actions of head
@@ -36,8 +36,9 @@ use crate::{
     LinkNews, NetworkPlane, OutgoingMessage, ProtocolNotice, SignalledLink, SignallingRow,
 };
 use admission::LinkReservations;
+use config::TeClass;
 use head_end::HeadEndSession;
-use message::{PathKey, PathRequest, ALIAS_BIT};
+use message::{PathKey, ALIAS_BIT};
 use neighbour::Neighbours;
 use state::PathState;
 use std::collections::{BTreeMap, BTreeSet};
@@ -158,8 +159,7 @@ impl Rsvp {
     /// Signalling of a network of `nodes` nodes and these links.
     #[must_use]
     pub fn new(config: Config, nodes: u32, lines: Vec<SignalledLink>, seed: u64) -> Self {
-        let pools: Vec<LinkReservations> =
-            config.reservable.iter().map(|capacity| LinkReservations::new(*capacity)).collect();
+        let pools = Self::make_pools(&config);
         let stream = |element: String, purpose: &str| RandomStream::new(seed, &element, purpose);
         let arrivals = config.requests.iter().map(|capacity| {
             let element = format!("requests[{}]", capacity.name);
@@ -186,13 +186,31 @@ impl Rsvp {
             labels: vec![Labels::default(); nodes as usize],
             states: BTreeMap::new(),
             databases: vec![TeDatabase::new(&pools); databases],
-            advertised_bandwidths: pools.iter().map(LinkReservations::by_priority).collect(),
+            advertised_bandwidths: pools.iter().map(LinkReservations::by_te_class).collect(),
             pools,
             down: BTreeSet::new(),
             neighbours: Neighbours::default(),
             lines,
             config,
         }
+    }
+
+    /// The links without a reservation.
+    fn make_pools(config: &Config) -> Vec<LinkReservations> {
+        let types = &config.class_types;
+        let links = config.reservable.iter().enumerate();
+        let bounds = |link: usize| types.bounds.get(link).map_or(&[][..], Vec::as_slice);
+        links
+            .map(|(link, capacity)| {
+                LinkReservations::with_class_types(*capacity, types, bounds(link))
+            })
+            .collect()
+    }
+
+    /// The place of a TE-class among those that links advertise.
+    fn te_class(&self, class_type: u8, priority: u8) -> Option<usize> {
+        let wanted = TeClass { class_type, priority };
+        self.config.class_types.te_classes.iter().position(|each| *each == wanted)
     }
 
     /// Begins at time 0.
@@ -351,7 +369,7 @@ impl Rsvp {
 
     /// A link's reservations have changed: the databases hear of it later.
     fn advertise(&mut self, link: u32, plane: &mut dyn NetworkPlane) {
-        let unreserved = self.pools[link as usize].by_priority();
+        let unreserved = self.pools[link as usize].by_te_class();
         let advertised = &mut self.advertised_bandwidths[link as usize];
         let changes = advertised.iter().zip(&unreserved).map(|(old, new)| old.abs_diff(*new));
         let change = changes.max().unwrap_or(0);
@@ -402,21 +420,15 @@ impl Rsvp {
     /// # Errors
     /// The first link where that fails.
     pub fn check(&self) -> Result<(), String> {
-        let mut pools: Vec<LinkReservations> = self
-            .config
-            .reservable
-            .iter()
-            .map(|capacity| LinkReservations::new(*capacity))
-            .collect();
+        let mut pools = Self::make_pools(&self.config);
         let holds = |state: &PathState| state.reserved && !state.soft;
         for ((_, key), state) in self.states.iter().filter(|(_, state)| holds(state)) {
-            let PathRequest { hold, bandwidth, .. } = *state.request;
             if let Some(link) = state.out_link() {
-                pools[link as usize].reserve(*key, hold, bandwidth);
+                pools[link as usize].reserve(*key, state.request.held_reservation());
             }
         }
         for (link, (pool, due)) in self.pools.iter().zip(&pools).enumerate() {
-            if pool.by_priority() != due.by_priority() || pool.total() != due.total() {
+            if pool.by_te_class() != due.by_te_class() || pool.total() != due.total() {
                 let (has, holds) = (pool.total(), due.total());
                 return Err(format!(
                     "link {link}: {has} bit/s reserved, states hold {holds} bit/s"

@@ -6,7 +6,7 @@
 use super::local_repair::LocalRepair;
 use super::message::{
     BypassTunnel, Error, Kind, Message, PathKey, PathRequest, RecordedHop, IMPLICIT_NULL,
-    NO_BANDWIDTH, NO_ROUTE,
+    NO_BANDWIDTH, NO_ROUTE, NO_TE_CLASS, NO_TE_CLASS_OF_HOLD, NO_TE_CLASS_OF_SETUP,
 };
 use super::{Rsvp, RsvpTimer};
 use crate::{Entry, NetworkPlane};
@@ -154,8 +154,17 @@ impl Rsvp {
         if self.down.contains(&(node, back)) {
             return Some(NO_ROUTE);
         }
-        let PathRequest { setup, bandwidth, .. } = *request;
-        (!self.pools[link as usize].admits(key, setup, bandwidth)).then_some(NO_BANDWIDTH)
+        let PathRequest { class_type, setup, hold, .. } = *request;
+        let lacks = [setup, hold].map(|priority| self.te_class(class_type, priority).is_none());
+        match lacks {
+            [true, true] => Some(NO_TE_CLASS),
+            [true, false] => Some(NO_TE_CLASS_OF_SETUP),
+            [false, true] => Some(NO_TE_CLASS_OF_HOLD),
+            [false, false] => {
+                let pool = &self.pools[link as usize];
+                (!pool.admits(key, request.requested_reservation())).then_some(NO_BANDWIDTH)
+            }
+        }
     }
 
     /// The tail answers a Path with the first Resv.
@@ -222,15 +231,16 @@ impl Rsvp {
             state.resv_until = until;
             return self.on_resv_again(node, &message, plane);
         }
-        let PathRequest { setup, hold, bandwidth, .. } = *state.request;
+        let (asked, held) =
+            (state.request.requested_reservation(), state.request.held_reservation());
         let pool = &self.pools[link as usize];
-        if !pool.admits(key, setup, bandwidth) {
+        if !pool.admits(key, asked) {
             return self.reject(node, key, link, plane);
         }
-        for victim in pool.preempted_sessions(key, setup, bandwidth) {
+        for victim in pool.preempted_sessions(key, asked) {
             self.preempt(node, link, victim, plane);
         }
-        self.pools[link as usize].reserve(key, hold, bandwidth);
+        self.pools[link as usize].reserve(key, held);
         self.advertise(link, plane);
         if let Some(state) = self.states.get_mut(&(node, key)) {
             (state.reserved, state.label_out, state.resv_until) = (true, message.label, until);

@@ -1,6 +1,7 @@
 //! The traffic engineering database of head ends, and constrained shortest paths over it.
 //!
-//! Source: RFC 3630 section 2.5.8 (unreserved bandwidth at eight priorities), RFC 2702 section 5.2
+//! Source: RFC 3630 section 2.5.8 and RFC 4124 section 4.2 (unreserved bandwidth of eight TE-classes:
+//! without class types, of eight priorities), RFC 2702 section 5.2
 //! (prune, then Dijkstra). Ties: cost, then hops, then the order of nodes. With bounds or nodes to pass
 //! more than one partial route a node is kept (label setting: Irnich & Desaulniers, "Shortest path
 //! problems with resource constraints", in "Column generation", 2005).
@@ -26,7 +27,8 @@ pub(super) struct TeDatabase {
 pub(super) struct RouteRequirements<'a> {
     pub ends: (u32, u32),
     pub bandwidth: u64,
-    pub setup: u8,
+    /// The place of its class type and setup priority among the TE-classes.
+    pub te_class: usize,
     /// Links that have refused.
     pub avoid: &'a BTreeSet<u32>,
     /// Links where the session holds this bandwidth already.
@@ -67,7 +69,7 @@ const NOTHING: usize = usize::MAX;
 
 impl TeDatabase {
     pub fn new(pools: &[LinkReservations]) -> Self {
-        let unreserved = pools.iter().map(|pool| Arc::new(pool.by_priority())).collect();
+        let unreserved = pools.iter().map(|pool| Arc::new(pool.by_te_class())).collect();
         Self { up: vec![true; pools.len()], unreserved }
     }
 
@@ -82,7 +84,7 @@ impl TeDatabase {
     fn fits(&self, link: u32, requirements: &RouteRequirements<'_>) -> bool {
         let (links, held) = requirements.own;
         let own = if links.contains(&link) { held } else { 0 };
-        let free = self.unreserved[link as usize][usize::from(requirements.setup)] + own;
+        let free = self.unreserved[link as usize][requirements.te_class] + own;
         self.up[link as usize]
             && free >= requirements.bandwidth
             && !requirements.avoid.contains(&link)

@@ -4,7 +4,7 @@
 #![allow(dead_code)]
 
 use std::collections::BTreeMap;
-use trunkline_control::rsvp::config::{Config, Hop, Session};
+use trunkline_control::rsvp::config::{ClassTypes, Config, Hop, Session};
 use trunkline_control::rsvp::{Rsvp, EVENTS, KINDS};
 use trunkline_control::{
     Entry, Message, NetworkPlane, OutgoingMessage, SignalledLink, SignallingRow,
@@ -141,6 +141,7 @@ pub fn session(name: &str, nodes: u32, bandwidth: u64) -> Session {
         bandwidth_bit_s: bandwidth,
         setup: 7,
         hold: 7,
+        class_type: 0,
         start_ns: Some(0),
         dynamic: false,
         route: (0..nodes - 1).map(|node| 2 * node).collect(),
@@ -177,6 +178,7 @@ pub fn config(links: usize, sessions: Vec<Session>) -> Config {
         reoptimise_ns: None,
         discard: false,
         reservable: vec![10_000_000; links],
+        class_types: ClassTypes::default(),
         attributes: Vec::new(),
         sessions,
         orders: Vec::new(),

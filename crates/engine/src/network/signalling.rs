@@ -117,6 +117,7 @@ fn check_rsvp(rsvp_config: &rsvp::Config, network: &Network) -> Result<(), Strin
     if rsvp_config.summary && rsvp_config.resend_ns.is_none() {
         return fail("a summary refresh needs resend_ns");
     }
+    check_class_types(&rsvp_config.class_types, network)?;
     for session in &rsvp_config.sessions {
         check_session(session, network)
             .and_then(|()| check_constraints(session, rsvp_config, network))
@@ -139,9 +140,32 @@ fn check_rsvp(rsvp_config: &rsvp::Config, network: &Network) -> Result<(), Strin
     Ok(())
 }
 
+fn check_class_types(
+    class_types: &rsvp::config::ClassTypes,
+    network: &Network,
+) -> Result<(), String> {
+    let fail = |why: &str| Err(format!("signalling: {why}"));
+    let is_type = |class_type: &u8| *class_type < 8;
+    let classes = &class_types.te_classes;
+    let known = classes.iter().all(|each| is_type(&each.class_type) && each.priority < 8);
+    if !(1..=8).contains(&classes.len()) || !known {
+        return fail("there are 1 to 8 TE-classes, of class types and priorities below 8");
+    }
+    if !class_types.bounds.is_empty() && class_types.bounds.len() != network.links.len() {
+        return fail("bounds of class types have an entry for each link");
+    }
+    if !class_types.bounds.iter().flatten().all(|bound| bound.class_types.iter().all(is_type)) {
+        return fail("class types are below 8");
+    }
+    Ok(())
+}
+
 fn check_session(session: &rsvp::config::Session, network: &Network) -> Result<(), String> {
     check_index("path", session.path, network.paths.len())?;
     check_priorities(session.setup, session.hold)?;
+    if session.class_type > 7 {
+        return Err("signalling: class_type < 8".into());
+    }
     check_route(&session.route, network)?;
     if session.hops.len() != session.route.len() + 1 {
         return Err("signalling: hops has an entry for each node of the route".into());

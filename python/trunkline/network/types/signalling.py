@@ -58,6 +58,7 @@ class Session(TypedDict):  # A path that is signalled.
     bandwidth_bit_s: int
     setup: int
     hold: int
+    class_type: NotRequired[int]
     start_ns: int | None
     dynamic: bool
     route: list[int]
@@ -108,6 +109,21 @@ class RandomRequests(TypedDict):  # A random process of requests.
     route: list[int] | None
 
 
+class TeClass(TypedDict):  # A class type with a preemption priority.
+    class_type: int
+    priority: int
+
+
+class ClassTypeBound(TypedDict):  # The most that some class types may reserve together.
+    class_types: list[int]
+    bit_s: int
+
+
+class ClassTypes(TypedDict):  # Class types of reservations, and the bounds on them by link.
+    te_classes: list[TeClass]
+    bounds: list[list[ClassTypeBound]]
+
+
 class Rsvp(TypedDict):  # RSVP-TE.
     flow: int
     refresh_ns: int
@@ -128,6 +144,7 @@ class Rsvp(TypedDict):  # RSVP-TE.
     reoptimise_ns: int | None
     discard: bool
     reservable: list[int]
+    class_types: NotRequired[ClassTypes]
     attributes: NotRequired[list[LinkAttributes]]
     sessions: list[Session]
     orders: NotRequired[list[OperatorOrder]]
@@ -153,6 +170,7 @@ class Rfc8405Backoff(TypedDict):  # Delay of computations by RFC 8405.
 class LinkTe(TypedDict):  # A link in traffic engineering.
     metric: int
     reservable_bit_s: int
+    unreserved_bit_s: NotRequired[list[int] | None]
     colours: int
 
 

@@ -5,6 +5,13 @@ from trunkline.scenario.fields import ALL, AUTO
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.recovery import LOCAL_PROTECTION_KINDS
 from trunkline.scenario.resolved import ResolvedScenario
+from trunkline.scenario.resolved.class_types import (
+    MAX_TE_CLASSES,
+    find_limit,
+    get_class_type,
+    list_class_type_limits,
+    list_te_classes,
+)
 from trunkline.scenario.resolved.signalled_paths import (
     find_links_of_route,
     list_paths_of_event,
@@ -27,6 +34,7 @@ def check(scenario: ResolvedScenario, problems: Problems) -> None:
         _report_unused_keys(scenario, problems)
         return
     _check_timers(signalling, problems)
+    _check_class_types(scenario, problems)
     _check_paths(scenario, problems)
     _check_protections(scenario, problems)
     for name, auto in signalling.auto_bandwidth.items():
@@ -124,7 +132,33 @@ def _check_paths(scenario: ResolvedScenario, problems: Problems) -> None:
                 break
         bandwidth = scenario.get_unscaled().reservations.get(name, (0, 0))[0]
         arcs = [hop.over for hop in scenario.routes[name].hops]
-        _check_bandwidth_fits(scenario, bandwidth, arcs, ("paths", name, "bandwidth"), problems)
+        key_path: DocumentPath = ("paths", name, "bandwidth")
+        class_type = get_class_type(scenario, name)
+        _check_bandwidth_fits(scenario, bandwidth, arcs, key_path, problems, class_type)
+
+
+def _check_class_types(scenario: ResolvedScenario, problems: Problems) -> None:
+    """Links can tell what they have of each TE-class, and routers know the model."""
+    if scenario.written.te.model == "mar":
+        problems.add(
+            "signalling",
+            ("te", "model"),
+            "mar keeps requests out by a threshold, which RSVP-TE here does not know",
+            given="mar",
+            allowed="none, mam or rdm",
+        )
+    te_classes = list_te_classes(scenario)
+    if len(te_classes) > MAX_TE_CLASSES:
+        listed = ", ".join(f"CT{class_type} at {priority}" for class_type, priority in te_classes)
+        problems.add(
+            "signalling",
+            ("te",),
+            "the class types and priorities of signalled paths make more TE-classes than a link "
+            "can report (RFC 4124 section 4.2)",
+            given=f"{len(te_classes)}: {listed}",
+            allowed=f"{MAX_TE_CLASSES} or fewer",
+            at_key=True,
+        )
 
 
 def _check_protections(scenario: ResolvedScenario, problems: Problems) -> None:
@@ -195,7 +229,9 @@ def _check_event(
         _check_route(scenario, event, target[0], path, problems)
     if event.bandwidth is not None and target[0] in scenario.routes:
         arcs = [hop.over for hop in scenario.routes[target[0]].hops]
-        _check_bandwidth_fits(scenario, event.bandwidth, arcs, (*path, "bandwidth"), problems)
+        key_path: DocumentPath = (*path, "bandwidth")
+        class_type = get_class_type(scenario, target[0])
+        _check_bandwidth_fits(scenario, event.bandwidth, arcs, key_path, problems, class_type)
 
 
 def _check_route(
@@ -225,8 +261,8 @@ def _check_route(
         message = f"the route must lead from {ends[0]} to {ends[1]}, as path {target} does"
         problems.add("signalling", (*path, "to"), message, given=", ".join(event.to))
     else:
-        bandwidth = scenario.get_unscaled().reservations.get(target, (0, 0))[0]
-        _check_bandwidth_fits(scenario, bandwidth, arcs, (*path, "to"), problems)
+        bandwidth, class_type = scenario.get_unscaled().reservations.get(target, (0, 0))
+        _check_bandwidth_fits(scenario, bandwidth, arcs, (*path, "to"), problems, class_type)
 
 
 def _check_bandwidth_fits(
@@ -235,10 +271,16 @@ def _check_bandwidth_fits(
     arcs: list[str],
     path: DocumentPath,
     problems: Problems,
+    class_type: int = 0,
 ) -> None:
     """Whether a bandwidth can ever fit the links of a route."""
     full = scenario.get_unscaled()
-    reservable = {name: _compute_reservable(full, name) for name in arcs}
+    all_reservable = [_compute_reservable(full, name) for name in arcs]
+    limits = list_class_type_limits(scenario, all_reservable)
+    reservable = {
+        name: find_limit(limits[index], all_reservable[index], class_type)
+        for index, name in enumerate(arcs)
+    }
     tightest_arc = min(reservable, key=lambda name: reservable[name])
     if bandwidth > reservable[tightest_arc]:
         problems.add(

@@ -1,6 +1,6 @@
 """Computed routes: paths with `route: auto` are placed, beside those whose route is written."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from trunkline.te.dste import BandwidthConstraints
     from trunkline.te.placement import PathRequest, Placement, PlacementOutcome
     from trunkline.te.refusal import Refusal
-    from trunkline.te.topology import ArcPath as Arcs, Topology
+    from trunkline.te.topology import ArcPath as Arcs, Ints, Topology
 
 IS_LENIENT: ContextVar[bool] = ContextVar("lenient", default=False)
 """Whether a path that cannot be placed is a warning, whatever the scenario says."""
@@ -164,34 +164,34 @@ def _make_placer(scenario: ResolvedScenario, graph: "Topology") -> "Callable[...
         te.placement.place_paths,
         graph,
         order=rules.order,
-        bandwidth_constraints=build_bandwidth_constraints(scenario, graph),
+        bandwidth_constraints=build_bandwidth_constraints(scenario, graph.reservable),
         preemption=rules.preemption,
     )
 
 
 def build_bandwidth_constraints(
-    scenario: ResolvedScenario, graph: "Topology"
+    scenario: ResolvedScenario, reservable: "Ints | Sequence[int]"
 ) -> "BandwidthConstraints":
-    """The bounds of class types on every arc, by the model of the scenario.
+    """The bounds of class types on arcs of a reservable bandwidth, by the model of the scenario.
 
     Raises ValueError: A model that does not fit.
     """
     rules = scenario.written.te
     if rules.model == "none":
-        return te.dste.make_bandwidth_constraints(graph.reservable)
+        return te.dste.make_bandwidth_constraints(reservable)
     type_numbers = [
         CLASS_TYPE_NAMES.index(each) for each in (*rules.class_types, *rules.constraints)
     ]
     constraints = {str(each): bound for each, bound in rules.constraints.items()}
     bounds = te.dste.scale_to_reservable(
-        graph.reservable,
+        reservable,
         [
             constraints.get(each, 1.0)
             for each in CLASS_TYPE_NAMES[: max(type_numbers, default=0) + 1]
         ],
     )
-    threshold = te.dste.scale_to_reservable(graph.reservable, [rules.threshold or 0.0])[:, 0]
-    return te.dste.make_bandwidth_constraints(graph.reservable, rules.model, bounds, threshold)
+    threshold = te.dste.scale_to_reservable(reservable, [rules.threshold or 0.0])[:, 0]
+    return te.dste.make_bandwidth_constraints(reservable, rules.model, bounds, threshold)
 
 
 def make_request(
