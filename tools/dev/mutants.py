@@ -1,9 +1,9 @@
 """``./dev mutants``: see whether the tests notice when the code is broken.
 
-Each mutant is the code with one small change. Those of the Rust crates are made by cargo-mutants,
-those of Python by ``tools/dev/python_mutants.py``. Both keep what they found in ``.stamps/mutants``
-and go on from there. ``tests/mutants.csv`` lists the mutants that live, each with its reason;
-``tests/mutation-scores.csv`` has how many were caught, by package.
+Each mutant is the code with one small change. ``rust_mutants.py`` makes those of the Rust crates,
+from the list of cargo-mutants, ``python_mutants.py`` those of Python. Both keep what they found in
+``.stamps/mutants`` and go on from there. ``tests/mutants.csv`` lists the mutants that live, each
+with its reason; ``tests/mutation-scores.csv`` has how many were caught, by package.
 """
 
 import csv
@@ -12,14 +12,13 @@ import re
 import subprocess
 
 import python_mutants
+import rust_mutants
 import setup_steps as steps
+from rust_mutants import CRATES
 from shell import StepFailed, Stopwatch, print_message, run_program
 
-CRATES = ("units", "packet", "port", "agent", "control", "engine")
 TOOL_VERSION = "27.1.0"
-TOOL_FOLDER = os.path.join(steps.BOOT_FOLDER, "mutants")
-TOOL = os.path.join(TOOL_FOLDER, "bin", "cargo-mutants")
-RESULTS = steps.get_stamp_path("mutants")
+PARSER_PACKAGES = ["tree-sitter==0.26.1", "tree-sitter-rust==0.24.2"]
 SURVIVORS = os.path.join(steps.ROOT, "tests", "mutants.csv")
 SCORES = os.path.join(steps.ROOT, "tests", "mutation-scores.csv")
 CHANGED_LIMIT_S = 180.0
@@ -28,13 +27,10 @@ SURVIVOR_COLUMNS = ["package", "mutant", "reason"]
 SCORE_COLUMNS = ["package", "mutants", "tried", "caught", "listed", "lives"]
 PLACE = re.compile(r":\d+:\d+: ")
 """Line and column of a mutant, which a change elsewhere in the file moves."""
-
-UNVIABLE = "unviable-of-all-runs.txt"
-
 USAGE = """\
 usage: ./dev mutants [--install] [--changed] [--scores] [PACKAGE ...]
-  PACKAGE     {packages}; all if left out, which takes days on two cores: it goes on where it was
-  --install   compile cargo-mutants into .boot (some minutes); done at need otherwise
+  PACKAGE     {packages}; all if left out, which takes hours: it goes on where it was
+  --install   put cargo-mutants into .boot (some minutes); done at need otherwise
   --changed   only what differs from main, as `./dev check` does, with what is installed
   --scores    try nothing, write tests/mutation-scores.csv from what is known
 """
@@ -62,18 +58,18 @@ def run_mutants(arguments: list[str]) -> int:
         if difference is None:
             print_message("mutants: nothing differs from main")
             return 0
-        if not os.path.exists(TOOL):
+        if not os.path.exists(rust_mutants.TOOL):
             print_message("mutants: cargo-mutants is not installed, so none of Rust is tried")
     else:
-        install_tool()
         steps.prepare_environment("test")
+        install_tool()
     chosen = packages or known
+    crates = [name for name in chosen if name in CRATES]
+    if crates and os.path.exists(rust_mutants.TOOL):
+        try_crates(crates, difference)
     for name in chosen:
         clock = Stopwatch()
-        if name in CRATES:
-            if os.path.exists(TOOL):
-                try_crate(name, difference)
-        else:
+        if name not in CRATES:
             python_mutants.try_package(name, difference, CHANGED_LIMIT_S)
         print_message(f"mutants of {name}: {describe_score(name)} ({clock})")
     if difference is None:
@@ -82,13 +78,17 @@ def run_mutants(arguments: list[str]) -> int:
 
 
 def install_tool() -> None:
-    """Compile cargo-mutants, of a fixed version, into the folder of what is needed to begin."""
-    if os.path.exists(TOOL):
+    """Compile cargo-mutants and fetch a parser of Rust, both of a fixed version."""
+    if not os.path.isdir(rust_mutants.PARSER):
+        command = [steps.get_installer(), "pip", "install", "--quiet", *PARSER_PACKAGES]
+        command += ["--python", steps.VENV_PYTHON, "--target", rust_mutants.PARSER]
+        run_program(command, cwd=steps.ROOT, log=steps.get_stamp_path("mutants-parser.log"))
+    if os.path.exists(rust_mutants.TOOL):
         return
     steps.check_rust()
     print_message("compiling cargo-mutants (some minutes, once)")
     command = ["cargo", "install", "cargo-mutants", "--locked", "--version", TOOL_VERSION]
-    command += ["--root", TOOL_FOLDER]
+    command += ["--root", rust_mutants.TOOL_FOLDER]
     run_program(command, cwd=steps.ROOT, log=steps.get_stamp_path("cargo-mutants.log"))
 
 
@@ -107,71 +107,34 @@ def write_difference() -> str | None:
     return path
 
 
-def try_crate(name: str, difference: str | None) -> None:
-    """Try the mutants of a crate that no earlier run has caught."""
-    output = os.path.join(RESULTS, name)
-    os.makedirs(output, exist_ok=True)
-    command = [TOOL, "mutants", "--package", f"trunkline-{name}", "--output", output]
-    command += ["--iterate", "--jobs", str(os.cpu_count() or 1), "--profile", "release"]
-    command += ["--no-times", "--colors", "never", "--minimum-test-timeout", "60"]
-    command += [f"--cargo-arg={each}" for each in (*steps.QUICK_BUILD_OPTIONS, "--locked")]
-    if difference is not None:
-        command += ["--in-diff", difference]
-    command += ["--", "--lib", "--tests"]
-    environment = {**os.environ, **steps.CARGO_ENVIRONMENT}
+def try_crates(names: list[str], difference: str | None) -> None:
+    """Try the mutants of crates that no earlier run has caught."""
+    # The parser of Rust is installed for the Python of the environment.
+    program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "rust_mutants.py")
+    command = [steps.VENV_PYTHON, program, ",".join(names)]
+    command += [difference] if difference is not None else []
     limit_s = None if difference is None else CHANGED_LIMIT_S
     try:
-        # 2: some live; 3: some ran for too long, which counts as caught; 0 without any mutant.
-        status = subprocess.call(command, cwd=steps.ROOT, env=environment, timeout=limit_s)
+        status = subprocess.call(command, cwd=steps.ROOT, timeout=limit_s)
     except subprocess.TimeoutExpired:
-        print_message(f"mutants of {name}: not all tried; ./dev mutants --changed goes on")
+        print_message("not all mutants of Rust tried; ./dev mutants --changed goes on")
         return
-    keep_unviable(output)
-    if status not in (0, 2, 3):
-        raise StepFailed(f"cargo-mutants ended with {status}")
-
-
-def keep_unviable(output: str) -> None:
-    """Keep the names of mutants that do not compile, which the next run takes for caught."""
-    try:
-        with open(os.path.join(output, "mutants.out", "unviable.txt"), encoding="utf-8") as stream:
-            names = stream.read()
-    except OSError:
-        return
-    with open(os.path.join(output, UNVIABLE), "a", encoding="utf-8") as stream:
-        stream.write(names)
+    if status:
+        raise StepFailed(f"the mutants of Rust: status {status}")
 
 
 def read_outcomes(name: str) -> dict[str, str]:
-    """Mutants of a package that were tried: ``caught``, ``lives`` or ``unviable``, by name."""
+    """Mutants of a package that were tried: ``caught`` or ``lives``, by name."""
     if name in python_mutants.PACKAGES:
         return python_mutants.read_outcomes(name)
-    folder = os.path.join(RESULTS, name, "mutants.out")
-    outcomes: dict[str, str] = {}
-    for file, outcome in [
-        ("previously_caught.txt", "caught"),
-        ("caught.txt", "caught"),
-        ("timeout.txt", "caught"),
-        ("missed.txt", "lives"),
-        ("unviable.txt", "unviable"),
-        (os.path.join("..", UNVIABLE), "unviable"),
-    ]:
-        try:
-            with open(os.path.join(folder, file), encoding="utf-8") as stream:
-                outcomes.update(dict.fromkeys(stream.read().splitlines(), outcome))
-        except OSError:
-            continue
-    return outcomes
+    return rust_mutants.read_outcomes(name)
 
 
 def count_mutants(name: str) -> int:
     """How many mutants a package has, tried or not."""
     if name in python_mutants.PACKAGES:
         return len(python_mutants.list_mutants(name))
-    # The list of a run has only those that it tried.
-    command = [TOOL, "mutants", "--list", "--package", f"trunkline-{name}"]
-    listed = subprocess.run(command, cwd=steps.ROOT, capture_output=True, check=True)
-    return len(listed.stdout.splitlines())
+    return len(rust_mutants.read_compiled(name))
 
 
 def read_reasons(name: str) -> dict[str, str]:
@@ -190,7 +153,7 @@ def find_unexplained(name: str) -> list[str]:
 
 def describe_score(name: str) -> str:
     """What is known of a package, in a line."""
-    outcomes = [each for each in read_outcomes(name).values() if each != "unviable"]
+    outcomes = list(read_outcomes(name).values())
     caught = outcomes.count("caught")
     share = f", {100 * caught / len(outcomes):.1f} %" if outcomes else ""
     return f"{caught} of {len(outcomes)} caught{share}"
@@ -201,7 +164,7 @@ def write_scores() -> None:
     with open(SCORES, encoding="utf-8", newline="") as stream:
         rows = {row["package"]: row for row in csv.DictReader(stream)}
     for name in (*CRATES, *python_mutants.PACKAGES):
-        outcomes = [each for each in read_outcomes(name).values() if each != "unviable"]
+        outcomes = list(read_outcomes(name).values())
         if not outcomes:
             continue
         unexplained = len(find_unexplained(name))

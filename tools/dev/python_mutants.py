@@ -25,7 +25,7 @@ from shell import print_message
 
 PACKAGES = {
     "te": ("python/trunkline/te", ["tests/evidence/te", "tests/unit/planning"]),
-    "stats": ("python/trunkline/stats", ["tests/unit/stats"]),
+    "stats": ("python/trunkline/stats", ["tests/unit/stats", "tests/unit/compare", "tests/debts"]),
     "resolved": (
         "python/trunkline/scenario/resolved",
         ["tests/unit/scenario", "tests/unit/network", "tests/unit/engine"],
@@ -71,6 +71,8 @@ class PythonMutant:
     function: str
     start: int
     """Of the place in the file's bytes."""
+    lines: range
+    """Of its statement: an expression has its operators on other lines than its code."""
 
     @property
     def name(self) -> str:
@@ -118,10 +120,25 @@ def mutate_file(path: str, content: bytes) -> list[PythonMutant]:
     for text in content.splitlines(keepends=True):
         line_starts.append(line_starts[-1] + len(text))
     found = []
-    for node, function in _iterate_judged_nodes(ast.parse(content)):
+    tree = ast.parse(content)
+    statements = _find_statements(tree)
+    for node, function in _iterate_judged_nodes(tree):
         for line, column, from_byte, old, new in _mutate_node(node, content, line_starts):
-            found.append(PythonMutant(path, line, column, old, new, function, from_byte))
+            lines = statements.get(line, range(line, line + 1))
+            found.append(PythonMutant(path, line, column, old, new, function, from_byte, lines))
     return found
+
+
+def _find_statements(tree: ast.Module) -> dict[int, range]:
+    """Lines of the innermost statement of each line; of one with a body, those of its head."""
+    lines_by_line: dict[int, range] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt):
+            body = getattr(node, "body", None)
+            end = body[0].lineno if body else (node.end_lineno or node.lineno) + 1
+            lines = range(node.lineno, max(end, node.lineno + 1))
+            lines_by_line.update(dict.fromkeys(lines, lines))
+    return lines_by_line
 
 
 def _iterate_judged_nodes(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
@@ -258,7 +275,8 @@ def try_package(name: str, difference: str | None, changed_limit_s: float) -> No
         mutants = [each for each in mutants if each.line in changed.get(each.path, ())]
     known = _read_journal(name)
     contents = _read_contents(mutants)
-    left = [each for each in mutants if _identify(each, contents[each.path]) not in known]
+    identities = {each.name: _identify(each, contents[each.path]) for each in mutants}
+    left = [each for each in mutants if known.get(identities[each.name]) != "caught"]
     print_message(f"{len(left)} of {len(mutants)} mutants of {name} are to be tried")
     if not left:
         return
@@ -273,10 +291,10 @@ def try_package(name: str, difference: str | None, changed_limit_s: float) -> No
                 ignore=shutil.ignore_patterns("__pycache__"),
             )
         begun = time.monotonic()
-        if not _passes(copies[0], PACKAGES[name][1], None):
+        tests = _note_reached(copies[0], name, folder)
+        if tests is None:
             print_message(f"the tests of {name} fail without a mutant: none is tried")
             return
-        limit = max(MIN_TIMEOUT_S, TIMEOUT_FACTOR * (time.monotonic() - begun))
 
         def try_share(number: int) -> None:
             for mutant in left[number::cores]:
@@ -287,7 +305,7 @@ def try_package(name: str, difference: str | None, changed_limit_s: float) -> No
                 content = contents[mutant.path]
                 with open(path, "wb") as stream:
                     stream.write(mutant.apply(content))
-                lives = _passes(copies[number], PACKAGES[name][1], limit)
+                lives = _passes(copies[number], _choose_tests(tests, mutant))
                 with open(path, "wb") as stream:
                     stream.write(content)
                 outcome = "lives" if lives else "caught"
@@ -301,15 +319,66 @@ def try_package(name: str, difference: str | None, changed_limit_s: float) -> No
             list(pool.map(try_share, range(cores)))
 
 
-def _passes(copy: str, tests: list[str], limit_s: float | None) -> bool:
+@dataclass(frozen=True)
+class _Reach:
+    """What a test reaches, and how long it takes."""
+
+    test: str
+    cpu_s: float
+    lines: dict[str, frozenset[int]]
+    """By path in the repository."""
+
+
+def _note_reached(copy: str, name: str, folder: str) -> list[_Reach] | None:
+    """The lines that each test runs, the quick ones first; None if one fails."""
+    path, tests = PACKAGES[name]
+    inside = os.path.relpath(path, "python")
+    file = os.path.join(folder, "reached.json")
+    environment = {"TRUNKLINE_REACHED": f"{os.path.join(copy, inside)}:{file}"}
+    ended = _run_pytest(copy, ["-p", "reached_lines", *tests], None, environment)
+    if ended != 0:
+        return None
+    with open(file, encoding="utf-8") as stream:
+        noted = json.load(stream)
+    reaches = [
+        _Reach(test, cpu_s, {os.path.join(path, file): frozenset(at) for file, at in lines.items()})
+        for test, (cpu_s, lines) in noted.items()
+    ]
+    return sorted(reaches, key=lambda reach: reach.cpu_s)
+
+
+def _choose_tests(reaches: list[_Reach], mutant: PythonMutant) -> list[_Reach]:
+    """Tests that run the line of a mutant; what a module does at import all run that use it."""
+    at_import = mutant.function == "the module"
+    none: frozenset[int] = frozenset()
+    return [
+        reach
+        for reach in reaches
+        if not reach.lines.get(mutant.path, none).isdisjoint(mutant.lines)
+        or (at_import and mutant.path in reach.lines)
+    ]
+
+
+def _passes(copy: str, reaches: list[_Reach]) -> bool:
     """Whether tests pass on a copy of the packages."""
+    if not reaches:
+        return True
+    limit_s = MIN_TIMEOUT_S + TIMEOUT_FACTOR * sum(reach.cpu_s for reach in reaches)
+    return _run_pytest(copy, [reach.test for reach in reaches], limit_s, {}) == 0
+
+
+def _run_pytest(
+    copy: str, arguments: list[str], limit_s: float | None, variables: dict[str, str]
+) -> int:
     command = [steps.VENV_PYTHON, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider"]
     # Two mutants of one length and second would share their byte code.
-    environment = {**os.environ, "PYTHONPATH": copy, "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **variables}
+    tools = os.path.dirname(os.path.abspath(__file__))
+    environment["PYTHONPATH"] = os.pathsep.join([copy, tools])
     environment.pop("PYTHONPYCACHEPREFIX", None)
     try:
         ended = subprocess.run(
-            [*command, *tests],
+            [*command, *arguments],
             cwd=steps.ROOT,
             env=environment,
             stdout=subprocess.DEVNULL,
@@ -318,8 +387,8 @@ def _passes(copy: str, tests: list[str], limit_s: float | None) -> bool:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return False
-    return ended.returncode == 0
+        return 1
+    return ended.returncode
 
 
 if __name__ == "__main__":

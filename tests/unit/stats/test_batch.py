@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 
@@ -89,3 +90,53 @@ def test_too_few_values_and_empty_weights_are_refused() -> None:
         batch_means([1.0] * 7)
     with pytest.raises(ValueError, match="weights are all zero"):
         batch_means([1.0] * 8, weights=[0.0] * 8)
+
+
+@pytest.mark.parametrize("n", [8, 9, 16, 31, 32])
+def test_von_neumann_1941_neighbours_are_correlated_above_the_quantile_of_his_ratio(n: int) -> None:
+    """Series on both sides of the bound, found by his ratio, which has no lag-1 correlation in it.
+
+    With the ratio E = sum of squared differences over sum of squared deviations, C = 1 - E / 2 has
+    the mean 0 and the variance (n - 2) / (n^2 - 1) (Fishman 1978, section 3.5): correlated if C is
+    above 1.2815516, the normal 90th percentile, of its deviations.
+    """
+
+    def statistic(values: list[float]) -> float:
+        mean = sum(values) / n
+        differences = sum((after - before) ** 2 for before, after in itertools.pairwise(values))
+        return 1 - differences / (2 * sum((value - mean) ** 2 for value in values))
+
+    bound = 1.2815515655446004 * math.sqrt((n - 2) / (n**2 - 1))
+    draw = random.Random(n)
+    for _ in range(20):
+        noise = [(-1) ** index + draw.gauss(0, 0.3) for index in range(n)]
+        trend = [index + draw.gauss(0, 0.3) for index in range(n)]
+        # Alternating values are below the bound, rising ones above it.
+        low, high = 0.0, 1.0
+        while high - low > 1e-9:
+            share = (low + high) / 2
+            mixed = [share * a + (1 - share) * b for a, b in zip(trend, noise, strict=True)]
+            low, high = (low, share) if statistic(mixed) > bound else (share, high)
+        for share, expected in ((low - 1e-7, False), (high + 1e-7, True)):
+            mixed = [share * a + (1 - share) * b for a, b in zip(trend, noise, strict=True)]
+            assert is_correlated(mixed) is expected
+
+
+def test_fishman_1978_batches_begin_at_32_and_halve_to_8_and_leave_out_the_oldest() -> None:
+    """Rising values are correlated in any batches, alternating ones in none."""
+
+    def describe(values: list[float]) -> tuple[int, int, bool, float | None]:
+        found = batch_means(values)
+        return found.interval.n, found.size, found.enough, found.interval.mean
+
+    alternating = [float((-1) ** index) for index in range(70)]
+    # 70 values: 32 batches of 2 and 6 left out, means all 0; 31: 16 of 1, 15 left out.
+    assert describe(alternating) == (32, 2, True, 0)
+    assert describe([5.0, *alternating[:32]]) == (32, 1, True, 0)
+    assert describe(alternating[:32]) == (32, 1, True, 0)
+    assert describe([9.0, *alternating[:31][1:]]) == (16, 1, True, 0)
+    # 70 rising ones: 8 batches of 8, the oldest six left out: the mean of 6 to 69.
+    assert describe([float(index) for index in range(70)]) == (8, 8, False, 37.5)
+    assert describe([float(index) for index in range(8)]) == (8, 1, False, 3.5)
+    with pytest.raises(ValueError, match="at least 8 values, not 7"):
+        batch_means([float(index) for index in range(7)])

@@ -94,3 +94,25 @@ def test_the_histogram_is_no_part_of_the_results_hash() -> None:
     before = one.hash()
     one.tables["delays"] = type(one.delays)("delays", (), {})
     assert one.hash() == before
+
+
+def test_asmussen2007_iii_5_the_least_interval_is_a_bucket_an_octave_has_64() -> None:
+    # Equal quantiles have no spread: the interval is the width of the bucket at 6400, 6400 / 64.
+    found = pooled_quantile([Histogram({6400: 3}), Histogram({6400: 2}), Histogram()], 0.5)
+    assert (found.mean, found.low, found.high, found.n) == (6400, 6300, 6500, 2)
+    # One run has no interval.
+    found = pooled_quantile([Histogram({6400: 3}), Histogram()], 0.5)
+    assert (found.mean, found.low, found.high, found.n) == (6400, None, None, 1)
+
+
+@pytest.mark.parametrize("probability", [0, -0.1, 1.0001])
+def test_a_probability_is_above_0_and_at_most_1(probability: float) -> None:
+    with pytest.raises(ValueError, match="above 0 and at most 1"):
+        Histogram({10: 1}).find_quantile(probability)
+
+
+def test_the_least_rank_is_the_first_value() -> None:
+    # ceil(1e-9 * 1) = 1: the first of two buckets of one value each.
+    assert Histogram({10: 1, 20: 1}).find_quantile(1e-9) == 10
+    assert Histogram({10: 1}) != {10: 1}
+    assert Histogram({10: 1}) != Histogram({10: 2})

@@ -49,6 +49,26 @@ mod rfc8289 {
         }
     }
 
+    /// Section 5.5: a head that has waited the target is late, and the first drop is at the end of the
+    /// interval. Linux, whose `codel_should_drop` has `codel_time_after`, drops behind it: its clock has
+    /// units of 1024 ns, 1 000 000 us are 976 562 of them, and 97 656 are the interval.
+    #[test]
+    fn s5_5_a_wait_of_the_target_is_late_and_the_interval_ends_with_a_drop() {
+        for (arithmetic, at_its_end) in
+            [(Arithmetic::Exact, Verdict::Signal(Cause::Early)), (Arithmetic::Linux, Verdict::Pass)]
+        {
+            let mut random = RandomStream::new(1, "test", "codel");
+            let mut codel = codel(arithmetic);
+            let mut judge = |at| codel.on_head(&head(at, 5_000, 9000, false), &mut random);
+            assert_eq!(judge(1_000_000), Verdict::Pass);
+            assert_eq!(judge(1_099_998), Verdict::Pass, "{arithmetic:?}");
+            assert_eq!(judge(1_100_000), at_its_end, "{arithmetic:?}");
+            if at_its_end == Verdict::Pass {
+                assert_eq!(judge(1_100_001), Verdict::Signal(Cause::Early));
+            }
+        }
+    }
+
     /// Section 5.5: the first drop is one interval after the first packet above target, and a
     /// packet below target in between starts the interval again.
     #[test]

@@ -213,6 +213,27 @@ mod rfc4115 {
 mod rfc3290 {
     use super::*;
 
+    /// RFC 2475 section 2.3.3: a bucket of 1 B/us and 3000 B. Colour-blind it does not look at the
+    /// colour; colour-aware only green packets conform, and the others take nothing: the 3000 B are there
+    /// for the two green ones, and the next has 100 B more after 100 us.
+    #[test]
+    fn s2_3_3_a_colour_aware_bucket_is_for_green_packets_alone() {
+        let train = [
+            (0, 1500, Yellow),
+            (0, 1500, Red),
+            (0, 1500, Green),
+            (0, 1500, Green),
+            (0, 100, Green),
+            (100, 100, Yellow),
+            (100, 100, Green),
+            (100, 1, Green),
+        ];
+        let blind = bucket(8_000_000, 3000);
+        let aware = TokenBucketConfig { colour_aware: true, ..blind };
+        assert_eq!(colours(MeterConfig::TokenBucket(blind), &train), "GGRRRGRR");
+        assert_eq!(colours(MeterConfig::TokenBucket(aware), &train), "RRGGRRGR");
+    }
+
     /// 8 kbit/s, 1000 B, peak 80 kbit/s, 300 B. A 400 B packet never conforms to the peak and takes
     /// no tokens; 300 and 300 B at once: the second waits for the peak bucket, 30 ms.
     #[test]

@@ -55,3 +55,42 @@ impl Bucket {
         self.time_until_paid(-short)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 2215 section 3.1: tokens come at the rate. 1000 B at 8000 bit/s, a byte a millisecond: a debt of
+    /// 500 B is paid after 500 ms to the nanosecond, and 1000 B are held 1000 ms later; a packet above the
+    /// depth waits for a full bucket.
+    #[test]
+    fn rfc2215_s3_1_a_debt_is_paid_at_the_rate() {
+        const MS: Time = 1_000_000;
+        let mut bucket = Bucket::full(8000, 1000);
+        assert_eq!(bucket.time_until_holds(5000), 0);
+        bucket.take(1500, 10 * SECOND);
+        assert_eq!(bucket.time_until_paid(bucket.filled(0)), 500 * MS);
+        assert_eq!(bucket.time_until_paid(bucket.filled(100 * MS)), 400 * MS);
+        assert_eq!(
+            [0, 1, 1000, 1001].map(|it| bucket.time_until_holds(it)),
+            [500, 501, 1500, 1500].map(|it| it * MS)
+        );
+        bucket.fill(3 * SECOND);
+        assert_eq!([1000, 1001].map(|bytes| bucket.time_until_holds(bytes)), [0, 0]);
+        bucket.take(1, 10 * SECOND);
+        assert_eq!(bucket.time_until_holds(1000), MS);
+        bucket.overfill(2 * MS);
+        bucket.take(1002, 10 * SECOND);
+        assert_eq!(bucket.time_until_paid(bucket.filled(0)), MS);
+    }
+
+    /// A byte at 3 bit/s takes 8/3 s, the whole nanosecond after; a debt is no longer than the longest.
+    #[test]
+    fn rfc2215_s3_1_times_round_up_to_nanoseconds_and_debts_have_a_limit() {
+        let mut bucket = Bucket::full(3, 1);
+        bucket.take(2, 100 * SECOND);
+        assert_eq!(bucket.time_until_holds(0), 2_666_666_667);
+        bucket.take(1000, 100 * SECOND);
+        assert_eq!(bucket.time_until_holds(0), 100 * SECOND);
+    }
+}

@@ -215,3 +215,119 @@ fn mckenney_1990_rounds_of_flows_share_bytes() {
         assert_shares(&found, &parts_of(found.iter().sum(), [1.0; 3]), 0.002);
     }
 }
+
+/// Sizes of the heads; none where a class is empty.
+struct Heads([Option<u32>; 3]);
+
+impl ClassHeads for Heads {
+    fn head(&mut self, class: u16) -> Option<u32> {
+        self.0[usize::from(class)]
+    }
+}
+
+/// A scheduler of each kind for three classes without a difference.
+fn schedulers_of_equal_classes() -> Vec<SchedulerConfig> {
+    let rate_bit_s = 5_000_000;
+    let curve = Some(ServiceCurve { m1_bit_s: 0, d_ns: 0, m2_bit_s: rate_bit_s });
+    let hfsc = HfscShare { real_time: curve, link_share: curve, ..Default::default() };
+    let htb = HtbShare {
+        rate_bit_s,
+        ceil_bit_s: rate_bit_s,
+        burst_bytes: 3000,
+        cburst_bytes: 3000,
+        ..Default::default()
+    };
+    let cbq = CbqShare {
+        rate_bit_s,
+        max_burst_packets: 16,
+        average_packet_bytes: 500,
+        ewma_log: 5,
+        ..Default::default()
+    };
+    let shaped = ShapedShare { priority: 0, rate_bit_s, burst_bytes: 3000 };
+    vec![
+        SchedulerConfig::Priority { shares: vec![PriorityShare { priority: 1 }; 3] },
+        SchedulerConfig::Wrr { shares: vec![WrrShare { weight: 2 }; 3] },
+        SchedulerConfig::Drr { shares: vec![DrrShare { quantum_bytes: 0, weight: 1 }; 3] },
+        SchedulerConfig::Wfq { shares: vec![WfqShare { weight: 1 }; 3] },
+        SchedulerConfig::Cake { shares: vec![CakeShare { priority: 1, rate_bit_s }; 3] },
+        SchedulerConfig::Shaped { shares: vec![shaped; 3] },
+        SchedulerConfig::Hfsc { shares: vec![hfsc; 3] },
+        SchedulerConfig::Htb { shares: vec![htb; 3] },
+        SchedulerConfig::Cbq { shares: vec![cbq; 3] },
+    ]
+}
+
+/// Classes in the order in which a scheduler serves these numbers of packets of 500 B from a time on.
+fn serve_all(sched: &mut Sched, mut waiting: [usize; 3], mut now: Time) -> Vec<u16> {
+    let mut served = Vec::new();
+    loop {
+        let heads = waiting.map(|packets| (packets > 0).then_some(500));
+        match sched.choose(&mut Heads(heads), now) {
+            SchedulerChoice::Idle => return served,
+            SchedulerChoice::Wait(until) => {
+                assert!(until > now, "a wait ends later");
+                now = until;
+            }
+            SchedulerChoice::Class(class) => {
+                let left = &mut waiting[usize::from(class)];
+                *left = left.checked_sub(1).expect("a class that is served has a packet");
+                sched.on_dequeue(class, 500, *left == 0, now);
+                served.push(class);
+                now += 400_000;
+            }
+        }
+    }
+}
+
+/// RFC 8289 section 5.5: CoDel drops the head and takes the next. So a class may become empty without
+/// having sent, in its turn or not: it is not served then, all others are, each packet once, and it comes
+/// back with its next packet.
+#[test]
+fn rfc8289_s5_5_a_class_whose_last_head_is_dropped_is_served_no_more_and_all_others_are() {
+    for config in schedulers_of_equal_classes() {
+        for emptied in 0..3 {
+            let mut sched = Sched::new(&config, LINE).unwrap();
+            for first in [true, false] {
+                (0..3).for_each(|class| sched.on_enqueue(class, 500, first, 0));
+            }
+            sched.on_discard(emptied, false);
+            sched.on_discard(emptied, true);
+            let mut left = [2; 3];
+            left[usize::from(emptied)] = 0;
+            let mut served = serve_all(&mut sched, left, 0);
+            served.sort_unstable();
+            let expected: Vec<u16> =
+                (0..3).filter(|it| *it != emptied).flat_map(|it| [it; 2]).collect();
+            assert_eq!(served, expected, "{emptied} of {config:?}");
+            sched.on_enqueue(emptied, 500, true, 10 * SECOND);
+            let mut again = [0; 3];
+            again[usize::from(emptied)] = 1;
+            assert_eq!(serve_all(&mut sched, again, 10 * SECOND), [emptied], "{config:?}");
+        }
+    }
+}
+
+/// A class that has one packet left after its head was dropped sends that one.
+#[test]
+fn rfc8289_s5_5_a_class_sends_the_packet_behind_a_dropped_head() {
+    for config in schedulers_of_equal_classes() {
+        let mut sched = Sched::new(&config, LINE).unwrap();
+        sched.on_enqueue(1, 500, true, 0);
+        sched.on_enqueue(1, 500, false, 0);
+        sched.on_discard(1, false);
+        assert_eq!(serve_all(&mut sched, [0, 1, 0], 0), [1], "{config:?}");
+    }
+}
+
+/// What a scheduler keeps of an empty port: nothing where classes have an order alone, and nothing in DRR,
+/// where an empty class has the deficit 0 (Shreedhar and Varghese 1995, section 3). WFQ has its virtual
+/// time, WRR and the shapers their turns and tokens.
+#[test]
+fn shreedhar_varghese_1995_s3_an_empty_class_keeps_nothing_where_its_scheduler_says_so() {
+    let says: Vec<bool> = schedulers_of_equal_classes()
+        .iter()
+        .map(|config| Sched::new(config, LINE).unwrap().is_stateless_when_empty())
+        .collect();
+    assert_eq!(says, [true, false, true, false, false, false, false, false, false]);
+}

@@ -1,0 +1,55 @@
+"""A plugin of pytest: notes the lines of a package that each test runs, and how long it takes.
+
+``TRUNKLINE_REACHED`` has the folder of the package and the file to write, with a colon between.
+"""
+
+import json
+import os
+import sys
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+import pytest
+
+FOLDER, _, FILE = os.environ["TRUNKLINE_REACHED"].partition(":")
+_reached_by_test: dict[str, tuple[float, dict[str, list[int]]]] = {}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Follow a test with its fixtures."""
+    lines: dict[str, set[int]] = defaultdict(set)
+
+    def follow_call(frame: FrameType, event: str, _: Any) -> Any:
+        path = frame.f_code.co_filename
+        if not path.startswith(FOLDER):
+            return None
+        reached = lines[os.path.relpath(path, FOLDER)]
+
+        def follow_line(frame: FrameType, event: str, _: Any) -> Any:
+            reached.add(frame.f_lineno)
+            return follow_line
+
+        return follow_line(frame, event, None)
+
+    begun = time.process_time()
+    threading.settrace(follow_call)
+    sys.settrace(follow_call)
+    try:
+        return (yield)
+    finally:
+        sys.settrace(None)
+        threading.settrace(None)  # type: ignore[arg-type]
+        used_s = time.process_time() - begun
+        listed = {path: sorted(found) for path, found in lines.items()}
+        _reached_by_test[item.nodeid] = (used_s, listed)
+
+
+def pytest_sessionfinish() -> None:
+    """Write what was noted."""
+    with open(FILE, "w", encoding="utf-8") as stream:
+        json.dump(_reached_by_test, stream)
