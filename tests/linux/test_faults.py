@@ -82,7 +82,7 @@ def test_a_run_that_hangs_is_ended_in_time_and_reported_with_its_last_lines(nati
 
     plan = make_line_plan(3, udp=(make_udp_flow(),), duration_ns=20 * SECOND_NS)
     started = time.monotonic()
-    with pytest.raises(GuestFailed, match="said nothing for 3 s") as failed:
+    with pytest.raises(GuestFailed, match="sent nothing for 3 s") as failed:
         execute_plan(
             plan, {"udp-0": make_schedule([0])}, tmp_path, native, on_progress=stop, max_silence_s=3
         )

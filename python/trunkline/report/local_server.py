@@ -137,7 +137,8 @@ class LocalHandler(BaseHTTPRequestHandler):
         length = parse_integer(self.headers.get("Content-Length", ""))
         if length is None or not 0 <= length <= MAX_POST_BYTES:
             self.send_refusal(
-                413, f"up to {MAX_POST_BYTES} bytes are taken, their number said before"
+                413,
+                f"up to {MAX_POST_BYTES} bytes are accepted, with their number in Content-Length",
             )
             return
         if self.headers.get("Content-Type") != "application/json":

@@ -213,7 +213,7 @@ def render_sweep_page(folder: Path) -> str:
         "command": "trunkline study run FILE",
         "kind": "Study",
         "asked": "Whether to believe it",
-        "compared": "What came out",
+        "compared": "Results",
     }
     if record["failures"]:
         about["asked"] = "Which class breaks under which failure"

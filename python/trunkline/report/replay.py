@@ -121,7 +121,7 @@ def _list_path_states(reported_run: ReportedRun) -> list[dict[str, Any]]:
         working: backup for backup, protected in backups.items() for working in protected
     }
     states: dict[str, list[tuple[float, str, str]]] = {
-        name: [(0.0, "standby", "stands by")]
+        name: [(0.0, "standby", "standby")]
         if name in backups
         else [(0.0, "carries", "carries its traffic")]
         for name in names
@@ -143,5 +143,5 @@ def _list_path_states(reported_run: ReportedRun) -> list[dict[str, Any]]:
         elif event == "reverted":
             states[str(path)].append((at, "carries", "carries its traffic again"))
             if backup:
-                states[backup].append((at, "standby", "stands by"))
+                states[backup].append((at, "standby", "standby"))
     return [{"name": name, "states": states[name]} for name in names]

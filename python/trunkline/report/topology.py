@@ -278,9 +278,7 @@ def _build_drawn_paths(reported_run: ReportedRun, arrows: list[LinkArrow]) -> li
         name = str(path["name"])
         kind = f"backup of {', '.join(backups[name])}" if name in backups else "working path"
         hops = " ".join(str(network["links"][link]["name"]) for link in path["links"])
-        about = (
-            f"{kind}; {len(path['links'])} links: {hops}; carried of its own {rates.get(name, '–')}"
-        )
+        about = f"{kind}; {len(path['links'])} links: {hops}; its own load {rates.get(name, '–')}"
         drawn_paths.append(
             DrawnPath(name, name in backups, about, points, tuple(path["links"]), index % 6)
         )

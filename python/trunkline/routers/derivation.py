@@ -484,7 +484,7 @@ class _Derivation:
             self._omit(
                 self._nodes[0],
                 f"ecmp: {self._resolved.routing.ecmp}",
-                "what a router hashes is set on its line cards; nearest: its default",
+                "the hash fields of a router are set on its line cards; nearest: its default",
                 "routing",
                 "ecmp",
                 changes=False,

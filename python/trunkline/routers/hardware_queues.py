@@ -70,7 +70,7 @@ def list_hardware_queues(
                 files.omit(
                     router.name,
                     f"{element}: priority before others",
-                    "the class of all other packets has no priority; nearest: a class of its own",
+                    "the class of all other packets has no priority; nearest: a separate class",
                     place,
                 )
             level = None
@@ -134,7 +134,7 @@ def _list_curves(
         files.omit(
             router.name,
             f"{element}: w_q {queue.average_weight:g}",
-            "line cards average with a weight of their own",
+            "line cards average with their own weight",
             ("ports", policy.port, "classes", queue.name, "queue", "aqm"),
             changes_design=False,
         )

@@ -137,7 +137,7 @@ class Protection(Element):
         "backup", "one-plus-one", "facility-bypass", "detour", "ti-lfa", "restoration"
     ] = Field(
         description="1:1 by a path from end to end; 1+1; local repair through a tunnel, or by a "
-        "path of its own (RFC 4090); for paths with segments, a repair list (RFC 9855), with "
+        "separate path (RFC 4090); for paths with segments, a repair list (RFC 9855), with "
         "`backup: auto`; a path computed after the failure.",
     )
     backup: NameReference | None = default(

@@ -97,8 +97,8 @@ class TeOptions(Element):
     )
     order: Literal["priority", "listed"] = default(
         "priority",
-        "Paths are placed by setup priority, then bandwidth from the largest, then name; or as "
-        "they are listed.",
+        "Paths are placed by setup priority, then bandwidth from the largest, then name; or in "
+        "the order of the list.",
     )
     preemption: Literal["lowest-priority-first", "fewest", "least-bandwidth"] = default(
         "lowest-priority-first", "Which weaker paths a stronger one displaces (RFC 4829)."

@@ -20,7 +20,7 @@ def read_lab(root: FileElement, title: str) -> ImportedTopology:
     nodes = root.find("topology", "nodes")
     for node in nodes.read_children("node") if nodes is not None else ():
         network.nodes[node.name] = ImportedNode(node.name, line=node.line)
-        node.leave_out_rest("what runs on a node is no part of a scenario")
+        node.leave_out_rest("programs on a node are no part of a scenario")
     for link in require_sequence(root.find("topology", "links"), "links"):
         kind = link.take_text("type") or "veth"
         if kind != "veth":

@@ -64,7 +64,7 @@ def format_scenario(
     matrix = ""
     if topology.demands:
         lines += ["# A class turns a demand into packets; a trunk with `path: auto` gives each of",
-                  "# its demands a label-switched path of its own.",
+                  "# its demands its own label-switched path.",
                   "traffic:", *_format_classes(topology), "demands:"]  # fmt: skip
         if has_matrix_file:
             class_name = _get_class_name(topology.demands[0])

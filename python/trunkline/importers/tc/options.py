@@ -25,9 +25,7 @@ _NETEM_NOTES = {
     "latency": "a port delays nothing: give the link this delay",
     **dict.fromkeys(("loss", "drop"), "a port loses nothing: give the link this loss"),
     "rate": "the rate is the link's: give it this one",
-    **dict.fromkeys(
-        ("corrupt", "duplicate", "reorder", "gap"), "packets are sent as they are here"
-    ),
+    **dict.fromkeys(("corrupt", "duplicate", "reorder", "gap"), "packets are sent unchanged here"),
     **dict.fromkeys(("distribution", "slot", "seed"), "of the delay"),
 }
 """What netem does to packets by the word of its option, and what to do about it."""
@@ -178,7 +176,7 @@ UNSUPPORTED_OPTIONS: dict[str, dict[str, tuple[int, str]]] = {
         **dict.fromkeys(
             ("srchost", "dsthost", "hosts"), (0, "the flows of a host are queues of their own here")
         ),
-        "flowblind": (0, "each flow is a queue of its own here"),
+        "flowblind": (0, "each flow has its own queue here"),
         "autorate-ingress": (0, "the rate does not follow what comes in"),
         "fwmark": (1, "tins are chosen by the DSCP alone"),
     },

@@ -143,7 +143,7 @@ def _wait_for_end(process: subprocess.Popen[bytes], job: GuestJob) -> float:
         elif now - last > job.max_silence_s:
             text = console.read_text("utf-8", "replace")
             raise GuestFailed(
-                f"the guest has said nothing for {job.max_silence_s:g} s: ended", text
+                f"the guest has sent nothing for {job.max_silence_s:g} s: ended", text
             )
 
 
