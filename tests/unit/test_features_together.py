@@ -150,6 +150,7 @@ flows:
 defaults: {link: {loss: 1 %, account: on}}
 links: {A-B: {lose: [{flow: tcp, segment: 2}]}}
 """,
+    "heeding UDP": "flows: {paced: {agent: udp, from: A, to: D, arrivals: tfrc, rate: 9 Mbit/s}}",
     "reordering": "defaults: {link: {reorder: {share: 20 %, by: 30 us}}}",
     "marks and flow queues": """
 defaults: {link: {port: queues}, tcp: {ecn: on, preset: linux, connect: on}}

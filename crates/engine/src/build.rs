@@ -6,6 +6,7 @@ mod port;
 
 pub(crate) use check::check_indices;
 
+use crate::adaptive::AdaptiveFlow;
 use crate::calendar::Calendar;
 use crate::control::Control;
 use crate::counters::{CongestionMarks, DelayStatistics, Drops, Totals};
@@ -28,6 +29,7 @@ use crate::simulation::{
 use crate::transfers::Workloads;
 use link::{build_link, build_near_end};
 use std::sync::Arc;
+use trunkline_agent::udp::{Arrivals, UdpConfig};
 use trunkline_agent::{tcp, udp};
 use trunkline_packet::{flag, Arena, Ecn};
 use trunkline_units::{RandomStream, Span, Time, NEVER};
@@ -96,6 +98,7 @@ impl<O: Observer> Simulation<O> {
             handshakes: Vec::new(),
             fresh_handshakes: new_handshakes(network),
             datagrams: agents.datagrams,
+            adaptive_flows: agents.adaptive_flows,
             streams: agents.streams,
             workloads,
             pool: Pool::default(),
@@ -138,7 +141,7 @@ impl<O: Observer> Simulation<O> {
                 continue;
             }
             let first = match plan.agents {
-                FlowAgents::Tcp(_) => plan.start,
+                FlowAgents::Tcp(_) | FlowAgents::Adaptive(_) => plan.start,
                 FlowAgents::Udp(agent) => self.datagrams[agent as usize].next_at(),
                 FlowAgents::Transfers(index) => self.workloads.next_at(index),
                 FlowAgents::Control(_) => NEVER,
@@ -191,6 +194,7 @@ struct AgentArrays {
     senders: Vec<tcp::Sender>,
     receivers: Vec<tcp::Receiver>,
     datagrams: Vec<udp::Source>,
+    adaptive_flows: Vec<AdaptiveFlow>,
     streams: Vec<RandomStream>,
     workloads: u32,
     protocols: u32,
@@ -237,6 +241,18 @@ impl AgentArrays {
                 };
                 (agents, config.ack_bytes, ecn)
             }
+            Agent::Udp(config @ UdpConfig { arrivals: Arrivals::Tfrc { max_bit_s }, .. }) => {
+                let bytes = config.size.mean() as u16;
+                self.adaptive_flows.push(AdaptiveFlow {
+                    sender: udp::TfrcSender::new(bytes, *max_bit_s, start),
+                    receiver: udp::TfrcReceiver::new(bytes),
+                    bytes,
+                });
+                // A report's rate is beside the packet, as a window is.
+                self.with_ack_details = true;
+                let index = self.adaptive_flows.len() as u32 - 1;
+                (FlowAgents::Adaptive(index), config.header_bytes, Ecn::NotCapable)
+            }
             Agent::Udp(config) => {
                 self.datagrams.push(udp::Source::new(config, start, duration));
                 (
@@ -273,7 +289,10 @@ impl AgentArrays {
                 Agent::Tcp(config) if config.connect => flag::SETUP,
                 _ => 0,
             },
-            late_from: late_threshold(flow),
+            late_from: match agents {
+                FlowAgents::Adaptive(_) => 0,
+                _ => late_threshold(flow),
+            },
             wakes: [0; 2],
         }
     }

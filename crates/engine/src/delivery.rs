@@ -229,6 +229,9 @@ impl<O: Observer> Simulation<O> {
         let FlowAgents::Tcp(agent) = plan.agents else {
             // The slot was freed, but no packet has been stored since.
             let reply = self.arena[id];
+            if let FlowAgents::Adaptive(_) = plan.agents {
+                return self.take_adaptive_report(&reply, ack.window);
+            }
             return self.take_reply(&reply);
         };
         let random = &mut self.streams[plan.stream as usize];
@@ -292,6 +295,7 @@ impl<O: Observer> Simulation<O> {
             }
             FlowAgents::Tcp(agent) => self.serve_sender_timer(flow, &plan, agent),
             FlowAgents::Udp(agent) => self.send_datagram(flow, &plan, agent),
+            FlowAgents::Adaptive(agent) => self.wake_adaptive_sender(flow, &plan, agent),
             FlowAgents::Transfers(workload) => self.wake_workload(workload),
             FlowAgents::Control(_) => {}
         }
@@ -342,7 +346,12 @@ impl<O: Observer> Simulation<O> {
     /// The timer of a TCP receiver.
     #[inline]
     pub(crate) fn serve_receiver_timer(&mut self, flow: u32, plan: &FlowPlan) {
-        let FlowAgents::Tcp(agent) = plan.agents else { return };
+        let FlowAgents::Tcp(agent) = plan.agents else {
+            if let FlowAgents::Adaptive(agent) = plan.agents {
+                self.report_adaptive(flow, plan, agent);
+            }
+            return;
+        };
         let receiver = &mut self.receivers[agent as usize];
         if receiver.timer() <= self.now && receiver.on_timer(self.now) {
             let fields = receiver.ack(self.now);

@@ -10,7 +10,7 @@ use crate::delay_columns::{self, DelayKind};
 use crate::histogram::Pool;
 use crate::network::{Echo, Network};
 use crate::observer::{Event, Observer};
-use crate::simulation::{AnySimulation, FlowPlan, Simulation};
+use crate::simulation::{AnySimulation, FlowAgents, FlowPlan, Simulation};
 use crate::tables::Table;
 use trunkline_packet::{flag, Packet, PacketId};
 use trunkline_units::Time;
@@ -78,6 +78,9 @@ impl<O: Observer> Simulation<O> {
     #[cold]
     #[inline(never)]
     pub(crate) fn handle_late_datagram(&mut self, flow: u32, plan: &FlowPlan, id: PacketId) {
+        if let FlowAgents::Adaptive(agent) = plan.agents {
+            return self.take_adaptive_datagram(flow, plan, agent, id);
+        }
         let Some(Echo { reply_bytes, .. }) = self.echo_of(flow).map(|sender| sender.config) else {
             self.totals[flow as usize].late_packets += 1;
             self.arena.remove(id);

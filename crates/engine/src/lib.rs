@@ -4,6 +4,7 @@
 //! it is a state machine: no clock, no file, no global, and no thread but those of `partition`.
 
 mod account;
+mod adaptive;
 mod build;
 pub mod calendar;
 mod class_queue;

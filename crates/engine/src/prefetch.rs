@@ -141,7 +141,10 @@ impl<O: Observer> Simulation<O> {
                 prefetch::all_lines(&self.delays[flow as usize].count);
                 self.calendar.fetch(self.sources.receivers + flow);
             }
-            FlowAgents::Udp(_) | FlowAgents::Transfers(_) | FlowAgents::Control(_) => {
+            FlowAgents::Udp(_)
+            | FlowAgents::Adaptive(_)
+            | FlowAgents::Transfers(_)
+            | FlowAgents::Control(_) => {
                 prefetch::all_lines(&self.delays[flow as usize].count);
             }
         }

@@ -149,6 +149,11 @@ fn check_udp(config: &UdpConfig) -> Result<(), String> {
             check_span("mean_off_ns", *mean_off_ns)?;
         }
         Arrivals::Poisson => {}
+        Arrivals::Tfrc { max_bit_s } => {
+            require(max_bit_s.is_none_or(|rate| rate > 0), "max_bit_s must be above 0")?;
+            let fixed = matches!(config.size, Size::Fixed { .. });
+            require(fixed, "tfrc sends datagrams of one size")?;
+        }
         Arrivals::Gaps(gaps) => check_gaps(gaps)?,
     }
     require(config.rate_bit_s > 0, "rate_bit_s must be above 0")?;

@@ -94,7 +94,7 @@ impl AnySimulation {
     pub(crate) fn goodput_bytes(&self, flow: usize) -> u64 {
         match self.flows[flow].agents {
             FlowAgents::Tcp(agent) => self.receivers[agent as usize].goodput_bytes(),
-            FlowAgents::Udp(_) => self.totals[flow].datagram_bytes,
+            FlowAgents::Udp(_) | FlowAgents::Adaptive(_) => self.totals[flow].datagram_bytes,
             FlowAgents::Transfers(index) => self.bytes_of_workload(index),
             FlowAgents::Control(_) => 0,
         }
@@ -103,7 +103,9 @@ impl AnySimulation {
     fn tcp_counters(&self, flow: usize) -> Counters {
         match self.flows[flow].agents {
             FlowAgents::Tcp(agent) => self.senders[agent as usize].counters(),
-            FlowAgents::Udp(_) | FlowAgents::Control(_) => Counters::default(),
+            FlowAgents::Udp(_) | FlowAgents::Adaptive(_) | FlowAgents::Control(_) => {
+                Counters::default()
+            }
             FlowAgents::Transfers(index) => self.counters_of_workload(index),
         }
     }

@@ -5,6 +5,7 @@
 //! and the calendar's (time, source) order, so it depends on the network alone.
 
 use crate::account::Accounts;
+use crate::adaptive::AdaptiveFlow;
 use crate::calendar::{Calendar, Source};
 use crate::classifier::Classifier;
 use crate::conditioner::Conditioner;
@@ -114,6 +115,8 @@ pub(crate) enum FlowAgents {
     Tcp(u32),
     /// Source; the sink has no state.
     Udp(u32),
+    /// Datagrams at a rate that heeds congestion: both ends have state.
+    Adaptive(u32),
     /// Connections that come and go: index of the workload.
     Transfers(u32),
     /// Messages of this protocol.
@@ -218,6 +221,7 @@ pub struct Simulation<O: ?Sized> {
     pub(crate) handshakes: Vec<Option<Box<Handshake>>>,
     pub(crate) fresh_handshakes: Vec<Option<Arc<Handshake>>>,
     pub(crate) datagrams: Vec<udp::Source>,
+    pub(crate) adaptive_flows: Vec<AdaptiveFlow>,
     pub(crate) streams: Vec<RandomStream>,
     pub(crate) workloads: Workloads,
     pub(crate) totals: Vec<Totals>,

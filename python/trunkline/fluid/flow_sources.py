@@ -81,6 +81,8 @@ def _read_udp(
             rate *= parameters["mean_on_ns"] / (
                 parameters["mean_on_ns"] + parameters["mean_off_ns"]
             )
+        if kind == "tfrc":
+            rate = np.nan
         if kind == "schedule":
             times = np.array(parameters["times_ns"], dtype=np.float64)
             sizes = np.array(parameters["sizes"], dtype=np.float64)

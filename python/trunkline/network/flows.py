@@ -166,6 +166,8 @@ def _compile_arrivals(scenario: ResolvedScenario, flow: Udp) -> Any:
         return {"gaps": {"fixed": {"gap_ns": round(gap)}}}
     if flow.arrivals == "cbr":
         return {"cbr": {"jitter": flow.jitter}}
+    if flow.arrivals == "tfrc":
+        return {"tfrc": {"max_bit_s": flow.rate}}
     if flow.arrivals == "on-off":
         return {"on-off": {"mean_on_ns": flow.mean_on, "mean_off_ns": flow.mean_off}}
     if flow.arrivals == "schedule":

@@ -223,10 +223,14 @@ class ScheduledDatagram(Element):
 class UdpOptions(FlowOptions):
     """Keys of a UDP flow, and of `defaults: udp`."""
 
-    arrivals: Literal["cbr", "poisson", "on-off", "schedule"] = default(
-        "cbr", "How datagrams follow each other."
+    arrivals: Literal["cbr", "poisson", "on-off", "schedule", "tfrc"] = default(
+        "cbr",
+        "How datagrams follow each other; tfrc: at the rate that a TCP connection would get "
+        "(RFC 5348).",
     )
-    rate: Rate | None = default(None, "Mean rate in IP bits; on-off: the rate while on.")
+    rate: Rate | None = default(
+        None, "Mean rate in IP bits; on-off: the rate while on; tfrc: at most."
+    )
     size: Annotated[
         DatagramSize, ShortForm(_expand_size, {"type": "string", "examples": ["1500 B"]})
     ] = default(DatagramSize(fixed=1000), "Size of a datagram, IP and UDP headers included.")

@@ -38,6 +38,7 @@ impl ArrivalProcess {
                 end,
             },
             Arrivals::Gaps(gaps) => Self::Gaps(gaps.clone()),
+            Arrivals::Tfrc { .. } => Self::Schedule { start, list: Vec::new(), next: 0 },
             Arrivals::Schedule { times_ns, sizes } => {
                 let list =
                     times_ns.iter().copied().zip(sizes.iter().map(|bytes| clamp_size(*bytes)));

@@ -44,6 +44,11 @@ pub enum Arrivals {
     },
     /// Gaps of a law of their own, whatever the sizes.
     Gaps(Gaps),
+    /// As fast as TFRC allows (RFC 5348): it needs a sender and a receiver, and is no process.
+    Tfrc {
+        /// Rate of the application [bit/s]; none: as much as there is room for.
+        max_bit_s: Option<u64>,
+    },
     /// Replay of a list.
     Schedule {
         /// Times after the flow's start, not decreasing [ns].

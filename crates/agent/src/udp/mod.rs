@@ -8,8 +8,10 @@ mod config;
 mod sizes;
 #[cfg(test)]
 mod tests;
+mod tfrc;
 
 pub use config::{Arrivals, Gaps, Size, UdpConfig};
+pub use tfrc::{throughput, Feedback, TfrcReceiver, TfrcSender};
 
 use arrivals::ArrivalProcess;
 use sizes::Sizes;

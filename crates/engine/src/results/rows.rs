@@ -108,7 +108,10 @@ impl AnySimulation {
     fn finished(&self, flow: usize) -> i64 {
         let at: Option<Time> = match self.flows[flow].agents {
             FlowAgents::Tcp(agent) => self.senders[agent as usize].finished_at(),
-            FlowAgents::Udp(_) | FlowAgents::Transfers(_) | FlowAgents::Control(_) => None,
+            FlowAgents::Udp(_)
+            | FlowAgents::Adaptive(_)
+            | FlowAgents::Transfers(_)
+            | FlowAgents::Control(_) => None,
         };
         at.filter(|at| *at != NEVER).map_or(-1, |at| at as i64)
     }

@@ -121,7 +121,10 @@ def plan_traffic(script: CommandScript, network: NetworkData, dry_run: DryRun) -
             reason = "echo flows are not run in the kernel; nearest: a UDP flow each way"
             _make_part(script, flow).refuse(reason)
             continue
-        if flow["agent"]["protocol"] == "udp":
+        if flow["agent"]["protocol"] == "udp" and "tfrc" in flow["agent"]["arrivals"]:
+            reason = "the kernel has no TFRC for UDP; nearest: a TCP flow"
+            _make_part(script, flow).refuse(reason, "arrivals")
+        elif flow["agent"]["protocol"] == "udp":
             _plan_udp(script, planned, index, flow)
         else:
             _plan_tcp(script, network, planned, index, flow, dry_run)

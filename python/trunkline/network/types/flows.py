@@ -75,6 +75,13 @@ class OnOffArrivals(TypedDict):  # Exponential on and off periods.
 OnOffVariant = TypedDict("OnOffVariant", {"on-off": OnOffArrivals})
 
 
+class TfrcArrivals(TypedDict):  # What TFRC allows (RFC 5348).
+    max_bit_s: int | None
+
+
+TfrcVariant = TypedDict("TfrcVariant", {"tfrc": TfrcArrivals})
+
+
 class ScheduledArrivals(TypedDict):  # Replay of a list.
     times_ns: list[int]
     sizes: list[int]
@@ -105,7 +112,9 @@ class GapsVariant(TypedDict):
 ScheduleVariant = TypedDict("ScheduleVariant", {"schedule": ScheduledArrivals})
 
 
-Arrivals = Literal["poisson"] | CbrVariant | OnOffVariant | GapsVariant | ScheduleVariant
+Arrivals = (
+    Literal["poisson"] | CbrVariant | TfrcVariant | OnOffVariant | GapsVariant | ScheduleVariant
+)
 
 
 class FixedDatagramSize(TypedDict):  # All datagrams alike.

@@ -125,14 +125,15 @@ _KEY_ARRIVALS = {
     "mean_off": ("on-off",),
     "schedule": ("schedule",),
     "datagrams": ("schedule",),
-    "rate": ("cbr", "poisson", "on-off"),
-    "size": ("cbr", "poisson", "on-off"),
+    "rate": ("cbr", "poisson", "on-off", "tfrc"),
+    "size": ("cbr", "poisson", "on-off", "tfrc"),
 }
 _REQUIRED_KEYS = {
     "cbr": ("rate",),
     "poisson": ("rate",),
     "on-off": ("rate", "mean_on", "mean_off"),
     "schedule": (),
+    "tfrc": (),
 }
 
 
@@ -230,6 +231,14 @@ def _check_size(flow: Udp, path: DocumentPath, problems: Problems) -> None:
             (*path, "size"),
             "a size is one of: a fixed size, exponential, choice",
             given=", ".join(kinds_given) or "none",
+            at_key=True,
+        )
+    if flow.arrivals == "tfrc" and size.fixed is None:
+        problems.add(
+            "relation",
+            (*path, "size"),
+            "TFRC's equation takes one size of datagrams (RFC 5348 section 3.1)",
+            allowed="a fixed size, such as size: 1000 B",
             at_key=True,
         )
     choice = size.choice

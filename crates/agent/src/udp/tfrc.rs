@@ -1,0 +1,507 @@
+//! TFRC: a source of datagrams whose rate is what a TCP connection would get.
+//!
+//! Source: RFC 5348: the equation of section 3.1, the sender of section 4, loss events and their rate of
+//! section 5, the receiver of section 6. Sizes are those of IP packets. The history after the first loss
+//! is that of the rate received until then (6.3.1), without the 5 % of tolerance. A long interval is
+//! itself not discounted when it ends (5.5), those before it are. Absent: reduction of oscillations
+//! (4.5, optional), an idle application.
+
+use std::collections::VecDeque;
+use trunkline_units::{Span, Time, NEVER, SECOND};
+
+/// Section 4.3: t_mbi, the longest time from one datagram to the next.
+const MAX_GAP_S: f64 = 64.0;
+/// Section 5.1: packets with higher numbers that mean a loss.
+const LATER_ARRIVALS: u32 = 3;
+/// Section 5.4: intervals in the average, and their weights.
+const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
+/// Section 5.5: no interval is discounted below this.
+const LEAST_DISCOUNT: f64 = 0.25;
+
+/// Section 3.1 with b = 1 and t_RTO = 4 R: bytes per second of segments of `size` B at a round trip
+/// [s] and a loss event rate above 0.
+#[must_use]
+pub fn throughput(size: f64, rtt: f64, p: f64) -> f64 {
+    size / (rtt * rate_term(p))
+}
+
+fn rate_term(p: f64) -> f64 {
+    (2.0 * p / 3.0).sqrt() + 12.0 * (3.0 * p / 8.0).sqrt() * p * (1.0 + 32.0 * p * p)
+}
+
+/// The loss event rate at which the equation gives `rate` [B/s].
+fn invert(size: f64, rtt: f64, rate: f64) -> f64 {
+    let (mut low, mut high) = (1e-9_f64, 1.0_f64);
+    for _ in 0..60 {
+        let middle: f64 = (low * high).sqrt();
+        if throughput(size, rtt, middle) > rate {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    high
+}
+
+fn seconds(span: Span) -> f64 {
+    span as f64 / SECOND as f64
+}
+
+/// What a receiver reports (section 3.2.2).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Feedback {
+    /// When the last datagram was sent, later by the time that the receiver held it.
+    pub echo: Time,
+    /// Bytes per second received since the last feedback.
+    pub received_rate: f64,
+    /// Loss event rate.
+    pub loss_rate: f64,
+}
+
+/// Sending end.
+#[derive(Clone, Debug)]
+pub struct TfrcSender {
+    size: f64,
+    max_rate: f64, // of the application [B/s]
+    rate: f64,     // X [B/s]
+    rtt: Option<f64>,
+    loss_rate: f64,
+    doubled_at: Time,           // tld
+    received: Vec<(Time, f64)>, // X_recv_set
+    expires_at: Time,           // nofeedback timer
+    last_sent: Time,
+    next_at: Time,
+}
+
+impl TfrcSender {
+    /// A sender of datagrams of `bytes` from `start` on, of at most `max_bit_s`.
+    #[must_use]
+    pub fn new(bytes: u16, max_bit_s: Option<u64>, start: Time) -> Self {
+        let size = f64::from(bytes);
+        Self {
+            size,
+            max_rate: max_bit_s.map_or(f64::INFINITY, |rate| rate as f64 / 8.0),
+            // Section 4.2: one packet a second before the first feedback, a timer of 2 s.
+            rate: size,
+            rtt: None,
+            loss_rate: 0.0,
+            doubled_at: 0,
+            received: vec![(start, f64::INFINITY)],
+            expires_at: start + 2 * SECOND,
+            last_sent: start,
+            next_at: start,
+        }
+    }
+
+    /// When it next sends, or its nofeedback timer runs out.
+    #[must_use]
+    pub fn wakes_at(&self) -> Time {
+        self.next_at.min(self.expires_at)
+    }
+
+    /// Round trip that datagrams carry [ns]; 0 before the first sample.
+    #[must_use]
+    pub fn rtt(&self) -> Span {
+        self.rtt.map_or(0, |rtt| (rtt * SECOND as f64) as Span)
+    }
+
+    /// The allowed rate [B/s].
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        self.rate.min(self.max_rate)
+    }
+
+    /// The time of [`Self::wakes_at`] has come. True: a datagram goes now.
+    pub fn wake(&mut self, now: Time) -> bool {
+        if now >= self.expires_at {
+            self.on_no_feedback(now);
+        }
+        if now < self.next_at {
+            return false;
+        }
+        self.last_sent = now;
+        self.plan_next(now);
+        true
+    }
+
+    /// Section 4.6: s / X after the last.
+    fn plan_next(&mut self, now: Time) {
+        let gap = (self.size / self.rate() * SECOND as f64) as Span;
+        self.next_at = (self.last_sent + gap.max(1)).max(now);
+    }
+
+    fn least(&self) -> f64 {
+        self.size / MAX_GAP_S
+    }
+
+    fn most_received(&self) -> f64 {
+        self.received.iter().map(|(_, rate)| *rate).fold(0.0, f64::max)
+    }
+
+    /// Section 4.2: W_init / R.
+    fn initial_rate(&self, rtt: f64) -> f64 {
+        (4.0 * self.size).min((2.0 * self.size).max(4380.0)) / rtt
+    }
+
+    fn set_timer(&mut self, now: Time) {
+        let after = (4.0 * self.rtt.unwrap_or(0.5)).max(2.0 * self.size / self.rate);
+        self.expires_at = now + (after * SECOND as f64) as Span;
+    }
+
+    /// Section 4.3.
+    pub fn on_feedback(&mut self, feedback: &Feedback, now: Time) {
+        let sample = seconds(now.saturating_sub(feedback.echo)).max(1e-9);
+        let first = self.rtt.is_none();
+        let rtt = self.rtt.map_or(sample, |rtt| 0.9 * rtt + 0.1 * sample);
+        self.rtt = Some(rtt);
+        let grew = feedback.loss_rate > self.loss_rate;
+        self.loss_rate = feedback.loss_rate;
+        let limited = self.max_rate <= self.rate;
+        let limit = self.note_received(feedback.received_rate, limited, grew, now);
+        if first && self.loss_rate == 0.0 {
+            (self.rate, self.doubled_at) = (self.initial_rate(rtt), now);
+        } else {
+            self.allow(limit, now);
+        }
+        self.set_timer(now);
+        self.plan_next(now);
+    }
+
+    /// Section 4.3 step 4, its part that keeps X_recv_set; returns recv_limit.
+    fn note_received(&mut self, rate: f64, limited: bool, grew: bool, now: Time) -> f64 {
+        let old = (2.0 * self.rtt.unwrap_or(0.0) * SECOND as f64) as Span;
+        if limited {
+            let mut rate = rate;
+            if grew {
+                self.received.iter_mut().for_each(|(_, rate)| *rate /= 2.0);
+                rate *= 0.85;
+            }
+            let before = self.received.iter().map(|(_, rate)| *rate);
+            let most = before.filter(|rate| rate.is_finite()).fold(rate, f64::max);
+            self.received = vec![(now, most)];
+            return if grew { most } else { 2.0 * most };
+        }
+        self.received.push((now, rate));
+        self.received.retain(|(at, rate)| now - at <= old && rate.is_finite());
+        2.0 * self.most_received()
+    }
+
+    /// Section 4.3 step 4: the equation, or slow start.
+    fn allow(&mut self, limit: f64, now: Time) {
+        let Some(rtt) = self.rtt else { return };
+        if self.loss_rate > 0.0 {
+            let calculated = throughput(self.size, rtt, self.loss_rate);
+            self.rate = calculated.min(limit).max(self.least());
+        } else if seconds(now - self.doubled_at) >= rtt {
+            self.rate = (2.0 * self.rate).min(limit).max(self.initial_rate(rtt));
+            self.doubled_at = now;
+        }
+    }
+
+    /// Section 4.4; the sender is never idle.
+    fn on_no_feedback(&mut self, now: Time) {
+        let received = self.most_received();
+        match self.rtt {
+            Some(rtt) if self.loss_rate > 0.0 => {
+                let calculated = throughput(self.size, rtt, self.loss_rate);
+                let limit = if calculated > 2.0 * received { received } else { calculated / 2.0 };
+                self.received = vec![(now, limit.max(self.least()) / 2.0)];
+                self.allow(2.0 * self.most_received(), now);
+            }
+            _ => self.rate = (self.rate / 2.0).max(self.least()),
+        }
+        self.set_timer(now);
+        self.plan_next(now);
+    }
+}
+
+/// Numbers from the first missing on, and the arrivals around them, of a loss that is not yet sure.
+#[derive(Clone, Copy, Debug)]
+struct ArrivedDatagram {
+    seq: u32,
+    at: Time,
+}
+
+/// Receiving end: loss events, their rate, and when to report.
+#[derive(Clone, Debug)]
+pub struct TfrcReceiver {
+    size: f64,
+    recent: VecDeque<ArrivedDatagram>, // the highest, of those that may yet show a loss
+    settled: Option<ArrivedDatagram>,  // all up to it has arrived or is lost
+    event: Option<(u32, Time)>,        // first loss of the current loss event: S_loss, T_loss
+    closed: VecDeque<(f64, f64)>,      // lengths of intervals that ended, and their discounts
+    discount: f64,
+    rtt: Span,
+    bytes: u64, // since the last report
+    reported_at: Time,
+    last: Option<(Time, Time)>, // sent and received
+    due: Time,
+    last_rate: f64,
+}
+
+impl TfrcReceiver {
+    /// A receiver of datagrams of `bytes`.
+    #[must_use]
+    pub fn new(bytes: u16) -> Self {
+        Self {
+            size: f64::from(bytes),
+            recent: VecDeque::new(),
+            settled: None,
+            event: None,
+            closed: VecDeque::new(),
+            discount: 1.0,
+            rtt: 0,
+            bytes: 0,
+            reported_at: 0,
+            last: None,
+            due: NEVER,
+            last_rate: 0.0,
+        }
+    }
+
+    /// When its feedback timer runs out.
+    #[must_use]
+    pub fn due(&self) -> Time {
+        self.due
+    }
+
+    /// Section 6.1: a datagram arrived; the sender's round trip is `rtt` [ns], 0: unknown. True: report now.
+    pub fn on_datagram(
+        &mut self,
+        seq: u32,
+        bytes: u16,
+        (sent_at, rtt): (Time, Span),
+        now: Time,
+    ) -> bool {
+        let first = self.last.is_none();
+        self.bytes += u64::from(bytes);
+        self.rtt = if rtt > 0 { rtt } else { self.rtt };
+        self.last = Some((sent_at, now));
+        let before = self.loss_rate();
+        self.place(ArrivedDatagram { seq, at: now });
+        self.settle(now);
+        if first {
+            self.reported_at = now;
+            return true;
+        }
+        // Section 6.1 step 3: a new loss event reports at once.
+        self.loss_rate() > before
+    }
+
+    fn place(&mut self, arrived: ArrivedDatagram) {
+        if self.settled.is_some_and(|settled| arrived.seq <= settled.seq) {
+            return; // given up, or a copy
+        }
+        let index = self.recent.partition_point(|one| one.seq < arrived.seq);
+        if self.recent.get(index).is_none_or(|one| one.seq != arrived.seq) {
+            self.recent.insert(index, arrived);
+        }
+    }
+
+    /// Section 5.1: a gap is a loss once three with higher numbers have arrived.
+    fn settle(&mut self, now: Time) {
+        while let Some(&next) = self.recent.front() {
+            let Some(settled) = self.settled else {
+                self.settled = self.recent.pop_front();
+                continue;
+            };
+            let gap = next.seq - settled.seq - 1;
+            if gap > 0 && (self.recent.len() as u32) < LATER_ARRIVALS {
+                return;
+            }
+            for lost in settled.seq + 1..next.seq {
+                self.lose(lost, settled, next, now);
+            }
+            self.settled = self.recent.pop_front();
+        }
+    }
+
+    /// Sections 5.2 and 5.3: a loss begins an event unless it came within a round trip of the last one's first.
+    fn lose(&mut self, seq: u32, before: ArrivedDatagram, after: ArrivedDatagram, now: Time) {
+        let share = f64::from(seq - before.seq) / f64::from(after.seq - before.seq);
+        let at = before.at + ((after.at.saturating_sub(before.at)) as f64 * share) as Span;
+        match self.event {
+            Some((_, since)) if at <= since + self.rtt => return,
+            Some((first, _)) => self.close(f64::from(seq - first)),
+            None => {
+                // Section 6.3.1.
+                let rtt = seconds(self.rtt.max(1));
+                let received = self.received_rate(now).max(self.last_rate).max(self.size);
+                self.closed.push_front((1.0 / invert(self.size, rtt, received), 1.0));
+            }
+        }
+        self.event = Some((seq, at));
+    }
+
+    /// Section 5.5: an interval ends, and what is before it keeps the discount of the moment.
+    fn close(&mut self, length: f64) {
+        let discount = std::mem::replace(&mut self.discount, 1.0);
+        self.closed.iter_mut().for_each(|(_, factor)| *factor *= discount);
+        self.closed.push_front((length, 1.0));
+        self.closed.truncate(WEIGHTS.len());
+    }
+
+    /// Sections 5.4 and 5.5.
+    #[must_use]
+    pub fn loss_rate(&self) -> f64 {
+        let Some((first, _)) = self.event else { return 0.0 };
+        let top = self.recent.back().or(self.settled.as_ref()).map_or(first, |last| last.seq);
+        let current = f64::from(top.saturating_sub(first) + 1);
+        let discount = self.discount_at(current);
+        let (mut length, mut weight) = (current, 1.0);
+        let (mut length_closed, mut weight_closed) = (0.0, 0.0);
+        for (index, (interval, factor)) in self.closed.iter().enumerate() {
+            length_closed += WEIGHTS[index] * factor * interval;
+            weight_closed += WEIGHTS[index] * factor;
+            if let Some(later) = WEIGHTS.get(index + 1) {
+                length += later * factor * discount * interval;
+                weight += later * factor * discount;
+            }
+        }
+        (weight / length).min(weight_closed / length_closed).min(1.0)
+    }
+
+    /// Discount of the closed intervals beside a current one of that length.
+    fn discount_at(&self, current: f64) -> f64 {
+        let weighed = self.closed.iter().zip(WEIGHTS);
+        let (length, weight) = weighed.fold((0.0, 0.0), |(length, weight), (one, w)| {
+            (length + w * one.1 * one.0, weight + w * one.1)
+        });
+        let mean = length / weight;
+        if current > 2.0 * mean {
+            (2.0 * mean / current).max(LEAST_DISCOUNT)
+        } else {
+            1.0
+        }
+    }
+
+    fn received_rate(&self, now: Time) -> f64 {
+        // Section 6.2: over a round trip at least.
+        let span = (now - self.reported_at).max(self.rtt).max(1);
+        self.bytes as f64 / seconds(span)
+    }
+
+    /// Section 6.2: the report of now. None: nothing has arrived since the last.
+    pub fn report(&mut self, now: Time) -> Option<Feedback> {
+        self.due = now + self.rtt.max(1_000_000);
+        let (sent_at, arrived) = self.last.filter(|_| self.bytes > 0)?;
+        let received_rate = self.received_rate(now);
+        (self.bytes, self.reported_at, self.last_rate) = (0, now, received_rate);
+        if let Some((first, _)) = self.event {
+            let top = self.recent.back().or(self.settled.as_ref()).map_or(first, |last| last.seq);
+            self.discount = self.discount_at(f64::from(top.saturating_sub(first) + 1));
+        }
+        let echo = sent_at + (now - arrived);
+        Some(Feedback { echo, received_rate, loss_rate: self.loss_rate() })
+    }
+}
+
+#[cfg(test)]
+mod rfc5348 {
+    use super::*;
+
+    const MS: Span = 1_000_000;
+
+    /// Section 3.1 by hand: s 1000 B, R 0.1 s, p 0.01: sqrt(2 p / 3) is 0.081650, 12 sqrt(3 p / 8) p (1 + 32 p^2)
+    /// 0.0073719, so X is 1000 / (0.1 * 0.0890217) = 112 332 B/s. At p 0.1: 0.258199 + 0.306753, 17 701 B/s.
+    #[test]
+    fn s3_1_the_equation_gives_the_rate_of_tcp() {
+        assert!((throughput(1000.0, 0.1, 0.01) - 112_332.0).abs() < 2.0);
+        assert!((throughput(1000.0, 0.1, 0.1) - 17_701.0).abs() < 2.0);
+        assert!((invert(1000.0, 0.1, 112_332.0) - 0.01).abs() < 1e-6);
+    }
+
+    /// A datagram a millisecond at a round trip of 20 ms, without those of `lost`.
+    fn receive(count: u32, lost: &[u32]) -> TfrcReceiver {
+        let mut receiver = TfrcReceiver::new(1000);
+        for seq in (0..count).filter(|seq| !lost.contains(seq)) {
+            let now = u64::from(seq) * MS;
+            receiver.on_datagram(seq, 1000, (now, 20 * MS), now);
+            if seq % 20 == 0 {
+                receiver.report(now);
+            }
+        }
+        receiver
+    }
+
+    /// Section 5.1: a loss is sure once three with higher numbers have arrived.
+    #[test]
+    fn s5_1_three_later_arrivals_make_a_loss() {
+        assert_eq!(receive(53, &[50]).loss_rate(), 0.0);
+        assert!(receive(54, &[50]).loss_rate() > 0.0);
+    }
+
+    /// Section 5.2: losses within a round trip (20 datagrams) of the first are one event, one beyond is another: with the
+    /// history of before the sixty datagrams from 100 to 160, not 100 to 110.
+    #[test]
+    fn s5_2_losses_within_a_round_trip_are_one_event() {
+        assert_eq!(receive(300, &[100]).loss_rate(), receive(300, &[100, 110, 119]).loss_rate());
+        let two = receive(300, &[100, 160]);
+        assert_eq!(two.closed.front(), Some(&(60.0, 1.0)));
+        assert_eq!(two.closed.len(), 2);
+    }
+
+    fn every_hundredth(until: u32) -> Vec<u32> {
+        (1..=10).map(|number| 100 * number).filter(|seq| *seq < until).collect()
+    }
+
+    /// Section 5.4: of nine intervals of 100 the mean is 100, and as long as the current one is shorter it is not counted.
+    #[test]
+    fn s5_4_the_rate_is_one_over_the_weighed_mean_interval() {
+        let receiver = receive(1050, &every_hundredth(1050));
+        assert!((receiver.loss_rate() - 0.01).abs() < 1e-9, "{}", receiver.loss_rate());
+    }
+
+    /// Section 5.5: 400 since the last loss, twice the mean of 100 and more: the others count half. 400 + 100 * 5 / 2 over
+    /// 1 + 5 / 2 weights: 3.5 / 650, where without discounting it is 6 / 900.
+    #[test]
+    fn s5_5_a_long_interval_discounts_those_before_it() {
+        let receiver = receive(1400, &every_hundredth(1400));
+        assert!((receiver.loss_rate() - 3.5 / 650.0).abs() < 1e-9, "{}", receiver.loss_rate());
+    }
+
+    fn feedback(sent_at: Time, received_rate: f64, loss_rate: f64) -> Feedback {
+        Feedback { echo: sent_at, received_rate, loss_rate }
+    }
+
+    /// Section 4.2: one packet a second; after the first feedback min(4 s, max(2 s, 4380 B)) a round trip: 4000 B in 0.1 s.
+    /// Section 4.3: then twice as much each round trip, and twice what was received at most.
+    #[test]
+    fn s4_3_the_rate_doubles_up_to_twice_what_was_received() {
+        let mut sender = TfrcSender::new(1000, None, 0);
+        assert_eq!(sender.rate(), 1000.0);
+        sender.on_feedback(&feedback(0, 1000.0, 0.0), 100 * MS);
+        assert_eq!(sender.rate(), 40_000.0);
+        sender.on_feedback(&feedback(100 * MS, 60_000.0, 0.0), 200 * MS);
+        assert_eq!(sender.rate(), 80_000.0);
+        sender.on_feedback(&feedback(200 * MS, 60_000.0, 0.0), 300 * MS);
+        assert_eq!(sender.rate(), 120_000.0);
+    }
+
+    /// Section 4.3 step 4: with losses the equation, of which twice the received rate is the limit.
+    #[test]
+    fn s4_3_with_losses_the_rate_is_that_of_the_equation() {
+        let mut sender = TfrcSender::new(1000, None, 0);
+        sender.on_feedback(&feedback(0, 200_000.0, 0.0), 100 * MS);
+        sender.on_feedback(&feedback(100 * MS, 200_000.0, 0.01), 200 * MS);
+        assert!((sender.rate() / 112_332.0 - 1.0).abs() < 0.03);
+        sender.on_feedback(&feedback(800 * MS, 30_000.0, 0.01), 900 * MS);
+        assert_eq!(sender.rate(), 60_000.0);
+    }
+
+    /// Section 4.4: without feedback for 2 s at the start, later four round trips, half the rate: without losses X / 2; with
+    /// them by X_recv_set, which is half of X_recv if the equation gives more than twice that: 50 kB/s leave 50 kB/s.
+    #[test]
+    fn s4_4_without_feedback_the_rate_is_halved() {
+        let mut sender = TfrcSender::new(1000, None, 0);
+        sender.wake(2 * SECOND);
+        assert_eq!(sender.rate(), 500.0);
+        let mut sender = TfrcSender::new(1000, None, 0);
+        sender.on_feedback(&feedback(0, 50_000.0, 0.0), 100 * MS);
+        assert_eq!(sender.expires_at, 500 * MS);
+        sender.on_feedback(&feedback(100 * MS, 50_000.0, 0.01), 200 * MS);
+        assert_eq!(sender.rate(), 100_000.0);
+        sender.wake(600 * MS);
+        assert_eq!(sender.rate(), 50_000.0);
+    }
+}

@@ -1,0 +1,112 @@
+//! UDP flows that heed congestion: datagrams at the rate of TFRC, and its receiver's reports.
+//!
+//! Source: RFC 5348 section 3.2 (what packets carry). A datagram carries the sender's round trip in the
+//! field `echo`; a report the adjusted time stamp in `echo`, the loss event rate in billionths in `ack`, and the
+//! rate received in the field of the window [B/s].
+
+use crate::observer::{Event, Observer};
+use crate::simulation::{FlowPlan, Simulation};
+use trunkline_agent::udp::{Feedback, TfrcReceiver, TfrcSender};
+use trunkline_packet::arena::AckDetails;
+use trunkline_packet::{flag, Packet, PacketId};
+use trunkline_units::NEVER;
+
+/// Section 3.2.2: four fields of 4 B behind the headers.
+const REPORT_BYTES: u16 = 16;
+const BILLION: f64 = 1e9;
+
+/// Both ends of such a flow.
+#[derive(Clone, Debug)]
+pub(crate) struct AdaptiveFlow {
+    pub sender: TfrcSender,
+    pub receiver: TfrcReceiver,
+    pub bytes: u16,
+}
+
+impl<O: Observer> Simulation<O> {
+    /// The sender's time has come: for a datagram, or its timer ran out.
+    #[cold]
+    pub(crate) fn wake_adaptive_sender(&mut self, flow: u32, plan: &FlowPlan, agent: u32) {
+        if self.now >= plan.stop {
+            return;
+        }
+        let session = &mut self.adaptive_flows[agent as usize];
+        let (sends, bytes, rtt) =
+            (session.sender.wake(self.now), session.bytes, session.sender.rtt());
+        self.calendar.schedule(plan.wakes[0], session.sender.wakes_at());
+        if !sends {
+            return;
+        }
+        let totals = &mut self.totals[flow as usize];
+        let number = totals.sent_packets as u32;
+        totals.sent_packets += 1;
+        totals.sent_bytes += u64::from(bytes);
+        let mut packet = Packet::new(flow, plan.dst_column, number, bytes, self.now);
+        packet.echo = rtt;
+        packet.fec = plan.fec;
+        packet.dscp = plan.dscp;
+        packet.ttl = plan.ttl;
+        self.send(plan.src, packet);
+    }
+
+    /// A datagram has arrived.
+    #[cold]
+    pub(crate) fn take_adaptive_datagram(
+        &mut self,
+        flow: u32,
+        plan: &FlowPlan,
+        agent: u32,
+        id: PacketId,
+    ) {
+        let packet = self.arena[id];
+        self.arena.remove(id);
+        let receiver = &mut self.adaptive_flows[agent as usize].receiver;
+        let stamps = (packet.sent_at, packet.echo);
+        if receiver.on_datagram(packet.seq, packet.ip_bytes, stamps, self.now) {
+            self.report_adaptive(flow, plan, agent);
+        }
+    }
+
+    /// Sends a report, if there is anything to report, and sets the timer of the next.
+    #[cold]
+    pub(crate) fn report_adaptive(&mut self, flow: u32, plan: &FlowPlan, agent: u32) {
+        let receiver = &mut self.adaptive_flows[agent as usize].receiver;
+        let report = receiver.report(self.now);
+        let due = receiver.due();
+        if due != NEVER {
+            self.calendar.schedule(plan.wakes[1], due);
+        }
+        let Some(Feedback { echo, received_rate, loss_rate }) = report else { return };
+        let totals = &mut self.totals[flow as usize];
+        let number = totals.acks_sent as u32;
+        totals.acks_sent += 1;
+        let bytes = plan.header_bytes + REPORT_BYTES;
+        let mut packet = Packet::new(flow, plan.src_column, number, bytes, self.now);
+        packet.echo = echo;
+        packet.ack = (loss_rate * BILLION).ceil() as u32;
+        packet.flags = flag::REVERSE;
+        packet.fec = plan.fec_reverse;
+        packet.dscp = plan.dscp;
+        packet.ttl = plan.ttl;
+        let id = self.arena.insert(packet);
+        let window = received_rate.round() as u32;
+        self.arena.set_details(id, AckDetails { sack: [[0; 2]; 3], window });
+        self.observer.record(self.now, Event::Sent { node: plan.dst }, id, &self.arena);
+        self.originate(plan.dst, id);
+    }
+
+    /// A report has arrived.
+    #[cold]
+    pub(crate) fn take_adaptive_report(&mut self, report: &Packet, window: u32) {
+        let plan = self.flows[report.flow as usize];
+        let crate::simulation::FlowAgents::Adaptive(agent) = plan.agents else { return };
+        let feedback = Feedback {
+            echo: report.echo,
+            received_rate: f64::from(window),
+            loss_rate: f64::from(report.ack) / BILLION,
+        };
+        let sender = &mut self.adaptive_flows[agent as usize].sender;
+        sender.on_feedback(&feedback, self.now);
+        self.calendar.schedule(plan.wakes[0], sender.wakes_at());
+    }
+}
