@@ -72,3 +72,39 @@ def test_bad_input_writes_nothing(trunkline, nets, tmp_path, arguments, message)
     assert message in done.stderr
     assert not (tmp_path / "steps").exists()
     assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("side", "old", "new", "said"),
+    [
+        (
+            "after",
+            "A-D: {}, D-T: {}",
+            "A-D: {}",
+            "before.yaml:4:54: error[relation]: the second scenario has no link D-T",
+        ),
+        (
+            "after",
+            "one: {route: [A, C, T]}",
+            "one: {route: [A, C]}",
+            "after.yaml:7:9: error[relation]: path one leads from A to T before, and from A to C",
+        ),
+        (
+            "after",
+            "rate: 5 Mbit/s",
+            "rate: 15 Mbit/s",
+            "after.yaml:4:9: error[relation]: after the migration A->B holds 15 Mbit/s",
+        ),
+    ],
+)
+def test_scenarios_that_do_not_fit_are_refused_at_their_place(
+    trunkline, nets, tmp_path, side, old, new, said
+):
+    file = tmp_path / f"{side}.yaml"
+    text = file.read_text("utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new), "utf-8")
+    done = trunkline("te", "migrate", *nets, "-o", "steps")
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert not (tmp_path / "steps").exists()

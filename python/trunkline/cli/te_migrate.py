@@ -53,6 +53,7 @@ def migrate(
     """
     from trunkline.planning import migrate as find_migration, migration_page, write_migration_steps
     from trunkline.planning.text_tables import tabulate_migration
+    from trunkline.scenario import ScenarioError
     from trunkline.scenario.units import parse_ratio
 
     outputs.refuse_existing()
@@ -63,6 +64,8 @@ def migrate(
         raise click.UsageError(f"--bound {bound}: {error}.") from None
     try:
         migration = find_migration(first, second, bound=share, preemption=preempt)
+    except ScenarioError:
+        raise
     except ValueError as error:
         raise click.UsageError(f"{before} to {after}: {error}.") from None
     steps = write_migration_steps(first, second, migration)

@@ -23,6 +23,7 @@ from trunkline.scenario.resolved.placement import (
     make_request,
 )
 from trunkline.scenario.units import format_rate
+from trunkline.scenario.unsupported import make_unsupported_error
 from trunkline.te.migration_order import (
     AFTER,
     BEFORE,
@@ -32,9 +33,10 @@ from trunkline.te.migration_order import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from trunkline.scenario import Scenario
+    from trunkline.scenario.diagnostic import DocumentPath
     from trunkline.scenario.path import LabelSwitchedPath
     from trunkline.scenario.resolved import ResolvedScenario
     from trunkline.te.topology import ArcPath, Ints, Topology
@@ -123,10 +125,24 @@ def migrate(
 
     Raises
     ------
+    ScenarioError
+        The scenarios do not fit together, or one of them passes the bound already; with the place.
     ValueError
-        The scenarios do not fit together, or one of them passes the bound already.
+        The bound is not above 0.
     """
-    return _MigrationProblem(before, after, bound).solve(preemption)
+    try:
+        return _MigrationProblem(before, after, bound).solve(preemption)
+    except _MisfitError as misfit:
+        scenario = after if misfit.is_after else before
+        raise make_unsupported_error("relation", scenario, [(str(misfit), misfit.path)]) from None
+
+
+class _MisfitError(ValueError):
+    """The scenarios do not fit together, or one passes the bound."""
+
+    def __init__(self, message: str, path: DocumentPath, *, is_after: bool):
+        super().__init__(message)
+        self.path, self.is_after = path, is_after  # Where it stands in one of them.
 
 
 class _MigrationProblem:
@@ -206,10 +222,12 @@ class _MigrationProblem:
                 excess = usage - bound.limit
                 if (excess > 0).any():
                     arc = int(excess.argmax())
-                    raise ValueError(
+                    raise _MisfitError(
                         f"{word} the migration {self.new.arcs[arc].name} holds "
                         f"{format_rate(int(usage[arc]))}, the bound is "
-                        f"{format_rate(int(bound.limit[arc]))}: no order keeps it"
+                        f"{format_rate(int(bound.limit[arc]))}: no order keeps it",
+                        ("links", self.new.arcs[arc].link),
+                        is_after=side == AFTER,
                     )
 
     def _add_detours(self) -> bool:
@@ -410,13 +428,19 @@ def _list_moves(old: _PathState, new: _PathState) -> tuple[list[PathMove], list[
 
 
 def _check_elements(old: ResolvedScenario, new: ResolvedScenario) -> None:
-    _require_all("node", old.nodes, new.nodes)
+    missing_nodes = set(old.nodes) - set(new.nodes)
+    if missing_nodes:
+        name = min(missing_nodes)
+        message = f"the second scenario has no node {name}: it must have all of the first"
+        raise _MisfitError(message, ("nodes", name), is_after=False)
     ends = {(arc.link, arc.source, arc.target) for arc in new.arcs}
     missing = [arc for arc in old.arcs if (arc.link, arc.source, arc.target) not in ends]
     if missing:
-        raise ValueError(
+        raise _MisfitError(
             f"the second scenario has no link {missing[0].link} from {missing[0].source} to "
-            f"{missing[0].target}: links go after the last step"
+            f"{missing[0].target}: links go after the last step",
+            ("links", missing[0].link),
+            is_after=False,
         )
     old_paths, new_paths = list_movable_paths(old), list_movable_paths(new)
     for name in old_paths.keys() & new_paths.keys():
@@ -426,18 +450,12 @@ def _check_elements(old: ResolvedScenario, new: ResolvedScenario) -> None:
             if (nodes := scenario.list_route_nodes(name))
         ]
         if ends_of[0] != ends_of[1]:
-            raise ValueError(
+            raise _MisfitError(
                 f"path {name} leads from {ends_of[0][0]} to {ends_of[0][1]} before, and from "
-                f"{ends_of[1][0]} to {ends_of[1][1]} after: a path keeps its ends"
+                f"{ends_of[1][0]} to {ends_of[1][1]} after: a path keeps its ends",
+                ("paths", name),
+                is_after=True,
             )
-
-
-def _require_all(kind: str, old: Iterable[str], new: Iterable[str]) -> None:
-    missing = set(old) - set(new)
-    if missing:
-        raise ValueError(
-            f"the second scenario has no {kind} {min(missing)}: it must have all of the first"
-        )
 
 
 def _check_trunks(old: ResolvedScenario, new: ResolvedScenario) -> None:
@@ -449,7 +467,10 @@ def _check_trunks(old: ResolvedScenario, new: ResolvedScenario) -> None:
     for flow, path in carriers[0].items():
         other = carriers[1].get(flow, path)
         if other != path:
-            raise ValueError(
+            trunk = next(name for name, each in new.trunks.items() if flow in each.flows)
+            raise _MisfitError(
                 f"{flow} is on path {path} before and on path {other} after: give the path one "
-                "name in both scenarios"
+                "name in both scenarios",
+                ("trunks", trunk),
+                is_after=True,
             )

@@ -18,6 +18,7 @@ NAMED_SECTIONS = frozenset(
         "parameters",
         "classes",
         "failures",
+        "maintenance",
         "protections",
         "demands",
         "traffic",
