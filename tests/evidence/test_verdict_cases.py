@@ -238,6 +238,14 @@ def test_k10_the_ttl_of_a_facility_bypass_is_explained() -> None:
     assert "RFC 3443 section 3" in render("ring", verdict, width=200)
 
 
+def test_k10_the_ttl_of_a_pipe_that_the_last_router_but_one_pops_is_explained() -> None:
+    """RFC 3443 section 3.2: 62 in the simulator, which has two routers of IP; 61 in the kernel."""
+    verdict = judge("pipe", "pipe", "uml")
+    unequal = {row.measure: row.explanation for row in verdict.rows if not row.agrees}
+    assert set(unequal) == {"TTL: 61", "TTL: 62", "DSCP, ECN and TTL, each packet"}
+    assert all("RFC 3443 section 3.2" in sentence for sentence in unequal.values())
+
+
 def test_k11_cake_drops_as_many_of_the_transfers_as_the_kernel() -> None:
     """15 were dropped in the kernel and 3 here: all transfers of a flow had one queue, whose AQM
     waits for an interval once it has dropped; the kernel's have a port, and so a queue, each."""

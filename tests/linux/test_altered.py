@@ -34,6 +34,9 @@ HANDFUL = [
     ("protection", "backup path 1 ms longer"),
     ("tcp", "window that binds"),
     ("tcp, window", "path 1 ms longer"),
+    ("marks of tcp", "remarked to AF13 for AF12"),
+    ("marks of tcp", "pipe for uniform in TTL"),
+    ("two rates", "yellow to AF13 for AF12"),
 ]
 
 

@@ -58,6 +58,12 @@ def list_known_differences(network: NetworkData) -> Iterator[KnownDifference]:
             "section 3 copies the TTL of its label into the one below; Linux leaves it unchanged",
             lambda row: row.measure.partition(":")[0] in TTL_MEASURES,
         )
+    if _has_popped_pipe(network):
+        yield KnownDifference(
+            "TTL: where the last router but one pops the label of a pipe, Linux takes one off the "
+            "TTL of the IP packet behind it; RFC 3443 section 3.2 leaves that to the next router",
+            lambda row: row.measure.partition(":")[0] in TTL_MEASURES,
+        )
     for flow in network["flows"]:
         if _is_limited_by_own_link(network, flow):
             yield _make_sender_difference(network, flow)
@@ -70,6 +76,14 @@ def list_daemon_differences() -> Iterator[KnownDifference]:
         "the second one each time, and neighbours find each other again by hellos; so its routes "
         "and labels come later, and packets are lost until then",
         lambda row: row.measure.partition(":")[0] in CONVERGENCE_MEASURES,
+    )
+
+
+def _has_popped_pipe(network: NetworkData) -> bool:
+    """Whether a router sends what was in a pipe on without a label."""
+    return any(
+        entry["ttl"] == "pipe" and entry["link"] is not None and not entry["push"]
+        for entry in network["nhlfe"]
     )
 
 
