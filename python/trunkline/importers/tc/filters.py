@@ -96,7 +96,7 @@ def _matches_routing(reader: WordReader) -> bool:
     """Whether what follows matches OSPF or LDP, which `export` lets pass the queues."""
     texts = [each.text for each in reader.words[reader.position :]]
     return texts[:5] == ["match", "ip", "protocol", "89", "0xff"] or any(
-        pair in (("dst_port", "646"), ("src_port", "646")) for pair in itertools.pairwise(texts)
+        pair in (("dport", "646"), ("sport", "646")) for pair in itertools.pairwise(texts)
     )
 
 

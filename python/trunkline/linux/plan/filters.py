@@ -13,11 +13,11 @@ from trunkline.linux.plan.traffic import PlannedTraffic
 from trunkline.network.types import NetworkData
 
 _CONTROL_MATCHES: Final = (
-    "arp matchall",
-    "ip u32 match ip protocol 89 0xff",
-    "ip flower ip_proto udp dst_port 646",
-    "ip flower ip_proto tcp dst_port 646",
-    "ip flower ip_proto tcp src_port 646",
+    "arp prio 1 u32 match u32 0 0",
+    "ip prio 2 u32 match ip protocol 89 0xff",
+    "ip prio 2 u32 match ip protocol 17 0xff match ip dport 646 0xffff",
+    "ip prio 2 u32 match ip protocol 6 0xff match ip dport 646 0xffff",
+    "ip prio 2 u32 match ip protocol 6 0xff match ip sport 646 0xffff",
 )
 """Packets between neighbours: ARP, OSPF (RFC 2328 appendix A.1), LDP (RFC 5036 section 3.10)."""
 
@@ -116,12 +116,9 @@ def _pass_control(script: CommandScript, side: VethEnd) -> None:
 
     In the queue of an overloaded class a router would lose its neighbours.
     """
-    for preference, match in enumerate(_CONTROL_MATCHES, start=1):
-        protocol, _, keys = match.partition(" ")
-        line = (
-            f"filter add dev {side.device} egress protocol {protocol} prio {preference} {keys} "
-            f"action skbedit priority {port_qdiscs.ROOT_HANDLE}0 action ok"
-        )
+    for match in _CONTROL_MATCHES:
+        root = port_qdiscs.ROOT_HANDLE
+        line = f"filter add dev {side.device} parent {root} protocol {match} flowid {root}0"
         script.add_command(side.node, "tc", line, "ARP, OSPF and LDP wait behind no packet")
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from trunkline.network.types import Link
     from trunkline.network.types.ports import Drr, DrrShare, Port
 
-ROOT_HANDLE: Final = "1:"  # Of each port; a packet with the priority 1:0 passes its queues.
+ROOT_HANDLE: Final = "1:"  # Of each port; what is of the class 1:0 passes its queues.
 ETHERNET_BYTES: Final = 14  # Link-layer bytes that the kernel counts at a veth device [B].
 UNLIMITED_PACKETS: Final = 1_000_000
 _BASE_QUANTUM: Final = 1500
