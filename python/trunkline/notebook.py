@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from trunkline.scenario import Scenario
     from trunkline.study import Reproduction, Runs
 
-REPORT_HEIGHT = 720
-"""Height of a report inside a notebook [pixels]."""
+REPORT_HEIGHT = 720  # Height of a report inside a notebook [pixels].
 MAX_CHART_LINES = 8
 MAX_TABLE_ROWS = 30
 PROBE_UNITS = {
@@ -47,15 +46,9 @@ STYLE = (
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A report as one page of HTML.
+    """A report as one page of HTML."""
 
-    Parameters
-    ----------
-    html : str
-        The page; it needs no other file and no network.
-    """
-
-    html: str
+    html: str  # The page; it needs no other file and no network.
 
     def save(self, file: str | Path) -> Path:
         """Write it to a file, replaced if it exists."""

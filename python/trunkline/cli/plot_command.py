@@ -38,8 +38,7 @@ PLOT_KINDS = {
     "red-curves": "drop probability against average queue of RED ports; needs only a scenario",
     "published": "published values and ours; needs a reproduction",
 }
-SCENARIO_KINDS = ("red-curves",)
-"""Kinds that need only a scenario."""
+SCENARIO_KINDS = ("red-curves",)  # Kinds that need only a scenario.
 FIT_NAMES = ("best", "exponential", "normal", "gamma", "lognormal", "none")
 KIND_LIST = "\b\nKinds:\n" + "\n".join(f"  {name:<14}{about}" for name, about in PLOT_KINDS.items())
 
@@ -159,17 +158,9 @@ def label_folders(folders: tuple[str, ...]) -> list[tuple[str, str]]:
 def load_source(folder: Path, label: str, kind: str) -> PlotSource:
     """Read results, a reproduction, or a scenario if the kind of picture needs only that.
 
-    Parameters
-    ----------
-    label : str
-        Name of the source in the picture.
-
-    Raises
-    ------
-    click.UsageError
-        The folder has neither results nor a reproduction.
-    ScenarioError
-        The scenario is invalid.
+    label: Name of the source in the picture.
+    Raises click.UsageError: The folder has neither results nor a reproduction.
+    Raises ScenarioError: The scenario is invalid.
     """
     import json
 

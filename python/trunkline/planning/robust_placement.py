@@ -25,29 +25,19 @@ if TYPE_CHECKING:
 RobustProtection = Literal["none", "backup", "one-plus-one", "facility-bypass"]
 SCENARIO_PROTECTIONS: tuple[RobustProtection, ...] = ("one-plus-one", "facility-bypass")
 """Protections of a scenario that are kept; others become backups from end to end."""
-HourDemand = tuple[str, str, str, float]
-"""Source, destination, class or empty, and rate [bit/s]."""
+HourDemand = tuple[str, str, str, float]  # Source, destination, class or empty, and rate [bit/s].
 NO_FAILURE = "none"
 
 
 @dataclass(frozen=True, slots=True)
 class StateLoad:
-    """The busiest link in one state of the network.
+    """The busiest link in one state of the network."""
 
-    Parameters
-    ----------
-    hour : str
-        Empty where there is one matrix.
-    failure, kind : str
-        Name and kind of the failure; both "none" without one.
-    mlu : float
-        Maximum link utilisation [1].
-    """
-
-    hour: str
+    hour: str  # Empty where there is one matrix.
+    # failure, kind: Name and kind of the failure; both "none" without one.
     failure: str
     kind: str
-    mlu: float
+    mlu: float  # Maximum link utilisation [1].
     worst_link: str
 
 
@@ -65,27 +55,16 @@ class RobustPlan(RoutingPlan):
     """One path for each demand, with its backup, placed for the worst state.
 
     The load of a link is its largest over all states, which may be of different states.
-
-    Parameters
-    ----------
-    protection : {"none", "backup", "one-plus-one", "facility-bypass"}
-        What takes over: nothing; a backup that carries nothing before a failure, so that backups
-        of different failures share bandwidth; a backup that carries a copy at all times; a bypass
-        round the failed link.
-    backups : dict of str to tuple of str
-        Route of the backup of each path.
-    states : tuple of StateLoad
-        The worst first.
-    bypasses : tuple of LinkBypass
-        Of each direction of a link that fails and carries a path.
-    is_complete : bool
-        Whether every path and backup was listed, so that the bounds are the optima.
     """
 
+    # What takes over: nothing; a backup that carries nothing before a failure, so that backups of
+    # different failures share bandwidth; a backup that carries a copy at all times; a bypass round
+    # the failed link.
     protection: RobustProtection
-    backups: dict[str, tuple[str, ...]]
-    states: tuple[StateLoad, ...]
-    bypasses: tuple[LinkBypass, ...]
+    backups: dict[str, tuple[str, ...]]  # Route of the backup of each path.
+    states: tuple[StateLoad, ...]  # The worst first.
+    bypasses: tuple[LinkBypass, ...]  # Of each direction of a link that fails and carries a path.
+    # Whether every path and backup was listed, so that the bounds are the optima.
     is_complete: bool
     method: Literal["robust"] = "robust"
 

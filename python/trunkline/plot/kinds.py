@@ -42,22 +42,14 @@ _MODULES = {
 }
 """Modules of the named plots; each has a function of the plot's name."""
 
-PLOT_KINDS = tuple(_MODULES)
-"""Every named plot."""
+PLOT_KINDS = tuple(_MODULES)  # Every named plot.
 
 
 def draw(kind: str, sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
     """Draw a named plot.
 
-    Parameters
-    ----------
-    kind : str
-        One of ``KINDS``.
-
-    Raises
-    ------
-    MissingData
-        The results do not hold what the plot needs.
+    kind: One of ``KINDS``.
+    Raises MissingData: The results do not hold what the plot needs.
     """
     module: Any = importlib.import_module(f"trunkline.plot.{_MODULES[kind]}")
     if kind in OVER_TIME_KINDS:

@@ -15,31 +15,20 @@ from trunkline.stats import mean_interval
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ProbeKey = tuple[str, str, int, str]
-"""Target, class, precedence and measure of a probe."""
+ProbeKey = tuple[str, str, int, str]  # Target, class, precedence and measure of a probe.
 
 
 @dataclass(frozen=True, slots=True)
 class ProbePlot:
-    """What a plot over time shows.
+    """What a plot over time shows."""
 
-    Parameters
-    ----------
-    measures : tuple of str
-        Measures of probes; the first is drawn solid, others are drawn where they were recorded.
-    title, y_label : str
-        Heading, and name of the vertical axis with its unit.
-    scale : float
-        What a value is multiplied by for that unit.
-    target_kind : str
-        ``flow`` or ``link``: what such a probe watches.
-    """
-
+    # Measures of probes; the first is drawn solid, others are drawn where they were recorded.
     measures: tuple[str, ...]
+    # title, y_label: Heading, and name of the vertical axis with its unit.
     title: str
     y_label: str
-    scale: float
-    target_kind: str
+    scale: float  # What a value is multiplied by for that unit.
+    target_kind: str  # ``flow`` or ``link``: what such a probe watches.
 
 
 PROBE_PLOTS = {
@@ -64,22 +53,10 @@ PROBE_PLOTS = {
 def over_time(kind: str, sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
     """Draw a measure of probes over time.
 
-    Parameters
-    ----------
-    kind : str
-        One of ``SERIES``.
-    sources : sequence of PlotSource
-        Results; their lines lie over each other.
-
-    Returns
-    -------
-    Figure
-        Over several runs: the mean, and a band of its 95 % interval.
-
-    Raises
-    ------
-    MissingData
-        No probe recorded the measure.
+    kind: One of ``SERIES``.
+    sources: Results; their lines lie over each other.
+    Returns: Over several runs: the mean, and a band of its 95 % interval.
+    Raises MissingData: No probe recorded the measure.
     """
     probe_plot = PROBE_PLOTS[kind]
     lines = [

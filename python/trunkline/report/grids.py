@@ -27,12 +27,10 @@ from trunkline.stats import Interval, average_runs
 
 MAX_GRID_ROWS = 200
 
-MAX_UNFOLDED_ROWS = 40
-"""Rows of a table that is not folded away."""
+MAX_UNFOLDED_ROWS = 40  # Rows of a table that is not folded away.
 
 
-_MAX_SORT_KEY = 1e300
-"""Beyond all numbers of pages."""
+_MAX_SORT_KEY = 1e300  # Beyond all numbers of pages.
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +39,7 @@ class GridCell:
 
     text: str
     sort: float | None = None
-    mark: str = ""
-    """``good`` or ``bad``, where the page puts a sign beside it."""
+    mark: str = ""  # ``good`` or ``bad``, where the page puts a sign beside it.
 
     @classmethod
     def of_number(cls, text: str, value: float | None) -> GridCell:
@@ -63,12 +60,10 @@ class Grid:
 
     key: str
     title: str
-    heads: list[tuple[str, str]]
-    """Name of each column, and what it means (may be empty)."""
+    heads: list[tuple[str, str]]  # Name of each column, and what it means (may be empty).
     rows: list[list[GridCell]]
     note: str = ""
-    names: int = 1
-    """Columns from the left that hold names."""
+    names: int = 1  # Columns from the left that hold names.
     folded: bool = False
 
 

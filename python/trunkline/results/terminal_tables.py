@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
     from trunkline.results.results import Results
 
-MAX_ROWS_SHOWN = 15
-"""Rows of a table; all are shown where all are asked for."""
+MAX_ROWS_SHOWN = 15  # Rows of a table; all are shown where all are asked for.
 
 
 def render_results(
@@ -45,23 +44,12 @@ def render_results(
 ) -> str:
     """Write a run: what was lost, who waits, what is full, then what each flow got.
 
-    Parameters
-    ----------
-    results : Results
-        The run.
-    leading_tables : sequence of RichTable, optional
-        Tables to show before those of the flows, such as that of service levels.
-    width : int, optional
-        Columns of the terminal; found out by itself if left out.
-    colour : bool, default False
-        Whether to use the escape codes of a terminal.
-    show_all : bool, default False
-        Whether all tables are shown, with all their rows.
-
-    Returns
-    -------
-    str
-        The lines and the tables of flows, each cut to its busiest rows if it is long; with
+    results: The run.
+    leading_tables: Tables to show before those of the flows, such as that of service levels.
+    width: Columns of the terminal; found out by itself if left out.
+    colour: Whether to use the escape codes of a terminal.
+    show_all: Whether all tables are shown, with all their rows.
+    Returns: The lines and the tables of flows, each cut to its busiest rows if it is long; with
         ``show_all`` all tables, else a line that names those left out.
     """
     max_rows = None if show_all else MAX_ROWS_SHOWN
@@ -272,12 +260,8 @@ def add_text_row(table: RichTable, cells: Sequence[str]) -> None:
 def escape_unprintable(text: str, *, keep: str = "") -> str:
     """Spell out what is not printable, so that a name cannot steer a terminal or turn the writing.
 
-    Parameters
-    ----------
-    text : str
-        Any text, such as a name from a scenario.
-    keep : str, default ""
-        Characters left as they are, such as line ends.
+    text: Any text, such as a name from a scenario.
+    keep: Characters left as they are, such as line ends.
     """
     if text.isprintable():
         return text
@@ -302,19 +286,10 @@ def _select_busiest_rows(
 def select_busiest(names: Sequence[str], sizes: Sequence[float], max_rows: int | None) -> list[int]:
     """Choose rows to show: of those that a scenario replicates first one each, the busiest.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Their names; ``down[0]`` and ``down[1]`` are of one kind.
-    sizes : sequence of float
-        What they are ranked by; of equal ones the first comes first.
-    max_rows : int or None
-        Maximum of rows; None for all.
-
-    Returns
-    -------
-    list of int
-        Their numbers, in order.
+    names: Their names; ``down[0]`` and ``down[1]`` are of one kind.
+    sizes: What they are ranked by; of equal ones the first comes first.
+    max_rows: Maximum of rows; None for all.
+    Returns: Their numbers, in order.
     """
     ranked = sorted(range(len(names)), key=lambda row: -sizes[row])
     if max_rows is None:

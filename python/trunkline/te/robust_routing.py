@@ -37,17 +37,13 @@ from trunkline.te.unsplittable import UTILISATION_POWER, Commodity, compute_lowe
 
 ProtectionScheme = Literal["none", "backup", "one-plus-one", "facility-bypass"]
 SCHEMES_WITHOUT_PAIRS = ("none", "facility-bypass")  # Those whose columns have no backup.
-MAX_LISTED_COLUMNS = 3000
-"""Columns up to which all are listed."""
-MAX_INTEGER_COLUMNS = 1500
-"""Columns up to which an integer program chooses."""
+MAX_LISTED_COLUMNS = 3000  # Columns up to which all are listed.
+MAX_INTEGER_COLUMNS = 1500  # Columns up to which an integer program chooses.
 MAX_SEARCH_NODES = 5000
 MAX_ROUNDS = 100
 MAX_ROWS_PER_ROUND = 300
-MAX_TRIED_PATHS = 6
-"""Working paths of a demand for which a backup is priced in a round."""
-MAX_FIRST_PATHS = 64
-"""Shortest paths that are tried as the first of a pair."""
+MAX_TRIED_PATHS = 6  # Working paths of a demand for which a backup is priced in a round.
+MAX_FIRST_PATHS = 64  # Shortest paths that are tried as the first of a pair.
 MAX_MOVES = 3000
 TARGET_GAP = 1e-6
 
@@ -62,37 +58,21 @@ class ProtectedPath:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RobustRouting:
-    """One protected path for each demand, and how good they are.
-
-    Parameters
-    ----------
-    mlu : float
-        Maximum link utilisation over all states.
-    split_mlu : float
-        The same if demands could split over the columns that were found.
-    bound, single_path_bound : float
-        No routing of this kind has less, with splitting and on single paths.
-    shortest_mlu : float
-        That of the pairs of least metric, from which the search began.
-    worst : array of float64, shape (M, F)
-        Maximum link utilisation in each traffic and each failure.
-    loads : array of float64, shape (M, F, E)
-        Of every arc in each state, in the unit of the traffic.
-    is_complete : bool
-        Whether every column was listed: the bounds are then the optima, to the limit of the search.
-    bypasses : dict of int to path
-        With ``"facility-bypass"``: the path round each arc that fails and carries a demand.
-    """
+    """One protected path for each demand, and how good they are."""
 
     paths: list[ProtectedPath]
-    mlu: float
-    split_mlu: float
+    mlu: float  # Maximum link utilisation over all states.
+    split_mlu: float  # The same if demands could split over the columns that were found.
+    # bound, single_path_bound: No routing of this kind has less, with splitting and on single
+    # paths.
     bound: float
     single_path_bound: float
-    shortest_mlu: float
-    worst: Floats
-    loads: Floats
+    shortest_mlu: float  # That of the pairs of least metric, from which the search began.
+    worst: Floats  # shape (M, F): Maximum link utilisation in each traffic and each failure.
+    loads: Floats  # shape (M, F, E): Of every arc in each state, in the unit of the traffic.
+    # Whether every column was listed: the bounds are then the optima, to the limit of the search.
     is_complete: bool
+    # With ``"facility-bypass"``: the path round each arc that fails and carries a demand.
     bypasses: dict[int, ArcPath]
 
 
@@ -115,23 +95,14 @@ def minimise_worst_utilisation(
 ) -> RobustRouting:
     """Place one protected path for each demand so that the worst state is loaded least.
 
-    Parameters
-    ----------
-    ends : sequence of (int, int)
-        Nodes of each of D demands.
-    rates : array of float64, shape (M, D)
-        Of each demand in each traffic.
-    failures : array of bool, shape (F, E)
-        Arcs that each failure takes down; the first takes none.
-    protection : {"none", "backup", "one-plus-one", "facility-bypass"}
-        What carries a demand whose path fails: nothing; a backup that is empty before; a backup
-        that carries a copy at all times; a bypass round each arc that fails, one for all demands
-        over it. A demand whose ends a failure separates is lost in it.
-
-    Raises
-    ------
-    ValueError
-        A demand without a path, or without a second one that no failure of the first takes down.
+    ends: Nodes of each of D demands.
+    rates: shape (M, D): Of each demand in each traffic.
+    failures: shape (F, E): Arcs that each failure takes down; the first takes none.
+    protection: What carries a demand whose path fails: nothing; a backup that is empty before; a
+        backup that carries a copy at all times; a bypass round each arc that fails, one for all
+        demands over it. A demand whose ends a failure separates is lost in it.
+    Raises ValueError: A demand without a path, or without a second one that no failure of the first
+        takes down.
     """
     if failures[0].any():
         raise ValueError("the first state has no failure")

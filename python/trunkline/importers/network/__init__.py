@@ -276,27 +276,13 @@ def read_demand_series(
 ) -> dict[str, list[tuple[str, str, str, float]]]:
     """Read the demands between known nodes, by interval.
 
-    Parameters
-    ----------
-    path : path
-        As `demands` of :func:`read_network`.
-    nodes : sequence of str
-        Names of nodes; labels that an import would give these names are known too.
-    unit : int, optional
-        Bits per second in one unit of the numbers that name none.
-
-    Returns
-    -------
-    dict of str to list of (str, str, str, float)
-        Source, destination, class or empty, and rate [bit/s]. A file without intervals has one,
-        called "".
-
-    Raises
-    ------
-    ImportFault
-        A file that is not read, or a number without a unit.
-    OSError
-        A file cannot be read.
+    path: As `demands` of :func:`read_network`.
+    nodes: Names of nodes; labels that an import would give these names are known too.
+    unit: Bits per second in one unit of the numbers that name none.
+    Returns: Source, destination, class or empty, and rate [bit/s]. A file without intervals has
+        one, called "".
+    Raises ImportFault: A file that is not read, or a number without a unit.
+    Raises OSError: A file cannot be read.
     """
     topology = ImportedTopology("", {name: ImportedNode(name) for name in nodes})
     series = _read_series(Path(path), topology)

@@ -17,22 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A change of one file of the kernel's source.
+    """A change of one file of the kernel's source."""
 
-    Parameters
-    ----------
-    file : str
-        Path in the source.
-    old, new : str
-        Text and what stands in its place.
-    times : int
-        How often the text is there.
-    """
-
-    file: str
+    file: str  # Path in the source.
+    # old, new: Text and what stands in its place.
     old: str
     new: str
-    times: int = 1
+    times: int = 1  # How often the text is there.
 
 
 SOURCE_PATCHES: Final = (
@@ -123,10 +114,7 @@ class SourceMismatch(Exception):
 def apply_patches(source: Path) -> None:
     """Change the source; a second time changes nothing.
 
-    Raises
-    ------
-    SourceMismatch
-        A text to change is not there, or not so often.
+    Raises SourceMismatch: A text to change is not there, or not so often.
     """
     for edit in SOURCE_PATCHES:
         path = source / edit.file
@@ -139,8 +127,7 @@ def apply_patches(source: Path) -> None:
         path.write_text(text.replace(edit.old, edit.new), "utf-8")
 
 
-EXPECTED_OBJECTS: Final = 760
-"""Files that the build compiles, about; for its progress."""
+EXPECTED_OBJECTS: Final = 760  # Files that the build compiles, about; for its progress.
 
 
 class BuildFailed(Exception):
@@ -155,20 +142,11 @@ def build_kernel(
     A build that was interrupted goes on where it stopped. Who built it, where and when is not
     written into the kernel.
 
-    Parameters
-    ----------
-    source : Path
-        The source tree, with the edits; it is compiled in ``build_kernel`` beside it.
-    tools : Path
-        Folder of unpacked build tools, for those that the system lacks.
-    lock : int
-        Descriptor that the compiler keeps open, so that its end can be waited for.
-    on_progress : callable
-        Gets the part that is done, 0 to 1.
-
-    Raises
-    ------
-    BuildFailed
+    source: The source tree, with the edits; it is compiled in ``build_kernel`` beside it.
+    tools: Folder of unpacked build tools, for those that the system lacks.
+    lock: Descriptor that the compiler keeps open, so that its end can be waited for.
+    on_progress: Gets the part that is done, 0 to 1.
+    Raises BuildFailed.
     """
     tree = source.parent / "build"
     tree.mkdir(exist_ok=True)

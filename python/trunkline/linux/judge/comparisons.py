@@ -35,8 +35,7 @@ DELIVERY_MEASURES: Final = (
 )
 """What one engine has and the other has not at all is no small difference."""
 MARK_MEASURES: Final = ("DSCP", "ECN", "TTL")
-SHARE_ROUNDING: Final = 1e-9
-"""By which the sum of the shares of a flow may miss 1."""
+SHARE_ROUNDING: Final = 1e-9  # By which the sum of the shares of a flow may miss 1.
 MIN_SURE_DELIVERIES: Final = 5
 """Packets of all seeds below which coins may have lost every one of them."""
 OWN_COUNT_MEASURES: Final = (

@@ -45,19 +45,16 @@ MIN_EXPECTED_TIES: Final = 0.05
 EMULATED_ACK_SHARE: Final = 0.02
 """Of acknowledgements: each write of a sender, of 44 segments, ends in one that is answered at
 once, and when it writes is a matter of the processor's time."""
-MAX_ACK_BYTES: Final = 100
-"""Mean bytes of a class that sends acknowledgements alone, at most [B]."""
+MAX_ACK_BYTES: Final = 100  # Mean bytes of a class that sends acknowledgements alone, at most [B].
 COMPETING_CAUSES: Final = ("queue_full", "early", "forced", "policed")
 """Causes of drops by which packets compete: for room, tokens, or the mean length of a queue."""
 MAX_LATE_SHARE: Final = 0.05
 """Share of a flow's packets that may be late by what other packets did."""
-MAX_LATE_RUN_SHARE: Final = 0.01
-"""Share of them that may be so one after the other."""
+MAX_LATE_RUN_SHARE: Final = 0.01  # Share of them that may be so one after the other.
 MIN_LATE_RUN: Final = 8
 SHIFT_PACKETS: Final = 2
 """Packets' times by which each of them may be late: one other packet before it, one class."""
-MAX_TIE_SHARE: Final = 0.25
-"""Share of ties above which packets are not compared one by one."""
+MAX_TIE_SHARE: Final = 0.25  # Share of ties above which packets are not compared one by one.
 TIE_SIGMAS: Final = 3
 
 

@@ -30,8 +30,7 @@ from trunkline.linux.plan.compiled_plan import compile_plan
 from trunkline.network.types import Flow, NetworkData, Probe
 from trunkline.stats.equivalence import MIN_PAIRS, EquivalenceOutcome
 
-PROBE_NS: Final = 10_000_000
-"""Step at which congestion windows are compared [ns]."""
+PROBE_NS: Final = 10_000_000  # Step at which congestion windows are compared [ns].
 CHECK_DURATION_NS: Final = 1_000_000
 
 ProgressCallback = Callable[[float], None]

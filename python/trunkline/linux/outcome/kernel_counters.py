@@ -19,26 +19,18 @@ Snapshot = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class QueueCounts:
-    """Counts of the queue of one class, from the warm-up on.
-
-    Parameters
-    ----------
-    packets, bytes : int
-        What it let go; bytes as the port counts them.
-    full_drops, early_drops : int
-        Packets dropped for lack of room, and by the AQM.
-    marked : int
-        Packets that the AQM marked.
-    """
+    """Counts of the queue of one class, from the warm-up on."""
 
     link: int
     class_: int
     node: int
+    # packets, bytes: What it let go; bytes as the port counts them.
     packets: int
     bytes: int
+    # full_drops, early_drops: Packets dropped for lack of room, and by the AQM.
     full_drops: int
     early_drops: int
-    marked: int
+    marked: int  # Packets that the AQM marked.
 
     @property
     def dropped(self) -> int:
@@ -66,10 +58,7 @@ def count_queues(
 ) -> list[QueueCounts]:
     """Counts of every queue between two snapshots.
 
-    Parameters
-    ----------
-    first, last : mapping
-        Snapshots; without a first one from the start.
+    first, last: Snapshots; without a first one from the start.
     """
     counts = []
     for link, leaves in enumerate(compiled.leaves):
@@ -172,13 +161,7 @@ def count_policed(
 def count_failure_losses(
     compiled: CompiledPlan, first: Snapshot | None, last: Snapshot
 ) -> Iterator[LossCount]:
-    """Packets lost to failures.
-
-    Parameters
-    ----------
-    first, last : mapping
-        Snapshots; without a first one from the start.
-    """
+    """Packets lost to failures. first, last: Snapshots; without a first one from the start."""
     for link, cause in compiled.recovery_schedule.list_loss_causes():
         side = compiled.wiring.sending_ends[link]
         count_taken = partial(_count_trapped, side, LOSS_CHAINS[cause])
@@ -194,10 +177,7 @@ def count_refused(
     A node counts IP packets whose TTL ran out and those too large for the next link, of all its
     links together; labelled ones are counted by device.
 
-    Parameters
-    ----------
-    first, last : mapping
-        Snapshots; without a first one from the start.
+    first, last: Snapshots; without a first one from the start.
     """
 
     def count_between(node: int, protocol: str, name: str) -> int:
@@ -230,13 +210,7 @@ def count_refused(
 
 
 def count_cut_packets(compiled: CompiledPlan, folder: Path, warmup_ns: int) -> Iterator[LossCount]:
-    """Packets that links held when they failed.
-
-    Parameters
-    ----------
-    warmup_ns : int
-        Only failures from then on.
-    """
+    """Packets that links held when they failed. warmup_ns: Only failures from then on."""
     for number, outage in enumerate(compiled.recovery_schedule.outages):
         if outage.failed_ns < warmup_ns:
             continue

@@ -16,19 +16,12 @@ class BrokenRecordsError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A datagram that arrived.
+    """A datagram that arrived."""
 
-    Parameters
-    ----------
-    sequence : int
-        Its number in the flow, from 0.
-    sent_ns, received_ns : int
-        Since time zero.
-    """
-
-    sequence: int
+    sequence: int  # Its number in the flow, from 0.
     tos: int
     ttl: int
+    # sent_ns, received_ns: Since time zero.
     sent_ns: int
     received_ns: int
 
@@ -82,11 +75,8 @@ def read_segment_counts(
 ) -> list[tuple[int, int, int, int, int, int]] | None:
     """TCP segments that arrived after the warm-up, by flow and marks.
 
-    Returns
-    -------
-    list of (int, int, int, int, int, int) or None
-        Flow, direction (1: acknowledgements without data), DSCP, ECN field, TTL and segments; None
-        if the guest did not count them or missed some.
+    Returns: Flow, direction (1: acknowledgements without data), DSCP, ECN field, TTL and segments;
+        None if the guest did not count them or missed some.
     """
     path = folder / "tcp-marks.json"
     if not path.exists():
@@ -115,10 +105,7 @@ def _read_counts(snapshot: dict[str, Any]) -> dict[tuple[int, int, int, int], in
 def read_records(path: Path, size: int) -> bytes:
     """Records of one size that a guest left.
 
-    Raises
-    ------
-    BrokenRecordsError
-        There is no such file, or it ends within a record.
+    Raises BrokenRecordsError: There is no such file, or it ends within a record.
     """
     try:
         content = path.read_bytes()
@@ -136,12 +123,8 @@ def list_lost_datagrams(
 ) -> list[int]:
     """Sequence numbers of datagrams that were lost, and not on their way when the run ended.
 
-    Parameters
-    ----------
-    sent : sequence of (int, int)
-        Time [ns] and IP bytes of each datagram.
-    warmup_ns, end_ns : int
-        Only those sent from the warm-up on; when the run ended.
+    sent: Time [ns] and IP bytes of each datagram.
+    warmup_ns, end_ns: Only those sent from the warm-up on; when the run ended.
     """
     arrived_numbers = {each.sequence for each in arrived}
     last = max(arrived_numbers, default=-1)

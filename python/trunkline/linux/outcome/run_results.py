@@ -141,10 +141,7 @@ def share_drops(flows: Sequence[FlowCounts], total_drops: int) -> None:
     ended. How many were lost in all is what the queues tell; each flow gets its share, by how many
     it has there and how much of it was lost before.
 
-    Parameters
-    ----------
-    flows : sequence of FlowCounts
-        UDP flows; their drops grow.
+    flows: UDP flows; their drops grow.
     """
     expected = [
         each.undecided

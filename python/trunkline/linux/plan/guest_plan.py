@@ -83,8 +83,7 @@ unacked, lost, state (0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss), RTO [us], 
 acknowledged, data segments sent, segments held (SACK), those sent again and not yet answered, pace
 [B/s]."""
 
-GOODPUT_RECORD: Final = struct.Struct("<QQ")
-"""Record of a receiver: time [ns], bytes read."""
+GOODPUT_RECORD: Final = struct.Struct("<QQ")  # Record of a receiver: time [ns], bytes read.
 
 TRANSFER_RECORD: Final = struct.Struct("<QQ")
 """Record of a schedule of transfers: time since time zero [ns], application data [B, 1 or more]."""
@@ -100,16 +99,10 @@ not acknowledged, data segments received, segments that the receivers sent, byte
 
 @dataclass(frozen=True, slots=True)
 class PlannedEnd:
-    """One end of a link.
-
-    Parameters
-    ----------
-    device : str
-        Name of the device, at most 15 characters.
-    """
+    """One end of a link."""
 
     node: str
-    device: str
+    device: str  # Name of the device, at most 15 characters.
     mac: str
 
 
@@ -123,20 +116,12 @@ class PlannedLink:
 
 @dataclass(frozen=True, slots=True)
 class PlannedNode:
-    """A namespace and what is done in it.
+    """A namespace and what is done in it."""
 
-    Parameters
-    ----------
-    name : str
-        ``n0``, ``n1``, ...
-    sysctls : tuple of (str, str)
-        Keys with slashes (``net/ipv4/ip_forward``) and values, in order.
-    ip, mpls, tc : tuple of str
-        Lines for ``ip -batch``, ``ip -f mpls -batch`` and ``tc -batch``.
-    """
-
-    name: str
+    name: str  # ``n0``, ``n1``, ...
+    # Keys with slashes (``net/ipv4/ip_forward``) and values, in order.
     sysctls: tuple[tuple[str, str], ...] = ()
+    # ip, mpls, tc: Lines for ``ip -batch``, ``ip -f mpls -batch`` and ``tc -batch``.
     ip: tuple[str, ...] = ()
     mpls: tuple[str, ...] = ()
     tc: tuple[str, ...] = ()
@@ -144,96 +129,50 @@ class PlannedNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedFlow:
-    """What all flows say.
+    """What all flows say."""
 
-    Parameters
-    ----------
-    id : int
-        Number of the flow in the network.
-    source, destination : str
-        Namespaces; of TCP the source connects.
-    source_address, destination_address : str
-        IPv4 addresses that the sockets bind to.
-    port : int
-        Port of both ends.
-    tos : int
-        TOS byte: DSCP times four; of TCP that of both ends.
-    ttl : int
-        Time to live [1..=255]; of TCP that of both ends.
-    """
-
-    id: int
+    id: int  # Number of the flow in the network.
+    # source, destination: Namespaces; of TCP the source connects.
     source: str
     destination: str
+    # source_address, destination_address: IPv4 addresses that the sockets bind to.
     source_address: str
     destination_address: str
-    port: int
-    tos: int
-    ttl: int
+    port: int  # Port of both ends.
+    tos: int  # TOS byte: DSCP times four; of TCP that of both ends.
+    ttl: int  # Time to live [1..=255]; of TCP that of both ends.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UdpFlow(PlannedFlow):
-    """Datagrams at given times.
+    """Datagrams at given times."""
 
-    Parameters
-    ----------
-    schedule : str
-        Name of its file of `SCHEDULED` records, in order of time.
-    """
-
-    schedule: str
+    schedule: str  # Name of its file of `SCHEDULED` records, in order of time.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TcpFlow(PlannedFlow):
-    """A bulk transfer.
+    """A bulk transfer."""
 
-    Parameters
-    ----------
-    start_ns : int
-        When the source connects.
-    stop_ns : int or None
-        When it writes no more; None: never.
-    bytes : int or None
-        What it writes at most; None: without end.
-    congestion_control : str
-        ``TCP_CONGESTION`` of the sender.
-    mss : int
-        ``TCP_MAXSEG`` of both ends, set before connecting [B].
-    send_buffer_bytes, receive_buffer_bytes : int or None
-        ``SO_SNDBUF`` and ``SO_RCVBUF``; None: the kernel adapts them.
-    nodelay : bool
-        ``TCP_NODELAY``.
-    sample_ns : int
-        Step of its samples.
-    """
-
-    start_ns: int
-    stop_ns: int | None
-    bytes: int | None
-    congestion_control: str
-    mss: int
+    start_ns: int  # When the source connects.
+    stop_ns: int | None  # When it writes no more; None: never.
+    bytes: int | None  # What it writes at most; None: without end.
+    congestion_control: str  # ``TCP_CONGESTION`` of the sender.
+    mss: int  # ``TCP_MAXSEG`` of both ends, set before connecting [B].
+    # send_buffer_bytes, receive_buffer_bytes: ``SO_SNDBUF`` and ``SO_RCVBUF``; None: the kernel
+    # adapts them.
     send_buffer_bytes: int | None
     receive_buffer_bytes: int | None
-    nodelay: bool
-    sample_ns: int
+    nodelay: bool  # ``TCP_NODELAY``.
+    sample_ns: int  # Step of its samples.
 
 
 @dataclass(frozen=True, slots=True)
 class TransferFlow:
-    """Transfers that come and go, a connection each.
+    """Transfers that come and go, a connection each."""
 
-    Parameters
-    ----------
-    schedule : str
-        Name of its file of `TRANSFER` records, in order of time.
-    tcp : TcpFlow
-        What all connections are like; each has a port of its own at the source.
-    """
-
-    schedule: str
-    tcp: TcpFlow
+    schedule: str  # Name of its file of `TRANSFER` records, in order of time.
+    tcp: TcpFlow  # What all connections are like; each has a port of its own at the source.
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,80 +195,43 @@ class QueueReading:
 
 @dataclass(frozen=True, slots=True)
 class TimedCommand:
-    """A line that is done during the run.
+    """A line that is done during the run."""
 
-    Parameters
-    ----------
-    at_ns : int
-        When, before ``duration_ns``.
-    program : {"ip", "mpls", "tc"}
-        Which program reads it.
-    """
-
-    at_ns: int
+    at_ns: int  # When, before ``duration_ns``.
     node: str
-    program: str
+    program: str  # one of "ip", "mpls", "tc"; which program reads it.
     line: str
 
 
 @dataclass(frozen=True, slots=True)
 class Daemon:
-    """A program that goes on beside the run.
-
-    Parameters
-    ----------
-    log : str or None
-        File that it writes, to hand back.
-    command : tuple of str
-        Program and arguments; what is started ends when what goes on is ready.
-    """
+    """A program that goes on beside the run."""
 
     node: str
-    log: str | None
+    log: str | None  # File that it writes, to hand back.
+    # Program and arguments; what is started ends when what goes on is ready.
     command: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class GuestPlan:
-    """A plan.
+    """A plan."""
 
-    Parameters
-    ----------
-    seed : int
-        Seed of the guest's random numbers [0 to 2**64 - 1].
-    duration_ns : int
-        Length of the run.
-    nodes : tuple of PlannedNode
-        In order.
-    links : tuple of PlannedLink
-        In order.
-    samples : tuple of QueueSampling
-        Devices read in steps.
-    counts : tuple of QueueReading
-        Devices read once, in order of time.
-    changes : tuple of TimedCommand
-        What is done during the run, in order of time; of one time, node and program together.
-    snapshots_ns : tuple of int
-        When statistics of everything are read, in order; the last is ``duration_ns``.
-    daemons : tuple of Daemon
-        Started in this order.
-    settle_ns : int
-        Time that daemons have before time zero.
-    """
-
-    seed: int
-    duration_ns: int
-    nodes: tuple[PlannedNode, ...]
-    links: tuple[PlannedLink, ...]
+    seed: int  # Seed of the guest's random numbers [0 to 2**64 - 1].
+    duration_ns: int  # Length of the run.
+    nodes: tuple[PlannedNode, ...]  # In order.
+    links: tuple[PlannedLink, ...]  # In order.
     udp: tuple[UdpFlow, ...] = ()
     tcp: tuple[TcpFlow, ...] = ()
     transfers: tuple[TransferFlow, ...] = ()
-    samples: tuple[QueueSampling, ...] = ()
-    counts: tuple[QueueReading, ...] = ()
+    samples: tuple[QueueSampling, ...] = ()  # Devices read in steps.
+    counts: tuple[QueueReading, ...] = ()  # Devices read once, in order of time.
+    # What is done during the run, in order of time; of one time, node and program together.
     changes: tuple[TimedCommand, ...] = ()
+    # When statistics of everything are read, in order; the last is ``duration_ns``.
     snapshots_ns: tuple[int, ...] = ()
-    daemons: tuple[Daemon, ...] = ()
-    settle_ns: int = 0
+    daemons: tuple[Daemon, ...] = ()  # Started in this order.
+    settle_ns: int = 0  # Time that daemons have before time zero.
     format: int = field(default=PLAN_FORMAT)
 
     def to_json(self) -> str:

@@ -39,17 +39,9 @@ RawTables = Mapping[str, RawTable]
 def decode_tables(raw: RawTables, network: NetworkData) -> dict[str, Table]:
     """Make the tables of a run.
 
-    Parameters
-    ----------
-    raw : mapping of table to mapping of column to (kind, bytes)
-        What the engine returned; indices refer to the lists of the network.
-    network : mapping
-        The compiled network, parsed from its JSON.
-
-    Returns
-    -------
-    dict of str to Table
-        A table for each entry of ``SCHEMAS``; one that the engine has no rows for is empty.
+    raw: What the engine returned; indices refer to the lists of the network.
+    network: The compiled network, parsed from its JSON.
+    Returns: A table for each entry of ``SCHEMAS``; one that the engine has no rows for is empty.
     """
     measured_s = (network["run"]["duration_ns"] - network["run"]["warmup_ns"]) / 1e9
     decoders: dict[str, Callable[[RawRows], Mapping[str, LazyColumn]]] = {

@@ -18,15 +18,8 @@ ClassTypeLimit = tuple[tuple[int, ...], int]
 def list_te_classes(scenario: ResolvedScenario) -> list[tuple[int, int]]:
     """List class type and priority of each TE-class in use, in the order in which links tell them.
 
-    Parameters
-    ----------
-    scenario : ResolvedScenario
-        With signalled paths.
-
-    Returns
-    -------
-    list of (int, int)
-        Empty where all paths are of class type 0 and no model bounds it.
+    scenario: With signalled paths.
+    Returns: Empty where all paths are of class type 0 and no model bounds it.
     """
     used: set[tuple[int, int]] = set()
     for name in list_signalled_paths(scenario):
@@ -49,17 +42,9 @@ def list_class_type_limits(
 ) -> list[list[ClassTypeLimit]]:
     """List the bounds of the scenario's model on some links.
 
-    Parameters
-    ----------
-    scenario : ResolvedScenario
-        Its model is none, maximum allocation or Russian dolls.
-    reservable : sequence of int
-        Maximum reservable bandwidth of each link, bit/s.
-
-    Returns
-    -------
-    list of list
-        Of each link, besides its reservable bandwidth.
+    scenario: Its model is none, maximum allocation or Russian dolls.
+    reservable: Maximum reservable bandwidth of each link, bit/s.
+    Returns: Of each link, besides its reservable bandwidth.
     """
     if scenario.written.te.model == "none":
         return [[] for _ in reservable]
