@@ -1,7 +1,7 @@
 """Packet-hops per processor second, ours beside ns-2 and ns-3, after a check of equal work.
 
 ``./dev bench [--json] [--rounds N] [--seconds S] [--counts [--update]] [--scaling]
-[--threads] [W1 W2 W3]``;
+[--threads] [--links-alone] [W1 W2 W3]``;
 what is measured and why: docs/decisions/0005-benchmark.md, docs/reference/performance.md.
 """
 
@@ -18,6 +18,7 @@ from pathlib import Path
 from statistics import median
 
 import instruction_counts
+import links_alone
 import ns2
 import ns3
 import scaling
@@ -331,6 +332,9 @@ def main() -> int:
     parser.add_argument(
         "--threads", action="store_true", help="how much sooner one run ends on two threads"
     )
+    parser.add_argument(
+        "--links-alone", action="store_true", help="error of links simulated alone, ten networks"
+    )
     options = parser.parse_args()
     unknown = set(options.workloads) - set(WORKLOADS)
     if unknown:
@@ -346,6 +350,9 @@ def main() -> int:
         )
     if options.scaling:
         scaling.report(options.engine, as_json=options.json)
+        return 0
+    if options.links_alone:
+        links_alone.main()
         return 0
     if options.threads:
         return 0 if threads.report(options.engine, as_json=options.json) else 3

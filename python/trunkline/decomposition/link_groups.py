@@ -100,7 +100,7 @@ def profile_link(state: FluidState, traffic: LinkTraffic) -> LinkProfile:
         packet_bytes = load * rate / packets
         weighted = wire * np.nan_to_num(sources.gap_scv[traffic.flow], nan=1.0)
         gap_scv = np.bincount(traffic.class_, weighted, count) / (load * rate)
-    comes_over, numbers = np.unique(traffic.link_before, return_inverse=True)
+    comes_over, numbers = np.unique(traffic.links_before[:, 0], return_inverse=True)
     part = np.bincount(numbers, wire) / max(wire.sum(), 1e-9)
     concentration = float((part[comes_over != NO_LINK] ** 2).sum())
     return LinkProfile(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -19,22 +20,6 @@ ON_OFF_CYCLES: Final = 200
 """Cycles of the slowest on-off flow that a run has at least."""
 MAX_LENGTHENING: Final = 20
 """Times as many packets as asked for that such a flow may cost."""
-UNLIMITED_PORT: Final = {
-    "name": "before",
-    "classes": [
-        {
-            "name": "link",
-            "queue": {
-                "aqm": {"kind": "drop-tail"},
-                "counts_in_service": False,
-                "flows": None,
-                "limit_bytes": None,
-                "limit_packets": None,
-            },
-        }
-    ],
-    "scheduler": {"kind": "fifo", "shares": [{}]},
-}
 SOURCE_DELAY_NS: Final = 1000
 """Propagation of the link itself, which counts for nothing."""
 
@@ -57,16 +42,21 @@ def build_link_network(
         A compiled network. Its first link is that link; its run counts waits.
     """
     link = network["links"][traffic.link]
-    before = sorted(set(traffic.link_before.tolist()) - {NO_LINK})
-    node_of = {number: index for index, number in enumerate(before, 2)}
+    tree = _build_tree(traffic)
     # Node 0 is at the near end, node 1 at the far end.
-    nodes = [{"name": name} for name in ("near", "far", *(f"before {i}" for i in before))]
-    ports, rows = _build_ports(network, traffic, before)
+    nodes = [{"name": name} for name in ("near", "far", *(f"before {i}" for i in tree.links))]
+    ports, codes = _build_ports(network, traffic, tree)
     links = [{**_keep_plain(link), "from": 0, "to": 1, "port": 0, "delay_ns": SOURCE_DELAY_NS}]
-    for index, number in enumerate(before, 1):
-        link_before = _keep_plain(network["links"][number])
-        links.append({**link_before, "from": index + 1, "to": 0, "port": index, "delay_ns": 0})
-    flows = [_build_flow(network, traffic, index, node_of, dscp) for index, dscp in enumerate(rows)]
+    for index, (number, towards) in enumerate(zip(tree.links, tree.towards, strict=True), 1):
+        link_before = network["links"][number]
+        ends = {"from": index + 1, "to": towards, "port": index}
+        # A delay keeps the times at which packets from several links meet.
+        delay = {"delay_ns": link_before["delay_ns"]}
+        links.append({**_keep_plain(link_before), **ends, **delay, "name": f"before {index}"})
+    flows = [
+        _build_flow(network, traffic, index, source, dscp)
+        for index, (source, dscp) in enumerate(zip(tree.sources, codes, strict=True))
+    ]
     duration = _choose_duration(flows, packets)
     run = {
         **network["run"],
@@ -97,8 +87,51 @@ def _keep_plain(link: Mapping[str, Any]) -> dict[str, Any]:
     return {key: link[key] for key in keys} | {"loss": 0.0}
 
 
+@dataclass(frozen=True, slots=True)
+class _LinkTree:
+    """The links before a link, each as often as there are ways from it: M of them.
+
+    Parameters
+    ----------
+    links : list of int
+        Number of each in the network.
+    towards : list of int
+        Node that each leads to; each begins at a node of its own, 2 + its place.
+    sources : list of int
+        Node at which each flow enters.
+    places : list of list of int
+        Of each flow the places in `links` of those that it crosses, the last one first.
+    """
+
+    links: list[int]
+    towards: list[int]
+    sources: list[int]
+    places: list[list[int]]
+
+
+def _build_tree(traffic: LinkTraffic) -> _LinkTree:
+    place_of: dict[tuple[int, ...], int] = {}
+    tree = _LinkTree([], [], [], [])
+    for before in traffic.links_before.tolist():
+        way: tuple[int, ...] = ()
+        node, places = 0, []
+        for number in before:
+            if number == NO_LINK:
+                break
+            way += (number,)
+            if way not in place_of:
+                place_of[way] = len(tree.links)
+                tree.links.append(number)
+                tree.towards.append(node)
+            places.append(place_of[way])
+            node = place_of[way] + 2
+        tree.sources.append(node)
+        tree.places.append(places)
+    return tree
+
+
 def _build_ports(
-    network: Mapping[str, Any], traffic: LinkTraffic, before: list[int]
+    network: Mapping[str, Any], traffic: LinkTraffic, tree: _LinkTree
 ) -> tuple[list[dict[str, Any]], list[int]]:
     """The port of the link and those before it, and the DSCP of each flow."""
     port = network["ports"][network["links"][traffic.link]["port"]]
@@ -106,17 +139,17 @@ def _build_ports(
         choose_marking(port, class_, network["flows"][flow]["dscp"])
         for flow, class_ in zip(traffic.flow.tolist(), traffic.class_.tolist(), strict=True)
     ]
-    ports = [_classify(port, [row for row, _ in markings])]
-    for number in before:
-        port_before = network["ports"][network["links"][number]["port"]]
-        rows = [
-            _choose_row(port_before, class_, dscp) if comes_over == number else 0
-            for comes_over, class_, (_, dscp) in zip(
-                traffic.link_before.tolist(), traffic.class_before.tolist(), markings, strict=True
+    ports_before = [network["ports"][network["links"][number]["port"]] for number in tree.links]
+    rows = [[0] * len(markings) for _ in tree.links]
+    classes = traffic.classes_before.tolist()
+    for flow, places in enumerate(tree.places):
+        for back, place in enumerate(places):
+            rows[place][flow] = _choose_row(
+                ports_before[place], classes[flow][back], markings[flow][1]
             )
-        ]
-        ports.append(_classify(port_before, rows))
-    return ports, [dscp for _, dscp in markings]
+    ports = [_classify(port, [row for row, _ in markings])]
+    ports += [_classify(each, chosen) for each, chosen in zip(ports_before, rows, strict=True)]
+    return ports, [code for _, code in markings]
 
 
 def _classify(port: Mapping[str, Any], rows: list[int]) -> dict[str, Any]:
@@ -159,7 +192,7 @@ def _build_flow(
     network: Mapping[str, Any],
     traffic: LinkTraffic,
     index: int,
-    node_of: Mapping[int, int],
+    source: int,
     dscp: int,
 ) -> dict[str, Any]:
     flow = network["flows"][int(traffic.flow[index])]
@@ -175,7 +208,7 @@ def _build_flow(
         agent["rate_bit_s"] = max(1, round(agent["rate_bit_s"] * (mean + labels) / mean))
     return {
         "name": str(index),
-        "src": node_of.get(int(traffic.link_before[index]), 0),
+        "src": source,
         "dst": 1,
         "start_ns": flow["start_ns"] + int(traffic.offset_ns[index]),
         "stop_ns": None,

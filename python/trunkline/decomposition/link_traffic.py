@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from trunkline.fluid.unsupported import FluidUnsupportedError
 
 if TYPE_CHECKING:
+    from trunkline.fluid.stream_paths import StreamPaths
     from trunkline.fluid.tables import FluidState
 
 Floats = NDArray[np.float64]
@@ -24,6 +25,9 @@ Ints = NDArray[np.int64]
 
 NO_LINK: Final = -1
 """The link before the first of a path."""
+LINKS_BEFORE: Final = 2
+"""Links before a link that are in its run: a small packet that has met a large one stays behind it,
+and waits for it at every further link."""
 RATE_TOLERANCE: Final = 1e-6
 """Relative difference below which two rates count as equal."""
 
@@ -38,33 +42,33 @@ class LinkTraffic:
         Number of the link.
     flow : array of int64, shape (N,)
         Number of each flow; one that 1+1 protection copies may come twice.
-    link_before : array of int64, shape (N,)
-        Link that it comes over; `NO_LINK` at its source.
-    class_before, class_ : array of int64, shape (N,)
-        Class at the port of the link before, and of this link.
+    class_ : array of int64, shape (N,)
+        Class at the port of this link.
+    links_before, classes_before : array of int64, shape (N, `LINKS_BEFORE`)
+        Links that it comes over, the last one first, and its classes there; `NO_LINK` and 0 where
+        its path begins later.
     label_bytes : array of int64, shape (N,)
         Bytes of labels on each packet on this link.
     share : array of float64, shape (N,)
         Part of what the flow sends that reaches this link, above 0 and at most 1.
     offset_ns : array of int64, shape (N,)
-        Time from the source to this link without queues, and without the transmission on the link
-        before, which the network of this link repeats.
+        Time without queues from the source to the first of the links before.
     """
 
     link: int
     flow: Ints
-    link_before: Ints
-    class_before: Ints
     class_: Ints
+    links_before: Ints
+    classes_before: Ints
     label_bytes: Ints
     share: Floats
     offset_ns: Ints
 
     def make_key(self) -> bytes:
         """What two loads of one link have in common if and only if they are the same."""
-        rows = (self.flow, self.link_before, self.class_before, self.class_, self.label_bytes)
         shares = np.rint(self.share / RATE_TOLERANCE).astype(np.int64)
-        return np.stack([*rows, shares, self.offset_ns]).tobytes()
+        rows = [self.flow, self.class_, self.label_bytes, shares, self.offset_ns]
+        return np.stack([*rows, *self.links_before.T, *self.classes_before.T]).tobytes()
 
 
 def check_decomposable(network: Mapping[str, Any]) -> None:
@@ -109,39 +113,49 @@ def list_link_traffic(state: FluidState) -> Iterator[LinkTraffic]:
     network = state.network
     if not len(paths.link):
         return
-    is_first = np.r_[True, paths.leg[1:] != paths.leg[:-1]]
-    link_before = np.where(is_first, NO_LINK, np.r_[NO_LINK, paths.link[:-1]])
-    class_before = np.where(is_first, 0, np.r_[0, paths.class_[:-1]])
-    offset = _compute_offsets(state, is_first)
+    links_before, classes_before = _find_links_before(paths)
+    offset = _compute_offsets(state)
     sent = state.rates.sent[paths.stream]
     share = np.where(sent > 0, state.rates.hop_rate / np.where(sent > 0, sent, 1.0), 0.0)
     headers = np.array([link["header_bytes"] for link in network["links"]], dtype=np.int64)
     # Streams of data come first, so a stream has the number of its flow.
     chosen = np.flatnonzero((share > 0) & ~paths.reverse[paths.stream])
-    order = chosen[np.lexsort((link_before[chosen], paths.stream[chosen], paths.link[chosen]))]
+    order = chosen[np.lexsort((paths.leg[chosen], paths.stream[chosen], paths.link[chosen]))]
     for hops in np.split(order, np.flatnonzero(np.diff(paths.link[order])) + 1):
         if len(hops):
             yield LinkTraffic(
                 link=int(paths.link[hops[0]]),
                 flow=loads.paths.flow[paths.stream[hops]],
-                link_before=link_before[hops],
-                class_before=class_before[hops],
                 class_=paths.class_[hops],
+                links_before=links_before[hops],
+                classes_before=classes_before[hops],
                 label_bytes=paths.header[hops] - headers[paths.link[hops]],
                 share=np.minimum(share[hops], 1.0),
                 offset_ns=offset[hops],
             )
 
 
-def _compute_offsets(state: FluidState, is_first: NDArray[np.bool_]) -> Ints:
-    """Propagation and transmission before each hop [ns]."""
+def _find_links_before(paths: StreamPaths) -> tuple[Ints, Ints]:
+    """Links and classes before each hop, the last one first, shape (H, `LINKS_BEFORE`)."""
+    hops = len(paths.link)
+    links = np.full((hops, LINKS_BEFORE), NO_LINK, dtype=np.int64)
+    classes = np.zeros((hops, LINKS_BEFORE), dtype=np.int64)
+    for back in range(1, min(LINKS_BEFORE, hops - 1) + 1):
+        on_leg = np.flatnonzero(paths.leg[back:] == paths.leg[:-back]) + back
+        links[on_leg, back - 1] = paths.link[on_leg - back]
+        classes[on_leg, back - 1] = paths.class_[on_leg - back]
+    return links, classes
+
+
+def _compute_offsets(state: FluidState) -> Ints:
+    """Propagation and transmission before the first link before each hop [ns]."""
     paths, loads = state.hop_loads.paths, state.hop_loads
     delay = np.array([link["delay_ns"] for link in state.network["links"]], dtype=np.float64)
     size = loads.packet_bytes[paths.stream] + paths.header
     hop_ns = delay[paths.link] + 8e9 * size / state.queues.rate[paths.link]
     before = np.cumsum(hop_ns) - hop_ns
-    starts = np.flatnonzero(is_first)
-    leg_start = np.repeat(before[starts], np.diff(np.r_[starts, len(before)]))
-    sending_ns = 8e9 * size / state.queues.rate[paths.link]
-    repeated = np.where(is_first, 0.0, np.r_[0.0, sending_ns[:-1]])
-    return np.rint(before - leg_start - repeated).astype(np.int64)
+    hops = np.arange(len(before))
+    starts = np.flatnonzero(np.r_[True, paths.leg[1:] != paths.leg[:-1]])
+    start = np.repeat(starts, np.diff(np.r_[starts, len(before)]))
+    first = np.maximum(hops - LINKS_BEFORE, start)
+    return np.rint(before[first] - before[start]).astype(np.int64)
