@@ -90,6 +90,7 @@ def grow(
     from trunkline.planning import grow as find_growth, management_page
     from trunkline.planning.text_tables import tabulate_growth
     from trunkline.scenario.units import parse_ratio
+    from trunkline.study.run.progress import create_progress
 
     outputs.refuse_existing()
     words = parse_failure_kinds(kinds, may_be_none=True)
@@ -98,10 +99,17 @@ def grow(
     except ValueError as error:
         raise click.UsageError(f"growth: {error}.") from None
     scenario = _add_modules(load_leniently(source), modules)
+    progress = None
+    if scenario.list_sla_bounds():
+        progress = create_progress("none" if outputs.as_json else None, "agreements")
     try:
-        growth = find_growth(scenario, plan, kinds=words, bound=parse_ratio(bound))
+        growth = find_growth(
+            scenario, plan, kinds=words, bound=parse_ratio(bound), progress=progress
+        )
     except ValueError as error:
         raise click.UsageError(f"{source.file}: {error}.") from None
+    if progress is not None and progress.total:
+        progress.end()
     if outputs.out is not None:
         _write_upgraded(scenario, growth, plan, upgrade, source.file, outputs)
     outputs.write_pictures(management_page, scenario, growth)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from trunkline.planning.failure_screening import Survival
     from trunkline.scenario import Scenario
     from trunkline.scenario.te import CapacityModuleOptions
+    from trunkline.study.run.progress import Progress
     from trunkline.te.topology import Bools, Floats, Ints, Topology
 
 BreakReason = Literal["overload", "loss"]
@@ -173,6 +174,7 @@ def grow(
     *,
     kinds: Sequence[str] = ("link", "node", "risk"),
     bound: float = 1.0,
+    progress: Progress | None = None,
 ) -> Growth:
     """Find when a network breaks as its demands grow, and the cheapest upgrades.
 
@@ -186,6 +188,8 @@ def grow(
         Failures, as for `survive`; none: only the network without a failure.
     bound : float
         Utilisation that no link may pass [1], above 0.
+    progress : Progress, optional
+        Counts the failures that are screened for agreements.
 
     Raises
     ------
@@ -197,7 +201,7 @@ def grow(
     if not bound > 0:
         raise ValueError(f"the bound is above 0, not {bound:g}")
     _check_classes(scenario, plan)
-    return _GrowthAnalysis(scenario, plan, kinds, bound).analyse()
+    return _GrowthAnalysis(scenario, plan, kinds, bound).analyse(progress)
 
 
 def _check_classes(scenario: Scenario, plan: GrowthPlan) -> None:
@@ -250,9 +254,9 @@ class _GrowthAnalysis:
         self.last = self.scenarios[-1].resolve().get_unscaled()
         self.graph = build_topology(self.last)
 
-    def analyse(self) -> Growth:
+    def analyse(self, progress: Progress | None) -> Growth:
         modules = self.explicit.te.modules
-        slas = find_sla_breaks(self.scenarios, self.screens, self.plan.labels)
+        slas = find_sla_breaks(self.scenarios, self.screens, self.plan.labels, progress)
         return Growth(
             self.bound,
             tuple(self._describe_period(number) for number in range(len(self.screens))),

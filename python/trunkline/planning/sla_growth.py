@@ -16,7 +16,9 @@ from trunkline.planning.sla_judgement import judge_failures
 if TYPE_CHECKING:
     from trunkline.planning.failure_screening import FailureImpact, Survival
     from trunkline.planning.packet_trial import SlaOutcome
+    from trunkline.planning.sla_screening import ScreenedLevel
     from trunkline.scenario import Scenario
+    from trunkline.study.run.progress import Progress
 
 PairKey = tuple[str, str, str, str]  # Failure, agreement, measure and side of the bound.
 Outcomes = dict[PairKey, str]
@@ -38,12 +40,16 @@ class SlaBreak:
 
 
 def find_sla_breaks(
-    scenarios: Sequence[Scenario], screens: Sequence[Survival], labels: Sequence[str]
+    scenarios: Sequence[Scenario],
+    screens: Sequence[Survival],
+    labels: Sequence[str],
+    progress: Progress | None = None,
 ) -> tuple[SlaBreak, ...]:
     """Find when each bound breaks under each failure; empty without agreements.
 
     scenarios, screens: The network and its screened failures in each period.
     labels: Of the periods.
+    progress: Counts screened failures; those of periods between are added when they are needed.
     """
     if not scenarios[0].list_sla_bounds() or not screens[0].failures:
         return ()
@@ -55,7 +61,17 @@ def find_sla_breaks(
         survival = replace(
             screen, failures=tuple(each for each in screen.failures if each.failure in chosen)
         )
-        judgement = judge_failures(scenarios[period], survival, packets=0)
+        if progress is not None and not progress.total:
+            progress.begin(2 * len(screens[0].failures), 0)
+        elif progress is not None and 0 < period < len(labels) - 1:
+            progress.total += len(survival.failures)
+
+        def count_screened(failure: str, levels: tuple[ScreenedLevel, ...]) -> None:
+            if progress is not None:
+                progress.count_ended(0)
+                progress.report_if_due()
+
+        judgement = judge_failures(scenarios[period], survival, packets=0, on_level=count_screened)
         found = {_make_key(each): each for each in judgement.outcomes}
         for key, outcome in found.items():
             pairs.setdefault(key, outcome)

@@ -8,7 +8,7 @@ widens the limits of all other failures, and those that this opens run in packet
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
@@ -217,6 +217,7 @@ def judge_failures(
     packets: int | None = None,
     runs: int = 3,
     at_ns: int | None = None,
+    on_level: Callable[[str, tuple[ScreenedLevel, ...]], None] | None = None,
 ) -> SlaJudgement:
     """Judge every agreement of a scenario under every screened failure.
 
@@ -230,6 +231,8 @@ def judge_failures(
         Packet runs of a failure.
     at_ns : int, optional
         Begin of each failure [ns]; by default a quarter into the measured time.
+    on_level : callable, optional
+        Called with each failure and its levels as soon as it is screened.
 
     Raises
     ------
@@ -242,7 +245,9 @@ def judge_failures(
         raise ValueError("the scenario has no `slas` to judge")
     survival = survive(scenario) if survival is None else survival
     begin_ns = find_failure_time(scenario, at_ns)
-    screen = screen_slas(scenario, survival.failures, begin_ns=begin_ns, runs=runs)
+    screen = screen_slas(
+        scenario, survival.failures, begin_ns=begin_ns, runs=runs, on_level=on_level
+    )
     judge = SlaJudge(scenario, survival, screen, begin_ns=begin_ns)
     while chosen := judge.choose_failures(packets):
         plan = plan_failure_runs(scenario, chosen, at_ns=begin_ns, runs=runs)

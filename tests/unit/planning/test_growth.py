@@ -16,6 +16,7 @@ from trunkline.planning import (
 )
 from trunkline.planning.growth import scale_demands, upgrade_links, write_out_routes
 from trunkline.scenario import Scenario
+from trunkline.study.run.progress import create_progress
 
 # B-C or D-A loads one link with 4 + 3 of 10 Mbit/s: at 10/7 times the load it is full.
 RING = """\
@@ -162,7 +163,10 @@ def test_an_agreement_breaks_in_the_period_in_which_packets_lose_too_much() -> N
 def test_halving_the_periods_finds_what_judging_each_finds() -> None:
     scenario = tl.load(RING + SLAS)
     plan = plan_yearly_growth({None: 0.15}, 6)
-    growth = grow(scenario, plan, kinds=("link", "node"))
+    progress = create_progress("none", "agreements")
+    growth = grow(scenario, plan, kinds=("link", "node"), progress=progress)
+    # Eight failures today and in the last year, and those between that change.
+    assert progress.done == progress.total >= 16
     routed = write_out_routes(scenario)
     courses: dict[str, list[str]] = {}
     for period in range(7):
