@@ -84,7 +84,7 @@ impl Tables {
     ///
     /// # Errors
     /// The cause of the packet's end.
-    #[inline]
+    #[inline(always)]
     pub fn enter(
         &mut self,
         node: u32,
@@ -104,7 +104,7 @@ impl Tables {
     ///
     /// # Errors
     /// The cause of the packet's end.
-    #[inline]
+    #[inline(always)]
     pub fn label(
         &self,
         node: u32,
@@ -130,6 +130,7 @@ impl Tables {
     }
 
     /// Path that an entry belongs to, or all entries of a set.
+    #[inline(always)]
     #[must_use]
     pub fn path_of(&self, nhlfe: u32) -> u32 {
         let first = self.nhlfe.get(nhlfe as usize);
@@ -158,35 +159,66 @@ impl Tables {
     ///
     /// # Errors
     /// The cause of the packet's end: no entry for the label, or its TTL ran out.
-    #[inline]
+    #[inline(always)]
     pub fn switch(&self, node: u32, packet: &mut Packet, counted: bool) -> Result<NextHop, Cause> {
         let Some(top) = packet.labels.top() else { return Ok(NextHop::Again(counted, OWN_COLUMN)) };
-        let ttl = if counted { top.ttl() } else { top.ttl().saturating_sub(1) };
+        let ttl = top.ttl().saturating_sub(u8::from(!counted));
+        let nhlfe = self.ilm[node as usize].get(top.label());
+        match nhlfe.and_then(|nhlfe| self.nhlfe.get(nhlfe as usize)) {
+            Some(entry) if ttl > 0 && entry.is_swap() => {
+                // The label changes, TC stays, TTL decreases by one (RFC 3443 section 3).
+                let tc = top.tc() & entry.keep;
+                packet.labels.replace_top(StackEntry::new(entry.push[0], tc, ttl));
+                Ok(NextHop::Link(entry.link, entry.row))
+            }
+            Some(entry) if ttl > 0 => self.switch_by(entry, packet, top, ttl),
+            _ => self.switch_seldom(node, packet, counted),
+        }
+    }
+
+    /// Switches a packet with a label that has no entry of its own, or whose TTL runs out.
+    #[cold]
+    fn switch_seldom(
+        &self,
+        node: u32,
+        packet: &mut Packet,
+        counted: bool,
+    ) -> Result<NextHop, Cause> {
+        let Some(top) = packet.labels.top() else { return Ok(NextHop::Again(counted, OWN_COLUMN)) };
+        let ttl = top.ttl().saturating_sub(u8::from(!counted));
         if ttl == 0 && top.label() != ENTROPY_INDICATOR {
             return Err(Cause::TtlExpired);
         }
-        let Some(nhlfe) = self.ilm[node as usize].get(top.label()) else {
-            if top.label() == EXPLICIT_NULL {
-                // RFC 3032 section 2.1: pop, and forward by the label or header below.
-                packet.labels.pop();
-                self.congestion.mark_below(self.congestion.says_congested(top.tc()), packet)?;
-                return Ok(NextHop::Again(
-                    reveal_ttl(packet, ttl, network::Ttl::Uniform),
-                    OWN_COLUMN,
-                ));
-            }
-            if top.label() == ENTROPY_INDICATOR {
-                // RFC 6790 section 4.3: the indicator and the label below it are popped together, and
-                // the TTL is as without them.
-                packet.labels.pop();
-                packet.labels.pop();
-                self.congestion.mark_below(self.congestion.says_congested(top.tc()), packet)?;
-                reveal_ttl(packet, top.ttl(), network::Ttl::Uniform);
-                return Ok(NextHop::Again(counted, OWN_COLUMN));
-            }
-            return Err(Cause::NoLabel);
-        };
-        let entry = self.entry(node, nhlfe, packet);
+        if let Some(nhlfe) = self.ilm[node as usize].get(top.label()) {
+            return self.switch_by(self.entry(node, nhlfe, packet), packet, top, ttl);
+        }
+        if top.label() == EXPLICIT_NULL {
+            // RFC 3032 section 2.1: pop, and forward by the label or header below.
+            packet.labels.pop();
+            self.congestion.mark_below(self.congestion.says_congested(top.tc()), packet)?;
+            return Ok(NextHop::Again(reveal_ttl(packet, ttl, network::Ttl::Uniform), OWN_COLUMN));
+        }
+        if top.label() == ENTROPY_INDICATOR {
+            // RFC 6790 section 4.3: the indicator and the label below it are popped together, and
+            // the TTL is as without them.
+            packet.labels.pop();
+            packet.labels.pop();
+            self.congestion.mark_below(self.congestion.says_congested(top.tc()), packet)?;
+            reveal_ttl(packet, top.ttl(), network::Ttl::Uniform);
+            return Ok(NextHop::Again(counted, OWN_COLUMN));
+        }
+        Err(Cause::NoLabel)
+    }
+
+    /// Switches a packet with this top label by an entry; `ttl` is that of the label, decreased.
+    #[inline(never)]
+    fn switch_by(
+        &self,
+        entry: &Entry,
+        packet: &mut Packet,
+        top: StackEntry,
+        ttl: u8,
+    ) -> Result<NextHop, Cause> {
         if !entry.pop {
             packet.labels.replace_top(StackEntry::new(top.label(), top.tc(), ttl));
             entry.push_all(packet, packet.dscp, &self.diffserv)?;
@@ -199,7 +231,6 @@ impl Tables {
             packet.labels.pop();
             return entry.hop(reveal_ttl(packet, ttl, entry.ttl));
         }
-        // Swap: the label changes, TC stays, TTL decreases by one (RFC 3443 section 3).
         packet.labels.replace_top(StackEntry::new(entry.push[0], top.tc() & entry.keep, ttl));
         entry.push_more(packet, 1, packet.dscp, &self.diffserv)?;
         entry.hop(true)

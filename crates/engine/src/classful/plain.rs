@@ -6,10 +6,11 @@
 //! in service.
 
 use super::{ClassfulPort, HeadSizes, InService};
+use crate::class_queue::ClassQueue;
 use crate::classifier::Assignment;
 use crate::queue::WaitingPacket;
 use trunkline_packet::PacketId;
-use trunkline_port::sched::{Discipline, SchedulerChoice};
+use trunkline_port::sched::{Discipline, Sched, SchedulerChoice};
 use trunkline_units::Time;
 
 impl ClassfulPort {
@@ -45,7 +46,10 @@ impl ClassfulPort {
         let waiting = WaitingPacket { packet, bytes, precedence, can_mark: false, joined_at: now };
         let Some(was_empty) = entry.join_plain(waiting, in_service) else { return false };
         self.waiting += 1;
-        self.scheduler.on_enqueue(class, bytes, was_empty, now);
+        match &mut self.scheduler {
+            Sched::Drr(drr) => drr.on_enqueue(class, bytes, was_empty, now),
+            other => other.on_enqueue(class, bytes, was_empty, now),
+        }
         true
     }
 
@@ -56,14 +60,28 @@ impl ClassfulPort {
         if self.waiting == 0 {
             return None;
         }
-        let heads = &mut HeadSizes(&mut self.classes, now);
-        let SchedulerChoice::Class(class) = self.scheduler.choose(heads, now) else { return None };
-        let entry = &mut self.classes[usize::from(class)];
-        let (WaitingPacket { packet, bytes, precedence, .. }, now_empty) =
-            entry.leave_plain(now)?;
         self.waiting -= 1;
-        self.scheduler.on_dequeue(class, bytes, now_empty, now);
+        // The most common scheduler, without the cost of finding out at each call.
+        let (class, WaitingPacket { packet, bytes, precedence, .. }) = match &mut self.scheduler {
+            Sched::Drr(drr) => take_next(drr, &mut self.classes, now)?,
+            other => take_next(other, &mut self.classes, now)?,
+        };
         self.in_service = Some(InService { packet, class, bytes, precedence, on_wire: true });
         self.in_service
     }
+}
+
+/// Takes the packet that a scheduler chooses, and its class.
+#[inline(always)]
+fn take_next(
+    scheduler: &mut impl Discipline,
+    classes: &mut [ClassQueue],
+    now: Time,
+) -> Option<(u16, WaitingPacket)> {
+    let SchedulerChoice::Class(class) = scheduler.choose(&mut HeadSizes(classes, now), now) else {
+        return None;
+    };
+    let (waiting, now_empty) = classes[usize::from(class)].leave_plain(now)?;
+    scheduler.on_dequeue(class, waiting.bytes, now_empty, now);
+    Some((class, waiting))
 }

@@ -89,6 +89,11 @@ impl Tables {
             congestion.says_congested(popped.tc()) || congestion.says_congested(below);
         let outer = usize::from(congestion.phb(popped.tc()));
         let counted = reveal_ttl(packet, ttl, entry.ttl);
+        if entry.pushes == 0 && !experienced && marking.tunnel != Tunnel::Uniform {
+            if let Ok(hop @ NextHop::Link(..)) = entry.hop(counted) {
+                return Ok(hop);
+            }
+        }
         let phb = marking.dscp_of_tc[outer];
         let mut column = OWN_COLUMN;
         let mut dscp = packet.dscp;

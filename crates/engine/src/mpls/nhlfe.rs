@@ -77,6 +77,12 @@ impl Entry {
         }
     }
 
+    /// Whether it only puts another label in the place of the top one and sends the packet on a link.
+    #[inline(always)]
+    pub(super) fn is_swap(&self) -> bool {
+        self.pop && self.pushes == 1 && self.unmark == 0 && self.link < BRIDGED
+    }
+
     #[inline(always)]
     pub(super) fn hop(&self, counted: bool) -> Result<NextHop, Cause> {
         if self.link < BRIDGED {
@@ -103,12 +109,15 @@ impl Entry {
         dscp: u8,
         markings: &[TcMarking],
     ) -> Result<(), Cause> {
+        if self.pushes == 1 {
+            return self.push_one(packet, self.push[0], self.mark[0], dscp, markings);
+        }
         self.push_more(packet, 0, dscp, markings)
     }
 
     /// Pushes labels from the `from`th on. TC: by the label's marking; without one that of the
     /// label below, or the DSCP's class selector bits on the first label. TTL by the model.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn push_more(
         &self,
         packet: &mut Packet,
@@ -118,18 +127,28 @@ impl Entry {
     ) -> Result<(), Cause> {
         let pushed = from..usize::from(self.pushes);
         for (&label, &mark) in self.push[pushed.clone()].iter().zip(&self.mark[pushed]) {
-            let (mut tc, below) = match packet.labels.top() {
-                Some(inner) => (inner.tc(), inner.ttl()),
-                None => (dscp >> 3, packet.ttl),
-            };
-            if mark != 0 {
-                tc = markings[usize::from(mark) - 1].tc(packet, dscp);
-            }
-            let ttl = if self.ttl == network::Ttl::Uniform { below } else { PIPE_TTL };
-            if !packet.labels.push(StackEntry::new(label, tc, ttl)) {
-                return Err(Cause::TooBig);
-            }
+            self.push_one(packet, label, mark, dscp, markings)?;
         }
         Ok(())
+    }
+
+    #[inline(always)]
+    fn push_one(
+        &self,
+        packet: &mut Packet,
+        label: u32,
+        mark: u16,
+        dscp: u8,
+        markings: &[TcMarking],
+    ) -> Result<(), Cause> {
+        let (mut tc, below) = match packet.labels.top() {
+            Some(inner) => (inner.tc(), inner.ttl()),
+            None => (dscp >> 3, packet.ttl),
+        };
+        if mark != 0 {
+            tc = markings[usize::from(mark) - 1].tc(packet, dscp);
+        }
+        let ttl = if self.ttl == network::Ttl::Uniform { below } else { PIPE_TTL };
+        packet.labels.push(StackEntry::new(label, tc, ttl)).then_some(()).ok_or(Cause::TooBig)
     }
 }

@@ -9,7 +9,6 @@
 
 use super::{ClassHeads, Discipline, InvalidParameter, SchedulerChoice};
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
 use trunkline_units::Time;
 
 /// Quantum of the class with the smallest weight where no quantum is set [B].
@@ -25,14 +24,25 @@ pub struct DrrShare {
     pub weight: u32,
 }
 
+/// No class.
+const NONE: u16 = u16::MAX;
+
+/// A class, and the next one in the order of visits.
+#[derive(Clone, Copy, Debug)]
+struct DrrClass {
+    quantum: u64,
+    deficit: u64,
+    next: u16,
+}
+
 /// Deficit round robin over any number of classes.
 #[derive(Clone, Debug)]
 pub struct Drr {
-    quanta: Vec<u64>,
-    deficits: Vec<u64>,
-    /// Backlogged classes in the order of their visits; a class is in it at most once.
-    active: VecDeque<u16>,
-    /// Whether the class in front has had its quantum on this visit.
+    classes: Vec<DrrClass>,
+    /// Backlogged classes in the order of their visits, a list; a class is in it at most once.
+    first: u16,
+    last: u16,
+    /// Whether the first class has had its quantum on this visit.
     visited: bool,
 }
 
@@ -43,20 +53,25 @@ impl Drr {
     /// # Errors
     /// If there is no class, or a class has neither a quantum nor a weight.
     pub fn new(shares: &[DrrShare]) -> Result<Self, InvalidParameter> {
-        let quanta = quanta(shares)?;
-        let classes = shares.len();
-        Ok(Self {
-            quanta,
-            deficits: vec![0; classes],
-            active: VecDeque::with_capacity(classes),
-            visited: false,
-        })
+        let class = |quantum| DrrClass { quantum, deficit: 0, next: NONE };
+        let classes = quanta(shares)?.into_iter().map(class).collect();
+        Ok(Self { classes, first: NONE, last: NONE, visited: false })
     }
 
-    fn next_visit(&mut self) {
-        if let Some(class) = self.active.pop_front() {
-            self.active.push_back(class);
+    #[inline(always)]
+    fn push_last(&mut self, class: u16) {
+        if self.first == NONE {
+            self.first = class;
+        } else {
+            self.classes[usize::from(self.last)].next = class;
         }
+        self.classes[usize::from(class)].next = NONE;
+        self.last = class;
+    }
+
+    #[inline(always)]
+    fn pop_first(&mut self) {
+        self.first = self.classes[usize::from(self.first)].next;
         self.visited = false;
     }
 }
@@ -79,37 +94,37 @@ pub(super) fn quanta(shares: &[DrrShare]) -> Result<Vec<u64>, InvalidParameter> 
 }
 
 impl Discipline for Drr {
-    #[inline]
+    #[inline(always)]
     fn on_enqueue(&mut self, class: u16, _bytes: u32, was_empty: bool, _now: Time) {
         if was_empty {
-            self.active.push_back(class);
+            self.push_last(class);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn choose(&mut self, heads: &mut impl ClassHeads, _now: Time) -> SchedulerChoice {
-        while let Some(&class) = self.active.front() {
-            let index = usize::from(class);
-            if !self.visited {
-                self.deficits[index] += self.quanta[index];
-                self.visited = true;
+        while self.first != NONE {
+            let number = self.first;
+            let class = &mut self.classes[usize::from(number)];
+            // Without a branch on whether it had its quantum, which is hard to predict.
+            class.deficit += if self.visited { 0 } else { class.quantum };
+            self.visited = true;
+            let head = heads.head(number).expect("a class in the active list has a head");
+            if u64::from(head) <= class.deficit {
+                return SchedulerChoice::Class(number);
             }
-            let head = heads.head(class).expect("a class in the active list has a head");
-            if u64::from(head) <= self.deficits[index] {
-                return SchedulerChoice::Class(class);
-            }
-            self.next_visit();
+            self.pop_first();
+            self.push_last(number);
         }
         SchedulerChoice::Idle
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_dequeue(&mut self, class: u16, bytes: u32, now_empty: bool, _now: Time) {
-        let index = usize::from(class);
         if now_empty {
             self.retire(class);
         } else {
-            self.deficits[index] -= u64::from(bytes);
+            self.classes[usize::from(class)].deficit -= u64::from(bytes);
         }
     }
 
@@ -131,13 +146,28 @@ impl Discipline for Drr {
 
 impl Drr {
     /// An empty class leaves the list with its deficit set to 0.
+    #[inline(always)]
     fn retire(&mut self, class: u16) {
-        self.deficits[usize::from(class)] = 0;
-        if self.active.front() == Some(&class) {
-            self.active.pop_front();
-            self.visited = false;
+        self.classes[usize::from(class)].deficit = 0;
+        if self.first == class {
+            self.pop_first();
         } else {
-            self.active.retain(|&other| other != class);
+            self.remove(class);
+        }
+    }
+
+    /// Takes a class out of the list that is not the first.
+    #[cold]
+    fn remove(&mut self, class: u16) {
+        let mut before = self.first;
+        while before != NONE {
+            let next = self.classes[usize::from(before)].next;
+            if next == class {
+                self.classes[usize::from(before)].next = self.classes[usize::from(class)].next;
+                self.last = if self.last == class { before } else { self.last };
+                return;
+            }
+            before = next;
         }
     }
 }
