@@ -280,7 +280,7 @@ def run_comparisons(options: argparse.Namespace) -> bool:
             folder = Path(scratch)
             seconds = options.seconds or workload.seconds
             contenders = [prepare_trunkline(workload, seconds, options.engine, folder)]
-            if ns2.is_installed():
+            if ns2.is_installed() and workload.has_peers:
                 contenders.append(prepare_ns2(workload, seconds, folder))
             rows = compare_engines(
                 workload, seconds, options.rounds, contenders, MAX_WORK_DIFFERENCE
@@ -317,7 +317,7 @@ def main() -> int:
         workload is made of; else 0.
     """
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__.splitlines()[0])
-    parser.add_argument("workloads", nargs="*", metavar="W1|W2|W3|W4", help="default: all")
+    parser.add_argument("workloads", nargs="*", metavar="W1|W2|W3|W4|W5", help="default: all")
     parser.add_argument("--engine", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     parser.add_argument("--rounds", type=int, default=5, help="timed runs of each (default 5)")

@@ -9,6 +9,9 @@ from trunkline.network import compile
 from trunkline.scenario import load
 from workloads import RedSettings, Workload, WorkloadLink, compute_next_hops
 
+DSCP_NUMBERS = {"DF": 0, "CS1": 8, "AF21": 18, "EF": 46}
+"""Codepoints of transfers (RFC 2474, 2597, 3246)."""
+
 
 def format_scenario(workload: Workload, seconds: float) -> str:
     """The workload as a scenario file; JSON is YAML too.
@@ -54,6 +57,20 @@ def format_scenario(workload: Workload, seconds: float) -> str:
         }
         for i, tcp in enumerate(workload.tcp)
     }
+    flows |= {
+        f"transfers{i}": {
+            "agent": "tcp",
+            "from": transfer.source,
+            "to": transfer.destination,
+            "mss": "1460 B",
+            "transfers": {
+                "load": f"{transfer.load_bit_s} bit/s",
+                "size": f"{transfer.size_bytes} B",
+            },
+            "dscp": transfer.dscp,
+        }
+        for i, transfer in enumerate(workload.transfers)
+    }
     document: dict[str, Any] = {
         "trunkline": 1,
         "name": workload.name.lower(),
@@ -77,10 +94,17 @@ def format_scenario(workload: Workload, seconds: float) -> str:
     if workload.classes:
         for port in ports.values():
             port |= make_classes(workload, port.pop("queue"))
+    if workload.shaped_share:
+        cake = {"preset": "cake-diffserv4", "bandwidth": workload.shaped_share}
+        ports |= dict.fromkeys(ports, cake)
+    if workload.signalled:
+        document["signalling"] = {"kind": "rsvp-te"}
     if workload.mesh:
         document |= make_mesh(workload)
         # A label hides the codepoint: what the traffic class stands for (RFC 3270 section 3).
         tc_of = {dscp: 5 - place for place, dscp in enumerate(workload.classes)}
+        # For CAKE's tins the first three bits of the codepoint, as without labels.
+        tc_of |= {flow.dscp: DSCP_NUMBERS[flow.dscp] >> 3 for flow in workload.transfers}
         document["defaults"]["diffserv"] = {"map": {"DF": 0, **tc_of}}
     if workload.core:
         document["paths"] = {
@@ -140,9 +164,19 @@ def make_mesh(workload: Workload) -> dict[str, Any]:
 
     ends = {f"udp{i}": (flow.source, flow.destination) for i, flow in enumerate(workload.cbr)}
     ends |= {f"tcp{i}": (flow.source, flow.destination) for i, flow in enumerate(workload.tcp)}
+    ends |= {
+        f"transfers{i}": (flow.source, flow.destination)
+        for i, flow in enumerate(workload.transfers)
+    }
     pairs = set(ends.values()) | {pair[::-1] for pair in ends.values()}
+
+    def path(a: str, b: str) -> dict[str, Any]:
+        if workload.signalled:
+            return {"from": a, "to": b, "route": "auto"}
+        return {"route": route(a, b)}
+
     return {
-        "paths": {f"{a}-{b}": {"route": route(a, b)} for a, b in sorted(pairs)},
+        "paths": {f"{a}-{b}": path(a, b) for a, b in sorted(pairs)},
         "trunks": {
             name: {"path": f"{a}-{b}", "reverse": f"{b}-{a}", "flows": [name]}
             for name, (a, b) in ends.items()

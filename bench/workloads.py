@@ -77,6 +77,17 @@ class CbrFlow:
 
 
 @dataclass(frozen=True)
+class TransferFlow:
+    """Transfers of one size, each a connection of its own, that come at random."""
+
+    source: str
+    destination: str
+    size_bytes: int
+    load_bit_s: int
+    dscp: str = "DF"
+
+
+@dataclass(frozen=True)
 class Workload:
     """What is simulated.
 
@@ -97,6 +108,12 @@ class Workload:
     classes : tuple of str
         Codepoints that have a queue of their own in each port, beside the default; ns-2 and
         ns-3 have one queue for all.
+    transfers : tuple
+        Who sends transfers that come and go.
+    shaped_share : str
+        Share of each link that CAKE shapes its port to; empty: ports have no CAKE.
+    signalled : bool
+        RSVP-TE sets the paths up, on routes that their heads compute.
     """
 
     name: str
@@ -110,6 +127,14 @@ class Workload:
     core: tuple[str, ...] = field(default=())
     mesh: bool = False
     classes: tuple[str, ...] = ()
+    transfers: tuple[TransferFlow, ...] = ()
+    shaped_share: str = ""
+    signalled: bool = False
+
+    @property
+    def has_peers(self) -> bool:
+        """Whether ns-2 can do the same work: it has no CAKE and no RSVP-TE."""
+        return not (self.transfers or self.shaped_share or self.signalled)
 
     @property
     def bottleneck_bit_s(self) -> int:
@@ -225,11 +250,44 @@ def make_w4() -> Workload:
     )
 
 
+def make_w5() -> Workload:
+    """SNDlib's nobel-germany: signalled paths between all nodes, transfers under CAKE.
+
+    Each link is shaped below its rate and is fair by tin and by flow; the busiest are overloaded.
+    """
+    found = topohub.read_packaged_network("sndlib/nobel-germany")
+    names = tuple(f"g{key}" for key in found.nodes)
+    links = []
+    for link in found.links:
+        delay_ns = round((link.length or 0.0) * 5_000)  # 5 us a kilometre of fibre
+        ends = (f"g{link.source}", f"g{link.target}")
+        links.append(WorkloadLink(*ends, 100 * MBIT_BIT_S, delay_ns, 1000))
+    kinds = ("EF", "AF21", "DF", "CS1")
+    pairs = [(a, b) for a in names for b in names if a != b]
+    transfers = tuple(
+        TransferFlow(a, b, 100_000, 3 * MBIT_BIT_S, kinds[number % len(kinds)])
+        for number, (a, b) in enumerate(pairs)
+    )
+    return Workload(
+        name="W5",
+        about="nobel-germany: 272 RSVP-TE paths, transfers of 100 kB under CAKE",
+        seconds=10.0,
+        nodes=names,
+        links=tuple(links),
+        tcp=(),
+        mesh=True,
+        transfers=transfers,
+        shaped_share="95 %",
+        signalled=True,
+    )
+
+
 WORKLOADS: dict[str, Callable[[], Workload]] = {
     "W1": make_w1,
     "W2": make_w2,
     "W3": make_w3,
     "W4": make_w4,
+    "W5": make_w5,
 }
 
 

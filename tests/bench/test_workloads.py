@@ -28,13 +28,22 @@ def compiled(name: str) -> str:
 
 @pytest.mark.parametrize(
     ("name", "links", "tcp", "cbr"),
-    [("W1", 18, 24, 2), ("W2", 24, 2, 1), ("W3", 400, 1000, 0), ("W4", 176, 1225, 1225)],
+    [
+        ("W1", 18, 24, 2),
+        ("W2", 24, 2, 1),
+        ("W3", 400, 1000, 0),
+        ("W4", 176, 1225, 1225),
+        ("W5", 52, 272, 0),
+    ],
 )
 def test_sizes_are_as_described(name, links, tcp, cbr):
     workload = WORKLOADS[name]()
-    assert (2 * len(workload.links), len(workload.tcp), len(workload.cbr)) == (links, tcp, cbr)
+    tcp_flows = len(workload.tcp) + len(workload.transfers)
+    assert (2 * len(workload.links), tcp_flows, len(workload.cbr)) == (links, tcp, cbr)
     network = json.loads(compiled(workload.name))
-    assert (len(network["links"]), len(network["flows"])) == (links, tcp + cbr)
+    agents = [flow["agent"]["protocol"] for flow in network["flows"]]
+    of_users = [protocol for protocol in agents if protocol in ("tcp", "udp")]
+    assert (len(network["links"]), len(of_users)) == (links, tcp + cbr)
 
 
 def test_no_workload_needs_an_extra_package(monkeypatch):
@@ -82,6 +91,21 @@ def test_mesh_workload_labels_each_flow_in_a_class_along_the_route_of_ns2():
     assert all(flow["fec"] and flow["fec_reverse"] for flow in network["flows"])
     assert {len(port["classes"]) for port in network["ports"]} == {4}
     assert len({flow["dscp"] for flow in network["flows"]}) == 4
+
+
+def test_transfers_go_by_signalled_paths_under_cake_and_some_links_are_full():
+    """Half a second of W5: every path comes up, CAKE drops, transfers of all pairs end."""
+    from trunkline.engine import simulate
+
+    written = trunkline_engine.set_duration(compiled("W5"), 500_000_000)
+    results = simulate(written, seeds=[1])[0]
+    assert len(json.loads(written)["paths"]) == 17 * 16
+    ports = results.ports
+    assert sum(ports["packets_dropped"]) > 100
+    entered = results.paths["packets"]
+    assert len(entered) == 17 * 16
+    # A transfer each 0.27 s: some pairs have none yet.
+    assert sum(packets > 0 for packets in entered) > 200
 
 
 def test_scenario_of_the_benchmark_has_no_warning():
