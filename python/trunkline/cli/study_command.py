@@ -256,6 +256,10 @@ def run_fit(
         hint = f"; resume with --resume --out {make_printable(out)}" if out else ""
         click.echo(f"interrupted{hint}", err=True)
         return Status.INTERRUPTED
+    if out is not None:
+        from trunkline.report.fit_page import write_fit_page
+
+        write_fit_page(found.to_json(), Path(out))
     if as_json:
         echo_json(found.to_json())
     else:

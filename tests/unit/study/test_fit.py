@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -10,12 +11,13 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 from scipy.optimize import check_grad
-from scipy.stats import kstest, norm
+from scipy.stats import kstest, multivariate_normal, norm
 
+from trunkline.report.fit_page import write_fit_page
 from trunkline.scenario import ScenarioError
 from trunkline.scenario.fields import Rate
 from trunkline.study.errors import StudyError
-from trunkline.study.fit.cell_likelihood import CellLikelihood, TargetCell
+from trunkline.study.fit.cell_likelihood import CellLikelihood, TargetCell, compute_misfit
 from trunkline.study.fit.emulator import Emulator, GaussianProcess
 from trunkline.study.fit.inference import Inference, TrialOutcomes, infer
 from trunkline.study.fit.parameter_space import FloatArray, FreeParameter, ParameterSpace
@@ -179,23 +181,25 @@ CAPACITY = FreeParameter("capacity", ParameterPrior({"from": 5, "to": 10}))
 SIZE_PARAMETER = FreeParameter("size", SIZE)
 
 
-def test_the_probabilities_of_all_rounded_values_add_up_to_one() -> None:
+def test_the_likelihood_is_the_normal_law_with_the_whole_covariance() -> None:
+    # Brute force: the covariance written out, and scipy's multivariate normal density.
     space = ParameterSpace([CAPACITY, SIZE_PARAMETER])
     emulator = build_wait_emulator(space, 0.05)
-    point = np.array([[0.4, 0.6, 0.5]])
-    total = 0.0
-    for step in range(-100, 150):
-        # The misfit is a share of the value; here its scale is the same for all.
-        cells = [TargetCell("t", str(n), "wait", "ms", step * 0.1, 0.1, 4, 1.0) for n in range(3)]
-        likelihood = CellLikelihood(space, emulator, cells)
-        total += np.exp(likelihood.compute_log_probabilities(point)[0, 1])
-        if step % 50 == 0:
-            mean, variance = likelihood.compute_moments(point)
-            low, high = (step - 0.5) * 0.1, (step + 0.5) * 0.1
-            brute = np.diff(norm.cdf([low, high], mean[0, 2], np.sqrt(variance[0, 2])))[0]
-            found = np.exp(likelihood.compute_log_probabilities(point)[0, 2])
-            assert found == pytest.approx(brute, abs=1e-12)
-    assert total == pytest.approx(1.0, abs=1e-9)
+    cells = [make_cell(str(n), value, runs=4) for n, value in enumerate((0.2, 0.9, 2.5))]
+    likelihood = CellLikelihood(space, emulator, cells)
+    for point in ([0.4, 0.6, 0.5], [0.9, 0.1, 0.9], [0.1, 0.9, 0.1]):
+        found = emulator.predict(space.to_coordinates(np.array([point[:2]])))
+        misfit = compute_misfit(np.array(point[2])) * np.array([0.2, 0.9, 2.5])
+        own = found.roughness[0] + found.run_variance[0] / 4 + misfit**2 + 0.001**2 / 12
+        covariance = np.diag(own) + found.loadings[0].T @ found.loadings[0]
+        exact = multivariate_normal.logpdf([0.2, 0.9, 2.5], found.mean[0], covariance)
+        assert likelihood(np.array(point)) == pytest.approx(exact + 3 * np.log(0.001), rel=1e-9)
+        some = np.array([True, False, True])
+        part = likelihood.compute_log_probabilities(np.array([point]), some)[0]
+        kept = multivariate_normal.logpdf(
+            [0.2, 2.5], found.mean[0][some], covariance[np.ix_(some, some)]
+        )
+        assert part == pytest.approx(kept + 2 * np.log(0.001), rel=1e-9)
 
 
 def test_the_spread_of_a_published_mean_falls_with_the_number_of_its_runs() -> None:
@@ -206,7 +210,7 @@ def test_the_spread_of_a_published_mean_falls_with_the_number_of_its_runs() -> N
     for runs in (1, 100):
         cells = [make_cell(str(n), 1.0, runs=runs) for n in range(3)]
         likelihood = CellLikelihood(space, emulator, cells)
-        variances.append(likelihood.compute_moments(point, with_misfit=False)[1][0])
+        variances.append(likelihood.predict(point, with_misfit=False)[1][0])
     run_variance = emulator.predict(space.to_coordinates(point[:, :2])).run_variance[0]
     assert variances[0] - variances[1] == pytest.approx(run_variance * 0.99, rel=1e-9)
 
@@ -218,7 +222,7 @@ def sample_on_grid(likelihood: CellLikelihood, side: int = 60) -> PosteriorSampl
     """The posterior of two parameters by brute force: weights on a grid."""
     middles = (np.arange(side) + 0.5) / side
     points = np.stack(np.meshgrid(middles, middles, indexing="ij"), axis=-1).reshape(-1, 2)
-    logs = likelihood.compute_log_probabilities(points).sum(axis=1)
+    logs = likelihood.compute_log_probabilities(points)
     weights = np.exp(logs - logs.max())
     evidence = float(np.log(weights.mean()) + logs.max())
     return PosteriorSamples(points, weights / weights.sum(), logs, evidence, 0.0, len(points))
@@ -347,6 +351,17 @@ def test_a_fit_is_the_same_again_from_its_folder(fitted_queue: StudyFit) -> None
     assert again.to_json() == fitted_queue.to_json()
     assert (folder / "out" / "fit.json").exists()
     assert (folder / "out" / "pairs.svg").stat().st_size > 1000
+
+
+def test_the_page_of_a_fit_stands_alone(fitted_queue: StudyFit) -> None:
+    folder = fitted_queue.study.folder / "out"
+    write_fit_page(fitted_queue.to_json(), folder)
+    page = (folder / "fit.html").read_text("utf-8")
+    assert page.count("data:image/") == 2
+    assert not re.search(r"(?:src|href)=\"(?!data:|#)", page)
+    for row in ("2 Mbit/s", "4 Mbit/s", "6 Mbit/s"):
+        assert f">{row}<" in page
+    assert "cannot be told apart" in page
 
 
 def test_a_published_value_is_rounded_at_its_last_digit(write_study: Callable[..., Path]) -> None:

@@ -1,16 +1,16 @@
 """How likely the published values are at a setting.
 
-A published value is the mean of some runs of the authors, rounded. Its probability is that of its
-rounding interval under a normal law around our mean, whose variance is the sum of
+A published value is the mean of some runs of the authors, rounded. All of them together have a
+normal law around our means, whose covariance is the sum of
 
 - the variance from run to run, as our replications have it, over the number of published runs,
-- that of our mean, which the emulator knows only so well, and
+- that of rounding: of a uniform law as wide as the last digit,
+- that of our means, which the emulator knows only so well. Its errors are those of the components,
+  so that all cells have them together: taken as independent, they would seem to average out, and
 - that of the misfit: what no setting explains. Its deviation is a share of the value, or, where a
   study compares by difference, of the mean of the published values of that unit. The share is a
   parameter too (Kennedy and O'Hagan, Bayesian Calibration of Computer Models, JRSS B 63, 2001):
   without it values that the model cannot reach would pin the parameters to a wrong place.
-
-Cells count as independent of each other.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr
 
 from trunkline.study.fit.emulator import Emulator
 from trunkline.study.fit.parameter_space import FloatArray, ParameterSpace
@@ -31,18 +30,28 @@ MISFIT_RANGE = (0.001, 0.5)
 
 @dataclass(frozen=True)
 class TargetCell:
-    """A value that a fit is to explain."""
+    """A value that a fit is to explain.
 
-    # table, row, column, unit: Which cell.
+    Parameters
+    ----------
+    table, row, column, unit : str
+        Which cell.
+    value, rounded_to : float
+        What was published, and what it is a multiple of.
+    runs : int
+        Runs that it is the mean of.
+    scale : float
+        What the misfit is a share of.
+    """
+
     table: str
     row: str
     column: str
     unit: str
-    # value, rounded_to: What was published, and what it is a multiple of.
     value: float
     rounded_to: float
-    runs: int  # Runs that it is the mean of.
-    scale: float  # What the misfit is a share of.
+    runs: int
+    scale: float
 
     @property
     def label(self) -> str:
@@ -60,9 +69,14 @@ def compute_misfit(share: FloatArray) -> FloatArray:
 class CellLikelihood:
     """Log probability of the published values at a point: the parameters, then the misfit.
 
-    cells: In the order of the emulator's cells.
-    counted: Cells that count; all if left out.
-    has_misfit: Whether points have the misfit as their last coordinate; there is none if not.
+    Parameters
+    ----------
+    cells : sequence of TargetCell
+        In the order of the emulator's cells.
+    counted : ndarray of bool, optional
+        Cells that count; all if left out.
+    has_misfit : bool, default True
+        Whether points have the misfit as their last coordinate; there is none if not.
     """
 
     def __init__(
@@ -78,7 +92,7 @@ class CellLikelihood:
         self.has_misfit = has_misfit
         self.counted = np.ones(len(cells), bool) if counted is None else counted
         self._values = np.array([cell.value for cell in cells])
-        self._halves = np.array([cell.rounded_to for cell in cells]) / 2
+        self._steps = np.array([cell.rounded_to for cell in cells])
         self._runs = np.array([cell.runs for cell in cells], float)
         self._scales = np.array([cell.scale for cell in cells])
 
@@ -87,33 +101,71 @@ class CellLikelihood:
         """Of the unit cube: the parameters, and the misfit if there is one."""
         return len(self.space) + self.has_misfit
 
-    def compute_moments(
+    def predict(
         self, points: FloatArray, *, with_misfit: bool = True
-    ) -> tuple[FloatArray, FloatArray]:
-        """Mean and variance of what would be published, of shape (n, cells) each.
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """What would be published.
 
-        points: shape (n, dimensions): Of the unit cube: the parameters, then the misfit.
-        with_misfit: Whether what no setting explains is in the variance.
+        Parameters
+        ----------
+        points : ndarray of shape (n, dimensions)
+            Of the unit cube: the parameters, then the misfit.
+        with_misfit : bool, default True
+            Whether what no setting explains is in the variance.
+
+        Returns
+        -------
+        mean, variance : ndarray of shape (n, cells) each
+            The variance is the part that is independent from cell to cell.
+        loadings : ndarray of shape (n, components, cells)
+            The part that cells have together, as :class:`Prediction` has it.
         """
         found = self.emulator.predict(self.space.to_coordinates(points[:, : len(self.space)]))
-        variance = found.variance + found.run_variance / self._runs
+        variance = found.roughness + found.run_variance / self._runs + self._steps**2 / 12
         if with_misfit and self.has_misfit:
             misfit = compute_misfit(points[:, -1])
             variance = variance + (misfit[:, None] * self._scales) ** 2
-        return found.mean, np.maximum(variance, (0.1 * self._halves) ** 2)
+        return found.mean, variance, found.loadings
 
-    def compute_log_probabilities(self, points: FloatArray) -> FloatArray:
-        """Log probability of the rounding interval of each cell, of shape (n, cells)."""
-        mean, variance = self.compute_moments(points)
-        deviation = np.sqrt(variance)
-        offset = np.abs(self._values - mean)
-        # Both limits on the lower side, where the difference of two tails keeps its digits.
-        upper = log_ndtr((self._halves - offset) / deviation)
-        lower = log_ndtr((-self._halves - offset) / deviation)
-        probability: FloatArray = upper + np.log1p(-np.exp(np.minimum(lower - upper, -1e-12)))
-        return probability
+    def compute_log_probabilities(
+        self, points: FloatArray, counted: NDArray[np.bool_] | None = None
+    ) -> FloatArray:
+        """Log probability of the published values together, of shape (n,).
+
+        That of the density times the rounding steps. The covariance is diagonal but for a few
+        components, so that it is inverted by Woodbury's identity.
+
+        Parameters
+        ----------
+        counted : ndarray of bool, optional
+            Cells that count; those of the likelihood if left out.
+        """
+        chosen = self.counted if counted is None else counted
+        mean, variance, loadings = self.predict(points)
+        error = (self._values - mean)[:, chosen]
+        inverse = 1.0 / variance[:, chosen]
+        loads = loadings[:, :, chosen]
+        weighted = loads * inverse[:, None, :]
+        inner = np.eye(loads.shape[1]) + weighted @ loads.transpose(0, 2, 1)
+        projected = np.einsum("nkc,nc->nk", weighted, error)
+        solved = np.linalg.solve(inner, projected[:, :, None])[:, :, 0]
+        squared = np.sum(error**2 * inverse, axis=1) - np.sum(projected * solved, axis=1)
+        log_determinant = np.linalg.slogdet(inner)[1] - np.sum(np.log(inverse), axis=1)
+        steps = np.log(self._steps[chosen]).sum()
+        count = int(np.sum(chosen))
+        found: FloatArray = steps - 0.5 * (squared + log_determinant + count * np.log(2 * np.pi))
+        return found
 
     def __call__(self, point: FloatArray) -> float:
         """Log probability of all cells that count."""
-        found = self.compute_log_probabilities(point[None, :])[0]
-        return float(found[self.counted].sum())
+        return float(self.compute_log_probabilities(point[None, :])[0])
+
+    def draw_values(
+        self, points: FloatArray, *, with_misfit: bool = True, seed: int = 1
+    ) -> FloatArray:
+        """Values that might have been published, one set for each point."""
+        mean, variance, loadings = self.predict(points, with_misfit=with_misfit)
+        rng = np.random.default_rng(seed)
+        shared = np.einsum("nkc,nk->nc", loadings, rng.standard_normal(loadings.shape[:2]))
+        drawn: FloatArray = mean + shared + np.sqrt(variance) * rng.standard_normal(mean.shape)
+        return drawn

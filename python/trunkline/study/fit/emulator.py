@@ -21,28 +21,35 @@ from scipy.optimize import minimize
 
 from trunkline.study.fit.parameter_space import FloatArray
 
-EXPLAINED_VARIANCE = 0.99  # Share of the cells' variance over the trials that the components hold.
+EXPLAINED_VARIANCE = 0.99
+"""Share of the cells' variance over the trials that the components hold."""
 
 MAX_COMPONENTS = 10
 
 MAX_PLAIN_RATIO = 5.0
 """A positive cell whose largest value is so many times its median is predicted by its log."""
 
-NEAR_TRIALS = 8  # Trials that a local variance is about the mean of, at least.
+NEAR_TRIALS = 8
+"""Trials that a local variance is about the mean of, at least."""
 
 _ROOT_5 = np.sqrt(5.0)
 _MIN_NOISE = 1e-6
 _LENGTH_DEVIATION = np.sqrt(3.0)
-_PART = 256  # Settings that are predicted at a time, to bound the memory.
+_PART = 256
+"""Settings that are predicted at a time, to bound the memory."""
 
 
 class GaussianProcess:
     """One component as a function of the settings.
 
-    coordinates: shape (trials, coordinates): Where it was run.
-    groups: shape (coordinates,): Parameter of each coordinate; those of one parameter share a
-        length.
-    values: shape (trials,): What came out, with mean 0 and variance 1.
+    Parameters
+    ----------
+    coordinates : ndarray of shape (trials, coordinates)
+        Where it was run.
+    groups : ndarray of shape (coordinates,)
+        Parameter of each coordinate; those of one parameter share a length.
+    values : ndarray of shape (trials,)
+        What came out, with mean 0 and variance 1.
     """
 
     def __init__(self, coordinates: FloatArray, groups: FloatArray, values: FloatArray) -> None:
@@ -119,20 +126,38 @@ class GaussianProcess:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a trial would give."""
+    """What a trial would give.
 
-    mean: FloatArray  # shape (n, cells): Mean over runs.
-    variance: FloatArray  # shape (n, cells): How unsure that mean is, as it was not run.
-    run_variance: FloatArray  # shape (n, cells): Variance from run to run.
+    Parameters
+    ----------
+    mean : ndarray of shape (n, cells)
+        Mean over runs.
+    loadings : ndarray of shape (n, components, cells)
+        How unsure that mean is, as it was not run: its error is the sum over the components of a
+        standard normal number, the same for all cells, times these.
+    roughness : ndarray of shape (n, cells)
+        Variance of the mean that the components do not have, independent from cell to cell.
+    run_variance : ndarray of shape (n, cells)
+        Variance from run to run.
+    """
+
+    mean: FloatArray
+    loadings: FloatArray
+    roughness: FloatArray
+    run_variance: FloatArray
 
 
 class Emulator:
     """The cells of a study as functions of the settings.
 
-    coordinates: shape (trials, coordinates): Where trials were run.
-    groups: shape (coordinates,): Parameter of each coordinate.
-    outcomes: shape (trials, runs, cells): Value of each cell in each run; two runs of a trial or
-        more.
+    Parameters
+    ----------
+    coordinates : ndarray of shape (trials, coordinates)
+        Where trials were run.
+    groups : ndarray of shape (coordinates,)
+        Parameter of each coordinate.
+    outcomes : ndarray of shape (trials, runs, cells)
+        Value of each cell in each run; two runs of a trial or more.
     """
 
     def __init__(self, coordinates: FloatArray, groups: FloatArray, outcomes: FloatArray) -> None:
@@ -189,7 +214,13 @@ class Emulator:
         return shares
 
     def predict(self, coordinates: FloatArray) -> Prediction:
-        """Predict what trials would give. coordinates: shape (n, coordinates): Where."""
+        """Predict what trials would give.
+
+        Parameters
+        ----------
+        coordinates : ndarray of shape (n, coordinates)
+            Where.
+        """
         parts = [
             self._predict_part(coordinates[first : first + _PART])
             for first in range(0, len(coordinates), _PART)
@@ -198,7 +229,8 @@ class Emulator:
             return parts[0]
         return Prediction(
             np.concatenate([part.mean for part in parts]),
-            np.concatenate([part.variance for part in parts]),
+            np.concatenate([part.loadings for part in parts]),
+            np.concatenate([part.roughness for part in parts]),
             np.concatenate([part.run_variance for part in parts]),
         )
 
@@ -215,14 +247,15 @@ class Emulator:
         prior = self._variances + self._linears * np.sum(centred**2, axis=1)[:, None]
         unsure = np.maximum(prior - np.einsum("ktn,ktn->nk", solved, solved), 1e-12)
         nearness = _weigh_trials(steps @ self._nearness_scales)
-        variance = unsure @ self._rows**2
-        variance += np.maximum(nearness @ self._excess, 0.0)
+        loadings = np.sqrt(unsure)[:, :, None] * self._rows[None, :, :]
+        roughness = np.maximum(nearness @ self._excess, 0.0)
+        means = levels
         if self._is_log.any():
             means = np.where(self._is_log, np.exp(np.where(self._is_log, levels, 0.0)), levels)
-            variance = np.where(self._is_log, means**2 * variance, variance)
-        else:
-            means = levels
-        return Prediction(means, variance, nearness @ self._spreads)
+            slopes = np.where(self._is_log, means, 1.0)
+            loadings = loadings * slopes[:, None, :]
+            roughness = roughness * slopes**2
+        return Prediction(means, loadings, roughness, nearness @ self._spreads)
 
 
 def _weigh_trials(squared: FloatArray) -> FloatArray:

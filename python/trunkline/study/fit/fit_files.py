@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 
 FIT_JSON = "fit.json"
 _TICK_SHARES = (0.02, 0.5, 0.98)
+_NEXT_UNIT = {
+    "bit/s": "kbit/s",
+    "kbit/s": "Mbit/s",
+    "Mbit/s": "Gbit/s",
+    "ns": "us",
+    "us": "ms",
+    "ms": "s",
+}
 
 
 def write_fit_files(fit: StudyFit, folder: Path) -> None:
@@ -70,9 +78,12 @@ def build_posterior_axes(inference: Inference) -> list[PosteriorAxis]:
 
 
 def _shorten(text: str) -> str:
-    """A value with three significant digits."""
+    """A value with three significant digits, in a unit that needs no power of ten."""
     number, _, unit = text.partition(" ")
     try:
-        return f"{float(number):.3g} {unit}".strip()
+        value = float(number)
     except ValueError:
         return text
+    while abs(value) >= 1000 and unit in _NEXT_UNIT:
+        value, unit = value / 1000, _NEXT_UNIT[unit]
+    return f"{value:.3g} {unit}".strip()

@@ -104,7 +104,7 @@ def _build_parameter_json(
             }
             for each in verdict.readings
         ]
-    if parameter.prior.is_continuous:
+    if parameter.prior.is_range:
         document["profile"] = [
             {"value": parameter.prior.format_at(middle), "log_likelihood": height}
             for middle, height in zip(middles.tolist(), heights.tolist(), strict=True)

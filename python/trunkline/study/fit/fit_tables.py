@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from trunkline.study.fit.study_fit import StudyFit
 
 MAX_ODDS_SHOWN = 1000.0
+MAX_ALIKE_SHOWN = 4
 
 
 def render_fit(fit: StudyFit, *, width: int | None = None, colour: bool = False) -> str:
@@ -61,8 +62,7 @@ def build_posterior_tables(inference: Inference) -> Iterator[RichTable]:
         for parameter, each in ranges:
             interval = f"{each.low} to {each.high}"
             cells = [each.name, parameter.held_at, each.median, interval]
-            share = format_percent(each.width) if not each.readings else "–"
-            add_text_row(table, [*cells, share, describe_verdict(each)])
+            add_text_row(table, [*cells, format_percent(each.width), describe_verdict(each)])
         yield table
     readings = [(parameter, each) for parameter, each in verdicts if each.readings]
     if readings:
@@ -82,7 +82,8 @@ def describe_verdict(verdict: ParameterVerdict) -> str:
     text = verdict.verdict
     if verdict.readings and text == "cannot be told apart":
         alike = [each.reading for each in verdict.readings if each.odds < POSITIVE_FACTOR]
-        text = f"the data cannot tell {' and '.join(alike)} apart"
+        listed = " and ".join(alike[:MAX_ALIKE_SHOWN])
+        text = f"the data cannot tell {listed} apart"
     return f"{text}; at the {verdict.edge} end of its prior" if verdict.edge else text
 
 
@@ -101,7 +102,8 @@ def build_error_table(fit: StudyFit) -> RichTable:
     table = begin_table(title, ["table", *names])
     for name in dict.fromkeys(each for errors in fit.errors.values() for each in errors):
         values = [fit.errors[column].get(name, math.nan) for column in names]
-        add_text_row(table, [name, *(f"{value:.4f}" for value in values)])
+        shown = ("–" if math.isnan(value) else f"{value:.4f}" for value in values)
+        add_text_row(table, [name, *shown])
     return table
 
 

@@ -136,7 +136,7 @@ class Inference:
     def check_cells(self, count: int = 400) -> list[CellCheck]:
         """Each published value beside its prediction, without misfit."""
         likelihood = self.build_likelihood()
-        draws = likelihood_draws(likelihood, self.samples.draw(count), with_misfit=False)
+        draws = likelihood.draw_values(self.samples.draw(count), with_misfit=False)
         low, high = np.quantile(draws, (0.025, 0.975), axis=0)
         return [
             CellCheck(cell, float(draws[:, place].mean()), float(low[place]), float(high[place]))
@@ -163,14 +163,14 @@ class Inference:
             likelihood, likelihood.dimensions, live_points=max(self.live_points // 2, 25)
         )
         points = found.draw(400)
-        scores = likelihood.compute_log_probabilities(points)[:, is_left_out].sum(axis=1)
-        draws = likelihood_draws(likelihood, points, with_misfit=True)[:, is_left_out]
+        scores = likelihood.compute_log_probabilities(points, is_left_out)
+        draws = likelihood.draw_values(points)[:, is_left_out]
         low, high = np.quantile(draws, (0.025, 0.975), axis=0)
         values = np.array([cell.value for cell in self.cells])[is_left_out]
         score_of: dict[str, dict[str, float]] = {}
         for place, parameter in enumerate(self.space.parameters):
             prior = parameter.prior
-            if prior.is_continuous:
+            if prior.is_range:
                 continue
             number = np.array([prior.find_reading(share) for share in points[:, place]])
             score_of[parameter.name] = {
@@ -308,15 +308,6 @@ def log_mean_exp(values: FloatArray) -> float:
     return highest + float(np.log(np.mean(np.exp(values - highest))))
 
 
-def likelihood_draws(
-    likelihood: CellLikelihood, points: FloatArray, *, with_misfit: bool
-) -> FloatArray:
-    """Values that might have been published, one set for each point."""
-    mean, variance = likelihood.compute_moments(points, with_misfit=with_misfit)
-    noise = np.random.default_rng(1).standard_normal(mean.shape)
-    return np.asarray(mean + np.sqrt(variance) * noise)
-
-
 def infer(
     space: ParameterSpace,
     cells: Sequence[TargetCell],
@@ -344,7 +335,7 @@ def infer(
     begun = total // 2
     if plan_trials is not None:
         begun = MIN_TRIALS
-    points = space.spread_points(begun)
+    points = _put_first(space, space.spread_points(begun))
     outcomes = _run_points(space, run_trials, points)
     if plan_trials is not None:
         total = max(plan_trials(begun), begun)
@@ -386,6 +377,14 @@ def infer(
         live_points,
         has_misfit,
     )
+
+
+def _put_first(space: ParameterSpace, points: FloatArray) -> FloatArray:
+    """The points with the values that are held now in place of the first, if they can be."""
+    if any(not parameter.held_at for parameter in space.parameters):
+        return points
+    now = space.find_point({each.name: each.held_at for each in space.parameters})
+    return points if now is None else np.concatenate([now[None, :], points[1:]])
 
 
 def _run_points(

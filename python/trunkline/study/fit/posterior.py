@@ -15,11 +15,14 @@ import numpy as np
 from trunkline.study.fit.parameter_space import FloatArray, ParameterSpace
 from trunkline.study.language.priors import ParameterPrior
 
-LIVE_POINTS = 300  # Points of the nested sampling; the error of its results falls with their root.
+LIVE_POINTS = 300
+"""Points of the nested sampling; the error of its results falls with their root."""
 
-EVIDENCE_LEFT = 0.05  # Sampling ends when what is left can add so much to the log of the evidence.
+EVIDENCE_LEFT = 0.05
+"""Sampling ends when what is left can add so much to the log of the evidence."""
 
-_TIE_STEP = 1e-6  # Largest change of a log likelihood by the order among equally likely points.
+_TIE_STEP = 1e-6
+"""Largest change of a log likelihood by the order among equally likely points."""
 
 DETERMINED_WIDTH = 0.5
 """A parameter is determined if its 95 % interval is half as wide as that of its prior, or less."""
@@ -27,30 +30,47 @@ DETERMINED_WIDTH = 0.5
 UNDETERMINED_WIDTH = 0.8
 """Nothing is learnt of a parameter whose interval is wider than that, as a share."""
 
-EDGE_SHARE = 0.03  # This share of the prior's probability at either end is its edge.
+EDGE_SHARE = 0.03
+"""This share of the prior's probability at either end is its edge."""
 
 EDGE_EXCESS = 5.0
 """Where the edge holds so many times what the prior has there, the prior may exclude the truth."""
+
+MAX_EDGE_MASS = 0.9
+"""More than that at an end is worth a warning, however few steps the range has."""
 
 POSITIVE_FACTOR = 3.0
 """Odds below 3 are not worth more than a bare mention (Kass and Raftery, Bayes Factors, JASA 90,
 1995, section 3.2)."""
 
-STRONG_FACTOR = 20.0  # Odds of 20 and more are strong (the same).
+STRONG_FACTOR = 20.0
+"""Odds of 20 and more are strong (the same)."""
 
 
 @dataclass(frozen=True)
 class PosteriorSamples:
-    """Points of the unit cube with their weights."""
+    """Points of the unit cube with their weights.
 
-    points: FloatArray  # shape (n, dimensions): The parameters, then the misfit.
-    weights: FloatArray  # shape (n,): Their sum is 1.
-    log_likelihoods: FloatArray  # shape (n,): Of each point.
-    # log_evidence, log_evidence_error: Log of the mean likelihood over the prior, and its standard
-    # deviation.
+    Parameters
+    ----------
+    points : ndarray of shape (n, dimensions)
+        The parameters, then the misfit.
+    weights : ndarray of shape (n,)
+        Their sum is 1.
+    log_likelihoods : ndarray of shape (n,)
+        Of each point.
+    log_evidence, log_evidence_error : float
+        Log of the mean likelihood over the prior, and its standard deviation.
+    calls : int
+        Evaluations of the likelihood.
+    """
+
+    points: FloatArray
+    weights: FloatArray
+    log_likelihoods: FloatArray
     log_evidence: float
     log_evidence_error: float
-    calls: int  # Evaluations of the likelihood.
+    calls: int
 
     @property
     def effective_count(self) -> float:
@@ -87,10 +107,16 @@ def sample_posterior(
 ) -> PosteriorSamples:
     """Sample the posterior over the unit cube.
 
-    likelihood: Log likelihood of a point.
-    dimensions: Of the cube, on which the prior is uniform.
-    live_points: Points of the nested sampling.
-    seed: The same seed gives the same points.
+    Parameters
+    ----------
+    likelihood : callable
+        Log likelihood of a point.
+    dimensions : int
+        Of the cube, on which the prior is uniform.
+    live_points : int
+        Points of the nested sampling.
+    seed : int
+        The same seed gives the same points.
     """
     import dynesty
 
@@ -125,35 +151,56 @@ def sample_posterior(
 
 @dataclass(frozen=True)
 class ReadingOdds:
-    """How a reading fares against the other readings of its parameter."""
+    """How a reading fares against the other readings of its parameter.
 
-    reading: str  # Its value.
-    probability: float  # Of the posterior.
-    # Of the best reading against it, as each was as likely at first: the Bayes factor, which has
-    # the penalty for freedom in it. Infinite where no sample has it.
+    Parameters
+    ----------
+    reading : str
+        Its value.
+    probability : float
+        Of the posterior.
+    odds : float
+        Of the best reading against it, as each was as likely at first: the Bayes factor, which has
+        the penalty for freedom in it. Infinite where no sample has it.
+    """
+
+    reading: str
+    probability: float
     odds: float
 
 
 @dataclass(frozen=True)
 class ParameterVerdict:
-    """What the published values say of a parameter."""
+    """What the published values say of a parameter.
 
-    name: str  # Parameter.
-    # ``determined``, ``partly determined``, ``not determined``; of readings ``determined``,
-    # ``favoured`` or ``cannot be told apart``.
+    Parameters
+    ----------
+    name : str
+        Parameter.
+    verdict : str
+        ``determined``, ``partly determined``, ``not determined``; of readings ``determined``,
+        ``favoured`` or ``cannot be told apart``.
+    low, median, high : str
+        Bounds of the 95 % interval and the middle, as a scenario file has them; empty for the
+        readings of a list.
+    width : float
+        Width of the interval over that of the prior; of readings, the posterior's entropy over that
+        of the prior.
+    edge : str
+        ``lower`` or ``upper`` where the posterior lies at an end of the prior, which may exclude
+        the truth.
+    readings : tuple of ReadingOdds
+        The likeliest first; empty for a range.
+    """
+
+    name: str
     verdict: str
-    # low, median, high: Bounds of the 95 % interval and the middle, as a scenario file has them;
-    # empty for readings that are no numbers.
     low: str
     median: str
     high: str
-    # Width of the interval over that of the prior; of readings, the posterior's entropy over that
-    # of the prior.
     width: float
-    # ``lower`` or ``upper`` where the posterior lies at an end of the prior, which may exclude the
-    # truth.
     edge: str
-    readings: tuple[ReadingOdds, ...]  # The likeliest first; empty for a range.
+    readings: tuple[ReadingOdds, ...]
 
     @property
     def is_determined(self) -> bool:
@@ -172,17 +219,7 @@ def _judge_parameter(
     parameter = space.parameters[place]
     prior = parameter.prior
     low, median, high = samples.find_quantiles(place, (0.025, 0.5, 0.975))
-    edge = ""
-    if prior.is_continuous or prior.is_ordered:
-        column = samples.points[:, place]
-        # The edge of a list of numbers is its first or last one.
-        edge_share = EDGE_SHARE if prior.is_continuous else 1 / len(prior.readings)
-        below = float(samples.weights[column < edge_share].sum())
-        above = float(samples.weights[column > 1 - edge_share].sum())
-        limit = EDGE_EXCESS * edge_share if prior.is_continuous else 0.95
-        if len(prior.readings) != 2 and max(below, above) > min(limit, 0.95):
-            edge = "lower" if below > above else "upper"
-    if prior.is_continuous:
+    if prior.is_range:
         width = (high - low) / 0.95
         verdict = (
             "determined"
@@ -191,6 +228,13 @@ def _judge_parameter(
             if width <= UNDETERMINED_WIDTH
             else "not determined"
         )
+        column = samples.points[:, place]
+        # The edge of a range with few steps is its first or last one.
+        edge_share = max(EDGE_SHARE, 1 / len(prior.readings) if prior.readings else 0.0)
+        below = float(samples.weights[column < edge_share].sum())
+        above = float(samples.weights[column > 1 - edge_share].sum())
+        is_at_edge = max(below, above) > min(EDGE_EXCESS * edge_share, MAX_EDGE_MASS)
+        edge = ("lower" if below > above else "upper") if is_at_edge else ""
         texts = _format_all(prior, (low, median, high))
         return ParameterVerdict(parameter.name, verdict, *texts, width, edge, ())
     numbers = [prior.find_reading(share) for share in samples.points[:, place]]
@@ -215,8 +259,7 @@ def _judge_parameter(
     )
     positive = probabilities[probabilities > 0]
     entropy = float(-(positive @ np.log(positive)) / max(np.log(len(probabilities)), 1e-12))
-    texts = _format_all(prior, (low, median, high)) if prior.is_ordered else ("", "", "")
-    return ParameterVerdict(parameter.name, verdict, *texts, entropy, edge, tuple(odds))
+    return ParameterVerdict(parameter.name, verdict, "", "", "", entropy, "", tuple(odds))
 
 
 def _format_all(prior: ParameterPrior, shares: tuple[float, float, float]) -> tuple[str, str, str]:
@@ -229,8 +272,11 @@ def profile_likelihood(
 ) -> tuple[FloatArray, FloatArray]:
     """Highest log likelihood in each part of a dimension, less the highest of all.
 
-    Returns middles, heights: The middle of each part as a share of the prior's probability;
-        not-a-number where no sample is.
+    Returns
+    -------
+    middles, heights : ndarray of shape (bins,) each
+        The middle of each part as a share of the prior's probability; not-a-number where no sample
+        is.
     """
     number = np.minimum((samples.points[:, dimension] * bins).astype(int), bins - 1)
     heights = np.full(bins, -np.inf)

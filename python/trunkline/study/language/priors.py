@@ -114,6 +114,11 @@ class ParameterPrior:
                 )
 
     @property
+    def is_range(self) -> bool:
+        """Whether it has a lower and an upper end, with steps between them or without."""
+        return self._range is not None
+
+    @property
     def is_continuous(self) -> bool:
         """Whether the values are those of an interval."""
         return not self.readings
