@@ -182,7 +182,7 @@ REFUSED_ALONE = {
 """Features that an engine, or a way to run, does not support, and what is said of them."""
 REFUSED_ALONE["focus"] = REFUSED_ALONE["means"] | {
     **dict.fromkeys(("per-flow meter", "marking"), "conditioners know single flows"),
-    **dict.fromkeys(("pages", "video"), "the rate of pages and films is unknown"),
+    **dict.fromkeys(("pages", "video", "heeding UDP"), "is unknown: they can be no background"),
 }
 
 

@@ -89,7 +89,7 @@ def check_decomposable(network: Mapping[str, Any]) -> None:
     run = network["run"]
     for flow in network["flows"]:
         place = ("flows", flow["name"])
-        if flow["agent"]["protocol"] != "udp":
+        if flow["agent"]["protocol"] != "udp" or "tfrc" in flow["agent"]["arrivals"]:
             msg = (
                 "a flow that heeds congestion is one loop over all its links: no link can be "
                 "simulated alone; use the packet engine, or --focus"

@@ -163,7 +163,7 @@ def test_where_nothing_is_random_that_is_said() -> None:
     )
     done = compare_operands(a, b, [parse_metric("goodput_bit_s")], runs=2)
     assert len(done.notes) == 1
-    assert done.notes[0].startswith("nothing in either side is random")
+    assert done.notes[0].startswith("neither side is random")
     assert done.differences[0].verdict == "B higher"
 
 

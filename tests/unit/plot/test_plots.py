@@ -33,8 +33,8 @@ flows:
   noise: {agent: udp, from: S, to: D, rate: 500 kbit/s, size: 500 B, arrivals: poisson}
 probes:
   - {flow: tcp, measure: [cwnd, ssthresh, throughput, goodput, delay], every: 100 ms}
-  - {flow: tcp, measure: [srtt, rtt, rto], every: 100 ms}
-  - {link: R->D, measure: [queue-packets, queue-bytes, utilisation], every: 100 ms}
+  - {flow: tcp, measure: [srtt, rtt, rto, pacing-rate, inflight], every: 100 ms}
+  - {link: R->D, measure: [queue-packets, queue-bytes, utilisation, marks], every: 100 ms}
 run: {duration: 4 s, trace: on}
 """
 TRANSFERS = """

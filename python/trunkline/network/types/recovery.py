@@ -30,7 +30,7 @@ class Failure(TypedDict):  # Links that fail together.
     links: list[int]
     node: bool
     outages: FixedOutages | RandomOutages
-    drain: NotRequired[Drain]
+    drain: NotRequired[Drain | None]
 
 
 class DelayedDetection(TypedDict):  # A failure is noticed after a set time, or by loss of signal.
