@@ -52,7 +52,6 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// A packet that was not lost on its wire meets the functions at the far end.
-    #[inline(always)]
     pub(crate) fn enter_far_end(&mut self, index: usize, departure: Departure) {
         let link = &mut self.links[index];
         let (to, id) = (link.to, departure.packet);
