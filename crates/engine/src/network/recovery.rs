@@ -31,7 +31,7 @@ pub struct Failure {
     /// When.
     pub outages: Outages,
     /// Traffic leaves the links before the first outage, which is planned.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub drain: Option<Drain>,
 }
 
