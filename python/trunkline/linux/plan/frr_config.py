@@ -55,7 +55,8 @@ def refuse_unsupported(script: CommandScript, network: NetworkData) -> None:
                 "nearest: a UDP flow",
             )
     for failure in network.get("recovery", {}).get("failures", ()):
-        if failure.get("drain", {}).get("by_metric"):
+        drain = failure.get("drain")
+        if drain is not None and drain["by_metric"]:
             script.refuse(
                 ("maintenance", failure["name"]),
                 "the daemons keep their metrics: nothing drains the link; nearest: drain: none",
