@@ -43,7 +43,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         return (yield)
     finally:
         sys.settrace(None)
-        threading.settrace(None)  # type: ignore[arg-type]
+        threading.settrace(None)
         used_s = time.process_time() - begun
         listed = {path: sorted(found) for path, found in lines.items()}
         _reached_by_test[item.nodeid] = (used_s, listed)

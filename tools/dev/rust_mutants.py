@@ -256,8 +256,8 @@ def _list_numbers(crate: str, files: dict[str, bytes]) -> Iterator[RustMutant]:
             if node.type.endswith("_literal") and node.parent.type == "field_expression":
                 continue
             if node.type == "integer_literal" and (found := _INTEGER.match(text)):
-                value = int(found[1].replace("_", ""))
-                new = f"{value + 1}{found[2] or ''}" if value > 1 else None
+                whole = int(found[1].replace("_", ""))
+                new = f"{whole + 1}{found[2] or ''}" if whole > 1 else None
             elif node.type == "float_literal" and (found := _FRACTION.match(text)):
                 value = float(found[1].replace("_", ""))
                 new = f"{value * 1.25!r}{found[2] or ''}" if value not in (0.0, 1.0) else None
@@ -265,7 +265,7 @@ def _list_numbers(crate: str, files: dict[str, bytes]) -> Iterator[RustMutant]:
                 if node.parent is not None and node.parent.type == "scoped_identifier":
                     continue
                 constant = constants.get(text.rsplit("::", 1)[-1])
-                new = constant and constant.changed.format(text)
+                new = None if constant is None else constant.changed.format(text)
             if new is None:
                 continue
             line = content.count(b"\n", 0, node.start_byte) + 1

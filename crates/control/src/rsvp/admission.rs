@@ -287,12 +287,16 @@ mod tests {
         Reservation { class_type, priority, bandwidth }
     }
 
+    /// Bounds of a link as class types and bandwidth, and what is unreserved of three class types at
+    /// eight priorities.
+    type ModelCase<'a> = (&'a [(&'a [u8], u64)], [[u64; 8]; 3]);
+
     /// RFC 4125 section 4.2: least of B_c - Reserved(c, up to p) and M - all up to p; RFC 4127 section
     /// 4.3: least of B_k - Reserved(k and above, up to p) over the dolls k up to c. Added by hand from
     /// 150 of CT2 at 0, 200 of CT1 at 1, 100 of CT1 at 5, 250 of CT0 at 3 and 200 of CT0 at 7.
     #[test]
     fn rfc4125_s4_2_and_rfc4127_s4_3_unreserved_bandwidth_of_every_te_class() {
-        let models: [(&[(&[u8], u64)], [[u64; 8]; 3]); 2] = [
+        let models: [ModelCase<'_>; 2] = [
             (
                 &MAXIMUM_ALLOCATION,
                 [
