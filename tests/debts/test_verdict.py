@@ -31,13 +31,18 @@ def outcomes(found: EngineVerdict) -> dict[tuple[str, str], str]:
     return {(row.subject, row.measure): row.outcome for row in found.rows}
 
 
-@pytest.mark.parametrize("alteration", ["bottleneck 5 % slower", "no ECN", "thresholds halved"])
+@pytest.mark.parametrize("alteration", ["bottleneck 5 % slower", "thresholds halved"])
 def test_two_seeds_of_red_never_agree(alteration: str) -> None:
     """A1: 99 % of Student's t with one degree of freedom, 63.7, was added to the tolerance."""
     found = judge_alteration("tcp through red", alteration, seeds=2)
     assert found.outcome == "undecided"
     assert found.more is not None
     assert found.more >= 3
+
+
+def test_marks_of_tcp_differ_with_two_seeds_already() -> None:
+    """K5: without ECN no segment carries ECT, whatever the seed."""
+    assert judge_alteration("tcp through red", "no ECN", seeds=2).outcome == "differs"
 
 
 def test_a_margin_does_not_grow_with_the_spread_of_the_seeds() -> None:

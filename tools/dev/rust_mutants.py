@@ -256,8 +256,8 @@ def _list_numbers(crate: str, files: dict[str, bytes]) -> Iterator[RustMutant]:
             if node.type.endswith("_literal") and node.parent.type == "field_expression":
                 continue
             if node.type == "integer_literal" and (found := _INTEGER.match(text)):
-                whole = int(found[1].replace("_", ""))
-                new = f"{whole + 1}{found[2] or ''}" if whole > 1 else None
+                count = int(found[1].replace("_", ""))
+                new = f"{count + 1}{found[2] or ''}" if count > 1 else None
             elif node.type == "float_literal" and (found := _FRACTION.match(text)):
                 value = float(found[1].replace("_", ""))
                 new = f"{value * 1.25!r}{found[2] or ''}" if value not in (0.0, 1.0) else None
