@@ -156,3 +156,24 @@ def test_tcp_is_refused_with_its_line(run: Callable[..., tuple[int, str]], ring:
         assert code == 2
         assert "ring.yaml:10:" in output
         assert "heeds congestion" in output
+
+
+def test_without_rerouting_a_failure_cuts_what_crosses_it(
+    run: Callable[..., tuple[int, str]], ring: Path
+) -> None:
+    """Routes stay, so without C-D all flows that go over it are lost, and no others."""
+    text = ring.read_text()
+    ring.write_text("".join(line for line in text.splitlines(True) if "rerouting" not in line))
+    code, output = run("te", "delays", str(ring), "--link-packets", "5000", "--json")
+    assert code == 0
+    cut = {
+        (each["failure"], each["dscp"]): each["cut_flows"] for each in json.loads(output)["classes"]
+    }
+    assert [cut[failure, "DF"] for failure in ("none", "A-B", "B-C", "C-D", "D-A")] == [
+        0,
+        1,
+        1,
+        1,
+        0,
+    ]
+    assert cut["B-C", "EF"] == 1

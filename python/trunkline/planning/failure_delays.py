@@ -6,7 +6,6 @@ is lost while routers notice and switch is not in it; `te survive --judge` has t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -18,12 +17,13 @@ from trunkline.decomposition.link_traffic import check_decomposable
 from trunkline.decomposition.network_delays import LinkSimulations, LinkWaits, collect_path_waits
 from trunkline.engine.packet_engine import count_cores
 from trunkline.fluid.engine import solve_each_failure, solve_without_failures
-from trunkline.network import compile
-from trunkline.network.recovery import compile_failure
 from trunkline.planning.failure_screening import survive
-from trunkline.planning.packet_trial import find_failure_time
+from trunkline.planning.packet_trial import (
+    compile_impacts,
+    compile_without_failures,
+    find_failure_time,
+)
 from trunkline.results import dscp
-from trunkline.scenario.recovery import Failure
 
 if TYPE_CHECKING:
     from trunkline.decomposition.path_delays import DelayComposer, PathDelays
@@ -123,9 +123,7 @@ def compute_failure_delays(
     FluidUnsupportedError
         The network has what ties its links together.
     """
-    network: dict[str, Any] = json.loads(compile(scenario).to_json())
-    recovery = (network.get("recovery") or {}) | {"failures": []}
-    network["recovery"] = recovery if len(recovery) > 1 else None
+    network = compile_without_failures(scenario)
     check_decomposable(network)
     impacts = survive(scenario, kinds=kinds).failures
     seed = scenario.run.seed
@@ -155,14 +153,8 @@ def _solve_failures(
     scenario: Scenario, network: Mapping[str, Any], impacts: Sequence[FailureImpact]
 ) -> Iterable[tuple[FailureImpact, FluidState]]:
     """The state that each failure ends in."""
-    resolved = scenario.resolve()
-    links = {arc: index for index, arc in enumerate(resolved.arc_by_name)}
-    begin_ns = find_failure_time(scenario, None)
-    failures = (
-        [compile_failure(resolved, links, each.failure, Failure(**each.scenario_keys, at=begin_ns))]
-        for each in impacts
-    )
-    states = solve_each_failure(network, failures, [scenario.run.seed])
+    compiled = compile_impacts(scenario, impacts, find_failure_time(scenario, None))
+    states = solve_each_failure(network, ([each] for each in compiled), [scenario.run.seed])
     for impact, (_, phases) in zip(impacts, states, strict=True):
         yield impact, phases[-1][1]
 

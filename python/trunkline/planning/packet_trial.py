@@ -114,18 +114,15 @@ def plan_failure_runs(
     bounds = _list_bound_columns(scenario.list_sla_bounds())
     points = [
         StudyPoint(
-            _compile_with_failure(
-                scenario,
-                network.to_json(),
-                impact.failure,
-                Failure(**impact.scenario_keys, at=begin_ns),
-            ),
+            _add_failure(network.to_json(), compiled),
             range(1, runs + 1),
             build_measure(bounds | _list_screen_columns(network.data, impact.worst_link), ()),
             labels={FAILURE_LABEL: impact.failure},
             scenario=lambda: scenario.text,
         )
-        for impact in failures
+        for impact, compiled in zip(
+            failures, compile_impacts(scenario, failures, begin_ns), strict=True
+        )
     ]
     name = f"{scenario.name or 'scenario'}-failures"
     return RunPlan(name, f"Failures of {scenario.name or 'a scenario'}", points)
@@ -219,13 +216,30 @@ def _sum_columns(columns: Mapping[str, list[float | None]], prefix: str) -> NDAr
     return total
 
 
-def _compile_with_failure(scenario: Scenario, network: str, name: str, failure: Failure) -> str:
-    """Replace the failures of the compiled network by this one."""
-    data = json.loads(network)
+def compile_impacts(
+    scenario: Scenario, impacts: Sequence[FailureImpact], begin_ns: int
+) -> list[dict[str, Any]]:
+    """Screened failures as compiled networks have them, each from `begin_ns` on."""
     resolved = scenario.resolve()
     links = {arc: index for index, arc in enumerate(resolved.arc_by_name)}
+    return [
+        compile_failure(resolved, links, each.failure, Failure(**each.scenario_keys, at=begin_ns))
+        for each in impacts
+    ]
+
+
+def compile_without_failures(scenario: Scenario) -> dict[str, Any]:
+    """The compiled network, parsed from its JSON, with its recovery but without its failures."""
+    network: dict[str, Any] = json.loads(compile(scenario).to_json())
+    recovery = (network.pop("recovery", None) or {}) | {"failures": []}
+    return network | ({"recovery": recovery} if len(recovery) > 1 else {})
+
+
+def _add_failure(network: str, failure: Mapping[str, Any]) -> str:
+    """Replace the failures of the compiled network by this one."""
+    data = json.loads(network)
     data["recovery"] = (data.get("recovery") or {"protections": [], "rerouting": None}) | {
-        "failures": [compile_failure(resolved, links, name, failure)]
+        "failures": [failure]
     }
     return json.dumps(data, sort_keys=True, separators=(",", ":"))
 

@@ -11,7 +11,6 @@ loses; networks of which the fluid engine leaves out a part.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,10 +29,8 @@ from trunkline.fluid.limits import (
 )
 from trunkline.fluid.unsupported import FluidUnsupportedError
 from trunkline.fluid.verification import MEASURES
-from trunkline.network import compile
-from trunkline.network.recovery import compile_failure
+from trunkline.planning.packet_trial import compile_impacts, compile_without_failures
 from trunkline.results import dscp
-from trunkline.scenario.recovery import Failure
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -121,9 +118,7 @@ def screen_slas(
     on_level: Called with each failure and its levels as soon as they are known.
     """
     bounds = scenario.list_sla_bounds()
-    network: dict[str, Any] = json.loads(compile(scenario).to_json())
-    recovery = (network.get("recovery") or {}) | {"failures": []}
-    network["recovery"] = recovery if len(recovery) > 1 else None
+    network = compile_without_failures(scenario)
     omissions = list_omissions(network)
     levels = dict(known or {})
     missing = [each for each in failures if each.failure not in levels]
@@ -156,12 +151,7 @@ def _screen_failures(
     begin_ns: int,
     runs: int,
 ) -> Iterator[tuple[str, tuple[ScreenedLevel, ...]]]:
-    resolved = scenario.resolve()
-    links = {arc: index for index, arc in enumerate(resolved.arc_by_name)}
-    compiled: list[dict[str, Any]] = [
-        compile_failure(resolved, links, each.failure, Failure(**each.scenario_keys, at=begin_ns))
-        for each in failures
-    ]
+    compiled = compile_impacts(scenario, failures, begin_ns)
     recovery = network.get("recovery") or {}
     watchers = [*recovery.get("protections", ()), *filter(None, [recovery.get("rerouting")])]
     is_random = any(each["detection"]["kind"] in RANDOM_DETECTIONS for each in watchers)
