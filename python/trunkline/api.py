@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from trunkline.decomposition.defaults import DEFAULT_CHECK_S, DEFAULT_LINK_PACKETS
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -112,8 +114,8 @@ def decompose(
     scenario: Scenario,
     *,
     seed: int | None = None,
-    packets: int = 300_000,
-    check_s: float = 10.0,
+    packets: int = DEFAULT_LINK_PACKETS,
+    check_s: float = DEFAULT_CHECK_S,
     threads: int | None = None,
 ) -> DecomposedRun:
     """Simulate each link of a scenario alone, and put delays and losses of paths together.

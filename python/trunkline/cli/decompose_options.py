@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from trunkline.cli.option_groups import combine_options
+from trunkline.decomposition.defaults import DEFAULT_CHECK_S, DEFAULT_LINK_PACKETS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from trunkline.network import Network
     from trunkline.planning.text_tables import TextTable
     from trunkline.scenario import Scenario
-
-DEFAULT_CHECK = "10 s"
-DEFAULT_PACKETS = 300_000
 
 
 class DurationType(click.ParamType):  # type: ignore[type-arg]
@@ -51,13 +48,14 @@ link_run_options = combine_options(
         type=DurationType(),
         metavar="TIME",
         help="With each link alone: time of one core for a full run that measures the error. "
-        f"Default: {DEFAULT_CHECK}.",
+        f"Default: {DEFAULT_CHECK_S:g} s.",
     ),
     click.option(
         "--link-packets",
         type=click.IntRange(1000, 100_000_000),
         metavar="N",
-        help=f"With each link alone: packets that reach each link. Default: {DEFAULT_PACKETS}.",
+        help="With each link alone: packets that reach each link. "
+        f"Default: {DEFAULT_LINK_PACKETS}.",
     ),
 )
 """``--check`` and ``--link-packets``."""
@@ -65,18 +63,22 @@ link_run_options = combine_options(
 
 def get_link_run_parameters(check_s: float | None, link_packets: int | None) -> dict[str, Any]:
     """The parameters of a decomposition, with their defaults."""
-    from trunkline.decomposition.engine import DEFAULT_CHECK_S
-
-    return {"check_s": check_s or DEFAULT_CHECK_S, "packets": link_packets or DEFAULT_PACKETS}
+    return {"check_s": check_s or DEFAULT_CHECK_S, "packets": link_packets or DEFAULT_LINK_PACKETS}
 
 
-def show_progress(counted: str) -> Callable[[int, int], None] | None:
-    """Count on the terminal; nothing where standard error is none."""
-    if not sys.stderr.isatty():
-        return None
+def show_progress(counted: str) -> Callable[[int, int], None]:
+    """A bar where someone looks, to be called with how many are done and of how many."""
+    from trunkline.study.run.progress import choose_progress
+
+    progress = choose_progress(counted)
 
     def show(done: int, total: int) -> None:
-        click.echo(f"\r{done} of {total} {counted}", err=True, nl=done == total)
+        if done == 1:
+            progress.begin(total, 0)
+        progress.count_ended(0)
+        progress.report_if_due()
+        if done == total:
+            progress.end()
 
     return show
 

@@ -57,15 +57,11 @@ def delays(
     decides nothing that is within it.
     """
     from trunkline.cli.engine_options import placed_means
-    from trunkline.cli.te_common import load_leniently, print_tables
+    from trunkline.cli.te_common import load_leniently, parse_failure_kinds, print_tables
     from trunkline.planning.failure_delays import compute_failure_delays
-    from trunkline.planning.failures import FAILURE_KINDS
     from trunkline.planning.text_tables import tabulate_delay_judgements, tabulate_failure_delays
 
-    failure_kinds = [word for word in kinds.split(",") if word]
-    allowed = [each for each in FAILURE_KINDS if each != "pair"]
-    if not failure_kinds or set(failure_kinds) - set(allowed):
-        raise click.UsageError(f"--each takes {', '.join(allowed)}, not {kinds!r}.")
+    failure_kinds = parse_failure_kinds(kinds)
     scenario = load_leniently(source)
     if judge and not scenario.list_sla_bounds():
         raise click.UsageError(f"{source.file} has no `slas` to judge.")

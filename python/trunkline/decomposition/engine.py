@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trunkline import _core
+from trunkline.decomposition.defaults import DEFAULT_CHECK_S, DEFAULT_LINK_PACKETS
 from trunkline.decomposition.full_check import FullCheck, check_delays
 from trunkline.decomposition.link_traffic import check_decomposable
 from trunkline.decomposition.network_delays import (
-    DEFAULT_LINK_PACKETS,
     LinkSimulations,
     collect_path_waits,
 )
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
     from trunkline.decomposition.network_delays import LinkWaits
     from trunkline.fluid.tables import FluidState
-
-DEFAULT_CHECK_S: Final = 10.0
-"""Time of one core that the check takes, where nothing else is asked for [s]."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ import numpy as np
 
 from trunkline.decomposition.link_traffic import NO_LINK, LinkTraffic
 from trunkline.fluid.flow_sources import read_size_moments
-from trunkline.fluid.unsupported import FluidUnsupportedError
+from trunkline.fluid.focus import find_marking
 
 WARM_UP_SHARE: Final = 0.1
 """Part of a link's run before its waits count."""
@@ -135,20 +135,28 @@ def _build_ports(
 ) -> tuple[list[dict[str, Any]], list[int]]:
     """The port of the link and those before it, and the DSCP of each flow."""
     port = network["ports"][network["links"][traffic.link]["port"]]
+    # Flows of one class and code point have one marking.
+    mark = functools.cache(functools.partial(find_marking, port))
     markings = [
-        choose_marking(port, class_, network["flows"][flow]["dscp"])
+        mark(class_, network["flows"][flow]["dscp"])
         for flow, class_ in zip(traffic.flow.tolist(), traffic.class_.tolist(), strict=True)
     ]
-    ports_before = [network["ports"][network["links"][number]["port"]] for number in tree.links]
+    port_numbers = [network["links"][number]["port"] for number in tree.links]
+    choose_row = functools.cache(
+        lambda number, class_, dscp: _choose_row(network["ports"][number], class_, dscp)
+    )
     rows = [[0] * len(markings) for _ in tree.links]
     classes = traffic.classes_before.tolist()
     for flow, places in enumerate(tree.places):
         for back, place in enumerate(places):
-            rows[place][flow] = _choose_row(
-                ports_before[place], classes[flow][back], markings[flow][1]
+            rows[place][flow] = choose_row(
+                port_numbers[place], classes[flow][back], markings[flow][1]
             )
     ports = [_classify(port, [row for row, _ in markings])]
-    ports += [_classify(each, chosen) for each, chosen in zip(ports_before, rows, strict=True)]
+    ports += [
+        _classify(network["ports"][number], chosen)
+        for number, chosen in zip(port_numbers, rows, strict=True)
+    ]
     return ports, [code for _, code in markings]
 
 
@@ -156,27 +164,6 @@ def _classify(port: Mapping[str, Any], rows: list[int]) -> dict[str, Any]:
     classifier = port["classifier"]
     flow_rows = [each for row in rows for each in (row, 0)] if classifier["rows"] else []
     return {**port, "classifier": {**classifier, "flow_rows": flow_rows}}
-
-
-def choose_marking(port: Mapping[str, Any], class_: int, dscp: int) -> tuple[int, int]:
-    """Row and DSCP that a classifier puts into a class: the flow's own DSCP where it leads there.
-
-    Raises
-    ------
-    FluidUnsupportedError
-        No DSCP leads into the class.
-    """
-    cells = port["classifier"]["rows"]
-    if not cells:
-        return 0, dscp
-    table = np.array(cells, dtype=np.int64)[:, :64]
-    rows, codes = np.nonzero(table[:, :, 0] == class_)
-    if not len(rows):
-        msg = f"no DSCP leads into class {port['classes'][class_]['name']}"
-        raise FluidUnsupportedError(msg, ("ports", port["name"]))
-    own = np.flatnonzero(codes == dscp)
-    best = own[0] if len(own) else table[rows, codes, 1].argmin()
-    return int(rows[best]), int(codes[best])
 
 
 def _choose_row(port: Mapping[str, Any], class_: int, dscp: int) -> int:
@@ -253,8 +240,3 @@ def _choose_duration(flows: list[dict[str, Any]], packets: int) -> int:
     seconds = max(seconds, min(slowest, MAX_LENGTHENING * seconds))
     # What is sent before the last flow begins does not count.
     return max(1, math.ceil(seconds * 1e9), math.ceil(start / WARM_UP_SHARE))
-
-
-def to_json(network: Mapping[str, Any]) -> str:
-    """Canonical JSON: keys sorted, no spaces."""
-    return json.dumps(network, sort_keys=True, separators=(",", ":"))

@@ -202,7 +202,7 @@ def _make_background(
     for queue, queue_phases in sorted(by_queue.items()):
         link = int(queues.link[queue])
         class_ = queue - int(queues.first[link])
-        row, dscp = _find_marking(network["ports"][network["links"][link]["port"]], class_)
+        row, dscp = find_marking(network["ports"][network["links"][link]["port"]], class_)
         changes = [
             phase
             for phase in range(len(states))
@@ -265,18 +265,22 @@ def _make_background_flow(
     }
 
 
-def _find_marking(port: Mapping[str, Any], class_: int) -> tuple[int, int]:
-    """Row and DSCP that a classifier puts into a class, of the least drop precedence."""
+def find_marking(port: Mapping[str, Any], class_: int, dscp: int | None = None) -> tuple[int, int]:
+    """Row and DSCP that a classifier puts into a class.
+
+    `dscp` where it leads there, else that of the least drop precedence.
+    """
     cells = port["classifier"]["rows"]
     if not cells:
-        return 0, 0
+        return 0, dscp or 0
     table = np.array(cells, dtype=np.int64)[:, :64]
-    rows, dscps = np.nonzero(table[:, :, 0] == class_)
+    rows, codes = np.nonzero(table[:, :, 0] == class_)
     if not len(rows):
         msg = f"no DSCP leads into class {port['classes'][class_]['name']}"
         raise FluidUnsupportedError(msg, ("ports", port["name"]))
-    best = int(table[rows, dscps, 1].argmin())
-    return int(rows[best]), int(dscps[best])
+    own = np.flatnonzero(codes == dscp)
+    best = own[0] if len(own) else table[rows, codes, 1].argmin()
+    return int(rows[best]), int(codes[best])
 
 
 def _assemble_network(
