@@ -24,6 +24,7 @@ HOPS_PER_SECOND: Final = 1.5e6
 """Packet-hops that a second of the check is worth, on any machine: so its length is the same."""
 MIN_PACKETS: Final = 1000
 """Packets of a flow that the check compares: ten are beyond its 99th percentile."""
+TIME_RESOLUTION_S: Final = 1e-9  # Mean waits below are the rounding of transmission times.
 WARM_UP_DELAYS: Final = 2.0  # Longest delays without queues before the check counts.
 MIN_MEASURED_SHARE: Final = 0.5  # Part of the check that is measured, at least.
 BUCKET_ERROR: Final = 1 / 128
@@ -147,7 +148,7 @@ def check_delays(
                 float(p99.mean()),
                 float(p99.max()),
                 abs(of_class * (1 + BUCKET_ERROR) / float(aggregate_p99[name] or np.nan) - 1),
-                composed / waited - 1 if waited > 0 else 0.0,
+                composed / waited - 1 if waited >= TIME_RESOLUTION_S * weight.sum() else 0.0,
                 loss,
                 composed_loss - loss,
             )
