@@ -17,10 +17,11 @@ from trunkline import _core
 from trunkline.study.errors import StudyError, SystemLimitError
 from trunkline.study.outcome.reproduction import StudySubject
 from trunkline.study.run import cluster
+from trunkline.study.run.checked_files import JOURNAL_FILE
 from trunkline.study.run.execution import RunOptions
 from trunkline.study.run.run_plan import RunTask
 from trunkline.study.run.session import perform_plan
-from trunkline.study.run.store import JOURNAL_FILE, StudyStore
+from trunkline.study.run.store import StudyStore
 
 from .conftest import SCENARIO, Start, files, perform, until_done, write_study
 

@@ -18,7 +18,7 @@ import pytest
 
 from trunkline.study.errors import StudyError
 from trunkline.study.outcome.reproduction import StudySubject
-from trunkline.study.run import checked_files as disk, store as stores
+from trunkline.study.run import checked_files as disk
 from trunkline.study.run.execution import RunOptions, execute_study
 from trunkline.study.run.progress import Progress
 from trunkline.study.run.run_plan import RunPlan
@@ -163,8 +163,8 @@ def fail_nth(patched: pytest.MonkeyPatch, call: str, nth: int) -> list[int]:
 
 def whole_or_absent(out: Path) -> None:
     """No file under its own name is half written."""
-    if (out / stores.MANIFEST_FILE).exists():
-        said = stores.read_manifest(out)
+    if (out / disk.MANIFEST_FILE).exists():
+        said = disk.read_manifest(out)
         for name, digest in said.get("files", {}).items():
             assert disk.compute_file_digest(out / name) == digest
 

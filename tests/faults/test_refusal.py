@@ -15,7 +15,13 @@ import pytest
 
 from trunkline.study.errors import DamagedStudyFile, StudyError
 from trunkline.study.outcome.reproduction import StudySubject
-from trunkline.study.run import data_set, folder_lock, journal, run_plan as plans, store as stores
+from trunkline.study.run import (
+    checked_files,
+    data_set,
+    folder_lock,
+    journal,
+    run_plan as plans,
+)
 from trunkline.study.run.execution import RunOptions, execute_study, parse_shard
 from trunkline.study.run.merge import merge_shards
 from trunkline.study.run.progress import Progress
@@ -142,7 +148,7 @@ def test_f14_a_damaged_line_of_the_journal_costs_one_run(
         ended = list(data_set.read_records(runs.folder / "data" / "00000.parquet"))
     store.append_records(ended[:9])
     store.close()
-    path = out / stores.JOURNAL_FILE
+    path = out / checked_files.JOURNAL_FILE
     lines = path.read_bytes().splitlines(keepends=True)
     lines[4] = lines[4].replace(b"e", b"f", 1)
     path.write_bytes(b"".join(lines) + b'12345678 [9, "cut off')
@@ -158,10 +164,10 @@ def test_f14_a_damaged_line_of_the_journal_costs_one_run(
 
 def test_f14_a_damaged_manifest_is_named(plan: RunPlan, tmp_path: Path) -> None:
     StudyStore(tmp_path, plan).close()
-    path = tmp_path / stores.MANIFEST_FILE
+    path = tmp_path / checked_files.MANIFEST_FILE
     path.write_text(path.read_text().replace("0.3", "0.4", 1))
     with pytest.raises(DamagedStudyFile, match=r"manifest\.json is damaged"):
-        stores.read_manifest(tmp_path)
+        checked_files.read_manifest(tmp_path)
 
 
 @pytest.mark.parametrize(

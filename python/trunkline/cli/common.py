@@ -13,11 +13,13 @@ from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from importlib.resources.abc import Traversable
     from pathlib import Path
 
     from trunkline.scenario import Scenario
 
 SEED_TYPE = click.IntRange(0, 2**64 - 1)
+EXAMPLE_SUFFIX = ".yaml"
 
 
 override_options = combine_options(
@@ -78,10 +80,22 @@ def load_scenario(file: str, overrides: tuple[str, ...], strict: bool) -> Scenar
     return scenario
 
 
+def list_example_files() -> dict[str, Traversable]:
+    """List the example scenarios and the lessons by name, each sorted."""
+    from importlib.resources import files
+
+    folder = files("trunkline").joinpath("examples")
+    # The lessons follow the others.
+    return {
+        file.name.removesuffix(EXAMPLE_SUFFIX): file
+        for part in (folder, folder.joinpath("lessons"))
+        for file in sorted(part.iterdir(), key=lambda each: each.name)
+        if file.is_file() and file.name.endswith(EXAMPLE_SUFFIX)
+    }
+
+
 def _suggest_example(file: Path) -> None:
     """Suggest to copy the example if a missing file has its name."""
-    from trunkline.cli.examples_command import list_example_files
-
     if file.stem in list_example_files():
         raise click.UsageError(f"There is no {file}: trunkline examples copy {file.stem} makes it.")
 
@@ -123,6 +137,24 @@ def read_standard_input() -> str:
         return data.decode("utf-8-sig") + "\n"
     except UnicodeDecodeError as error:
         raise click.UsageError(f"standard input is not UTF-8: {error.reason}.") from None
+
+
+def read_text(file: str) -> str:
+    """Read a file of text; ``-`` is standard input.
+
+    Raises click.UsageError: The text is larger than a scenario may be, or not UTF-8.
+    """
+    from pathlib import Path
+
+    if file == "-":
+        return read_standard_input()
+    path = Path(file)
+    if path.stat().st_size > MAX_INPUT_BYTES:
+        raise click.UsageError(f"{file} is larger than {MAX_INPUT_BYTES} bytes.")
+    try:
+        return path.read_text("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"{file} is not UTF-8: {error.reason}.") from None
 
 
 def refuse_existing_files(files: Iterable[str | Path | None], overwrite: bool) -> None:

@@ -7,28 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from trunkline.cli.command_group import CommandGroup
-from trunkline.cli.common import echo_json
+from trunkline.cli.common import EXAMPLE_SUFFIX, echo_json, list_example_files
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-EXAMPLE_SUFFIX = ".yaml"
 # The first lines of the examples name this file.
 SCHEMA_FILE = "scenario.schema.json"
-
-
-def list_example_files() -> dict[str, Traversable]:
-    """List the example scenarios and the lessons by name, each sorted."""
-    from importlib.resources import files
-
-    folder = files("trunkline").joinpath("examples")
-    # The lessons stand behind the others.
-    return {
-        file.name.removesuffix(EXAMPLE_SUFFIX): file
-        for part in (folder, folder.joinpath("lessons"))
-        for file in sorted(part.iterdir(), key=lambda each: each.name)
-        if file.is_file() and file.name.endswith(EXAMPLE_SUFFIX)
-    }
 
 
 def get_title(text: str) -> str:

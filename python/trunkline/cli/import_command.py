@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from trunkline.cli.command_group import CommandGroup
+from trunkline.cli.common import read_text
 from trunkline.cli.import_account import ImportRefused, account_options, refuse_left_out
 from trunkline.cli.import_network import import_network
-from trunkline.cli.import_traffic import import_records, import_traffic
+from trunkline.cli.import_traffic import import_records, import_traffic, parse_nodes
 from trunkline.cli.option_groups import combine_options
 
 if TYPE_CHECKING:
@@ -104,8 +105,8 @@ def _print_imported(
 ) -> None:
     from trunkline.importers import Addresses, ImportFault
 
-    addresses = Addresses(_parse_nodes(nodes), _parse_flows(ports))
-    text = _read_text(file)
+    addresses = Addresses(parse_nodes(nodes), _parse_flows(ports))
+    text = read_text(file)
     try:
         imported = read(text, addresses=addresses, age=age)
     except ImportFault as fault:
@@ -140,37 +141,6 @@ def _print_imported(
         from trunkline.scenario.yaml_text import block
 
         click.echo(block(imported.to_dict()), nl=False)
-
-
-def _read_text(file: str) -> str:
-    from pathlib import Path
-
-    from trunkline.cli.common import MAX_INPUT_BYTES, read_standard_input
-
-    if file == "-":
-        return read_standard_input()
-    path = Path(file)
-    if path.stat().st_size > MAX_INPUT_BYTES:
-        raise click.UsageError(f"{file} is larger than {MAX_INPUT_BYTES} bytes.")
-    try:
-        return path.read_text("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise click.UsageError(f"{file} is not UTF-8: {error.reason}.") from None
-
-
-def _parse_nodes(assignments: tuple[str, ...]) -> dict[str, str]:
-    import ipaddress
-
-    nodes: dict[str, str] = {}
-    for item in assignments:
-        address, sign, node = item.partition("=")
-        try:
-            nodes[str(ipaddress.ip_address(address.strip()))] = node.strip()
-        except ValueError:
-            sign = ""
-        if not sign or not node.strip():
-            raise click.UsageError(f"--node takes ADDRESS=NODE, not {item!r}.")
-    return nodes
 
 
 def _parse_flows(assignments: tuple[str, ...]) -> dict[int, str]:

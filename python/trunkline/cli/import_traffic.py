@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trunkline.cli.common import refuse_existing_files
+from trunkline.cli.common import read_text, refuse_existing_files
 from trunkline.cli.import_account import (
     ImportRefused,
     account_options,
@@ -25,6 +25,22 @@ node_option = click.option(
     metavar="ADDRESS=NODE",
     help="Node of an IP address; repeatable. If given, other addresses are left out.",
 )
+
+
+def parse_nodes(assignments: tuple[str, ...]) -> dict[str, str]:
+    """Parse ADDRESS=NODE, several times. Raises click.UsageError: One is something else."""
+    import ipaddress
+
+    nodes: dict[str, str] = {}
+    for item in assignments:
+        address, sign, node = item.partition("=")
+        try:
+            nodes[str(ipaddress.ip_address(address.strip()))] = node.strip()
+        except ValueError:
+            sign = ""
+        if not sign or not node.strip():
+            raise click.UsageError(f"--node takes ADDRESS=NODE, not {item!r}.")
+    return nodes
 
 
 @click.command("traffic", short_help="Read a packet capture as flows.")
@@ -62,7 +78,6 @@ def import_traffic(
     """
     from pathlib import Path
 
-    from trunkline.cli.import_command import _parse_nodes
     from trunkline.importers import ImportFault
     from trunkline.importers.common.account import ImportAccount
     from trunkline.importers.traffic import CaptureError, collect_flows, prove_flows, read_packets
@@ -79,7 +94,7 @@ def import_traffic(
     try:
         collected = collect_flows(
             read_packets(Path(capture).read_bytes(), account),
-            nodes=_parse_nodes(nodes) or None,
+            nodes=parse_nodes(nodes) or None,
             think_ns=pause,
             account=account,
         )
@@ -149,16 +164,15 @@ def import_records(
     """
     from pathlib import Path
 
-    from trunkline.cli.import_command import _parse_nodes, _read_text
     from trunkline.importers.common.account import ImportAccount
     from trunkline.importers.traffic import RecordError, build_demand_table
 
     account = ImportAccount()
     try:
         table = build_demand_table(
-            _read_text(file),
+            read_text(file),
             covered_time=over,
-            nodes=_parse_nodes(nodes) or None,
+            nodes=parse_nodes(nodes) or None,
             sampling=sampling,
             by_dscp=by_dscp,
             account=account,

@@ -16,10 +16,9 @@ from trunkline.scenario import ScenarioError, load
 from trunkline.stats import mean_interval
 from trunkline.study import Runs, StudySubject, perform_plan, read
 from trunkline.study.errors import StudyError
-from trunkline.study.run.checked_files import write_json
+from trunkline.study.run.checked_files import read_manifest, write_json
 from trunkline.study.run.progress import format_clock_time
 from trunkline.study.run.run_measures import parse_measure
-from trunkline.study.run.store import read_manifest
 
 SCENARIO = """
 trunkline: 1

@@ -12,7 +12,7 @@ from trunkline.stats import Interval, mean_interval, share_interval
 from trunkline.stats.histogram import BUCKET_WIDTH_RATIO
 from trunkline.study.errors import StudyError
 from trunkline.study.outcome import failure_verdicts
-from trunkline.study.run import journal, store
+from trunkline.study.run import checked_files, journal, store
 from trunkline.study.run.data_set import Runs
 from trunkline.study.run.folder_lock import find_lock_holder
 from trunkline.study.run.run_measures import (
@@ -273,9 +273,9 @@ def read_study_status(folder: Path) -> dict[str, Any]:
         ``shards``.
     """
     shard_folders = store.list_shards(folder)
-    if not (folder / store.MANIFEST_FILE).exists() and shard_folders:
+    if not (folder / checked_files.MANIFEST_FILE).exists() and shard_folders:
         shards = [{"folder": shard.name, **read_study_status(shard)} for shard in shard_folders]
-        first = store.read_manifest(shard_folders[0])
+        first = checked_files.read_manifest(shard_folders[0])
         # Shards of points know their own runs alone, those of runs know all.
         planned_runs = sum(each["of"] for each in shards) if "share" in first else first["runs"]
         return {
@@ -288,10 +288,10 @@ def read_study_status(folder: Path) -> dict[str, Any]:
             "failed": [failure for each in shards for failure in each["failed"]],
             "shards": [{key: each[key] for key in ("folder", "done", "of")} for each in shards],
         }
-    manifest = store.read_manifest(folder)
+    manifest = checked_files.read_manifest(folder)
     planned_runs = store.count_planned_runs(manifest)
     complete = bool(manifest.get("files"))
-    ended = {record.run for record in journal.read_journal(folder / store.JOURNAL_FILE)[0]}
+    ended = {record.run for record in journal.read_journal(folder / checked_files.JOURNAL_FILE)[0]}
     return {
         "study": manifest["study"],
         "done": planned_runs if complete else len(ended),

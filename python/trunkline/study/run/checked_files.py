@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from trunkline.results.atomic_folder import flush_to_disk
-from trunkline.study.errors import DamagedStudyFile
+from trunkline.study.errors import DamagedStudyFile, StudyError
 
+MANIFEST_FILE, JOURNAL_FILE, DATA_FOLDER = "manifest.json", "journal.jsonl", "data"
 _NO_POINTS, _END = '\n "points": []', b"\n}\n"
 
 
@@ -94,3 +95,23 @@ def _iterate_json_pieces(mapping: Mapping[str, Any]) -> Iterator[bytes]:
         each = json.dumps(point, indent=1, ensure_ascii=False).replace("\n", "\n  ")
         yield f"{',' if place else ''}\n  {each}".encode()
     yield f"\n ]{tail}".encode()
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Read the manifest of a study.
+
+    Raises StudyError: There is none, or it is not as it was written, or written by a later version.
+    """
+    path = folder / MANIFEST_FILE
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise StudyError(f"{folder} holds no study: there is no {MANIFEST_FILE}") from None
+    except (ValueError, RecursionError):
+        raise DamagedStudyFile(f"{path} is damaged") from None
+    if not isinstance(content, dict) or content.get("format") != 1:
+        raise StudyError(f"{path} was written by another version: its format is not 1")
+    digest = content.pop("checksum", "")
+    if digest != compute_checksum(content):
+        raise DamagedStudyFile(f"{path} is damaged: its checksum is not right")
+    return content

@@ -29,7 +29,7 @@ from trunkline.engine.packet_engine import (
 )
 from trunkline.scenario.units import parse_integer
 from trunkline.study.errors import StudyError, SystemLimitError
-from trunkline.study.run.journal import RunRecord
+from trunkline.study.run.journal import RunRecord, build_record
 from trunkline.study.run.run_plan import RunTask, StudyPoint
 
 if TYPE_CHECKING:
@@ -68,8 +68,6 @@ def run_on_worker(
 
     Returns: The record, with the raw tables of a run that is kept; or a failure and its text.
     """
-    from trunkline.study.run.execution import build_record
-
     if describe_build() != required_build:
         return {"refused": describe_build()}
     outcomes: list[tuple[str | None, Any]] = []

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 from trunkline import notebook_form
 from trunkline.results import Results, store as results_store
 from trunkline.study.errors import DamagedStudyFile, StudyError
-from trunkline.study.run.checked_files import verify_digest
+from trunkline.study.run import journal
+from trunkline.study.run.checked_files import (
+    DATA_FOLDER,
+    JOURNAL_FILE,
+    read_manifest,
+    verify_digest,
+)
 from trunkline.study.run.journal import RunRecord
 from trunkline.study.run.run_measures import (
     collect_units,
@@ -223,17 +229,15 @@ def read(folder: str | Path) -> Runs:
     """
     import polars as pl
 
-    from trunkline.study.run import journal, store
-
     study_folder = Path(folder)
-    manifest = store.read_manifest(study_folder)
-    files = [name for name in manifest.get("files", {}) if name.startswith(store.DATA_FOLDER)]
+    manifest = read_manifest(study_folder)
+    files = [name for name in manifest.get("files", {}) if name.startswith(DATA_FOLDER)]
     if files:
         tables = [
             pl.read_parquet(verify_digest(study_folder / n, manifest["files"][n])) for n in files
         ]
         return Runs(pl.concat(tables, how="diagonal"), manifest, study_folder)
-    path = study_folder / store.JOURNAL_FILE
+    path = study_folder / JOURNAL_FILE
     ended, damaged = journal.read_journal(path)
     if damaged:
         listed = ", ".join(map(str, damaged[:5]))

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from trunkline.engine.packet_engine import Job, ResultsDecoder, stream_runs
-from trunkline.results import Results
 from trunkline.study.errors import MemoryLimitExceeded, StudyError
-from trunkline.study.run.journal import RunRecord
+from trunkline.study.run.journal import RunRecord, build_record
 from trunkline.study.run.progress import Progress
-from trunkline.study.run.run_measures import parse_measure
 from trunkline.study.run.run_plan import RunTask
 from trunkline.study.run.store import StudyStore, build_failure_record, format_failure
 from trunkline.study.run.system_limits import require_system_limits
@@ -43,18 +41,6 @@ class RunFailure:
     def description(self) -> str:
         """Which run, of which point, and why, in a line."""
         return format_failure(build_failure_record(self.task, self.kind, self.text))
-
-
-def build_record(task: RunTask, results: Results) -> RunRecord:
-    """What is kept of a run."""
-    summary = results.summary
-    return RunRecord(
-        task.number,
-        results.hash(),
-        int(summary["events"] or 0),
-        int(summary["packet_hops"] or 0),
-        parse_measure(task.point.measure)(results),
-    )
 
 
 class ResultSink:

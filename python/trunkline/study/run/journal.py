@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trunkline.study.run.run_measures import RunValues
+from trunkline.results import Results
+from trunkline.study.run.run_measures import RunValues, parse_measure
+from trunkline.study.run.run_plan import RunTask
 
 # Windows translates line ends of files that are not said to be binary, and hands none on.
 _OPEN_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -38,9 +40,21 @@ class RunRecord:
 
     @classmethod
     def from_json(cls, text: str) -> RunRecord:
-        """Record that :meth:`make_document` wrote."""
+        """Read a record that `to_json` wrote."""
         run, digest, events, packet_hops, values = json.loads(text)
         return cls(run, digest, events, packet_hops, values)
+
+
+def build_record(task: RunTask, results: Results) -> RunRecord:
+    """Record the hash, the counts and the values of a run."""
+    summary = results.summary
+    return RunRecord(
+        task.number,
+        results.hash(),
+        int(summary["events"] or 0),
+        int(summary["packet_hops"] or 0),
+        parse_measure(task.point.measure)(results),
+    )
 
 
 class Journal:

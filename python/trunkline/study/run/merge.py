@@ -10,20 +10,18 @@ from typing import Any
 from trunkline.results.atomic_folder import flush_to_disk
 from trunkline.study.errors import StudyError
 from trunkline.study.run import journal
-from trunkline.study.run.checked_files import verify_digest
+from trunkline.study.run.checked_files import (
+    DATA_FOLDER,
+    JOURNAL_FILE,
+    MANIFEST_FILE,
+    read_manifest,
+    verify_digest,
+)
 from trunkline.study.run.data_set import expand_seeds, list_kept_runs, read_records
 from trunkline.study.run.folder_lock import FolderLock
 from trunkline.study.run.journal import RunRecord
 from trunkline.study.run.run_plan import list_differences
-from trunkline.study.run.store import (
-    DATA_FOLDER,
-    JOURNAL_FILE,
-    MANIFEST_FILE,
-    RUNS_FOLDER,
-    list_shards as shards_in,
-    read_manifest,
-    write_data_set,
-)
+from trunkline.study.run.store import RUNS_FOLDER, list_shards as shards_in, write_data_set
 
 SHARD_FOLDER_FORMAT = "shard-{:04}-of-{:04}"  # Folder of a shard inside that of its study.
 

@@ -16,7 +16,12 @@ from typing import Any
 from trunkline.results.atomic_folder import flush_to_disk
 from trunkline.stats import Precision, assess_precision, plan_runs
 from trunkline.study.errors import StudyError
-from trunkline.study.run.checked_files import verify_digest
+from trunkline.study.run.checked_files import (
+    DATA_FOLDER,
+    MANIFEST_FILE,
+    read_manifest,
+    verify_digest,
+)
 from trunkline.study.run.data_set import read_records
 from trunkline.study.run.execution import RunFailure, RunOptions
 from trunkline.study.run.journal import RunRecord
@@ -25,13 +30,7 @@ from trunkline.study.run.progress import Progress
 from trunkline.study.run.run_measures import list_agreements
 from trunkline.study.run.run_plan import RunPlan, StudyPoint
 from trunkline.study.run.session import hold_and_execute
-from trunkline.study.run.store import (
-    DATA_FOLDER,
-    MANIFEST_FILE,
-    RUNS_FOLDER,
-    StudyStore,
-    read_manifest,
-)
+from trunkline.study.run.store import RUNS_FOLDER, StudyStore
 
 STAGES_SUFFIX = ".stages"  # What the folder of the stages ends in.
 

@@ -8,7 +8,6 @@ same, byte for byte, however the study was run.
 """
 
 import hashlib
-import json
 import os
 import platform
 import re
@@ -24,8 +23,11 @@ from trunkline.results.atomic_folder import flush_to_disk
 from trunkline.study.errors import DamagedStudyFile, StudyError
 from trunkline.study.run import journal as journals
 from trunkline.study.run.checked_files import (
-    compute_checksum,
+    DATA_FOLDER,
+    JOURNAL_FILE,
+    MANIFEST_FILE,
     compute_file_digest,
+    read_manifest,
     verify_digest,
     write_bytes,
     write_json,
@@ -34,8 +36,7 @@ from trunkline.study.run.folder_lock import LOCK_FILE as LOCK, FolderLock
 from trunkline.study.run.journal import Journal, RunRecord
 from trunkline.study.run.run_plan import RunPlan, RunTask, list_differences
 
-MANIFEST_FILE, JOURNAL_FILE, HISTORY_FILE = "manifest.json", "journal.jsonl", "history.jsonl"
-DATA_FOLDER, RUNS_FOLDER, FAILED_FOLDER = "data", "runs", "failed"
+HISTORY_FILE, RUNS_FOLDER, FAILED_FOLDER = "history.jsonl", "runs", "failed"
 RUNS_PER_FILE = 100_000
 _SHARD_PATTERN = r"shard-\d+-of-\d+"
 
@@ -286,26 +287,6 @@ def _read_existing_manifest(folder: Path) -> dict[str, Any] | None:
             return None
         raise StudyError(f"{folder} holds something else than a study")
     return read_manifest(folder)
-
-
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """Manifest of a study.
-
-    Raises StudyError: There is none, or it is not as it was written, or written by a later version.
-    """
-    path = folder / MANIFEST_FILE
-    try:
-        content = json.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        raise StudyError(f"{folder} holds no study: there is no {MANIFEST_FILE}") from None
-    except (ValueError, RecursionError):
-        raise DamagedStudyFile(f"{path} is damaged") from None
-    if not isinstance(content, dict) or content.get("format") != 1:
-        raise StudyError(f"{path} was written by another version: its format is not 1")
-    digest = content.pop("checksum", "")
-    if digest != compute_checksum(content):
-        raise DamagedStudyFile(f"{path} is damaged: its checksum is not right")
-    return content
 
 
 def _read_verified_records(path: Path, digest: str) -> Iterator[RunRecord]:
