@@ -15,7 +15,7 @@ def make_lazy_getattr(
     names_by_module: Mapping[str, str],
     renamed: Mapping[str, str] | None = None,
 ) -> Callable[[str], Any]:
-    """What a package needs as its ``__getattr__`` (PEP 562).
+    """Make the ``__getattr__`` of a package (PEP 562).
 
     package: Its full name.
     names_by_module: Full names of modules, each with the names that come from it, separated by

@@ -131,7 +131,7 @@ def scenario(scenario_object: Scenario) -> str:
 
 
 def results(run_results: Results) -> str:
-    """What was lost, who waits and what is full; tables; series as charts over time."""
+    """Show losses, waits and full links; tables; series as charts over time."""
     from trunkline.results.summary_lines import build_summary_lines
 
     lines = "<br>".join(html.escape(line) for line in build_summary_lines([run_results]))

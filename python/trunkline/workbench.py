@@ -1,4 +1,4 @@
-"""What the commands do, as calls: compare, verify, draw, save and read, and run studies."""
+"""The commands as functions: compare, verify, draw, save and read, and run studies."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def tabulate_check(check: FullCheck) -> TextTable:
 
 
 def describe_check(check: FullCheck) -> str:
-    """What was compared with a full run, and what was not."""
+    """Describe which links were compared with a full run, and which were not."""
     from trunkline.results.number_format import format_count, format_quantity
 
     if not check.seconds:

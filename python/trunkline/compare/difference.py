@@ -25,7 +25,7 @@ SIGNIFICANCE_LEVEL = 0.05
 DEFAULT_COMPARED_METRICS = tuple(
     Metric("flows", name) for name in ("goodput_bit_s", "delay_mean_s", "delay_p99_s", "loss_ratio")
 )
-"""What is compared where nothing else is asked for."""
+"""Metrics that a comparison uses by default."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,7 +163,7 @@ def _build_divergence(
 
 
 def _find_earlier(rows: Sequence[PacketRow | None]) -> int:
-    """Which of two rows comes first in the order of both."""
+    """Find which of two rows comes first in the order of both."""
     first, second = rows
     if first is None or second is None:
         return 0 if second is None else 1
@@ -194,7 +194,7 @@ def _filter_same_packet(frame: pl.DataFrame, event: PacketRow) -> pl.DataFrame:
 
 
 def _describe_other_run(frame: pl.DataFrame, index: int, event: PacketRow) -> str:
-    """What the other run does with the packet from there on."""
+    """Describe the further events of the packet in the other run."""
     later_rows = _filter_same_packet(frame.slice(index), event)
     if not len(later_rows):
         return "never has this packet again" if index else "never has this packet"

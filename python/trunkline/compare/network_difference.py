@@ -1,4 +1,4 @@
-"""What differs between two compiled networks, by name, and what of it concerns a packet."""
+"""Differences between two compiled networks, by name, and those that concern one packet."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

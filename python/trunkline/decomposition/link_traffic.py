@@ -65,7 +65,7 @@ class LinkTraffic:
     offset_ns: Ints
 
     def make_key(self) -> bytes:
-        """What two loads of one link have in common if and only if they are the same."""
+        """Make a key that two loads of one link share if and only if they are the same."""
         shares = np.rint(self.share / RATE_TOLERANCE).astype(np.int64)
         rows = [self.flow, self.class_, self.label_bytes, shares, self.offset_ns]
         return np.stack([*rows, *self.links_before.T, *self.classes_before.T]).tobytes()

@@ -26,7 +26,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkWaits:
-    """Which waits the links of a network have: L links."""
+    """Waits at the links of a network: L links."""
 
     group: Ints  # shape (L,): Group of each link; -1 of one without packets.
     factor: Floats  # shape (Q,): Factor of the waits of each class of each link.

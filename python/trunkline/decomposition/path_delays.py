@@ -45,7 +45,7 @@ class PathDelays:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SizeDelays:
-    """What the size of a packet adds to its delay: K sizes of one law."""
+    """Delays that the size of a packet adds: K sizes of one law."""
 
     bytes_: Floats  # shape (K,): Bytes beyond the smallest packet.
     share: Floats  # shape (K,): Share of packets.

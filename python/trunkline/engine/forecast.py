@@ -1,4 +1,4 @@
-"""What runs will take, foreseen: a run is begun, and what it does in a second is carried on.
+"""A forecast of the cost of runs: a run begins, and its progress in a second is extrapolated.
 
 That sees what no sum over flows does (how far TCP gets, what is dropped, how fast this machine is),
 but not what begins later. Whether it is worth that second follows from the network: as many packets
@@ -37,7 +37,7 @@ _STOPPED_MESSAGE = re.compile(r"stopped at (\S+) s of the run: (\d+) events")
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What runs will take."""
+    """Expected time, memory and events of runs."""
 
     runs: int
     events: float  # Events of the engine, over all runs.

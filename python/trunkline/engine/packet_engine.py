@@ -22,7 +22,7 @@ class CompiledNetwork(Protocol):
 
     @property
     def data(self) -> NetworkData:
-        """What its JSON says."""
+        """Parse its JSON."""
         ...
 
     def to_json(self) -> str:
@@ -126,7 +126,7 @@ def simulate_jobs(
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """What a run may take."""
+    """Limits of time and memory of a run."""
 
     time_s: float | None = None  # Longest time of the clock [s].
     memory: int | None = None  # Maximum memory of the process [B].

@@ -117,7 +117,7 @@ def _solve_paths(
 
 
 def list_omissions(network: Mapping[str, Any]) -> tuple[str, ...]:
-    """What the fluid engine leaves out of a network, a sentence each.
+    """List what the fluid engine leaves out of a network, a sentence each.
 
     network: A compiled network, parsed from its JSON.
     """

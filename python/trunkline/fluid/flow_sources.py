@@ -1,4 +1,4 @@
-"""What each flow offers: mean rate, sizes, how even its arrivals are, and whether TCP adapts.
+"""Offered load of each flow: mean rate, sizes, burstiness, and whether TCP adapts.
 
 A TCP flow without an end is elastic and takes what it gets; one of a given size, or whose transfers
 arrive by themselves, offers that much over the measured time. Pages and films are fetched when

@@ -1,4 +1,4 @@
-"""What rates need of the ways: the class behind each hop, bits on the wire, time without queues."""
+"""Data of the streams' hops for the rates: class after each hop, bits on the wire, delay."""
 
 from dataclasses import dataclass, replace
 

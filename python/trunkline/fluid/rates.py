@@ -35,7 +35,7 @@ MIN_ROUND_TRIP_S: Final = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StreamRates:
-    """What flows where: S streams, H hops, Q classes of ports."""
+    """Rates of the streams at their hops: S streams, H hops, Q classes of ports."""
 
     # sent, arrived: shape (S,): IP bits per second of each stream.
     sent: Floats
@@ -135,7 +135,7 @@ def _compute_open_rates(
 
 
 def _select_last_rate(loads: HopLoads, sent: Floats, hop_rate: Floats) -> Floats:
-    """What leaves the last queue of each stream; of two legs the one that loses less."""
+    """Select the last rate of each stream; of two legs, that of the leg with less loss."""
     stream_rate = np.zeros(len(sent))
     is_last_hop = np.r_[np.diff(loads.paths.leg) > 0, True][: len(hop_rate)]
     np.maximum.at(stream_rate, loads.paths.stream[is_last_hop], hop_rate[is_last_hop])
@@ -146,7 +146,7 @@ def _select_last_rate(loads: HopLoads, sent: Floats, hop_rate: Floats) -> Floats
 def _compute_tcp_room(
     loads: HopLoads, queues: PortQueues, served: Floats, carried: Floats, filled: Bools
 ) -> Floats:
-    """What TCP may take of each class."""
+    """Compute the rate that TCP may take of each class."""
     demand = np.where(filled, np.inf, served + carried)
     return np.maximum(compute_available_rates(queues, demand, loads.weight) - served, 0.0)
 

@@ -16,7 +16,7 @@ DESTINATIONS_PER_BATCH: Final = 256
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoutedPaths:
-    """What IP routing says."""
+    """Shortest-path routes of IP."""
 
     # shape (6, H): Stream, 0, step, link, class and bytes on the wire beside the IP packet, of
     # every hop.

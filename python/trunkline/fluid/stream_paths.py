@@ -1,4 +1,4 @@
-"""Which way each flow goes: links, classes and labels, as the packet engine forwards it.
+"""Paths of the flows: links, classes and labels, as the packet engine forwards them.
 
 What goes by IP routing alone is routed in arrays. Of every other flow and direction one datagram
 goes through the compiled network, alone, and its trace is read: so label tables, markings and

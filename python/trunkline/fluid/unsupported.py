@@ -1,4 +1,4 @@
-"""What formulas for means cannot stand for, and where the scenario asks for it."""
+"""Features that formulas for means cannot model, and where the scenario asks for them."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ def _compare_measure(
 
 
 def _collect_values(run: Results, expected: Results) -> MeasuredValues:
-    """What is compared, of classes and flows that are large enough in the reference."""
+    """Collect values to compare, of classes and flows that are large enough in the reference."""
     measured: MeasuredValues = {}
     for key, value in (*_list_port_values(run, expected), *_list_flow_values(run, expected)):
         if value is not None:
@@ -184,7 +184,7 @@ def _collect_values(run: Results, expected: Results) -> MeasuredValues:
 
 
 def _select_focus_values(values: MeasuredValues, links: Sequence[str]) -> MeasuredValues:
-    """What a focus is about: its flows, and the ports of its links."""
+    """Select the values of a focus: its flows, and the ports of its links."""
     ports = ("load", "loss of a class", "mean wait")
     return {
         key: value

@@ -104,7 +104,7 @@ def make_target(runner: str | None, control: str | None = None) -> CommandTarget
 
 
 def _list_doubts(record: GuestRunRecord) -> Iterator[str]:
-    """What speaks against a run in real time."""
+    """List doubts about a run in real time."""
     if not record.comparable:
         yield f"{record.runner} runs in real time: its delays are not to be compared"
     if not record.trustworthy:
@@ -113,7 +113,7 @@ def _list_doubts(record: GuestRunRecord) -> Iterator[str]:
 
 
 def _list_shortages(folder: Path) -> Iterator[str]:
-    """What speaks against a run with very many TCP flows."""
+    """List shortages of a run with very many TCP flows."""
     last = json.loads((folder / "stats.json").read_text())[-1]
     if any(get_tcp_counters(last, node).get("TCPMemoryPressures") for node in last["nodes"]):
         yield "the guest ran short of memory for TCP: its windows opened less than they would"

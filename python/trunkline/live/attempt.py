@@ -30,7 +30,7 @@ from trunkline.scenario.diagnostic import MAX_DIAGNOSTICS_SHOWN
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """What to attempt."""
+    """A scenario to run, with its overrides."""
 
     file: Path
     content: str  # Its text, by which a change is seen.
@@ -55,7 +55,7 @@ class RunRequest:
 
 @dataclass(slots=True)
 class RunAttempt:
-    """What became of it."""
+    """Outcome of a request."""
 
     request: RunRequest
     controls: list[ParameterControl]  # What can be turned.

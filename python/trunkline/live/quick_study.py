@@ -19,7 +19,7 @@ STUDY_COLUMNS = (
     ("p99", "delay_p99_s", "ms"),
     ("loss", "loss_ratio", "%"),
 )
-"""What such a study measures of each flow, with its unit."""
+"""Measures of each flow in a quick study, with units."""
 MAX_VALUES = 100
 MAX_FLOW_COLUMNS = 6
 """Flows with columns of their own; of more, the sums and means alone are measured."""

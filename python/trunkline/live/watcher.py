@@ -18,7 +18,7 @@ MAX_OVERRIDES = 200  # Values that may be set at once.
 
 
 class ScenarioWatcher:
-    """What there is to know of a scenario that is being written.
+    """A scenario that is being written, and its newest results.
 
     overrides: Values set over it at the beginning.
     seed: Seed of the first run; the scenario's own if left out.
@@ -55,7 +55,7 @@ class ScenarioWatcher:
 
     @property
     def overrides(self) -> dict[str, str]:
-        """What is set over the scenario by now."""
+        """Values that now override the scenario."""
         return dict(self._request.overrides)
 
     def set_parameters(self, overrides: Mapping[str, str], *, is_settled: bool, runs: int) -> None:
@@ -166,7 +166,7 @@ class ScenarioWatcher:
 
 
 def _compute_signature(request: RunRequest) -> tuple[object, ...]:
-    """What changes with the file, the files that may be named in it, and what is set."""
+    """Compute a signature of the file, of the files that it may name, and of the overrides."""
     signatures: list[tuple[str, int, int]] = []
     try:
         with os.scandir(request.file.parent) as entries:

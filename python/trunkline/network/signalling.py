@@ -179,7 +179,7 @@ def _compile_session(
 def _compile_constraints(
     scenario: ResolvedScenario, nodes: dict[str, int], names: list[str]
 ) -> dict[str, CompiledKeys]:
-    """What computed routes must satisfy, of each path that asks for more than bandwidth."""
+    """Compile the constraints of each path whose route must satisfy more than bandwidth."""
     return {
         name: {
             "constraints": {
@@ -215,7 +215,7 @@ def _compile_class_types(scenario: ResolvedScenario) -> CompiledKeys:
 
 
 def _compile_attributes(scenario: ResolvedScenario) -> list[CompiledKeys]:
-    """What heads know of each link besides its bandwidth; risks are numbered."""
+    """Compile the attributes of links that heads know besides bandwidth; risks are numbered."""
     risks = sorted({risk for arc in scenario.arcs for risk in arc.options.te.risks})
     return [
         {

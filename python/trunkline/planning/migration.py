@@ -72,7 +72,7 @@ class LinkCourse:
 
 @dataclass(frozen=True, slots=True)
 class NeededHeadroom:
-    """What an order without detours and preemptions needs."""
+    """Headroom that an order without detours and preemptions needs."""
 
     factor: float  # Largest use over its bound in the order where that is least [1].
     missing_bit_s: dict[str, int]  # Bandwidth above its bound in that order, by link.

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 BoundOutcome = Literal["held", "refuted", "undecided", "not judged"]
 FAILURE_LABEL = "failure"  # Label of the points.
 SENT_PREFIX, ARRIVED_PREFIX, USE_PREFIX = "sent ", "arrived ", "use "
-"""What the names of values begin with that a screen is compared with."""
+"""Prefixes of the names of values that a screen is compared with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class SlaOutcome:
 
     @property
     def relative_margin(self) -> float | None:
-        """What the nearer limit leaves of the bound, over the bound; negative if beyond it [1]."""
+        """Distance from the nearer limit of the bound, over the bound; negative beyond it [1]."""
         limit = self.high if self.at == "most" else self.low
         if limit is None:
             return None

@@ -188,7 +188,7 @@ def _average_levels(bound: SlaBound, levels: Sequence[ScreenedLevel]) -> Screene
 
 
 class _FlowRows:
-    """Which flows a row of the results has."""
+    """Rows of the results that belong to a flow."""
 
     def __init__(self, network: Mapping[str, Any]) -> None:
         names: dict[tuple[str, str], list[int]] = {}
@@ -203,7 +203,7 @@ class _FlowRows:
 
 
 class _FailureCourse:
-    """What the flows of a run get before, during and after a failure: P phases, F flows."""
+    """Service of the flows before, during and after a failure: P phases, F flows."""
 
     def __init__(self, phases: Sequence[tuple[float, FluidState]], dead_links: Sequence[int]):
         first = phases[0][1]

@@ -1,4 +1,4 @@
-"""What all pictures share: colours, type, and files without a time stamp."""
+"""Parts that all pictures share: colours, type, and files without a time stamp."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ def _list_link_descriptions(sketch: NetworkSketch) -> list[str]:
 
 
 def _find_common_description(sketch: NetworkSketch) -> str:
-    """What three links in four or more have in common, to be said once."""
+    """Find the description that three links in four or more share, to show it once."""
     abouts = _list_link_descriptions(sketch)
     for about in dict.fromkeys(abouts):
         if len(abouts) > 3 and abouts.count(about) >= 0.75 * len(abouts):

@@ -30,7 +30,7 @@ class SketchPath:
 
 @dataclass(frozen=True, slots=True)
 class NetworkSketch:
-    """What is to be drawn."""
+    """Lines and texts of a drawing."""
 
     name: str  # Name of the scenario.
     nodes: tuple[str, ...]  # Nodes in the order of the scenario.

@@ -20,7 +20,7 @@ ProbeKey = tuple[str, str, int, str]  # Target, class, precedence and measure of
 
 @dataclass(frozen=True, slots=True)
 class ProbePlot:
-    """What a plot over time shows."""
+    """A quantity to plot over time."""
 
     # Measures of probes; the first is drawn solid, others are drawn where they were recorded.
     measures: tuple[str, ...]
@@ -105,7 +105,7 @@ def over_time(kind: str, sources: Sequence[PlotSource], choice: PlotChoice) -> F
 
 
 def _describe_band(sources: Sequence[PlotSource]) -> str:
-    """What line and band are, where there are several runs."""
+    """Describe line and band, where there are several runs."""
     runs = sorted({len(source.runs) for source in sources} - {1})
     run_counts = " or ".join(map(str, runs))
     return f"\nline: mean of {run_counts} runs; band: its 95 % interval" if runs else ""

@@ -1,4 +1,4 @@
-"""What named plots are drawn from: results with their labels, and what may be chosen in them."""
+"""Sources of named plots: results with their labels, and the choices within them."""
 
 import math
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ class PlotSource:
 
 @dataclass(frozen=True, slots=True)
 class PlotChoice:
-    """What to draw of them.
+    """The chosen flows, links and classes of a plot.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ class Caption:
 
 @dataclass(frozen=True, slots=True)
 class CaptionRequest:
-    """What a caption has to say, and the link it belongs to."""
+    """Text of a caption, and its link."""
 
     texts: Sequence[tuple[str, bool]]  # Rows, and whether each shows losses.
     ends: tuple[Point, Point]  # Middles of the nodes [px].

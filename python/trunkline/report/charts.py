@@ -1,4 +1,4 @@
-"""What the charts of an exhibit show: lines with bands, distributions, bars; data for the page."""
+"""Charts of an exhibit: lines with bands, distributions, bars; data for the page."""
 
 import re
 from collections import defaultdict

@@ -92,7 +92,7 @@ def compute_quantile_times(counted: Mapping[int, int], greatest_s: float) -> NDA
 
 
 def describe_shown(reported_run: ReportedRun, lines: int) -> str:
-    """What is to be said of the runs and of the lines that have no room."""
+    """Describe the runs, and the lines for which there is no room."""
     sentence = f" {len(reported_run.runs)} runs together." if len(reported_run.runs) > 1 else ""
     if lines > MAX_CHART_LINES:
         sentence += f" The first {MAX_CHART_LINES}; {lines - MAX_CHART_LINES} more are not shown."

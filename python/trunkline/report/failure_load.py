@@ -1,4 +1,4 @@
-"""What links carry while something is down, against the rest of the time: where to add capacity."""
+"""Loads of links during failures, compared with the rest of the time: where to add capacity."""
 
 from dataclasses import dataclass
 

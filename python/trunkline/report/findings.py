@@ -1,4 +1,4 @@
-"""What to read first: what was asked, what came out, and whether to believe it."""
+"""Findings to read first: the question, the answer, and the reasons to believe it."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -68,7 +68,7 @@ class Description:
 
 
 def read_descriptions(scenario: str) -> list[Description]:
-    """What the head of a scenario says it is for."""
+    """Read the purpose of a scenario from its head."""
     paragraphs: list[Description] = []
     in_paragraph = False
     for line in scenario.splitlines():
@@ -178,7 +178,7 @@ def _compute_losses(reported_run: ReportedRun) -> dict[str, float]:
 
 
 def list_run_facts(reported_run: ReportedRun) -> list[Fact]:
-    """What came out of runs and what speaks for it."""
+    """List results of the runs and their evidence."""
     from trunkline.stats import average_runs
     from trunkline.stats.run_tables import describe_wide_interval
 
@@ -376,7 +376,7 @@ def _list_unprotected_facts(network: Mapping[str, Any]) -> list[Fact]:
 
 
 def _list_failure_facts(reported_run: ReportedRun) -> list[Fact]:
-    """What failures cost."""
+    """List the losses that failures cause."""
     cost = {
         name: load.lost_by_failure
         for name, load in compute_link_loads(reported_run).items()

@@ -48,7 +48,7 @@ class GridCell:
 
     @property
     def order(self) -> float | None:
-        """What scripts sort by: finite, since they subtract."""
+        """Keys by which scripts sort: finite, because they subtract."""
         if self.sort is None or math.isfinite(self.sort):
             return self.sort
         return _MAX_SORT_KEY if self.sort > 0 else -_MAX_SORT_KEY
@@ -123,7 +123,7 @@ def _list_columns(reported_run: ReportedRun, table: str) -> list[Field]:
 
 
 def describe_numbers(reported_run: ReportedRun) -> str:
-    """What the numbers of the tables are."""
+    """Describe the numbers of the tables."""
     runs = len(reported_run.runs)
     if runs == 1:
         return f"One run, seed {reported_run.first_run.seed}: no interval can be given."
@@ -311,7 +311,7 @@ def _build_convergence_grid(reported_run: ReportedRun) -> Grid:
 
 
 def _build_phase_grid(reported_run: ReportedRun) -> Grid:
-    """What was lost in each phase after a failure."""
+    """Build the table of losses in each phase after a failure."""
     rows = []
     for each in phases(reported_run.first_run):
         ends = [GridCell(f"{at / 1e9:.6f} s", at / 1e9) for at in (each.from_ns, each.to_ns)]
@@ -356,7 +356,7 @@ def _build_event_grid(
 
 
 def _build_lsp_grid(reported_run: ReportedRun) -> Grid:
-    """What became of each signalled path."""
+    """Build the table of signalled paths and their outcomes."""
     counted = ("asked", "up", "moved", "down", "refused", "preempted", "blocked")
     rows = []
     for row in reported_run.first_run.lsps.rows():

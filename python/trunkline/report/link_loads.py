@@ -1,4 +1,4 @@
-"""What each link carried and lost: means over the runs of an exhibit."""
+"""Load and loss of each link: means over the runs of an exhibit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies in a folder of results: runs, reproductions, and studies that are still going on."""
+"""Content of a folder of results: runs, reproductions, and studies in progress."""
 
 import json
 import os

@@ -93,7 +93,7 @@ class LocalHandler(BaseHTTPRequestHandler):
     sys_version = ""
     timeout = 60
     post_handlers: ClassVar[Mapping[str, Callable[[Any, dict[str, Any]], None]]] = {}
-    """What may be posted, by the rest of the address; ValueError is raised for what is refused."""
+    """Handlers of posts, by the rest of the address; they raise ValueError to refuse."""
 
     def answer_get(self, rest: str) -> None:
         """Answer a request for what the rest of the address names."""
@@ -167,7 +167,7 @@ class LocalHandler(BaseHTTPRequestHandler):
         self.send_content(200, "application/json", b"{}", "default-src 'none'")
 
     def _check_access(self) -> str | None:
-        """What of the address follows the token; None if the request was refused."""
+        """Return the part of the address behind the token; None if the request was refused."""
         known = {f"{HOST}:{self.server.server_port}", f"localhost:{self.server.server_port}"}
         if self.headers.get("Host", "") not in known:
             self.send_refusal(421, "this server answers to its own name only")

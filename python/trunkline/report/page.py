@@ -54,7 +54,7 @@ ENGINE_POLICY = "worker-src blob:; "
 
 @dataclass(frozen=True, slots=True)
 class PageEngine:
-    """What a page needs to run its scenario."""
+    """Data with which a page runs its scenario."""
 
     module: str  # The engine as WebAssembly: base64 of its gzip.
     scenario: str  # What it runs, as JSON: base64 of its gzip.
@@ -268,7 +268,7 @@ def _spell_out(data: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class PageFrame:
-    """What stands around the content of a page: its scripts, style and policy."""
+    """Frame around the content of a page: its scripts, style and policy."""
 
     # script, style: Our own, whole.
     script: str

@@ -1,4 +1,4 @@
-"""What the slider over the drawing shows: loads, queues, drops and states, step by step."""
+"""States for the slider over the drawing: loads, queues, drops and failures, step by step."""
 
 from collections import defaultdict
 from typing import Any

@@ -113,7 +113,7 @@ def list_headline_numbers(record: dict[str, Any]) -> list[HeadlineNumber]:
 
 
 def list_facts(record: dict[str, Any]) -> list[Fact]:
-    """What speaks for the numbers, and against them."""
+    """List evidence for the numbers, and doubts about them."""
     summary = record["summary"]
     found = _list_failure_facts(record["failures"])
     if summary["runs"] == summary["of"]:
@@ -133,7 +133,7 @@ def list_facts(record: dict[str, Any]) -> list[Fact]:
 
 
 def _list_failure_facts(pairs: list[FailureVerdict]) -> list[Fact]:
-    """Which class breaks under which failure: the headline, then the worst of each class."""
+    """List which class breaks under which failure: the headline, then the worst of each class."""
     if not pairs:
         return []
     broken = [pair for pair in pairs if pair.broken]

@@ -130,7 +130,7 @@ def draw_network(reported_run: ReportedRun) -> NetworkDrawing:
 
 
 def _describe_common_links(links: Sequence[Link]) -> str:
-    """What the links without a caption are like, in words."""
+    """Describe the links without a caption, in words."""
     common = captions.find_common_caption(links)
     if not common:
         return ""

@@ -1,4 +1,4 @@
-"""What people feel: times of transfers and pages, scores of calls."""
+"""Measures that people feel: times of transfers and pages, scores of calls."""
 
 from collections import defaultdict
 
@@ -64,7 +64,7 @@ def build_completion_chart(reported_run: ReportedRun) -> Chart | None:
 
 
 def _select_sizes(run: Results) -> dict[str, str]:
-    """Which rows of each flow are drawn; requests are none."""
+    """Select the rows of each flow to draw; requests have none."""
     sizes_by_flow: dict[str, str] = {}
     for row in run.completions.rows():
         flow, sizes = str(row["flow"]), str(row["sizes"])

@@ -1,4 +1,4 @@
-"""What routers and heads of paths did after each change of the network, and when."""
+"""Reactions of routers and heads of paths to each change of the network, with times."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHANGE_KINDS = {"failed": "failure", "repaired": "repair", "drained": "drain"}
 
 @dataclass
 class ConvergenceStep:
-    """What a router, or the head of a signalled path, did after a change."""
+    """Reaction of a router, or of the head of a signalled path, to a change."""
 
     name: str  # Of the router, or ``path`` and its name.
     heard_ns: int  # When it got to know.
@@ -39,7 +39,7 @@ class NetworkChange:
 
     @property
     def description(self) -> str:
-        """What happened to what, and when."""
+        """The event, its subject, and its time."""
         return f"{self.kind} of {self.links[0]}, {self.at_ns / 1e9:g} s"
 
 

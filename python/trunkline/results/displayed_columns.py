@@ -1,4 +1,4 @@
-"""Which columns of each table a terminal shows."""
+"""Columns of each table that a terminal shows."""
 
 from typing import Final
 

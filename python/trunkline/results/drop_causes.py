@@ -5,4 +5,4 @@ from typing import Final
 from trunkline import _core
 
 DROP_CAUSES: Final[tuple[str, ...]] = tuple(_core.CAUSES)
-"""What the column ``cause`` of the drops may say."""
+"""Values of the column ``cause`` of the drops."""

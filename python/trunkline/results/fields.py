@@ -35,7 +35,7 @@ class Field:
 
     @property
     def definition(self) -> str:
-        """What it holds, and when it is null for want of anything to average."""
+        """What the column holds, and when it is null because there is nothing to average."""
         if not self.base:
             return self.about
         *others, last = (f"`{name}`" for name in self.base)
@@ -143,7 +143,7 @@ def define_mean(name: str, about: str, *base: str) -> Field:
 
 
 def define_derived(name: str, about: str, *base: str) -> Field:
-    """What is computed from the others."""
+    """Define columns that are computed from others."""
     return Field(name, "f64", "derived", about, base)
 
 

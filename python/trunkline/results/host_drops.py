@@ -1,4 +1,4 @@
-"""What hosts drop themselves: packets that a source refuses at the port they leave it by."""
+"""Drops at hosts: packets that a source refuses at its own port."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was lost in each phase: set-up, detection, local repair, convergence, re-optimisation.
+"""Losses in each phase: set-up, detection, local repair, convergence, re-optimisation.
 
 Phases of a failure follow each other: nobody knows; nodes next to it repair paths locally; routers
 compute routes and heads set paths up again; heads move paths that were repaired. Each ends with

@@ -42,7 +42,7 @@ JSON_TABLES = (
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What to know to get the same results again.
+    """Facts that one needs to get the same results again.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Provenance:
 
     @property
     def engine(self) -> str:
-        """What made the figures: ``sim``, ``linux``, ``fluid`` or ``decomposed``."""
+        """Engine of the results: ``sim``, ``linux``, ``fluid`` or ``decomposed``."""
         for name in ("fluid", "decomposed"):
             if self.version.endswith(f" {name}"):
                 return name

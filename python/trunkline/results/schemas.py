@@ -110,7 +110,7 @@ SUMMED_COLUMNS: Final = (
     *("packets_sent", "bytes_sent", "packets_delivered", "bytes_delivered", "goodput_bytes"),
     *("packets_dropped", "packets_copied", "reordered", "packets_timed", "delays_compared"),
 )
-"""What flows that are gathered have together."""
+"""Columns that several flows have together."""
 
 AGGREGATES: Final = (
     define_name("dscp", "DSCP of the flows it gathers, by its name in the RFCs"),

@@ -27,7 +27,7 @@ NETWORK_FILE = "network.json"
 PLAN_FILE = "plan.json"
 VERDICT_FILE = "verdict.json"  # What `trunkline verify --json` printed, if it was put beside.
 POLARS_TYPES = {"str": "String", "i64": "Int64", "f64": "Float64"}
-"""What polars calls the kinds of columns."""
+"""Names of the types of columns in polars."""
 
 
 class UnreadableResultsError(ValueError):

@@ -1,4 +1,4 @@
-"""What to read first of runs: what was lost, who waits, what is full."""
+"""Summary of runs: losses, waits, full links."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class Column:
         return np.where(mask, numbers, np.nan)
 
     def get_mask(self) -> NDArray[np.bool_] | None:
-        """Which numbers are not null; None if all are."""
+        """Get a mask of the numbers that are not null; None if all are."""
         import numpy as np
 
         if isinstance(self.values, memoryview):
@@ -107,7 +107,7 @@ class Column:
         return polars_series
 
     def to_hash_bytes(self, kind: FieldKind) -> bytes | memoryview[Any]:
-        """What the results hash takes of it: see `Results.hash`."""
+        """Encode the table for the results hash: see `Results.hash`."""
         if kind == "str":
             texts: Any = self.values
             return _join_names(

@@ -381,7 +381,7 @@ class _Derivation:
         return policies
 
     def _list_steering(self) -> dict[int, list[Steering]]:
-        """What each head end puts on which path: routers choose by destination and DSCP."""
+        """List the packets for each path at its head: routers match destination and DSCP."""
         names = [each["name"] for each in self._network["paths"]]
         targets: dict[int, dict[int, None]] = {}
         for flow in self._network["flows"]:

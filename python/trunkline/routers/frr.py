@@ -35,8 +35,7 @@ _PLAIN_CLASS: Final[PortClass] = {
         "limit_packets": 100,
     },
 }
-"""What takes the place of classes that the kernel cannot have: the queue of a port that says
-nothing."""
+"""Replacement of classes that the kernel cannot have: the queue of a port without keys."""
 _FIRST_LABEL: Final = 16  # Behind the reserved ones (RFC 3032 section 2.1).
 _LABEL_CHUNK: Final = 64  # What ldpd takes at a time; it has a label for each prefix.
 _ADJACENCY_LABELS: Final = (15_000, 15_999)  # The local block of ospfd's segment routing.
@@ -98,7 +97,7 @@ def _list_interface_lines(network: RouterNetwork, interface: RouterInterface) ->
 
 
 def _list_link_parameters(network: RouterNetwork, interface: RouterInterface) -> Iterator[str]:
-    """What the TE database says of a link (RFC 3630 section 2.5), without which pathd has none."""
+    """Format a link for the TE database (RFC 3630 section 2.5); without it pathd has no links."""
     colours = sum(1 << network.colours.index(each) for each in interface.colours)
     yield " link-params"
     yield "  enable"
@@ -417,7 +416,7 @@ def _is_kernel_command(command: Command, router: Router) -> bool:
 
 
 def _write_plain_script(network: RouterNetwork, router: Router) -> str:
-    """What a router needs of the kernel where no queue and no label is set by hand."""
+    """Write the kernel settings of a router that has no queues and no labels."""
     lines = ["#!/bin/sh", f"# {router.name}: a router of {network.name}", "set -eu"]
     lines.append("sysctl -q -w net.ipv4.ip_forward=1")
     if network.has_ldp or network.srgb or router.labels:

@@ -141,7 +141,7 @@ def _is_own_flow_rule(line: str) -> bool:
 
 
 def _list_programs(node: str, daemons_text: str) -> list[Daemon]:
-    """What the image of FRR starts: the daemons, the configuration, then the router's script."""
+    """List the programs that the image of FRR starts: daemons, configuration, router's script."""
     lines = (line.partition("=") for line in daemons_text.splitlines())
     wanted = [name for name, _, start in lines if start == "yes" and name.endswith("d")]
     programs = []
@@ -159,7 +159,7 @@ def _list_programs(node: str, daemons_text: str) -> list[Daemon]:
 
 
 def make_laboratory_runner(scenario: Scenario, folder: Path) -> SeedRunner:
-    """What runs a scenario in the simulator and in the laboratory of a folder.
+    """Make a function that runs a scenario in the simulator and in the laboratory of a folder.
 
     Raises LaboratoryFault: The files are not those of the scenario's laboratory.
     """

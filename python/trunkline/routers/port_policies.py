@@ -32,7 +32,7 @@ _NEAREST_AQM: Final = {
     "blue": "red",
     "step": "red with min_th and max_th next to each other",
 }
-"""What routers have that comes nearest, by the kind that they do not have."""
+"""The nearest feature of routers, by the kind that they lack."""
 
 
 class PortPolicies:
@@ -84,7 +84,7 @@ class PortPolicies:
         return name
 
     def list_omissions(self, policy: str, router: str) -> list[Omission]:
-        """What routers do not have of a policy or a conditioner, as one router's."""
+        """List the parts of a policy or a conditioner that a router cannot express."""
         return [
             Omission(router, each.element, each.reason, each.path, each.changes_design)
             for each in self._omissions.get(policy, [])

@@ -42,7 +42,7 @@ class RoundedQuantity:
 
     @property
     def difference(self) -> float:
-        """What the configuration has more."""
+        """Excess of the configuration over the scenario."""
         return self.expressed - self.asked
 
 
@@ -206,7 +206,7 @@ class PortPolicy:
 
 @dataclass(frozen=True)
 class PolicedAction:
-    """What a policer does with a colour."""
+    """Action of a policer for a colour."""
 
     drop: bool
     dscp: int | None
@@ -286,7 +286,7 @@ class RouterNetwork:
 
 @dataclass
 class TargetFiles:
-    """What a writer makes: texts by file name, what they do not say, what changed in them."""
+    """Output of a writer: texts by file name, omissions, changes."""
 
     texts: dict[str, str] = field(default_factory=dict)
     omissions: list[Omission] = field(default_factory=list)

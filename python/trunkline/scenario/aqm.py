@@ -103,7 +103,7 @@ def _get_amount(limit: QueueLimit) -> int:
 
 
 class RedOptions(Element):
-    """What the REDs have in common."""
+    """Keys that all kinds of RED share."""
 
     w_q: Probability = default(0.002, "Weight of the newest sample.")
     gentle: Switch = default(
@@ -207,7 +207,7 @@ class Gred(Element):
 
 
 class _ThresholdAqm(Element):
-    """What signals above a threshold."""
+    """Keys of an AQM that signals above a threshold."""
 
     kind: str
     threshold: QueueLimitField

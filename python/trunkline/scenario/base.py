@@ -1,4 +1,4 @@
-"""What all classes of the model share."""
+"""Base of all classes of the model."""
 
 import functools
 from collections.abc import Iterator, Mapping
@@ -88,7 +88,7 @@ def list_engine_keys(kind: type[Element]) -> Mapping[str, tuple[str, bool]]:
 
 
 def _list_marks(annotation: Any) -> Iterator[Any]:
-    """What marks the parts of a union or a tuple."""
+    """List the marks of the parts of a union or a tuple."""
     return (mark for part in get_args(annotation) for mark in get_args(part))
 
 

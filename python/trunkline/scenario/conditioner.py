@@ -31,7 +31,7 @@ _AVG_INTERVAL = Field(description="Window of the rate estimate (AVG_INTERVAL).")
 
 
 class _MeterOptions(Element):
-    """What all meters share."""
+    """Keys that all meters share."""
 
     def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
         """As the engine reads it: 0 for what is left out."""
@@ -102,7 +102,7 @@ Meter = Annotated[TokenBucket | SrTcm | TrTcm | Rfc4115 | Tsw2cm | Tsw3cm, Discr
 
 
 class ColourAction(Element):
-    """What is done with a packet of one colour: `pass`, `drop`, or `{dscp: AF11}`."""
+    """Action for packets of one colour: `pass`, `drop`, or `{dscp: AF11}`."""
 
     drop: Switch = default(False, "Drop it.")
     dscp: Dscp | None = default(None, "Write this DSCP; absent: it stays.")

@@ -25,7 +25,7 @@ SCHEDULING_CLASSES: dict[str, dict[int, int]] = {
 
 
 class DiffServ(Element):
-    """What a path does for Differentiated Services (RFC 3270)."""
+    """DiffServ of a path (RFC 3270)."""
 
     kind: Literal["e-lsp", "l-lsp"] = default(
         "e-lsp",

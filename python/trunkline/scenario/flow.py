@@ -187,7 +187,7 @@ LINUX_TCP_OPTIONS = TcpOptions(
     receive_buffer="4096 131072 6291456",
     rto=Rto(min="200 ms"),
 )
-"""What `preset: linux` gives."""
+"""Values of `preset: linux`."""
 
 
 class SizeChoice(Element):

@@ -18,7 +18,7 @@ CAKE_SET_SIZE = 8  # Queues among which a flow of CAKE may find an empty one.
 
 
 class FlowQueues(Element):
-    """What the kinds have in common, and what tells them apart."""
+    """Keys that all kinds share; their `kind` distinguishes them."""
 
     limit: ClassVar[QueueLimit] = QueueLimit(packets=10_240)
     """Limit of all queues together where none is set."""
@@ -27,7 +27,7 @@ class FlowQueues(Element):
     new_first: ClassVar[bool] = True
     """Whether flows that were idle go first."""
     overflow: ClassVar[Literal["arrival", "tail", "head"]] = "arrival"
-    """What is dropped when all queues together exceed the limit."""
+    """Packet to drop when all queues together exceed the limit."""
 
     queues: QueueCount = default(
         1024, "Queues that flows are hashed to; `flow`: each flow has its own."

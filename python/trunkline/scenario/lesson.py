@@ -40,7 +40,7 @@ class LessonTask(Element):
 
 
 class Lesson(Element):
-    """What a page of `trunkline share` says and asks; it never changes a run."""
+    """Texts and questions of a page of `trunkline share`; they never change a run."""
 
     text: str = default("", "What the lesson is about, in Markdown.")
     offer: dict[Name, OneOrMany[OfferedValue]] = default(

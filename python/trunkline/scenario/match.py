@@ -11,7 +11,7 @@ CONDITION_KEYS = ("dscp", "tc", "flow", "source", "destination", "protocol", "tr
 
 
 class MatchConditions(Element):
-    """What a rule asks for: all conditions given must hold; a list holds by any item."""
+    """Conditions of a rule: all that are given must hold; a list holds by any item."""
 
     dscp: OneOrMany[Dscp] | None = default(
         None, "DSCP of an IP packet; a labelled packet shows none."

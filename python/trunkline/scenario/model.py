@@ -300,7 +300,7 @@ class ScenarioSections(Element):
 
     @property
     def warnings(self) -> list[Diagnostic]:
-        """What the loader found doubtful, sorted by place."""
+        """Warnings of the loader, sorted by place."""
         return self._warnings
 
     def render_warnings(self) -> str:

@@ -1,4 +1,4 @@
-"""What is found wrong while a scenario is read, resolved and checked, by paths of the document."""
+"""Faults found while a scenario is read, resolved and checked, by paths of the document."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

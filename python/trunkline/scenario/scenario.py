@@ -24,7 +24,7 @@ class Scenario(ScenarioSections):
     """
 
     def resolve(self) -> ResolvedScenario:
-        """What it means: worked out and checked once.
+        """Resolve and check the scenario, once.
 
         Raises
         ------

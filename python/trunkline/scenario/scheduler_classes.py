@@ -1,4 +1,4 @@
-"""What a scheduler owes a class: one type of keys for each scheduler."""
+"""Share of a class in a scheduler: one type of keys for each scheduler."""
 
 from typing import Annotated, Any
 
@@ -42,7 +42,7 @@ class PortClass(Element):
         return tuple(getattr(self, name) for name, (_, is_rate) in keys if is_rate)
 
     def compile_share(self, index: int, link_rate: int, names: list[str]) -> CompiledKeys:
-        """What it is due as the engine reads it.
+        """Compile the share for the engine.
 
         index: Its place among the classes, which is its priority where it sets none.
         link_rate: Rate of the link, of which rates may be shares [bit/s].

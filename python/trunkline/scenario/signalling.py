@@ -120,7 +120,7 @@ class SignallingOptions(Element):
 
 
 class OperatorEvent(Element):
-    """What an operator does with a path, named by it or by its trunk."""
+    """An operator's action on a path, which it names directly or by its trunk."""
 
     at: Time = Field(description="When.")
     set_up: NameReference | None = default(None, "Path to set up.")

@@ -36,7 +36,7 @@ class LinkTeOptions(Element):
 
 
 class RouteConstraints(Element):
-    """What the route of a path with `route: auto` must satisfy."""
+    """Constraints of a path with `route: auto`."""
 
     setup: LspPriority = default(
         7, "Setup priority: 0 displaces before 7 (RFC 3209 section 4.7.1)."

@@ -1,4 +1,4 @@
-"""What an engine lacks for a scenario, told at its place in the file."""
+"""Features of a scenario that an engine lacks, each reported at its place in the file."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -93,7 +93,7 @@ TransferSizeField = Annotated[
 
 
 class _TransferRecords(Element):
-    """What is kept of each transfer."""
+    """Detail of the records of transfers."""
 
     bins: OneOrMany[TransferBytes] = default(
         DEFAULT_BINS_BYTES, "Upper ends of the bins of sizes that results have, rising."

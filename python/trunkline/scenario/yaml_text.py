@@ -233,7 +233,7 @@ def _parse_scalar(event: Any) -> Any:
 
 
 def _plain(text: str) -> Any:
-    """What text without quotes means."""
+    """Resolve text without quotes to a value."""
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     if _INTEGER.match(text) and not re.match(r"[-+]?0\d", text):

@@ -1,4 +1,4 @@
-"""Which series make the lines of a page's charts over time: those of the report, by probe."""
+"""Series for the lines of a page's charts over time: those of the report, by probe."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

@@ -1,4 +1,4 @@
-"""What a page has to know of results: schemas of tables, and words that the engine numbers."""
+"""Schemas of tables, and words that the engine numbers, for a page of results."""
 
 from typing import Any
 

@@ -41,7 +41,7 @@ class NotShareable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class RunnableScenario:
-    """What a page needs to run a scenario."""
+    """A scenario that a page can run."""
 
     scenario: Scenario  # The written scenario.
     # The written scenario, run once: what the page shows before anybody runs it.
@@ -146,7 +146,7 @@ def build_runnable_scenario(
 
 
 def _describe_tasks(lesson: Lesson, written: Scenario) -> dict[str, Any]:
-    """What the page's scripts know of the lesson, and of which scenario; its texts are in the page.
+    """Describe the tasks of the lesson for the page's scripts; the page has the texts.
 
     Codes are of the scenario as it is written, whatever a page sets over it.
     """
@@ -163,7 +163,7 @@ def _describe_tasks(lesson: Lesson, written: Scenario) -> dict[str, Any]:
 
 
 def make_document(scenario: Scenario, network: Network | None = None) -> dict[str, Any]:
-    """What a page keeps of a scenario: its compiled network, and the bounds of its agreements.
+    """Make the document of a page: the compiled network, and the bounds of its agreements.
 
     network: What the scenario compiles to, where that is known.
     """

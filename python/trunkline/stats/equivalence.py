@@ -29,7 +29,7 @@ MAX_PAIRS: Final = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Equivalence:
-    """What pairs of values say of their mean difference."""
+    """Estimate of a mean difference from pairs of values."""
 
     # The interval is inside the margin, the wider one of `FALSE_ALARM_PROBABILITY` is outside it,
     # or neither.

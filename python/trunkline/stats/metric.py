@@ -12,7 +12,7 @@ from trunkline.results import SCHEMAS, Results
 from trunkline.stats.run_averages import KEY_COLUMNS
 
 DEFAULT_METRICS = ("flows.goodput_bit_s", "flows.delay_mean_s")
-"""What is looked at where nothing else is asked for."""
+"""Metrics that a comparison shows by default."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ class SlaBoundLike(Protocol):
 
     @property
     def measure(self) -> str:
-        """What is bounded, as scenarios call it."""
+        """The bounded measure, by its name in scenarios."""
 
     @property
     def column(self) -> str:

@@ -1,4 +1,4 @@
-"""What a user can do something about."""
+"""Errors that a user can correct."""
 
 
 class StudyError(Exception):

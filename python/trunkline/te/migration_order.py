@@ -105,7 +105,7 @@ class MigrationOrder:
 
 @dataclass(frozen=True, slots=True)
 class LeastHeadroom:
-    """What an order without detours needs."""
+    """Headroom that an order without detours needs."""
 
     factor: float  # Largest use over its bound [1], the least of all orders.
     steps: tuple[MigrationStep, ...]

@@ -221,7 +221,7 @@ class RobustProgram:
         return float(solution.x[-1]), solution.x[:count], prices, solution.eqlin.marginals
 
     def _build_rows(self, rows: Sequence[tuple[int, int, int]]) -> Floats:
-        """What each column adds to the utilisation of rows, shape (R, C)."""
+        """Compute the load that each column adds to the rows, over their capacity, shape (R, C)."""
         traffics, failures, arcs = np.array(rows, dtype=np.int64).reshape(-1, 3).T
         demand_of = np.array([column.demand for column in self.columns])
         on_path, on_backup = self._mark_arcs(self.columns)

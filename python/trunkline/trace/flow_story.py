@@ -42,7 +42,7 @@ def flow_story(results: Results, network: NetworkData, name: str) -> list[str]:
 
 
 def describe_unknown_name(kind: str, name: str, known: list[str]) -> str:
-    """What to say of a name that nothing has."""
+    """Describe a name that nothing has."""
     import difflib
 
     near = difflib.get_close_matches(name, known, 3)
@@ -100,7 +100,7 @@ def _describe_loss(drop: dict[str, Any]) -> str:
 
 
 def _describe_traced(results: Results, network: NetworkData, name: str) -> list[str]:
-    """What only a trace knows."""
+    """Describe facts that only a trace has."""
     routes: dict[int, list[str]] = {}
     waits: dict[str, list[int]] = {}
     retransmissions: list[dict[str, Any]] = []

@@ -125,7 +125,7 @@ def _describe_queueing(row: PacketRow, node: str) -> str:
 
 
 def _describe_header_changes(before: PacketRow, row: PacketRow) -> list[str]:
-    """What the headers say that they did not say before."""
+    """Describe the changes of the headers."""
     changes = [describe_label_change(before["stack"], row["stack"])]
     if row["dscp"] != before["dscp"]:
         changes.append(f"re-marked from {before['dscp']} to {row['dscp']}")

@@ -53,7 +53,7 @@ def path_story(results: Results, network: NetworkData, name: str) -> list[str]:
 
 
 def _describe_label_entries(network: NetworkData, number: int, nodes: list[str]) -> list[str]:
-    """What each LSR does for the path, in the words of RFC 3031 section 3.10."""
+    """Describe each LSR's entry for the path, in the words of RFC 3031 section 3.10."""
     lines = []
     entries = [(each["node"], "a packet of its flows", each["nhlfe"]) for each in network["ftn"]]
     entries += [(each["node"], f"label {each['label']}", each["nhlfe"]) for each in network["ilm"]]

@@ -20,7 +20,7 @@ DROP_CAUSE_PHRASES: Mapping[str, str] = {
     "unselected": "the tail of 1+1 protection took the other copy",
     "congestion_marked": "its label marked congestion, and its sender understands no mark",
 }
-"""What the causes of drops mean."""
+"""Meaning of the causes of drops."""
 
 
 def format_seconds(at_ns: int) -> str:
@@ -39,7 +39,7 @@ def format_count(number: int | None, singular: str, plural: str | None = None) -
 
 
 def describe_label_change(before: str | None, after: str | None) -> str:
-    """What became of the label stack between two events, in the words of RFC 3031 section 3.10.
+    """Describe the change of the label stack between two events, in words of RFC 3031 3.10.
 
     before, after: Stacks as in the table, from the top: ``label/TC/TTL``.
     Returns: Empty where no label came, went or changed.

@@ -38,7 +38,7 @@ class AccountEntry:
 
 
 class ImportAccount:
-    """What of a file was read, what was left out and what was assumed, each with its count."""
+    """Lines of a file that were read, left out and assumed, each with its count."""
 
     def __init__(self) -> None:
         self._read: dict[tuple[str, str], AccountEntry] = {}
@@ -47,17 +47,17 @@ class ImportAccount:
 
     @property
     def read(self) -> tuple[AccountEntry, ...]:
-        """What the result has."""
+        """Items that are in the result."""
         return tuple(self._read.values())
 
     @property
     def left_out(self) -> tuple[AccountEntry, ...]:
-        """What the result does not have."""
+        """Items of the file that are not in the result."""
         return tuple(self._left_out.values())
 
     @property
     def assumed(self) -> tuple[AccountEntry, ...]:
-        """What the result has and the file does not."""
+        """Items of the result that are not in the file."""
         return tuple(self._assumed.values())
 
     def add_read(self, element: str, became: str = "", *, count: int = 1, line: int = 0) -> None:

@@ -1,4 +1,4 @@
-"""Which leaf each kind of packet reaches, found by following the filters.
+"""The leaf that each kind of packet reaches, found by following the filters.
 
 A kind is a set of packets that all filters so far treat alike. Kinds stand in an order in which the
 first that fits a packet is its own, as rules of a scenario do.
@@ -82,7 +82,7 @@ def split_by_filters(
 def _split_by_filter(
     filter_: Filter, group: PacketGroup
 ) -> tuple[list[PacketGroup], list[PacketGroup]]:
-    """What a filter takes of a kind, and what is left for the filters behind."""
+    """Split a kind into the packets that a filter takes and those for the next filters."""
     if filter_.kind == "fw" and filter_.handle != group.mark & filter_.mask:
         return [], [group]
     if filter_.kind == "tcindex":

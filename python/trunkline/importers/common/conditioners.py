@@ -24,7 +24,7 @@ _COLOURS = ("green", "yellow", "red")
 
 @dataclass(frozen=True, slots=True)
 class PacketMarking:
-    """What packets get where they come in."""
+    """Marks that packets get where they arrive."""
 
     index: int
     mark: int = 0
@@ -40,7 +40,7 @@ class PacketMarking:
 
 @dataclass(frozen=True, slots=True)
 class PolicingResult:
-    """What becomes of a kind of packets where they come in."""
+    """Classes and marks of a kind of packets after policing."""
 
     group: PacketGroup
     policers: tuple[Policer, ...]  # Policers that they meet, one after the other.
@@ -80,7 +80,7 @@ def police_groups(filters: Sequence[Filter], groups: list[PacketGroup]) -> list[
 def _police_by_colour(
     meter: Policer, filters: Sequence[Filter], group: PacketGroup
 ) -> PolicingResult:
-    """What the filters choose for each colour of a meter."""
+    """List the filters' choice for each colour of a meter."""
     markings: list[PacketMarking | None] = []
     for colour in _COLOURS:
         colour_filters = [

@@ -1,4 +1,4 @@
-"""What filters match, as DSCPs and tests of a scenario's rules.
+"""Matches of filters, as DSCPs and tests of a scenario's rules.
 
 Source: RFC 2474 section 3 (the DSCP is the upper six bits of the octet), RFC 791 section 3.1 (where
 the fields of the IP header are).

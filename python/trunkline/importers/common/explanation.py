@@ -1,4 +1,4 @@
-"""What an imported configuration does, in words."""
+"""The effect of an imported configuration, in words."""
 
 from trunkline.importers.common.ports import get_queueing_discipline
 from trunkline.importers.common.queues import ScenarioKeys

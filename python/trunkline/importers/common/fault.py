@@ -1,4 +1,4 @@
-"""What an importer cannot translate, and where it stands."""
+"""An element that an importer cannot translate, and its place."""
 
 from dataclasses import dataclass
 from typing import NoReturn

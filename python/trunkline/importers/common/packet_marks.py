@@ -48,7 +48,7 @@ def _select(groups: Sequence[MarkedPackets], condition: PacketCondition) -> list
 
 
 def _split_by_rule(group: MarkedPackets, rule: MarkRule) -> list[MarkedPackets]:
-    """What a rule writes on and, behind it, what it leaves alone."""
+    """Split a rule into the part that it marks and the part that it leaves alone."""
     free = rule.mask & ~group.settled & ALL_MARK_BITS
     class_id = group.class_id or rule.class_id
     overlap = group.condition.intersect(rule.condition)

@@ -1,4 +1,4 @@
-"""What is imported loads: the last look, after all that is known to be beyond the language."""
+"""The last check of an import: the scenario language loads the result."""
 
 from trunkline.importers.common.fault import ImportFault
 from trunkline.scenario.diagnostic import ScenarioError

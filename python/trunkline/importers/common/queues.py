@@ -25,7 +25,7 @@ MAX_ETHERNET_FRAME_BYTES = 1514
 
 @dataclass(frozen=True, slots=True)
 class SystemDefaults:
-    """What a configuration leaves to the system."""
+    """Values that a configuration leaves to the system."""
 
     queue_packets: int  # Length of the device's transmit queue.
     red_variant: RedVariant  # How RED of that kernel stores its probability.

@@ -46,7 +46,7 @@ class PacketCondition:
         return PacketCondition(dscps, tuple(sorted(tests.items())))
 
     def subtract(self, other: PacketCondition) -> PacketCondition | None:
-        """What is left for the filters behind another; all of it where rules in order tell."""
+        """Subtract a filter: the packets for later filters; all where rules match in order."""
         own_tests = dict(self.tests)
         if any(key not in own_tests or not own_tests[key] <= values for key, values in other.tests):
             return self

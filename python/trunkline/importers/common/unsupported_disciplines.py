@@ -39,7 +39,7 @@ NEAREST_DISCIPLINES = {
     "taprio": "prio",
     "wrr": "drr",
 }
-"""What comes nearest to each."""
+"""The nearest supported discipline of each."""
 
 
 def raise_unknown_discipline(at: SourceToken, known: Iterable[str]) -> NoReturn:

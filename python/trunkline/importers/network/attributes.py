@@ -62,7 +62,7 @@ _STEP = re.compile(r"(STM|OC)-?(\d{1,4})c?\Z", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class AttributeName:
-    """What the name of an attribute says."""
+    """Meaning of an attribute, read from its name."""
 
     quantity: str  # A key of `QUANTITY_NAMES`.
     rank: int  # Position of its name there.

@@ -33,7 +33,7 @@ DemandKey = tuple[str, str, str, int | None]  # Ends, class and unit of a demand
 
 @dataclass(frozen=True)
 class IntervalRule:
-    """Which value of a demand counts that has one in each interval."""
+    """Rule for a demand that has a value in each interval: which value counts."""
 
     # one of "peak", "mean", "percentile", "busiest", "name"; the largest; the mean; the least that
     # so many per cent of the intervals do not exceed; that in the interval with the largest sum;

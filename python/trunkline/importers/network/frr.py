@@ -21,7 +21,7 @@ _LINK_SEGMENT = re.compile(r"\s+index \d+ nai adjacency \S+ (\S+)")
 
 @dataclass
 class _RouterSettings:
-    """What the file of a router says of its links and policies."""
+    """Links and policies in the file of a router."""
 
     costs: dict[str, float] = field(default_factory=dict)  # By interface.
     addresses: list[str] = field(default_factory=list)  # With the length of their prefix.

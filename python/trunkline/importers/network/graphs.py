@@ -113,7 +113,7 @@ def _find_yed_label(node: FileElement) -> str:
 
 
 def _read_zoo_speed(edge: FileElement, link: ImportedLink) -> None:
-    """What else of the Topology Zoo is a capacity, if there is no raw speed.
+    """Read a capacity from other attributes of the Topology Zoo, if there is no raw speed.
 
     `LinkSpeed "10"` with `LinkSpeedUnits "G"`; or a type or a label that is nothing but a speed, as
     `OC-48` and `10GE`.

@@ -89,7 +89,7 @@ def _create_group_members(network: ImportedTopology, root: FileElement) -> None:
 
 @dataclass(frozen=True)
 class _LinkTraits:
-    """What one direction of a link has; what is not given is None."""
+    """Traits of one direction of a link; what is not given is None."""
 
     capacity: float | None = None  # In kbit/s.
     delay: int | None = None  # In ns.
@@ -258,7 +258,7 @@ def _list_interfaces(link: FileElement) -> list[FileElement]:
 def _complete_directions(
     network: ImportedTopology, there: _LinkTraits, back: _LinkTraits, line: int
 ) -> tuple[_LinkTraits, _LinkTraits]:
-    """What a direction has that only the other is given: cost 1, no delay, the same capacity."""
+    """Complete a direction if only the other is given: cost 1, no delay, the same capacity."""
     if (there.capacity is None) != (back.capacity is None):
         rule = "the same both ways, as one interface has it"
         network.account.add_assumption("capacity of links", rule, line=line)

@@ -36,7 +36,7 @@ class LabelEntry:
 
 @dataclass(frozen=True)
 class AddressBook:
-    """Who has an address: the router of a router id; link and router of an end of a link."""
+    """Owners of addresses: the router of a router id; link and router of an end of a link."""
 
     routers: Mapping[str, str]
     ends: Mapping[str, tuple[int, str]]

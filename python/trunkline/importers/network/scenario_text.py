@@ -22,7 +22,7 @@ TRAFFIC_CLASS_KEYS = {"agent": "udp", "arrivals": "poisson", "size": "1000 B"}
 
 @dataclass(frozen=True)
 class ImportedNetwork:
-    """What an import gives."""
+    """A network after its import: scenario, account and warnings."""
 
     text: str
     matrix: str  # The table of demands that the scenario names, as CSV; empty: none.

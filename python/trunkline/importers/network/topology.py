@@ -77,7 +77,7 @@ class ImportedPath:
 
 @dataclass(slots=True)
 class ImportedTopology:
-    """What a file says of a network."""
+    """A network as its file describes it."""
 
     title: str
     # By the key that links and demands use.

@@ -118,7 +118,7 @@ def _format_cell(value: Any) -> str:
 
 
 def classify_sheet(name: str, content: str) -> SheetKind | None:
-    """What a sheet holds, by its name if that says so, else by its columns."""
+    """Classify a sheet by its name, or else by its columns."""
     is_links, is_demands = _holds_links(content), is_demand_table(content)
     if is_links and is_demands:
         if _NAMES_OF_DEMAND_SHEETS.search(name):

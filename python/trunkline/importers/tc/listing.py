@@ -1,4 +1,4 @@
-"""What ``tc -s -d qdisc show``, ``class show`` and ``filter show`` print, as tc commands.
+"""Output of ``tc -s -d qdisc show``, ``class show`` and ``filter show``, as tc commands.
 
 Source: iproute2 tc/tc_qdisc.c, tc_class.c, tc_filter.c and the print functions of q_*.c, f_*.c and
 m_*.c. A listing has classes in any order: they are put behind what they depend on. Lines of

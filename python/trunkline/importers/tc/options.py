@@ -28,7 +28,7 @@ _NETEM_NOTES = {
     **dict.fromkeys(("corrupt", "duplicate", "reorder", "gap"), "packets are sent unchanged here"),
     **dict.fromkeys(("distribution", "slot", "seed"), "of the delay"),
 }
-"""What netem does to packets by the word of its option, and what to do about it."""
+"""Effect of each netem option on packets, and how the importer treats it."""
 _NETEM_WORDS = tuple(_NETEM_NOTES)
 _IGNORED_OPTIONS = {
     **_NETEM_NOTES,
@@ -299,6 +299,6 @@ def read_gred_virtual_queue(reader: WordReader, qdisc: Qdisc, account: ImportAcc
 
 
 def read_dsmark_value(reader: WordReader, owner: SourceToken) -> tuple[int, int]:
-    """What dsmark writes for one index: ``mask 0x3 value 0xb8``."""
+    """Read the bits that dsmark writes for one index: ``mask 0x3 value 0xb8``."""
     options = read_options(reader, _DSMARK_OPTIONS, owner, ImportAccount())
     return get_integer_option(options, "mask", 0xFF), get_integer_option(options, "value", 0)

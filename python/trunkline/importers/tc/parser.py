@@ -144,7 +144,7 @@ def _split_file(content: str, account: ImportAccount) -> Iterator[list[SourceTok
 
 
 def _name_command(words: list[SourceToken]) -> str:
-    """What the account calls a command: ``tc class``."""
+    """Name a command for the account: ``tc class``."""
     texts = [word.text for word in unwrap_command(words)[1]]
     program = texts[0].rpartition("/")[2]
     if program in _TC_OBJECTS:
@@ -417,7 +417,7 @@ class _ScriptReader:
     def get_qdisc_at(
         self, device: Device, parent: tuple[int, int], word: SourceToken
     ) -> Qdisc | None:
-        """What stands at a place now."""
+        """Get the discipline that is now at a place."""
         parent_qdisc = self.find_qdisc(device, parent[0], word)
         class_ = parent_qdisc.classes.get(parent[1])
         return class_.queue if class_ is not None else parent_qdisc.inner

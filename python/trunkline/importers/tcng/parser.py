@@ -272,7 +272,7 @@ class _TcngParser:
     def parse_class_content(
         self, qdisc: Qdisc, minor: int, class_path: tuple[tuple[Qdisc, int], ...]
     ) -> None:
-        """What a class holds: classes, or a discipline."""
+        """Parse the content of a class: classes, or a discipline."""
         is_class = self.words.peek_text() == "class" or self.words.peek_text().startswith("$")
         if is_class and qdisc.kind in ("cbq", "htb"):
             # A filter at the discipline chooses the leaf at once: the way leads past this class.

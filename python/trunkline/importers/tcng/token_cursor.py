@@ -60,7 +60,7 @@ class TokenCursor:
         return value
 
     def read_parameters(self) -> GivenParameters:
-        """What stands in brackets, if there are any."""
+        """Read the parameters in brackets, if there are any."""
         result: GivenParameters = {}
         if not self.skip_word("("):
             return result

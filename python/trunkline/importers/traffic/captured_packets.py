@@ -77,7 +77,7 @@ class CapturedPacket:
 
 
 _FragmentKey = tuple[str, str, int, int]
-"""What all fragments of a packet have in common: addresses, protocol, identification."""
+"""Fields that all fragments of a packet share: addresses, protocol, identification."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +297,7 @@ class _FrameDecoder:
         above: int,
         fragment: tuple[int, bool],
     ) -> CapturedPacket | _Fragment:
-        """What IP carries; ``above`` is its length, ``fragment`` its offset and whether more comes.
+        """Decode the payload of IP; ``above`` is its length, ``fragment`` its offset and more-bit.
 
         A fragment of a tunnel's packet is left out: what it carries begins in another.
         """

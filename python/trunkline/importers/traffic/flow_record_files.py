@@ -31,7 +31,7 @@ _COLUMN_NAMES = {
     "dscp": "dscp ipdiffservcodepoint",
     "tos": "stos tos ipclassofservice src_tos",
 }
-"""What columns are called, in lower case, by us and by others."""
+"""Names of columns in lower case, ours and those of other programs."""
 _NAMES = {ours: names.split() for ours, names in _COLUMN_NAMES.items()}
 _BOTH_WAYS = ("totbytes", "tot_bytes")
 _SEPARATORS = "|\t;, "

@@ -88,7 +88,7 @@ def _read_printed_counters(text: str) -> Iterator[MeasuredValue]:
 
 
 def _read_counters(disciplines: list[Any]) -> Iterator[MeasuredValue]:
-    """What ``tc -s -j qdisc show`` printed."""
+    """Read the counters that ``tc -s -j qdisc show`` printed."""
     for each in disciplines:
         if isinstance(each, dict) and each.get("root") and "packets" in each:
             name = str(each.get("dev", "port"))

@@ -179,7 +179,7 @@ class _FlowCollector:
         return ""
 
     def complete_account(self, account: ImportAccount) -> None:
-        """What concerns bytes or all packets."""
+        """Add counts of bytes and of packets to the account."""
         again = "they came before, in segments that have new bytes too"
         account.add_left_out("bytes of TCP", again, count=self.bytes_again)
         missing = sum(sent.count_missing() for sent in self.sent.values())

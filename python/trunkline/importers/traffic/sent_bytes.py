@@ -1,4 +1,4 @@
-"""Which bytes of TCP a segment sends for the first time.
+"""The bytes of TCP that a segment sends for the first time.
 
 Source: RFC 9293 section 3.4 (numbers modulo 2^32), 3.8.4 (keep-alives carry a byte that was
 acknowledged before, or none). A segment that was captured twice is like one sent again.

@@ -1,4 +1,4 @@
-"""What the agent hands back: one checked stream of named files.
+"""Output of the agent: one checked stream of named files.
 
 The format stands in the agent's ``archive.rs``.
 """

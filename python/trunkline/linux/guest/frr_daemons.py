@@ -46,7 +46,7 @@ _ACCOUNTS: Final = {
 
 
 def list_requirements() -> list[Requirement]:
-    """What the daemons need: the programs, and the libraries they are linked with."""
+    """List what the daemons need: the programs, and the libraries they are linked with."""
     requirements = [check_file(name, _find_daemon(name), SETUP_COMMAND) for name in PROGRAMS]
     requirements.append(check_file("poll", _get_poll_library(), SETUP_COMMAND))
     if all(each.found for each in requirements):

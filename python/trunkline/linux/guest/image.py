@@ -62,7 +62,7 @@ def _format_entry(number: int, name: str, mode: int, data: bytes, device: tuple[
 def build_base_image(
     agent: bytes, modules: Iterable[Path] = (), modules_after: Iterable[Path] = ()
 ) -> bytes:
-    """What every run of a runner has in common: the agent, ``ip`` and ``tc`` with their libraries.
+    """Build the part that every run of a runner shares: agent, ``ip``, ``tc`` and their libraries.
 
     modules, modules_after: Modules of the kernel to load before the run, and after it, in this
         order.
@@ -92,7 +92,7 @@ def add_program(image: CpioArchive, program: Path, environment: Mapping[str, str
 
 
 def build_order_image(files: Mapping[str, bytes]) -> bytes:
-    """What differs from run to run: the agent's orders and schedules.
+    """Build the part that differs between runs: the agent's orders and schedules.
 
     Returns: An archive that may follow that of `build_base_image`.
     """

@@ -37,7 +37,7 @@ MISSING_MODULE_ADVICE: Final = (
 
 
 def list_requirements() -> list[Requirement]:
-    """What the runner needs."""
+    """List what the runner needs."""
     requirements = check_tools("install iproute2")
     if read_agent() is None:
         return requirements
@@ -61,7 +61,7 @@ def list_requirements() -> list[Requirement]:
 
 
 def _find_missing_support() -> str:
-    """What the kernel refuses of the things that scenarios are made of; empty if nothing."""
+    """Find features of scenarios that the kernel refuses; empty if there are none."""
     node = PlannedNode(
         "n0",
         (("net/mpls/platform_labels", "1000"),),

@@ -97,7 +97,7 @@ class AptRepository:
         return None if candidate is None or candidate.group(1) == "(none)" else candidate.group(1)
 
     def find_packages(self, wanted: Iterable[tuple[str, str | None]]) -> list[Package]:
-        """What the lists say of packages.
+        """Find packages in the lists of the distribution.
 
         wanted: Names and versions; None for the version that would be installed.
         Raises PackageUnavailable: The lists do not hold one of them.

@@ -55,7 +55,7 @@ def select_console_lines(console: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class HostCost:
-    """What a run took of the host."""
+    """Time and memory that a run used on the host."""
 
     # cpu_s, wall_s: Seconds of processors and of the clock.
     cpu_s: float
@@ -64,7 +64,7 @@ class HostCost:
 
 @dataclass(frozen=True, slots=True)
 class GuestJob:
-    """What a runner is given."""
+    """Input of a runner."""
 
     files: Mapping[str, bytes]  # Orders, schedules and configurations.
     folder: Path  # An empty folder; the guest sees its name nowhere.

@@ -35,7 +35,7 @@ virtual time."""
 
 
 def list_requirements() -> list[Requirement]:
-    """What the runner needs."""
+    """List what the runner needs."""
     if platform.machine() != "x86_64":
         return [
             Requirement(

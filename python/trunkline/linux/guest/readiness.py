@@ -1,4 +1,4 @@
-"""What a runner needs, what of it this machine has, and what to do about the rest."""
+"""Requirements of a runner, which of them this machine has, and how to get the rest."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Readiness:
 
     @property
     def reason(self) -> str:
-        """What is missing and what to do about it; empty if nothing is."""
+        """The missing parts and how to get them; empty if nothing is missing."""
         return "; ".join(
             f"{part.name}: {part.detail}" for part in self.requirements if not part.found
         )

@@ -1,4 +1,4 @@
-"""What runners are made of: parts that are there or not, programs, and the folder of packages."""
+"""Requirements of runners: parts, programs, and the folder of packages."""
 
 import os
 import platform

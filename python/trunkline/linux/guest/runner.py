@@ -30,7 +30,7 @@ MAX_LATE_NS: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class GuestRunRecord:
-    """What ran a plan, where, and what it cost."""
+    """The runner of a plan, its machine and its cost."""
 
     runner: str  # ``uml``, ``qemu`` or ``native``.
     kernel: str  # Release of the kernel.

@@ -66,7 +66,7 @@ class SetupFailed(Exception):
 
 @dataclass(slots=True)
 class SetupPlan:
-    """What a runner still takes."""
+    """Steps that make a runner ready."""
 
     runner: str
     packages: list[Package]
@@ -78,7 +78,7 @@ class SetupPlan:
 
     @property
     def download_bytes(self) -> int:
-        """What is fetched [B]."""
+        """Bytes to download [B]."""
         return sum(package.size for package in self.packages)
 
 

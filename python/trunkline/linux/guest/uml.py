@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 NAME: Final = "uml"
 SETUP_COMMAND: Final = "trunkline linux setup --runner uml"
 CLOCK_START_S: Final = 1_767_225_600
-"""What the guest's clock shows when it starts: 2026-01-01 00:00 UTC."""
+"""Time of the guest's clock when it starts: 2026-01-01 00:00 UTC."""
 
 
 def get_kernel_folder() -> Path:
@@ -34,7 +34,7 @@ def get_kernel_folder() -> Path:
 
 
 def list_requirements() -> list[Requirement]:
-    """What the runner needs."""
+    """List what the runner needs."""
     if platform.machine() != "x86_64":
         return [
             Requirement(

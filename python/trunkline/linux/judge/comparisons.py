@@ -33,7 +33,7 @@ DELIVERY_MEASURES: Final = (
     "goodput, each of several",
     "transfers complete",
 )
-"""What one engine has and the other has not at all is no small difference."""
+"""Measures in which a count by one engine alone is never a small difference."""
 MARK_MEASURES: Final = ("DSCP", "ECN", "TTL")
 SHARE_ROUNDING: Final = 1e-9  # By which the sum of the shares of a flow may miss 1.
 MIN_SURE_DELIVERIES: Final = 5
@@ -332,7 +332,7 @@ def _judge_measure(
 
 
 def _find_scale(samples: PairedSamples, pairs: Sequence[SeedPair]) -> float:
-    """What a measure is a part of; see `ComparisonRow`."""
+    """Find the total of which a measure is a part; see `ComparisonRow`."""
     key = samples.key
     if MEASURES[key.measure].unit == "share":
         return 1.0

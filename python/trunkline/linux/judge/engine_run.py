@@ -1,4 +1,4 @@
-"""What one engine made of one seed: its tables, datagrams of UDP flows, marks of TCP segments."""
+"""One engine's output of one seed: tables, datagrams of UDP flows, marks of TCP segments."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -219,7 +219,7 @@ def _make_datagrams(
 
 
 def read_kernel_run(kernel_run: engine.KernelRun, folder: Path) -> EngineRun:
-    """What a guest left of a run."""
+    """Read the files that a guest wrote during a run."""
     network = kernel_run.compiled.network
     end = network["run"]["duration_ns"]
     datagrams_by_flow = {}

@@ -28,7 +28,7 @@ MAX_COMPARED_WINDOWS = 16
 
 
 class MeasureKey(NamedTuple):
-    """What a value is of: flow, class or link; name in `trunkline.linux.judge.tolerance.MEASURES`.
+    """Subject of a value: flow, class or link; name in `trunkline.linux.judge.tolerance.MEASURES`.
 
     ``detail`` is which of several: a DSCP, a cause.
     """
@@ -44,7 +44,7 @@ MeasureValues = dict[MeasureKey, float | None]
 
 @dataclass(frozen=True)
 class MeasurementFrame:
-    """What both engines of a seed are measured by."""
+    """Scales that both engines of a seed share."""
 
     # warmup_ns, end_ns: Only packets sent from the one on; when the run ends.
     warmup_ns: int
@@ -75,7 +75,7 @@ def make_frame(
 def count_own_packets(
     simulator: EngineRun, time_frame: MeasurementFrame
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """What the counts of each subject are a part of, and how far apart its packets are [s].
+    """Count the packets of each subject, and find the gaps within which a switch may differ [s].
 
     Returns: Packets that a flow sends in the run or a phase, that come to a class, link or meter;
         of each phase of a flow the time from the packet sent before the first that arrives to that

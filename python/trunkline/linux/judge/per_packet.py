@@ -9,7 +9,7 @@ from trunkline.linux.judge import tolerance
 from trunkline.linux.judge.engine_run import FlowDatagrams, Ints
 
 SeedDatagrams = tuple[FlowDatagrams, FlowDatagrams, Ints, Ints]
-"""What both engines delivered of a flow, and the numbers that each lost."""
+"""Packets that both engines delivered of a flow, and the numbers that each lost."""
 
 PacketComparison = tuple[str, str, float, float, float, float, float]
 """Measure, unit, what simulator and reference say, their difference, its margin, and what they are
@@ -32,7 +32,7 @@ def leave_out_packets(datagrams: FlowDatagrams, left_out: Ints) -> FlowDatagrams
 
 @dataclass(frozen=True, slots=True)
 class PacketTolerance:
-    """What one flow is allowed."""
+    """Deviation that one flow may have."""
 
     delay_ns: int  # For the delay of a packet.
     tie_share: float  # Share of packets of which either may be first.

@@ -1,4 +1,4 @@
-"""What a verdict would have caught: each key altered, judged against the same run of the kernel.
+"""The power of a verdict: each key altered, judged against the same run of the kernel.
 
 The kernel has run once. Only the simulator runs again, so that a proof takes seconds. An alteration
 is caught if a comparison differs that does not without it. One that is not caught is judged against
@@ -50,7 +50,7 @@ class JudgedAlteration:
 
 @dataclass(frozen=True)
 class VerdictProof:
-    """What a verdict would have caught."""
+    """The alterations that a verdict detects and those that it misses."""
 
     judged: tuple[JudgedAlteration, ...]  # Those that the engine can run.
     possible: int  # Alterations that the scenario has, of which these may be drawn.

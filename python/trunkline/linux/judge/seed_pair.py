@@ -34,7 +34,7 @@ CLOCK_AQMS: Final = ("codel", "cobalt")
 NO_PACKETS: Final[Ints] = np.zeros(0, dtype=np.int64)
 
 ReferenceMachine = Literal["simulator", "virtual", "laboratory", "emulated", "real"]
-"""What the reference ran on: its packets take no time in a router, some, or that of the clock.
+"""Machine of the reference: its packets take no time in a router, some, or that of the clock.
 
 In a laboratory they take none, but its ports have the buckets of real routers."""
 
@@ -95,7 +95,7 @@ class SeedPair:
 def make_seed_pair(
     network: NetworkData, simulator: EngineRun, reference: EngineRun, machine: ReferenceMachine
 ) -> SeedPair:
-    """What both engines made of a seed, in what the comparison needs.
+    """Combine the output of both engines of a seed for the comparison.
 
     machine: What the reference ran on.
     """

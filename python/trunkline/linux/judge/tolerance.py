@@ -60,7 +60,7 @@ TIE_SIGMAS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class MeasureSpec:
-    """What is compared."""
+    """A measure to compare."""
 
     unit: str
     share: float  # Margin over the mean of the simulator.

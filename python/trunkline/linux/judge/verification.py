@@ -333,7 +333,7 @@ def list_unknown_measures(keys: Sequence[MeasureKey]) -> list[str]:
 
 
 def make_simulator_runner(network_json: str, other_json: str, name: str) -> SeedRunner:
-    """What runs a network in the simulator twice: as it is, and another in the reference's place.
+    """Make a function that runs a network in the simulator, and another network as the reference.
 
     Raises ValueError: The two have other flows or another time, so that nothing can be compared.
     """
@@ -412,7 +412,7 @@ def _run_in_kernel(
 def pair_kernel_run(
     network: NetworkData, seed: int, kernel_run: engine.KernelRun, machine: ReferenceMachine
 ) -> tuple[SeedPair, str, tuple[str, ...]]:
-    """What a guest left of a run, beside the same run in the simulator: as a `SeedRunner` gives it.
+    """Pair a guest's run with the same run in the simulator: as a `SeedRunner` gives it.
 
     machine: What the guest ran on.
     """

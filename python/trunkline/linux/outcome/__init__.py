@@ -1,1 +1,1 @@
-"""What a guest hands back, as the tables of any engine."""
+"""Output of a guest, as the tables of any engine."""

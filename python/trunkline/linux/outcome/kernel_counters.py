@@ -1,4 +1,4 @@
-"""What ``tc`` and the protocol counters say, by link and class."""
+"""Counters of ``tc`` and of the protocols, by link and class."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ LossCount = tuple[int, int, int | None, str, int]
 def _count_between(
     first: Snapshot | None, last: Snapshot, read_count: Callable[[Snapshot], int]
 ) -> int:
-    """What was counted from a snapshot, or from the start, to another."""
+    """Count from one snapshot, or from the start, to another."""
     return read_count(last) - (read_count(first) if first else 0)
 
 

@@ -27,7 +27,7 @@ NodeFec = tuple[int, int]  # Node, and the node that packets go to.
 
 
 class LabelUse(NamedTuple):
-    """What a node does with the packets of a FEC."""
+    """Label operation of a node for the packets of a FEC."""
 
     link: int  # Out-link.
     # unlabelled, labelled: Of packets without a label and of those with the node's own: ``label``

@@ -1,4 +1,4 @@
-"""What routing daemons did: the routes of each router as they changed, and what the logs say.
+"""Actions of routing daemons: the routes of each router over time, and events of the logs.
 
 The kernel reports no route that goes with its device, so those are taken off when the plan puts
 the device down.
@@ -25,7 +25,7 @@ _LOG_LINE: Final = re.compile(r"(\d{4}/\d\d/\d\d \S+) OSPF: (?:\[\S+\] )?(.*)")
 _INSTALLED_LSA: Final = re.compile(r"LSA\[Type1,id\(\S+\),ar\((\S+)\)\]: Install router-LSA")
 _SPF_STARTED: Final = "ospf_spf_calculate: Start"
 _SIMULATOR_EVENTS: Final = ("failed", "repaired", "detected", "repair-detected")
-"""What happens to links, and who notices when, is the simulator's."""
+"""Events that the simulator gives: failures of links, and when each router detects them."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -165,7 +165,7 @@ def read_timeline(compiled: CompiledPlan, folder: Path) -> RawTable:
 
 
 def _read_log_events(folder: Path, node: int) -> Iterator[tuple[int, str]]:
-    """What ospfd says of LSAs and computations."""
+    """Read LSAs and computations from the log of ospfd."""
     name = name_namespace(node)
     time_zero = int((folder / f"{name}.changes").read_text().partition("\n")[0])
     for line in (folder / f"{name}.ospfd.log").read_text().splitlines():

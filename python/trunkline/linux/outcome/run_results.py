@@ -54,7 +54,7 @@ KNOWN_CAUSES = (
 _NO_CLASS = 65_535
 _NO_FLOW = 2**32 - 1
 _QUEUE_LENGTHS = ("queue_mean_packets", "queue_max_packets")
-"""What needs a look at each packet; delays and waits are null as none was measured."""
+"""Measures that need a look at each packet; null, because nothing measured delays and waits."""
 
 
 def read_results(compiled: CompiledPlan, folder: Path, provenance: Provenance) -> Results:

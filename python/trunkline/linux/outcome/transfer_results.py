@@ -24,7 +24,7 @@ _BUCKETS_PER_OCTAVE: Final = 64  # Buckets of an octave, as the simulator's hist
 
 @dataclass(frozen=True, slots=True)
 class TransferResult:
-    """What became of a transfer."""
+    """Result of a transfer."""
 
     planned: PlannedTransfer  # When and how large, by the schedule.
     # finish_ns, acknowledged_ns: When its last byte was read, and when that was acknowledged; None:
@@ -58,7 +58,7 @@ class TransferTotals:
 
 
 def read_transfer_results(compiled: CompiledPlan, folder: Path, index: int) -> list[TransferResult]:
-    """What became of each transfer of a flow, in the order of their schedule.
+    """Read the result of each transfer of a flow, in the order of their schedule.
 
     Raises BrokenRecordsError: The guest left records of another number of transfers.
     """

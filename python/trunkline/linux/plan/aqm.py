@@ -22,7 +22,7 @@ NEAREST_AQM: Final = {
     "step": "codel with ce_threshold",
     "precedence-drop-tail": "gred, or a class with a limit for each precedence",
 }
-"""What comes nearest to AQMs the kernel lacks."""
+"""The nearest AQM in the kernel for each that it lacks."""
 
 
 def add_queue(egress_port: EgressPort, index: int, parent: str, handle: str) -> str:

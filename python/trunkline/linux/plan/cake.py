@@ -26,7 +26,7 @@ _DIFFSERV4: Final = (
 )
 """DSCPs of the tins of cake's diffserv4: voice, video, bulk; best effort has the rest."""
 _KERNEL_TINS: Final = (3, 2, 0, 1)
-"""What the kernel calls the tins of diffserv4 in their order of priority."""
+"""The kernel's numbers of the tins of diffserv4 in their order of priority."""
 
 
 def add_cake(egress_port: EgressPort, scheduler: Cake) -> dict[int, LeafQdisc]:

@@ -24,7 +24,7 @@ NEAREST_METER: Final = {
     "tsw2cm": "token-bucket",
     "tsw3cm": "trtcm",
 }
-"""What comes nearest to meters the kernel lacks."""
+"""The nearest meter in the kernel for each that it lacks."""
 
 
 def list_ingress_filters(

@@ -69,7 +69,7 @@ class PlannedTransfer:
 
 @dataclass(frozen=True)
 class DryRun:
-    """What the simulator tells."""
+    """Output of the simulator before the guest runs."""
 
     # Time [ns] and IP bytes of each datagram, by UDP flow.
     datagrams: dict[int, list[tuple[int, int]]]
@@ -131,7 +131,7 @@ def perform_dry_run(network: NetworkData, seed: int) -> DryRun:
 
 
 def _list_transfers(raw: Any, network: NetworkData, end: int) -> dict[int, list[PlannedTransfer]]:
-    """What came by itself before the end."""
+    """List the transfers that came by themselves before the end."""
     transfers: dict[int, list[PlannedTransfer]] = {
         index: [] for index, flow in enumerate(network["flows"]) if "transfers" in flow
     }

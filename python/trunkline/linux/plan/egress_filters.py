@@ -77,7 +77,7 @@ class EgressFilters:
         return any(leaf.kind == "gred" for leaf in self.leaves.values())
 
     def format_action(self, cell: ClassCell, rewrites: str = "") -> str:
-        """What a filter does: class id, what it writes into the packet, and class."""
+        """Format the action of a filter: class id, marks for the packet, and class."""
         leaf = self.leaves.get(cell[0])
         if leaf is None:
             return f"{rewrites}action ok"

@@ -26,7 +26,7 @@ RouteKey = tuple[int, ConfigProgram, str]
 
 @dataclass(frozen=True)
 class ForwardingState:
-    """What forwarding goes by at some time."""
+    """Forwarding tables and failed links at some time."""
 
     nhlfe: Sequence[Nhlfe]  # Next hop label forwarding entries, in the network's order.
     # Out-link of each node, by destination; None where no path leads there.
@@ -92,7 +92,7 @@ class ForwardingRoutes:
         return found
 
     def list_rules(self, dscps: Sequence[int]) -> Iterator[tuple[int, str, str]]:
-        """Which packets take an FTN entry that is for some DSCPs only: node, rule, what for."""
+        """List the packets of FTN entries that are for some DSCPs only: node, rule, purpose."""
         for number, (target, fec, _) in enumerate(self.traffic.route_addresses.keys):
             destination_match = f"to {self.traffic.route_addresses.format_address(number)}/32"
             for node in range(len(self.network["nodes"])):

@@ -129,7 +129,7 @@ class PlannedNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedFlow:
-    """What all flows say."""
+    """Fields that all flows have."""
 
     id: int  # Number of the flow in the network.
     # source, destination: Namespaces; of TCP the source connects.

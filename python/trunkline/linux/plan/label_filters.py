@@ -32,7 +32,7 @@ class EntryEffect:
 
 
 def apply_to_ip(network: NetworkData, entry: Nhlfe, dscp: int) -> EntryEffect:
-    """What an FTN entry makes of an IP packet (RFC 3270 section 3.2)."""
+    """Apply an FTN entry to an IP packet (RFC 3270 section 3.2)."""
     tcs = _compute_pushed_tcs(network, entry, None, dscp)
     return EntryEffect(tuple(reversed(tcs)), DSCP_COLUMNS + tcs[-1] if tcs else dscp)
 
@@ -60,7 +60,7 @@ def _compute_pushed_tcs(
 
 
 def apply_to_label(network: NetworkData, entry: Nhlfe, tc: int) -> EntryEffect | None:
-    """What an ILM entry makes of a packet with this TC; None where that is not known here.
+    """Apply an ILM entry to a packet with this TC; None where the result is not known here.
 
     RFC 3270 sections 2.6 and 3.3; the counterpart of `crates/engine/src/mpls/diffserv.rs`.
     """

@@ -39,7 +39,7 @@ NEAREST_SCHEDULER: Final = {
     "cbq": "htb",
     "cbq-ancestor-only": "htb",
 }
-"""What comes nearest to schedulers the kernel lacks; CBQ left it with Linux 6.8 and 6.1.81."""
+"""The nearest scheduler for each that the kernel lacks; CBQ left with Linux 6.8 and 6.1.81."""
 
 
 def add_port(

@@ -57,7 +57,7 @@ class SwitchbackGap:
 
 @dataclass
 class RecoverySchedule:
-    """What happens to links and to forwarding in the course of a run."""
+    """Changes of links and of forwarding in the course of a run."""
 
     network: NetworkData  # The compiled network, with the entries of restored paths.
     # What forwarding goes by from each time on [ns]; the first from the start.
@@ -75,7 +75,7 @@ class RecoverySchedule:
 def plan_recovery(
     script: CommandScript, network: NetworkData, dry_run: DryRun, targets: Sequence[int]
 ) -> RecoverySchedule:
-    """What happens in a run."""
+    """Plan the changes of a run."""
     full_network: NetworkData = {
         **network,
         "nhlfe": list(network["nhlfe"]),
@@ -297,7 +297,7 @@ def add_loss_traps(script: CommandScript, schedule: RecoverySchedule, wiring: Ve
 def list_changes(
     schedule: RecoverySchedule, wiring: VethPlan, forwarding: ForwardingRoutes
 ) -> tuple[tuple[QueueReading, ...], tuple[TimedCommand, ...]]:
-    """What is read and what is done during the run.
+    """List the reads and the changes during the run.
 
     Returns: For each outage a count of the link's near device and one of its wire.
     """

@@ -173,7 +173,7 @@ def _write_step(command: Command) -> str | None:
 
 
 def _fill_groups(template: str, match: re.Match[str]) -> str:
-    """What `re.Match.expand` gives, which compiles its template each time."""
+    """Fill in groups as `re.Match.expand` does, which compiles its template each time."""
     return _GROUP_NUMBER.sub(lambda found: match[int(found[1])], template)
 
 

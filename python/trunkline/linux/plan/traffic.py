@@ -38,13 +38,13 @@ _KERNEL_CONTROLS: Final = ("reno", "cubic", "bbr", "dctcp", "vegas", "westwood")
 _MISSING_CONTROLS: Final[dict[str, str]] = {
     "prague": "neither prague nor accurate ECN, which a kernel of the L4S team has; nearest: dctcp",
 }
-"""What is said of controls that it lacks."""
+"""Names of congestion controls that the kernel lacks, for messages."""
 SAMPLE_NS: Final = 100_000_000  # Step of TCP's samples where no probe asks for a finer one [ns].
 
 
 @dataclass
 class PlannedTraffic:
-    """What is sent."""
+    """Flows to send."""
 
     # udp, tcp, transfers: As the plan has them.
     udp: list[UdpFlow] = field(default_factory=list)
@@ -169,7 +169,7 @@ def _make_part(script: CommandScript, flow: Flow) -> ScenarioPart:
 def _make_endpoints(
     index: int, flow: Flow, source_address: str, destination_address: str
 ) -> dict[str, Any]:
-    """What flows of all kinds have in a plan: who sends to whom, and the IP header."""
+    """Make the part that flows of all kinds have: sender, receiver, IP header."""
     return {
         "id": index,
         "source": name_namespace(flow["src"]),
@@ -296,7 +296,7 @@ def _find_sample_step(steps: Sequence[int]) -> int:
 
 
 def _format_sender_route(agent: Tcp) -> tuple[str, ...]:
-    """What the sender takes from its route."""
+    """Format the attributes of the sender's route."""
     parameters = [
         f"initcwnd {round(agent['initial_window'])}",
         f"rto_min {agent['rto_min_ns'] // 1_000_000}ms",
@@ -312,7 +312,7 @@ def _format_features(agent: Tcp) -> tuple[str, ...]:
 
 
 def _format_receiver_route(agent: Tcp) -> tuple[str, ...]:
-    """What the receiver takes from its route: the greatest window that it advertises, its ACKs."""
+    """Format the attributes of the receiver's route: its largest window, and its ACKs."""
     window = min(agent["window_packets"] * agent["mss_bytes"], _MAX_WINDOW)
     parameters = (f"window {window}", *_format_features(agent))
     return parameters if agent["delayed_ack"] is not None else (*parameters, "quickack 1")

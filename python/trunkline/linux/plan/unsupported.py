@@ -1,4 +1,4 @@
-"""What a network has that the kernel lacks, whatever its queues and flows are."""
+"""Features of a network that the kernel lacks, apart from queues and flows."""
 
 from trunkline.linux.plan.addresses import MAX_LINKS
 from trunkline.linux.plan.command_script import CommandScript

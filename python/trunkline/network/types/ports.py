@@ -286,7 +286,7 @@ class Cbq(TypedDict):  # Class-based queueing.
 
 
 Scheduler = Fifo | Priority | Drr | Weighted | Shaped | Tbf | Htb | Hfsc | Cake | Cbq
-"""Which class sends next, and what each is due, in the order of the classes."""
+"""Choice of the class that sends next, and each class's due, in the order of the classes."""
 
 
 class PortClass(TypedDict):  # A class of a port.

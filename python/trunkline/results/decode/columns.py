@@ -98,7 +98,7 @@ def make_ratio_column(parts: Sequence[int], totals: Sequence[int]) -> Column:
 
 
 def make_mask(valid: Iterable[bool]) -> Valid:
-    """Which rows are not null; None if all are."""
+    """Make a mask of the rows that are not null; None if all are."""
     listed = list(valid)
     return None if all(listed) else listed
 

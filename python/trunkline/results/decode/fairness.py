@@ -71,7 +71,7 @@ def make_jain_column(groups: Sequence[Sequence[float]]) -> Column:
 def _iterate_groups(
     dscps: Sequence[Any], network: NetworkData
 ) -> Iterator[tuple[str, str, list[int]]]:
-    """What each row is of, its name, and its flows by index; messages of routers are none's."""
+    """Yield subject, name and indices of flows of each row; messages of routers have no flow."""
     aggregates: dict[str, list[int]] = {}
     for index, name in enumerate(dscps):
         aggregates.setdefault(str(name), []).append(index)

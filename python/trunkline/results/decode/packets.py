@@ -54,7 +54,7 @@ def _null_if_negative(column: str) -> pl.Expr:
 
 
 def _build_name_expressions(network: NetworkData) -> dict[str, pl.Expr]:
-    """What the engine numbers, by name."""
+    """Build expressions that replace the engine's numbers by names."""
     import polars as pl
 
     ports = [[each["name"] for each in port["classes"]] for port in network["ports"]]
@@ -85,7 +85,7 @@ def _build_name_expressions(network: NetworkData) -> dict[str, pl.Expr]:
 
 
 def _build_sequence_expressions(network: NetworkData) -> dict[str, pl.Expr]:
-    """What TCP says: bytes of the stream from 0, and the flags of the segment."""
+    """Build columns of TCP: bytes of the stream from 0, and the flags of the segment."""
     import polars as pl
 
     agents = [flow["agent"] for flow in network["flows"]]

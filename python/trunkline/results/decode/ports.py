@@ -91,7 +91,7 @@ def decode_series(rows: RawRows, network: NetworkData) -> dict[str, Column]:
 
 
 def decode_colours(rows: RawRows, network: NetworkData, measured_s: float) -> dict[str, Column]:
-    """What conditioners coloured: one row a conditioner, profile and colour."""
+    """Decode the colours that conditioners gave: one row for each conditioner, profile, colour."""
     conditioners = network.get("conditioners", [])
     keys = ("conditioner", "ingress")
     named: list[str | None] = []
@@ -113,5 +113,5 @@ def decode_colours(rows: RawRows, network: NetworkData, measured_s: float) -> di
 
 
 def decode_accounts(rows: RawRows) -> dict[str, Column]:
-    """What ports with accounts were offered, by flow, DSCP, colour, class and precedence."""
+    """Decode the load of ports with accounts, by flow, DSCP, colour, class and precedence."""
     return {"loss_ratio": make_ratio_column(rows["packets_dropped"], rows["packets_offered"])}

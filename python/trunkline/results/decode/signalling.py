@@ -64,7 +64,7 @@ def decode_signalling(rows: RawRows, network: NetworkData) -> dict[str, Column]:
 
 @dataclass
 class _PathRecord:
-    """What became of a path, or of all requests of a process."""
+    """Counts of a path, or of all requests of a process."""
 
     counts: dict[str, int] = field(default_factory=dict)
     setups: list[int] = field(default_factory=list)

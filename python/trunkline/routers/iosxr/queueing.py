@@ -104,7 +104,7 @@ def _format_limit(each: HardwareQueue) -> tuple[str, str] | None:
 
 
 def list_policer_map(name: str, policers: tuple[RouterPolicer, ...]) -> Iterator[str]:
-    """What an interface does with what arrives."""
+    """List the policer map of an interface's input."""
     yield f"policy-map {name}-in"
     for each in policers:
         yield f" class {name_class(name, each.name)}"

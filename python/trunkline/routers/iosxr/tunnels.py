@@ -72,7 +72,7 @@ def _list_backups(router: Router, numbers: dict[str, int]) -> dict[str, list[int
 
 
 def list_te(network: RouterNetwork, router: Router, numbers: dict[str, int]) -> Iterator[str]:
-    """What links offer to tunnels, colours, and the bypasses of interfaces."""
+    """List bandwidth of links for tunnels, colours, and the bypasses of interfaces."""
     backups = _list_backups(router, numbers)
     yield "rsvp"
     for each in router.interfaces:

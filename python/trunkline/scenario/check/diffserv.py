@@ -149,7 +149,7 @@ def _get_maps(scenario: ResolvedScenario, name: str) -> object:
 
 
 class _CarriedDscps:
-    """What the scenario says that paths carry."""
+    """DSCPs that paths carry, as the scenario states them."""
 
     def __init__(self, scenario: ResolvedScenario) -> None:
         self.scenario = scenario

@@ -54,7 +54,7 @@ def _check_scripted_losses(
     path: DocumentPath,
     problems: Problems,
 ) -> None:
-    """What is lost by script has a flow whose packets have numbers of their own."""
+    """Check that each scripted loss has a flow whose packets are numbered on their own."""
     flow_names = {name for name, _ in scenario.flow_names} if losses else set()
     for index, loss in enumerate(losses):
         flow_path = (*path, index, "flow")

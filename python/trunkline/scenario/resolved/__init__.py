@@ -1,4 +1,4 @@
-"""What a scenario means: defaults merged, replicas and `all` written out, routes followed.
+"""The meaning of a scenario: defaults merged, replicas and `all` expanded, routes computed.
 
 A scenario is resolved by passes, in order, each a function in a file of its own here. A pass reads
 what those before it made and adds its part to the one `ResolvedScenario`; it reports what it cannot

@@ -181,7 +181,7 @@ def _report_unprotected(
     gaps: list[ProtectionGap],
     problems: Problems,
 ) -> None:
-    """What is named for nothing, and what stays without protection."""
+    """Report names that are for nothing, and elements without protection."""
     section_path: Place = ("protections", name)
     for index, link in enumerate(protection.link):
         if (

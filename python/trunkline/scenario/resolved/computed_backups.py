@@ -27,7 +27,7 @@ class ComputedBackup:
 
 @dataclass(frozen=True)
 class ProtectionGap:
-    """What a protection cannot protect."""
+    """An element that a protection cannot protect."""
 
     # protection, path: Which.
     protection: str

@@ -1,4 +1,4 @@
-"""What each path does for Differentiated Services, defaults taken in."""
+"""DiffServ of each path, with defaults."""
 
 from trunkline.scenario.diffserv import DiffServ
 from trunkline.scenario.path import LabelSwitchedPath

@@ -13,7 +13,7 @@ _CONSTRAINT_KEYS = ("include_any", "include_all", "exclude", "via", "max_hops", 
 
 @dataclass(frozen=True, slots=True)
 class PathConstraintsAtHead:
-    """What the head of one path keeps, besides keys of the path."""
+    """Constraints that the head of one path keeps, besides keys of the path."""
 
     # Arcs that it may not use: of other colours, or those of a path that is not signalled.
     barred_arcs: set[int]

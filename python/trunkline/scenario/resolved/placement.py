@@ -197,7 +197,7 @@ def build_bandwidth_constraints(
 def make_request(
     scenario: ResolvedScenario, graph: "Topology", name: str, path: LabelSwitchedPath
 ) -> "PathRequest":
-    """What a path asks for."""
+    """Make the request of a path."""
     bandwidth, class_type = scenario.reservations.get(name, (path.bandwidth or 0, 0))
     written = [each for each in path.route if each in scenario.nodes]
     source, target = (

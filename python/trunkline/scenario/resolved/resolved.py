@@ -173,7 +173,7 @@ class ResolvedScenario:
 
     @classmethod
     def from_sections(cls, written: ScenarioSections) -> Self:
-        """What is written, with nothing worked out."""
+        """Make it from the sections as written, before anything is computed."""
         echo_defaults = written.defaults.echo
         echoes = {
             name: merge_defaults(flow, echo_defaults)

@@ -87,7 +87,7 @@ def _keys(kind: type[Element]) -> dict[str, bool]:
 
 
 def _list_marks(annotation: Any) -> list[Any]:
-    """What an annotation says of a value beside its type, alternatives included."""
+    """List the marks of an annotation besides its type, alternatives included."""
     return [mark for each in get_args(annotation) for mark in (each, *_list_marks(each))]
 
 

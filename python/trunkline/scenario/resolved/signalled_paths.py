@@ -1,4 +1,4 @@
-"""Which paths are signalled, and what events and requests mean by them."""
+"""Names of signalled paths, and the paths that events and requests refer to."""
 
 from collections.abc import Sequence
 

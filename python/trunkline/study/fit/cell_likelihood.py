@@ -104,7 +104,7 @@ class CellLikelihood:
     def predict(
         self, points: FloatArray, *, with_misfit: bool = True
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """What would be published.
+        """Predict the published values.
 
         Parameters
         ----------

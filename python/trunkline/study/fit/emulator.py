@@ -1,4 +1,4 @@
-"""What a run would give at settings that were not run.
+"""A regression that predicts runs at settings that were not run.
 
 Gaussian processes over principal components: a trial runs the study at one setting. Its cells go
 up and down together, so they are written as few components (Higdon et al., Computer Model
@@ -126,7 +126,7 @@ class GaussianProcess:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a trial would give.
+    """Predicted values of a trial.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ def render_fit(fit: StudyFit, *, width: int | None = None, colour: bool = False)
 
 
 def list_closing_lines(inference: Inference, runs: int) -> list[str]:
-    """What the fit is made of, and its misfit."""
+    """List the parts of the fit, and its misfit."""
     median, low, high = inference.misfit
     trials = len(inference.points) + len(inference.failures)
     lines = [

@@ -44,7 +44,7 @@ MIN_EXPLAINED = 0.5
 
 @dataclass(frozen=True)
 class TrialOutcomes:
-    """What trials gave."""
+    """Values and seeds of trials."""
 
     values: FloatArray  # shape (trials, runs, cells): Not-a-number where a trial failed.
     failures: list[str] = field(default_factory=list)  # A line for each trial that failed.
@@ -110,7 +110,7 @@ class Inference:
 
     @property
     def verdicts(self) -> list[ParameterVerdict]:
-        """What the published values say of each parameter."""
+        """Verdict on each parameter by the published values."""
         return judge_parameters(self.space, self.samples)
 
     @property
@@ -228,7 +228,7 @@ class Inference:
         return indices
 
     def find_warnings(self) -> list[str]:
-        """What a reader of the posterior must know: each a sentence."""
+        """Find sentences that a reader of the posterior must know."""
         warnings = []
         if self.failures:
             total = len(self.points) + len(self.failures)

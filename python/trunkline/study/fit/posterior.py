@@ -171,7 +171,7 @@ class ReadingOdds:
 
 @dataclass(frozen=True)
 class ParameterVerdict:
-    """What the published values say of a parameter.
+    """Verdict on a parameter by the published values.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ class ParameterVerdict:
 
 
 def judge_parameters(space: ParameterSpace, samples: PosteriorSamples) -> list[ParameterVerdict]:
-    """What the posterior says of each parameter."""
+    """Judge each parameter by the posterior."""
     return [_judge_parameter(space, samples, place) for place in range(len(space))]
 
 

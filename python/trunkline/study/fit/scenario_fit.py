@@ -163,7 +163,7 @@ def _check_target(network: Network, value: MeasuredValue, target: str) -> None:
 
 
 def _find_value(loaded: Scenario, name: str) -> str:
-    """What a parameter is in the scenario file; a path of a value has none that is known here."""
+    """Find the value of a parameter in the scenario file; that of a path is not known here."""
     found = loaded.parameters.get(name)
     return "" if found is None else str(found)
 

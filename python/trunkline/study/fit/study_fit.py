@@ -41,7 +41,7 @@ Errors = dict[str, float]
 
 @dataclass
 class StudyFit:
-    """What a fit of a study found."""
+    """Result of a fit of a study."""
 
     study: Study  # The study.
     inference: Inference  # Trials and posterior.

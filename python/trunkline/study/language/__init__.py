@@ -1,1 +1,1 @@
-"""What a study file says: its types, formulas and claims, read and checked."""
+"""The language of study files: types, formulas and claims, read and checked."""

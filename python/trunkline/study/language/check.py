@@ -333,7 +333,7 @@ def _check_picture(
 
 
 def _check_scenarios(study: Study, problems: Problems) -> None:
-    """What is drawn and what variants set is in the scenarios."""
+    """Check that random draws and values of variants are in the scenarios."""
     for index, draw in enumerate(study.draws):
         for name in draw.cases or study.cases:
             table = study.find_table(name)

@@ -52,7 +52,7 @@ class _FeaturedItems(StudyPart):
 
 @dataclass(frozen=True, slots=True)
 class StudyHeading:
-    """What a study is called, and its tables."""
+    """Title of a study, and its tables."""
 
     # title, source: Title, and the document it reproduces.
     title: str
@@ -101,7 +101,7 @@ def find_study_heading(name: str) -> StudyHeading:
 
 
 def _read_featured_items(file: Path, study: Study) -> list[_FeaturedItem]:
-    """What a file of exhibits asks for; their tables and rows are those of the study."""
+    """Read a file of exhibits; its tables and rows are those of the study."""
     document, content = study_files.read_document(file)
     items = study_files.validate_part(_FeaturedItems, document, content, file).exhibits
     problems = Problems()

@@ -59,7 +59,7 @@ class NamedValues:
 
 
 class FormulaScope(Protocol):
-    """What a formula speaks of."""
+    """Names that a formula may use."""
 
     def list_columns(self, table: str | None) -> list[str]:
         """Names of the columns of a table; None: of the formula's own."""
@@ -176,7 +176,7 @@ def _quoted_names(node: ast.expr) -> list[str]:
 
 
 def iterate_references(tree: ast.expr) -> Iterator[tuple[str | None, str, list[str]]]:
-    """What a formula speaks of: table, column, rows."""
+    """Yield the references of a formula: table, column, rows."""
     match tree:
         case ast.Subscript(value=value, slice=chosen):
             for table, column, _ in iterate_references(value):
@@ -384,7 +384,7 @@ def _prediction_half_width(cells: NamedValues, _: FormulaScope) -> NamedValues:
 
 
 def _steps(cells: NamedValues, _: FormulaScope) -> NamedValues:
-    """What each row is above the one before."""
+    """List the increase of each row over the previous one."""
     return NamedValues(np.diff(cells.values, axis=0), cells.names[1:])
 
 

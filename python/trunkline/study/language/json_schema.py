@@ -22,7 +22,7 @@ def build_study_schema() -> dict[str, Any]:
 
 
 def _remove_parameter_references(value: Any) -> Any:
-    """What only a scenario may say in place of a number or quantity, ``$name``, left out."""
+    """Remove ``$name``, which only a scenario allows in place of a number or quantity."""
     if isinstance(value, list):
         return [_remove_parameter_references(each) for each in value if each != _PARAMETER_SCHEMA]
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What a study file says, and the tables, points and settings that follow from it."""
+"""A study file, and the tables, points and settings that follow from it."""
 
 from __future__ import annotations
 

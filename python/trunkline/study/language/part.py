@@ -1,4 +1,4 @@
-"""What all parts of a study file share: how they are read, and what an editor shows of them."""
+"""Base of all parts of a study file: how they are read, and their texts for editors."""
 
 import inspect
 from typing import Annotated, Any
@@ -26,7 +26,7 @@ class StudyPart(BaseModel):
 
 
 def _parse_parameter_docs(docstring: str) -> dict[str, str]:
-    """What a docstring says of each parameter."""
+    """Parse the description of each parameter from a docstring."""
     listed = docstring.partition("Parameters\n----------\n")[2]
     descriptions: dict[str, str] = {}
     names: list[str] = []

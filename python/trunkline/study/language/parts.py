@@ -163,7 +163,7 @@ class FittedParameter(StudyPart):
     prior: Prior | None = None
 
     def find_prior(self) -> ParameterPrior | None:
-        """What it may be; None where the file knows of a single value."""
+        """Find the prior of a parameter; None where the file has a single value."""
         if self.prior is not None:
             return ParameterPrior(self.prior)
         return ParameterPrior([self.value, *self.others]) if self.others and self.set else None
@@ -192,7 +192,7 @@ class FitSettings(StudyPart):
 
 
 class DocumentSentence(StudyPart):
-    """What the document says of its results, and what judges it.
+    """A sentence of the document about its results, and the formula that judges it.
 
     Parameters
     ----------

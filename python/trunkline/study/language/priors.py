@@ -1,4 +1,4 @@
-"""What a parameter that a document leaves unsaid may be: a range, a list, or a normal law.
+"""Prior of a parameter that a document leaves open: a range, a list, or a normal law.
 
 All three are read from one coordinate, the share of the prior's probability below a value, so that
 a point of the unit cube is a setting of all parameters.

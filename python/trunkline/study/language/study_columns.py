@@ -1,4 +1,4 @@
-"""What a study file says of its values: columns of results, series, formulas."""
+"""Columns of a study file: columns of results, series, formulas."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class StudyColumn(StudyPart):
         return StudyColumn.model_validate(measure.model_dump(exclude_defaults=True) | own_fields)
 
     def describe_fault(self) -> str:
-        """What is missing or too much; empty if nothing is."""
+        """Describe what is missing or too much; empty if nothing is."""
         kinds = [key for key in ("measure", "series", "value") if getattr(self, key) is not None]
         if len(kinds) != 1:
             return "has measure, series or value, one of them" if kinds else "measure is missing"

@@ -50,7 +50,7 @@ def load_study(path: Path) -> Study:
 
 
 def _place_in_csv(finding: Finding, places: list[Place]) -> Finding:
-    """What was found in a published value, with its place there; anything else as it is."""
+    """Give faults in published values their place in the CSV file; return others unchanged."""
     if not finding.path or finding.path[0] != "published":
         return finding
     place = places[int(finding.path[1])]

@@ -1,1 +1,1 @@
-"""What the runs of a study say: tables, reproductions, pictures, files."""
+"""Output of the runs of a study: tables, reproductions, pictures, files."""

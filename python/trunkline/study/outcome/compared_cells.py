@@ -47,7 +47,7 @@ class ComparedCell:
 
     @property
     def prediction_interval(self) -> Interval:
-        """What the mean of as many runs as were published is, with 95 % probability."""
+        """Interval that has the mean of as many runs as were published, with 95 % probability."""
         return self.ours.predict(self.runs)
 
     @property

@@ -1,4 +1,4 @@
-"""Which aggregate breaks under which failure, and by how much: the answer of a failure study.
+"""Which aggregate breaks under which failure, and by how much: the result of a failure study.
 
 A row is a failure and an aggregate (the flows of one DSCP); its numbers are the worst of all runs,
 as agreements hold in every run. The margin is what the worst value leaves of its bound, over the
@@ -122,7 +122,7 @@ def _find_varying_labels(points: Iterable[Mapping[str, Any]]) -> set[str]:
 
 
 def _describe_failure(point: Mapping[str, Any], varying: set[str]) -> str:
-    """What fails, and the parameters beside it that tell the point from others."""
+    """Describe the failure, and the parameters that distinguish the point from others."""
     failing = [str(name) for name in point.get("failing", ())]
     others = [
         f"{name} {text}"

@@ -312,7 +312,7 @@ class StudySubject:
         self.plan = runner.build_plan(self.study, self.seeds)
 
     def build_reproduction(self, runs: Runs) -> Reproduction:
-        """What comes of the runs, all of which have ended."""
+        """Build the reproduction from the runs, all of which have ended."""
         return Reproduction(
             self.study, self.seeds, runner.read_study_values(self.study, runs), runs
         )

@@ -1,4 +1,4 @@
-"""What a run's course over time says: where its warm-up ends, and how sure its means are.
+"""Steady state of a run: the end of its warm-up, and the precision of its means.
 
 Both read probes that are added to the network. Probes change no random number and no packet, so
 that the course is that of the run itself.

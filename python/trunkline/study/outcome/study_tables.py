@@ -1,4 +1,4 @@
-"""What a study says: means with intervals for every point, and how far it is."""
+"""Tables of a study: means with intervals for every point, and progress."""
 
 import json
 import math
@@ -201,7 +201,7 @@ def _build_value_table(
 def _build_agreement_table(
     title: str, point_results: Sequence[_PointResult], names: list[str]
 ) -> Any:
-    """Which agreement is kept at which point, and at how many of them."""
+    """Build the table of agreements: which are kept at which point, and at how many."""
     labels = list(point_results[0][0])
     headers = [name.removeprefix(SLA_PREFIX) for name in names]
     table = begin_table(title, [*labels, "runs", *headers], names=len(labels))

@@ -68,7 +68,7 @@ def verify_digest(path: Path, digest: str) -> Path:
 
 
 def compute_checksum(mapping: Mapping[str, Any]) -> str:
-    """What :func:`write_json` puts beside an object to know it again."""
+    """Compute the checksum that :func:`write_json` adds to an object."""
     digest = hashlib.sha256()
     for piece in _iterate_json_pieces(mapping):
         digest.update(piece)
@@ -77,7 +77,7 @@ def compute_checksum(mapping: Mapping[str, Any]) -> str:
 
 
 def _iterate_json_pieces(mapping: Mapping[str, Any]) -> Iterator[bytes]:
-    """What ``json.dumps(said, indent=1)`` gives but for its end, point by point.
+    """Yield ``json.dumps(mapping, indent=1)`` without its end, point by point.
 
     In one piece it takes 2 kB a point on its way.
     """

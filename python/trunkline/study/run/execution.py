@@ -39,7 +39,7 @@ class RunFailure:
 
     @property
     def description(self) -> str:
-        """Which run, of which point, and why, in a line."""
+        """Describe in a line which run of which point failed, and why."""
         return format_failure(build_failure_record(self.task, self.kind, self.text))
 
 

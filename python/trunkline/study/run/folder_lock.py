@@ -27,7 +27,7 @@ class FolderLock:
     def __init__(self, folder: Path) -> None:
         self.path = folder / LOCK_FILE
         self.stale_holder = ""
-        """Who held the lock and ended without giving it back; empty if nobody did."""
+        """Previous holder that ended without releasing the lock; empty if there is none."""
         for tries in itertools.count(1):
             self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT | CLOSE_ON_EXEC, 0o644)
             try:
@@ -73,7 +73,7 @@ class FolderLock:
 
 
 def find_lock_holder(folder: Path) -> str:
-    """Who works on a folder now; empty if nobody does."""
+    """Find who works on a folder now; empty if nobody does."""
     try:
         handle = os.open(folder / LOCK_FILE, os.O_RDONLY | CLOSE_ON_EXEC)
     except FileNotFoundError:
@@ -88,7 +88,7 @@ def find_lock_holder(folder: Path) -> str:
 
 
 def _read_lock_holder(handle: int) -> str:
-    """Who the file of a lock says has it; empty if it says nothing."""
+    """Read the holder from a lock's file; empty if the file has none."""
     try:
         os.lseek(handle, 0, os.SEEK_SET)
         holder_fields = json.loads(os.read(handle, 4096))

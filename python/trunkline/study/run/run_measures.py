@@ -1,4 +1,4 @@
-"""What is measured in a run: columns of result tables, and numbers out of series.
+"""Measures of a run: columns of result tables, and numbers from series.
 
 A measure is written as text, so that it can stand in a manifest and go to another machine.
 """
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from trunkline.scenario.sla import SlaBound
 
 RunValue = float | int | str | list[float | None] | None
-"""What a run gives; None where it has nothing to measure."""
+"""Value of a measure; None where the run has nothing to measure."""
 RunValues = dict[str, RunValue]
 RunMeasure = Callable[[Results], RunValues]
 
 REPLICA_SUFFIX = "[*]"  # What the name of a flow ends in that stands for all its replicas.
 WILDCARD_SUFFIX = "*"
-"""What a name ends in that stands for all that begin so; so do those of replicas."""
+"""Suffix of a name that matches all names with the same beginning, replicas as well."""
 SLA_PREFIX = "sla."
-"""What the names of values begin with that tell whether a run keeps an agreement."""
+"""Prefix of the names of values that show whether a run keeps an agreement."""
 DSCP_PREFIX = "dscp."
-"""What the names of values begin with that tell how a DSCP fared under a failure."""
+"""Prefix of the names of values that show the service of a DSCP under a failure."""
 DSCP_MEASURES = ("loss_ratio", "delay_p99_s", "jitter_s")
-"""What is measured of each DSCP in a study of failures."""
+"""Measures of each DSCP in a study of failures."""
 
 
 def build_measure(

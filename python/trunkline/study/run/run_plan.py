@@ -1,4 +1,4 @@
-"""What is to be run: points, each a compiled network with its seeds and what is measured."""
+"""Plan of a study: points, each a compiled network with its seeds and its measure."""
 
 from __future__ import annotations
 
@@ -158,12 +158,12 @@ class _ManifestPoints(Sequence[dict[str, Any]]):
 
 @functools.cache
 def _compute_engine_digest() -> str:
-    """Which build of the engine this is: two of one version need not give the same results."""
+    """Compute which build of the engine this is: two of one version may give other results."""
     return hashlib.sha256(get_engine_file().read_bytes()).hexdigest()[:12]
 
 
 def list_differences(stored: Mapping[str, Any], planned: Mapping[str, Any]) -> list[str]:
-    """What a stored plan and one that would go on with it do not agree on."""
+    """List the differences between a stored plan and one that would continue it."""
     found = [
         f"{key}: {stored.get(key)} then, {planned.get(key)} now"
         for key in ("format", "study", "version", "engine", "runs")

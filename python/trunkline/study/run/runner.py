@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StudyValues:
-    """What the runs of a study gave."""
+    """Values from the runs of a study."""
 
     # shape (rows, seeds): Values in the unit of the cell.
     columns: dict[tuple[str, str], SeedValues]
@@ -107,7 +107,7 @@ def build_table_points(
 
 
 def _list_failing(scenario: Scenario) -> tuple[str, ...]:
-    """What fails while a scenario runs: its links, and its nodes with that word before them."""
+    """List the elements that fail while a scenario runs: links, and nodes as ``node NAME``."""
     found: dict[str, None] = {}
     for failure in scenario.failures.values():
         if all(each.at >= scenario.run.duration for each in failure.times) and failure.times:
@@ -136,7 +136,7 @@ def _group_agreements_by_dscp(
 
 
 def _list_measures(study: Study, table: StudyTable) -> dict[str, Mapping[str, object]]:
-    """What is measured in each run of a table, by the name it has in the data set."""
+    """List the measures in each run of a table, by their names in the data set."""
     return {
         name: column.to_measure()
         for _, _, name, column in _iterate_columns(study, table)

@@ -205,7 +205,7 @@ class StudyStore:
 
 
 def build_failure_record(task: RunTask, kind: str, text: str) -> dict[str, Any]:
-    """Which run failed, and why."""
+    """Build the record of a failed run: which, and why."""
     return {
         "run": task.number,
         "seed": task.seed,
@@ -217,7 +217,7 @@ def build_failure_record(task: RunTask, kind: str, text: str) -> dict[str, Any]:
 
 
 def format_failure(failure: Mapping[str, Any]) -> str:
-    """What :func:`build_failure_record` gave, in a line."""
+    """Format the record of :func:`build_failure_record` in a line."""
     point_parts = [
         failure["part"],
         *(f"{name} {value}" for name, value in failure["labels"].items()),

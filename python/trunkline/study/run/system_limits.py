@@ -1,4 +1,4 @@
-"""What the system must allow this process before a study begins, so that its end does not fail."""
+"""Limits that the system must grant this process, checked before a study begins."""
 
 import os
 import threading
