@@ -1,4 +1,4 @@
-"""Packet-hops per processor second, ours beside ns-2 and ns-3, after a check of equal work.
+"""Packet-hops per processor second, ours compared with ns-2 and ns-3, after a check of equal work.
 
 ``./dev bench [--json] [--rounds N] [--seconds S] [--counts [--update]] [--scaling]
 [--threads] [--links-alone] [W1 W2 W3]``;

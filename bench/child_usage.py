@@ -1,4 +1,4 @@
-"""What a program takes, as the kernel tells it of a child process."""
+"""Time and memory of a program, as the kernel counts them for a child process."""
 
 from __future__ import annotations
 

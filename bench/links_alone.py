@@ -1,4 +1,4 @@
-"""``./dev bench --links-alone``: links alone beside all packets, on published networks."""
+"""``./dev bench --links-alone``: links alone compared with all packets, on published networks."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Each figure is the least processor time of a few runs, less that of a run of no simulated time:
 what else the machine does only adds. Instructions and misses of the last-level cache, as callgrind
-models one of 8 MiB, stand beside it: they do not move with the load.
+models one of 8 MiB, stay next to it: they do not move with the load.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How much sooner one run ends on two threads: ``./dev bench --threads``.
 
-Wall time needs idle cores; the load of the machine is printed beside it. Processor time, which
+Wall time needs idle cores; the output has the load of the machine as well. Processor time, which
 other work hardly moves, says what the cut itself costs.
 """
 

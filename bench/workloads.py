@@ -106,7 +106,7 @@ class Workload:
     mesh : bool
         Each flow rides a labelled path of its pair of nodes, along the shortest route.
     classes : tuple of str
-        Codepoints that have a queue of their own in each port, beside the default; ns-2 and
+        Codepoints that have a queue of their own in each port, besides the default; ns-2 and
         ns-3 have one queue for all.
     transfers : tuple
         Who sends transfers that come and go.

@@ -132,7 +132,7 @@ def draw_drop_models() -> Figure:
 
 
 def draw_bufferbloat() -> Figure:
-    """Delay of a call beside downloads, and their goodput, by queue, at two rates of the link."""
+    """Delay of a call during downloads, and their goodput, by queue, at two rates of the link."""
     with apply_house_style():
         figure = Figure(figsize=(8, 3.4), layout="constrained")
         delays, goodputs = figure.subplots(1, 2)

@@ -202,7 +202,7 @@ class RunningCommand:
         return self._client.fileno(), self._ended
 
     def finish(self) -> None:
-        """Tell the client the exit status; a command whose client has gone is killed."""
+        """Send the client the exit status; a command whose client has gone is killed."""
         import select
 
         if self._ended not in select.select([self._ended], [], [], 0)[0]:

@@ -1,6 +1,6 @@
 """Check that the stub of the packet engine says what the compiled module has.
 
-The two are looked at alone: beside the package ``mypy.stubtest`` would judge all that it imports.
+The two are looked at alone: next to the package ``mypy.stubtest`` would judge all that it imports.
 """
 
 from __future__ import annotations

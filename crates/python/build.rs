@@ -48,9 +48,9 @@ fn compile(source: &PathBuf, agent: &PathBuf, linked_in: bool) -> bool {
         .arg(source);
     // The linker that cargo links the module with, where it is not the compiler's own.
     if let Some(linker) = env::var_os("RUSTC_LINKER") {
-        let mut said = std::ffi::OsString::from("linker=");
-        said.push(linker);
-        command.arg("-C").arg(said);
+        let mut argument = std::ffi::OsString::from("linker=");
+        argument.push(linker);
+        command.arg("-C").arg(argument);
     }
     command.output().is_ok_and(|output| output.status.success())
 }

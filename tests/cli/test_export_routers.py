@@ -42,7 +42,7 @@ def test_partial_writes_the_rest_in_a_folder_for_each_target(trunkline, line, tm
     done = trunkline("export", line, *words)
     assert done.returncode == 0, done.stderr
     names = {file.name for file in (tmp_path / "out" / "iosxr").iterdir()}
-    assert {"A.cfg", "A.xml", "not-said.csv", "asked-and-expressed.csv"} <= names
+    assert {"A.cfg", "A.xml", "omissions.csv", "asked-and-expressed.csv"} <= names
     assert (tmp_path / "out" / "junos" / "C.set").exists()
     again = trunkline("export", line, *words)
     assert again.returncode == 2
@@ -53,7 +53,7 @@ def test_json_has_files_and_both_tables(trunkline, line):
     done = trunkline("export", line, "--to", "openconfig", "--partial", "--json")
     (export,) = json.loads(done.stdout)["exports"]
     assert set(export["files"]) == {"A.json", "B.json", "C.json"}
-    assert any("codel" in each["element"] for each in export["not_said"])
+    assert any("codel" in each["element"] for each in export["omissions"])
 
 
 def test_a_label_in_the_block_of_node_labels_is_refused(trunkline, tmp_path):
@@ -137,6 +137,6 @@ def test_cbq_queues_by_flow_and_the_uniform_ttl_of_a_bypass_are_refused_at_once(
     assert not (tmp_path / "out").exists()
     partial = trunkline("export", "lacking.yaml", "--to", target, "--out", "out", "--partial")
     assert partial.returncode == 0, partial.stderr
-    table = (tmp_path / "out" / "not-said.csv").read_text()
+    table = (tmp_path / "out" / "omissions.csv").read_text()
     assert "scheduler cbq" in table
     assert "path around: ttl uniform where others have pipe" in table

@@ -157,7 +157,7 @@ def test_a_save_runs_anew_and_an_error_keeps_the_last_run(server, file):
     state = build_live_state(watcher)
     assert state["failed"]
     # The fault stands in line 3, whose parameter is no number.
-    assert f"{file}:" in state["said"][0]
+    assert f"{file}:" in state["messages"][0]
     assert watcher.shown_attempt is first
     file.write_text(QUEUE.replace("load: 0.5", "load: 0.8"))
     until(lambda: watcher.shown_attempt is not first)

@@ -60,7 +60,7 @@ def build_wheel(out: str, options: list[str], flags: str) -> str:
     options : list of str
         Options of maturin.
     flags : str
-        Flags of rustc, beside those of the environment.
+        Flags of rustc, besides those of the environment.
 
     Returns
     -------

@@ -25,7 +25,7 @@ Gate = tuple[str, list[str], dict[str, str]]
 
 
 def run_tests(arguments: list[str]) -> int:
-    """Run the Rust tests beside the Python tests; arguments go to pytest.
+    """Run the Rust tests alongside the Python tests; arguments go to pytest.
 
     With arguments the Rust tests are left out, as pytest's names mean nothing to them. ``--linux``
     alone runs all tests of the Linux engine, those that take minutes included; ``--oldest`` and
@@ -68,9 +68,9 @@ def run_tests(arguments: list[str]) -> int:
 def run_rust_tests() -> None:
     """Run the Rust tests, and say how many passed.
 
-    Raises StepFailed: Some did not; the end of what they said is shown.
+    Raises StepFailed: Some did not; the message has the end of their output.
     """
-    print_message("Rust tests, beside them (compiling takes about a minute the first time)")
+    print_message("Rust tests, alongside them (compiling takes about a minute the first time)")
     clock = Stopwatch()
     # On the engine that the environment has: to compile another takes as long again. There are no
     # examples in comments to test; to look for some takes 5 s.

@@ -79,7 +79,7 @@ def wait_for_run(
         with urllib.request.urlopen(address + "state", timeout=MAX_WAIT_S) as answer:
             state: dict[str, Any] = json.load(answer)
         if state.get("failed"):
-            raise StepFailed("\n".join(state["said"]))
+            raise StepFailed("\n".join(state["messages"]))
         if state["ready"] and not state["busy"] and state["run"] != previous_run:
             if "<svg" not in state["html"]:
                 raise StepFailed("the live page has no picture of the network")

@@ -60,7 +60,7 @@ def run_program(
     if log is not None and not is_plain():
         with open(log, encoding="utf-8", errors="replace") as stream:
             print("".join(stream.readlines()[-40:]), file=sys.stderr, end="")
-        raise StepFailed(f"{name} ended with {status}; all it said is in {log}")
+        raise StepFailed(f"{name} ended with {status}; its output is in {log}")
     raise StepFailed(f"{name} ended with {status}", 130 if status in {-2, 130} else 1)
 
 

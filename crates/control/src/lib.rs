@@ -134,7 +134,7 @@ pub enum ProtocolNotice {
         node: u32,
         /// The neighbour.
         peer: u32,
-        /// Which of the two.
+        /// Distinguishes the two.
         up: bool,
     },
     /// The unreserved bandwidth of a link has changed.

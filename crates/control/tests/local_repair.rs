@@ -6,7 +6,7 @@ use support::{both, config, dynamic, session, Network, MS};
 use trunkline_control::rsvp::config::{Action, Order, Protection, Session};
 use trunkline_control::SignalledLink;
 
-/// 0 - 1 - 2 - 3 and a node 4 beside it. Links: 0 0>1, 2 1>2, 4 2>3, 6 1>4, 8 4>2, 10 4>3, 12 0>4;
+/// 0 - 1 - 2 - 3 and a node 4 next to it. Links: 0 0>1, 2 1>2, 4 2>3, 6 1>4, 8 4>2, 10 4>3, 12 0>4;
 /// odd ones lead back.
 fn ladder() -> Vec<SignalledLink> {
     let pairs = [(0, 1), (1, 2), (2, 3), (1, 4), (4, 2), (4, 3), (0, 4)];
@@ -49,7 +49,7 @@ impl Network {
         }
     }
 
-    /// What a label at a node does: out-link, label below and label put on.
+    /// Operation for a label at a node: out-link, label below and label put on.
     fn does(&self, node: u32, label: u32) -> (Option<u32>, Option<u32>, Option<u32>) {
         let entry = self.wires.entries[&self.wires.labels[&(node, label)]];
         (entry.link, entry.inner, entry.push)

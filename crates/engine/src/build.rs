@@ -248,7 +248,7 @@ impl AgentArrays {
                     receiver: udp::TfrcReceiver::new(bytes),
                     bytes,
                 });
-                // A report's rate is beside the packet, as a window is.
+                // A report's rate is stored outside the packet, as a window is.
                 self.with_ack_details = true;
                 let index = self.adaptive_flows.len() as u32 - 1;
                 (FlowAgents::Adaptive(index), config.header_bytes, Ecn::NotCapable)

@@ -67,7 +67,7 @@ pub enum NextTransmission {
 /// Classifier, classes and scheduler of a port.
 #[derive(Clone, Debug)]
 pub struct ClassfulPort {
-    /// Which class a packet joins.
+    /// Classifier of packets into classes.
     pub classifier: Classifier,
     /// Classes by index.
     pub classes: Vec<ClassQueue>,
@@ -91,7 +91,7 @@ pub struct ClassfulPort {
     /// Whether it makes no difference when it chooses, if only each choice is made of the packets that
     /// have come by the time that it is for.
     pub may_lag: bool,
-    /// Whether beside that its classes drop at the tail alone and its scheduler forgets.
+    /// Whether, in addition, its classes drop at the tail alone and its scheduler forgets.
     plain: bool,
 }
 

@@ -33,7 +33,7 @@ impl EcmpHasher {
         self.mode.is_some()
     }
 
-    /// Which of `next_hop_count` next hops a packet takes at `node`, from 0.
+    /// Chooses one of `next_hop_count` next hops for a packet at `node`, from 0.
     #[cold]
     pub fn choose(&self, node: u32, packet: &Packet, next_hop_count: usize) -> usize {
         let salt = self.salts.get(node as usize).copied().unwrap_or(0);

@@ -27,7 +27,7 @@ const NO_FEEDER: u32 = u32::MAX;
 /// More than one link does, or an agent.
 const MANY_FEEDERS: u32 = u32::MAX - 1;
 
-/// Which link alone feeds each queue, and until when that may be made use of.
+/// The only link that feeds each queue, and the time until which this may be used.
 #[derive(Debug, Default)]
 pub(crate) struct EventFreeHops {
     fed_by: Vec<u32>,
@@ -35,7 +35,7 @@ pub(crate) struct EventFreeHops {
     horizon: Time,
 }
 
-/// Which links packets take one after the other.
+/// Successions of links that packets take.
 struct PacketPaths {
     fed_by: Vec<u32>,
     /// Links after each, [`NO_FEEDER`] where packets end; few, so that a list is searched soonest.

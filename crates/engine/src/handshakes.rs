@@ -112,7 +112,7 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// Who gets a data packet that bears a mark; none: it had no data, and is dealt with.
+    /// Receiver of a data packet that bears a mark; none: it had no data, and is done.
     #[inline(never)]
     pub(crate) fn plan_for_marked(&mut self, id: PacketId) -> Option<FlowPlan> {
         let packet = self.arena[id];
@@ -168,7 +168,7 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// Who gets an acknowledgement that bears a mark; none: it is dealt with.
+    /// Receiver of an acknowledgement that bears a mark; none: it is done.
     #[inline(never)]
     pub(crate) fn plan_for_marked_ack(&mut self, packet: &Packet) -> Option<FlowPlan> {
         let plan = match packet.connection() {

@@ -1,4 +1,4 @@
-//! What of a sender's data waits in its own host: segments from their sender to the start of their
+//! Data of a sender that waits in its own host: segments from their sender to the start of their
 //! transmission on its first link.
 //!
 //! A sender that limits it (Linux's small queues) hears when each segment leaves. A FIFO knows that when it
@@ -61,7 +61,7 @@ impl AnySimulation {
         (!links.is_empty()).then(|| links[self.tables.chooser.choose(node, &fresh, links.len())])
     }
 
-    /// A packet no longer waits at its first link: tells its sender, if that must hear it.
+    /// A packet no longer waits at its first link: informs its sender, if that waits for it.
     #[cold]
     #[inline(never)]
     pub(crate) fn leave_host_queue(&mut self, id: PacketId) {

@@ -190,7 +190,7 @@ pub struct Action {
 pub struct PortConfig {
     /// Its name in the scenario.
     pub name: String,
-    /// Which class a packet joins.
+    /// Classifier of packets into classes.
     pub classifier: Classifier,
     /// Classes, by index; at least one.
     pub classes: Vec<Class>,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::net::Ipv4Addr;
 
-/// What came to one end of a flow: its number, whether these are acknowledgements, TOS byte and TTL.
+/// Packets that came to one end of a flow: its number, whether these are acknowledgements, TOS byte and TTL.
 type Mark = (u32, bool, u8, u8);
 
 /// Rings of the nodes at which TCP flows begin or end, and what has come so far.
@@ -88,7 +88,7 @@ impl MarkCounter {
     }
 }
 
-/// What a segment counts as at a node: data of a flow that ends there, or an acknowledgement without
+/// Kind of a segment at a node: data of a flow that ends there, or an acknowledgement without
 /// data of one that begins there. A SYN is neither, nor is what is under way to another node.
 fn read_mark(header: &[u8], node: usize, flows: &[SocketPath]) -> Option<Mark> {
     let ip_bytes = usize::from(header.first()? & 15) * 4;

@@ -10,12 +10,12 @@ pub type PacketId = u32;
 /// 0)` is no block.
 pub type SackBlocks = [[u32; 2]; 3];
 
-/// What an acknowledgement says beside its number.
+/// Content of an acknowledgement besides its number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckDetails {
     /// SACK blocks.
     pub sack: SackBlocks,
-    /// Window that the receiver offers from its number on [B]; 0: not said.
+    /// Window that the receiver offers from its number on [B]; 0: not given.
     pub window: u32,
 }
 

@@ -34,7 +34,7 @@ pub enum Cause {
     Switching,
     /// The copy of 1+1 protection that the tail did not select.
     Unselected,
-    /// Its label said congestion experienced, and its sender does not understand that (RFC 5129).
+    /// Its label showed congestion experienced, and its sender does not understand that (RFC 5129).
     CongestionMarked,
 }
 

@@ -51,7 +51,7 @@ _ROUTER_TARGETS = ("openconfig", "frr", "containerlab", "iosxr", "junos")
 @click.option(
     "--partial",
     is_flag=True,
-    help="Write what a target can express; list the rest in not-said.csv.",
+    help="Write what a target can express; list the rest in omissions.csv.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: text by file name.")
 def command(
@@ -67,7 +67,7 @@ def command(
     """Write FILE as configurations of real routers, or as commands of Linux.
 
     A script of linux sets its router up; with --teardown it removes the setup. The other targets
-    write one or more files for each router, and two tables: not-said.csv has what a target cannot
+    write one or more files for each router, and two tables: omissions.csv has what a target cannot
     express, asked-and-expressed.csv the quantities that change in translation.
     """
     from pathlib import Path
@@ -168,7 +168,9 @@ def _export_routers(
                     {
                         "to": export.target,
                         "files": dict(export.texts),
-                        "not_said": _pick(export.omissions, "router element reason changes_design"),
+                        "omissions": _pick(
+                            export.omissions, "router element reason changes_design"
+                        ),
                         "asked_and_expressed": _pick(
                             export.rounded,
                             "router element quantity asked expressed difference unit",

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     "modules",
     multiple=True,
     metavar="NAME=RATE@COST",
-    help="Module of the catalogue, e.g. '100G=100 Gbit/s@30000', beside those in te.modules of "
+    help="Module of the catalogue, e.g. '100G=100 Gbit/s@30000', besides those in te.modules of "
     "FILE; repeatable.",
 )
 @click.option(

@@ -45,7 +45,7 @@ MAX_UNREPORTED_FAILURES = 20  # Failures that are screened without a display of 
 @click.option(
     "--drained",
     metavar="LINK|each",
-    help="Drain a link and take it out of service, and screen every failure beside that; each: one "
+    help="Drain a link and take it out of service, and screen every failure during that; each: one "
     "link after the other.",
 )
 @click.option(
@@ -201,7 +201,7 @@ def _get_status(judgement: SlaJudgement) -> Status:
 
 @dataclass(frozen=True)
 class _OutageRun:
-    """Every planned outage with every failure beside it."""
+    """Every planned outage with every failure during it."""
 
     scenario: Scenario
     kinds: Sequence[str]
@@ -257,7 +257,7 @@ class _OutageRun:
             echo_json(document)
         else:
             sheets = tabulate_outages(outages)
-            closing_line = f"{len(outages)} planned outages, each with every failure beside it"
+            closing_line = f"{len(outages)} planned outages, each with every failure during it"
             cutting = sum(bool(each.cut_off) for each in outages)
             if cutting:
                 closing_line += f"; {cutting} of them cut the network"

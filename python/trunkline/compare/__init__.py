@@ -1,4 +1,4 @@
-"""Two results beside each other: statistics over runs, and the first packet that differs."""
+"""Comparison of two results: statistics over runs, and the first packet that differs."""
 
 from trunkline.compare.difference import (
     DEFAULT_COMPARED_METRICS,

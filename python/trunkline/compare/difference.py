@@ -179,7 +179,7 @@ def compare_operands(
 ) -> Comparison:
     """Compare two sides over runs of the same seeds, or over separate runs where they share none.
 
-    Sides on disk are compared over the seeds that both have; a scenario beside them is run with
+    Sides on disk are compared over the seeds that both have; a scenario next to them is run with
     theirs. Two sides on disk with fewer than two seeds in common are not paired.
 
     Parameters

@@ -41,7 +41,7 @@ class DecomposedRun:
     link_runs: int
 
     def to_json(self) -> dict[str, Any]:
-        """The part of ``--json`` beside the tables."""
+        """The part of ``--json`` besides the tables."""
         return {"links": self.links, "link_runs": self.link_runs, "check": self.check.to_json()}
 
 

@@ -61,7 +61,7 @@ class ClassError:
 
 @dataclass(frozen=True, slots=True)
 class FullCheck:
-    """A full run beside a decomposition."""
+    """Comparison of a decomposition with a full run."""
 
     # Simulated and measured time of the full run [s]; 0 if it was too short to compare.
     seconds: float

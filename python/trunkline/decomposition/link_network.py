@@ -82,7 +82,7 @@ def build_link_network(
 
 
 def _keep_plain(link: Mapping[str, Any]) -> dict[str, Any]:
-    """A link without what acts on packets beside its port."""
+    """A link without the functions that act on packets besides its port."""
     keys = ("name", "header_bytes", "mtu_bytes", "rate_bit_s", "metric")
     return {key: link[key] for key in keys} | {"loss": 0.0}
 

@@ -18,7 +18,7 @@ DESTINATIONS_PER_BATCH: Final = 256
 class RoutedPaths:
     """Shortest-path routes of IP."""
 
-    # shape (6, H): Stream, 0, step, link, class and bytes on the wire beside the IP packet, of
+    # shape (6, H): Stream, 0, step, link, class and bytes on the wire besides the IP packet, of
     # every hop.
     hops: Ints
     lost: NDArray[np.bool_]  # shape (S,): Whether there is no route.

@@ -39,7 +39,7 @@ class StreamPaths:
     # link, class_: shape (H,): Link, and class of its port.
     link: Ints
     class_: Ints
-    header: Ints  # shape (H,): Bytes on the wire beside the IP packet.
+    header: Ints  # shape (H,): Bytes on the wire besides the IP packet.
     # shape (S,): Whether it ends before its destination: no route, too large, TTL.
     lost: NDArray[np.bool_]
 
@@ -71,7 +71,7 @@ def sort_hops(
     """Ways of hops in any order.
 
     flow, reverse, lost: shape (S,): As `StreamPaths` has them.
-    hops: shape (6, H): Stream, packet, step, link, class and bytes on the wire beside the IP
+    hops: shape (6, H): Stream, packet, step, link, class and bytes on the wire besides the IP
         packet.
     """
     stream, packet, step, link, class_, header = hops
@@ -107,7 +107,7 @@ def run_probe(
     """Hops of the datagrams of a probe, and which were lost.
 
     count, seed: Datagrams; seed of its run.
-    Returns hops: Datagram, packet, step, link, class, and bytes on the wire beside the IP packet.
+    Returns hops: Datagram, packet, step, link, class, and bytes on the wire besides the IP packet.
     Returns lost: Whether it ended before its destination.
     """
     rows = {

@@ -132,7 +132,7 @@ def simulate(
     """Run a network in a guest once for each seed.
 
     seeds: Seeds, each 0 to 2**64 - 1.
-    on_note: Told once what the kernel does differently, a sentence at a time.
+    on_note: Called for each difference of the kernel, once, with a sentence.
     on_progress: Gets the part of all runs that is done, 0 to 1.
     Returns: In the order of the seeds.
     """

@@ -30,7 +30,7 @@ class ParameterControl:
 def list_parameter_controls(content: str, overrides: Mapping[str, str]) -> list[ParameterControl]:
     """Work out what can be turned in a scenario.
 
-    content: Its text; what is wrong with it is said elsewhere.
+    content: Its text; faults in it are reported elsewhere.
     Returns: The parameters in the order of the file, then what else was set. A parameter that is
         worked out from others is left out, unless it was set.
     """

@@ -1,4 +1,4 @@
-"""A study file over one parameter of a scenario, written beside it."""
+"""A study file over one parameter of a scenario, written next to it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def write_quick_study(request: RunRequest, parameter: str, values: list[str], ru
 
     request: The scenario and what is set over it, which the study sets too.
     values: Values that it takes, one or more.
-    Returns: The file, ``SCENARIO-PARAMETER-study.yaml`` beside the scenario; an earlier one is
+    Returns: The file, ``SCENARIO-PARAMETER-study.yaml`` next to the scenario; an earlier one is
         replaced.
     Raises ValueError: There is no such parameter, or the values are not 1 to 100 texts.
     """

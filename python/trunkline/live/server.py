@@ -1,6 +1,6 @@
 """The live page of a scenario, for a browser on this machine.
 
-Who is answered is said by :mod:`trunkline.report.local_server`. The page shows one scenario; what
+:mod:`trunkline.report.local_server` decides who gets an answer. The page shows one scenario; what
 it may ask for is in `_LiveHandler.posts`, and no file but the scenario's own is named by it.
 """
 
@@ -132,7 +132,7 @@ def build_live_state(watcher: ScenarioWatcher) -> dict[str, Any]:
         **state,
         "ready": True,
         "failed": latest.reported_run is None,
-        "said": [page.spell_invisible(text) for text in latest.messages],
+        "messages": [page.spell_invisible(text) for text in latest.messages],
         "command": latest.request.command_line,
         "runs": latest.request.runs,
         "took": round(latest.duration_s, 3),

@@ -13,7 +13,7 @@ from trunkline.scenario import ScenarioError
 from trunkline.scenario.loader import read_file_text
 
 POLL_INTERVAL_S = 0.1  # How often the file is looked at [s].
-MAX_SIBLING_FILES = 1000  # Files beside the scenario that are looked at too, as it may name them.
+MAX_SIBLING_FILES = 1000  # Files next to the scenario that are looked at too, as it may name them.
 MAX_OVERRIDES = 200  # Values that may be set at once.
 
 
@@ -35,7 +35,7 @@ class ScenarioWatcher:
         limit_s: float = 20.0,
     ) -> None:
         self.change_condition = threading.Condition()
-        # The last attempt; the last that ran, which stays on the page beside errors; and the last
+        # The last attempt; the last that ran, which stays on the page next to errors; and the last
         # that ran and was no step of a slider that still moves, with which a new one is compared.
         self.latest: RunAttempt | None = None
         self.shown_attempt: RunAttempt | None = None
@@ -80,7 +80,7 @@ class ScenarioWatcher:
         self._start_command(BackgroundCommand("verify", words, Path.cwd(), self._announce_change))
 
     def start_study(self, parameter: str, values: list[str], runs: int) -> None:
-        """Write a study over a parameter beside the scenario, and run it.
+        """Write a study over a parameter next to the scenario, and run it.
 
         Raises ValueError: There is no such parameter, or there are no values.
         """

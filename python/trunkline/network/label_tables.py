@@ -223,7 +223,7 @@ class _LabelTableBuilder:
             return
         if label == EXPLICIT_NULL:
             # Every node pops explicit null without an entry, in the uniform model; one entry
-            # tells that all paths that end here with it are pipes.
+            # shows that all paths that end here with it are pipes.
             node = self.nodes[self.scenario.routes[name].nodes[last]]
             is_taken = any(
                 each["node"] == node and each["label"] == label for each in self.tables.ilm

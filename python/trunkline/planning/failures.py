@@ -107,9 +107,9 @@ def list_failure_events(
 
 
 def add_outage(graph: Topology, events: Sequence[FailureEvent], link: str) -> list[FailureEvent]:
-    """A link out of service alone, then with each failure of other elements beside it."""
+    """A link out of service alone, then with each failure of other elements during that."""
     dead = graph.link == graph.links.index(link)
-    beside = [
+    with_failures = [
         replace(
             event,
             name=f"{event.name} + {link}",
@@ -122,7 +122,7 @@ def add_outage(graph: Topology, events: Sequence[FailureEvent], link: str) -> li
         for event in events
         if event.scenario_keys != {"link": [link]}
     ]
-    return [FailureEvent(link, "drained", {"link": [link]}, dead), *beside]
+    return [FailureEvent(link, "drained", {"link": [link]}, dead), *with_failures]
 
 
 def _list_link_failures(scenario: ResolvedScenario, graph: Topology) -> Iterator[FailureEvent]:

@@ -1,4 +1,4 @@
-"""Planned outages: a link is drained, then out of service, and any failure may come beside it.
+"""Planned outages: a link is drained, then out of service, and any failure may come meanwhile.
 
 A drained link has the greatest metric (RFC 8405 and RFC 6987 drain by metric), so IP routing leaves
 it, and offers no bandwidth, so computed paths leave it. Paths whose written route crosses it are
@@ -29,13 +29,13 @@ DIRECTION_KEYS = ("forward", "backward")
 
 @dataclass(frozen=True, slots=True)
 class PlannedOutage:
-    """A link out of service, and the failures beside it."""
+    """A link out of service, and the failures during that time."""
 
     link: str  # The drained link.
     moved: tuple[str, ...]  # Paths with a written route over the link, which were computed anew.
     unplaced: tuple[str, ...]  # Paths that have no route without the link.
     cut_off: tuple[str, ...]  # Nodes that no link reaches while it is out of service.
-    # The outage alone, named after the link, and with each failure beside it, the worst first.
+    # The outage alone, named after the link, and with each failure during it, the worst first.
     survival: Survival
 
     def to_dict(self) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def _renew_backup(protection: dict[str, Any], crossing_paths: set[str]) -> dict[
 def screen_planned_outage(
     scenario: Scenario, link: str, *, kinds: Sequence[str] = ("link", "node", "risk")
 ) -> tuple[PlannedOutage, Scenario]:
-    """Screen an outage alone and with each failure beside it; return also the drained scenario.
+    """Screen an outage alone and with each failure during it; return also the drained scenario.
 
     Raises LookupError: There is no such link.
     """
@@ -174,7 +174,7 @@ def screen_planned_outages(
     *,
     kinds: Sequence[str] = ("link", "node", "risk"),
 ) -> tuple[PlannedOutage, ...]:
-    """Screen every planned outage with every failure beside it, the worst outage first.
+    """Screen every planned outage with every failure during it, the worst outage first.
 
     Parameters
     ----------

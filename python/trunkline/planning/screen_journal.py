@@ -20,7 +20,7 @@ from trunkline.results.results import compute_sha256
 if TYPE_CHECKING:
     from trunkline.scenario import Scenario
 
-JOURNAL_SUFFIX = ".screen.jsonl"  # What the journal beside the folder of a study ends in.
+JOURNAL_SUFFIX = ".screen.jsonl"  # Suffix of the journal next to the folder of a study.
 
 Levels = tuple[ScreenedLevel, ...]
 

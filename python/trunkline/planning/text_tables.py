@@ -194,7 +194,7 @@ OUTCOME_WORDS = {"refuted": "BROKEN"}
 
 
 def tabulate_outages(outages: Sequence[PlannedOutage]) -> list[TextTable]:
-    """Tabulate planned outages: what each alone does, and the worst failure beside it."""
+    """Tabulate planned outages: the effect of each alone, and the worst failure during it."""
     rows = []
     for outage in outages:
         (alone,) = [each for each in outage.survival.failures if each.failure == outage.link]
@@ -210,7 +210,7 @@ def tabulate_outages(outages: Sequence[PlannedOutage]) -> list[TextTable]:
                 *format_rates(worst.lost_bit_s, worst.lost_bit_s - worst.unavoidable_bit_s),
             ]
         )
-    heads = ["drained", "utilisation", "lost", "cuts off", "worst beside it"]
+    heads = ["drained", "utilisation", "lost", "cuts off", "worst during it"]
     heads += ["utilisation", "lost", "avoidable"]
     unplaced = [[outage.link, ", ".join(outage.unplaced)] for outage in outages if outage.unplaced]
     tables = [TextTable(f"Planned outages, the worst of {len(rows)}", heads, rows)]

@@ -20,7 +20,7 @@ from trunkline.stats import Interval, average_runs
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MAX_BARS = 40  # Names that can be read beside each other.
+MAX_BARS = 40  # Names that stay readable side by side.
 PLOTTED_TABLES = ("flows", "aggregates", "ports", "paths", "calls", "completions")
 PICTURE_UNITS = {"bit/s": ("Mbit/s", 1e-6), "s": ("ms", 1e3), "%": ("%", 100.0)}
 """Units of the pictures, and the factors to them, by those of the tables."""

@@ -1,4 +1,4 @@
-"""A figure with one pair of axes and a legend beside it, in the house style."""
+"""A figure with one pair of axes and a legend next to it, in the house style."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def draw_grouped_bars(
     *,
     bottom: float = 0.0,
 ) -> None:
-    """Draw the bars of several sources beside each other at each name.
+    """Draw the bars of several sources side by side at each name.
 
     names: From left to right.
     labelled_bars: The label of each source, which one alone does without, and its bars by name.

@@ -51,7 +51,7 @@ def place_nodes(
 
 
 def _arrange_parts(parts: Sequence[Mapping[str, NodePosition]]) -> dict[str, NodePosition]:
-    """Place parts beside each other; more than three in rows, the whole wider than tall."""
+    """Place parts side by side; more than three in rows, the whole wider than tall."""
     widths = [max(x for x, _ in part.values()) + PART_GAP for part in parts]
     heights = [max(y for _, y in part.values()) + PART_GAP for part in parts]
     max_row_width = sum(widths)
@@ -88,7 +88,7 @@ def _place_part(graph: Any, names: list[str]) -> dict[str, NodePosition]:
     lying = {n: (cos * x + sin * y, cos * y - sin * x) for n, (x, y) in moved.items()}
     if lying[names[0]][0] > 0:
         lying = {name: (-x, -y) for name, (x, y) in lying.items()}
-    # As many units as the part is wide in links, so that parts beside each other look alike.
+    # As many units as the part is wide in links, so that parts side by side look alike.
     return _shift_and_scale(lying, max(1.0, math.sqrt(len(names))))
 
 

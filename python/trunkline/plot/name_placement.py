@@ -1,4 +1,4 @@
-"""Where the names of nodes stand: each beside its node, on the side where it hides least."""
+"""Where the names of nodes stand: each next to its node, on the side where it hides least."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ def place_names(
 ) -> list[tuple[NodePosition, Box]]:
     """Find places for names: below their nodes, or else above, right or left of them.
 
-    names: Middles of the nodes that have a name beside them [px], and their names.
+    names: Middles of the nodes that have a name next to them [px], and their names.
     nodes: Middles of all nodes [px].
     radius: Of a node [px].
     width: Of the drawing, which no name leaves [px].

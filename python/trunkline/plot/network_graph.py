@@ -18,7 +18,7 @@ WIDTH = 960.0
 MIN_HEIGHT, MAX_HEIGHT = 120.0, 760.0
 MARGIN_X, MARGIN_Y = 70.0, 56.0
 LETTER_WIDTH = 7.2  # Width of a letter of a name, about.
-PATH_SPACING = 5.0  # Distance between paths beside each other.
+PATH_SPACING = 5.0  # Distance between paths side by side.
 MAX_PATHS_LISTED = 24
 LEGEND_ROW_HEIGHT = 22.0
 
@@ -137,7 +137,7 @@ def create_graph_canvas(
 
 
 def _place_names(points: Mapping[str, NodePosition], radius: float) -> dict[str, NodePosition]:
-    """Short names stand in their nodes, others beside them; none where nodes are small."""
+    """Place short names in their nodes, others next to them; none where nodes are small."""
     if radius < 6:
         return {}
     shortened = {name: _shorten_name(name) for name in points}
@@ -207,7 +207,7 @@ def _draw_link(canvas: GraphCanvas, line: SketchLink) -> None:
 
 
 def _draw_caption(canvas: GraphCanvas, line: SketchLink, middle: float) -> None:
-    """Write capacity and delay beside a link and its paths, on the side away from the middle."""
+    """Write capacity and delay next to a link and its paths, on the side away from the middle."""
     (x1, y1), (x2, y2) = canvas.compute_segment(line.ends, 0.0)
     length = math.hypot(x2 - x1, y2 - y1) or 1.0
     nx, ny = (y2 - y1) / length, (x1 - x2) / length
@@ -236,7 +236,7 @@ def _draw_caption(canvas: GraphCanvas, line: SketchLink, middle: float) -> None:
 
 
 def _draw_path(canvas: GraphCanvas, path: SketchPath, number: int) -> None:
-    """Draw a path beside its links, on the right of its direction, paths next to each other."""
+    """Draw a path next to its links, on the right of its direction, paths next to each other."""
     slots = [canvas.slots_used.get(hop, 0) for hop in path.hops]
     slot = max(slots, default=0)
     corners: list[NodePosition] = []

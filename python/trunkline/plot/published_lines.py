@@ -90,7 +90,7 @@ def _draw_line(
 
 
 def _draw_bars(axes: Any, number: int, column_count: int, line: PublishedLine, colour: str) -> None:
-    """Draw a column as bars beside the others', where rows have no order."""
+    """Draw a column as bars next to the others', where rows have no order."""
     width = 0.8 / column_count
     positions = [
         row + (number - (column_count - 1) / 2) * width for row in range(len(line.simulated))

@@ -1,4 +1,4 @@
-"""Where the words beside links stand: each where it covers no other, no node and no link."""
+"""Places of texts next to links: each covers no other text, no node and no link."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NEAR_DISTANCE = 150.0  # More than half a caption's width [px].
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """Words beside a link, each with its place."""
+    """Texts next to a link, each with its place."""
 
     lines: tuple[tuple[float, float, str, bool], ...]
     """Middle, base line, text, and whether it shows losses."""
@@ -67,7 +67,7 @@ def list_caption_rows(
     """Rows of a link's caption: capacity and delay where they are unusual, losses if any.
 
     length: Its length in the drawing [px].
-    common: What is said once for all: capacity and delay, or the capacity.
+    common: Text that all share: capacity and delay, or the capacity.
     """
     if len(members) > 2 or length < MIN_CAPTIONED_LENGTH:
         return []
@@ -100,7 +100,7 @@ def format_delay(link: Link) -> str:
 
 
 def find_common_caption(links: Sequence[Link]) -> str:
-    """Capacity and delay of most links, or their capacity, to be said once; empty if none is."""
+    """Find the capacity and delay that most links share, to show them once; empty if none."""
     for formatter in (format_capacity_and_delay, format_capacity):
         common, times = Counter(map(formatter, links)).most_common(1)[0] if links else ("", 0)
         if times >= 0.5 * len(links) and len(links) > 4:
@@ -113,7 +113,7 @@ def place_captions(
 ) -> list[Caption]:
     """Find a place for each caption, one after the other.
 
-    Of the places beside its link each takes the first that covers nothing, or the one that
+    Of the places next to its link each takes the first that covers nothing, or the one that
     covers least. A caption that would cover others or nodes is left out, those of losses last.
 
     requests: One for every link, also where there is nothing to say: its arrows are in the way.

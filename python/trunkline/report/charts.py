@@ -287,7 +287,7 @@ def _build_largest_lines(
         )
         x = x or time
         lines.append(line)
-    # A queue that never holds more than the packet being sent tells nothing.
+    # A queue that never holds more than the packet being sent shows nothing.
     min_value = 1 if unit == "packets" else 0
     lines = [line for line in lines if any(value and value > min_value for value in line.values)]
     if x is None or not lines:

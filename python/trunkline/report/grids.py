@@ -39,7 +39,7 @@ class GridCell:
 
     text: str
     sort: float | None = None
-    mark: str = ""  # ``good`` or ``bad``, where the page puts a sign beside it.
+    mark: str = ""  # ``good`` or ``bad``, where the page puts a sign next to it.
 
     @classmethod
     def of_number(cls, text: str, value: float | None) -> GridCell:

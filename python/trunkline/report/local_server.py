@@ -85,7 +85,7 @@ def posted(content: Mapping[str, Any], key: str, kind: type[Kind]) -> Kind:
 
 
 class LocalHandler(BaseHTTPRequestHandler):
-    """Answers those who may ask; what it answers is said by `answer_get` and `post`."""
+    """Answers permitted requests; `answer_get` and `post` decide the answer."""
 
     server: LocalServer
     protocol_version = "HTTP/1.1"

@@ -41,7 +41,7 @@ def write_report(results: str | Path, output: str | Path | None = None) -> Path:
 
 
 def write_atomically(target: Path, written: str) -> None:
-    """Write a file beside its place, then give it its name."""
+    """Write a file next to its place, then give it its name."""
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
@@ -57,7 +57,7 @@ def write_atomically(target: Path, written: str) -> None:
 
 
 def add_featured_runs(name: str, folder: str | Path, *, threads: int | None = None) -> None:
-    """Run the scenarios that stand for a study and keep them beside its reproduction.
+    """Run the scenarios that represent a study and keep them next to its reproduction.
 
     threads: Runs at once; all cores if left out.
     """

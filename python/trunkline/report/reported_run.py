@@ -107,7 +107,7 @@ class ReportedRun:
 
 
 def _read_attached_document(file: Path, keys: set[str], what: str) -> Mapping[str, Any] | None:
-    """A JSON object that lies beside results; None without it.
+    """A JSON object that lies next to results; None without it.
 
     Raises UnreadableResultsError: It lacks its keys.
     """

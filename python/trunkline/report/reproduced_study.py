@@ -1,4 +1,4 @@
-"""A reproduced study as the page shows it: tables beside the published ones, fitted values."""
+"""A reproduced study as the page shows it: tables next to the published ones, fitted values."""
 
 import base64
 import math
@@ -57,7 +57,7 @@ def read_record(folder: Path) -> dict[str, Any]:
 
 
 def read_featured_runs(folder: Path) -> list[ReportedRun]:
-    """The runs that stand for the study, if some were kept beside it."""
+    """The runs that represent the study, if some were kept next to it."""
     index = folder / FEATURED_RUNS_FOLDER / FEATURED_RUNS_INDEX
     if not index.is_file():
         return []
@@ -71,7 +71,7 @@ def read_featured_runs(folder: Path) -> list[ReportedRun]:
 
 
 def build_compared_tables(record: Mapping[str, Any]) -> list[ComparedTable]:
-    """Every table of a study, ours beside the published values; variants only in overviews."""
+    """Every table of a study, our values next to the published ones; variants only in overviews."""
     tables: dict[str, list[Mapping[str, Any]]] = {}
     overviews = record.get("overviews", [])
     titles = record["tables"]

@@ -95,7 +95,7 @@ def _build_method_grid(plan: Mapping[str, Any]) -> Grid:
 
 
 def _build_link_grid(reported_run: ReportedRun, plan: Mapping[str, Any]) -> Grid:
-    """Planned load beside what the first run measured, and reservations by class type."""
+    """Planned load compared with the load of the first run, and reservations by class type."""
     types = sorted({type_ for link in plan["links"] for type_ in link["by_class_type"]})
     rows = reported_run.first_run.ports.rows()
     measured = {

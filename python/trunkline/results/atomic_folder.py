@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 def write_folder(
     directory: str | Path, fill: Callable[[Path], None], *, marker: str, overwrite: bool
 ) -> Path:
-    """Make a folder beside its place, flush it to the disk, then rename it.
+    """Make a folder next to its place, flush it to the disk, then rename it.
 
     A reader, a crash or a full disk never leaves half of it.
 
     directory: Folder to make; its parents are made too.
     fill: Writes the files into the folder it is given.
-    marker: File that tells a folder of this kind; only such a folder is ever replaced.
+    marker: File that marks a folder of this kind; only such a folder is ever replaced.
     overwrite: Replace an earlier folder of this kind.
     Raises FileExistsError: The folder exists and ``overwrite`` is off, or it is of another kind.
     """

@@ -55,4 +55,4 @@ DISPLAYED_COLUMNS: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "control": ("link protocol message", "messages bytes", ""),
 }
-"""Of each table: columns that hold names, measures, and what is said below."""
+"""For each table: columns with names, measures, and those that follow as sentences."""

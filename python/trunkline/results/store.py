@@ -1,6 +1,6 @@
 """Results on disk: a folder of Parquet tables and ``run.json``, whole or not there at all.
 
-Nothing in the files tells the time: the same runs give the same bytes.
+No file has a time stamp: the same runs give the same bytes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RESULTS_FORMAT = 1
 RUN_FILE = "run.json"
 NETWORK_FILE = "network.json"
 PLAN_FILE = "plan.json"
-VERDICT_FILE = "verdict.json"  # What `trunkline verify --json` printed, if it was put beside.
+VERDICT_FILE = "verdict.json"  # What `trunkline verify --json` printed, if it was put there.
 POLARS_TYPES = {"str": "String", "i64": "Int64", "f64": "Float64"}
 """Names of the types of columns in polars."""
 
@@ -51,7 +51,7 @@ def write_results(
     directory : str or Path
         Folder to make; its parents are made too.
     plan_json : str, optional
-        The plan of its traffic engineering, kept beside them too.
+        The plan of its traffic engineering, kept with them too.
     overwrite : bool, default False
         Replace the folder if it holds earlier results.
 

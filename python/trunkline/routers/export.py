@@ -28,7 +28,7 @@ TARGETS: Final[Mapping[str, Callable[[RouterNetwork], TargetFiles]]] = {
     junos.NAME: junos.write_junos,
 }
 """Writers by target."""
-OMISSIONS_FILE: Final = "not-said.csv"
+OMISSIONS_FILE: Final = "omissions.csv"
 ROUNDED_FILE: Final = "asked-and-expressed.csv"
 _HOST_NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 _CONFIG_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:>+\[\]-]{0,63}")
@@ -52,7 +52,7 @@ class RouterExport:
     rounded: tuple[RoundedQuantity, ...]  # What changed in translation.
 
     def list_files(self) -> dict[str, str]:
-        """The texts, and the tables of what is not said and of what changed."""
+        """The texts, and the tables of omissions and of changes."""
         tables = {
             OMISSIONS_FILE: _write_table(
                 ("router", "element", "reason", "changes_design"),

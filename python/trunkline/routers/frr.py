@@ -40,7 +40,7 @@ _FIRST_LABEL: Final = 16  # Behind the reserved ones (RFC 3032 section 2.1).
 _LABEL_CHUNK: Final = 64  # What ldpd takes at a time; it has a label for each prefix.
 _ADJACENCY_LABELS: Final = (15_000, 15_999)  # The local block of ospfd's segment routing.
 _MORE_ADDRESSES: Final = IPv4Network("10.192.0.0/10")
-"""Addresses of nodes beside their router ids: one for each class of packets."""
+"""Addresses of nodes besides their router ids: one for each class of packets."""
 
 
 def write_frr(network: RouterNetwork, *, adds_wires: bool = False) -> TargetFiles:
@@ -404,7 +404,7 @@ def strip_protocols(network: RouterNetwork) -> NetworkData:
 
 
 def _is_kernel_command(command: Command, router: Router) -> bool:
-    """Whether a command is not FRR's to do: labels, queues, and addresses beside the router id."""
+    """Whether a command is not FRR's to do: labels, queues, and addresses besides the router id."""
     if command.program != "ip" or command.is_wire:
         return True
     words = command.line.split()

@@ -323,7 +323,7 @@ def _list_class_lines(
 
 
 def _choose_imposed_dscps(router: Router) -> dict[int, int]:
-    """A DSCP for each TC that is written: the one that only a few share tells its class."""
+    """Choose a DSCP for each TC to write: one that few TCs share identifies its class."""
     dscps: dict[int, list[int]] = {}
     for dscp, tc in router.imposition.items():
         dscps.setdefault(tc, []).append(dscp)

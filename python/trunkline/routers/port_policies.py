@@ -39,7 +39,7 @@ class PortPolicies:
     """Port policies and policers, each worked out once.
 
     network: The compiled network.
-    class_paths: L-LSPs, whose label tells the class.
+    class_paths: L-LSPs, whose label gives the class.
     policies: dict of str to PortPolicy; by name.
     policers: dict of str to tuple of RouterPolicer; by conditioner.
     omissions: list of Omission; what routers do not have; their router is filled in by

@@ -21,7 +21,7 @@ class Omission:
 
     router: str  # Node.
     element: str  # What the scenario asks for.
-    reason: str  # Why it is not said, and what is nearest.
+    reason: str  # Why it is omitted, and the nearest feature.
     path: tuple[str | int, ...]  # Place in the scenario, by the names of the compiled network.
     # Packets are treated otherwise than the scenario asks: an error without ``--partial``.
     changes_design: bool = True

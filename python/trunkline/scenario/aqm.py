@@ -154,7 +154,7 @@ class TcRed(Element):
     probability: Probability = default(0.02, "Probability of a drop as the average reaches max.")
 
     def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
-        """As the engine reads it: the parameters of tc apart from what is said beside them."""
+        """Compile it for the engine: the parameters of tc, apart from derived values."""
         keys = super().compile_keys(*without)
         return keys | {
             "parameters": {key: keys.pop(key) for key, _ in list_engine_keys(TcRed).values()}

@@ -1,4 +1,4 @@
-"""Distribution functions of sizes, read from files beside a scenario."""
+"""Distribution functions of sizes, read from files next to a scenario."""
 
 import functools
 from collections.abc import Iterable

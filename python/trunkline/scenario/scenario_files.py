@@ -1,4 +1,4 @@
-"""Files that stand beside a scenario and are named in it: opened under its folder alone."""
+"""Files next to a scenario that it names: opened in its folder alone."""
 
 import csv
 import os

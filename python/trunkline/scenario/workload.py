@@ -25,7 +25,7 @@ from trunkline.scenario.units import BYTES
 MAX_TRANSFER_BYTES = 2**50
 TransferBytes = Annotated[int, QuantityField(BYTES, 1, MAX_TRANSFER_BYTES)]
 DEFAULT_BINS_BYTES = (10_000, 100_000, 1_000_000, 10_000_000)
-"""Upper ends of the bins of sizes, where nothing else is said [B]."""
+"""Upper ends of the bins of sizes by default [B]."""
 
 PublishedSizes = Literal[
     "websearch",

@@ -1,4 +1,4 @@
-"""A scenario as a page runs it: network, parameters, bounds, charts; and its report beside."""
+"""A scenario as a page runs it: network, parameters, bounds, charts; and its report."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass

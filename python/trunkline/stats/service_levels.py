@@ -2,7 +2,7 @@
 
 An agreement holds for every customer in every period, not on average: a bound is met where each of
 its flows keeps it in each run. A flow without a value, since nothing arrived, breaks the bound. A
-flow that sent nothing is not judged. The mean over runs and its interval are given beside it.
+flow that sent nothing is not judged. The mean over runs and its interval are given with it.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from trunkline.results.number_format import format_duration, format_rate
 from trunkline.trace.packet_story import UNTRACED_MESSAGE
 from trunkline.trace.phrases import DROP_CAUSE_PHRASES, format_count, format_seconds
 
-MAX_EVENTS_LISTED = 10  # Losses and retransmissions told one by one.
+MAX_EVENTS_LISTED = 10  # Losses and retransmissions listed one by one.
 
 
 def flow_story(results: Results, network: NetworkData, name: str) -> list[str]:
@@ -37,7 +37,7 @@ def flow_story(results: Results, network: NetworkData, name: str) -> list[str]:
     if lost:
         lines += ["", "Losses:", *(f"  {_describe_loss(drop)}" for drop in lost)]
     if len(results.packets) == 0:
-        return [*lines, "", f"Hops and single packets are not told: {UNTRACED_MESSAGE}."]
+        return [*lines, "", f"Hops and single packets are not listed: {UNTRACED_MESSAGE}."]
     return lines + _describe_traced(results, network, name)
 
 

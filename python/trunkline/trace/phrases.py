@@ -31,7 +31,7 @@ def format_seconds(at_ns: int) -> str:
 def format_count(number: int | None, singular: str, plural: str | None = None) -> str:
     """A number with its noun.
 
-    number: None, which an engine does not tell, is a dash.
+    number: None, a value that an engine does not give, is a dash.
     plural: For others; with an s if left out.
     """
     noun = singular if number == 1 else plural or singular + "s"

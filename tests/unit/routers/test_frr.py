@@ -93,7 +93,7 @@ class TestConfiguration:
         # Addresses and plain routes are FRR's.
         assert not [line for line in scripts["A"].splitlines() if "10.255.0.1/32" in line]
 
-    def test_rfc3209_reservations_and_backups_are_listed_as_not_said(self) -> None:
+    def test_rfc3209_reservations_and_backups_are_listed_as_omissions(self) -> None:
         text = RING.replace(
             "flows:",
             "paths: {p: {route: [R1, R2, R3]}, b: {route: [R1, R8, R7, "

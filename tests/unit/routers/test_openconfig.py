@@ -177,7 +177,7 @@ class TestNotSaid:
 
     def test_partial_writes_the_rest_and_lists_it(self) -> None:
         export = exported(STATIC)
-        table = export.list_files()["not-said.csv"]
+        table = export.list_files()["omissions.csv"]
         assert "A,path p: traffic to C,the model has no FEC of a static LSP" in table
 
     def test_names_that_a_router_forbids_are_refused_with_the_nearest(self) -> None:

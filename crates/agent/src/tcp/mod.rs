@@ -61,7 +61,7 @@ pub struct Ack {
     pub ace: u8,
     /// SACK blocks `[start, end)`; `[0, 0)` is none.
     pub sack: SackBlocks,
-    /// Window that the receiver offers from `ack` on [B]; 0: not said.
+    /// Window that the receiver offers from `ack` on [B]; 0: not given.
     pub window: u32,
 }
 

@@ -49,7 +49,7 @@ pub struct Receiver {
     earlier_ack: Option<AckFields>,
     sack: bool,
     keeps: u8, // blocks, at most
-    tells: u8, // of them in one acknowledgement
+    max_blocks: u8, // of them in one acknowledgement
     recent_len: u8,
     recent: [[u32; 2]; MAX_BLOCKS], // blocks above `next`, the one changed last first
     above: SeqSet,                  // segments received above `next`
@@ -93,7 +93,7 @@ impl Receiver {
             earlier_ack: None,
             sack: config.uses_sack(),
             keeps: if config.linux { MAX_BLOCKS_LINUX } else { MAX_BLOCKS as u8 },
-            tells: if config.linux && !config.timestamps { MAX_BLOCKS_LINUX } else { 3 },
+            max_blocks: if config.linux && !config.timestamps { MAX_BLOCKS_LINUX } else { 3 },
             recent_len: 0,
             recent: [[0; 2]; MAX_BLOCKS],
             above: SeqSet::default(),
@@ -406,7 +406,7 @@ impl Receiver {
         }
     }
 
-    /// What the acknowledgement says beside its number.
+    /// Content of the acknowledgement besides its number.
     #[inline]
     #[must_use]
     pub fn details(&self) -> AckDetails {
@@ -423,7 +423,7 @@ impl Receiver {
     pub fn option_bytes(&self) -> u16 {
         let Some(linux) = &self.linux else { return 0 };
         let blocks = self.recent_len + u8::from(linux.duplicate.is_some());
-        match blocks.min(self.tells) {
+        match blocks.min(self.max_blocks) {
             0 => 0,
             blocks => 4 + 8 * u16::from(blocks),
         }

@@ -266,7 +266,7 @@ mod gaps {
 
     /// Gumbel's law of the largest: mean a + 0.5772 b, variance (pi b)^2 / 6 (NIST/SEMATECH,
     /// "Engineering statistics handbook", 1.3.6.6.16). Gaps of a = 55 ms, b = 6 ms: 58.463 ms and
-    /// 7.695 ms; sizes of a = 120 B, b = 36 B beside 28 B of headers: 168.78 B and 46.17 B, rounded.
+    /// 7.695 ms; sizes of a = 120 B, b = 36 B besides 28 B of headers: 168.78 B and 46.17 B, rounded.
     #[test]
     fn gumbel_gaps_and_sizes_have_their_mean_and_variance() {
         let gaps = Gaps::Gumbel { location_ns: 55e6, scale_ns: 6e6 };

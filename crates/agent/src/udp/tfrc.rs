@@ -47,7 +47,7 @@ fn seconds(span: Span) -> f64 {
     span as f64 / SECOND as f64
 }
 
-/// What a receiver reports (section 3.2.2).
+/// Report of a receiver (section 3.2.2).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Feedback {
     /// When the last datagram was sent, later by the time that the receiver held it.
@@ -361,7 +361,7 @@ impl TfrcReceiver {
         (weight / length).min(weight_closed / length_closed).min(1.0)
     }
 
-    /// Discount of the closed intervals beside a current one of that length.
+    /// Discount of the closed intervals besides a current one of that length.
     fn discount_at(&self, current: f64) -> f64 {
         let weighed = self.closed.iter().zip(WEIGHTS);
         let (length, weight) = weighed.fold((0.0, 0.0), |(length, weight), (one, w)| {

@@ -10,7 +10,7 @@ pub fn linux(variant: Variant) -> TcpConfig {
 }
 
 /// The timer resends 0. Its acknowledgement lets two new segments go, not 1: cwnd is 2 and all that
-/// was out counts as lost. A duplicate then tells that 1 is lost indeed: held 1, in flight 1 of 2.
+/// was out counts as lost. A duplicate then shows that 1 is lost: held 1, in flight 1 of 2.
 #[test]
 fn rfc5682_s2_1_new_data_first_then_what_is_lost() {
     let (mut hand, _) = Hand::start(&linux(Variant::NewReno));

@@ -174,7 +174,7 @@ fn new_reno_until_2003_recovers_from_the_same_losses_at_the_same_times() {
 }
 
 /// ns-2's `Sack1` is of 1996 and estimates the pipe in another way than RFC 6675, so times differ.
-/// What the flow gets must not: as many drops, as many retransmissions, deliveries within 0.5 %.
+/// The share of the flow must not: as many drops, as many retransmissions, deliveries within 0.5 %.
 fn compare_sack(lost: &'static [u32], csv: &str) {
     let theirs = reference(csv);
     let mut pipe = lossy_pipe(&config(Variant::Sack), 50, lost);

@@ -62,7 +62,7 @@ enum Event {
     ReceiverTimer,
 }
 
-/// What the link does to the `n`-th segment handed to it.
+/// Treatment of the `n`-th segment by the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Carry,

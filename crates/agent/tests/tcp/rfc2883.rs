@@ -26,7 +26,7 @@ fn rfc2883_s4_1_a_segment_that_comes_twice_is_told_once() {
     assert_eq!(receive(&config(Variant::Sack), &[0, 1, 1]), (vec![], 0));
 }
 
-/// RFC 2018 section 3: 40 B of options hold four blocks, 36 B with two NOPs, and three beside a time stamp's 12 B.
+/// RFC 2018 section 3: 40 B of options hold four blocks, 36 B with two NOPs, and three besides a time stamp's 12 B.
 /// Of five Linux keeps four (`TCP_NUM_SACKS`), also when two of those are acknowledged.
 #[test]
 fn rfc2018_s3_four_blocks_are_told_or_three_beside_a_time_stamp() {

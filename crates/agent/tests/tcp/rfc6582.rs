@@ -29,7 +29,7 @@ fn s3_2_repairs_one_loss_each_round_trip() {
 
 /// Window 20, segment 0 lost and 10 too: 18 duplicates. Half is 10; 10 + 18 = 28 lets 20..28 go.
 /// The acknowledgement of 10 segments takes 9 from the inflation (10 less the one resent): 10 + 9
-/// = 19 from 10 on, up to 29: 28 goes beside segment 10.
+/// = 19 from 10 on, up to 29: 28 is sent with segment 10.
 #[test]
 fn s3_2_a_partial_acknowledgement_deflates_by_what_it_covers() {
     let (mut hand, _) = Hand::start(&new_reno());

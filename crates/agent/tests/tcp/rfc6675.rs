@@ -101,7 +101,7 @@ fn s4_next_seg_takes_lost_segments_before_doubtful_ones() {
     assert_eq!(hand.sack(4, &[[7, 9]]), [4]);
 }
 
-/// The last segments of a transfer are lost behind a lost one: no duplicate will tell. Rule (4)
+/// The last segments of a transfer are lost behind a lost one: no duplicate will show it. Rule (4)
 /// sends the highest once, whose block then proves the others lost.
 #[test]
 fn s4_a_rescue_retransmission_saves_the_tail_from_a_timeout() {

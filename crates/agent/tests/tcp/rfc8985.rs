@@ -107,7 +107,7 @@ fn s7_4_2_a_loss_that_a_probe_repaired_halves_the_window() {
 }
 
 /// Section 6.3: a timeout loses the first segment, and those sent longer ago than RACK.rtt and the window: not the four
-/// sent 6 ms before, which stay in flight beside the first, sent again.
+/// sent 6 ms before, which stay in flight together with the first, sent again.
 #[test]
 fn s6_3_a_timeout_spares_what_was_sent_within_the_round_trip() {
     let mut hand = timed(10.0);

@@ -297,7 +297,7 @@ impl Ldp {
                     let peer = &self.peers[&(node, self.lines[*line as usize].to)];
                     if peer.learnt.get(&fec) != Some(label) {
                         return Err(format!(
-                            "ldp: node {node} sends to {fec} with a label that nobody told"
+                            "ldp: node {node} sends to {fec} with a label that nobody advertised"
                         ));
                     }
                 }

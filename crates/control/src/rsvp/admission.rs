@@ -35,7 +35,7 @@ pub struct LinkReservations {
     reserved: [[u64; 8]; 8],
 }
 
-/// What a session holds: the strongest priority and the largest bandwidth of its paths.
+/// Holding of a session: the strongest priority and the largest bandwidth of its paths.
 fn session_share(paths: &BTreeMap<PathKey, Reservation>) -> Reservation {
     Reservation {
         class_type: paths.values().next().map_or(0, |path| path.class_type),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     /// Of one holding priority the largest goes first, as fewer paths are then disturbed: a request of 20
-    /// beside 10 and 20 displaces the 20 alone, in whichever order they came. Of equal bandwidth the
+    /// next to 10 and 20 displaces the 20 alone, in whichever order they came. Of equal bandwidth the
     /// session of the lower number goes first.
     #[test]
     fn rfc4829_s3_of_one_priority_the_fewest_give_way() {

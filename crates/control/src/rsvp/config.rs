@@ -53,7 +53,7 @@ pub struct Config {
     /// `DiffServ`-aware traffic engineering; by default all paths are of class type 0.
     #[serde(default)]
     pub class_types: ClassTypes,
-    /// What else heads know of each link; empty where no path asks for it.
+    /// Further attributes of each link that heads know; empty where no path asks for it.
     #[serde(default)]
     pub attributes: Vec<Attributes>,
     /// Paths that are set up, by index.
@@ -92,7 +92,7 @@ pub struct Session {
     /// Whether its head computes a route from the first attempt on: `route` is one that it may find.
     #[serde(default)]
     pub computed: bool,
-    /// What the routes that its head computes must satisfy, besides their bandwidth.
+    /// Constraints of the routes that its head computes, besides bandwidth.
     #[serde(default)]
     pub constraints: Option<Constraints>,
     /// Label actions of the nodes of the first route, from head to tail.
@@ -151,7 +151,7 @@ pub struct ClassTypeBound {
     pub bit_s: u64,
 }
 
-/// What a link tells about itself for traffic engineering (RFC 3630, RFC 4203).
+/// Attributes that a link advertises for traffic engineering (RFC 3630, RFC 4203).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Attributes {
@@ -163,7 +163,7 @@ pub struct Attributes {
     pub risks: Vec<u32>,
 }
 
-/// What a computed route must satisfy; all but the first three keys need `attributes`.
+/// Constraints of a computed route; all but the first three keys need `attributes`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Constraints {
@@ -175,7 +175,7 @@ pub struct Constraints {
     pub max_hops: Option<u32>,
     /// Greatest sum of delays [ns].
     pub max_delay_ns: Option<u64>,
-    /// What it has the least of.
+    /// The quantity that it minimises.
     pub minimise: Minimise,
     /// Paths that it shares nothing with.
     pub apart: Vec<Apart>,
@@ -200,11 +200,11 @@ pub enum Minimise {
 pub struct Apart {
     /// Index into `sessions`.
     pub session: u32,
-    /// What is not shared.
+    /// Elements that are not shared.
     pub from: Shared,
 }
 
-/// What two paths may share.
+/// Elements that two paths may share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shared {

@@ -265,7 +265,7 @@ impl Rsvp {
         plane.tunnel(entry, heard, self.make_packet(message, [node, mp]));
     }
 
-    /// Tells the merge point that a repaired path is torn down; returns whether it was repaired.
+    /// Informs the merge point that a repaired path is torn down; returns whether it was repaired.
     pub(super) fn tear_around(
         &mut self,
         node: u32,

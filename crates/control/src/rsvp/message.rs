@@ -200,14 +200,14 @@ pub struct PathRequest {
 }
 
 impl PathRequest {
-    /// What it asks a link for.
+    /// Its request to a link.
     #[must_use]
     pub fn requested_reservation(&self) -> Reservation {
         let Self { class_type, setup, bandwidth, .. } = *self;
         Reservation { class_type, priority: setup, bandwidth }
     }
 
-    /// What it holds on a link that has admitted it.
+    /// Its holding on a link that has admitted it.
     #[must_use]
     pub fn held_reservation(&self) -> Reservation {
         Reservation { priority: self.hold, ..self.requested_reservation() }

@@ -35,7 +35,7 @@ pub(super) struct RouteRequirements<'a> {
     pub own: (&'a [u32], u64),
     /// Cost of each link, of which the route has the least.
     pub cost: &'a [u64],
-    /// What else the route must satisfy.
+    /// Further constraints of the route.
     pub bounds: RouteBounds<'a>,
 }
 

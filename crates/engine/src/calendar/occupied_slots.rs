@@ -1,4 +1,4 @@
-//! Which slots of a wheel are in use: a bit each, and a bit for each word of those.
+//! Set of the slots of a wheel in use: a bit each, and a bit for each word of those.
 
 #[derive(Clone, Debug)]
 pub(super) struct OccupiedSlots {

@@ -19,7 +19,7 @@ pub struct Call {
     pub bpl: Option<f64>,
     /// Burst ratio of losses [> 0]; 1 = at random.
     pub burst_ratio: f64,
-    /// Which formula makes delay an impairment.
+    /// Formula that makes delay an impairment.
     pub delay_formula: DelayFormula,
 }
 

@@ -13,7 +13,7 @@ pub struct Queue {
     pub limit_bytes: Option<u64>,
     /// Whether limit and AQM count the packet being transmitted too.
     pub counts_in_service: bool,
-    /// Who judges its packets; of queues by flow, each has one.
+    /// AQM that judges its packets; of queues by flow, each has one.
     pub aqm: AqmConfig,
     /// Queues by flow behind the limit; none = one queue.
     #[serde(default)]

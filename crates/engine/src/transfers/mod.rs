@@ -280,7 +280,7 @@ impl<O: Observer> Simulation<O> {
         slot
     }
 
-    /// Who gets a data packet of a connection that has arrived.
+    /// Receiver of a data packet of a connection that has arrived.
     #[inline(never)]
     pub(crate) fn plan_for_data(&mut self, connection: u32) -> FlowPlan {
         let connection_state = &mut self.workloads.connections[find_slot(connection)];
@@ -291,7 +291,7 @@ impl<O: Observer> Simulation<O> {
         connection_state.plan
     }
 
-    /// Who gets an acknowledgement of a connection that has arrived.
+    /// Receiver of an acknowledgement of a connection that has arrived.
     #[inline(never)]
     pub(crate) fn plan_for_ack(&mut self, connection: u32) -> FlowPlan {
         let connection_state = &mut self.workloads.connections[find_slot(connection)];

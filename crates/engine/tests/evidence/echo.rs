@@ -79,7 +79,7 @@ fn rfc5357_losses_there_and_back_are_told_apart() {
 
 /// RFC 2330 section 11.1.1: Poisson samples see time averages. M/D/1 at rho = 0.6 with 1000 B in
 /// 1 ms: the mean wait is rho / (2 (1 - rho)) = 0.75 ms (Pollaczek-Khinchine), and so is what
-/// requests of 1 B meet beside their own 1 us and the reply's; they add one in 1000 to the load.
+/// requests of 1 B meet, besides their own 1 us and the reply's; they add one in 1000 to the load.
 #[test]
 fn rfc2330_poisson_probes_see_the_mean_wait_of_md1() {
     let mut lab = Lab::server(8 * MBIT, fifo(UNLIMITED));

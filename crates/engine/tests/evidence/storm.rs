@@ -45,7 +45,7 @@ fn an_interrupted_run_says_so() {
     assert!((21_000_000..33_000_000).contains(&at), "{at}");
 }
 
-/// What breaks while events are served is an error that says when and where; here it is the question,
+/// A fault while events are served is an error that says when and where; here it is the question,
 /// asked after 65,536 events, which are over in 33 ms as above.
 #[test]
 fn a_panic_says_when_in_the_run_and_where_in_the_engine() {

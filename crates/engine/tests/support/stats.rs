@@ -39,7 +39,7 @@ impl Interval {
     }
 
     /// Asserts that theory lies within the interval, and that the interval is narrow enough, as a
-    /// share of theory, to tell a wrong formula from a right one.
+    /// share of theory, to distinguish a wrong formula from a right one.
     #[track_caller]
     pub fn assert_theory(&self, theory: f64, narrow: f64) {
         let Self { mean, half, .. } = self;

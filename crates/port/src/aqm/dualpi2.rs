@@ -133,7 +133,7 @@ impl DualPi2 {
         self.wait_before = wait;
     }
 
-    /// Which queue sends; bytes at the head of each.
+    /// Choice of the queue that sends; bytes at the head of each.
     #[must_use]
     pub fn choose(&self, heads: [Option<u32>; 2]) -> Option<DualSide> {
         match heads {

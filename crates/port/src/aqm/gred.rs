@@ -44,7 +44,7 @@ pub struct GredConfig {
     pub default_dp: u8,
     /// Whether DPs with lower `prio` count in the averages of the others.
     pub grio: bool,
-    /// Which Linux.
+    /// Version of Linux.
     pub age: LinuxRedVariant,
     /// Drop above `max` ECN-capable packets too.
     pub harddrop: bool,

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
 use trunkline_units::{math, RandomStream, Time};
 
-/// Which Linux.
+/// Version of Linux.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinuxRedVariant {

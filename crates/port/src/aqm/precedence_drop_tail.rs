@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use trunkline_packet::Cause;
 use trunkline_units::{RandomStream, Time};
 
-/// Which packets a precedence's limit counts.
+/// Packets that a precedence's limit counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counted {
@@ -25,7 +25,7 @@ pub enum Counted {
 pub struct PrecedenceDropTailConfig {
     /// Maximum number of packets in the queue for precedence 0, 1, ... [packets]; a higher one takes the last.
     pub limits_packets: Vec<u32>,
-    /// Which packets the limits count.
+    /// Packets that the limits count.
     pub counted: Counted,
 }
 

@@ -17,7 +17,7 @@ use trunkline_units::{RandomStream, Time};
 pub struct RedLinuxConfig {
     /// Parameters of `tc`.
     pub parameters: TcRed,
-    /// Which Linux.
+    /// Version of Linux.
     pub age: LinuxRedVariant,
     /// Drop above `max` ECN-capable packets too.
     pub harddrop: bool,

@@ -8,7 +8,7 @@
 //! (a class sends while its credit is above 0, and carries its overdraft). The link itself is the root:
 //! top classes with `borrow` may use all free capacity of it.
 //!
-//! Who may borrow when a class below its limit is backlogged elsewhere is the link-sharing rule:
+//! The link-sharing rule says which class may borrow while a class below its limit is backlogged elsewhere:
 //! - top-level: no class borrows from above the lowest level at which some class is known to be
 //!   unsatisfied;
 //! - ancestor-only: borrowing needs only an ancestor below its limit.

@@ -67,7 +67,7 @@ fn shreedhar_varghese_1995_s3_drr_shares_bytes_by_weight() {
 }
 
 /// The quanta that are set stand as they are, and only classes without one are weighed: weights 3 and 2
-/// beside a quantum of 4000 B are 2250 and 1500 B.
+/// besides a quantum of 4000 B are 2250 and 1500 B.
 #[test]
 fn drr_weighs_the_classes_without_a_quantum() {
     let shares = [(0, 3), (4000, 1), (0, 2)]
@@ -320,7 +320,7 @@ fn rfc8289_s5_5_a_class_sends_the_packet_behind_a_dropped_head() {
     }
 }
 
-/// What a scheduler keeps of an empty port: nothing where classes have an order alone, and nothing in DRR,
+/// State that a scheduler keeps of an empty port: nothing where classes have an order alone, and nothing in DRR,
 /// where an empty class has the deficit 0 (Shreedhar and Varghese 1995, section 3). WFQ has its virtual
 /// time, WRR and the shapers their turns and tokens.
 #[test]

@@ -210,7 +210,7 @@ def _make_packet_groups(
 def _classify_after_policing(
     device: Device, outcomes: list[PolicingResult], new_dscps: dict[tuple[PacketMarking, int], int]
 ) -> list[ClassifiedPackets]:
-    """Where packets end up behind the policers, told by the DSCP that they then have.
+    """Find the classes of packets behind the policers, by the DSCP that they then have.
 
     dsmark writes DSCPs as packets leave; here the conditioner writes them as they come in, so that
     the port's rules see them.

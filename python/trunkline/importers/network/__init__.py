@@ -181,7 +181,7 @@ def _faults_placed_in(path: Path, sheet: WorkbookSheet) -> Iterator[None]:
 
 
 def _has_demand_sheet(source: str | os.PathLike[str]) -> bool:
-    """Whether a network is a workbook with demands beside the links."""
+    """Whether a network is a workbook with demands as well as links."""
     path = Path(source)
     if os.fspath(source).startswith(TOPOHUB_PREFIX) or path.is_dir():
         return False

@@ -1,4 +1,4 @@
-"""A topology as a scenario: readable text, and the matrix as a table beside it when large."""
+"""A topology as a scenario: readable text, and the matrix as a table next to it when large."""
 
 import math
 import re

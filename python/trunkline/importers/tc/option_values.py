@@ -17,7 +17,7 @@ def read_flag(reader: WordReader) -> bool:
 
 
 def make_word_reader(description: str) -> OptionReader:
-    """A word as it is; ``description`` is said where it is missing."""
+    """Return a word unchanged; ``description`` names it where it is missing."""
     return lambda reader: reader.take_word(description)
 
 
@@ -45,7 +45,7 @@ _DEFAULT_READERS = {
     "parent": WordReader.read_ids,
     "probability": WordReader.read_probability,
 }
-"""How a word is read wherever nothing else is said; all others stand alone."""
+"""Reader of a word's value by default; all other words have no value."""
 
 
 def make_option_table(words: str, **readers: OptionReader) -> OptionTable:

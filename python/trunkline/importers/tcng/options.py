@@ -78,7 +78,7 @@ _DEFAULT_PARSERS = {
     "latency": _parse_time,
     "probability": probability,
 }
-"""How a parameter is read wherever nothing else is said; all others are switches."""
+"""Reader of a parameter's value by default; all other parameters are switches."""
 
 
 def _select_parsers(words: str, **parsers: ParameterParser) -> dict[str, ParameterParser]:

@@ -229,7 +229,7 @@ class _TcngParser:
             if qdisc.kind not in ("dsmark", "tbf"):
                 known = "class, $NAME = class"
                 raise_fault(
-                    self.words.get_next(), f"{self.words.peek_text()} stands beside classes", known
+                    self.words.get_next(), f"{self.words.peek_text()} is among classes", known
                 )
             qdisc.inner = self.parse_qdisc(class_path)
             return

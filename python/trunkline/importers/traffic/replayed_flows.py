@@ -185,7 +185,7 @@ class _FlowCollector:
         missing = sum(sent.count_missing() for sent in self.sent.values())
         rule = "never sent: the capture has bytes before and behind them, and not these"
         account.add_assumption("bytes of TCP", rule, count=missing)
-        rule = "IPv6 packets have their own size here; the simulator does not tell IPv6 from IPv4"
+        rule = "IPv6 packets have their own size here; the simulator treats IPv6 and IPv4 alike"
         account.add_assumption("packets of IPv6", rule, count=self.has_ipv6)
 
     def list_flows(self) -> list[ReplayedFlow]:

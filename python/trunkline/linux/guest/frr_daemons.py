@@ -36,7 +36,7 @@ SETUP_COMMAND: Final = "trunkline linux setup --control frr"
 SHELL: Final = "sh"
 CONFIGURATOR: Final = "vtysh"
 _SCRIPT_TOOLS: Final = ("sed", "rm", "mv", "sysctl")
-"""Programs that the script of a router runs beside ``ip`` and ``tc``."""
+"""Programs that the script of a router runs next to ``ip`` and ``tc``."""
 _ACCOUNTS: Final = {
     "etc/passwd": b"root:x:0:0::/:/\nfrr:x:0:0::/:/\n",
     "etc/group": b"root:x:0:\nfrr:x:0:\nfrrvty:x:0:\n",

@@ -142,7 +142,7 @@ def build_kernel(
     A build that was interrupted goes on where it stopped. Who built it, where and when is not
     written into the kernel.
 
-    source: The source tree, with the edits; it is compiled in ``build_kernel`` beside it.
+    source: The source tree, with the edits; it is compiled in ``build_kernel`` next to it.
     tools: Folder of unpacked build tools, for those that the system lacks.
     lock: Descriptor that the compiler keeps open, so that its end can be waited for.
     on_progress: Gets the part that is done, 0 to 1.

@@ -87,7 +87,7 @@ def _make_command() -> list[str]:
 
 
 def run_job(job: GuestJob) -> tuple[bytes, bytes, HostCost, dict[str, str]]:
-    """Run a plan on this kernel: its results, what it said, its cost, and no digests."""
+    """Run a plan on this kernel: its results, its output, its cost, and no digests."""
     for name, data in job.files.items():
         (job.folder / name).write_bytes(data)
     try:

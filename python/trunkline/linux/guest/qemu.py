@@ -30,7 +30,7 @@ EMULATOR: Final = "qemu-system-x86_64"
 SETUP_COMMAND: Final = "trunkline linux setup --runner qemu"
 
 MODULES_AFTER: Final = ("virtio_pci", "virtio_console")
-"""Loaded after the run, for the way back: a device that works beside the guest would disturb its
+"""Loaded after the run, for the way back: a device that works alongside the guest would disturb its
 virtual time."""
 
 

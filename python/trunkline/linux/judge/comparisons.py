@@ -244,7 +244,7 @@ def compare_packets(pairs: Sequence[SeedPair], method: ComparisonMethod) -> Iter
 
 @dataclass(frozen=True, slots=True)
 class PairedSamples:
-    """Values of one measure in the seeds in which both engines tell it."""
+    """Collect the values of one measure in the seeds in which both engines give it."""
 
     key: MeasureKey
     ours: list[float]
@@ -252,7 +252,7 @@ class PairedSamples:
 
 
 def pair_samples(pairs: Sequence[SeedPair]) -> tuple[list[PairedSamples], list[MeasureKey]]:
-    """The measures that both engines tell, and those that one does not."""
+    """Separate the measures that both engines give from those that one does not."""
     keys = dict.fromkeys(key for pair in pairs for side in pair.values for key in side)
     known_samples, unknown_keys = [], []
     for key in keys:
@@ -281,7 +281,7 @@ def pair_samples(pairs: Sequence[SeedPair]) -> tuple[list[PairedSamples], list[M
 def compare_measures(
     pairs: Sequence[SeedPair], known_samples: Sequence[PairedSamples], method: ComparisonMethod
 ) -> list[ComparisonRow]:
-    """Comparisons of what both engines tell, by their values over the seeds."""
+    """Compare the measures that both engines give, by their values over the seeds."""
     # A mark that all packets bear differs by no chance, and takes no share of it from the others.
     by_chance = sum(not _is_certain_mark(samples, pairs) for samples in known_samples)
     return [_judge_measure(samples, pairs, method, by_chance) for samples in known_samples]

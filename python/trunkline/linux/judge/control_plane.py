@@ -1,4 +1,4 @@
-"""Routing by daemons beside the simulator's: routes at the end, convergence, and what was lost."""
+"""Routing by daemons compared with the simulator's: final routes, convergence and losses."""
 
 import json
 from collections.abc import Sequence

@@ -42,7 +42,7 @@ class FlowDatagrams:
     dscp: Ints
     ecn: Ints
     ttl: Ints
-    # Numbers of those known to be lost; those of an engine that does not tell are not here.
+    # Numbers of those known to be lost; empty for an engine that does not give them.
     dropped: Ints
     reordered: int  # Datagrams that arrived after one with a higher number.
 
@@ -55,10 +55,10 @@ class EngineRun:
     flows: dict[str, FlowDatagrams]  # Datagrams of each UDP flow, by name.
     # Of each UDP flow and datagram, by number, how near the datagram is anywhere on its way to a
     # moment at which a failure, a switch or the end of the warm-up changes something [ns]; empty
-    # for an engine that does not tell.
+    # for an engine that does not give them.
     moment_gaps: dict[str, Ints] = field(default_factory=dict)
     # What arrived after the warm-up of each TCP flow, by its marks; without those of which the
-    # engine does not tell.
+    # engine does not give it.
     segments: dict[str, SegmentCounts] = field(default_factory=dict)
 
 

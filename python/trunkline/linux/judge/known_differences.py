@@ -1,4 +1,4 @@
-"""Where the kernel is known to behave otherwise, beside the comparisons that this explains."""
+"""Where the kernel is known to behave otherwise, with the comparisons that this explains."""
 
 from __future__ import annotations
 

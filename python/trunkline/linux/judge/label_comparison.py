@@ -1,4 +1,4 @@
-"""Labels by ldpd beside the simulator's LDP: what each router does at the end, and since when."""
+"""Labels by ldpd, compared with the simulator's: each router's last operation, and its time."""
 
 from collections.abc import Mapping, Sequence
 

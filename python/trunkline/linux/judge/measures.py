@@ -39,7 +39,7 @@ class MeasureKey(NamedTuple):
 
 
 MeasureValues = dict[MeasureKey, float | None]
-"""Null is what the engine does not tell; a count that is not here is 0."""
+"""A measure that the engine does not give is null; a count that is not here is 0."""
 
 
 @dataclass(frozen=True)

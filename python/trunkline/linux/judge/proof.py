@@ -1,9 +1,9 @@
 """The power of a verdict: each key altered, judged against the same run of the kernel.
 
 The kernel has run once. Only the simulator runs again, so that a proof takes seconds. An alteration
-is caught if a comparison differs that does not without it. One that is not caught is judged against
-the simulator as well, which tells why: no packet shows it, the kernel does not tell what shows it,
-or its effect is smaller than the power of the comparison.
+is caught if it makes a comparison differ. One that is not caught is judged against the simulator as
+well, which gives the reason: no packet shows it, only values that the kernel lacks show it, or its
+effect is smaller than the power of the comparison.
 """
 
 from __future__ import annotations

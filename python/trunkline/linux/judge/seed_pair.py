@@ -64,7 +64,7 @@ class SeedPair:
     runs: tuple[EngineRun, EngineRun]  # What was measured, of simulator and reference.
 
     def is_hidden(self, key: MeasureKey) -> bool:
-        """Whether the kernel does not tell a measure at all."""
+        """Whether the kernel does not give a measure in any seed."""
         if self.machine == "simulator":
             return False
         # Its receivers log no TCP segment.
@@ -370,7 +370,7 @@ def count_hops(network: NetworkData, flow: str) -> int:
 
 
 def list_crossed_links(network: NetworkData, flow: str) -> list[int]:
-    """Links of the shortest path of a flow, and of the longest label-switched path beside it."""
+    """Links of the shortest path of a flow, and of the longest label-switched path with it."""
     found_flow = next((each for each in network["flows"] if each["name"] == flow), None)
     if found_flow is None:
         return list(range(len(network["links"])))

@@ -1,7 +1,7 @@
 """How far two engines may be apart and still agree, and why. No margin grows with what is unknown.
 
 Packets of deterministic ports are compared one by one. At each hop the kernel may be early by HTB's
-bucket of 1 us, and late by a timer: user-mode Linux tells the time in steps of 256 ns and HTB
+bucket of 1 us, and late by a timer: the clock of user-mode Linux has steps of 256 ns and HTB
 counts in ticks of 64 ns, which the next packet makes up for; hence `HOP_NS`, and `HOSTS_NS` for the
 two hosts. HTB rounds the time of each packet down to a nanosecond, at link and class: while a queue
 does not run empty that adds up, `PACKET_NS` a packet, for `MAX_ROUNDED_PACKETS` of them at most.
@@ -11,7 +11,7 @@ before.
 
 An emulated machine takes its time for what it does: the sender some 10 us a packet, of those that
 are due at one instant one after the other (`SENDER_NS` a flow), each router as long (`ROUTER_NS`).
-Programs that run beside the packets (they count what has come by the end of the warm-up, and change
+Programs that run while packets pass (they count what has come by the end of the warm-up, and change
 routes when something fails) keep it from packets for `EMULATED_CHANGE_NS`: packets that are on
 their way in that time are left out. Where it cannot be compared packet by packet, delays may be
 apart by `EMULATED_HOP_NS` a hop too and counts by `EMULATED_PACKETS`. A laboratory's ports have

@@ -252,7 +252,7 @@ def judge_pairs(
 ) -> EngineVerdict:
     """Compare what both engines made of all seeds.
 
-    notes: What is known beforehand; each is said once.
+    notes: Sentences known before the runs; each appears once.
     """
     sentences = list(dict.fromkeys(notes))
     known_samples, unknown = comparisons.pair_samples(pairs)
@@ -320,7 +320,7 @@ def list_uncounted_marks(pairs: Sequence[SeedPair]) -> list[str]:
 
 
 def list_unknown_measures(keys: Sequence[MeasureKey]) -> list[str]:
-    """A line a measure that one engine does not tell."""
+    """Format a line for each measure that one engine does not give."""
     subjects_by_measure: dict[str, list[str]] = {}
     for key in keys:
         name = f"{key.measure}: {key.detail}" if key.measure == "lost by cause" else key.measure

@@ -100,7 +100,7 @@ def _read_changes(
     targets: Mapping[str, int],
     link_by_device: Mapping[tuple[int, str], int],
 ) -> Iterator[tuple[int, int | None, int]]:
-    """Time, destination and out-link of what ``ip monitor`` told."""
+    """Read time, destination and out-link from the output of ``ip monitor``."""
     time_zero, *lines = (folder / f"{name_namespace(node)}.changes").read_text().splitlines()
     for line in lines:
         change_match = _CHANGE_LINE.match(line)

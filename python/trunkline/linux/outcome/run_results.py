@@ -1,6 +1,6 @@
 """The folder that a run leaves, as the tables of any engine.
 
-What the kernel does not tell is null: delays of TCP segments (they bear no time stamp), waits and
+Values that the kernel does not give are null: delays of TCP segments (without time stamp), waits,
 mean lengths of queues, timeouts of one flow among several of a node. Drops are counted by queue and
 cause, not by flow; those of a UDP flow are known from its sequence numbers.
 """
@@ -135,10 +135,10 @@ def _count_udp(compiled: CompiledPlan, folder: Path, index: int) -> FlowCounts:
 
 
 def share_drops(flows: Sequence[FlowCounts], total_drops: int) -> None:
-    """Give flows the drops that their sequence numbers do not tell.
+    """Give flows the drops that their sequence numbers do not show.
 
     Behind the last datagram that arrived, some were lost and some were on their way when the run
-    ended. How many were lost in all is what the queues tell; each flow gets its share, by how many
+    ended. The queues give the number of all lost packets; each flow gets its share, by how many
     it has there and how much of it was lost before.
 
     flows: UDP flows; their drops grow.
@@ -320,7 +320,7 @@ def _make_summary_table(
 def _mask_unknown(
     tables: Mapping[str, results.Table], flows: Sequence[FlowCounts], network: NetworkData
 ) -> dict[str, results.Table]:
-    """Tables in which what the kernel does not tell is null."""
+    """Build tables; values that the kernel does not give are null."""
     known_masks = {
         name: [getattr(each, name) is not None for each in flows]
         for name in ("timeouts", "fast_retransmits", "reordered")

@@ -58,7 +58,7 @@ class Command:
 
 @dataclass
 class CommandScript:
-    """Commands of every node, what cannot be said in them, and what they say differently."""
+    """Commands of every node, with the keys that they omit or approximate."""
 
     commands: list[list[Command]]  # By node, in order.
     # What the kernel lacks; empty if it can do all.
@@ -103,7 +103,7 @@ class CommandScript:
 
 @dataclass(frozen=True, slots=True)
 class ScenarioPart:
-    """A part of a scenario, whose name stands before what is said of it."""
+    """An element of a scenario; its name begins each note about it."""
 
     script: CommandScript
     name: str  # ``queue of core.EF``.

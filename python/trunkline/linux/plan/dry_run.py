@@ -52,8 +52,8 @@ class LabelChange(NamedTuple):
     # node, fec: Where, and the node that packets go to.
     node: int
     fec: int
-    label: int  # What the node has told its neighbours.
-    # link, out_label: Out-link, and what the neighbour there has told; 3 is implicit null.
+    label: int  # The label that the node advertised to its neighbours.
+    # link, out_label: Out-link, and the label of the neighbour there; 3 is implicit null.
     link: int
     out_label: int
 

@@ -1,7 +1,7 @@
 """Classes, precedences and traffic classes of what leaves a device: filters of its egress.
 
 Linux's MPLS writes TC 0 into every label it puts on. What the label should say is worked out here
-for every entry and written back by a filter, with the class of the port beside it: by the packet's
+for every entry and written back by a filter, with the class of the port next to it: by the packet's
 own DSCP where it has just got its first label, by the mark that the ingress filter left where it
 came with a label, by what it shows otherwise.
 """
@@ -125,7 +125,7 @@ class EgressFilters:
         """IP packets: by DSCP, and by flow where rows differ.
 
         flows: For each direction of a flow, in the classifier's order, its row and the keys of
-            ``flower`` that tell it.
+            ``flower`` that identify it.
         """
         rows = self.port_config["classifier"]["rows"]
         if not rows or not self.needs_filters:

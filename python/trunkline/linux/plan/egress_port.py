@@ -1,4 +1,4 @@
-"""A port whose qdiscs are being said: its device, and the names of its parts."""
+"""A port whose qdiscs are being written: its device, and the names of its parts."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _ROUTER_IDS: Final = int(IPv4Address("10.255.0.1"))
 
 
 def refuse_unsupported(script: CommandScript, network: NetworkData) -> None:
-    """Tells what FRR cannot do."""
+    """Report features that FRR lacks."""
     ospf = get_ospf(network)
     if not ospf:
         script.refuse(("routing",), "FRR routes by OSPF here; nearest: routing: {ospf: {}}")

@@ -55,7 +55,7 @@ The folder that a run leaves:
 ``NODE.PROGRAM.log``
     What a daemon wrote.
 ``console.txt``, ``run.json``
-    What the kernel said; what ran it, where, and what it cost.
+    Output of the kernel; the runner, its machine and its cost.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ class TimedCommand:
 
 @dataclass(frozen=True, slots=True)
 class Daemon:
-    """A program that goes on beside the run."""
+    """A program that runs in the background of the run."""
 
     node: str
     log: str | None  # File that it writes, to hand back.

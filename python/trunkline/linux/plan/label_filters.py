@@ -229,7 +229,7 @@ def _add_entry_filters(
 
 
 def _add_exposed_filters(egress: EgressFilters, entry: Nhlfe, rank: int) -> bool:
-    """Filters for what an entry leaves without its label, told by what it shows now."""
+    """List filters for packets that an entry leaves without its label, by their present DSCP."""
     rows = egress.port_config["classifier"]["rows"]
     if not entry["pop"] or entry["push"] or not rows or not egress.needs_filters:
         return False

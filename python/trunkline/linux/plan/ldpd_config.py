@@ -21,7 +21,7 @@ _RETRY_NS: Final = 15 * _NS_PER_S
 
 
 def refuse_unsupported(script: CommandScript, network: NetworkData) -> None:
-    """Tells what ldpd cannot do.
+    """Report features that ldpd lacks.
 
     script: Takes the reasons.
     network: The compiled network.

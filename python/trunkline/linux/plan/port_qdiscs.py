@@ -83,7 +83,7 @@ def _compute_bucket(target: CommandTarget, rate: int) -> int:
     """Bucket of a port [B]: what it may send at once makes up for timers that are late.
 
     A microsecond's worth in a guest. Timers of real routers are late by up to a millisecond, those
-    of a laboratory's machine by 0.1 ms; there the wire keeps the rate beside.
+    of a laboratory's machine by 0.1 ms; there the wire keeps the rate as well.
     """
     if not target.on_routers:
         return max(1, -(-rate // 8_000_000))

@@ -233,7 +233,7 @@ def _add_gaps(
         if link is None or not labels or is_shared or event.protection > _MAX_GAPS:
             script.refuse(
                 ("protections", protection["name"], "make_before_break"),
-                f"{about}: Linux cannot tell what it carries from other packets while it "
+                f"{about}: Linux cannot distinguish its packets from others while it "
                 "switches back; nearest: make_before_break: true",
             )
             continue

@@ -28,7 +28,7 @@ MAX_TRANSFERS: Final = 25_000
 UDP_HEADER_BYTES: Final = 28
 TCP_HEADER_BYTES: Final = 40
 TIMESTAMP_OPTION_BYTES: Final = 12
-_MAX_WINDOW: Final = 65_535 << 14  # Largest window that TCP can tell [B] (RFC 7323 section 2.2).
+_MAX_WINDOW: Final = 65_535 << 14  # Largest window of TCP [B] (RFC 7323 section 2.2).
 _DEFAULT_BUFFER: Final = 4 << 20
 _MAX_BUFFER: Final = 64 << 20
 """Of a receiver, at first and at most [B]. The kernel advertises half of it."""

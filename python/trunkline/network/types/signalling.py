@@ -5,7 +5,7 @@ from typing import Literal, NotRequired, TypedDict
 from trunkline.network.types.recovery import Detection
 
 
-class LinkAttributes(TypedDict):  # What a link tells about itself.
+class LinkAttributes(TypedDict):  # Attributes that a link advertises.
     metric: int
     delay_ns: int
     risks: list[int]

@@ -14,9 +14,9 @@ let turning = null;
 // Turns that the server has taken: a state that was asked for before the last of them is old.
 let turns = 0;
 
-async function post(what, said) {
+async function post(place, content) {
   try {
-    const answer = await fetch(what, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(said) });
+    const answer = await fetch(place, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(content) });
     if (!answer.ok) at("state").textContent = await answer.text();
     return answer.ok;
   } catch (error) {
@@ -72,14 +72,14 @@ function show(state, since) {
 
 function showProblems(state) {
   const place = at("problems");
-  const errors = state.failed ? state.said.length : 0;
+  const errors = state.failed ? state.messages.length : 0;
   const count = errors === 1 ? "One error" : `${errors} errors`;
-  place.hidden = !state.said.length;
+  place.hidden = !state.messages.length;
   place.className = state.failed ? "failed" : "warned";
-  place.replaceChildren(...state.said.map((text) => make("pre", text)));
+  place.replaceChildren(...state.messages.map((text) => make("pre", text)));
   document.body.classList.toggle("stale", state.failed);
   const runs = state.runs === 1 ? "Run" : `${state.runs} runs`;
-  const warned = !state.failed && state.said.length ? `, with ${state.said.length === 1 ? "a warning" : "warnings"}` : "";
+  const warned = !state.failed && state.messages.length ? `, with ${state.messages.length === 1 ? "a warning" : "warnings"}` : "";
   const stays = state.run === undefined ? "" : " Below is the last run without errors.";
   at("state").textContent = state.failed ? `${count}; mend and save.${stays}` : `${runs} and drawn in ${quantity(state.took, "s")}${warned}.`;
 }
@@ -175,7 +175,7 @@ function showChanges(changes) {
   if (!changes) return;
   if (changes.network.length) {
     const list = make("ul");
-    list.append(...changes.network.map((said) => make("li", said)));
+    list.append(...changes.network.map((line) => make("li", line)));
     place.append(list);
   }
   for (const note of changes.notes) place.append(make("p", note, "note"));
@@ -184,16 +184,16 @@ function showChanges(changes) {
   const scroll = make("div", null, "scroll");
   scroll.tabIndex = 0;
   // Of one run there is neither a verdict nor a p-value.
-  const said = changes.rows.some((cells) => cells[6] !== "–") ? 7 : 5;
+  const shownColumns = changes.rows.some((cells) => cells[6] !== "–") ? 7 : 5;
   scroll.setAttribute("role", "region");
   scroll.setAttribute("aria-label", "What changed");
   const table = make("table");
   const head = table.createTHead().insertRow();
-  for (const name of ["metric", "of", "A", "B", "B − A", "", "p"].slice(0, said)) head.append(make("th", name));
+  for (const name of ["metric", "of", "A", "B", "B − A", "", "p"].slice(0, shownColumns)) head.append(make("th", name));
   const body = table.createTBody();
   for (const cells of changes.rows) {
     const row = body.insertRow();
-    cells.slice(0, said).forEach((text, column) => {
+    cells.slice(0, shownColumns).forEach((text, column) => {
       const cell = row.insertCell();
       cell.textContent = text;
       cell.className = column > 1 && column !== 5 ? "n" : "short";

@@ -138,7 +138,7 @@ def _check_paths(scenario: ResolvedScenario, problems: Problems) -> None:
 
 
 def _check_class_types(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Links can tell what they have of each TE-class, and routers know the model."""
+    """Check that links can advertise each TE-class, and that routers know the model."""
     if scenario.written.te.model == "mar":
         problems.add(
             "signalling",

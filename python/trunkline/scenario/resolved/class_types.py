@@ -16,7 +16,7 @@ ClassTypeLimit = tuple[tuple[int, ...], int]
 
 
 def list_te_classes(scenario: ResolvedScenario) -> list[tuple[int, int]]:
-    """List class type and priority of each TE-class in use, in the order in which links tell them.
+    """List class type and priority of each TE-class in use, in the order of the advertisements.
 
     scenario: With signalled paths.
     Returns: Empty where all paths are of class type 0 and no model bounds it.

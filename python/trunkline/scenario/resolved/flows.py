@@ -57,7 +57,7 @@ def _complete_game(flow: Udp, game: Game) -> Udp:
 
 def _complete_call(flow: Udp, call: Call) -> Udp:
     """A call with the packets of its codec."""
-    # Of more, which no datagram holds, the checks tell.
+    # The checks report more, which no datagram holds.
     size = min(int(compute_datagram_bytes(call)), LARGEST_DATAGRAM)
     update: dict[str, Any] = {
         "size": DatagramSize(fixed=size),

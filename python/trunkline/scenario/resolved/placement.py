@@ -1,4 +1,4 @@
-"""Computed routes: paths with `route: auto` are placed, beside those whose route is written."""
+"""Computed routes: paths with `route: auto` are placed, besides those whose route is written."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

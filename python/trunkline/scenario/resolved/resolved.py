@@ -110,7 +110,7 @@ class ResolvedScenario:
     add elements that no one wrote.
     """
 
-    # The scenario as it was written, for what was said and what was left to defaults.
+    # The scenario before resolution: it shows which keys were given and which are defaults.
     written: ScenarioSections
     nodes: dict[str, Node]
     ports: dict[str, PortConfiguration]

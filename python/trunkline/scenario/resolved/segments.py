@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from trunkline.te.topology import Topology
 
 KEYS_WITHOUT_MEANING = ("route", "to", "through", "labels", "php", "explicit_null", "bandwidth")
-"""Keys that have no meaning beside `segments`."""
+"""Keys that have no meaning with `segments`."""
 MAX_LABEL = 2**20 - 1
 
 

@@ -71,7 +71,7 @@ def list_paths_of_event(scenario: ResolvedScenario, event: OperatorEvent) -> lis
 
 
 def find_links_of_route(scenario: ResolvedScenario, route_words: Sequence[str]) -> list[str] | None:
-    """Links of a route said by its nodes or by a path that has it; None if there is none."""
+    """Find the links of a route, given by its nodes or by another path; None if there is none."""
     if len(route_words) == 1 and route_words[0] in scenario.routes:
         route = scenario.routes[route_words[0]]
         return None if any(hop.is_tunnel for hop in route.hops) else [h.over for h in route.hops]

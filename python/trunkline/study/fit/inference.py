@@ -71,7 +71,7 @@ class TableCheck:
 
 @dataclass(frozen=True)
 class CellCheck:
-    """A published value beside what the fit predicts for it, without misfit."""
+    """A published value and its prediction by the fit, without misfit."""
 
     cell: TargetCell  # Which.
     # mean, low, high: Mean of the prediction, and its 95 % interval for a value of as many runs.
@@ -134,7 +134,7 @@ class Inference:
         return float(found[0]), float(found[1]), float(found[2])
 
     def check_cells(self, count: int = 400) -> list[CellCheck]:
-        """Each published value beside its prediction, without misfit."""
+        """Each published value with its prediction, without misfit."""
         likelihood = self.build_likelihood()
         draws = likelihood.draw_values(self.samples.draw(count), with_misfit=False)
         low, high = np.quantile(draws, (0.025, 0.975), axis=0)

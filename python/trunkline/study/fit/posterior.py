@@ -74,7 +74,7 @@ class PosteriorSamples:
 
     @property
     def effective_count(self) -> float:
-        """So many independent draws tell as much (Kish)."""
+        """Number of independent draws with the same information (Kish)."""
         return float(1.0 / np.sum(self.weights**2))
 
     def draw(self, count: int, seed: int = 1) -> FloatArray:

@@ -112,7 +112,7 @@ def fit_study(
     live_points : int
         Points of the nested sampling.
     check : bool, default True
-        Whether tables are left out in turn, and the best fit is run beside the study as it is.
+        Whether tables are left out in turn, and the study runs with the best fit as well.
 
     Raises
     ------

@@ -61,7 +61,7 @@ def check_study(study: Study, problems: Problems) -> None:
 
 
 def _refers_to_cells(study: Study) -> bool:
-    """Whether anything is said of rows, which for many points take long to make."""
+    """Whether any key refers to rows, which for many points take long to make."""
     parts_with_cells = (study.published, study.claims, study.overviews, study.pictures)
     return any(parts_with_cells) or bool(study.judged)
 

@@ -1,11 +1,11 @@
 """Claims: what a document says of its tables, as formulas that the computer judges.
 
-A claim is judged on the values of every seed, so that chance is told from effect: what is said to
-be above or below (``>``, ``<``) is so in every cell by the 95 % interval of the difference over
-paired seeds; ``>=`` and ``<=`` compare means, where a limit is given. A claim is refuted where some
-interval lies wholly on the other side, and undecided where none does and one holds both sides, or
-holds anything: its half is larger than its mean. A single seed decides nothing; published values
-are single too, and are judged as they stand.
+A claim is judged on the values of every seed, which separates chance from effect. A value that is
+claimed to be above or below (``>``, ``<``) is so in every cell by the 95 % interval of the
+difference over paired seeds; ``>=`` and ``<=`` compare means, where a limit is given. A claim is
+refuted where some interval lies wholly on the other side. It is undecided where none does and one
+holds both sides, or holds anything: its half is larger than its mean. A single seed decides
+nothing; published values are single too, and are judged without an interval.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Runs that stand for a study: what its report shows of networks, queues and packets.
 
 A study's folder says which in ``exhibits.yaml``: a list ``exhibits`` whose items have a ``title``,
-an ``about`` and either ``table`` and ``row`` of its study file, or a ``scenario`` beside it with
+an ``about`` and either ``table`` and ``row`` of its study file, or a ``scenario`` next to it with
 what to ``set``; ``runs`` is how many runs.
 """
 

@@ -52,7 +52,7 @@ class FormulaError(ValueError):
 class NamedValues:
     """Values with what each is called."""
 
-    # shape (cells, seeds): The values; a single seed or cell stands beside any number.
+    # shape (cells, seeds): The values; a single seed or cell combines with any number.
     values: SeedValues
     # Rows, or columns where these are what differs; empty if there is nothing to tell apart.
     names: tuple[str, ...] = ()

@@ -49,7 +49,7 @@ class StudyFile(StudyPart):
     runs : int
         Replications of each point unless asked otherwise; their seeds are 1, 2, ...
     scenario : str, optional
-        File beside the study file, where there is but one case.
+        File next to the study file, where there is but one case.
     cases : dict of str to StudyCase
         Tables by their name in the document.
     variants : list of StudyVariant
@@ -88,7 +88,7 @@ class StudyFile(StudyPart):
     pictures : dict of str to Picture, optional
         What is drawn; a picture of each table if left out.
     kernel : dict of str to str
-        Fitted values in whose place others stand where the Linux kernel runs the study beside the
+        Fitted values that others replace where the Linux kernel runs the study as well as the
         simulator, as the kernel lacks them.
     notes : list of str
         Remarks.
@@ -146,7 +146,7 @@ class StudyFile(StudyPart):
 
 
 class Study(StudyFile):
-    """A study file with what stands beside it.
+    """A study file with the files next to it.
 
     Parameters
     ----------

@@ -99,7 +99,8 @@ class OverTimePicture(StudyPart):
                         label=line if len(lines) > 1 else label,
                     )
             axes[0][column].set_title(across[panel_key])
-            published = reproduction.said.get((self.table, self.published or "", panel_key))
+            place = (self.table, self.published or "", panel_key)
+            published = reproduction.published_values.get(place)
             if published is not None:
                 axes[0][column].axhline(
                     published.value, color="#555555", linewidth=0.9, linestyle="--"

@@ -41,7 +41,7 @@ class TcScript(StudyPart):
     Parameters
     ----------
     script : str
-        File beside the study file.
+        File next to the study file.
     ports, conditioners : dict of str to str
         Those of the scenario to the device of the script that they are taken from, e.g.
         ``router: eth1`` and ``edge: eth0-ingress``.
@@ -60,7 +60,7 @@ class StudyCase(StudyPart):
     title : str
         What it is.
     scenario : str
-        File beside the study file.
+        File next to the study file.
     set : dict of str to str
         Parameters that this table sets besides those of the study.
     rows : dict of str to dict, optional
@@ -245,7 +245,7 @@ class PublishedValue(StudyPart):
     @model_validator(mode="before")
     @classmethod
     def _read_last_digit(cls, cells: Any) -> Any:
-        """Before the text of the value becomes a number, its last digit tells its rounding."""
+        """Before the text of the value becomes a number, its last digit shows its rounding."""
         if not isinstance(cells, dict) or cells.get("rounded_to"):
             return cells
         try:

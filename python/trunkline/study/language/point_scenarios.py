@@ -49,7 +49,7 @@ def list_parameters(file: Path) -> frozenset[str]:
     try:
         return _cached_parameters(file, file.stat().st_mtime_ns)
     except OSError:
-        return frozenset(scenarios.load(file).parameters)  # It tells why it cannot be read.
+        return frozenset(scenarios.load(file).parameters)  # Its error says why it cannot be read.
 
 
 @functools.lru_cache(maxsize=64)

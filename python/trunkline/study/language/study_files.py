@@ -1,4 +1,4 @@
-"""Study files and the tables beside them, read; every fault with its file and line."""
+"""Study files and the tables next to them, read; every fault with its file and line."""
 
 import csv
 import io
@@ -26,7 +26,7 @@ _MAX_FAULTS_SHOWN = 20  # Faults of a table that are shown.
 
 
 def load_study(path: Path) -> Study:
-    """Read a study file, and the tables beside it.
+    """Read a study file, and the tables next to it.
 
     path: The file, or a folder with a ``study.yaml``. ``published.csv`` in the same folder belongs
         to it.

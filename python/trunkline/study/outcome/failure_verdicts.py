@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MAX_VERDICTS_SHOWN = 12
 """Pairs of failure and aggregate that a terminal shows, and failures of its matrix."""
-NO_FAILURE = "no failure"  # A point in which nothing fails, beside those in which something does.
+NO_FAILURE = "no failure"  # A point in which nothing fails, besides those in which something does.
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 MAX_UNTURNED_LETTERS = 60
-"""Of the names beside each other under the axis; with more they are turned."""
+"""Letters of the names under the axis together; with more letters the names are turned."""
 
 
 def draw_parameter_plot(

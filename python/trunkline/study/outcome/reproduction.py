@@ -1,4 +1,4 @@
-"""A study's outcome: ours beside what was published, claims judged, fitted values with reasons."""
+"""A study's outcome: our values next to the published ones, claims, fitted values."""
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
@@ -60,7 +60,7 @@ class Reproduction:
         self.seeds = tuple(seeds)
         self.measured = values
         self.tables = {table.name: table for table in study.list_tables()}
-        self.said = {
+        self.published_values = {
             (table.name, published_value.row, published_value.column): published_value
             for published_value in study.published
             for table in self.tables.values()
@@ -79,7 +79,7 @@ class Reproduction:
 
     def _build_cell(self, table: StudyTable, row: str, name: str) -> ComparedCell:
         values = self.measured.columns[table.name, name][list(table.rows).index(row)].tolist()
-        published_value = self.said.get((table.name, row, name))
+        published_value = self.published_values.get((table.name, row, name))
         return ComparedCell(
             table.name,
             row,
@@ -130,7 +130,7 @@ class Reproduction:
             (table, column): np.full((len(values), 1), np.nan)
             for (table, column), values in self.measured.columns.items()
         }
-        for (name, row, column), published_value in self.said.items():
+        for (name, row, column), published_value in self.published_values.items():
             if self.tables[name].variant is not None:
                 continue
             columns[name, column][list(self.tables[name].rows).index(row), 0] = (

@@ -66,7 +66,7 @@ def write_reproduction_files(
 
 
 def draw_table(reproduction: Reproduction, name: str) -> Figure:
-    """Draw a table: ours with intervals, the published values beside.
+    """Draw a table: ours with intervals, the published values next to them.
 
     Only columns in the unit of the first are drawn, as there is one axis.
     """

@@ -31,7 +31,7 @@ def render_reproduction(
     width: int | None = None,
     colour: bool = False,
 ) -> str:
-    """Write ours beside the published values, the claims, and what was fitted.
+    """Write our values next to the published ones, the claims, and the fitted values.
 
     without: Tables that are left out, as they have been shown.
     width: Columns of the terminal; found out by itself if left out.
@@ -79,7 +79,7 @@ def list_shown_tables(reproduction: Reproduction) -> list[str]:
 def render_tables(
     reproduction: Reproduction, *, width: int | None = None, colour: bool = False
 ) -> str:
-    """Write ours beside the published values, as far as they are known, and nothing else."""
+    """Write our values next to the published ones, as far as they are known, and nothing else."""
     return render_to_text(
         [_build_result_table(reproduction, table) for table in list_shown_tables(reproduction)],
         width=width,

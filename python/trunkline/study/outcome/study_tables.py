@@ -130,7 +130,7 @@ def render_study(
 ) -> str:
     """As tables for a terminal: for each part one of values and one of service levels.
 
-    A row is a point, or one value of a point where all do not fit beside each other.
+    A row is a point, or one value of a point where all do not fit side by side.
     """
     parts: dict[str, list[_PointResult]] = {}
     for labels, count, found in iterate_point_results(runs, values):

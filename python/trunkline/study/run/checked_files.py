@@ -31,7 +31,7 @@ def write_json(path: Path, mapping: Mapping[str, Any]) -> None:
 def write_bytes(path: Path, content: bytes) -> str:
     """Write a file, whole or not at all; its SHA-256.
 
-    Through a file beside it, flushed, renamed, and the folder flushed.
+    Through a file next to it, flushed, renamed, and the folder flushed.
     """
     _write_atomically(path, [content])
     return hashlib.sha256(content).hexdigest()

@@ -112,7 +112,7 @@ def _connect_client(options: RunOptions) -> Iterator[Client]:
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     kind, _, count = options.cluster.partition(":")
-    # Which of the runs that a worker held made it die, only running each alone tells: see _Drive.
+    # Which of the runs that a worker held made it die, only a run of each alone shows: see _Drive.
     settings = {
         "distributed.scheduler.allowed-failures": 0,
         "distributed.comm.timeouts.connect": CONNECT_TIMEOUT_S,
@@ -151,7 +151,7 @@ def _connect_client(options: RunOptions) -> Iterator[Client]:
 
 @contextmanager
 def _block_interrupts() -> Iterator[None]:
-    """Start threads and processes that Ctrl-C does not reach: this one tells them what to do."""
+    """Start threads and processes that Ctrl-C does not reach: this process controls them."""
     if sys.platform == "win32":  # which has no masks
         yield
         return

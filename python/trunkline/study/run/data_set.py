@@ -130,7 +130,7 @@ class Runs:
 
     @property
     def agreements(self) -> list[str]:
-        """Names of the columns that tell whether a run keeps an agreement: 1 or 0."""
+        """List the columns that show whether a run keeps an agreement: 1 or 0."""
         return list_agreements(self.manifest["measures"])
 
     def part(self, name: str) -> pl.DataFrame:

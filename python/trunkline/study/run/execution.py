@@ -186,6 +186,6 @@ def _read_array_index(environment: dict[str, str]) -> tuple[int, str]:
         number = (int(environment["SLURM_ARRAY_TASK_ID"]) - first) // step + 1
         return number, environment["SLURM_ARRAY_TASK_COUNT"]
     if "JOB_COMPLETION_INDEX" in environment:
-        # Kubernetes tells the index only; how many there are is put beside it by hand.
+        # Kubernetes gives only the index; the user adds the number of jobs by hand.
         return int(environment["JOB_COMPLETION_INDEX"]) + 1, environment.get("JOB_COMPLETIONS", "")
     raise KeyError("SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX")

@@ -18,7 +18,7 @@ from trunkline.results import Results
 from trunkline.study.run.run_measures import RunValues, parse_measure
 from trunkline.study.run.run_plan import RunTask
 
-# Windows translates line ends of files that are not said to be binary, and hands none on.
+# Windows translates line ends of files that are not opened as binary, and passes no handle on.
 _OPEN_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 

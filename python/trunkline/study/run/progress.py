@@ -167,10 +167,10 @@ class TerminalProgressBar(PlainProgress):
         from rich.console import Console
         from rich.progress import BarColumn, Progress as RichProgress, TextColumn
 
-        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"))
+        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}"))
         console = Console(file=self._out)
         self._bar = RichProgress(*columns, console=console, transient=True, auto_refresh=False)
-        self._task = self._bar.add_task(self.name, total=total, said="")
+        self._task = self._bar.add_task(self.name, total=total, note="")
         self._bar.start()
         super().begin(total, done_before)
 
@@ -185,7 +185,7 @@ class TerminalProgressBar(PlainProgress):
         message += f", {counts['events_per_s'] / 1e6:.1f} M events/s"
         if counts["left_s"] is not None:
             message += f", {format_clock_time(counts['left_s'])} left"
-        self._bar.update(self._task, completed=counts["done"], said=message)
+        self._bar.update(self._task, completed=counts["done"], note=message)
         self._bar.refresh()
 
     def print_message(self, text: str) -> None:

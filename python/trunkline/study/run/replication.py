@@ -1,7 +1,7 @@
 """Studies that replicate each point until its values are sure enough.
 
 Runs are made in stages: ten of every point, then of each point as many more as its intervals are
-likely to need, and so on. A stage is a study of its own in a folder beside the one that is wanted,
+likely to need, and so on. A stage is a study of its own in a folder next to the target,
 so that it goes on after an interruption like any other; what it is made of follows from the values
 of the stages before it. In the end all runs become one study, the same byte for byte as if their
 numbers had been known from the start.
@@ -205,7 +205,7 @@ def _with_seeds(points: Sequence[StudyPoint], counts: Mapping[int, int]) -> list
 
 
 def _write_complete_study(plan: RunPlan, folder: Path, ended_runs: _EndedRuns) -> None:
-    """Write all runs as one study, beside its place first if an earlier one is there."""
+    """Write all runs as one study, next to its place first if an earlier one is there."""
     temporary_folder = folder.with_name(folder.name + STAGES_SUFFIX) / "whole"
     shutil.rmtree(temporary_folder, ignore_errors=True)
     store = StudyStore(temporary_folder, plan)

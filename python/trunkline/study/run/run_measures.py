@@ -121,7 +121,7 @@ def list_percentiles(texts: Iterable[str]) -> list[str]:
 
 
 def list_agreements(texts: Iterable[str]) -> list[str]:
-    """Names of the values that tell whether a run keeps an agreement."""
+    """List the values that show whether a run keeps an agreement."""
     found = (SLA_PREFIX + name for text in texts for name in json.loads(text).get("slas", {}))
     return list(dict.fromkeys(found))
 
@@ -137,7 +137,7 @@ def name_bound_value(bound: SlaBound) -> str:
 
 
 def list_failure_values(texts: Iterable[str]) -> list[str]:
-    """Names of the values that tell how DSCPs and bounds fared under failures."""
+    """List the values that show the service of DSCPs and the bounds under failures."""
     found = []
     for spec in map(json.loads, texts):
         dscps = spec.get("dscps", {})

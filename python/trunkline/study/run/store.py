@@ -3,7 +3,7 @@
 ``manifest.json`` says what is to be run and, once all is done, the checksum of every file;
 ``data/*.parquet`` hold a row for every run; ``runs/N`` hold all tables of the runs that are kept;
 ``failed/N`` hold what is needed to run again what failed; ``journal.jsonl`` holds the runs that
-have ended while some have not; ``history.jsonl`` tells who worked on it. All but the last are the
+have ended while some have not; ``history.jsonl`` lists who worked on it. All but the last are the
 same, byte for byte, however the study was run.
 """
 

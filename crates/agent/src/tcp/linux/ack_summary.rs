@@ -1,4 +1,4 @@
-//! What an acknowledgement reports: segments delivered, round trip, reordering.
+//! Facts in an acknowledgement: segments delivered, round trip, reordering.
 //!
 //! Source: RFC 6298, RFC 6675; `tcp_sacktag_write_queue` and `tcp_clean_rtx_queue` of Linux 6.1.
 
@@ -7,7 +7,7 @@ use super::{Phase, Sender, MAX_REORDERING};
 use crate::tcp::Ack;
 use trunkline_units::Time;
 
-/// What an acknowledgement reports.
+/// Facts in an acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AckSummary {
     pub(super) advanced: bool,

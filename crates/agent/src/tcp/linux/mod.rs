@@ -56,7 +56,7 @@ enum Phase {
     Loss,
 }
 
-/// What the timer is set for.
+/// Purpose of the timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PendingTimer {
     Nothing,
@@ -65,7 +65,7 @@ enum PendingTimer {
     Probe,
 }
 
-/// What the sender sends after an acknowledgement in recovery.
+/// Packets to send after an acknowledgement in recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RepairStep {
     Nothing,

@@ -21,7 +21,7 @@ const MAX_SCALE: u32 = 14;
 const MAX_SOCKET_BUFFER: u64 = 212_992;
 /// Data expected to be read in the first round trip [segments].
 const EXPECTED_FIRST_READ: u64 = 10;
-/// Memory of a segment beside its data (`sk_buff`, shared information, headers) [B].
+/// Memory of a segment besides its data (`sk_buff`, shared information, headers) [B].
 const OVERHEAD: u64 = 1_280;
 /// Segments that share the memory of one (`MAX_SKB_FRAGS`).
 const MERGED_SEGMENTS: u64 = 17;
@@ -100,7 +100,7 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Window of the memory that `more` segments leave beside those unread, and those held in `blocks`
+    /// Window of the memory that `more` segments leave besides those unread, and those held in `blocks`
     /// blocks [B].
     fn free(&self, blocks: u64, more: u64) -> u64 {
         let segments = u64::from(self.held + self.unread);

@@ -1,4 +1,4 @@
-//! What the congestion control learns from an acknowledgement.
+//! Input of the congestion control from an acknowledgement.
 //!
 //! Source: Linux 6.1 (`tcp_clean_rtx_queue`: the round trip of the segment that was delivered last;
 //! `tcp_cong_control`, `tcp_update_pacing_rate`).

@@ -1,4 +1,4 @@
-//! Which segment is sent, and when.
+//! Choice of the segment to send, and of its time.
 //!
 //! Source: RFC 5681, RFC 3042 (limited transmit), RFC 3168 section 6.1.2 (CWR); ns-2 for bursts.
 

@@ -99,7 +99,7 @@ impl RackTlp {
     }
 
     /// Section 6.2 steps 1 to 3: a segment is newly known to have arrived. `echo`: when the segment
-    /// that its acknowledgement answers was sent, if time stamps tell.
+    /// that its acknowledgement answers was sent, if time stamps show it.
     fn deliver(&mut self, seq: u32, segment: SentSegment, echo: Option<Time>, now: Time) {
         if !segment.lost {
             self.in_flight -= 1;

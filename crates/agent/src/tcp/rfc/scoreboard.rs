@@ -43,7 +43,7 @@ impl Scoreboard {
         self.pipe += 1;
     }
 
-    /// What a segment that the receiver does not hold adds to `pipe`: 1 unless lost, 1 more if sent
+    /// Amount that a segment outside the receiver adds to `pipe`: 1 unless lost, 1 more if sent
     /// again.
     #[inline]
     fn weight(&self, seq: u32) -> u32 {

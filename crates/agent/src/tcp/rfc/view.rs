@@ -1,4 +1,4 @@
-//! What a sender shows to probes, tables and tests.
+//! Values of a sender for probes, tables and tests.
 
 use super::{Phase, Sender};
 use crate::tcp::{Counters, State};

@@ -98,7 +98,7 @@ fn rfc3270_s2_6_the_dscp_that_comes_out_by_model_and_php() {
     }
 }
 
-/// RFC 3270 section 4.4.1 and RFC 2597: in an L-LSP of AF1 the label tells the class, TC 1, 2
+/// RFC 3270 section 4.4.1 and RFC 2597: in an L-LSP of AF1 the label gives the class, TC 1, 2
 /// and 3 the drop precedence. The port of b-c has a class for the label's row, and the precedence
 /// comes from the TC column.
 #[test]
@@ -123,7 +123,7 @@ fn rfc3270_s4_4_1_an_l_lsp_tells_af11_af12_af13_by_tc_1_2_3() {
     }
 }
 
-/// Two classes at the port of a link, row 0 all in class 0, row 1 as said; counted.
+/// Two classes at the port of a link, row 0 all in class 0, row 1 as given; counted.
 fn classify_at(lab: &mut Lab, link: usize, fill: impl Fn(&mut Vec<[u16; 2]>)) {
     let plain = lab.network.ports[lab.network.links[link].port as usize].clone();
     let class = |name: &str| Class { name: name.into(), ..plain.classes[0].clone() };

@@ -1,4 +1,4 @@
-//! What tables that do not fit together do: packets end, runs end.
+//! Effect of tables that do not fit together: packets end, runs end.
 
 use super::*;
 use trunkline_engine::network::{Ilm, Nhlfe};

@@ -1,4 +1,4 @@
-//! What a failure costs a constant bit rate.
+//! Loss of a constant bit rate through a failure.
 
 use super::bench::{times, Bench};
 use crate::support::{Outcome, MS, SECOND};

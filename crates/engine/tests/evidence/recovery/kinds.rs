@@ -155,7 +155,7 @@ fn restoration_without_a_path_waits_for_a_repair() {
     assert_eq!(times(&outcome, "switched"), [2 * SECOND + 40 * MS]);
 }
 
-/// Local repair of A-B after 10 ms; the head, told by A, waits 100 ms and takes the backup. Repaired
+/// Local repair of A-B after 10 ms; the head, notified by A, waits 100 ms and takes the backup. Repaired
 /// at 2 s: the point of local repair goes back once it knows, the head after its own wait of 50 ms.
 #[test]
 fn local_repair_bridges_the_time_until_the_head_has_switched() {

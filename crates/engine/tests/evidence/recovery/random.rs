@@ -139,7 +139,7 @@ proptest! {
         let again = bench.lab.run(plan.seed);
         prop_assert_eq!(once.bits(&[]), again.bits(&[]));
     }
-    /// What a failing link holds is lost by the region of its port and by that of its far end, and
+    /// The content of a failing link is lost by the region of its port and by that of its far end, and
     /// tables are switched in all: a run in any three regions gives every table bit by bit, that of
     /// every packet's events where there is one.
     #[test]

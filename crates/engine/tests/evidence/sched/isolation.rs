@@ -15,7 +15,7 @@ fn flooded(port: PortConfig, per_flow: bool) -> Outcome {
     lab.run(1)
 }
 
-/// A flow within its share loses nothing beside a flood of twice the line when each has its queue;
+/// A flow within its share loses nothing with a flood of twice the line when each has its queue;
 /// in a common queue it loses.
 #[test]
 fn queues_per_flow_isolate_a_conforming_flow_from_a_flood() {
@@ -34,7 +34,7 @@ fn queues_per_flow_isolate_a_conforming_flow_from_a_flood() {
     assert!(loss > 0.3, "{loss}");
 }
 
-/// TCP beside UDP of 95 % of the line: a common queue leaves it a trickle, its own queue half.
+/// TCP with UDP of 95 % of the line: a common queue leaves it a trickle, its own queue half.
 #[test]
 fn a_queue_of_its_own_gives_tcp_its_half_beside_udp() {
     let share = |port: PortConfig, per_flow: bool| {

@@ -1,4 +1,4 @@
-//! What each backlogged class gets of the line.
+//! Share of each backlogged class of the line.
 
 use super::*;
 use trunkline_engine::network::PortConfig;
@@ -118,7 +118,7 @@ fn strict_priority_leaves_the_lower_class_what_the_higher_does_not_use() {
     assert!(run.class(0, 0, "wait_max_ns") <= 0.8e6);
 }
 
-/// What an idle class leaves goes to the others by their shares: weights 1, 2, 5, the last class
+/// The others share the rest of an idle class by their weights: weights 1, 2, 5, the last class
 /// silent: 1/3 and 2/3 of the line.
 #[test]
 fn an_idle_class_leaves_its_share_to_the_others() {
