@@ -88,7 +88,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
 }
 # The contract's types: no code, so any package may name them.
 TYPES_MODULE = "network.types"
-# These two stand above all others; nothing but each other may import them.
+# These two are above all others; nothing but each other may import them.
 TOP_MODULES = {"cli", "__main__"}
 
 # Packages in which no function hides an import, and imports for types make no circle either.

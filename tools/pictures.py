@@ -118,7 +118,7 @@ def draw_drop_models() -> Figure:
                 model, _, colour = str(row["flow"]).rpartition("-")
                 loss.setdefault(model, {})[colour] = float(row["loss_ratio"] or 0)
             names = ["red", "wred", "rio-c", "rio-d"]
-            # The thresholds of these two are in bytes and stay as they are; so does tail's.
+            # The thresholds of these two are in bytes and do not change; so does tail's.
             names += [] if values is overlap else ["gred", "grio", "tail"]
             for number, (colour, shade) in enumerate(TRAFFIC_LIGHT.items()):
                 bar_positions = [place + 0.27 * (number - 1) for place in range(len(names))]

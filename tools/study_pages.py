@@ -1,7 +1,7 @@
 """Check that the tables in the pages of studies are those of stored runs.
 
 ``tests/evidence/studies/NAME.json`` is what a whole run of study NAME gave. In
-``docs/studies/NAME.md`` what stands between ``<!-- run: KIND -->`` and ``<!-- end -->`` is of it:
+``docs/studies/NAME.md`` the text between ``<!-- run: KIND -->`` and ``<!-- end -->`` is of it:
 
 - ``sentences``: every sentence of the document, the claims that judge it, their outcome.
 What a row
@@ -18,7 +18,7 @@ What a row
 ``python tools/study_pages.py --write`` brings the pages up to date; ``--run NAME ...`` runs
 studies first and stores what they give, ``--kernel NAME FOLDER`` stores what ``reproduce NAME
 --engine linux --out FOLDER`` found. A stored run has to be one of the study's files and pinned
-results as they are.
+stored results.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def format_table(heads: list[str], rows: list[list[str]]) -> str:
 
 
 def format_sentences(stored: dict[str, Any], previous_table: str) -> str:
-    """The table of sentences; what stands after an outcome is kept."""
+    """The table of sentences; the text after an outcome is kept."""
     kept_remarks = {}
     for line in previous_table.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split(" | ")]

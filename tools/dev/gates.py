@@ -15,7 +15,7 @@ import resolutions
 import setup_steps as steps
 from shell import StepFailed, Stopwatch, is_plain, print_message, run_program
 
-# Units stand in square brackets, which are no links.
+# Units are in square brackets, which are no links.
 DOC_FLAGS = "-D warnings -A rustdoc::broken_intra_doc_links"
 
 TOOLS = os.pathsep.join(os.path.join("tools", name) for name in ("dev", "build"))

@@ -2,7 +2,7 @@
 
 A mutant changes one place: a comparison gets or loses its equality or is turned round, a sum
 becomes a difference, a product a quotient, ``and`` becomes ``or``, ``not`` goes, ``min`` becomes
-``max``, a whole number grows by one. The text stays as it is but for that place, so that no line
+``max``, a whole number grows by one. The rest of the text does not change, so that no line
 moves. Left out are docstrings, annotations, defaults, assertions and what is raised.
 """
 
@@ -38,7 +38,7 @@ PACKAGES = {
 """Where each package is, and the tests that are tried on its mutants."""
 
 TIMEOUT_FACTOR = 5.0
-"""A mutant that takes so many times as long as the code as it is runs for ever."""
+"""A mutant that takes so many times as long as the unchanged code counts as endless."""
 MIN_TIMEOUT_S = 60.0
 
 _OPERATORS: dict[type[ast.AST], tuple[str, str]] = {
@@ -171,7 +171,7 @@ def _iterate_judged_nodes(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
 def _mutate_node(
     node: ast.AST, content: bytes, line_starts: list[int]
 ) -> Iterator[tuple[int, int, int, str, str]]:
-    """Changes of a node itself: line, column, byte, text as it is and as it becomes."""
+    """Changes of a node itself: line, column, byte, old text and new text."""
 
     def at(line: int, column: int) -> int:
         return line_starts[line - 1] + column
@@ -236,7 +236,7 @@ def get_journal_path(name: str) -> str:
 
 
 def _identify(mutant: PythonMutant, content: bytes) -> str:
-    """What makes a mutant the one that was tried: its file as it was, and the change."""
+    """Make the key of a mutant: its unchanged file, and the change."""
     return hashlib.sha256(content + mutant.name.encode()).hexdigest()[:16]
 
 
@@ -259,7 +259,7 @@ def _read_contents(mutants: list[PythonMutant]) -> dict[str, bytes]:
 
 
 def read_outcomes(name: str) -> dict[str, str]:
-    """Mutants of a package as it is that were tried: ``caught`` or ``lives``, by name."""
+    """Read the mutants of the present package that were tried: ``caught`` or ``lives``, by name."""
     known = _read_journal(name)
     mutants = list_mutants(name)
     contents = _read_contents(mutants)

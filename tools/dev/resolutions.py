@@ -16,7 +16,7 @@ TEST_PACKAGES = ("hypothesis", "playwright", "pytest", "pytest-xdist")
 
 
 def read_test_pins() -> list[str]:
-    """The tests' own packages as they are pinned. Returns: Such as ``pytest==9.0.2``."""
+    """List the pinned packages of the tests. Returns: For example ``pytest==9.0.2``."""
     with open(steps.get_requirements_path("test"), encoding="utf-8") as stream:
         found = dict(re.findall(r"^([a-z0-9-]+)(==[^ \\]+)", stream.read(), re.MULTILINE))
     return [name + found[name] for name in TEST_PACKAGES]

@@ -107,7 +107,7 @@ class RustMutant:
 
     @property
     def identity(self) -> str:
-        """What makes a mutant the one that was tried: its file as it was, and the change."""
+        """Make the key of a mutant: its unchanged file, and the change."""
         return hashlib.sha256((self.file_hash + self.name).encode()).hexdigest()[:16]
 
 

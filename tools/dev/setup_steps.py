@@ -146,7 +146,7 @@ def hash_rust_sources() -> str:
 
 
 def check_engine() -> str | None:
-    """The engine's stamp, or nothing when it is built from the sources as they are."""
+    """Read the engine's stamp; nothing if it is built from the present sources."""
     stamp = hash_rust_sources()
     return None if read_stamp("engine") == stamp and os.path.exists(ENGINE_MODULE) else stamp
 

@@ -88,7 +88,7 @@ fn rfc4090_s4_1_and_4_3_objects_and_flags_of_a_protected_path() {
     let path = network.last("path", 100 * MS);
     assert_eq!(object(path, 205).map(|octets| octets[..4].to_vec()), Some(vec![7, 7, 255, 2]));
     assert_eq!(object(path, 207).map(|octets| octets[2]), Some(0x01 | 0x02 | 0x04 | 0x10));
-    // The last node that it passed stands first.
+    // The last node that it passed is first.
     let record = object(path, 21).expect("a route is recorded");
     let nodes: Vec<u8> = record.chunks(8).map(|octets| octets[5]).collect();
     assert_eq!(nodes, [3, 2, 1]);

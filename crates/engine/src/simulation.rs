@@ -275,7 +275,7 @@ impl<O: Observer> DerefMut for Simulation<O> {
     }
 }
 
-/// Counters as they stood when the warm-up ended.
+/// Counters at the end of the warm-up.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Baseline {
     pub at: Time,
@@ -289,7 +289,7 @@ pub(crate) struct Baseline {
     pub live: u64,
 }
 
-/// Counters of a flow as they stood when the warm-up ended.
+/// Counters of a flow at the end of the warm-up.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FlowBaseline {
     pub totals: Totals,

@@ -67,7 +67,7 @@ pub enum Event {
     Other,
 }
 
-/// One event of a packet, and the packet as it was then.
+/// One event of a packet, and the packet at that time.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// When [ns].

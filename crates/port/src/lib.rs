@@ -3,7 +3,7 @@
 //! Each part is a plain state machine: time and randomness are arguments, packets are sizes and
 //! indices. `crates/engine` composes them into the port of a link.
 
-// Units and ranges stand in square brackets, which rustdoc would take for links.
+// Units and ranges are in square brackets, which rustdoc would take for links.
 #![allow(rustdoc::broken_intra_doc_links)]
 
 pub mod aqm;

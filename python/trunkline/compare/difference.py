@@ -123,7 +123,7 @@ class Comparison:
         return f"no difference shown in {count} metrics over {runs}"
 
     def list_largest(self, max_count: int) -> list[MetricDifference]:
-        """The differences as they are if there are no more than `max_count`, else the largest.
+        """List all differences if there are no more than `max_count`, else the largest.
 
         Those that are shown not to be chance come first, each by how much of A's mean it is.
         """

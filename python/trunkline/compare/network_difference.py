@@ -8,7 +8,7 @@ NAMED_PARTS = ("nodes", "links", "flows", "paths")  # Parts of a network that go
 
 
 def list_network_differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Values that differ: path and what stands on each side.
+    """List values that differ: path and value on each side.
 
     Links, flows, nodes and paths go by name, and a link's port is shown with the link. Names, the
     seed and what is only recorded (probes, the trace) are no differences.

@@ -74,7 +74,7 @@ def simulate(
     ValueError
         The engine refuses the network.
     RuntimeError
-        The run stood still in time.
+        Time did not advance in the run.
     EngineFault
         The engine broke one of its own rules, or its packets do not add up: a bug.
     """

@@ -19,10 +19,10 @@ class ParameterControl:
 
     name: str  # The parameter, or the path of a value that was set.
     written: str  # As the file has it; empty where the file leaves it to its default.
-    value: str  # As it is now.
+    value: str  # Its present value.
     # The number from which a slider starts; None where there is none, as of a word or 0.
     number: float | None
-    unit: str  # What stands behind the number.
+    unit: str  # Unit behind the number.
     keeps_integers: bool  # Whether the slider keeps to whole numbers.
     parameter: bool  # Whether it is a parameter, over which a study can go.
 

@@ -25,7 +25,7 @@ _KEYS_COMPILED_ELSEWHERE = (
     *("kind", "start", "dscp", "reliable", "detection", "when_down"),
     *("soft_preemption", "auto_bandwidth"),
 )
-"""Keys of the scenario whose meaning stands in other parts of the network."""
+"""Keys of the scenario whose meaning is in other parts of the network."""
 
 
 def make_message_flows(scenario: ResolvedScenario) -> list[CompiledKeys]:

@@ -83,7 +83,7 @@ def collect_paths(resolved: ResolvedScenario, written: Mapping[str, Any]) -> dic
                 key: path_data[key] for key in ("from", "segments", "ttl") if key in path_data
             }
             continue
-        # Defaults stand in the section of defaults.
+        # Defaults are in their own section.
         if name not in written or "diffserv" not in written[name]:
             path_data.pop("diffserv", None)
         paths[name] = {"route": list(path.route)} | {

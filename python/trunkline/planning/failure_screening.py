@@ -344,7 +344,7 @@ class _FailureScreen:
     def _reroute_ip(
         self, dead: Bools, component: Ints, lost_loads: dict[OfferedLoad, None]
     ) -> tuple[Floats, float]:
-        """Loads of all, those by IP routing as they are after the failure, and their stretch."""
+        """Compute all loads, those by IP routing after the failure, and their stretch."""
         if self.has_rerouting:
             after = self.routing.route_after_failure(dead)
             for load, legs in self.ip_legs.items():

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from trunkline.scenario import Scenario
 
 MAX_UPGRADED_LINKS, MAX_BROKEN_FAILURES, MAX_JUDGED_FAILURES = 9, 6, 6
-"""Rows of the tables: more do not fit on the sheet, and their number stands below."""
+"""Maximum rows of a table on the sheet; a note below gives the number of further rows."""
 SHEET_STYLE = (
     "@page{size:A4;margin:11mm}body{max-width:60rem}h1{font-size:1.5rem;margin:.2rem 0}"
     "h2{font-size:1rem;margin:.6rem 0 .2rem}p{margin:.3rem 0}"

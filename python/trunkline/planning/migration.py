@@ -142,7 +142,7 @@ class _MisfitError(ValueError):
 
     def __init__(self, message: str, path: DocumentPath, *, is_after: bool):
         super().__init__(message)
-        self.path, self.is_after = path, is_after  # Where it stands in one of them.
+        self.path, self.is_after = path, is_after  # Its position in one of them.
 
 
 class _MigrationProblem:

@@ -437,7 +437,7 @@ def tabulate_sla_breaks(slas: Sequence[SlaBreak], max_rows: int | None = None) -
     cells: dict[str, dict[str, str]] = {}
     for each in slas:
         word = each.broken or ("open" if each.is_open else "held")
-        # Of several bounds of one measure the first to break stands here.
+        # Of several bounds of one measure the first to break is here.
         cells.setdefault(each.failure, {}).setdefault(f"{each.sla} {each.measure}", word)
     rows = [[failure, *(row[name] for name in names)] for failure, row in cells.items()]
     title = "Agreements by failure: the first period in which they break"

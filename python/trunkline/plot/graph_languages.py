@@ -28,7 +28,7 @@ def render_dot(sketch: NetworkSketch) -> str:
         colour = choose_colour(number)
         style = "dashed" if path.backup_of else "solid"
         for place, (a, b) in enumerate(path.hops):
-            # The name once, or it would stand at every hop.
+            # The name once, or it would be at every hop.
             label = (
                 f", label={_quote_dot(path.name)}, fontcolor={_quote_dot(colour)}"
                 if place == 0

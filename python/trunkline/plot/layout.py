@@ -1,4 +1,4 @@
-"""Where nodes stand in a picture of a network."""
+"""Positions of nodes in a picture of a network."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ def place_nodes(
 ) -> dict[str, NodePosition]:
     """Place nodes, x to the right and y upward.
 
-    given: Places that the scenario gives. If every node has one they are taken as they are;
+    given: Places that the scenario gives. If every node has one, they do not change;
         otherwise the others are found by springs around them.
     Returns: From 0 to 1 along the longer side; the same input gives the same places.
     """

@@ -119,7 +119,7 @@ def place_captions(
     requests: One for every link, also where there is nothing to say: its arrows are in the way.
     dots: Middles of the nodes [px].
     radius: Of a node [px].
-    names: Where the names of nodes stand [px].
+    names: Positions of the names of nodes [px].
     """
     middle = _find_middle(dots)
     occupied = [_CaptionBox(x, y, radius, radius) for x, y in dots]

@@ -18,7 +18,7 @@ class EventMarker:
 def find_event_markers(reported_run: ReportedRun) -> list[EventMarker]:
     """Failures and switches of the first run, and the end of the warm-up.
 
-    Of marks that stand too close to be read, the first has the names of all.
+    Of marks too close to be read, the first has the names of all.
     """
     found: list[tuple[float, str]] = []
     if reported_run.warmup_ns:

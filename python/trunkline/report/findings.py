@@ -61,7 +61,7 @@ class HeadlineNumber:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A paragraph from the head of a scenario, or a list with terms where it stands in columns."""
+    """A paragraph from the head of a scenario, or a list with terms where it is in columns."""
 
     text: str
     items: tuple[tuple[str, str], ...] = ()
@@ -93,7 +93,7 @@ def read_descriptions(scenario: str) -> list[Description]:
 
 
 def _add_item(items: tuple[tuple[str, str], ...], line: str) -> tuple[tuple[str, str], ...]:
-    """Add an indented line: a new item, or more of the one before if it stands deeper."""
+    """Add an indented line: a new item, or more of the one before if its indent is deeper."""
     stripped = line.strip()
     if items and items[-1][0].endswith("\\"):
         term, _, text = stripped.partition("  ")

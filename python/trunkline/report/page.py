@@ -362,7 +362,7 @@ _MARKED_TEXT = re.compile(
 
 
 def format_prose(text: object) -> Markup:
-    """Set what stands between backticks as code; keep links' names and numbers on one line."""
+    """Set text between backticks as code; keep links' names and numbers on one line."""
     from markupsafe import Markup, escape
 
     def mark(found: re.Match[str]) -> str:

@@ -51,7 +51,7 @@ class ProbedRuns:
 def repeat_with_probes(network: NetworkData, runs: Sequence[Results]) -> ProbedRuns:
     """Repeat the first runs of a scenario with probes on every busy link and every flow.
 
-    Raises RuntimeError: A repeated run is not as it was: the results are of another version or were
+    Raises RuntimeError: A repeated run differs: the results are of another version or were
         changed.
     """
     kernel = runs[0].provenance.kernel

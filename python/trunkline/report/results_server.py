@@ -91,7 +91,7 @@ class _ResultsHandler(LocalHandler):
             self.send_refusal(404, "there is no such file")
 
     def _send_stream(self, kind: str, file: BinaryIO) -> None:
-        """A file as it stands now, piece by piece: captures are larger than memory."""
+        """Send a file piece by piece: captures are larger than memory."""
         bytes_left = os.fstat(file.fileno()).st_size
         self.send_head(200, kind, bytes_left, FILE_POLICY)
         while (

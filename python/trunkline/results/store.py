@@ -133,7 +133,7 @@ def _build_runs(folder: Path, run_record: dict[str, Any], frames: dict[str, Any]
             tables[name] = Table(name, fields, columns)
         results = Results(tables, Provenance(**scenario, seed=run["seed"]))
         if results.hash() != run["hash"]:
-            msg = f"{folder}: run {number} (seed {run['seed']}) is not as it was written"
+            msg = f"{folder}: run {number} (seed {run['seed']}) differs from its checksum"
             raise UnreadableResultsError(msg)
         runs.append(results)
     return runs

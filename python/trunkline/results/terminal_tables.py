@@ -169,7 +169,7 @@ def render_to_text(
     for table in tables:
         for block in _split_to_width(table, console):
             console.print(block)
-            # A caption stands below the empty line that ends a table.
+            # A caption is below the empty line that ends a table.
             if block.caption:
                 console.print()
     if closing:
@@ -261,7 +261,7 @@ def escape_unprintable(text: str, *, keep: str = "") -> str:
     """Spell out what is not printable, so that a name cannot steer a terminal or turn the writing.
 
     text: Any text, such as a name from a scenario.
-    keep: Characters left as they are, such as line ends.
+    keep: Characters that do not change, such as line ends.
     """
     if text.isprintable():
         return text

@@ -32,7 +32,7 @@ class Element(BaseModel):
         self.model_fields_set.update(_words_of_kind(type(self)))
 
     def to_document(self) -> dict[str, Any]:
-        """Its keys that were set, as they stand in a file."""
+        """The keys that were set, as in a file."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
     def compile_keys(self, *omitted: str, link_rate: int = 0) -> CompiledKeys:

@@ -60,7 +60,7 @@ class ExactQuantity:
     exponents: tuple[int, int, int] = (0, 0, 0)  # Exponents of bit, second, packet.
 
     def to_scalar(self) -> str | int | float:
-        """The value as it would stand in a scenario: text with a unit, or a bare number.
+        """The value as a scenario has it: text with a unit, or a bare number.
 
         Raises ExpressionError: No kind of quantity has this dimension.
         """
@@ -104,7 +104,7 @@ def evaluate(text: str, names: Mapping[str, object]) -> ExactQuantity:
     """Works out an expression.
 
     text: The expression, without ``${`` and ``}``.
-    names: Parameters: scalars as they stand in the scenario.
+    names: Parameters: scalars of the scenario.
     Raises ExpressionError: Not an expression, an unknown name, dimensions that do not fit, division
         by zero, or too long, deep or precise to be meant.
 

@@ -370,7 +370,7 @@ Table = Annotated[str, TableName()]  # Name of a CSV file under the scenario's f
 class ShortForm:
     """Marks a field that may be written in a shorter form."""
 
-    expand: Callable[[Any], Any]  # Gives the long form of a value, and any other value as it is.
+    expand: Callable[[Any], Any]  # Gives the long form of a value; other values do not change.
     # JSON Schema of the short form; None: one item of the list.
     schema: dict[str, Any] | None = None
 

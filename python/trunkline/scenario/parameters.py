@@ -58,7 +58,7 @@ def apply_overrides(document: Any, overrides: Mapping[str, str], problems: Probl
 
 
 def _set_file_of_places(value: Any, file: str) -> None:
-    """Says of all that stands in an override that it is there, not in the scenario's file."""
+    """Set the place of all values of an override to the override, not the scenario's file."""
     if isinstance(value, PlacedMap):
         value.key_places = {
             key: place._replace(file=file) for key, place in value.key_places.items()

@@ -19,7 +19,7 @@ ScenarioType = TypeVar("ScenarioType", bound=ScenarioSections)
 _PLACEHOLDERS = ("1 s", "1 Mbit/s", "1000 B", "1 packets", 1, "10 %", "A")
 """Tried in turn: one for each kind of quantity, and a name."""
 
-_LONG_DURATION = "1000000 s"  # Stands in for a duration, so that no start or stop lies after it.
+_LONG_DURATION = "1000000 s"  # Replaces a duration, so that no start or stop lies after it.
 
 _GLOBAL_SECTIONS = ("nodes", "defaults", "parameters")  # Sections whose faults touch every element.
 

@@ -60,7 +60,7 @@ def _parse_limit(value: Any) -> QueueLimit:
 
 
 def format_limit(limit: QueueLimit) -> str | list[str]:
-    """A limit as it is written."""
+    """A limit in its written form."""
     parts = []
     if limit.packets is not None:
         parts.append(units.format_packets(limit.packets))

@@ -181,7 +181,7 @@ class Protection(Element):
 
 
 class Rerouting(Element):
-    """IP routing that follows failures; absent: routes stay as they are."""
+    """IP routing that follows failures; absent: routes do not change."""
 
     detection: Detection = default(
         LossOfSignalDetection(kind="loss-of-signal"), "How failures are noticed."

@@ -41,7 +41,7 @@ def save(
 
     overwrite: Whether earlier files are replaced.
     Raises ScenarioError: It does not load; nothing is written.
-    Raises FileExistsError: An earlier file stands in its place, or one that holds something else in
+    Raises FileExistsError: An earlier file is in its place, or one that holds something else in
         that of a table; nothing is written.
     """
     target = Path(file)

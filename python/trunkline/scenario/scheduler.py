@@ -163,7 +163,7 @@ def _make_foreign_key_error(scheduler: str, name: str, key: str) -> InitErrorDet
 
 
 def _copy_error(item: Any) -> InitErrorDetails:
-    """An error as it was found, to be raised with others."""
+    """A found error, to be raised with others."""
     kind: Any = item["type"]
     if "message" in item.get("ctx", {}):
         kind = PydanticCustomError(kind, "{message}", item["ctx"])

@@ -48,7 +48,7 @@ def find_place(document: Any, path: DocumentPath, at_key: bool) -> Place | None:
         if isinstance(value, PlacedMap) and part in value:
             key = str(part)
             as_key = (last and at_key) or isinstance(value[key], dict | list)
-            # A mapping or a list is best shown by its key, which stands on one line.
+            # A mapping or a list is best shown by its key, which is on one line.
             place = value.key_places.get(key) if as_key else value.value_places.get(key)
             value = value[key]
             continue

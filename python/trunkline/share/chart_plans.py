@@ -41,7 +41,7 @@ class PlannedChart:
     title: str
     unit: str
     is_sum: bool  # Whether the series of a line are added; else their mean is taken.
-    points: int  # Points of a line; steps are gathered into so many. 0 leaves them as they are.
+    points: int  # Points of a line; steps are gathered into so many. 0: all points.
     lines: list[PlannedLine]
 
 

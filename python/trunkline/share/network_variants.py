@@ -61,7 +61,7 @@ def find_differences(before: Any, after: Any, place: Place = ()) -> Iterator[tup
 
 
 def apply_patch(document: Any, patch: Patch) -> Any:
-    """The document with other values at the places of a patch; what it was stays as it was."""
+    """The document with other values at the places of a patch; the original does not change."""
     for place, value in patch:
         document = _replace(document, place, value)
     return document

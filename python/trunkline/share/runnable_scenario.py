@@ -148,7 +148,7 @@ def build_runnable_scenario(
 def _describe_tasks(lesson: Lesson, written: Scenario) -> dict[str, Any]:
     """Describe the tasks of the lesson for the page's scripts; the page has the texts.
 
-    Codes are of the scenario as it is written, whatever a page sets over it.
+    Codes are of the written scenario, not of the values that a page sets.
     """
     tasks = [
         {

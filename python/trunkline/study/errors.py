@@ -6,7 +6,7 @@ class StudyError(Exception):
 
 
 class DamagedStudyFile(StudyError):
-    """A file of a study is not as it was written."""
+    """A file of a study differs from its checksum."""
 
 
 class MemoryLimitExceeded(Exception):

@@ -1,7 +1,7 @@
 """Loads after a failure: only traffic that the failure touches is routed again.
 
 A failure changes the routes to those destinations alone whose shortest-path graph has a failed arc.
-Their loads are subtracted from the total, and added again as they are without the arc.
+Their loads are subtracted from the total, and the loads without the arc are added.
 
 Differs: the graphs of such destinations are computed afresh, not repaired node by node.
 """

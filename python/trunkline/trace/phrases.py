@@ -16,7 +16,7 @@ DROP_CAUSE_PHRASES: Mapping[str, str] = {
     "failed_in_flight": "the link failed while it was on it",
     "link_down": "the link was down",
     "node_down": "the node was down",
-    "switching": "a protection switch stood between its two positions",
+    "switching": "a protection switch was between its two positions",
     "unselected": "the tail of 1+1 protection took the other copy",
     "congestion_marked": "its label marked congestion, and its sender understands no mark",
 }
@@ -47,7 +47,7 @@ def describe_label_change(before: str | None, after: str | None) -> str:
     old, new = (before or "").split(), (after or "").split()
     if old == new:
         return ""
-    # What stands alike at the bottom was not touched, if there is more above it.
+    # Equal entries at the bottom were not touched, if there is more above it.
     while len(old) > 1 and len(new) > 1 and old[-1] == new[-1]:
         old.pop()
         new.pop()

@@ -66,7 +66,7 @@ def test_a_changed_table_is_noticed(results: Results, tmp_path: Path) -> None:
     about = json.loads((out / "run.json").read_text())
     about["runs"][0]["hash"] = "0" * 64
     (out / "run.json").write_text(json.dumps(about))
-    with pytest.raises(ValueError, match="run 0 \\(seed 7\\) is not as it was written"):
+    with pytest.raises(ValueError, match="run 0 \\(seed 7\\) differs from its checksum"):
         read_results(out)
 
 

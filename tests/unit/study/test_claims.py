@@ -223,7 +223,7 @@ def test_columns_are_worked_out_after_those_that_they_speak_of() -> None:
 
 
 def test_values_of_other_numbers_of_rows_do_not_meet() -> None:
-    with pytest.raises(FormulaError, match="3 values stand against 2"):
+    with pytest.raises(FormulaError, match="3 values cannot be paired with 2"):
         worked("a - steps(a)", a=[[1], [2], [3]])
 
 

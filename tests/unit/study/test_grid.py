@@ -50,7 +50,7 @@ def test_an_axis_has_these_values(said: object, values: list[str] | str) -> None
     ("said", "message"),
     [
         ([], "an axis needs at least one value"),
-        (["1 ms", "1 ms"], "1 ms stands twice in this axis"),
+        (["1 ms", "1 ms"], "1 ms is twice in this axis"),
         ([{"a": 1}], "a value of an axis is a number or text"),
         ("1 ms", "an axis is a list of values or a range"),
         ({"from": 1, "to": 2}, "a range needs either step or count"),

@@ -61,7 +61,7 @@ impl Rto {
         (self.srtt_8 > 0).then(|| self.srtt_8 as f64 * self.tick as f64 / 8.0)
     }
 
-    /// Latest sample of the round-trip time, as it was measured [ns]; none before the first.
+    /// Latest sample of the round-trip time, without smoothing [ns]; none before the first.
     #[must_use]
     pub fn rtt(&self) -> Option<f64> {
         (self.latest > 0).then_some(self.latest as f64 * self.tick as f64)

@@ -35,7 +35,7 @@ fn rfc6582_s3_2_a_partial_acknowledgement_repairs_one_hole() {
     assert_eq!(hand.sender.counters().fast_retransmits, 1);
 }
 
-/// `recover` is 12: its acknowledgement leaves recovery as it is, duplicates of it start no other,
+/// `recover` is 12: its acknowledgement does not change recovery, duplicates of it start no other,
 /// and the next one above it ends at the threshold, 5, with one of five towards the next.
 #[test]
 fn rfc6582_s4_recovery_is_held_until_something_above_recover_is_acknowledged() {

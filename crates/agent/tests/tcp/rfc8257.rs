@@ -15,7 +15,7 @@ fn dctcp() -> TcpConfig {
 }
 
 /// Section 3.2, figure 2, with delayed acknowledgements: segments 0 and 1 unmarked, one answer without
-/// ECN-Echo. 2 unmarked waits; 3 is marked: at once an answer for 2 as it was, without, and 3 waits. 4
+/// ECN-Echo. 2 unmarked waits; 3 is marked: at once an answer for 2 without ECN-Echo, and 3 waits. 4
 /// marked: one for both, with. 5 marked waits, 6 unmarked: one for 5, with. 7: one for 6 and 7, without.
 #[test]
 fn s3_2_a_change_of_marks_is_answered_at_once_with_the_echo_of_before() {

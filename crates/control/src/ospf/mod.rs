@@ -278,7 +278,7 @@ impl Ospf {
         Err("ospf: a database lacks an LSA".into())
     }
 
-    /// Links of a node to its neighbours as they are now.
+    /// Links of a node to its neighbours at present.
     fn neighbours(&self, origin: u32) -> Arc<Vec<RouterLink>> {
         let own = (0..)
             .zip(&self.lines)

@@ -12,7 +12,7 @@ use crate::{LinkNews, NetworkPlane, ProtocolNotice, RoutingEvent};
 use std::sync::Arc;
 
 impl Ospf {
-    /// LSAs of the links and of the addresses of routers, as they are at the start.
+    /// LSAs of the links and of the addresses of routers, at the start.
     pub(super) fn initial_te_lsas(&self, nodes: u32) -> Vec<Lsa> {
         let Some(attributes) = &self.config.te else { return Vec::new() };
         let mut lsas: Vec<Lsa> = Vec::new();

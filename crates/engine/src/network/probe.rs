@@ -37,7 +37,7 @@ pub enum Measure {
     Ssthresh,
     /// Flow (TCP): smoothed round-trip time [s].
     Srtt,
-    /// Flow (TCP): latest sample of the round-trip time, as it was measured [s].
+    /// Flow (TCP): latest sample of the round-trip time, without smoothing [s].
     Rtt,
     /// Flow (TCP): retransmission timeout, back-off included [s].
     Rto,

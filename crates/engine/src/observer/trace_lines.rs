@@ -22,7 +22,7 @@ pub struct TraceLine {
     pub place: Option<(u16, u8)>,
     /// Of a queued packet: from joining the queue to the first bit sent; none if it was not sent [ns].
     pub wait: Option<Span>,
-    /// The packet as it was then.
+    /// The packet at that time.
     pub packet: Packet,
     /// SACK blocks of an acknowledgement.
     pub sack: SackBlocks,

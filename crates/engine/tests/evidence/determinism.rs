@@ -82,7 +82,7 @@ fn a_probe_changes_nothing_but_the_series() {
     assert!(watched.table("series").float("value").len() > 4000);
 }
 
-/// Flows on other links, with their own draws, leave every packet of the first side as it was.
+/// Flows on other links, with their own draws, change no packet of the first side.
 #[test]
 fn flows_elsewhere_change_no_draw_of_the_others() {
     let (alone, together) = (both_sides(false).trace(3), both_sides(true).trace(3));

@@ -66,7 +66,7 @@ fn shreedhar_varghese_1995_s3_drr_shares_bytes_by_weight() {
     assert_eq!(drr::quanta(&WEIGHTS.map(share)).unwrap(), [2250, 1500, 5250]);
 }
 
-/// The quanta that are set stand as they are, and only classes without one are weighed: weights 3 and 2
+/// Quanta that are set do not change; only classes without one are weighed: weights 3 and 2
 /// besides a quantum of 4000 B are 2250 and 1500 B.
 #[test]
 fn drr_weighs_the_classes_without_a_quantum() {

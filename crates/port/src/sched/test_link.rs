@@ -128,7 +128,7 @@ pub(crate) fn check_work_conserving(trace: &[Arrival], sent: &[Sent], classes: u
             let waiting = trace.iter().enumerate().any(|(id, arrival)| {
                 arrival.at < packet.start && !sent[..index].iter().any(|earlier| earlier.id == id)
             });
-            assert!(!waiting, "the line stood idle at {free} with a packet queued");
+            assert!(!waiting, "the line was idle at {free} with a packet queued");
         }
         free = packet.end;
     }

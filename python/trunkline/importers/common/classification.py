@@ -1,6 +1,6 @@
 """The leaf that each kind of packet reaches, found by following the filters.
 
-A kind is a set of packets that all filters so far treat alike. Kinds stand in an order in which the
+A kind is a set of packets that all filters so far treat alike. Kinds have an order in which the
 first that fits a packet is its own, as rules of a scenario do.
 
 Source: Linux net/sched: sch_dsmark.c (index of the DSCP octet, `tc_index` of the filter's result),

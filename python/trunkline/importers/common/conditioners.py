@@ -31,7 +31,7 @@ class PacketMarking:
     dscp: int | None = None  # DSCP that is written at once; None where theirs stays.
 
     def apply_to(self, group: PacketGroup) -> PacketGroup:
-        """A kind of packets as they are from then on."""
+        """A kind of packets after marking."""
         condition = group.condition
         if self.dscp is not None:
             condition = replace(condition, dscps=frozenset({self.dscp}))

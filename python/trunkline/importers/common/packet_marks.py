@@ -32,7 +32,7 @@ def mark_packets(rules: Sequence[MarkRule]) -> list[MarkedPackets]:
         behind, chain_groups = found, list(found)
         for rule in reversed([rule for rule in rules if rule.chain == chain]):
             if rule.ends:
-                # What stands behind in this chain does not see these; the chains behind do.
+                # Later filters of this chain do not see these; later chains do.
                 chain_groups = [*_select(behind, rule.condition), *chain_groups]
             if rule.mask or rule.class_id is not None:
                 chain_groups = [

@@ -1,6 +1,6 @@
 """Queues of disciplines without classes, as keys of a scenario.
 
-Source: tc-red(8), iproute2's usage of gred; where tc has defaults of its own they stand here.
+Source: tc-red(8), iproute2's usage of gred; where tc has defaults, they are here.
 """
 
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ def build_queue(qdisc: Qdisc | None, defaults: SystemDefaults, *, inside: bool) 
     """The queue that a discipline is.
 
     qdisc: A discipline without classes; None is what Linux puts into a class.
-    inside: Whether it stands in a class: then RED's average does not age while idle.
+    inside: Whether it is in a class: then RED's average does not age while idle.
     """
     if qdisc is None:
         return {"limit": f"{defaults.take_queue_packets()} packets"}

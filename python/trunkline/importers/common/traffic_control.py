@@ -105,7 +105,7 @@ class MarkRule:
     """A rule of a packet filter."""
 
     condition: PacketCondition
-    chain: str  # Chain that it stands in.
+    chain: str  # Its chain.
     # value, mask: Bits of the mark that it writes; mask 0 writes nothing.
     value: int = 0
     mask: int = 0

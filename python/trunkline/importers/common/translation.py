@@ -50,7 +50,7 @@ DEFAULT_QUEUE_PACKETS = {"plog": 100, "max-p": 1000}
 class Imported:
     """A configuration as parts of a scenario."""
 
-    # ports, conditioners: As they stand under those keys of a scenario, by name.
+    # ports, conditioners: Values of those keys of a scenario, by name.
     ports: dict[str, ScenarioKeys]
     conditioners: dict[str, ScenarioKeys]
     sentences: list[str]  # What they do, a sentence each.

@@ -138,7 +138,7 @@ def read_demand_folder(
 
 
 def read_demand_file(content: str, topology: ImportedTopology) -> DemandSeries:
-    """Read the demands of a network, and account for all that stands in the file.
+    """Read the demands of a network, and account for everything in the file.
 
     Raises ImportFault: It holds no demands, names an unknown node, or a value is no rate.
     """

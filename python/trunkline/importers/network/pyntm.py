@@ -26,7 +26,7 @@ TABLE_NAME = re.compile(r"([A-Z_]+_TABLE)[,\t ]*\Z")
 def parse_model(content: str) -> FileElement:
     """Read the tables of a model file: a name, a header, rows.
 
-    Raises ImportFault: A row stands before the first table.
+    Raises ImportFault: A row comes before the first table.
     """
     root = FileElement("", 1)
     table: FileElement | None = None

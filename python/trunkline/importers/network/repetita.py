@@ -113,7 +113,7 @@ def _parse_section(
     """Lines of a section, after its name with their number, and the names of its fields."""
     words, line = next(rows, ([], 1))
     if words[:1] != [section] or len(words) != 2:
-        raise ImportFault(line, 1, f"not REPETITA: here stands {section} with a number of lines")
+        raise ImportFault(line, 1, f"not REPETITA: here is {section} with a number of lines")
     size = parse_count(words[1], f"the number of {section}", line)
     next(rows, None)
     for _ in range(size):

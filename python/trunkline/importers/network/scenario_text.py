@@ -43,7 +43,7 @@ def format_scenario(
     """Write a topology whose gaps are filled.
 
     by_key: Names of nodes, from `rules.names`.
-    matrix_file: Name of the file for the demands where they are many; empty: they all stand in the
+    matrix_file: Name of the file for the demands where they are many; empty: they are all in the
         text.
     overloaded: Whether there are demands that no path has room for.
     """

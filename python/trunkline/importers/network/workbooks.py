@@ -37,7 +37,7 @@ class WorkbookSheet:
     name: str
     content: str
     kind: SheetKind | None  # None: it is neither.
-    title: str  # What stands above the table.
+    title: str  # Text above the table.
 
 
 def is_workbook(data: bytes) -> bool:

@@ -48,7 +48,7 @@ _REDIRECTION = re.compile(r"mirred \(Egress Redirect to device (\S+)\)")
 _U32_MATCH = re.compile(r"\s+match ([0-9a-f]{8})/([0-9a-f]{8}) at (\d+)")
 _DEFAULT_KINDS = ("noqueue", "mq")
 _STEADY_CLASSES = ("prio", "mq", "fq_codel", "sfq", "tbf", "red", "multiq")
-"""Disciplines whose classes stand from the start; a listing shows them, no command makes them."""
+"""Disciplines whose classes exist from the start; a listing shows them, no command makes them."""
 UNKNOWN_DEVICE = "port"
 
 
@@ -199,7 +199,7 @@ def _read_filter(line: str, number: int, device: str) -> _Entry | None:
         return None
     converted = _convert_options("", words)
     parent = converted[converted.index("parent") + 1] if "parent" in converted else ""
-    # `handle 0x1` stands behind the kind here; only that of fw and tcindex says something.
+    # `handle 0x1` follows the kind here; only that of fw and tcindex has a meaning.
     handle: list[str] = []
     if "handle" in converted:
         position = converted.index("handle")
@@ -211,7 +211,7 @@ def _read_filter(line: str, number: int, device: str) -> _Entry | None:
     texts = ["filter", "add", "dev", device, *(handle if is_marked else []), *converted]
     if not parent and not any(word in ("ingress", "egress") for word in converted):
         texts[4:4] = ["root"]
-    # The class comes behind the matches, which stand on the lines below.
+    # The class follows the matches, which are on the lines below.
     for word in ("flowid", "classid"):
         if word in texts:
             position = texts.index(word)

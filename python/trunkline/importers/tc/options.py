@@ -69,7 +69,7 @@ def _read_weight(reader: WordReader) -> int:
 
 
 def _read_priomap(reader: WordReader) -> list[int]:
-    """Up to 16 bands; those that are not given stay as they are by default."""
+    """Up to 16 bands; those that are not given keep their defaults."""
     bands: list[int] = []
     while len(bands) < len(DEFAULT_PRIOMAP) and reader.peek_text().isdecimal():
         bands.append(reader.read_number(0, 15))

@@ -252,7 +252,7 @@ class _ScriptReader:
         return self.read_object(reader)
 
     def read_object(self, reader: WordReader) -> str:
-        """``qdisc add ...``: what stands behind tc and its options."""
+        """``qdisc add ...``: the words after tc and its options."""
         object_word = reader.take_word("qdisc, class or filter")
         if object_word.text not in _TC_OBJECTS:
             raise_fault(object_word, f"tc {object_word.text} is not read", ", ".join(_TC_OBJECTS))

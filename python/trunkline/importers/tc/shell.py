@@ -42,13 +42,13 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=")
 _DEFAULT = re.compile(r"(:?)([-=+])([^${}`'\"\n]*)\}")
 _VARIABLE_NAME = re.compile(r"[A-Za-z_]\w*|[0-9@*#?]")
 _UNSET_START, _UNSET_END = "\ue000", "\ue001"
-"""Stand before and behind the name of a variable that is not set."""
+"""Marks before and after the name of a variable that is not set."""
 _REDIRECTION = re.compile(r"(\d?>>?|&>|<)(&\d|-)?")
 _HERE_DOCUMENT = re.compile(r"<<(-?)[ \t]*(['\"\\]?)([\w.-]+)['\"]?")
 _FUNCTION = re.compile(r"(?:function[ \t]+)?([A-Za-z_]\w*)[ \t]*\(\)[ \t\n]*\{")
 _COMPUTED = re.compile(r"([A-Za-z_]\w*)=(\"?)(\$\((?!\()|`)")
 _WORDS_BEFORE_NAMES = ("dev", "-o", "-i", "oifname", "oif", "exec", "-n", "-netns", "-t")
-"""Behind them stands the name of a device or a namespace."""
+"""Words before the name of a device or a namespace."""
 _TRACE_HINT = "sh -x SCRIPT 2> trace.tc"
 _SIMPLE_COMMANDS = (
     "simple commands, one after another; of a script with loops or functions give the trace, "
@@ -349,7 +349,7 @@ class _ShellReader:
         return ImportFault(*self.locate(self.position), f"{text} is not read", "$NAME and ${NAME}")
 
     def expand_variable(self) -> str:
-        """The value of the variable that stands here."""
+        """Read a variable here, and return its value."""
         start = self.position
         if self.text.startswith(("$((", "$["), start):
             return self.expand_arithmetic()
@@ -391,7 +391,7 @@ class _ShellReader:
         return value if value is not None and is_set else found[3]
 
     def expand_arithmetic(self) -> str:
-        """The value of the arithmetic that stands here."""
+        """Read arithmetic here, and return its value."""
         opening, closing = (
             ("$((", "))") if self.text.startswith("$((", self.position) else ("$[", "]")
         )

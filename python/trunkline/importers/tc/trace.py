@@ -16,7 +16,7 @@ _MARK = re.compile(r"\++[ \t]+(?=\S)")
 
 
 def is_trace(content: str) -> bool:
-    """Whether a file is a trace: commands stand behind plus signs, at least one that is read."""
+    """Whether a file is a trace: commands follow plus signs, at least one of which is read."""
     return any(_is_read(line) for line in content.splitlines())
 
 

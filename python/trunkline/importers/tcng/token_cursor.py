@@ -40,7 +40,7 @@ class TokenCursor:
             )
         word = self.words[self.position]
         if expected is not None and word.text != expected:
-            raise_fault(word, f"{word.text} stands where {expected} is expected")
+            raise_fault(word, f"{word.text} is where {expected} is expected")
         self.position += 1
         return word
 

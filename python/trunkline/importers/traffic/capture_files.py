@@ -41,7 +41,7 @@ class CaptureError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class CapturedFrame:
-    """A frame as it was captured."""
+    """A captured frame."""
 
     time_ns: int  # When [ns since the epoch].
     link_type: int  # A LINKTYPE of tcpdump.org.

@@ -1,6 +1,6 @@
 """Output of the agent: one checked stream of named files.
 
-The format stands in the agent's ``archive.rs``.
+The agent's ``archive.rs`` has the format.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ class Edit:
     """A change of one file of the kernel's source."""
 
     file: str  # Path in the source.
-    # old, new: Text and what stands in its place.
+    # old, new: Text and its replacement.
     old: str
     new: str
     times: int = 1  # How often the text is there.
@@ -122,7 +122,7 @@ def apply_patches(source: Path) -> None:
         if edit.new in text and edit.old not in text.replace(edit.new, ""):
             continue
         if text.count(edit.old) != edit.times:
-            msg = f"{edit.file} of this kernel's source is not as it was in Linux 6.1"
+            msg = f"{edit.file} of this kernel's source differs from Linux 6.1"
             raise SourceMismatch(msg)
         path.write_text(text.replace(edit.old, edit.new), "utf-8")
 

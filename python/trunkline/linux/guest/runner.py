@@ -44,7 +44,7 @@ class GuestRunRecord:
     comparable: bool  # In virtual time; a run in real time is not to be compared.
     late_ns: int  # By how much a packet or sample was late at most.
     trustworthy: bool  # In virtual time, or never later than `MAX_LATE_NS`.
-    # cpu_s, wall_s: What it took of the host; these stand in ``cost.json``, the others in
+    # cpu_s, wall_s: Time on the host; these are in ``cost.json``, the others in
     # ``run.json``, which is the same each time.
     cpu_s: float
     wall_s: float

@@ -71,7 +71,7 @@ def compare_labels(
 def _find_last_change(side: Sequence[LabelUseChange], failed_ns: int, end_ns: int) -> int | None:
     """When the last of what differs in the end from what was before a failure came into use.
 
-    A route that zebra writes anew is without its label for a while, and then as it was.
+    A route that zebra writes anew is without its label for a while, and then has it again.
     """
     old_actions = {each.fec: each.action for each in side if each.time_ns <= failed_ns}
     new_changes = {each.fec: each for each in side if failed_ns < each.time_ns < end_ns}

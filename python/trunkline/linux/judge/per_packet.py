@@ -109,7 +109,7 @@ def _compute_lateness(
 
 
 def _match_packets(ours: FlowDatagrams, theirs: FlowDatagrams) -> tuple[Ints, Ints]:
-    """Where packets that both delivered stand in each."""
+    """Find the positions in each of packets that both delivered."""
     _, our_places, their_places = np.intersect1d(
         ours.number, theirs.number, assume_unique=True, return_indices=True
     )

@@ -1,4 +1,4 @@
-"""Commands as they are collected: by node and program, each with what it is for."""
+"""Commands during their collection: by node and program, each with its purpose."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def _add_states(
 
 @dataclass
 class _EntryOverlays:
-    """Entries that stand in for others, the last one laid first; as `mpls/overlay.rs` has them."""
+    """Entries that replace others, the newest first; as `mpls/overlay.rs` has them."""
 
     network: NetworkData
     overlays: list[tuple[int, int, int | Nhlfe]] = field(default_factory=list)
@@ -172,7 +172,7 @@ class _EntryOverlays:
                 self.overlays.append((owner, entry, restored_entry))
 
     def list_entries(self) -> list[Nhlfe]:
-        """The entries as they are now."""
+        """List the present entries."""
         return [
             self._resolve_entry(index, _MAX_OVERLAY_DEPTH)
             for index in range(len(self.network["nhlfe"]))
@@ -349,7 +349,7 @@ def list_changes(
                 )
                 commands.append((time_ns, program, node, f"route replace {kind}{route_key}"))
         old_routes = new_routes
-    # A program is started for each time, node and kind of line: what belongs together stands so.
+    # A program is started for each time, node and kind of line: what belongs together is adjacent.
     ordered = sorted(
         (each for each in dict.fromkeys(commands) if each[0] < end),
         key=lambda each: (each[0], _PROGRAMS.index(each[1]), each[2]),

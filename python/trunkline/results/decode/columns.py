@@ -42,7 +42,7 @@ class RawRows:
         return list(self._columns)
 
     def column(self, name: str, valid: Valid = None) -> Column:
-        """A column as it is; 64-bit numbers are not copied."""
+        """A column without conversion; 64-bit numbers are not copied."""
         kind, data = self._columns[name]
         values = memoryview(data).cast(_STRUCT_FORMATS[kind])  # type: ignore[call-overload]
         if kind in ("i64", "f64"):

@@ -12,7 +12,7 @@ _MAX_START_NODES = 500  # nodes from which distances are worked out; beyond, the
 
 @dataclass
 class PathCosts:
-    """Costs of shortest paths, worked out as they are asked for."""
+    """Costs of shortest paths, computed on demand."""
 
     arcs: Iterable[ResolvedArc]
     costs_from: dict[str, dict[str, int]] = field(default_factory=dict)

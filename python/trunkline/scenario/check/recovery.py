@@ -128,7 +128,7 @@ def _check_hello(detection: object, path: DocumentPath, problems: Problems) -> N
 def _check_names(
     scenario: ResolvedScenario, protection: Protection, path: DocumentPath, problems: Problems
 ) -> bool:
-    """Whether what a protection says as it was written can be looked at further."""
+    """Whether the keys of a protection are valid enough for further checks."""
     are_known = bool(protection.path)
     is_of_all = is_of_all_paths(scenario, protection)
     if not are_known:

@@ -216,7 +216,7 @@ class BackupSearch:
             )
 
     def _suggest_pair(self, arcs: "Arcs") -> str:
-        """Two disjoint paths, where the working path stands in the way of any second one."""
+        """Find two disjoint paths where the working path blocks any second one."""
         ends = int(self.graph.tail[arcs[0]]), int(self.graph.head[arcs[-1]])
         pair = te.disjoint_paths.find_disjoint_pair(
             self.graph, *ends, self.graph.igp, self.protection.protect

@@ -253,7 +253,7 @@ def find_arcs(scenario: ResolvedScenario, path: LabelSwitchedPath) -> "Arcs | No
 
 
 def format_route(scenario: ResolvedScenario, arcs: "Arcs") -> tuple[str, ...]:
-    """A route as it is written: nodes, and the name of a link where several are parallel."""
+    """Write a route: nodes, and the name of a link where several are parallel."""
     words: list[str] = []
     for number in arcs:
         arc: ResolvedArc = scenario.arcs[number]

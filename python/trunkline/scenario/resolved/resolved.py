@@ -144,7 +144,7 @@ class ResolvedScenario:
     cdfs: dict[str, CdfPoints] = field(default_factory=dict)
     # Flows that carry requests for pages, and the flow of these.
     page_of_request_flow: dict[str, str] = field(default_factory=dict)
-    # Flows whose receivers answer, as they are written; ``flows`` has their requests.
+    # Flows whose receivers answer, as written; ``flows`` has their requests.
     echoes: dict[str, Echo] = field(default_factory=dict)
     # Classes of each port configuration in order, queues with defaults; None: of a link without.
     classes: dict[str | None, dict[str, PortClass]] = field(default_factory=dict)

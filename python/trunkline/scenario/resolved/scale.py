@@ -1,4 +1,4 @@
-"""The whole network at another rate: all rates times a factor, delays and packets as they are."""
+"""The whole network at another rate: all rates times a factor, delays and packets unchanged."""
 
 import operator
 from copy import copy

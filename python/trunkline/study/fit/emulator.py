@@ -133,7 +133,7 @@ class Prediction:
     mean : ndarray of shape (n, cells)
         Mean over runs.
     loadings : ndarray of shape (n, components, cells)
-        How unsure that mean is, as it was not run: its error is the sum over the components of a
+        Uncertainty of a mean that was not run: its error is the sum over the components of a
         standard normal number, the same for all cells, times these.
     roughness : ndarray of shape (n, cells)
         Variance of the mean that the components do not have, independent from cell to cell.

@@ -95,7 +95,7 @@ def format_odds(odds: float) -> str:
 
 
 def build_error_table(fit: StudyFit) -> RichTable:
-    """Errors of the study as it is and at the best fit, table by table."""
+    """List errors of the study, unchanged and with the best fit, table by table."""
     relative = fit.study.error == "relative"
     title = "Mean |ln(ours / published)|" if relative else "Mean |ours - published|"
     names = list(fit.errors)

@@ -46,7 +46,7 @@ class StudyFit:
     study: Study  # The study.
     inference: Inference  # Trials and posterior.
     runs: int  # Runs of the simulator, those of the checks among them.
-    # Error of each table, as ``trunkline reproduce`` has it, of the study ``as it is`` and at the
+    # Error of each table, as ``trunkline reproduce`` has it, of the study, ``as it is`` and at the
     # ``best fit``, run with the study's seeds.
     errors: dict[str, Errors] = field(default_factory=dict)
     cell_checks: list[CellCheck] = field(default_factory=list)
@@ -204,7 +204,7 @@ def _plan_by_time(budget_s: float, folder: Path) -> Callable[[int], int]:
 
 
 def _compare_errors(fit: StudyFit, trial_runs: TrialRuns) -> dict[str, Errors]:
-    """Errors of the study as it is and at the best fit, with the same seeds."""
+    """Compute errors of the study, unchanged and with the best fit, with the same seeds."""
     seeds = list(range(1, fit.study.runs + 1))
     held = {parameter.name: parameter.held_at for parameter, _ in trial_runs.parameters}
     settings = {"as it is": held, "best fit": fit.inference.best_settings}

@@ -308,13 +308,13 @@ def _apply_paired(
 
 
 def match_values(left: NamedValues, right: NamedValues) -> tuple[SeedValues, SeedValues]:
-    """Values that stand against each other, with the seeds that both have.
+    """Pair the values of two operands, with the seeds that both have.
 
     Raises FormulaError: They are of different number.
     """
     sizes = {len(left.values), len(right.values)} - {1}
     if len(sizes) > 1:
-        raise FormulaError(f"{len(left.values)} values stand against {len(right.values)}")
+        raise FormulaError(f"{len(left.values)} values cannot be paired with {len(right.values)}")
     seeds = _count_common_seeds([left.values, right.values])
     return left.values[:, :seeds], right.values[:, :seeds]
 

@@ -166,7 +166,7 @@ class ParameterRange:
         return bool(scale == "log")
 
     def format_value(self, value: Fraction) -> str:
-        """A value as it would stand in a scenario file."""
+        """Format a value as a scenario file has it."""
         if self.percent:
             return f"{_format_fraction(100 * value)} %"
         if self.exponents == (0, 0, 0):
@@ -217,9 +217,7 @@ def parse_axis(spec: Any) -> Any:
     texts_seen: set[str] = set()
     for index, text in enumerate(texts):
         if text in texts_seen:
-            raise make_invalid_error(
-                "duplicate-name", f"{text} stands twice in this axis", at=(index,)
-            )
+            raise make_invalid_error("duplicate-name", f"{text} is twice in this axis", at=(index,))
         texts_seen.add(text)
     return texts
 

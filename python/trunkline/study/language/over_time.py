@@ -50,7 +50,7 @@ class OverTimePicture(StudyPart):
     panels : {"points", "targets"}
         What is side by side; the other is drawn as lines.
     shade : list of int
-        A time that stands out, e.g. of a failure [ns].
+        A time to mark, e.g. of a failure [ns].
     published : str, optional
         Row whose published value is drawn as a line, in panels of targets.
     """

@@ -12,7 +12,7 @@ _LEGEND_COLUMNS = 5  # Names side by side at most.
 _LETTER_IN = 0.064  # Width of a letter of the legend, rounded up.
 _SIGN_IN = 0.6  # Width of a sign of the legend and the space about it.
 _LINE_IN = 0.17  # Height of a line of the legend.
-_LINES_WITH_ROOM = 3  # Lines of a legend for which a figure has room as it is.
+_LINES_WITH_ROOM = 3  # Lines of a legend for which a figure has room by default.
 
 
 def create_panels(

@@ -54,4 +54,4 @@ ParameterText = Annotated[
     BeforeValidator(_to_text),
     WithJsonSchema({"type": ["string", "number", "boolean"]}),
 ]
-"""Value of a parameter, as a scenario file has it; a number or a switch stands as it is."""
+"""Value of a parameter, as a scenario file has it; a number or a switch does not change."""

@@ -326,7 +326,7 @@ class Overview(StudyPart):
     lines : list of OverviewLine
         What is set side by side.
     published : bool
-        Whether the published values of the first line stand above.
+        Whether the published values of the first line are above.
     """
 
     title: str

@@ -255,7 +255,7 @@ class RedCurvesPicture(StudyPart):
 
 
 class TablePicture(StudyPart):
-    """A table as it is drawn where a study asks for no pictures: ours, and what was published.
+    """A table, drawn where a study asks for no pictures: our values and the published ones.
 
     Parameters
     ----------

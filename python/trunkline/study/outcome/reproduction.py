@@ -184,7 +184,7 @@ class Reproduction:
         Parameters
         ----------
         reading : DocumentReading, optional
-            Which tables count, and which are compared with others of ours; all as they are if left
+            Which tables count, and which are compared with others of ours; all unchanged if left
             out.
 
         Returns

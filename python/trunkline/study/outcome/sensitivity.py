@@ -15,7 +15,7 @@ from trunkline.study.run import runner
 class SensitivityTrial:
     """A study with one fitted value changed."""
 
-    # parameter, value: What was changed, and to what; both empty for the study as it is.
+    # parameter, value: The changed parameter and its value; both empty for the unchanged study.
     parameter: str
     value: str
     # Mean ``|ln(ours / published)|`` of each table, doubtful cells left out; of a study that
@@ -27,7 +27,7 @@ class SensitivityTrial:
 def sensitivity(
     name: str, *, runs: int | None = None, threads: int | None = None
 ) -> list[SensitivityTrial]:
-    """Run a study as it is, then with each fitted value replaced by each of its ``others``.
+    """Run a study unchanged, then with each fitted value replaced by each of its ``others``.
 
     name: A study of the package, or a folder with a ``study.yaml``.
     runs: Replications of each point; the study's own number if left out.

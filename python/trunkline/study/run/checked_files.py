@@ -58,7 +58,7 @@ def compute_file_digest(path: Path) -> str:
 
 
 def verify_digest(path: Path, digest: str) -> Path:
-    """The path of a file that is as it was written.
+    """Verify a file by its checksum, and return its path.
 
     Raises DamagedStudyFile: It is not, or is not there.
     """
@@ -100,7 +100,7 @@ def _iterate_json_pieces(mapping: Mapping[str, Any]) -> Iterator[bytes]:
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Read the manifest of a study.
 
-    Raises StudyError: There is none, or it is not as it was written, or written by a later version.
+    Raises StudyError: There is none, it is damaged, or a later version wrote it.
     """
     path = folder / MANIFEST_FILE
     try:

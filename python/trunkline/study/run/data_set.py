@@ -225,7 +225,7 @@ class Runs:
 def read(folder: str | Path) -> Runs:
     """Read a study back, whether or not all its runs have ended.
 
-    Raises StudyError: It holds no study, or a file is not as it was written.
+    Raises StudyError: It holds no study, or a file differs from its checksum.
     """
     import polars as pl
 

@@ -77,7 +77,7 @@ class Journal:
     def append(self, records: Iterable[RunRecord]) -> None:
         """Write records and wait until the disk has them.
 
-        Raises OSError: There is no space; the file is as it was.
+        Raises OSError: There is no space; the file does not change.
         """
         lines = b"".join(_format_line(record.to_json()) for record in records)
         try:

@@ -167,7 +167,7 @@ def _read_complete_runs(plan: RunPlan, folder: Path) -> _EndedRuns:
     stored_manifest, planned_manifest = read_manifest(folder), plan.to_json()
     names = [name for name in stored_manifest.get("files", {}) if name.startswith(DATA_FOLDER)]
     if not names:
-        raise StudyError(f"{folder} holds a study that is not complete; resume it as it was begun")
+        raise StudyError(f"{folder} holds an incomplete study; resume it with its first options")
     seeds = [point["seeds"] for point in stored_manifest["points"]]
     consecutive = all(
         isinstance(seed_range, dict) and seed_range["from"] == 1 for seed_range in seeds

@@ -1,6 +1,6 @@
 """Measures of a run: columns of result tables, and numbers from series.
 
-A measure is written as text, so that it can stand in a manifest and go to another machine.
+A measure is written as text, so that it can be in a manifest and go to another machine.
 """
 
 from __future__ import annotations

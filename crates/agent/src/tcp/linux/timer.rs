@@ -63,7 +63,7 @@ impl Estimator {
         }
     }
 
-    /// A round trip [us]; `una` and `next` as they are after its acknowledgement.
+    /// A round trip [us]; `una` and `next` after its acknowledgement.
     pub fn sample(&mut self, rtt: u64, una: u32, next: u32) {
         self.latest = rtt;
         if self.srtt_8 == 0 {
