@@ -235,7 +235,7 @@ def is_for_types(node: ast.stmt) -> bool:
 
 
 def find_architecture_faults() -> list[str]:
-    """The map of ARCHITECTURE.md against the one here: its places, their order, their arrows.
+    """Find the map of ARCHITECTURE.md against the one here: its places, their order, their arrows.
 
     Returns: One line a fault.
     """

@@ -52,14 +52,14 @@ class CodeBlock:
 
 
 def list_pages(names: list[str]) -> list[Path]:
-    """The pages to look at. names: Paths; all pages if there are none."""
+    """List the pages to look at. names: Paths; all pages if there are none."""
     if names:
         return [Path(name).resolve() for name in names]
     return [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def read_blocks(page: Path) -> list[CodeBlock]:
-    """The blocks of a page that are to be run."""
+    """Read the blocks of a page that are to be run."""
     text = page.read_text("utf-8")
     return [
         CodeBlock(

@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 STREAMS = (0, 1, 2)
 MAX_MESSAGE_BYTES = 1 << 20
 PYTHON_VARIABLE_PREFIXES = ("PYTHON", "LC_", "LANG", "TZ")
-"""How variables begin that Python reads when it starts: they are the server's."""
+"""Prefixes of variables that Python reads at its start: those of the server count."""
 PRELOADED_MODULES = (
     *("jinja2", "matplotlib.pyplot", "networkx", "polars"),
     *("rich.console", "rich.table", "scipy.stats"),
 )
 """Modules of others that the command line imports where it needs them."""
 ALLOWED_THREAD_PREFIXES = ("polars-ooc", "jemalloc")
-"""How threads of polars begin that may be missing: they only clean up what runs leave behind."""
+"""Prefixes of threads of polars that may be missing: they only clean up after runs."""
 
 
 class PreforkServer:

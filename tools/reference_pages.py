@@ -77,7 +77,7 @@ def describe_kind(schema: dict[str, Any]) -> str:
 
 
 def describe_default(schema: dict[str, Any]) -> str:
-    """The default of a key as it would be written.
+    """Describe the default of a key as it would be written.
 
     Returns: Empty if there is none.
     """
@@ -101,12 +101,12 @@ def describe_default(schema: dict[str, Any]) -> str:
 
 
 def format_schema(schema: dict[str, Any]) -> str:
-    """A schema as its file holds it."""
+    """Format a schema as its file holds it."""
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def make_keys_page(schema: dict[str, Any]) -> str:
-    """The page of keys.
+    """Make the page of keys.
 
     schema: Schema of a scenario file.
     Returns: Markdown.
@@ -121,7 +121,7 @@ def make_keys_page(schema: dict[str, Any]) -> str:
 
 
 def make_section(title: str, schema: dict[str, Any]) -> str:
-    """A table of keys.
+    """Make a table of keys.
 
     title: Its heading.
     schema: The mapping's schema.
@@ -140,7 +140,7 @@ def make_section(title: str, schema: dict[str, Any]) -> str:
 
 
 def make_columns_page() -> str:
-    """The page of the results' columns. Returns: Markdown."""
+    """Make the page of the results' columns. Returns: Markdown."""
     from trunkline.results import SCHEMAS
 
     lines = [COLUMNS_PAGE_HEAD]

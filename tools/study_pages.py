@@ -101,13 +101,13 @@ def _round_value(value: float | None) -> float | None:
 
 
 def format_table(heads: list[str], rows: list[list[str]]) -> str:
-    """A table of Markdown."""
+    """Format a table of Markdown."""
     lines = [heads, ["---"] * len(heads), *rows]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines).replace("|  |", "| |")
 
 
 def format_sentences(stored: dict[str, Any], previous_table: str) -> str:
-    """The table of sentences; the text after an outcome is kept."""
+    """Format the table of sentences; the text after an outcome is kept."""
     kept_remarks = {}
     for line in previous_table.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split(" | ")]
@@ -124,7 +124,7 @@ def format_sentences(stored: dict[str, Any], previous_table: str) -> str:
 
 
 def format_errors(stored: dict[str, Any]) -> str:
-    """How far tables are from the published ones."""
+    """Format how far tables are from the published ones."""
     first = next(iter(stored["tables"].values()))
     if "rows" in first:
         rows = [
@@ -159,7 +159,7 @@ def _count_inside(error: dict[str, Any]) -> str:
 
 
 def format_values(stored: dict[str, Any], row: str, digits: str) -> str:
-    """A measure of every table, ours and published."""
+    """Format a measure of every table, ours and published."""
     row_cells = [cell for cell in stored["cells"] if cell[1] == row and cell[3] is not None]
     columns = list(dict.fromkeys(cell[2] for cell in row_cells))
     cell_by_place = {(cell[0], cell[2]): cell for cell in row_cells}
@@ -175,13 +175,13 @@ def format_values(stored: dict[str, Any], row: str, digits: str) -> str:
 
 
 def format_own_table(stored: dict[str, Any], name: str) -> str:
-    """A table of the study as measured."""
+    """Format a table of the study as measured."""
     columns = dict.fromkeys(cell[2] for cell in stored["cells"] if cell[0] == name)
     return format_measured(stored, [(name, each) for each in columns])
 
 
 def format_column(stored: dict[str, Any], *words: str) -> str:
-    """A measure in several tables."""
+    """Format a measure in several tables."""
     measure, _, tables = " ".join(words).partition(": ")
     return format_measured(stored, [(each, measure) for each in tables.split()])
 
@@ -208,7 +208,7 @@ def _format_interval(mean: float, half: float) -> str:
 
 
 def format_overview(stored: dict[str, Any], number: str) -> str:
-    """An overview as the study has it."""
+    """Format an overview as the study has it."""
     overview_ = stored["overviews"][int(number) - 1]
     return format_table(overview_["heads"], overview_["rows"])
 

@@ -144,7 +144,7 @@ def write_lesson_pages(folder: Path) -> None:
 
 
 def format_menu(folder: Path) -> str:
-    """The tables of contents that make the menu.
+    """Format the tables of contents that make the menu.
 
     folder: The site's sources.
     Returns: For the end of the first page, not shown there.
@@ -163,7 +163,7 @@ def format_menu(folder: Path) -> str:
 
 
 def make_python_page() -> str:
-    """The page of the Python interface."""
+    """Make the page of the Python interface."""
     import inspect
 
     import trunkline

@@ -32,7 +32,7 @@ PROBE_UNITS = {
 }
 """Units of measures of probes that have one."""
 COLOURS = ("#0072b2", "#d55e00", "#00845f", "#b5528c", "#b87b00", "#2f8fc4", "#5b5b5b", "#6b4fa0")
-"""Those of the report."""
+"""Colours of the report."""
 STYLE = (
     "<style>.trunkline svg{max-width:720px}.trunkline polyline{fill:none;stroke-width:1.6}"
     ".trunkline text{font-size:11px;fill:currentColor}.trunkline .grid{stroke:#8884}"

@@ -1,4 +1,4 @@
-"""How objects look in a notebook: asked here by those below, made by a module above.
+"""Forms of objects in a notebook: lower modules ask here, a higher one makes them.
 
 A scenario knows nothing of pictures, and a comparison nothing of pages. The package's top names the
 module that does (`use_forms`), which is imported when a notebook asks for the first form.

@@ -13,7 +13,7 @@ import tempfile
 
 VERSION = "5.5.1"
 SHA256 = "e84270bd0cd5bdf60fefc26d00c2a391cb2e81f4d26a7a9ee16185a54773a3cf"
-"""Of ``dist/echarts.min.js`` in the release of Apache ECharts of that version."""
+"""Digest of ``dist/echarts.min.js`` in the release of Apache ECharts of that version."""
 
 PATH_IN_WHEEL = os.path.join("vizly", "assets", "echarts.min.js")
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

@@ -20,11 +20,11 @@ TRAINING = os.path.join(ROOT, "bench", "training.py")
 
 
 class ProfileUnavailable(Exception):
-    """No profile can be made here."""
+    """Error where no profile can be made."""
 
 
 def find_profile_tool() -> str:
-    """The program that merges counts, of the LLVM that this Rust has.
+    """Find the program that merges counts, of the LLVM that this Rust has.
 
     Returns
     -------

@@ -15,7 +15,7 @@ TARGET = os.path.join(ROOT, "python", "trunkline", "share", "vendor", "engine.wa
 
 
 class WebEngineUnavailable(Exception):
-    """It could not be compiled."""
+    """Error where the engine cannot be compiled."""
 
 
 def build_web_engine(target_folder: str, *options: str) -> None:

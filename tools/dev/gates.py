@@ -21,7 +21,7 @@ DOC_FLAGS = "-D warnings -A rustdoc::broken_intra_doc_links"
 TOOLS = os.pathsep.join(os.path.join("tools", name) for name in ("dev", "build"))
 
 Gate = tuple[str, list[str], dict[str, str]]
-"""Its name, its command, and variables to add."""
+"""Name of a gate, its command, and environment variables."""
 
 
 def run_tests(arguments: list[str]) -> int:
@@ -94,7 +94,7 @@ def run_visibly(command: list[str]) -> int:
 
 
 def list_gates() -> list[Gate]:
-    """The gates of ``./dev check``: name, command, variables to add."""
+    """List the gates of ``./dev check``: name, command, variables to add."""
     python = steps.VENV_PYTHON
     cargo = steps.CARGO_ENVIRONMENT
     # In the profile of the engine, whose dependencies are there.

@@ -131,7 +131,7 @@ def read_outcomes(name: str) -> dict[str, str]:
 
 
 def count_mutants(name: str) -> int:
-    """How many mutants a package has, tried or not."""
+    """Count how many mutants a package has, tried or not."""
     if name in python_mutants.PACKAGES:
         return len(python_mutants.list_mutants(name))
     return len(rust_mutants.read_compiled(name))

@@ -35,7 +35,7 @@ PACKAGES = {
         ["tests/unit/network", "tests/unit/scenario", "tests/unit/engine"],
     ),
 }
-"""Where each package is, and the tests that are tried on its mutants."""
+"""Folder of each package, and the tests that run on its mutants."""
 
 TIMEOUT_FACTOR = 5.0
 """A mutant that takes so many times as long as the unchanged code counts as endless."""
@@ -70,13 +70,13 @@ class PythonMutant:
     new: str
     function: str
     start: int
-    """Of the place in the file's bytes."""
+    """Start of the place in the file's bytes."""
     lines: range
-    """Of its statement: an expression has its operators on other lines than its code."""
+    """Lines of its statement: the operators of an expression may be on other lines."""
 
     @property
     def name(self) -> str:
-        """As cargo-mutants names its own."""
+        """Name in the form of cargo-mutants."""
         place = f"{self.path}:{self.line}:{self.column + 1}"
         return f"{place}: replace {self.old} with {self.new} in {self.function}"
 
@@ -88,7 +88,7 @@ class PythonMutant:
 
 
 def list_mutants(name: str) -> list[PythonMutant]:
-    """All mutants of a package, in the order of its files."""
+    """List all mutants of a package, in the order of its files."""
     folder = os.path.join(steps.ROOT, PACKAGES[name][0])
     found: list[PythonMutant] = []
     for base, folders, files in os.walk(folder):
@@ -231,7 +231,7 @@ def find_changed_lines(difference: str) -> dict[str, set[int]]:
 
 
 def get_journal_path(name: str) -> str:
-    """The file that keeps what became of the mutants of a package."""
+    """Return the file that keeps what became of the mutants of a package."""
     return os.path.join(steps.get_stamp_path("mutants"), f"{name}.jsonl")
 
 
@@ -326,7 +326,7 @@ class _Reach:
     test: str
     cpu_s: float
     lines: dict[str, frozenset[int]]
-    """By path in the repository."""
+    """Reached lines by path in the repository."""
 
 
 def _note_reached(copy: str, name: str, folder: str) -> list[_Reach] | None:

@@ -38,7 +38,7 @@ PARSER = os.path.join(TOOL_FOLDER, "python")
 SWITCH = "TRUNKLINE_MUTANT"
 SWITCH_PATH = "crates/units/src/lib.rs"
 MEMORY_LIMIT = 6 << 30
-"""Of a test [B]; a mutant may ask for memory without end."""
+"""Maximum memory of a test [B]; a mutant may ask for memory without end."""
 MIN_CPU_LIMIT_S = 5
 BATCH_S = 2.0
 """Tests that take so long together run in one process."""
@@ -92,7 +92,7 @@ class RustMutant:
     path: str
     name: str
     start: int
-    """Of the place in the file's bytes."""
+    """Start of the place in the file's bytes."""
     end: int
     new: str
     genre: str
@@ -102,7 +102,7 @@ class RustMutant:
 
     @property
     def line(self) -> int:
-        """Its line, from 1."""
+        """Line of the place, from 1."""
         return int(self.name.split(":", 2)[1])
 
     @property
@@ -192,7 +192,7 @@ _FRACTION = re.compile(r"([0-9][0-9_]*\.[0-9_]*(?:e-?[0-9]+)?|[0-9]+e-?[0-9]+)(f
 
 
 def parse(content: bytes) -> Any:
-    """The syntax tree of a Rust source."""
+    """Parse the syntax tree of a Rust source."""
     if PARSER not in sys.path:
         sys.path.append(PARSER)
     tree_sitter = importlib.import_module("tree_sitter")
@@ -356,7 +356,7 @@ _WRAPPED_NODES = {
 
 
 def _find_expression(tree: Any, mutant: RustMutant) -> Any:
-    """The smallest expression that the change is in, None where it has to be fixed."""
+    """Find the smallest expression that the change is in, None where it has to be fixed."""
     node = tree.descendant_for_byte_range(mutant.start, max(mutant.start, mutant.end - 1))
     wanted = _WRAPPED_NODES.get(mutant.genre)
     while node is not None:
@@ -514,7 +514,7 @@ def _compile(
 
 
 def _find_number(span: dict[str, Any]) -> int | None:
-    """The number of the innermost mutant that a message points into."""
+    """Find the number of the innermost mutant that a message points into."""
     while span["expansion"] is not None:
         span = span["expansion"]["span"]
     path = os.path.join(WORKSPACE, span["file_name"])
@@ -548,7 +548,7 @@ class TestCase:
 
 
 def list_tests(programs: dict[str, list[str]]) -> list[TestCase]:
-    """All tests of the programs."""
+    """List all tests of the programs."""
     found = []
     for crate, paths in programs.items():
         for path in sorted(paths):
@@ -662,7 +662,7 @@ def _batch(tests: list[TestCase]) -> Iterator[tuple[str, list[str], float]]:
 
 
 def get_journal_path(crate: str) -> str:
-    """The file that keeps what became of the mutants of a crate."""
+    """Return the file that keeps what became of the mutants of a crate."""
     return os.path.join(FOLDER, f"{crate}.jsonl")
 
 

@@ -23,7 +23,7 @@ MIN_RUST_VERSION = (1, 85)
 
 
 def make_relative(path: str) -> str:
-    """A path as seen from where the user stands. path: Absolute path."""
+    """Make a path as seen from where the user stands. path: Absolute path."""
     return os.path.relpath(path)
 
 
@@ -68,7 +68,7 @@ def prepare_environment(level: str) -> None:
 
 
 def get_stamp_path(name: str) -> str:
-    """The file that says what a step was last done with. name: The step."""
+    """Return the file that says what a step was last done with. name: The step."""
     return os.path.join(STAMPS_FOLDER, name)
 
 
@@ -110,7 +110,7 @@ def hash_files(paths: list[str]) -> str:
 
 
 def get_requirements_path(level: str) -> str:
-    """The hashed requirements of a level.
+    """Return the hashed requirements of a level.
 
     Returns: Path.
     """
@@ -221,7 +221,7 @@ def build_engine(stamp: str) -> None:
 
 
 def get_installer() -> str:
-    """The package installer, fetched into .boot at the first call. Returns: Its path."""
+    """Return the package installer, fetched into .boot at the first call. Returns: Its path."""
     program = os.path.join(BOOT_FOLDER, "bin", "uv")
     file = os.path.join(ROOT, "requirements", "boot.txt")
     stamp = hash_files([file])

@@ -62,7 +62,7 @@ link_run_options = combine_options(
 
 
 def get_link_run_parameters(check_s: float | None, link_packets: int | None) -> dict[str, Any]:
-    """The parameters of a decomposition, with their defaults."""
+    """Return the parameters of a decomposition, with their defaults."""
     return {"check_s": check_s or DEFAULT_CHECK_S, "packets": link_packets or DEFAULT_LINK_PACKETS}
 
 

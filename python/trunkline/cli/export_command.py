@@ -198,7 +198,7 @@ def _count_files(export: "RouterExport") -> str:
 
 
 def _read_addresses(scenario: "Scenario", addresses: str | None) -> "CommandTarget | None":
-    """The file of --addresses."""
+    """Read the file of --addresses."""
     if addresses is None:
         return None
     import json

@@ -193,7 +193,7 @@ def survive(
 
 
 def _get_status(judgement: SlaJudgement) -> Status:
-    """The exit status of a judgement."""
+    """Return the exit status of a judgement."""
     if judgement.broken:
         return Status.NOT_HELD
     return Status.UNDECIDED if judgement.unjudged else Status.DONE

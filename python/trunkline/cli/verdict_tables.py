@@ -112,7 +112,7 @@ def _describe_undecided_rows(reason: str, rows: Sequence[ComparisonRow]) -> str:
 
 
 def _list_explanations(rows: Sequence[ComparisonRow]) -> list[str]:
-    """A line for each known difference, with the comparisons that it explains."""
+    """List a line for each known difference, with the comparisons that it explains."""
     rows_by_sentence: dict[str, list[ComparisonRow]] = {}
     for row in rows:
         if row.explanation:

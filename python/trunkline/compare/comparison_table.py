@@ -62,7 +62,7 @@ def render_comparison(
 
 
 def format_difference_cells(metric_difference: MetricDifference) -> list[str]:
-    """A difference in words: metric, row, A, B, B - A, verdict and adjusted p."""
+    """Format a difference in words: metric, row, A, B, B - A, verdict and adjusted p."""
     table, _, measure = metric_difference.metric.partition(".")
     name = measure if table == "flows" else metric_difference.metric
     unit = find_field(table, measure).unit

@@ -144,7 +144,7 @@ class Comparison:
         return notebook_form.build_mime_bundle("comparison", self)
 
     def assess_precision(self, target: float) -> Precision:
-        """How sure the differences are.
+        """Assess how sure the differences are.
 
         target: Half of the 95 % interval of a difference over the larger of the two means.
         """
@@ -159,7 +159,7 @@ class Comparison:
         return Precision(len(self.seeds), bool(widest) and widest_share <= target, widest, known)
 
     def to_json(self) -> dict[str, Any]:
-        """As ``trunkline compare --json`` prints it."""
+        """Build the object that ``trunkline compare --json`` prints."""
         about = asdict(self)
         about["differences"] = [
             {**asdict(each), "relative": each.relative_difference} for each in self.differences

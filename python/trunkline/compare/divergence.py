@@ -30,7 +30,7 @@ PacketRow = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Where two runs part."""
+    """The first packet that differs between two runs."""
 
     # seed_a, seed_b: Seeds of the runs.
     seed_a: int
@@ -46,7 +46,7 @@ class Divergence:
     compared: int  # Events that are the same in both runs up to then.
 
     def to_json(self) -> dict[str, Any]:
-        """As ``trunkline diff --json`` prints it."""
+        """Build the object that ``trunkline diff --json`` prints."""
         return asdict(self)
 
 
@@ -213,7 +213,7 @@ def _describe_other_run(frame: pl.DataFrame, index: int, event: PacketRow) -> st
 
 
 def describe_event(event: PacketRow) -> str:
-    """An event in words: what, where, when."""
+    """Describe an event in words: what, where, when."""
     cause = f" ({event['cause']})" if event.get("cause") else ""
     return f"{event['event']}{cause} at {_describe_place(event)} at {event['time_ns'] / 1e9:.9f} s"
 

@@ -26,7 +26,7 @@ def select_relevant(
     event: Mapping[str, Any],
     previous_event: Mapping[str, Any] | None,
 ) -> list[str]:
-    """The differences as text, those of the packet's link and flow first, a few at most."""
+    """Select the differences as text, those of the packet's link and flow first, a few at most."""
     links = [row["link"] for row in (event, previous_event) if row is not None and row["link"]]
     packet_paths = [f"links[{name}]" for name in links] + [f"flows[{event['flow']}]"]
     near = [

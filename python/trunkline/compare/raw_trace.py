@@ -48,7 +48,7 @@ class RawTrace:
         return int(np.searchsorted(self.columns["time_ns"], time_ns, side="right"))
 
     def decode_rows(self, rows: Numbers) -> pl.DataFrame:
-        """Some rows as the packets table has them."""
+        """Decode some rows as the packets table has them."""
         selected = {name: ("i64", values[rows].tobytes()) for name, values in self.columns.items()}
         raw = RawRows(selected)
         table = complete_columns("packets", raw, self.network, decode_packets(raw, self.network))

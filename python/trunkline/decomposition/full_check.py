@@ -41,7 +41,7 @@ _COMPARED_COLUMNS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ClassError:
-    """How far the flows of a class are from a full run; errors over the delay from end to end."""
+    """Errors of the flows of a class against a full run, over the delay from end to end."""
 
     dscp: str  # The class.
     flows: int  # Flows of enough packets to compare.
@@ -71,11 +71,11 @@ class FullCheck:
     uncompared: tuple[str, ...]  # DSCPs of the latter.
 
     def find_error(self, name: str) -> ClassError | None:
-        """The errors of a class by its DSCP; None if it was not compared."""
+        """Find the errors of a class by its DSCP; None if it was not compared."""
         return next((each for each in self.classes if each.dscp == name), None)
 
     def to_json(self) -> dict[str, Any]:
-        """As ``--json`` prints it."""
+        """Build the object that ``--json`` prints."""
         return asdict(self)
 
 

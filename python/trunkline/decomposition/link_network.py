@@ -27,7 +27,7 @@ SOURCE_DELAY_NS: Final = 1000
 def build_link_network(
     network: Mapping[str, Any], traffic: LinkTraffic, packets: int
 ) -> dict[str, Any]:
-    """The network in which the link of some traffic is alone.
+    """Build the network in which the link of some traffic is alone.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def _build_tree(traffic: LinkTraffic) -> _LinkTree:
 def _build_ports(
     network: Mapping[str, Any], traffic: LinkTraffic, tree: _LinkTree
 ) -> tuple[list[dict[str, Any]], list[int]]:
-    """The port of the link and those before it, and the DSCP of each flow."""
+    """Build the port of the link and those before it, and the DSCP of each flow."""
     port = network["ports"][network["links"][traffic.link]["port"]]
     # Flows of one class and code point have one marking.
     mark = functools.cache(functools.partial(find_marking, port))
@@ -167,7 +167,7 @@ def _classify(port: Mapping[str, Any], rows: list[int]) -> dict[str, Any]:
 
 
 def _choose_row(port: Mapping[str, Any], class_: int, dscp: int) -> int:
-    """A row that puts the DSCP into the class; else 0, with which it may be in another class."""
+    """Choose a row that puts the DSCP into the class; else 0, which may be another class."""
     cells = port["classifier"]["rows"]
     if not cells:
         return 0

@@ -108,7 +108,7 @@ def check_decomposable(network: Mapping[str, Any]) -> None:
 
 
 def list_link_traffic(state: FluidState) -> Iterator[LinkTraffic]:
-    """The traffic of each link that carries any, in the order of links."""
+    """List the traffic of each link that carries any, in the order of links."""
     paths, loads = state.hop_loads.paths, state.hop_loads
     network = state.network
     if not len(paths.link):

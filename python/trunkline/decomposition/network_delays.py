@@ -91,7 +91,7 @@ class LinkSimulations:
 
 
 def collect_path_waits(state: FluidState, links: LinkWaits, first: Ints) -> PathWaits:
-    """The waits along the paths of the data of all flows.
+    """Collect the waits along the paths of the data of all flows.
 
     Of two legs (1+1) the first counts.
 

@@ -124,7 +124,7 @@ class DelayComposer:
         )
 
     def _compute_size_mean(self, waits: PathWaits) -> Floats:
-        """How much longer a packet of mean size takes than the smallest [s]."""
+        """Compute how much longer a packet of mean size takes than the smallest [s]."""
         means = np.array([float(law.bytes_ @ law.share) for law in self._sizes] + [0.0])
         mean_s: Floats = means[waits.size_law] * waits.seconds_per_byte
         return mean_s

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 def build_tables(
     state: FluidState, delays: PathDelays, port_waits: Floats, port_losses: Floats
 ) -> dict[str, Table]:
-    """Every table of ``SCHEMAS``; those of single packets are empty.
+    """Build every table of ``SCHEMAS``; those of single packets are empty.
 
     port_waits, port_losses: shape (Q,): Mean wait [s] and loss ratio of each class of each link.
     """

@@ -52,7 +52,7 @@ class Forecast:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """As ``--dry-run --json`` prints it; null where nothing moves on and no end is in sight."""
+        """Build the object that ``--dry-run --json`` prints; null where no end is in sight."""
         is_finite = math.isfinite(self.core_s)
         return {
             "schema": 1,

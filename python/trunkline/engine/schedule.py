@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def record_schedule(scenario: Scenario, flow: str, *, seed: int | None = None) -> PacketSchedule:
-    """When each datagram of a UDP flow leaves, from a run of that flow alone.
+    """Record when each datagram of a UDP flow leaves, from a run of that flow alone.
 
     No other flow changes what a UDP source draws, so the schedule is that of the whole scenario.
 
@@ -49,7 +49,7 @@ def record_schedule(scenario: Scenario, flow: str, *, seed: int | None = None) -
 
 
 def format_schedule_csv(recorded: PacketSchedule) -> str:
-    """A schedule as the CSV that `record_schedule` of a flow reads.
+    """Format a schedule as the CSV that `record_schedule` of a flow reads.
 
     Returns: A header and a line for each datagram, values with their units.
     """

@@ -85,7 +85,7 @@ def split_into_phases(
 
 
 def _list_change_times(network: Mapping[str, Any], seed: int) -> list[int]:
-    """When ways change [ns]: routers route towards destinations of flows, that send nothing yet."""
+    """List the times at which paths change [ns], also those of flows that send nothing yet."""
     end_ns = network["run"]["duration_ns"]
     destinations = {
         node: (number, direction)

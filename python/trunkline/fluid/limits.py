@@ -61,7 +61,7 @@ class StreamLimits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _QueueLimits:
-    """For every class of a port: shifts and decay of the wait, its greatest value, and drops."""
+    """Waits of every class of a port: shifts and decay, maximum, and drops."""
 
     mean_wait: Floats
     steady_wait: Floats

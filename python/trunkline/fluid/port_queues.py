@@ -85,7 +85,7 @@ def read_port_queues(network: Mapping[str, Any]) -> PortQueues:
 
 
 def _read_port(port: Mapping[str, Any]) -> Floats:
-    """A row for each class of a port."""
+    """Read a row for each class of a port."""
     kind, shares = port["scheduler"]["kind"], port["scheduler"]["shares"]
     shared_rate = _read_shared_rate(kind, shares)
     bare_weights = [
@@ -157,7 +157,7 @@ def _read_shared_rate(kind: str, shares: Sequence[Mapping[str, Any]]) -> float:
 
 
 def _read_tcp_queue(queue: Mapping[str, Any]) -> tuple[float, float, float]:
-    """Where TCP keeps a queue: from, to [packets, negative in bytes]; and the delay kept [s]."""
+    """Read the bounds of TCP's queue [packets, negative in bytes], and its delay [s]."""
     aqm = queue["aqm"]
     kind = aqm["kind"]
     if kind == "red" and not aqm.get("adaptive"):

@@ -141,7 +141,7 @@ def make_probe(
     streams: list[int],
     times: list[float] | None = None,
 ) -> dict[str, Any]:
-    """The same network, in which some streams send one datagram each.
+    """Make the same network, in which some streams send one datagram each.
 
     sizes, answered: IP bytes of a data packet of each flow; flows that are answered.
     streams: Which send; one may do so several times.

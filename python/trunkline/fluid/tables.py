@@ -33,7 +33,7 @@ class FluidState:
 
 
 def build_tables(states: Sequence[tuple[float, FluidState]]) -> dict[str, Table]:
-    """Every table of ``SCHEMAS``; those of single packets are empty.
+    """Build every table of ``SCHEMAS``; those of single packets are empty.
 
     states: Seconds of the measured time, and what holds in them.
     """

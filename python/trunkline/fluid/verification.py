@@ -1,4 +1,4 @@
-"""How far the fluid engine is from the packets, measure by measure, in the kernel verdict's words.
+"""Errors of the fluid engine against the packets, measure by measure, as in a kernel verdict.
 
 Rates and losses of open flows follow from what is offered: they may be apart by `MEASURES`' share
 of the packets' mean over the seeds. Waits and TCP's shares come from models; their margins are what
@@ -34,7 +34,7 @@ MEASURES: Final = {
 MIN_PACKETS: Final = 100
 """Packets of a class or flow in each run below which its figures are chance."""
 MIN_LOAD_SHARE: Final = 1e-4
-"""Of a link's rate: acknowledgements and the like below it are of no account."""
+"""Share of a link's rate below which traffic, such as acknowledgements, does not count."""
 
 MeasuredValues = dict[MeasureKey, float]
 

@@ -29,7 +29,7 @@ RELATIVE_TOLERANCE: Final = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _ClassMoments:
-    """Of every class: packets per second, mean service [s], mean of its square, utilisation.
+    """Moments of every class: packets per second, mean service [s], mean square, utilisation.
 
     Then the squared coefficient of variation of its gaps, and whether nothing ever waits.
     """

@@ -87,7 +87,7 @@ def run_compiled_plan(
 
 
 def make_target(runner: str | None, control: str | None = None) -> CommandTarget:
-    """Where plans for a runner are to run."""
+    """Make the target of plans for a runner."""
     from trunkline.linux.guest.readiness import RunnerNotReady, choose_runner, list_missing_modules
 
     try:

@@ -72,7 +72,7 @@ class RunAttempt:
     is_settled: bool = True  # Whether it is no step of a slider that still moves.
 
     def build_operand(self, name: str) -> ComparisonOperand:
-        """Its runs, to be compared with others."""
+        """Build the operand of its runs, for a comparison."""
         assert self.reported_run is not None
         runs = {run.seed: run for run in self.reported_run.runs}
         return ComparisonOperand(name, dict(self.reported_run.network), runs, stored=True)

@@ -53,7 +53,7 @@ class BackgroundCommand:
             process.kill()
 
     def to_json(self) -> dict[str, Any]:
-        """For the page."""
+        """Build the object for the page."""
         return {
             "kind": self.kind,
             "command": shlex.join(["trunkline", *self.arguments]),

@@ -116,7 +116,7 @@ class _LiveHandler(LocalHandler):
 
 
 def build_live_state(watcher: ScenarioWatcher) -> dict[str, Any]:
-    """All that the page shows."""
+    """Build all that the page shows."""
     with watcher.change_condition:
         latest, shown_attempt, command = watcher.latest, watcher.shown_attempt, watcher.command
         # What is set by now, which may not have been attempted yet.
@@ -143,7 +143,7 @@ def build_live_state(watcher: ScenarioWatcher) -> dict[str, Any]:
 
 
 def _build_run_state(run_attempt: RunAttempt) -> dict[str, Any]:
-    """The run as the report's own template writes it, its data, and what changed."""
+    """Build the run as the report's own template writes it, its data, and what changed."""
     assert run_attempt.view is not None
     assert run_attempt.reported_run is not None
     template = page.create_environment().get_template("live.html.j2")

@@ -51,7 +51,7 @@ class CompiledConditioners:
 
 
 def compile_conditioners(scenario: ResolvedScenario) -> CompiledConditioners:
-    """All conditioners that links use, in the order of the scenario."""
+    """Compile all conditioners that links use, in the order of the scenario."""
     used = {
         name for arc in scenario.arcs for name in (arc.options.conditioner, arc.options.ingress)
     }

@@ -159,7 +159,7 @@ class _LabelTableBuilder:
             self.tables.entries[name, index] = self.segment_entries[node, label]
 
     def add_ecmp_policy_entries(self, name: str) -> None:
-        """As `steer`, with all next hops of equal cost."""
+        """Steer as `steer` does, with all next hops of equal cost."""
         path = self.scenario.paths[name]
         for forwarding in segment_labels.compute_segment_forwarding(self.scenario, name)[1:]:
             node, label = self.nodes[forwarding.node], forwarding.label

@@ -8,7 +8,7 @@ CS6_DSCP = 48
 
 
 def make_message_flows(scenario: ResolvedScenario) -> list[CompiledKeys]:
-    """The flow that messages are counted under, if there are any."""
+    """Make the flow that messages are counted under, if there are any."""
     return (
         []
         if scenario.routing.ldp is None

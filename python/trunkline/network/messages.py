@@ -6,7 +6,7 @@ IP_HEADER_BYTES = 20
 
 
 def make_message_flow(name: str, *, dscp: int, ttl: int) -> dict[str, Any]:
-    """A flow of messages."""
+    """Make a flow of messages."""
     return {
         "name": name,
         "src": 0,

@@ -55,7 +55,7 @@ def _compile_te_links(scenario: ResolvedScenario) -> list[CompiledKeys]:
 
 
 def make_message_flows(scenario: ResolvedScenario) -> list[CompiledKeys]:
-    """The flow that messages are counted under, if there are any."""
+    """Make the flow that messages are counted under, if there are any."""
     return (
         []
         if scenario.routing.ospf is None

@@ -41,7 +41,7 @@ class CompiledPorts:
 
 
 def compile_ports(scenario: ResolvedScenario) -> CompiledPorts:
-    """All port configurations that links use, in order of first use."""
+    """Compile all port configurations that links use, in order of first use."""
     compiled = CompiledPorts()
     port_index: dict[tuple[str | None, str, int], int] = {}
     path_sets = _list_crossing_path_sets(scenario)
@@ -98,7 +98,7 @@ def _has_relative_rates(port: PortConfiguration) -> bool:
 
 
 def _list_crossing_path_sets(scenario: ResolvedScenario) -> set[frozenset[str]]:
-    """Every set of paths that one entry forwards for."""
+    """List every set of paths that one entry forwards for."""
     return {each.paths for route in scenario.routes.values() for each in route.crossings}
 
 
@@ -129,7 +129,7 @@ def _compile_queue(queue: QueueOptions) -> dict[str, Any]:
 
 
 def _make_rows(scenario: ResolvedScenario, port: PortConfiguration) -> ClassifierRows:
-    """An empty table of rows for a port's rules."""
+    """Make an empty table of rows for a port's rules."""
     index = {name: position for position, name in enumerate(port.classes)}
 
     def decide(rule: MatchConditions | None, own_class: int) -> ClassifierCell:

@@ -29,7 +29,7 @@ _KEYS_COMPILED_ELSEWHERE = (
 
 
 def make_message_flows(scenario: ResolvedScenario) -> list[CompiledKeys]:
-    """The flow that messages are counted under, if there are any."""
+    """Make the flow that messages are counted under, if there are any."""
     options = scenario.signalling
     if options.kind == "none":
         return []

@@ -91,7 +91,7 @@ class FailureDelays:
         return sum(each.outcome == outcome for each in self.judgements)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Build plain data."""
         return asdict(self)
 
 
@@ -241,7 +241,7 @@ class _FlowDelays:
     def _measure(
         self, bound: SlaBound, row: str, check: FullCheck
     ) -> tuple[float | None, float | None]:
-        """The value of a row, and its relative error."""
+        """Measure the value of a row, and its relative error."""
         is_flow = bound.table == "flows"
         if not is_flow and bound.table != "aggregates":
             return None, None

@@ -106,7 +106,7 @@ class Survival:
         return tuple(each for each in self.links if each.needed_bit_s > each.capacity_bit_s)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Build plain data."""
         return asdict(self)
 
 

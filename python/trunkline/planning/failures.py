@@ -72,13 +72,13 @@ class LinkPairs:
         return len(self.pair_loads)
 
     def make_event(self, rank: int) -> FailureEvent:
-        """The pair at a place."""
+        """Make the pair at a place."""
         return _make_pair_failure(
             self.graph, int(self._first_links[rank]), int(self._second_links[rank])
         )
 
     def bound_severity(self, rank: int) -> tuple[float, float]:
-        """No pair from this place on is worse, as `Failed.badness` counts."""
+        """Bound the severity of the pairs from this place on, as in `FailureImpact.severity`."""
         # Half a bit per second is rounding.
         at_risk = float(self.avoidable_loads[rank])
         return (at_risk + 0.5 if at_risk else 0.0), float(self.max_utilisations[rank:].max())

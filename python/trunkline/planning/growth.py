@@ -109,7 +109,7 @@ class GrowthPeriod:
 
 @dataclass(frozen=True, slots=True)
 class FirstBreak:
-    """When a link or a failure breaks first."""
+    """Time at which a link or a failure breaks first."""
 
     name: str  # Direction of a link, or failure.
     period: str | None  # Label of the first period in which it is broken; None: in none.
@@ -122,7 +122,7 @@ class FirstBreak:
 
 @dataclass(frozen=True, slots=True)
 class MovedPathsLimit:
-    """How far the network goes without upgrades if paths move at will."""
+    """Growth that the network carries without upgrades if paths move at will."""
 
     # Largest growth that some routing carries in every failure [1]; None: not computed.
     factor: float | None
@@ -145,7 +145,7 @@ class UpgradeList:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """When a growing network breaks, and what prevents it."""
+    """Time at which a growing network breaks, and the upgrades that prevent it."""
 
     bound: float  # Utilisation above which a link is broken [1].
     periods: tuple[GrowthPeriod, ...]
@@ -164,7 +164,7 @@ class Growth:
     scale: float
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Build plain data."""
         return asdict(self)
 
 

@@ -39,7 +39,7 @@ class PlannedOutage:
     survival: Survival
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Build plain data."""
         return asdict(self)
 
 

@@ -99,7 +99,7 @@ class Migration:
     scale: float
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Build plain data."""
         return asdict(self)
 
 
@@ -459,7 +459,7 @@ def _check_elements(old: ResolvedScenario, new: ResolvedScenario) -> None:
 
 
 def _check_trunks(old: ResolvedScenario, new: ResolvedScenario) -> None:
-    """No flow changes from one path to another: its path moves."""
+    """Check that no flow changes from one path to another: its path moves."""
     carriers = [
         {flow: trunk.path for trunk in scenario.trunks.values() for flow in trunk.flows}
         for scenario in (old, new)

@@ -57,7 +57,7 @@ class ScreenDeviation:
     high: float | None
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Build plain data."""
         return asdict(self)
 
 
@@ -96,7 +96,7 @@ class SlaOutcome:
         return gap / self.bound if self.bound else math.copysign(math.inf, gap) if gap else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Build plain data."""
         return asdict(self)
 
 
@@ -129,7 +129,7 @@ def plan_failure_runs(
 
 
 def find_failure_time(scenario: Scenario, at_ns: int | None) -> int:
-    """When failures begin [ns]: by default after a quarter of the measured time.
+    """Find when failures begin [ns]: by default after a quarter of the measured time.
 
     Raises ValueError: That is not within the run.
     """

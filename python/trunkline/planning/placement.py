@@ -70,7 +70,7 @@ class RoutingPlan:
     scale: float  # Factor of all rates in a run; rates here are not scaled.
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Build plain data."""
         return asdict(self)
 
 

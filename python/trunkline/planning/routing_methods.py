@@ -55,7 +55,7 @@ class MethodComparison:
 
     @property
     def preferred_form(self) -> Formulation | None:
-        """How the optimum would be found; None in a network too large for that."""
+        """Method for the optimum; None in a network too large for any."""
         try:
             found: Formulation = te.optimal_routing.choose_formulation(self.graph, self.traffic)
         except ValueError:

@@ -26,7 +26,7 @@ Outcomes = dict[PairKey, str]
 
 @dataclass(frozen=True, slots=True)
 class SlaBreak:
-    """When an agreement breaks first under a failure."""
+    """Time at which an agreement breaks first under a failure."""
 
     sla: str
     failure: str

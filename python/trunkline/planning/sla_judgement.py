@@ -79,7 +79,7 @@ class SlaJudgement:
         return min(margins, default=None)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data: the counts and what they are counts of."""
+        """Build plain data: the counts and their totals."""
         document = asdict(self)
         del document["outcomes"], document["deviations"]
         return document | {
@@ -111,7 +111,7 @@ class SlaJudge:
         self._deviations: list[ScreenDeviation] = []
 
     def choose_failures(self, limit: int | None = None) -> list[FailureImpact]:
-        """The failures that must run next, the worst for any bound first; empty at the end.
+        """Choose the failures that must run next, the worst for any bound first; empty at the end.
 
         With a limit exactly so many, if there are as many, in one round.
         """
@@ -197,7 +197,7 @@ class SlaJudge:
 
 
 def _measure_error(level: ScreenedLevel, outcome: SlaOutcome, bound: SlaBound) -> float:
-    """How far packets are outside the limits of the screen.
+    """Measure how far packets are outside the limits of the screen.
 
     Where both say "broken", how badly decides nothing.
     """

@@ -88,7 +88,7 @@ class ScreenedLevel:
         return "held" if greatest <= limit else "open"
 
     def measure_severity(self, bound: SlaBound) -> float:
-        """How far on the wrong side the limit is, larger for worse."""
+        """Measure how far on the wrong side the limit is, larger for worse."""
         return self.greatest - bound.value if bound.at == "most" else bound.value - self.least
 
 

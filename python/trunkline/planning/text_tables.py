@@ -220,13 +220,13 @@ def tabulate_outages(outages: Sequence[PlannedOutage]) -> list[TextTable]:
 
 
 def describe_outcome(outcome: SlaOutcome) -> str:
-    """The outcome as people read it, with what decided."""
+    """Describe the outcome as people read it, with what decided."""
     word = OUTCOME_WORDS.get(outcome.outcome, outcome.outcome)
     return word if outcome.outcome == "not judged" else f"{word} ({outcome.by})"
 
 
 def tabulate_failure_delays(found: FailureDelays) -> list[TextTable]:
-    """Every class without a failure, and after the failures that delay or lose most of it."""
+    """Tabulate every class without a failure, and after its worst failures."""
     from trunkline.planning.failure_delays import NO_FAILURE
 
     by_class: dict[str, list[list[str]]] = {each.dscp: [] for each in found.classes}
@@ -250,7 +250,7 @@ def tabulate_failure_delays(found: FailureDelays) -> list[TextTable]:
 
 
 def tabulate_delay_judgements(found: FailureDelays) -> list[TextTable]:
-    """Every bound after every failure: the broken ones first."""
+    """Tabulate every bound after every failure: the broken ones first."""
     order = {"broken": 0, "undecided": 1, "not judged": 2, "held": 3}
     rows = [
         [
@@ -269,7 +269,7 @@ def tabulate_delay_judgements(found: FailureDelays) -> list[TextTable]:
 
 
 def tabulate_slas(slas: Sequence[SlaOutcome]) -> list[TextTable]:
-    """Every bound over all failures, and its pairs with failures: the worst first."""
+    """Tabulate every bound over all failures, and its pairs with failures: the worst first."""
     from trunkline.planning.sla_judgement import group_by_bound
 
     bound_rows = []
@@ -330,7 +330,7 @@ def _format_interval(outcome: SlaOutcome) -> str:
 
 
 def describe_judgement(judgement: SlaJudgement) -> str:
-    """The counts of failures times bounds, in one line."""
+    """Describe the counts of failures times bounds, in one line."""
     margin = judgement.least_margin
     spare = "" if margin is None else f" with {format_percent(margin)} of a bound to spare"
     broken = f"{judgement.broken:,} broken"

@@ -100,7 +100,7 @@ def _select_largest(
 
 
 def _find_table(source: PlotSource, measure: str, chosen_table: str | None) -> str:
-    """The table that has a measure."""
+    """Find the table that has a measure."""
     tables = (chosen_table,) if chosen_table else PLOTTED_TABLES
     numbers = {
         table: [

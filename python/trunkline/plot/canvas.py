@@ -39,7 +39,7 @@ def add_legend(axes: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PlotBar:
-    """Where a bar ends, and between what its value may lie (None: not known)."""
+    """End of a bar, and the interval of its value (None: not known)."""
 
     value: float
     low: float | None = None

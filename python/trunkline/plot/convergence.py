@@ -83,7 +83,7 @@ def convergence(sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
 
 
 def _find_end(change: NetworkChange) -> float:
-    """When the last router or head was done [ms after the change]."""
+    """Find when the last router or head was done [ms after the change]."""
     times = [step.ended_ns or step.computed_ns or step.heard_ns for step in change.steps]
     return max((max(times) - change.at_ns) / 1e6, 0.001)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MS_PER_NS = 1e-6  # Milliseconds in a nanosecond.
 MAX_DENSITY_BARS = 50
 ATOM_RATIO = 4
-"""So many times the packets of the next bucket in the first say that these did not wait."""
+"""Packets of the first bucket over those of the next above which the first did not wait."""
 FIT_KINDS = ("exponential", "normal", "gamma", "lognormal")
 
 
@@ -99,7 +99,7 @@ def histogram(sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
 
 
 def compute_densities(delay_counts: Histogram) -> tuple[list[float], list[float]]:
-    """A histogram in bars of equal width up to the 99.9th percentile.
+    """Compute a histogram in bars of equal width up to the 99.9th percentile.
 
     delay_counts: Of delays [ns].
     Returns: Edges [ms], one more than bars, and densities [1/ms].

@@ -1,4 +1,4 @@
-"""Where the names of nodes stand: each next to its node, on the side where it hides least."""
+"""Places of the names of nodes: each next to its node, on the side where it hides least."""
 
 from collections.abc import Sequence
 

@@ -92,7 +92,7 @@ def find_backup_paths(network: NetworkData) -> dict[str, list[str]]:
 
 
 def format_capacity(bit_s: int) -> str:
-    """A capacity in its unit. bit_s: The capacity [bit/s]."""
+    """Format a capacity in its unit. bit_s: The capacity [bit/s]."""
     for size, unit in ((10**9, "Gbit/s"), (10**6, "Mbit/s"), (10**3, "kbit/s")):
         if bit_s >= size:
             return f"{bit_s / size:.6g} {unit}"
@@ -100,7 +100,7 @@ def format_capacity(bit_s: int) -> str:
 
 
 def format_delay(ns: int) -> str:
-    """A delay in its unit. ns: The delay [ns]."""
+    """Format a delay in its unit. ns: The delay [ns]."""
     for size, unit in ((10**9, "s"), (10**6, "ms"), (10**3, "µs")):
         if ns >= size:
             return f"{ns / size:.6g} {unit}"

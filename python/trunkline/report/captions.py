@@ -160,7 +160,7 @@ def _find_middle(dots: Sequence[Point]) -> Point:
 def _select_near(
     positions: Sequence[_CaptionBox], boxes: Sequence[_CaptionBox]
 ) -> list[_CaptionBox]:
-    """Those boxes that one of the choices may touch."""
+    """Select those boxes that one of the choices may touch."""
     left = min(box.x - box.half_width for box in positions) - NEAR_DISTANCE
     right = max(box.x + box.half_width for box in positions) + NEAR_DISTANCE
     top = min(box.y - box.half_height for box in positions) - NEAR_DISTANCE
@@ -169,7 +169,7 @@ def _select_near(
 
 
 def _build_arrow_boxes(request: CaptionRequest) -> list[_CaptionBox]:
-    """The arrows of a link as small boxes."""
+    """Build the arrows of a link as small boxes."""
     (x1, y1), (x2, y2) = request.ends
     count = max(1, int(math.hypot(x2 - x1, y2 - y1) / 6))
     half_size = request.arrow_room

@@ -56,7 +56,7 @@ class Chart:
     end: float = 0.0  # Where the axis of time ends [s].
 
     def to_json(self) -> dict[str, Any]:
-        """As data for the page, without what the page's text says."""
+        """Build data for the page, without the texts."""
         fields = asdict(self)
         for name in ("about", "alt"):
             del fields[name]
@@ -75,7 +75,7 @@ class RecordedSeries:
 
 
 def collect_series(reported_run: ReportedRun) -> list[RecordedSeries]:
-    """Every series of the report's own probes; those of the scenario where no run is repeated."""
+    """Collect the series of the report's probes; those of the scenario where no run is repeated."""
     watched = reported_run.probed
     runs = watched.runs or reported_run.runs
     first_probe = watched.first_probe if watched.runs else 0
@@ -314,7 +314,7 @@ def _note_left_out(note: str, lines: list[ChartLine], order_text: str, max_lines
 
 
 def _build_line(name: str, time: FloatArray, values: FloatArray) -> tuple[Numbers, ChartLine]:
-    """One line over (runs, steps): mean over runs, least and greatest as band."""
+    """Build one line over (runs, steps): mean over runs, least and greatest as band."""
     mean = _nanmean(values, 0)
     low, high = np.fmin.reduce(values, 0), np.fmax.reduce(values, 0)
     if len(time) > MAX_LINE_POINTS:

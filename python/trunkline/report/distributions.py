@@ -1,4 +1,4 @@
-"""How delays and losses spread: a distribution for each flow, packets lost by place and cause."""
+"""Distributions of delays and losses: one for each flow; lost packets by place and cause."""
 
 from collections import defaultdict
 from collections.abc import Mapping

@@ -43,7 +43,7 @@ def find_down_times(reported_run: ReportedRun) -> list[tuple[str, float, float]]
 
 
 def compute_failure_loads(reported_run: ReportedRun) -> list[FailureLoad]:
-    """Every link that carried anything, the busiest while something was down first.
+    """Compute every link that carried anything, the busiest while something was down first.
 
     Only steps that lie wholly in one of the two times count, and none before counting starts.
 

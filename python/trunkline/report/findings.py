@@ -29,13 +29,13 @@ SIGN_BY_OUTCOME: Final[dict[str, FactSign]] = {
     "refuted": "broken",
     "undecided": "undecided",
 }
-"""Of the outcomes of claims."""
+"""Signs of the outcomes of claims."""
 SIGN_BY_VERDICT: Final[dict[str, FactSign]] = {
     "agrees": "held",
     "differs": "broken",
     "undecided": "undecided",
 }
-"""Of the outcomes of comparisons with another engine."""
+"""Signs of the outcomes of comparisons with another engine."""
 
 
 MIN_RUNS_FOR_INTERVALS = 4
@@ -106,7 +106,7 @@ def _add_item(items: tuple[tuple[str, str], ...], line: str) -> tuple[tuple[str,
 
 
 def find_title(scenario: str, name: str) -> str:
-    """The first line of a scenario if it is a headline, else its name."""
+    """Find the first line of a scenario if it is a headline, else its name."""
     paragraphs = read_descriptions(scenario)
     first = paragraphs[0].text if paragraphs else ""
     headline = first and len(first) <= 100 and first[-1] not in ".:"
@@ -118,7 +118,7 @@ def _count_noun(number: int, noun: str) -> str:
 
 
 def list_run_numbers(reported_run: ReportedRun) -> list[HeadlineNumber]:
-    """The few numbers that sum a run up."""
+    """List the few numbers that sum a run up."""
     runs = reported_run.runs
     run_count = len(runs)
 
@@ -259,7 +259,7 @@ def list_run_facts(reported_run: ReportedRun) -> list[Fact]:
 
 
 def _list_verdict_facts(document: Mapping[str, Any] | None) -> list[Fact]:
-    """Of a comparison with another engine, and what a proof says that it would have caught."""
+    """List facts of a comparison with another engine, and of the proof of its power."""
     facts = []
     for verdict in document["verdicts"] if document else ():
         agreed = sum(bool(row["outcome"] == "agrees") for row in verdict["rows"])
@@ -277,7 +277,7 @@ def _list_verdict_facts(document: Mapping[str, Any] | None) -> list[Fact]:
 
 
 def _list_sla_facts(reported_run: ReportedRun) -> list[Fact]:
-    """The scenario's service level agreements; those that are broken first."""
+    """List the scenario's service level agreements; those that are broken first."""
     from pydantic import ValidationError
 
     from trunkline.scenario import ScenarioError
@@ -414,7 +414,7 @@ def _list_failure_facts(reported_run: ReportedRun) -> list[Fact]:
 
 
 def list_study_numbers(record: Mapping[str, Any]) -> list[HeadlineNumber]:
-    """The few numbers that sum a study up."""
+    """List the few numbers that sum a study up."""
     summary = record["summary"]
     numbers = [HeadlineNumber(f"{summary['claims_held']} of {summary['claims']}", "claims hold")]
     errors = summary.get("tables", {}).values()
@@ -442,12 +442,12 @@ def list_study_numbers(record: Mapping[str, Any]) -> list[HeadlineNumber]:
 
 
 def _get_outcome(claim: Mapping[str, Any]) -> str:
-    """How a claim came out; a record of an earlier version knows held and not held alone."""
+    """Return the outcome of a claim; records of earlier versions have only held and not held."""
     return str(claim.get("outcome") or ("held" if claim["held"] else "refuted"))
 
 
 def list_claim_facts(record: Mapping[str, Any]) -> list[Fact]:
-    """Each claim and how it came out."""
+    """List each claim and its outcome."""
     tables = {str(cell["table"]) for cell in record["cells"]}
     facts = []
     for claim in record["claims"]:

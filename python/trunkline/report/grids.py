@@ -87,7 +87,7 @@ _PATH_QUALITY_COLUMNS = " loss_ratio delay_mean_s delay_p99_s jitter_s reordered
 
 
 def build_grids(reported_run: ReportedRun) -> list[Grid]:
-    """The tables of an exhibit, those without rows left out."""
+    """Build the tables of an exhibit, those without rows left out."""
     grids = [
         _build_measure_grid(reported_run, "aggregates", "offered_bit_s"),
         _build_measure_grid(reported_run, "flows", "offered_bit_s"),
@@ -290,7 +290,7 @@ def _build_colour_grid(reported_run: ReportedRun) -> Grid:
 
 
 def _build_convergence_grid(reported_run: ReportedRun) -> Grid:
-    """When each router and head knew of a change, and had put something else into use."""
+    """Build the times at which each router and head knew of a change, and had reacted."""
     rows = []
     for change in list_answered_changes(reported_run.first_run):
         for step in change.steps:

@@ -11,7 +11,7 @@ FAILURE_CAUSES = ("failed_queued", "failed_in_flight", "link_down", "node_down")
 """Causes of what a failure of the link costs; a port counts none of them as its own drop."""
 
 UNOFFERED_CAUSES = ("link_down", "node_down")
-"""Those of them that the port has not seen: the link was down already."""
+"""Causes of drops before the port: the link was down already."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,7 @@ class LocalServer(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """Where a browser finds it; whoever has it may use the server."""
+        """Address for a browser; whoever has it may use the server."""
         return f"http://{HOST}:{self.server_port}/{self.token}/"
 
     def serve_until_interrupted(self) -> None:

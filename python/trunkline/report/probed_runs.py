@@ -35,7 +35,7 @@ ALLOWED_STEPS_NS = tuple(
 LINK_MEASURES = ("utilisation", "queue-packets", "drops")
 TCP_MEASURES = ("goodput", "cwnd", "delay")
 FLOW_MEASURES = ("throughput", "delay")
-"""Of flows that are not TCP: UDP, echo, messages of routing and signalling."""
+"""Measures of flows that are not TCP: UDP, echo, messages of routing and signalling."""
 
 
 @dataclass(frozen=True, slots=True)

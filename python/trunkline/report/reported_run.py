@@ -76,12 +76,12 @@ class ReportedRun:
 
     @property
     def warmup_ns(self) -> int:
-        """Where counting starts [ns]."""
+        """Start of the counts [ns]."""
         return int(self.network["run"]["warmup_ns"])
 
     @functools.cached_property
     def node_positions(self) -> dict[str, NodePosition]:
-        """Where the scenario puts its nodes; those without a place are left out."""
+        """Positions of the nodes in the scenario; nodes without a position are left out."""
         from trunkline.scenario import yaml_text
         from trunkline.scenario.diagnostic import ScenarioError
 
@@ -107,7 +107,7 @@ class ReportedRun:
 
 
 def _read_attached_document(file: Path, keys: set[str], what: str) -> Mapping[str, Any] | None:
-    """A JSON object that lies next to results; None without it.
+    """Read a JSON object that lies next to results; None without it.
 
     Raises UnreadableResultsError: It lacks its keys.
     """

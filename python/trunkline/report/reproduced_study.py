@@ -57,7 +57,7 @@ def read_record(folder: Path) -> dict[str, Any]:
 
 
 def read_featured_runs(folder: Path) -> list[ReportedRun]:
-    """The runs that represent the study, if some were kept next to it."""
+    """Read the runs that represent the study, if some were kept next to it."""
     index = folder / FEATURED_RUNS_FOLDER / FEATURED_RUNS_INDEX
     if not index.is_file():
         return []
@@ -71,7 +71,7 @@ def read_featured_runs(folder: Path) -> list[ReportedRun]:
 
 
 def build_compared_tables(record: Mapping[str, Any]) -> list[ComparedTable]:
-    """Every table of a study, our values next to the published ones; variants only in overviews."""
+    """Build the tables of a study, ours next to the published ones; variants only in overviews."""
     tables: dict[str, list[Mapping[str, Any]]] = {}
     overviews = record.get("overviews", [])
     titles = record["tables"]
@@ -104,7 +104,7 @@ def build_compared_tables(record: Mapping[str, Any]) -> list[ComparedTable]:
 
 
 def _describe_error(error: Mapping[str, Any]) -> str:
-    """How far a table is from the published one, in a sentence."""
+    """Describe how far a table is from the published one, in a sentence."""
     if not error:
         return ""
     parts = []

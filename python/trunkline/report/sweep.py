@@ -85,7 +85,7 @@ def read_sweep(folder: Path) -> dict[str, Any]:
 
 
 def list_headline_numbers(record: dict[str, Any]) -> list[HeadlineNumber]:
-    """The few numbers that sum a study up."""
+    """List the few numbers that sum a study up."""
     summary = record["summary"]
     runs = str(record["runs"])
     if record["fewest"] != record["runs"]:
@@ -152,7 +152,7 @@ def _list_failure_facts(pairs: list[FailureVerdict]) -> list[Fact]:
 
 
 def build_failure_tables(pairs: list[FailureVerdict]) -> list[ComparedTable]:
-    """The tables of failures and aggregates, the worst first."""
+    """Build the tables of failures and aggregates, the worst first."""
     if not pairs:
         return []
     dscps, rows = failure_verdicts.build_matrix(pairs)

@@ -34,7 +34,7 @@ class EngineeringSection:
 
 
 def build_engineering(reported_run: ReportedRun) -> EngineeringSection | None:
-    """The plan that was stored with the results; None if there is none."""
+    """Build the plan that was stored with the results; None if there is none."""
     plan = reported_run.plan
     if plan is None:
         return None

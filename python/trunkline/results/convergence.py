@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 NOTICE_EVENTS = ("detected", "repair-detected", "lsa-learnt")
 """A router gets to know of the change."""
 COMPLETION_EVENTS = ("rerouted", "ldp-labels")
-"""It puts routes, or labels, into use that differ from those before."""
+"""Events that put other routes, or labels, into use than before."""
 CHANGE_KINDS = {"failed": "failure", "repaired": "repair", "drained": "drain"}
 
 

@@ -1,4 +1,4 @@
-"""Why packets are lost, as the engine names it."""
+"""Causes of lost packets, by the engine's names."""
 
 from typing import Final
 

@@ -148,7 +148,7 @@ def define_derived(name: str, about: str, *base: str) -> Field:
 
 
 def define_base_count(name: str, about: str) -> Field:
-    """How much there was to average; no result of its own, so no part of the results hash."""
+    """Define a count of averaged values; it is no result itself, so no part of the results hash."""
     return Field(name, "i64", "derived", about)
 
 

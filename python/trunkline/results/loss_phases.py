@@ -91,7 +91,7 @@ def phases(results: Results) -> list[LossPhase]:
 def _find_times(
     rows: list[TimelineRow], events: tuple[str, ...], span: tuple[int, int]
 ) -> list[int]:
-    """When one of the events happened in a span of time."""
+    """Find when one of the events happened in a span of time."""
     return [
         row["time_ns"]
         for row in rows

@@ -95,7 +95,7 @@ class Provenance:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As a dictionary of strings and one integer."""
+        """Build a dictionary of strings and one integer."""
         return asdict(self)
 
 
@@ -205,7 +205,7 @@ class Results:
         return digest.hexdigest()
 
     def to_json(self) -> dict[str, Any]:
-        """As the object ``trunkline run --json`` prints: base units in the keys, null as None."""
+        """Build the object that ``trunkline run --json`` prints; null is None."""
         tables: dict[str, Any] = {}
         for name in JSON_TABLES:
             table = self.tables[name]
@@ -229,7 +229,7 @@ class Results:
         colour: bool = False,
         show_all: bool = False,
     ) -> str:
-        """As tables for a terminal; see :func:`trunkline.results.terminal_tables.render`."""
+        """Render tables for a terminal; see :func:`trunkline.results.terminal_tables.render`."""
         from trunkline.results.terminal_tables import render_results
 
         return render_results(

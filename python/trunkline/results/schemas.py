@@ -470,5 +470,5 @@ HASHED_IF_FILLED: Final = frozenset(
 
 
 def find_field(table: str, name: str) -> Field:
-    """A column of a table by its name."""
+    """Find a column of a table by its name."""
     return next(field for field in SCHEMAS[table] if field.name == name)

@@ -100,7 +100,7 @@ def read_results(directory: str | Path) -> list[Results]:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """An object of a JSON file of results.
+    """Read an object of a JSON file of results.
 
     Raises FileNotFoundError: There is none.
     Raises UnreadableResultsError: It holds none.
@@ -189,7 +189,7 @@ def _encode_empty_table(name: str) -> bytes:
 
 
 def _read_frame(folder: Path, name: str) -> Any:
-    """A table of a folder, with every column that this version knows."""
+    """Read a table of a folder, with every column that this version knows."""
     import polars as pl
 
     path = folder / f"{name}.parquet"

@@ -53,7 +53,7 @@ def _describe_losses(runs: Sequence[Results]) -> str:
 
 
 def _describe_port_losses(runs: Sequence[Results]) -> str:
-    """Of an engine that knows no single packets, and so no causes."""
+    """Describe the losses of an engine that knows no single packets, and so no causes."""
     lost: dict[str, float] = defaultdict(float)
     for run in runs:
         for row in run.ports.rows("link", "packets_dropped"):
@@ -106,7 +106,7 @@ def _describe_waits(runs: Sequence[Results]) -> str:
 
 
 def _gather_means(values: Mapping[Key, Sequence[float]]) -> dict[Key, float]:
-    """Of each the mean over the runs that have a value."""
+    """Compute the mean of each over the runs that have a value."""
     return {key: fsum(numbers) / len(numbers) for key, numbers in values.items()}
 
 

@@ -42,7 +42,7 @@ class Column:
         return len(self.values)
 
     def get_item(self, index: int) -> Scalar:
-        """One value as a Python object, None where null."""
+        """Return one value as a Python object, None where null."""
         if self.valid is not None and not self.valid[index]:
             return None
         value: Scalar = self.values[index]
@@ -60,7 +60,7 @@ class Column:
         return [x if ok else None for x, ok in zip(items, self.valid, strict=True)]
 
     def get_numbers(self) -> memoryview[Any]:
-        """The numbers, with anything where null."""
+        """Return the numbers, with anything where null."""
         assert not isinstance(self.values, list)
         return self.values if isinstance(self.values, memoryview) else self.to_array().data
 
@@ -92,7 +92,7 @@ class Column:
         return self.values.is_not_null().to_numpy() if self.values.null_count() else None
 
     def to_series(self, name: str, kind: FieldKind) -> pl.Series:
-        """As a polars series; numbers without nulls are not copied."""
+        """Convert it to a polars series; numbers without nulls are not copied."""
         import polars as pl
 
         if not isinstance(self.values, memoryview | list):
@@ -226,7 +226,7 @@ class Table:
         return self.row(found[0])
 
     def to_polars(self, *column_names: str) -> pl.DataFrame:
-        """As a polars data frame; numbers without nulls are not copied.
+        """Convert it to a polars data frame; numbers without nulls are not copied.
 
         These columns alone, if any are named.
 
@@ -247,11 +247,11 @@ class Table:
         return frame
 
     def to_pandas(self) -> pd.DataFrame:
-        """As a pandas data frame; needs pandas and pyarrow."""
+        """Convert it to a pandas data frame; needs pandas and pyarrow."""
         return self.to_polars().to_pandas()
 
     def to_numpy(self) -> dict[str, NDArray[Any]]:
-        """As a numpy array a column; null integers become not-a-number doubles."""
+        """Convert each column to a numpy array; null integers become not-a-number doubles."""
         import numpy as np
 
         arrays: dict[str, NDArray[Any]] = {}

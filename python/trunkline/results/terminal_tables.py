@@ -105,7 +105,7 @@ def describe_hidden_tables(names: Iterable[str]) -> str:
 
 
 def _list_further_tables(results: Results) -> dict[str, Callable[[], RichTable]]:
-    """The tables beyond those of flows, by what they are called."""
+    """List the tables beyond those of flows, by what they are called."""
     makers: dict[str, Callable[[], RichTable]] = {}
     if 1 < len(results.aggregates) < len(results.flows):
         makers["aggregates"] = lambda: _build_busiest_table(results.aggregates, None)
@@ -328,7 +328,7 @@ def _build_measure_table(
     further_columns: str = "",
     hidden_column: str = "",
 ) -> RichTable:
-    """A table of columns: names first, then measures, both by the names of the columns."""
+    """Build a table of columns: names first, then measures, both by the names of the columns."""
     names, measures, caption = DISPLAYED_COLUMNS[table.name]
     fields = [
         find_field(table.name, name) for name in f"{names} {measures} {further_columns}".split()
@@ -379,7 +379,7 @@ def _build_first_rows_table(
     rows: list[dict[str, Scalar]] | None = None,
     further_columns: str = "",
 ) -> RichTable:
-    """A table of columns with the first rows, and how many are left out."""
+    """Build a table of columns with the first rows, and how many are left out."""
     count = len(table) if rows is None else len(rows)
     first_rows = list(islice(table.rows() if rows is None else rows, max_rows))
     return _build_measure_table(

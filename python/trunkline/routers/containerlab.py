@@ -53,7 +53,7 @@ def _make_node(router: Router) -> dict[str, object]:
 
 
 def _list_links(network: RouterNetwork) -> list[dict[str, object]]:
-    """Each link once, with the scenario's keys of both directions, which `import` reads."""
+    """List each link once, with the scenario's keys of both directions, which `import` reads."""
     ends = {
         (router.name, each.address.ip): each
         for router in network.routers

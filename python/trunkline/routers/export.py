@@ -52,7 +52,7 @@ class RouterExport:
     rounded: tuple[RoundedQuantity, ...]  # What changed in translation.
 
     def list_files(self) -> dict[str, str]:
-        """The texts, and the tables of omissions and of changes."""
+        """List the texts, and the tables of omissions and of changes."""
         tables = {
             OMISSIONS_FILE: _write_table(
                 ("router", "element", "reason", "changes_design"),

@@ -63,7 +63,7 @@ def write_frr(network: RouterNetwork, *, adds_wires: bool = False) -> TargetFile
 
 
 def _list_config_lines(network: RouterNetwork, router: Router) -> Iterator[str]:
-    """The lines of ``frr.conf``."""
+    """List the lines of ``frr.conf``."""
     yield "frr defaults traditional"
     yield f"hostname {router.name}"
     yield "service integrated-vtysh-config"
@@ -170,7 +170,7 @@ def _list_policy_lines(router: Router) -> Iterator[str]:
 
 
 def _find_near_address(far: object) -> str:
-    """The other host of a /30 of a link."""
+    """Find the other host of a /30 of a link."""
     network = IPv4Interface(f"{far}/30").network
     return str(next(each for each in network.hosts() if str(each) != str(far)))
 

@@ -46,7 +46,7 @@ class HardwareQueue:
 def list_queues_by_policy(
     files: TargetFiles, network: RouterNetwork, router: Router
 ) -> dict[str, list[HardwareQueue]]:
-    """The classes of each port policy that a router uses, by the policy's name."""
+    """List the classes of each port policy that a router uses, by the policy's name."""
     return {
         name: list_hardware_queues(files, router, network.port_policies[name])
         for name in router.list_port_policies()
@@ -56,7 +56,7 @@ def list_queues_by_policy(
 def list_hardware_queues(
     files: TargetFiles, router: Router, policy: PortPolicy
 ) -> list[HardwareQueue]:
-    """The classes of a port, the default class last; notes what is rounded or has no word."""
+    """List the classes of a port, the default class last; notes what is rounded or has no word."""
     default = max(policy.classes, key=lambda each: (0 in each.dscps, len(each.dscps)))
     ratios = _compute_ratios(files, router, policy)
     levels = sorted({each.priority for each in policy.classes if each.priority is not None})

@@ -338,7 +338,7 @@ def _make_tunnel(files: TargetFiles, router: Router, tunnel: Tunnel) -> Json:
 
 
 def _make_policy_tunnel(router: Router, policy: SegmentPolicy) -> Json:
-    """A segment routing policy as a tunnel that segments set up."""
+    """Make a segment routing policy as a tunnel that segments set up."""
     return _entry(
         "name",
         policy.name,

@@ -309,7 +309,7 @@ def _add_queue_limits(queue: QueuePolicy, port_queue: Any, omit: Any) -> QueuePo
 
 
 def _make_policer(profile: Any, dscps: tuple[int, ...]) -> RouterPolicer | None:
-    """The policer of a profile; None for a meter that routers do not have."""
+    """Make the policer of a profile; None for a meter that routers do not have."""
     meter = profile["meter"]
     green, yellow, red = (PolicedAction(each["drop"], each["dscp"]) for each in profile["actions"])
     kind = meter["kind"]

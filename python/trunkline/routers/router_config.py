@@ -12,7 +12,7 @@ from trunkline.network.types import NetworkData
 from trunkline.network.types.ports import RedCurve
 
 PORT_SPEEDS: Final = (10**9, 10 * 10**9, 25 * 10**9, 40 * 10**9, 100 * 10**9, 400 * 10**9)
-"""Of Ethernet ports of routers [bit/s] (IEEE 802.3)."""
+"""Speeds of Ethernet ports of routers [bit/s] (IEEE 802.3)."""
 
 
 @dataclass(frozen=True)

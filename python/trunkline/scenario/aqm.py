@@ -47,7 +47,7 @@ _ADAPTIVE_TEXT = "Whether {} moves every half second so that the average stays m
 
 
 class DropTail(Element):
-    """No judgement: the queue's limit alone drops."""
+    """No AQM: the queue's limit alone drops."""
 
     kind: Literal["drop-tail"] = "drop-tail"
 
@@ -85,7 +85,7 @@ class RedCurve(Element):
         return units[0] if units[0] == units[1] else ""
 
     def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
-        """As the engine reads it, which knows the unit of the thresholds apart."""
+        """Compile it for the engine, which knows the unit of the thresholds apart."""
         thresholds = {"min_th": _get_amount(self.min_th), "max_th": _get_amount(self.max_th)}
         return super().compile_keys(*without) | {
             key: float(threshold) for key, threshold in thresholds.items()
@@ -122,7 +122,7 @@ class Red(RedOptions, RedCurve):
     adaptive: Switch = default(False, _ADAPTIVE_TEXT.format("max_p"))
 
     def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
-        """As the engine reads it, which takes an absent `adaptive` for none."""
+        """Compile it for the engine, which takes an absent `adaptive` for none."""
         return super().compile_keys(*_list_omitted_keys(self)) | {"unit": self.unit}
 
 
@@ -177,7 +177,7 @@ class RedLinux(TcRed):
     )
 
     def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
-        """As the engine reads it, which takes an absent `adaptive` for none."""
+        """Compile it for the engine, which takes an absent `adaptive` for none."""
         return super().compile_keys(*_list_omitted_keys(self))
 
 
@@ -213,7 +213,7 @@ class _ThresholdAqm(Element):
     threshold: QueueLimitField
 
     def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
-        """As the engine reads it, which knows the unit apart."""
+        """Compile it for the engine, which knows the unit apart."""
         threshold_keys = {
             "threshold": _get_amount(self.threshold),
             "unit": _get_unit(self.threshold) or "packets",

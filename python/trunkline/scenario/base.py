@@ -36,7 +36,7 @@ class Element(BaseModel):
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
     def compile_keys(self, *omitted: str, link_rate: int = 0) -> CompiledKeys:
-        """Its keys as the engine reads them: a quantity's has the base unit behind it.
+        """Compile its keys for the engine: the key of a quantity has the base unit as suffix.
 
         *omitted: Keys of the scenario that are left out.
         link_rate: Rate of the link, of which rates may be shares [bit/s].

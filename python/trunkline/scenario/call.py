@@ -49,7 +49,7 @@ CODECS = {
     # Look-ahead: RFC 6716 section 2 (2.5 ms of CELT and 4 ms for its resampling and SILK's).
     "opus": Codec(24_000, 6_500_000, None, None),
 }
-"""By name: G.711 without and with loss concealment, G.729 annex A, Opus (RFC 6716)."""
+"""Codecs by name: G.711 without and with loss concealment, G.729 annex A, Opus (RFC 6716)."""
 
 
 def _validate_impairment(value: Any) -> float:

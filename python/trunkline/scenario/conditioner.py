@@ -34,7 +34,7 @@ class _MeterOptions(Element):
     """Keys that all meters share."""
 
     def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
-        """As the engine reads it: 0 for what is left out."""
+        """Compile it for the engine: 0 for what is left out."""
         return {key: 0 if value is None else value for key, value in super().compile_keys().items()}
 
 

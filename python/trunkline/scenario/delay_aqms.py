@@ -93,7 +93,7 @@ class Cobalt(Element):
     )
 
     def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
-        """As the engine reads it, with the times that `rate` makes longer."""
+        """Compile it for the engine, with the times that `rate` makes longer."""
         mtu_time = MAX_FRAME_BYTES * 8 * 10**9 // self.rate if self.rate else 0
         target = max(self.target, mtu_time * 3 // 2)
         return {

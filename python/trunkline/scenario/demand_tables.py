@@ -101,7 +101,7 @@ def _parse_square_matrix(table: Iterable[list[str]], names: list[str]) -> list[D
 
 
 def _parse_rate(text: str, line: int) -> int:
-    """An offered load, to the nearest bit/s: a table is often computed."""
+    """Parse an offered load, to the nearest bit/s: a table is often computed."""
     if text.startswith("-"):
         raise ScenarioFileError(f"a demand cannot be negative: {text[:40]}", line)
     try:

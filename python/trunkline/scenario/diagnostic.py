@@ -190,7 +190,7 @@ class ScenarioError(ValueError):
         super().__init__(self.render())
 
     def render(self) -> str:
-        """All diagnostics as text, an empty line between them."""
+        """Render all diagnostics as text, an empty line between them."""
         return render_diagnostics(self.diagnostics, self._source, self._file)
 
 

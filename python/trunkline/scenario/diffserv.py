@@ -51,7 +51,7 @@ class DiffServ(Element):
     )
 
     def merge_with_default(self, default: "DiffServ") -> "DiffServ":
-        """With what it leaves out taken from another; an L-LSP has no map to take."""
+        """Fill absent keys from another; an L-LSP takes no map."""
         if self.kind == "e-lsp":
             return merge_defaults(self, default)
         common = default.model_fields_set & {"model", "linux_tc_zero"}

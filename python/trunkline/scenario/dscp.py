@@ -42,7 +42,7 @@ def _parse_dscp(value: Any) -> int:
 
 
 def get_dscp_name(value: int) -> str | int:
-    """The code point's RFC name, or its number where it has none."""
+    """Return the code point's RFC name, or its number where it has none."""
     return _NAME_OF_DSCP.get(value, value)
 
 

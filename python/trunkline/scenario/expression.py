@@ -82,7 +82,7 @@ class ExactQuantity:
 
 
 def parse_scalar(value: object) -> ExactQuantity | None:
-    """A scalar of a scenario as a quantity; None if it is neither number nor quantity."""
+    """Parse a scalar of a scenario as a quantity; None if it is neither number nor quantity."""
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int):

@@ -50,7 +50,7 @@ def make_invalid_error(
     hint: str = "",
     at: tuple[str | int, ...] = (),
 ) -> PydanticCustomError:
-    """An error that a validator raises, with all that a diagnostic shows."""
+    """Make an error that a validator raises, with all that a diagnostic shows."""
     context = {
         "message": message,
         "given": _shorten(given),
@@ -116,7 +116,7 @@ def is_from_file(info: _ValidationInfo) -> bool:
 
 
 def make_unit_error(error: UnitError, given: object) -> PydanticCustomError:
-    """A unit error as one that a validator raises."""
+    """Make a unit error as one that a validator raises."""
     return make_invalid_error(
         error.code, str(error), given=given, allowed=error.allowed, hint=error.hint
     )
@@ -128,7 +128,7 @@ def is_numeric(value: Any) -> bool:
 
 
 def describe_value(value: Any) -> str:
-    """A value as messages call it."""
+    """Describe a value as messages call it."""
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, list | tuple):

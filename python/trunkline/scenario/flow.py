@@ -344,7 +344,7 @@ class Echo(EchoOptions):
     replicate: ReplicaCount | None = _REPLICATE_FIELD
 
     def make_request_flow(self) -> Udp:
-        """The flow of its requests, as a source of datagrams."""
+        """Make the flow of its requests, as a source of datagrams."""
         keys_copied = (*FlowOptions.model_fields, "from_", "to", "replicate")
         values: dict[str, Any] = {name: getattr(self, name) for name in keys_copied}
         return Udp.model_construct(

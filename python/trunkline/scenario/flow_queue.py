@@ -42,7 +42,7 @@ class FlowQueues(Element):
     )
 
     def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
-        """Its parameters as the engine reads them."""
+        """Compile its parameters for the engine."""
         return {
             "queues": None if self.queues == "flow" else self.queues,
             "labelled": "five-tuple" if self.labelled == "5-tuple" else self.labelled,
@@ -113,7 +113,7 @@ class Cake(FlowQueues):
     )
 
     def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
-        """Its parameters as the engine reads them."""
+        """Compile its parameters for the engine."""
         return super().compile_keys() | {"ways": CAKE_SET_SIZE, "hosts": self.hosts}
 
 
@@ -129,7 +129,7 @@ FLOW_SCHEDULERS = ("fq-codel", "fq-pie", "sfq", "fq")
 
 
 def make_flow_queues(kind: str) -> FlowQueues:
-    """The flow queueing that a word stands for."""
+    """Make the flow queueing that a word stands for."""
     return _FLOW_QUEUE_KINDS[kind].model_validate({"kind": kind})
 
 

@@ -39,7 +39,7 @@ GAMES = {
     "tig-down": GamePackets((50.0, 11.0), (13.0, 3.7)),
     "tig-up": GamePackets((38.0, 3.7), (15.0, 5.7)),
 }
-"""By name."""
+"""Games by name."""
 
 
 class Game(Element):

@@ -104,7 +104,7 @@ def _set_name(scenario: ScenarioType, stem: str) -> ScenarioType:
 
 
 def _make_head_comment(content: str, overrides: Mapping[str, str]) -> str:
-    """The comment at the head of a file, which a dump has not, and what was set over it."""
+    """Make the comment at the head of a file, which a dump has not, and what was set over it."""
     lines = []
     for line in content.splitlines():
         if not line.startswith("#"):

@@ -304,7 +304,7 @@ class ScenarioSections(Element):
         return self._warnings
 
     def render_warnings(self) -> str:
-        """Its warnings as text, each with its line of the file; empty without any."""
+        """Render its warnings as text, each with its line of the file; empty without any."""
         origin = self._origin
         return render_diagnostics(self._warnings, origin.content.split("\n"), origin.file)
 

@@ -27,7 +27,7 @@ _GLOBAL_SECTIONS = ("nodes", "defaults", "parameters")  # Sections whose faults 
 def build_draft(
     kind: type[ScenarioType], document: Any, faults: Iterable[DocumentPath], context: dict[str, Any]
 ) -> ScenarioType | None:
-    """A scenario like the document, with stand-ins where it is at fault.
+    """Build a scenario like the document, with stand-ins where it is at fault.
 
     Returns: None if a fault touches everything or no stand-in fits.
     """

@@ -15,7 +15,7 @@ from trunkline.scenario.units import parse_integer
 
 
 def _parse_tc_key(key: Any) -> Any:
-    """A key of a mapping is text."""
+    """Parse a key of a mapping is text."""
     number = parse_integer(key) if isinstance(key, str) and key.isdecimal() else None
     return key if number is None else number
 

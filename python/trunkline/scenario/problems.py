@@ -123,7 +123,7 @@ class Problems:
 
 
 def format_path(path: Sequence[str | int]) -> str:
-    """A path as shown to users: ``links[R1-R2].rate``, ``flows[many].rto.min``."""
+    """Format a path as shown to users: ``links[R1-R2].rate``, ``flows[many].rto.min``."""
     text = ""
     named = False
     for part in path:
@@ -145,5 +145,5 @@ def format_names(names: Iterable[object], max_shown: int = 12) -> str:
 
 
 def format_count(count: int, noun: str) -> str:
-    """A count with its noun: ``1 label``, ``2 labels``."""
+    """Format a count with its noun: ``1 label``, ``2 labels``."""
     return f"{count} {noun}{'' if count == 1 else 's'}"

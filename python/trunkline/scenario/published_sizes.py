@@ -86,7 +86,7 @@ PAGE_OBJECTS_LAW: dict[str, Any] = {
 
 
 def get_published_law(name: str) -> dict[str, Any]:
-    """A published distribution as engines read it."""
+    """Return a published distribution as engines read it."""
     if name == "3gpp-main":
         return make_lognormal_law(10_710, 25_032, 100, 2_000_000)
     if name == "3gpp-embedded":

@@ -1,4 +1,4 @@
-"""How much a queue holds: packets, bytes, or both."""
+"""Limits of queues: packets, bytes, or both."""
 
 import re
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from trunkline.scenario.units import UnitError
 
 @dataclass(frozen=True)
 class QueueLimit:
-    """How much a queue holds."""
+    """Limit of a queue."""
 
     packets: int | None = None  # Packets; None = no such limit.
     bytes: int | None = None  # Bytes on the wire [B]; None = no such limit.
@@ -60,7 +60,7 @@ def _parse_limit(value: Any) -> QueueLimit:
 
 
 def format_limit(limit: QueueLimit) -> str | list[str]:
-    """A limit in its written form."""
+    """Format a limit in its written form."""
     parts = []
     if limit.packets is not None:
         parts.append(units.format_packets(limit.packets))

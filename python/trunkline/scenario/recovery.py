@@ -69,11 +69,11 @@ class MaintenanceWindow(Element):
 
     @property
     def drained_ns(self) -> int | None:
-        """When the drain begins [ns]; None without."""
+        """Start of the drain [ns]; None without."""
         return None if self.drain == "none" else self.from_ - self.lead
 
     def make_failure(self) -> Failure:
-        """The cut as a failure."""
+        """Make the cut as a failure."""
         return Failure(link=self.link, at=self.from_, repair=self.to)
 
 
@@ -116,14 +116,14 @@ class HelloDetection(Element):
         return self.interval * 7 // 2 if self.timeout is None else self.timeout
 
     def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
-        """As the engine reads it: a timeout in any case."""
+        """Compile it for the engine: a timeout in any case."""
         return super().compile_keys() | {"timeout_ns": self.detection_time}
 
 
 Detection = Annotated[
     FixedDetection | LossOfSignalDetection | BfdDetection | HelloDetection, Discriminator("kind")
 ]
-"""How a failure is noticed, told apart by `kind`."""
+"""Detection of failures, by `kind`."""
 
 
 class Protection(Element):

@@ -152,7 +152,7 @@ def _expand_null(value: Any) -> Any:
 
 
 class RoutingOptions(Element):
-    """How routers route; absent: one next hop for each destination, the same all the time."""
+    """Routing of the routers; absent: one next hop for each destination, the same all the time."""
 
     ecmp: Literal["flow", "label", "entropy"] | None = default(
         None,
@@ -174,7 +174,7 @@ class RoutingOptions(Element):
 
     @property
     def detection(self) -> Detection:
-        """How LDP notices failures."""
+        """Detection of failures by LDP."""
         for protocol in (self.ldp, self.ospf):
             if protocol is not None and protocol.detection is not None:
                 return protocol.detection

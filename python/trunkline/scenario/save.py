@@ -13,7 +13,7 @@ Tables = Mapping[str, bytes]  # CSV files by their names under the scenario's fo
 
 
 def read_scenario_tables(scenario: Scenario) -> Tables:
-    """The tables that a loaded scenario names; none where it was built in Python."""
+    """Read the tables that a loaded scenario names; none where it was built in Python."""
     folder = scenario._origin.folder
     if folder is None:
         return {}

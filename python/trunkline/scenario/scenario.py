@@ -41,7 +41,7 @@ class Scenario(ScenarioSections):
         return resolved_scenario
 
     def list_sla_bounds(self) -> list[SlaBound]:
-        """Every bound of its service level agreements, for `trunkline.stats.judge`."""
+        """List every bound of its service level agreements, for `trunkline.stats.judge`."""
         worked_out = self._resolved or resolve(self, Problems())
         return [] if worked_out is None else list(worked_out.sla_bounds)
 

@@ -61,17 +61,17 @@ CLASS_OF_SCHEDULER: Mapping[str, type[PortClass]] = {
 SINGLE_CLASS_SCHEDULERS = tuple(
     word for word, class_type in CLASS_OF_SCHEDULER.items() if class_type in (FifoClass, TbfClass)
 )
-"""Those that serve one class."""
+"""Schedulers that serve one class."""
 MULTI_CLASS_SCHEDULERS = ", ".join(
     word for word in CLASS_OF_SCHEDULER if word not in SINGLE_CLASS_SCHEDULERS
 )
-"""Those that serve several classes, for messages."""
+"""Schedulers that serve several classes, for messages."""
 HIERARCHICAL_SCHEDULERS = tuple(
     word
     for word, class_type in CLASS_OF_SCHEDULER.items()
     if issubclass(class_type, HierarchyClass)
 )
-"""Those that know parents."""
+"""Schedulers with hierarchies."""
 
 AnyClass = (
     FifoClass
@@ -95,7 +95,7 @@ _ADAPTERS = {kind: TypeAdapter(dict[Name, kind]) for kind in set(CLASS_OF_SCHEDU
 
 
 def read_classes(value: Any, info: ValidationInfo) -> dict[str, PortClass]:
-    """The classes of a port, each of the type of the port's scheduler.
+    """Read the classes of a port, each of the type of the port's scheduler.
 
     Raises ValidationError: With a fault for each key that the scheduler does not read, and all
         others.

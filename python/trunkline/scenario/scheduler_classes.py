@@ -19,7 +19,7 @@ from trunkline.scenario.queue import QueueOptions
 from trunkline.scenario.units import BYTES, PACKETS
 
 DEFAULT_BURST_BYTES = 1600
-"""As tc sets it where the clock is fine: the MTU of Ethernet, rounded up [B]."""
+"""Burst that tc sets where the clock is fine: the MTU of Ethernet, rounded up [B]."""
 BurstBytes = Annotated[int, QuantityField(BYTES, 1, 2_000_000_000)]
 ClassPriority = Annotated[int, PlainInteger("a priority", 0, 1_000_000)] | None
 ClassWeight = Annotated[int, PlainInteger("a weight", 1, 1_000_000)]
@@ -37,7 +37,7 @@ class PortClass(Element):
     queue: QueueOptions = default(QueueOptions(), "Its queue.")
 
     def list_rates(self) -> tuple[int | float | None, ...]:
-        """Its rates, absolute or shares of the link's."""
+        """List its rates, absolute or shares of the link's."""
         keys = list_engine_keys(type(self)).items()
         return tuple(getattr(self, name) for name, (_, is_rate) in keys if is_rate)
 
@@ -148,7 +148,7 @@ class CbqClass(RateClass):
     )
 
     def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
-        """As the engine reads it, which knows who borrows."""
+        """Compile it for the engine, which knows who borrows."""
         borrow = {"borrow": not self.bounded}
         return super().compile_keys(*without, "bounded", link_rate=link_rate) | borrow
 
@@ -170,7 +170,7 @@ class ServiceCurve(Element):
     m2: RateOrShare = Field(description="Rate after that, or its share of the link's.")
 
     def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
-        """Its pieces as the engine reads them."""
+        """Compile its pieces for the engine."""
         return super().compile_keys(link_rate=link_rate) | {"d_ns": self.d or 0}
 
 
@@ -195,10 +195,10 @@ class HfscClass(HierarchyClass):
     )
 
     def get_curves(self) -> dict[str, ServiceCurve]:
-        """Those it has, by key."""
+        """Return its curves, by key."""
         each = {key: getattr(self, key) for key in ("real_time", "link_share", "upper_limit")}
         return {key: curve for key, curve in each.items() if curve is not None}
 
     def list_rates(self) -> tuple[int | float | None, ...]:
-        """Its rates, absolute or shares of the link's."""
+        """List its rates, absolute or shares of the link's."""
         return tuple(rate for curve in self.get_curves().values() for rate in (curve.m1, curve.m2))

@@ -38,7 +38,7 @@ class AutoBandwidth(Element):
 
 
 class SignallingOptions(Element):
-    """How paths come to be: `none` is from the start, `rsvp-te` by messages between nodes."""
+    """Set-up of paths: `none`: they exist from the start, `rsvp-te`: by messages between nodes."""
 
     kind: Literal["none", "rsvp-te"] = default(
         "none",

@@ -13,7 +13,7 @@ MAX_TERMS = 100_000  # Segments up to which the expected number of them is summe
 
 
 def make_lognormal_law(mean: float, sd: float, lower: float, upper: float) -> SizeLaw:
-    """A lognormal law by its mean and standard deviation before truncation.
+    """Make a lognormal law by its mean and standard deviation before truncation.
 
     mean, sd: Of the law without bounds [B].
     lower, upper: Bounds; draws outside are drawn again [B].
@@ -68,7 +68,7 @@ def compute_mean_segments(law: SizeLaw, mss: int) -> float:
 
 
 def make_survival_function(law: SizeLaw) -> Callable[[float], float]:
-    """The share of sizes above a size, as a function of it [B]."""
+    """Make the share of sizes above a size, as a function of it [B]."""
     ((kind, parameters),) = law.items()
     if kind == "fixed":
         return lambda x: 1.0 if x < parameters["bytes"] else 0.0

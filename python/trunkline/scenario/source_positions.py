@@ -11,7 +11,7 @@ from trunkline.scenario.yaml_text import PlacedList, PlacedMap
 
 @dataclass(frozen=True)
 class DocumentOrigin:
-    """Where a document comes from."""
+    """Origin of a document."""
 
     file: str = ""  # Name for messages; empty for a document built in Python.
     content: str = ""  # The text.

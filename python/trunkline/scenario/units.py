@@ -303,7 +303,7 @@ def format_ratio(share: float) -> str:
 
 
 def format_base(value: int, dimension: Dimension) -> str:
-    """A value in base units as text that reads back to the same number."""
+    """Format a value in base units as text that reads back to the same number."""
     formats = {
         "bit/s": format_rate,
         "ns": format_time,

@@ -46,7 +46,7 @@ def make_unsupported_error(
 
 
 def _trim_to_document(document: Any, path: DocumentPath) -> DocumentPath:
-    """As much of a path as the document has; the rest is by default."""
+    """Trim a path to the part that the document has; the rest is by default."""
     value = document
     for depth, part in enumerate(path):
         try:

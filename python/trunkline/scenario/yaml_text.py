@@ -294,7 +294,7 @@ def block(value: Any) -> str:
 
 
 def format_one_line(value: Any) -> str:
-    """A value on one line of YAML, likewise."""
+    """Format a value on one line of YAML, likewise."""
     text: str = yaml.dump(
         value,
         Dumper=_Writer,

@@ -98,7 +98,7 @@ def _list_probes(reported_run: ReportedRun) -> Mapping[tuple[str, str], int]:
 
 
 def list_named_probes(reported_run: ReportedRun) -> list[dict[str, Any]]:
-    """The probes that the report added, by names: a page looks them up in its own network.
+    """List the probes that the report added, by names: a page looks them up in its own network.
 
     Returns: ``measure``, ``target`` (flow or link), ``class`` (name or None) and ``step_ns``.
     """

@@ -33,7 +33,7 @@ class CodeError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class TaskSolution:
-    """How a reader solved a task."""
+    """A reader's solution of a task."""
 
     values: Mapping[str, str] = field(default_factory=dict)  # Parameters that were set.
     # seed, runs: Seed of the first run, and runs.

@@ -1,4 +1,4 @@
-"""How parameters enter a compiled network: what of it changes with each value, found by compiling.
+"""Effect of parameters on a compiled network: the changes by each value, found by compiling.
 
 Each offered value is compiled as ``trunkline run --set`` would compile it, and only the differences
 from the written scenario are kept: a patch, a list of places and values. Parameters that change
@@ -46,7 +46,7 @@ class NetworkVariants:
 
 
 def find_differences(before: Any, after: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]:
-    """The smallest parts of a document that differ, with their new values.
+    """Find the smallest parts of a document that differ, with their new values.
 
     Lists of different lengths, and mappings of different keys, are one part each.
     """

@@ -19,7 +19,7 @@ from trunkline.stats.interval import Interval, mean_interval, student_quantile
 EquivalenceOutcome = Literal["agrees", "differs", "undecided"]
 
 EQUIVALENCE_CONFIDENCE: Final = 0.95
-"""Of the interval that has to lie inside the margin: 2.5 % at each end."""
+"""Confidence of the interval that has to be inside the margin: 2.5 % at each end."""
 FALSE_ALARM_PROBABILITY: Final = 0.01
 """Probability at most that any of several comparisons differs by chance."""
 MIN_PAIRS: Final = 5

@@ -1,4 +1,4 @@
-"""How far ours is from what was published."""
+"""Errors of our values against published ones."""
 
 import math
 from collections.abc import Sequence

@@ -35,7 +35,7 @@ class Histogram:
 
     @classmethod
     def merge(cls, parts: Iterable[Histogram]) -> Histogram:
-        """All that was counted in several."""
+        """Merge all that was counted in several."""
         counts: dict[int, int] = {}
         for part in parts:
             for end, n in part.counts.items():

@@ -1,4 +1,4 @@
-"""How long recovery took: the parts of an outage, the gap, and the time to regain goodput."""
+"""Durations of recovery: the parts of an outage, the gap, and the time to regain goodput."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -30,7 +30,7 @@ class RecoveryCycle:
 
     @property
     def duration_ns(self) -> int | None:
-        """From the failure until traffic took the alternative [ns]."""
+        """Time from the failure until traffic took the alternative [ns]."""
         return None if self.switched is None else self.switched - self.failed
 
 

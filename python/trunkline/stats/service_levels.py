@@ -43,7 +43,7 @@ class SlaBoundLike(Protocol):
 
     @property
     def sizes(self) -> str:
-        """Of completions: which rows of a flow, ``all`` or ``pages``."""
+        """Kind of completions: ``all`` or ``pages``."""
 
     @property
     def measure(self) -> str:
@@ -51,7 +51,7 @@ class SlaBoundLike(Protocol):
 
     @property
     def column(self) -> str:
-        """Its column."""
+        """Column of the measure."""
 
     @property
     def unit(self) -> str:
@@ -68,7 +68,7 @@ class SlaBoundLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """How a bound came out.
+    """Outcome of a bound.
 
     Parameters
     ----------
@@ -116,14 +116,14 @@ class Level:
 
     @property
     def margin(self) -> float | None:
-        """From the worst value to the bound, in the bound's unit; negative if it is broken."""
+        """Distance from the worst value to the bound, in its unit; negative if it is broken."""
         if self.worst is None:
             return None
         gap = self.bound.value - self.worst
         return gap if self.bound.at == "most" else -gap
 
     def to_json(self) -> dict[str, Any]:
-        """As ``run --json`` prints it."""
+        """Build the object that ``run --json`` prints."""
         mean = self.interval
         return {
             "sla": self.bound.sla,
@@ -206,7 +206,7 @@ def _list_silent_rows(bound: SlaBoundLike, run: Results) -> set[str]:
 
 
 def _find_worst(bound: SlaBoundLike, run: Results) -> tuple[float | None, str]:
-    """The worst value of a run and whose it is; the first of several alike."""
+    """Find the worst value of a run and whose it is; the first of several alike."""
     table = run.tables[bound.table]
     names = table["dscp" if bound.table == "aggregates" else "flow"]
     value_by_row = dict(zip(names, table[bound.column], strict=True))
@@ -240,21 +240,21 @@ def _compute_scalar_excess(bound: SlaBoundLike, value: object) -> float:
 
 
 def _compute_excess(bound: SlaBoundLike, value: float | None) -> float:
-    """How far on the wrong side a value is; above 0 is broken."""
+    """Compute how far on the wrong side a value is; above 0 is broken."""
     if value is None:
         return float("inf")
     return value - bound.value if bound.at == "most" else bound.value - value
 
 
 def format_bound_value(value: float | None, unit: str) -> str:
-    """A value of a bound's unit as people read it."""
+    """Format a value of a bound's unit as people read it."""
     if unit == "MOS":
         return "–" if value is None else f"{value:.2f}"
     return format_percent(value) if unit == "1" else format_quantity(value, unit)
 
 
 def format_promise(bound: SlaBoundLike) -> str:
-    """The bound as people read it: ``delay_p99 at most 20 ms``."""
+    """Format the bound as people read it: ``delay_p99 at most 20 ms``."""
     return f"{bound.measure} at {bound.at} {format_bound_value(bound.value, bound.unit)}"
 
 

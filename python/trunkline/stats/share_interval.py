@@ -1,4 +1,4 @@
-"""How often something happens, from how often it did: the exact interval of a share.
+"""Exact confidence interval of a share.
 
 Source: C. J. Clopper and E. S. Pearson, The use of confidence or fiducial limits illustrated in the
 case of the binomial, Biometrika 26(4), 1934. It has the true share at least as often as claimed,

@@ -18,7 +18,7 @@ ReplicationValues = Mapping[str, Sequence[float]]
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """How far a number of replications went.
+    """Precision after a number of replications.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Where the warm-up ends: MSER-5.
+"""End of the warm-up: MSER-5.
 
 Source: K. P. White, An Effective Truncation Heuristic for Bias Reduction in Simulation Output,
 Simulation 69(6), 1997; in the form MSER-5 of White, Cobb and Spratt, Winter Simulation Conference
@@ -15,7 +15,7 @@ MSER_BATCH_SIZE = 5
 
 @dataclass(frozen=True, slots=True)
 class WarmUpCut:
-    """Where to cut a series.
+    """Place at which to cut a series.
 
     Parameters
     ----------

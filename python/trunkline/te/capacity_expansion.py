@@ -59,7 +59,7 @@ class ModuleChoice:
 
 
 class InsufficientModulesError(ValueError):
-    """No number of modules is enough. case: Number of a case that they cannot carry."""
+    """Error where no number of modules is enough. case: Number of a case that they cannot carry."""
 
     def __init__(self, case: int):
         super().__init__("the modules of the catalogue are not enough")

@@ -87,7 +87,7 @@ def _is_suurballe(topology: Topology, first: PairMember, second: PairMember) -> 
 def _find_pair_by_trial(
     topology: Topology, first: PairMember, second: PairMember, kind: Disjointness
 ) -> tuple[tuple[ArcPath, ArcPath] | None, bool]:
-    """The best pair of the shortest first paths, and whether no other is better."""
+    """Find the best pair of the shortest first paths, and whether no other is better."""
     alone = _find_second(topology, second, frozenset())
     if alone is None:
         return None, True
@@ -153,7 +153,7 @@ def _list_conflicts(
 def _solve_pair_program(
     topology: Topology, first: PairMember, second: PairMember, kind: Disjointness
 ) -> tuple[ArcPath, ArcPath] | None:
-    """Two unit flows, and a choice for each conflict: variables are arcs, arcs, choices."""
+    """Solve for two unit flows and a choice in each conflict: variables are arcs and choices."""
     arc_count = len(topology.tail)
     conflicts = list(_list_conflicts(topology, first, second, kind))
     size = 2 * arc_count + len(conflicts)

@@ -66,7 +66,7 @@ class BypassProgram(RobustProgram):
                 self.portions[arc] = np.ones((1, len(rates)))
 
     def get_bypasses(self, loads: Floats) -> dict[int, ArcPath]:
-        """The path round each arc that fails and carries load.
+        """Return the path round each arc that fails and carries load.
 
         Raises ValueError: One has none, though no failure separates its ends.
         """
@@ -88,7 +88,7 @@ class BypassProgram(RobustProgram):
         return all(part[tail] == part[head] for part in parts)
 
     def _find_bypass(self, arc: int, price: Floats) -> ArcPath | None:
-        """The cheapest path round an arc that no failure of the arc takes down."""
+        """Find the cheapest path round an arc that no failure of the arc takes down."""
         usable = self._find_usable_arcs(arc)
         ends = int(self.topology.tail[arc]), int(self.topology.head[arc])
         return find_cheapest_path(self.topology, price, *ends, usable)

@@ -175,7 +175,7 @@ class RobustProgram:
         )
 
     def get_bypasses(self, loads: Floats) -> dict[int, ArcPath]:
-        """The path round each arc that carries load; empty without local repair."""
+        """Return the path round each arc that carries load; empty without local repair."""
         return {}
 
     def _generate(self, is_complete: bool) -> tuple[float, float, Floats]:
@@ -315,7 +315,7 @@ class RobustProgram:
         return avoided
 
     def _find_first_pair(self, demand: int) -> ProtectedPath:
-        """The pair of least metric that is found soon, or proven the only kind there is."""
+        """Find the pair of least metric that is found soon, or proven the only kind there is."""
         source, target = self.ends[demand]
         names = self.topology.nodes[source], self.topology.nodes[target]
         tried = 0
@@ -401,7 +401,7 @@ class RobustProgram:
         return (least_total / paid if paid > 0 else 0.0), new
 
     def _bound_price(self, demand: int, price: Floats) -> float:
-        """No column of a demand is cheaper; 0 where that is not known (see the header)."""
+        """Bound the price of a demand's columns from below; 0 if unknown (see the header)."""
         if self.protection == "backup":
             return 0.0
         total = np.where(self.failures, 0.0, price).sum(axis=0)
@@ -588,7 +588,7 @@ class RobustProgram:
 
 
 def list_simple_paths(topology: Topology, source: int, target: int) -> Iterator[ArcPath]:
-    """Every path without a loop between two nodes."""
+    """List every path without a loop between two nodes."""
     stack: list[tuple[int, ArcPath, frozenset[int]]] = [(source, (), frozenset((source,)))]
     while stack:
         node, path, visited = stack.pop()

@@ -1,4 +1,4 @@
-"""From the packets table to a pcapng file.
+"""Conversion of the packets table to a pcapng file.
 
 How a packet looks in the file, and where it is seen, is in ``docs/reference/traces.md``.
 """
@@ -36,7 +36,7 @@ class UntracedRunError(ValueError):
 
 
 class UnknownPlaceError(ValueError):
-    """No node or link has this name."""
+    """Error for a name that no node or link has."""
 
 
 def write_capture(

@@ -86,7 +86,7 @@ def _describe_packet(row: PacketRow, network: NetworkData) -> str:
 def _describe_events(
     rows: list[PacketRow], links: Mapping[str, Any], network: NetworkData
 ) -> list[tuple[PacketRow, str]]:
-    """Each row with its sentence."""
+    """Describe each row with its sentence."""
     descriptions = []
     before = rows[0]
     nodes = [node["name"] for node in network["nodes"]]
@@ -137,7 +137,7 @@ def _describe_header_changes(before: PacketRow, row: PacketRow) -> list[str]:
 
 
 def _describe_end(rows: list[PacketRow], links: Mapping[str, Any]) -> str:
-    """How it ended, and what its time went into."""
+    """Describe the end of the packet, and the parts of its delay."""
     last = rows[-1]
     duration_ns = last["time_ns"] - rows[0]["time_ns"]
     waiting_ns = sum(row["wait_ns"] or 0 for row in rows)

@@ -24,12 +24,12 @@ DROP_CAUSE_PHRASES: Mapping[str, str] = {
 
 
 def format_seconds(at_ns: int) -> str:
-    """A moment, to the nanosecond. at_ns: After the start of the run [ns]."""
+    """Format a moment, to the nanosecond. at_ns: After the start of the run [ns]."""
     return f"{at_ns // 10**9}.{at_ns % 10**9:09d} s"
 
 
 def format_count(number: int | None, singular: str, plural: str | None = None) -> str:
-    """A number with its noun.
+    """Format a number with its noun.
 
     number: None, a value that an engine does not give, is a dash.
     plural: For others; with an s if left out.

@@ -27,7 +27,7 @@ class AccountEntry:
     line: int  # Where the first one is, from 1; 0: unknown.
 
     def render(self) -> str:
-        """As text for people: ``links/link/setupCost (17, first in line 12): reason``."""
+        """Render it as text for people: ``links/link/setupCost (17, first in line 12): reason``."""
         place = f", first in line {self.line}" if self.count > 1 else f"line {self.line}"
         if self.line == 0:
             place = ""

@@ -46,7 +46,7 @@ class PacketGroup:
 
 @dataclass(frozen=True, slots=True)
 class ClassifiedPackets:
-    """Where a kind of packets ends up."""
+    """A kind of packets, and the leaf that it reaches."""
 
     group: PacketGroup
     leaf: QdiscClass | None  # Class that holds them; the discipline itself where it has no classes.
@@ -55,7 +55,7 @@ class ClassifiedPackets:
 
 
 def get_integer_option(options: Options, name: str, default: int) -> int:
-    """An option that is a whole number."""
+    """Return an option that is a whole number."""
     value = options.get(name, default)
     assert isinstance(value, int)
     return value
@@ -105,7 +105,7 @@ def _split_by_filter(
 
 
 def _split_by_dscp_index(group: PacketGroup) -> list[PacketGroup]:
-    """With set_tc_index of dsmark the octet of the DSCP becomes the index."""
+    """Split packets by index: with set_tc_index of dsmark, the DSCP's octet."""
     return [
         PacketGroup(
             PacketCondition(frozenset({dscp}), group.condition.tests), dscp << 2, group.mark
@@ -216,7 +216,7 @@ def _choose_leaf_classes(
 def _follow_filter(
     qdisc: Qdisc, group: PacketGroup, filter_: Filter | None, parent: QdiscClass | None
 ) -> list[tuple[PacketGroup, QdiscClass | None]]:
-    """On from a filter's choice, down to a leaf."""
+    """Follow a filter's choice down to a leaf."""
     if filter_ is None:
         return _classify_unmatched(qdisc, group, parent)
     _refuse_egress_policer(filter_)
@@ -279,7 +279,7 @@ def _get_prio_band(qdisc: Qdisc, priority: int, parent: QdiscClass | None) -> in
 
 
 def _find_defmap_class(qdisc: Qdisc, priority: int, parent: QdiscClass | None) -> int:
-    """The class whose defmap has the priority, or has best effort; 0 = the link itself."""
+    """Find the class whose defmap has the priority, or has best effort; 0 = the link itself."""
     for mapped_priority in (priority, 0):
         for minor, class_ in qdisc.classes.items():
             is_leaf = not qdisc.children(minor)

@@ -122,7 +122,7 @@ class RemarkTable:
 
 
 def build_conditioner(outcomes: list[PolicingResult], remarks: RemarkTable) -> ScenarioKeys | None:
-    """The conditioner that does what an ingress discipline and dsmark behind it do.
+    """Build the conditioner that does what an ingress discipline and dsmark behind it do.
 
     outcomes: In order.
     Returns: None where nothing is done.

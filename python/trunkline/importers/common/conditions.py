@@ -14,7 +14,7 @@ PROTOCOL_NUMBERS = {"tcp": 6, "udp": 17}
 
 
 def make_test(key: str, values: frozenset[str | int] | None) -> PacketCondition:
-    """A condition of one test; None tests nothing."""
+    """Make a condition of one test; None tests nothing."""
     return PacketCondition() if values is None else PacketCondition(tests=((key, values),))
 
 
@@ -61,7 +61,7 @@ def match_traffic_class(tc: int) -> PacketCondition:
 
 
 def parse_dscp(word: SourceToken) -> int:
-    """A DSCP by name or number, 0 to 63."""
+    """Parse a DSCP by name or number, 0 to 63."""
     name = word.text.upper()
     if name in DSCP_NAMES:
         return DSCP_NAMES[name]

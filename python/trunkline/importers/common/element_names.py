@@ -12,7 +12,7 @@ def make_element_name(
     nameless: str,
     max_characters: int = MAX_NAME_CHARACTERS,
 ) -> str:
-    """A name that no element has yet; it is added to those taken.
+    """Make a name that no element has yet; it is added to those taken.
 
     Characters that a name cannot hold become ``_``; a name that is reserved or taken gets a number.
 

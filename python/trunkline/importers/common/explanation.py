@@ -168,7 +168,7 @@ def _describe_profile(profile: ScenarioKeys) -> str:
 
 
 def _describe_rate(text: str) -> str:
-    """A rate in bit/s as people say it."""
+    """Describe a rate in bit/s as people say it."""
     if text.endswith("%"):
         return text
     value = int(text.split()[0])

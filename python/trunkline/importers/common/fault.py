@@ -36,7 +36,7 @@ class ImportFault(ValueError):
         super().__init__(self.render())
 
     def render(self, file: str = "") -> str:
-        """As text for people, a line for each fault."""
+        """Render it as text for people, a line for each fault."""
         place = ":".join(filter(None, [file, f"{self.line}:{self.column}" if self.line else ""]))
         known = f"; known: {self.known}" if self.known else ""
         lines = [f"{place}: {self.message}{known}", *(each.render(file) for each in self.others)]
@@ -65,7 +65,7 @@ def make_missing_prerequisite(
 
 
 def make_fault(at: SourceToken, message: str, known: str = "") -> ImportFault:
-    """The fault of a word, to be raised."""
+    """Make the fault of a word, to be raised."""
     return ImportFault(at.line, at.column, message, known)
 
 

@@ -39,7 +39,7 @@ class FileElement:
         return child
 
     def find(self, *path: str) -> FileElement | None:
-        """The first element along a path of names, read from here on; None: there is none."""
+        """Find the first element along a path of names, read from here on; None: there is none."""
         found = self
         on_path: list[FileElement] = []
         for name in path:
@@ -53,7 +53,7 @@ class FileElement:
         return found
 
     def find_all(self, *path: str) -> list[FileElement]:
-        """All elements of the last name inside the first one along the path before it."""
+        """Find all elements of the last name inside the first one along the path before it."""
         parent = self.find(*path[:-1])
         found = [each for each in parent.children if each.name == path[-1]] if parent else []
         for each in found:
@@ -61,7 +61,7 @@ class FileElement:
         return found
 
     def read_children(self, kind: str = "") -> list[FileElement]:
-        """All children; ``kind`` is what the account calls them in place of their own names."""
+        """Read all children; ``kind`` is their name in the account."""
         for each in self.children:
             each.is_read = True
             each.kind = kind
@@ -80,7 +80,7 @@ class FileElement:
         return found.value
 
     def take_text(self, *path: str) -> str:
-        """Like `take`, as text without space around it; empty: there is none."""
+        """Take an attribute as text without space around it; empty: there is none."""
         value = self.take(*path)
         return "" if value is None else str(value).strip()
 

@@ -122,7 +122,7 @@ _RULE_KEYS = (*CONDITION_KEYS, "class", "precedence")
 
 
 def get_queueing_discipline(root: Qdisc | None) -> Qdisc | None:
-    """The discipline that queues: what is inside dsmark."""
+    """Return the discipline that queues: what is inside dsmark."""
     while root is not None and root.kind == "dsmark":
         root = root.inner
     return root
@@ -190,7 +190,7 @@ def is_labelled(condition: PacketCondition) -> bool:
 def build_port(
     root: Qdisc, classified: list[ClassifiedPackets], defaults: SystemDefaults
 ) -> ScenarioKeys:
-    """A port configuration.
+    """Build a port configuration.
 
     root: Discipline of the device; dsmark is looked through.
     classified: Where its packets end up, conditions as the port sees them.

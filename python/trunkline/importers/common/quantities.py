@@ -59,7 +59,7 @@ _QUANTITY = re.compile(r"((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)([A-Za-z]*)\Z
 
 
 def parse_quantity(word: SourceToken, units: Mapping[str, Fraction], meaning: str) -> int:
-    """A quantity in base units, rounded down as tc does.
+    """Parse a quantity in base units, rounded down as tc does.
 
     units: Size of each suffix, in lower case, in base units.
     meaning: ``a rate``, ``a size`` and so on, for the message.
@@ -78,7 +78,7 @@ def parse_quantity(word: SourceToken, units: Mapping[str, Fraction], meaning: st
 def read_integer(
     word: SourceToken, meaning: str, known: str = "", *, part: str | None = None, base: int = 0
 ) -> int:
-    """A integer_digits number.
+    """Read a integer_digits number.
 
     meaning: ``mark``, ``class`` and so on, for the message.
     known: What would have been read.

@@ -41,7 +41,7 @@ class SystemDefaults:
 
 
 def build_queue(qdisc: Qdisc | None, defaults: SystemDefaults, *, inside: bool) -> ScenarioKeys:
-    """The queue that a discipline is.
+    """Build the queue of a discipline.
 
     qdisc: A discipline without classes; None is what Linux puts into a class.
     inside: Whether it is in a class: then RED's average does not age while idle.

@@ -1,4 +1,4 @@
-"""From a configuration to the ports and conditioners of a scenario."""
+"""Translation of a configuration to the ports and conditioners of a scenario."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -188,7 +188,7 @@ def _list_filters(device: Device) -> list[Filter]:
 def _make_packet_groups(
     configuration: TrafficControlConfig, device: Device | None = None, *, by_mark: bool = True
 ) -> list[PacketGroup]:
-    """All packets, by their marks unless those do not matter; labelled ones where filters ask.
+    """Make all packets, by their marks unless those do not matter; labelled ones where filters ask.
 
     device: Device that they leave through, where it is known.
     """
@@ -264,7 +264,7 @@ def _keep_first_of_dscp(
     classified: ClassifiedPackets,
     device: Device,
 ) -> list[ClassifiedPackets]:
-    """Nothing where it is known already; a fault where packets with one DSCP part."""
+    """Keep the first group of a DSCP; fail where packets with one DSCP differ."""
     (dscp,) = classified.group.condition.dscps
     key = (classified.group.condition.tests, dscp)
     other = classified_by_dscp.setdefault(key, classified)
@@ -287,7 +287,7 @@ def _keep_first_of_dscp(
 def _build_marking_conditioner(
     device: Device, classified: list[ClassifiedPackets]
 ) -> ScenarioKeys | None:
-    """The conditioner at the far end of the link that writes what dsmark writes."""
+    """Build the conditioner at the far end of the link that writes what dsmark writes."""
     assert device.root is not None
     if device.root.kind != "dsmark":
         return None

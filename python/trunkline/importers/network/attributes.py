@@ -100,7 +100,7 @@ def parse_attribute_name(name: str) -> AttributeName | None:
 
 
 def parse_capacity(text: str, field_name: str, line: int) -> tuple[float, int | None]:
-    """A capacity as people write it, and bits per second in its unit; None: it has no unit.
+    """Parse a capacity as people write it, and bits per second in its unit; None: it has no unit.
 
     ``10G``, ``100GE``, ``10 Gbit/s``, ``2x10G``, ``STM-16``, ``OC-48``, ``40``.
 
@@ -199,7 +199,7 @@ def _set_capacity(
 
 
 def parse_delay(text: str, unit: Fraction | None, field_name: str, line: int) -> int:
-    """A delay [ns]: a text with its unit, or a number in a unit; None: milliseconds.
+    """Parse a delay [ns]: a text with its unit, or a number in a unit; None: milliseconds.
 
     Raises ImportFault: It is neither, negative, or beyond what a scenario may say.
     """

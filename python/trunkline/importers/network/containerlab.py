@@ -70,7 +70,7 @@ def _take_names(element: FileElement | None) -> tuple[str, ...]:
 
 
 def _read_endpoint(end: FileElement) -> tuple[str, str]:
-    """The node and the interface of an endpoint: `node:interface`, or a mapping of them."""
+    """Read the node and the interface of an endpoint: `node:interface`, or a mapping of them."""
     if end.children:
         end.leave_out_children("addresses have no place in a scenario", "mac", "ipv4", "ipv6")
         return end.take_text("node"), end.take_text("interface")

@@ -62,7 +62,7 @@ class DemandSeries:
     by_interval: dict[str, list[ImportedDemand]]  # A file without intervals has one, called "".
 
     def choose(self, rule: IntervalRule | None, account: ImportAccount) -> list[ImportedDemand]:
-        """The demands that a rule makes of the intervals; 0 where an interval has none.
+        """Choose the demands that a rule makes of the intervals; 0 where an interval has none.
 
         Raises ImportFault: There are several intervals and no rule, or none of that name.
         """

@@ -17,7 +17,7 @@ MAX_METRIC = 2**32
 
 
 def parse_number(text: object, field_name: str, line: int) -> float:
-    """A finite number. Raises ImportFault: It is none."""
+    """Parse a finite number. Raises ImportFault: It is none."""
     value = parse_real(str(text))
     if value is None:
         raise ImportFault(line, 1, f"{field_name} must be a number, not {str(text)[:40]!r}")
@@ -25,7 +25,7 @@ def parse_number(text: object, field_name: str, line: int) -> float:
 
 
 def parse_count(text: object, field_name: str, line: int) -> int:
-    """A whole number from 0. Raises ImportFault: It is none."""
+    """Parse a whole number from 0. Raises ImportFault: It is none."""
     digits = str(text)
     value = parse_integer(digits) if digits.isdecimal() and len(digits) < 16 else None
     if value is None:
@@ -75,7 +75,7 @@ def loss_share(value: float, line: int) -> float:
 
 
 def find_node_key(name: str, nodes: Iterable[str], line: int) -> str:
-    """The key of a node that must exist.
+    """Find the key of a node that must exist.
 
     Raises ImportFault: There is no such node; the nearest name is in the message.
     """

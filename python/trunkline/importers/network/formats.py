@@ -99,7 +99,7 @@ NETWORK_FORMATS = (
         link_lists.read_edge_list,
     ),
 )
-"""In the order in which they are tried."""
+"""Formats, in the order in which the importer tries them."""
 
 
 def parse_network(content: str, title: str) -> ImportedTopology:

@@ -29,7 +29,7 @@ _NAMES_OF_LINKS = ("link", "name", "id", "link_id", "link_name", "circuit", "cir
 
 
 def parse_link_list(content: str) -> FileElement | None:
-    """The rows of a table whose header names both ends of links; None: it is no such table.
+    """Parse the rows of a table whose header names both ends of links; None: it is no such table.
 
     Raises ImportFault: A row has more cells than the header.
     """
@@ -115,7 +115,7 @@ _RELATIONSHIPS = ("-1", "0", "1", "2")
 
 
 def parse_edge_list(content: str) -> FileElement | None:
-    """The lines of a list of edges, `A B` or `A B 3`; None: it is none.
+    """Parse the lines of a list of edges, `A B` or `A B 3`; None: it is none.
 
     Lists of the AS graph (CAIDA's AS relationships: ``1|2|-1``) and weights of Rocketfuel's maps
     are such lists.

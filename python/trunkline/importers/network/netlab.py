@@ -169,7 +169,7 @@ def _double_metrics(network: ImportedTopology) -> None:
 
 
 def _parse_kbit(given: object, line: int) -> float | None:
-    """A rate in kbit/s: a number, or a text with its unit."""
+    """Parse a rate in kbit/s: a number, or a text with its unit."""
     if given is None:
         return None
     value, unit = parse_capacity(str(given), "the bandwidth", line)

@@ -20,7 +20,7 @@ _CAPACITY_KEYS = (("capacity", "capacity"), ("capacity_back", "capacity"), ("mod
 
 @dataclass(frozen=True)
 class ImportRules:
-    """How gaps are filled."""
+    """Rules that fill gaps of a file."""
 
     # Of links without one: a rate [bit/s], or the smallest module that the file offers.
     capacity: int | str | None = None
@@ -267,7 +267,7 @@ def _merge_demands(topology: ImportedTopology, rules: ImportRules) -> list[Impor
 
 
 def make_node_names(topology: ImportedTopology) -> dict[str, str]:
-    """A name of the language for each node, by its key.
+    """Make a name of the language for each node, by its key.
 
     Names that are not the labels are noted; see `make_element_name`.
     """

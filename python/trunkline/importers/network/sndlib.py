@@ -42,7 +42,7 @@ _OMISSIONS = {
         "admissiblePaths": "paths are computed",
     },
 }
-"""Why elements are left out, by the elements that enclose them."""
+"""Reasons to leave elements out, by the elements that enclose them."""
 
 
 def read(root: FileElement, title: str) -> ImportedTopology:
@@ -167,7 +167,7 @@ _TOKEN = re.compile(r"[()]|[^\s()]+")
 
 @dataclass(frozen=True)
 class _NativeSection:
-    """How the lines of a section of the native format are elements of the XML."""
+    """Translation of the lines of a section of the native format to elements of the XML."""
 
     path: tuple[str, ...]  # Elements that enclose those of the lines.
     element: str

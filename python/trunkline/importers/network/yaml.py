@@ -7,7 +7,7 @@ from trunkline.scenario.yaml_text import PlacedMap, parse_yaml
 
 
 def parse_document(content: str) -> FileElement:
-    """The mapping that a file holds.
+    """Parse the mapping that a file holds.
 
     Raises ImportFault: It is not YAML, beyond the limits of a scenario, or no mapping.
     """

@@ -29,11 +29,11 @@ _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Div: _divide_towards_zero,
     ast.Mod: lambda a, b: a - b * _divide_towards_zero(a, b),
 }
-"""As in C; they bind as Python's do."""
+"""Operators of C, with the precedence of Python."""
 
 
 def evaluate_arithmetic(text: str, variables: Mapping[str, str]) -> int | None:
-    """The value of an expression; None if it is none that is read.
+    """Evaluate the value of an expression; None if it is none that is read.
 
     text: The expression: numbers, variables, ``+ - * / % << >>`` and brackets.
 

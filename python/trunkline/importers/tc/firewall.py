@@ -37,7 +37,7 @@ _ADDRESS_OPTIONS = {
 _PORT_LISTS = ("--sports", "--source-ports", "--dports", "--destination-ports", "--ports")
 """Options of multiport."""
 _ENDING_TARGETS = ("RETURN", "ACCEPT", "DROP", "REJECT")
-"""Behind them no rule of the chain sees the packet."""
+"""Targets after which no rule of the chain sees the packet."""
 _TARGETS = ("MARK", "CLASSIFY", *_ENDING_TARGETS)
 _MARK_OPTIONS: dict[str, Callable[[int, int | None], tuple[int, int]]] = {
     # iptables-extensions(8), MARK: --set-mark zeroes the bits of the mask and those of the value.
@@ -111,7 +111,7 @@ class _FirewallCommand:
         self.reason = "a packet filter that marks nothing changes no queue"
 
     def read_option(self, word: SourceToken, reader: WordReader) -> None:
-        """One option and its value."""
+        """Read one option and its value."""
         text = word.text
         if text in ("-t", "--table"):
             _require_word(reader, "mangle")
@@ -162,7 +162,7 @@ class _FirewallCommand:
         self.target = target.text
 
     def make_rule(self) -> MarkRule | None:
-        """The rule; None if it does nothing here."""
+        """Make the rule; None if it has no effect here."""
         if self.condition is None or self.target in self.configuration.chains:
             return None
         value, mask = self.mark or (0, 0)

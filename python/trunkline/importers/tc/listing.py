@@ -137,7 +137,7 @@ def _tokens(texts: Sequence[str], line: int) -> list[SourceToken]:
 
 
 def _read_entry(entry: re.Match[str], line: str, number: int, device: str) -> _Entry | None:
-    """A discipline or a class; None for what the kernel sets itself."""
+    """Read a discipline or a class; None for what the kernel sets itself."""
     kind, own_id = entry["kind"], entry["id"]
     rest = line[entry.end() :].split()
     if kind in _DEFAULT_KINDS or (entry["object"] == "class" and kind in _STEADY_CLASSES):
@@ -189,7 +189,7 @@ def _convert_options(kind: str, words: list[str]) -> list[str]:
 
 
 def _read_filter(line: str, number: int, device: str) -> _Entry | None:
-    """A filter; None for the head of a list or a hash table."""
+    """Read a filter; None for the head of a list or a hash table."""
     words = line.split()[1:]
     if "dev" in words:
         position = words.index("dev")

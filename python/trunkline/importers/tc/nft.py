@@ -123,7 +123,7 @@ def _read_condition(word: SourceToken, reader: WordReader, addresses: Addresses)
 
 
 def _read_set(reader: WordReader, meaning: str) -> list[SourceToken]:
-    """A value, or several in braces: ``{ cs1, af11 }``."""
+    """Read a value, or several in braces: ``{ cs1, af11 }``."""
     first = reader.take_word(meaning)
     if not first.text.startswith("{"):
         return [first]

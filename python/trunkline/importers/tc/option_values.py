@@ -1,4 +1,4 @@
-"""How the values of options are read."""
+"""Readers of the values of options."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,11 +8,11 @@ from trunkline.importers.tc.word_reader import WordReader
 
 OptionReader = Callable[[WordReader], Any]
 OptionTable = dict[str, tuple[str, OptionReader]]
-"""How each word is read, and the name of the option it sets; an empty name is left out."""
+"""Reader of each word, and the name of its option; an empty name is left out."""
 
 
 def read_flag(reader: WordReader) -> bool:
-    """A word that stands alone."""
+    """Read a word that stands alone."""
     return True
 
 
@@ -22,7 +22,7 @@ def make_word_reader(description: str) -> OptionReader:
 
 
 def make_count_reader(low: int, high: int) -> OptionReader:
-    """A whole number within bounds."""
+    """Make a whole number within bounds."""
     return lambda reader: reader.read_number(low, high)
 
 
@@ -49,7 +49,7 @@ _DEFAULT_READERS = {
 
 
 def make_option_table(words: str, **readers: OptionReader) -> OptionTable:
-    """The words of a discipline, in order.
+    """Make the words of a discipline, in order.
 
     words: ``word``; ``word=option`` where it sets an option of another name, ``word=`` where it is
         left out.

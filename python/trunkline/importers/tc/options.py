@@ -69,7 +69,7 @@ def _read_weight(reader: WordReader) -> int:
 
 
 def _read_priomap(reader: WordReader) -> list[int]:
-    """Up to 16 bands; those that are not given keep their defaults."""
+    """Read up to 16 bands; those that are not given keep their defaults."""
     bands: list[int] = []
     while len(bands) < len(DEFAULT_PRIOMAP) and reader.peek_text().isdecimal():
         bands.append(reader.read_number(0, 15))
@@ -203,7 +203,7 @@ def read_options(
     *,
     partial: bool = False,
 ) -> Options:
-    """All that is left of a command, as options.
+    """Read all that is left of a command, as options.
 
     account: Gets those that change nothing.
     partial: Whether options that have no counterpart are left out too.
@@ -282,7 +282,7 @@ def check_options(qdisc: Qdisc) -> None:
 
 
 def read_gred_virtual_queue(reader: WordReader, qdisc: Qdisc, account: ImportAccount) -> None:
-    """A virtual queue: ``gred limit ... DP 1 probability 0.02 prio 2``."""
+    """Read a virtual queue: ``gred limit ... DP 1 probability 0.02 prio 2``."""
     at = reader.words[reader.position] if reader.has_more() else qdisc.at
     options = read_options(reader, _VIRTUAL_QUEUE_OPTIONS, qdisc.at, account)
     number = options.pop("dp", None)

@@ -155,7 +155,7 @@ def _name_command(words: list[SourceToken]) -> str:
 
 
 def _skip_estimator(reader: WordReader) -> None:
-    """Two times; it measures, and changes no packet."""
+    """Skip two times; the option measures, and changes no packet."""
     reader.take_word("a time")
     reader.take_word("a time")
 
@@ -308,7 +308,7 @@ class _ScriptReader:
                 parent_qdisc.inner = None
 
     def delete_filters(self, device: Device, values: Mapping[str, Any], verb: SourceToken) -> None:
-        """All filters at a place, or those of one `prio`."""
+        """Delete all filters at a place, or those of one `prio`."""
         hook = next((name for name in _CLSACT_MINORS if name in values), None)
         parent = values.get("parent") if hook is None else (_INGRESS_MAJOR, _CLSACT_MINORS[hook])
         filters = self.find_filter_list(device, parent, verb)
@@ -423,14 +423,14 @@ class _ScriptReader:
         return class_.queue if class_ is not None else parent_qdisc.inner
 
     def read_options(self, reader: WordReader, table: OptionTable, owner: SourceToken) -> Options:
-        """All that is left of a command, as options."""
+        """Read all that is left of a command, as options."""
         account = self.configuration.account
         options = read_options(reader, table, owner, account, partial=self.partial)
         clamp_priority(options, owner, account)
         return options
 
     def find_qdisc(self, device: Device, major: int, word: SourceToken) -> Qdisc:
-        """A discipline of a device by its number."""
+        """Find a discipline of a device by its number."""
         known: list[str] = []
         unvisited = [device.root]
         while unvisited:
@@ -545,7 +545,7 @@ class _ScriptReader:
     def find_filter_list(
         self, device: Device, parent: tuple[int, int] | None, at: SourceToken
     ) -> list[Filter]:
-        """The list that a filter goes to."""
+        """Find the list that a filter goes to."""
         if parent is None:
             if device.root is None:
                 raise make_missing_prerequisite(at, f"device {device.name} has no discipline yet")

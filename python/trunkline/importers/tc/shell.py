@@ -80,7 +80,7 @@ class _UnfinishedWord:
 
 
 def format_word(word: SourceToken) -> str:
-    """A word as text, a variable that is not set by its name."""
+    """Format a word as text, a variable that is not set by its name."""
     return re.sub(f"{_UNSET_START}(\\w+){_UNSET_END}", r"$\1", word.text)
 
 
@@ -112,7 +112,7 @@ class _ShellReader:
         self.computed: set[str] = set()
         """Variables whose values commands printed."""
         self.here_document: tuple[str, bool] | None = None
-        """Its last line, and whether it is input of tc."""
+        """The last line of the here-document, and whether it is input of tc."""
         self.is_conditional = self.is_next_conditional = False
 
     def read_commands(self) -> Iterator[list[SourceToken]]:
@@ -407,7 +407,7 @@ class _ShellReader:
 
 
 def _find_closing(text: str, start: int, pair: str) -> int:
-    """Where what was opened before `start` is closed; quotes and comments are skipped."""
+    """Find where what was opened before `start` is closed; quotes and comments are skipped."""
     depth, position = 1, start
     while position < len(text):
         character = text[position]

@@ -45,7 +45,7 @@ class WordReader:
         return False
 
     def read_rate(self) -> int:
-        """A rate [bit/s]."""
+        """Read a rate [bit/s]."""
         word = self.take_word("a rate")
         value = parse_quantity(word, TC_RATES, "a rate")
         if value < 1:
@@ -53,21 +53,21 @@ class WordReader:
         return value
 
     def read_rate_or_zero(self) -> int:
-        """A rate that may be 0 [bit/s]."""
+        """Read a rate that may be 0 [bit/s]."""
         return parse_quantity(self.take_word("a rate"), TC_RATES, "a rate")
 
     def read_size(self) -> int:
-        """A size [B]; what follows a slash, a cell size, changes nothing here."""
+        """Read a size [B]; what follows a slash, a cell size, changes nothing here."""
         word = self.take_word("a size")
         size_word = SourceToken(word.text.partition("/")[0], word.line, word.column)
         return parse_quantity(size_word, TC_SIZES, "a size")
 
     def read_time(self) -> int:
-        """A time [ns]."""
+        """Read a time [ns]."""
         return parse_quantity(self.take_word("a time"), TC_TIMES, "a time")
 
     def read_number(self, low: int, high: int) -> int:
-        """A whole number, decimal, 0x hexadecimal or 0 octal as strtoul reads it."""
+        """Read a whole number, decimal, 0x hexadecimal or 0 octal as strtoul reads it."""
         word = self.take_word("a number")
         is_octal = len(word.text) > 1 and word.text[0] == "0" and word.text.isdigit()
         value = read_integer(word, "whole number", base=8 if is_octal else 0)
@@ -76,7 +76,7 @@ class WordReader:
         return value
 
     def read_probability(self) -> float:
-        """A probability."""
+        """Read a probability."""
         return probability(self.take_word("a probability"))
 
     def read_ids(self) -> tuple[int, int]:

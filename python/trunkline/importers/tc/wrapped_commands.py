@@ -62,7 +62,7 @@ def unwrap_command(words: list[SourceToken]) -> tuple[str, list[SourceToken]]:
 
 
 def _skip_options(words: list[SourceToken], position: int, valued: str) -> int:
-    """Where the options end; those of `valued` take the next word where they have no value."""
+    """Skip the options; those of `valued` take the next word where they have no value."""
     while position < len(words) and words[position].text.startswith("-"):
         text = words[position].text
         if text == "--":

@@ -87,7 +87,7 @@ class ConditionReader:
         return terms
 
     def read_term(self) -> list[ConditionTerm]:
-        """A comparison, a meter, or an expression in brackets."""
+        """Read a comparison, a meter, or an expression in brackets."""
         if self.words.peek_text() == "(":
             return self._read_bracket()
         word = self.words.take_word()

@@ -143,7 +143,7 @@ def _parse_parameters(
 
 
 def _convert_red_burst(given: GivenParameters) -> dict[str, list[SourceToken]]:
-    """In packets, as tc wants it; of bytes, which tcng takes too, it divides by avpkt."""
+    """Convert a burst to packets, as tc needs it; bytes, which tcng takes too, over avpkt."""
     words = dict(given)
     burst = words.get("burst", [])
     if burst and not burst[0].text.rstrip("p").isdigit():
@@ -155,7 +155,7 @@ def _convert_red_burst(given: GivenParameters) -> dict[str, list[SourceToken]]:
 def get_class_number(
     word: SourceToken, given: dict[str, list[SourceToken]], default: int = 0
 ) -> int:
-    """The number of a class, if it has one: the parameter that is a bare number."""
+    """Return the number of a class, if it has one: the parameter that is a bare number."""
     numbers = (words for name, words in given.items() if _is_number(name))
     return next((_parse_number(words[0]) for words in numbers), default)
 
@@ -171,7 +171,7 @@ def _is_number(name: str) -> bool:
 def make_qdisc(
     kind: SourceToken, given: GivenParameters, major: int, account: ImportAccount
 ) -> Qdisc:
-    """A discipline with its parameters."""
+    """Make a discipline with its parameters."""
     qdisc_ = Qdisc(kind, kind.text, major)
     if kind.text == "fifo":
         return _make_fifo(kind, given, major)
@@ -202,7 +202,7 @@ def parse_class_options(
 def parse_virtual_queue(
     word: SourceToken, given: GivenParameters, gred: Qdisc, account: ImportAccount
 ) -> Options:
-    """A virtual queue of gred: what it does not say, gred says for all."""
+    """Parse a virtual queue of gred; its defaults are those of gred for all."""
     parsers = _RED_PARSERS | _select_parsers("prio")
     words = _convert_red_burst(_omit_numbers(given))
     common = {
@@ -220,7 +220,7 @@ def parse_dsmark_value(word: SourceToken, given: GivenParameters) -> tuple[int, 
 
 
 def make_meter(kind: SourceToken, given: GivenParameters, account: ImportAccount) -> Policer:
-    """A bucket or meter."""
+    """Make a bucket or meter."""
     keys = METER_WORDS[kind.text]
     is_bucket = keys == _BUCKET_WORDS
     values = _parse_parameters(
@@ -242,7 +242,7 @@ def make_meter(kind: SourceToken, given: GivenParameters, account: ImportAccount
 
 
 def make_policer(meter_: Policer, *, else_drop: bool) -> Policer:
-    """A meter as a filter uses it."""
+    """Make a meter as a filter uses it."""
     if meter_.meter:
         return meter_
     return replace(meter_, exceed="drop" if else_drop else "continue")

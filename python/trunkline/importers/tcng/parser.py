@@ -56,7 +56,7 @@ class _TcngParser:
         self.majors = 0
 
     def parse_statement(self) -> None:
-        """A device, a field, or a variable."""
+        """Parse a device, a field, or a variable."""
         if self.words.peek_text() == "field":
             self.parse_field()
         elif self.words.peek_text().startswith("$"):
@@ -124,7 +124,7 @@ class _TcngParser:
             device.root = self.parse_qdisc()
 
     def parse_ingress_statement(self, ingress: Qdisc) -> None:
-        """A statement of ``ingress``."""
+        """Parse a statement of ``ingress``."""
         if self.words.peek_text().startswith("$"):
             self.parse_variable()
             return
@@ -145,7 +145,7 @@ class _TcngParser:
         device: Device,
         chosen: list[tuple[SourceToken, list[SourceToken], list[ConditionTerm]]],
     ) -> None:
-        """A statement of ``egress``."""
+        """Parse a statement of ``egress``."""
         if self.words.peek_text().startswith("$"):
             self.parse_variable()
         elif self.words.peek_text() == "class":
@@ -198,7 +198,7 @@ class _TcngParser:
             filter_list.append(filter_)
 
     def parse_qdisc(self, class_path: tuple[tuple[Qdisc, int], ...] = ()) -> Qdisc:
-        """A discipline, its parameters and classes."""
+        """Parse a discipline, its parameters and classes."""
         kind = self.words.take_word()
         if kind.text not in _KNOWN_QDISCS:
             raise_unknown_discipline(kind, _KNOWN_QDISCS)
@@ -220,7 +220,7 @@ class _TcngParser:
     def parse_member(
         self, qdisc: Qdisc, parent: int, class_path: tuple[tuple[Qdisc, int], ...]
     ) -> None:
-        """A class, perhaps with a variable, or the discipline inside."""
+        """Parse a class, perhaps with a variable, or the discipline inside."""
         name = ""
         if self.words.peek_text().startswith("$"):
             name = self.words.take_word().text

@@ -26,7 +26,7 @@ class TokenCursor:
         return self.words[self.position].text if self.has_more() else ""
 
     def get_next(self) -> SourceToken:
-        """The next word itself."""
+        """Return the next word itself."""
         if not self.has_more():
             raise ImportFault(self.line_count, 1, "the configuration ends where more is expected")
         return self.words[self.position]
@@ -52,7 +52,7 @@ class TokenCursor:
         return False
 
     def read_number(self, low: int, high: int) -> int:
-        """A whole number."""
+        """Read a whole number."""
         word = self.take_word()
         value = read_integer(word, "whole number")
         if not low <= value <= high:

@@ -57,7 +57,7 @@ class _Interface:
 
 
 def read_frames(data: bytes, account: ImportAccount) -> Iterator[CapturedFrame]:
-    """The frames of a capture, in its order.
+    """Read the frames of a capture, in its order.
 
     account: Gets the records that are no frames.
     Raises CaptureError: It is no capture, or damaged in the middle.
@@ -126,7 +126,7 @@ def _read_pcapng(data: bytes, account: ImportAccount) -> Iterator[CapturedFrame]
 def _read_block(
     kind: int, body: bytes, order: str, interfaces: list[_Interface], account: ImportAccount
 ) -> CapturedFrame | None:
-    """The frame of a block; None if it has none."""
+    """Read the frame of a block; None if it has none."""
     if kind == _SECTION:
         account.add_read("section header blocks")
         return None

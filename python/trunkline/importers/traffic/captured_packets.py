@@ -49,7 +49,7 @@ _EXTENSION_HEADERS = (0, 43, 60, 135, 139, 140, _FRAGMENT_HEADER, _AUTHENTICATIO
 _MAX_DEPTH = 8  # Headers around each other that are followed: a frame cannot keep the reader busy.
 _TRUNCATED = "too little of it was captured"
 FRAGMENT_TIMEOUT_NS = 30 * 10**9
-"""How long Linux waits for the other fragments (ip(7), ipfrag_time) [ns]."""
+"""Time that Linux waits for the other fragments (ip(7), ipfrag_time) [ns]."""
 _READ_LINK_TYPES = "Ethernet, raw IP, Linux cooked (SLL, SLL2), BSD loopback, PPP, Cisco HDLC"
 
 
@@ -96,7 +96,7 @@ class _UnreadFrameError(Exception):
 
 
 def read_packets(data: bytes, account: ImportAccount | None = None) -> Iterator[CapturedPacket]:
-    """The UDP and TCP packets of a capture, in its order.
+    """Read the UDP and TCP packets of a capture, in its order.
 
     account: Gets each frame once: read, or left out with the reason.
     Raises CaptureError: It is no capture, or damaged in the middle.
@@ -175,7 +175,7 @@ class _FrameDecoder:
         self.depth = 0
 
     def decode(self) -> CapturedPacket | _Fragment:
-        """The packet of the frame.
+        """Decode the packet of the frame.
 
         Raises _UnreadFrameError, struct.error, IndexError: There is none that is read; too little
             of it was captured.
@@ -218,7 +218,7 @@ class _FrameDecoder:
         return _PPP_PROTOCOLS[protocol], at + length
 
     def decode_ethertype(self, ethertype: int, at: int) -> CapturedPacket | _Fragment:
-        """The packet behind an Ethertype."""
+        """Decode the packet behind an Ethertype."""
         self.depth += 1
         if self.depth > _MAX_DEPTH:
             raise _UnreadFrameError(f"more than {_MAX_DEPTH} headers around each other")

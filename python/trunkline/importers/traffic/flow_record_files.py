@@ -65,7 +65,7 @@ def read_flow_records(
     sampling: int | None = None,
     by_dscp: bool = False,
 ) -> Iterator[FlowRecord]:
-    """The records of a file.
+    """Read the records of a file.
 
     account: Gets each column and each row that is no record.
     sampling: One packet of how many was counted; by default what the file says, else all.
@@ -193,7 +193,7 @@ def _account_for_columns(
 def _read_record(
     line: int, row: list[str], columns: Mapping[str, int], sampling: int | None
 ) -> FlowRecord | str:
-    """A record, or why there is none in the row."""
+    """Read a record, or why there is none in the row."""
     values = {ours: row[place].strip() for ours, place in columns.items() if place < len(row)}
     if any(ours not in values for ours in ("from", "to", "bytes")):
         raise RecordError(f"line {line}: {len(row)} fields, {1 + max(columns.values())} expected")
@@ -224,7 +224,7 @@ def _read_count(line: int, text: str) -> int:
 
 
 def _read_sampling(line: int, values: Mapping[str, str]) -> Fraction:
-    """One packet of how many was counted; 0 and nothing mean all."""
+    """Read one packet of how many was counted; 0 and nothing mean all."""
     text = values.get("sampling", "")
     if text in _UNSET:
         return Fraction(1)

@@ -28,7 +28,7 @@ def build_demand_table(
     by_dscp: bool = False,
     account: ImportAccount | None = None,
 ) -> str:
-    """The table of demands that records of flows amount to.
+    """Build the table of demands that records of flows amount to.
 
     content: A table with columns for source, destination and bytes, and class if wanted.
     covered_time: Time that the records cover: ``5 min``.

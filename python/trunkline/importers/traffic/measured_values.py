@@ -115,7 +115,7 @@ def _read_flent(document: dict[str, Any]) -> Iterator[MeasuredValue]:
 
 
 def _read_capture(data: bytes, file: Path) -> Iterator[MeasuredValue]:
-    """The rate of each flow of the capture, over the time of the capture."""
+    """Read the rate of each flow of the capture, over the time of the capture."""
     sizes: dict[tuple[str, str, int, int, int], int] = {}
     times = []
     try:

@@ -37,12 +37,12 @@ class ReplayedFlow:
         return self.key[2] == TCP
 
     def to_csv(self) -> str:
-        """Its schedule: a header and a line a row, values with their units."""
+        """Write its schedule: a header and a line a row, values with their units."""
         lines = [f"{time} ns,{size} B" for time, size in self.rows]
         return "\n".join(["time,size", *lines]) + "\n"
 
     def to_dict(self) -> dict[str, object]:
-        """Its entry in `flows` of a scenario, whose schedule is in ``NAME.csv``."""
+        """Build its entry in `flows` of a scenario, whose schedule is in ``NAME.csv``."""
         ends = {"from": self.source, "to": self.target}
         schedule_keys = {"arrivals": "schedule", "schedule": f"{self.name}.csv"}
         if self.is_tcp:

@@ -21,7 +21,7 @@ class DamagedArchive(Exception):
 
 
 def read_archive(stream: bytes) -> dict[str, bytes]:
-    """The files in a stream.
+    """Read the files in a stream.
 
     Returns: In the order in which they were written.
     Raises DamagedArchive.
@@ -50,7 +50,7 @@ def read_archive(stream: bytes) -> dict[str, bytes]:
 
 
 def collect_statistics(plan: GuestPlan, files: dict[str, bytes]) -> list[dict[str, Any]]:
-    """The snapshots of all statistics, as ``stats.json`` holds them."""
+    """Collect the snapshots of all statistics, as ``stats.json`` holds them."""
     return [
         {
             "time_ns": time,

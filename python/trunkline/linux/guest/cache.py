@@ -1,4 +1,4 @@
-"""Where the runners keep what they have prepared: one folder for each user."""
+"""Cache of prepared parts of runners: one folder for each user."""
 
 import errno
 import hashlib
@@ -25,7 +25,7 @@ def get_cache_folder() -> Path:
 
 
 def _make_homeless_folder() -> Path:
-    """The folder of a user who has no home, as in some containers."""
+    """Make the folder of a user who has no home, as in some containers."""
     folder = Path(tempfile.gettempdir()) / f"trunkline-cache-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     status = folder.lstat()
@@ -66,14 +66,14 @@ def measure_folder(folder: Path) -> int:
 
 
 def read_agent() -> bytes | None:
-    """The agent's program. Returns: None where the package was built without one."""
+    """Read the agent's program. Returns: None where the package was built without one."""
     from trunkline import _core
 
     return _core.guest_agent()
 
 
 def get_agent_file() -> Path:
-    """The agent as a file that can be started.
+    """Return the agent as a file that can be started.
 
     Raises OSError: The package was built without an agent.
     """

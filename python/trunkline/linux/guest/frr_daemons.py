@@ -58,7 +58,7 @@ def list_requirements() -> list[Requirement]:
 
 
 def build_control_image(programs: Iterable[str] = PROGRAMS) -> bytes:
-    """An archive with the daemons and their libraries, to follow that of the agent.
+    """Build an archive with the daemons and their libraries, to follow that of the agent.
 
     programs: Daemons, ``vtysh``, or a shell, which brings what scripts of routers need.
     Raises OSError: A program or a library is missing; the text names it.
@@ -93,7 +93,7 @@ def _get_poll_library() -> Path:
 
 
 def _find_program(name: str) -> Path:
-    """A daemon, FRR's ``vtysh``, or a program of the system.
+    """Find a daemon, FRR's ``vtysh``, or a program of the system.
 
     Raises FileNotFoundError: There is none.
     """
@@ -109,7 +109,7 @@ def _find_program(name: str) -> Path:
 
 
 def _find_daemon(name: str) -> Path:
-    """A daemon in the cache, or the system's where it has one."""
+    """Find a daemon in the cache, or the system's where it has one."""
     relative_path = Path("usr") / "lib" / "frr" / name
     cached, installed = get_package_folder(NAME) / relative_path, Path("/") / relative_path
     return installed if installed.exists() and not cached.exists() else cached

@@ -109,7 +109,7 @@ def _choose_path(library: Path) -> str:
 
 
 def list_libraries(program: Path, environment: Mapping[str, str] | None = None) -> list[Path]:
-    """The libraries a program is linked with, its loader included.
+    """List the libraries a program is linked with, its loader included.
 
     Returns: Empty for a program that needs none.
     Raises OSError: A library is missing; the text names it.
@@ -127,7 +127,7 @@ def get_module_name(file: Path) -> str:
 
 
 def read_module(file: Path) -> bytes:
-    """A module as the kernel takes it."""
+    """Read a module as the kernel takes it."""
     data = file.read_bytes()
     return lzma.decompress(data) if file.suffix == ".xz" else data
 

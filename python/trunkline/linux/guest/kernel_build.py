@@ -98,7 +98,7 @@ SOURCE_PATCHES: Final = (
 
 
 def read_configuration() -> bytes:
-    """The kernel's configuration, over ``allnoconfig``."""
+    """Read the kernel's configuration, over ``allnoconfig``."""
     return (files("trunkline.linux") / "data" / "uml.config").read_bytes()
 
 

@@ -83,7 +83,7 @@ class AptRepository:
             raise PackageUnavailable(_format_failure("apt-get update", update_run))
 
     def find_dependency(self, name: str, pattern: str) -> str | None:
-        """The package that another one stands for.
+        """Find the package that another one stands for.
 
         pattern: Regular expression of the whole name.
         """

@@ -66,18 +66,18 @@ def list_missing_modules() -> frozenset[str]:
 
 
 def get_trial_mark() -> Path:
-    """The file that says that the guest has come up on this machine."""
+    """Return the file that says that the guest has come up on this machine."""
     return get_package_folder(NAME).parent / "tried"
 
 
 def find_emulator() -> Path | None:
-    """The emulator: the system's, or the one in the cache."""
+    """Find the emulator: the system's, or the one in the cache."""
     cached = get_package_folder(NAME) / "usr" / "bin" / EMULATOR
     return find_tool(EMULATOR) or (cached if cached.exists() else None)
 
 
 def find_kernel() -> Path | None:
-    """The kernel in the cache; the newest if there are several."""
+    """Find the kernel in the cache; the newest if there are several."""
     kernels = sorted(
         (get_package_folder(NAME) / "boot").glob("vmlinuz-*"), key=lambda path: path.stat().st_mtime
     )
@@ -94,7 +94,7 @@ def _list_modules(kernel: Path) -> tuple[tuple[Path, ...], tuple[Path, ...], tup
 
 
 def make_environment() -> dict[str, str]:
-    """The emulator's environment: its own libraries if it came from packages in the cache."""
+    """Make the emulator's environment: its own libraries if it came from packages in the cache."""
     variables = {"PATH": os.defpath}
     root = get_package_folder(NAME)
     if find_emulator() == root / "usr" / "bin" / EMULATOR:
@@ -128,7 +128,7 @@ def run_job(job: GuestJob) -> tuple[bytes, bytes, HostCost, dict[str, str]]:
 
 
 def list_machine_options(kernel: Path, seed: int, memory_mb: int) -> list[str]:
-    """The options of the emulator.
+    """List the options of the emulator.
 
     seed: Of the random numbers that the guest is given.
     memory_mb: Its memory [MB].

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 RUNNERS: Final = ("uml", "qemu", "native")
-"""In the order in which one is chosen; ``native`` is never chosen, only asked for."""
+"""Runners in the order of choice; ``native`` runs only on request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Readiness:
 
     @property
     def is_ready(self) -> bool:
-        """Nothing is missing."""
+        """Whether nothing is missing."""
         return all(part.found for part in self.requirements)
 
     @property
@@ -39,7 +39,7 @@ class Readiness:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Build the JSON object."""
         requirement_dicts = [
             {"name": requirement.name, "found": requirement.found, "detail": requirement.detail}
             for requirement in self.requirements
@@ -48,7 +48,7 @@ class Readiness:
 
 
 class RunnerNotReady(Exception):
-    """No runner can run, or not the one that was asked for.
+    """Neither a runner nor the requested one can run.
 
     states: Of those that were considered.
     """
@@ -85,7 +85,7 @@ def list_missing_modules(runner: str) -> frozenset[str]:
 
 
 def choose_runner(runner: str | None, control: str | None = None) -> str:
-    """The runner to use.
+    """Choose the runner to use.
 
     runner: The one asked for; None: the first of ``uml`` and ``qemu`` that is ready.
     control: "frr"; daemons that are to run in it; they run in ``uml``.

@@ -41,13 +41,13 @@ def check_tools(remedy: str) -> list[Requirement]:
 
 
 def find_tool(name: str) -> Path | None:
-    """A program on the path, where administrators' programs lie, or in the cache."""
+    """Find a program on the path, where administrators' programs lie, or in the cache."""
     found = shutil.which(name, path=os.pathsep.join(list_program_folders()))
     return Path(found) if found else None
 
 
 def list_program_folders() -> list[str]:
-    """Where programs are looked for; the cache comes last."""
+    """List the folders of programs; the cache comes last."""
     cache_folders = [
         str(get_package_folder("tools") / part) for part in ("usr/bin", "bin", "usr/sbin", "sbin")
     ]
@@ -64,7 +64,7 @@ def make_tool_environment() -> dict[str, str]:
 
 
 def get_package_folder(runner: str) -> Path:
-    """The folder into which packages are unpacked.
+    """Return the folder into which packages are unpacked.
 
     runner: The runner's name, or ``tools`` for what the runners share.
     Returns: Below the cache; it need not exist.

@@ -11,7 +11,7 @@ SCRATCH_PREFIX: Final = "trunkline-guest-"
 
 
 def make_scratch_folder() -> tempfile.TemporaryDirectory[str]:
-    """A private folder, as a context manager.
+    """Make a private folder, as a context manager.
 
     Of a process that is killed the next run removes it, as its name says whose it is.
     """

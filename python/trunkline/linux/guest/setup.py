@@ -256,7 +256,7 @@ def _build_uml(
 
 
 def _get_work_folder() -> Path:
-    """Where the kernel is made."""
+    """Return the folder in which the kernel is made."""
     return get_cache_folder() / "uml" / "work"
 
 
@@ -301,7 +301,7 @@ def try_guest(runner: str, on_step: Callable[[str], None]) -> None:
 
 
 def get_trial_mark(runner: str) -> Path:
-    """The file that says that a runner's guest has come up on this machine.
+    """Return the file that says that a runner's guest has come up on this machine.
 
     runner: one of "qemu", "uml"; which.
     """

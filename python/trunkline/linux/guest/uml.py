@@ -27,7 +27,7 @@ CLOCK_START_S: Final = 1_767_225_600
 
 
 def get_kernel_folder() -> Path:
-    """Where the kernel lies that was built from this version's configuration and edits."""
+    """Return the folder of the kernel with this version's configuration and edits."""
     from trunkline.linux.guest.kernel_build import compute_recipe_digest
 
     return get_cache_folder() / "uml" / compute_recipe_digest()
@@ -67,12 +67,12 @@ def list_missing_modules() -> frozenset[str]:
 
 
 def get_trial_mark() -> Path:
-    """The file that says that the guest has come up on this machine."""
+    """Return the file that says that the guest has come up on this machine."""
     return get_kernel_folder() / "tried"
 
 
 def find_memory_folder(needed_mb: int = 256) -> Path | None:
-    """A folder for the file that is the guest's memory, which is mapped executable.
+    """Find a folder for the file that is the guest's memory, which is mapped executable.
 
     needed_mb: Its size [MB].
     """
@@ -123,6 +123,6 @@ _start_count = itertools.count()
 
 
 def _choose_processor() -> int:
-    """One that we may use: a guest switches between its processes all the time, so it stays."""
+    """Choose a usable processor: a guest stays on it, because its processes switch all the time."""
     allowed = sorted(os.sched_getaffinity(0))
     return allowed[(os.getpid() + next(_start_count)) % len(allowed)]

@@ -95,7 +95,7 @@ class ComparisonRow:
 
     @property
     def hidden(self) -> float:
-        """Its power: the largest change of the simulator that would still have agreed."""
+        """Power: the largest change of the simulator that would still have agreed."""
         return self.margin + abs(self.difference) + self.blind
 
     @property
@@ -120,7 +120,7 @@ def make_fixed_row(
     doubt: float = 0.0,
     blind: float = 0.0,
 ) -> ComparisonRow:
-    """A comparison in which nothing is by chance.
+    """Make a comparison in which nothing is by chance.
 
     doubt: Difference beyond the margin that packets which come at the same time may have made.
     """
@@ -161,7 +161,7 @@ def require_power(row: ComparisonRow, share: float) -> ComparisonRow:
 def compare_final_entries(
     subject: str, measure: str, ours: Mapping[Any, object], theirs: Mapping[Any, object]
 ) -> ComparisonRow:
-    """How many entries tables of both have at the end, and how many of them are others."""
+    """Compare how many entries tables of both have at the end, and how many of them are others."""
     unlike = sum(ours.get(key) != theirs.get(key) for key in {*ours, *theirs})
     return make_fixed_row(subject, measure, "", len(ours), len(theirs), float(unlike), 0.0)
 
@@ -172,7 +172,7 @@ def compare_moment(
     times: tuple[float | None, float | None],
     tolerance: float,
 ) -> ComparisonRow:
-    """When something came [s]; where one has no such moment, which of them has."""
+    """Compare the times of an event [s]; where one has none, report which has it."""
     (time_measure, count_measure), (ours, theirs) = measures, times
     if ours is not None and theirs is not None:
         return make_fixed_row(subject, time_measure, "s", ours, theirs, theirs - ours, tolerance)
@@ -213,7 +213,7 @@ def compare_first_packets(
 def _measure_first_lateness(
     ours: FlowDatagrams, theirs: FlowDatagrams, until_ns: int
 ) -> NDArray[np.int64]:
-    """How much later the reference's packets are of those sent until a time [ns]."""
+    """Measure how much later the reference's packets are of those sent until a time [ns]."""
     _, our_places, their_places = np.intersect1d(
         ours.number, theirs.number, assume_unique=True, return_indices=True
     )
@@ -373,7 +373,7 @@ def _is_certain_mark(samples: PairedSamples, pairs: Sequence[SeedPair]) -> bool:
 def _compute_margins(
     samples: PairedSamples, pairs: Sequence[SeedPair], method: ComparisonMethod, scale: float
 ) -> tuple[float, float]:
-    """The margin, and the difference up to which ties may have made one that is larger."""
+    """Compute the margin, and the difference up to which ties may have made one that is larger."""
     key = samples.key
     spec = MEASURES[key.measure]
     mean = sum(samples.ours) / len(samples.ours)
@@ -428,7 +428,7 @@ def _compute_exact_tolerance(
     method: ComparisonMethod,
     documented: float,
 ) -> float:
-    """Where packets are compared one by one, their sums may be apart by what ties decide."""
+    """Compute how far sums of packets may differ by ties, where packets are compared singly."""
     key = samples.key
     measure, flow = key.measure, find_flow_name(key)
     network = pairs[0].network
@@ -456,7 +456,7 @@ def _compute_exact_tolerance(
 
 
 def find_flow_name(key: MeasureKey) -> str:
-    """The flow that a subject is or is a phase of; another name of what is no flow."""
+    """Find the flow that a subject is or is a phase of; another name of what is no flow."""
     return key.subject.partition(", ")[0]
 
 
@@ -471,6 +471,6 @@ def _count_left_out(key: MeasureKey, pairs: Sequence[SeedPair]) -> int:
 
 
 def _compute_size_shift(key: MeasureKey, pairs: Sequence[SeedPair]) -> float:
-    """By how much one packet more than before the end changes the mean of their sizes [B]."""
+    """Compute the change of the mean size by one packet more before the end [B]."""
     sent = max(pairs[0].values[0].get(MeasureKey(key.subject, "sent by class")) or 1.0, 1.0)
     return find_largest_packet(pairs[0]) / sent if len(pairs[0].sizes) > 1 else 0.0

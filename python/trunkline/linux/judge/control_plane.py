@@ -98,7 +98,7 @@ def verify_control(
 
 
 def find_last_routes(network: NetworkData, dry_run: DryRun) -> dict[tuple[int, int], int]:
-    """The simulator's routes at the end of a run: out-link by node and destination."""
+    """Find the simulator's routes at the end of a run: out-link by node and destination."""
     count = len(network["nodes"])
     routes = {
         (node, target): link
@@ -134,7 +134,7 @@ def _compare_routes(
 
 
 def _find_convergence_times(results: Results) -> dict[ChangeAtNode, float]:
-    """When each router had its routes for good after each change [s]."""
+    """Find when each router had its routes for good after each change [s]."""
     return {
         (f"{change.kind} at {change.at_ns / 1e9:g} s", step.name): (step.ended_ns - change.at_ns)
         / 1e9
@@ -160,7 +160,7 @@ def _compare_convergence(
 
 
 def compute_margin_s(network: NetworkData, change: str) -> float:
-    """By how much the daemons' convergence may differ [s].
+    """Compute how much the daemons' convergence may differ [s].
 
     change: ``failure ...`` or ``repair ...``.
     Returns: zebra's hold and the daemons' milliseconds. After a repair neighbours find each other

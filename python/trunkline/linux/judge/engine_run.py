@@ -23,7 +23,7 @@ _SENT, _QUEUED, _DELIVERED, _DROPPED = map(
 Ints = NDArray[np.int64]
 
 SegmentCounts = Mapping[tuple[bool, int, int, int], int]
-"""Of a TCP flow: whether it is an acknowledgement without data, DSCP, ECN field, TTL; how many."""
+"""Counts of a TCP flow's segments by: acknowledgement without data, DSCP, ECN field, TTL."""
 
 _CUT_CAUSES = [_core.CAUSES.index(name) for name in ("failed_queued", "failed_in_flight")]
 
@@ -126,7 +126,7 @@ def _measure_moment_gaps(
     flows: Mapping[str, FlowDatagrams],
     moments: Sequence[int],
 ) -> dict[str, Ints]:
-    """How near each datagram comes to a moment; see `EngineRun`."""
+    """Measure how near each datagram comes to a moment; see `EngineRun`."""
     columns = {
         name: np.frombuffer(packets[name][1], dtype=np.int64)
         for name in ("event", "flow", "seq", "time_ns", "cause", "packet", "link", "ip_bytes")
@@ -155,7 +155,7 @@ def _measure_moment_gaps(
 
 
 def _compute_way_to_go(network: NetworkData, columns: Mapping[str, Ints], row: int) -> int:
-    """How much later at least a packet would have arrived that a failure took from a link [ns].
+    """Compute the least further time to arrival of a packet that a failure took from a link [ns].
 
     It is lost at the moment of the failure, however near it is to the end of the link.
     """
@@ -209,7 +209,7 @@ def _make_datagrams(
     marks: tuple[Ints, Ints, Ints],
     dropped: Ints,
 ) -> FlowDatagrams:
-    """Of arrivals in the order in which they came; a copy that comes second counts once."""
+    """Make datagrams from arrivals in their order; a second copy does not count."""
     reordered = int(np.sum(number < np.maximum.accumulate(number))) if len(number) else 0
     numbers, first = np.unique(number, return_index=True)
     dscp, ecn, ttl = (each[first] for each in marks)

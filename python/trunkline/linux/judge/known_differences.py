@@ -1,4 +1,4 @@
-"""Where the kernel is known to behave otherwise, with the comparisons that this explains."""
+"""Known differences of the kernel, with the comparisons that they explain."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def explain_rows(
 
 
 def list_known_differences(network: NetworkData) -> Iterator[KnownDifference]:
-    """Those that a network can meet in a kernel without daemons."""
+    """List those that a network can meet in a kernel without daemons."""
     if _has_nested_uniform(network):
         yield KnownDifference(
             "TTL: where a uniform path ends on another one, as on a facility bypass, RFC 3443 "
@@ -70,7 +70,7 @@ def list_known_differences(network: NetworkData) -> Iterator[KnownDifference]:
 
 
 def list_daemon_differences() -> Iterator[KnownDifference]:
-    """Those of the daemons of FRR."""
+    """List those of the daemons of FRR."""
     yield KnownDifference(
         "FRR's timers: zebra holds routes for 10 ms, its interval between computations grows by "
         "the second one each time, and neighbours find each other again by hellos; so its routes "

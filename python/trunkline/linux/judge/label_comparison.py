@@ -69,7 +69,7 @@ def compare_labels(
 
 
 def _find_last_change(side: Sequence[LabelUseChange], failed_ns: int, end_ns: int) -> int | None:
-    """When the last of what differs in the end from what was before a failure came into use.
+    """Find when the last of what differs in the end from what was before a failure came into use.
 
     A route that zebra writes anew is without its label for a while, and then has it again.
     """

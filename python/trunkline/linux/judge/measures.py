@@ -56,7 +56,7 @@ class MeasurementFrame:
 def make_frame(
     network: NetworkData, phases: Sequence[RunPhase], engine_runs: Sequence[EngineRun]
 ) -> MeasurementFrame:
-    """The frame of a seed."""
+    """Make the frame of a seed."""
     run = network["run"]
     longest = max(
         (
@@ -118,7 +118,7 @@ def measure_run(
     left_out: Mapping[str, Ints],
     marked_flows: Collection[str],
 ) -> MeasureValues:
-    """Every measure of one seed in one engine.
+    """Measure every measure of one seed in one engine.
 
     left_out: Numbers of the datagrams of each flow that come too near to a failure or a switch.
     marked_flows: TCP flows of which both engines count marks.
@@ -140,7 +140,7 @@ def measure_run(
 def _measure_datagrams(
     name: str, flow: FlowDatagrams, time_frame: MeasurementFrame, left_out: Ints
 ) -> Iterator[tuple[MeasureKey, float | None]]:
-    """Of a UDP flow: what was sent, arrived, was lost, how late and how marked."""
+    """Measure a UDP flow: what was sent, arrived, was lost, how late and how marked."""
     whole_run = RunPhase("", time_frame.warmup_ns, time_frame.end_ns)
     is_compared = np.ones(len(flow.sent_ns), dtype=bool)
     is_compared[left_out] = False
@@ -178,7 +178,7 @@ def _measure_datagrams(
 def _measure_segments(
     name: str, segments: SegmentCounts
 ) -> Iterator[tuple[MeasureKey, float | None]]:
-    """Of a TCP flow: which part of its segments arrives with each mark, either way."""
+    """Measure a TCP flow: which part of its segments arrives with each mark, either way."""
     for is_ack, kind in ((False, "segments"), (True, "acknowledgements")):
         counts = [(marks, count) for (ack, *marks), count in segments.items() if ack == is_ack]
         total = sum(count for _, count in counts)
@@ -206,7 +206,7 @@ def _measure_delays(
 def _measure_connections(
     results: Results, tcp: Sequence[str], time_frame: MeasurementFrame
 ) -> Iterator[tuple[MeasureKey, float | None]]:
-    """Of TCP flows: each by itself, and all together."""
+    """Measure TCP flows: each by itself, and all together."""
     suffix = ", each of several" if len(tcp) > 1 else ""
     goodputs = []
     for name in tcp:
@@ -236,7 +236,7 @@ def _measure_connections(
 
 
 def _measure_completions(results: Results) -> Iterator[tuple[MeasureKey, float | None]]:
-    """Of flows of transfers: how many were complete, and after what time."""
+    """Measure flows of transfers: how many were complete, and after what time."""
     rows = [row for row in results.transfers.rows() if row["fct_s"] is not None]
     for row in results.completions.rows():
         if row["sizes"] != "all":
@@ -259,7 +259,7 @@ def compute_jain_index(values: Sequence[float]) -> float:
 
 
 def _measure_ports(results: Results) -> Iterator[tuple[MeasureKey, float | None]]:
-    """Of each class of a port: what it sent, what one packet has on the wire, what it dropped."""
+    """Measure each class of a port: packets sent, bytes of one on the wire, packets dropped."""
     for row in results.ports.rows():
         subject = f"{row['link']}, {row['class']}"
         sent, size = _parse_number(row["packets_sent"]), _parse_number(row["bytes_sent"])
@@ -270,7 +270,7 @@ def _measure_ports(results: Results) -> Iterator[tuple[MeasureKey, float | None]
 
 
 def _measure_drops(results: Results) -> Iterator[tuple[MeasureKey, float | None]]:
-    """Of each link or node: what was lost there, by cause."""
+    """Measure the losses at each link or node, by cause."""
     losses: MeasureValues = {}
     for row in results.drops.rows():
         # An AQM's forced drops are its early ones in Linux, which does not tell them apart.

@@ -98,7 +98,7 @@ def compare_flow_packets(
 def _compute_lateness(
     seeds: Sequence[SeedDatagrams],
 ) -> tuple[Ints, tuple[Ints, Ints]]:
-    """How much later the reference's packets are, in order of their numbers; and both delays."""
+    """Compute how much later the reference's packets are, by their numbers; and both delays."""
     ours, theirs = [], []
     for first, second, _, _ in seeds:
         our_places, their_places = _match_packets(first, second)

@@ -63,7 +63,7 @@ class VerdictProof:
         return caught / len(effective) if effective else None
 
     def count_outcomes(self) -> dict[AlterationOutcome, int]:
-        """How many alterations had each outcome."""
+        """Count how many alterations had each outcome."""
         return {
             outcome: sum(each.outcome == outcome for each in self.judged)
             for outcome in reversed(OUTCOME_ORDER)

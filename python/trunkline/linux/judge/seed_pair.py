@@ -192,7 +192,7 @@ def is_exact(network: NetworkData, machine: ReferenceMachine, sizes: frozenset[i
 def explain_lasting_shift(
     network: NetworkData, simulator: EngineRun, machine: ReferenceMachine
 ) -> str:
-    """Why a microsecond, or what a processor takes, may move all later packets; or empty.
+    """Explain why a microsecond, or the time of a processor, may move all later packets; or empty.
 
     Where packets of several sizes compete for room or tokens, the one that is first takes what the
     next would have had. Where flows take turns, it decides whose turn is first until both have
@@ -231,7 +231,7 @@ def explain_lasting_shift(
 
 
 def _find_first_competition(network: NetworkData, engine_runs: Sequence[EngineRun]) -> int:
-    """When the first packet was sent that may be behind one that was lost or marked [ns].
+    """Find when the first packet was sent that may be behind one that was lost or marked [ns].
 
     Every lost packet counts, and every one with another mark than most of its flow. A packet sent
     before those may come to the same place after them, by the propagation on its way.
@@ -286,7 +286,7 @@ def _has_mixed_sizes(simulator: EngineRun) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonMethod:
-    """How a set of seeds is compared."""
+    """Method to compare a set of seeds."""
 
     is_exact: bool  # Packets one by one.
     is_random: bool  # Every run has a difference of its own.
@@ -299,7 +299,7 @@ class ComparisonMethod:
     flows: int  # Flows of the network.
 
     def compute_delay_tolerance(self, hops: int) -> int:
-        """For the delay of a packet over so many links [ns]."""
+        """Compute the tolerance of a packet's delay over so many links [ns]."""
         if self.is_emulated and not self.is_exact:
             return hops * tolerance.EMULATED_HOP_NS
         return tolerance.compute_delay_tolerance(
@@ -308,7 +308,7 @@ class ComparisonMethod:
 
 
 def choose_method(pairs: Sequence[SeedPair], *, exact: bool) -> ComparisonMethod:
-    """The way in which seeds are compared."""
+    """Choose the way in which seeds are compared."""
     network, machine = pairs[0].network, pairs[0].machine
     has_single_flow = len(network["flows"]) == 1 and "transfers" not in network["flows"][0]
     is_single_tcp = len(pairs[0].tcp_flows) == 1 and has_single_flow and not is_random(network)

@@ -66,7 +66,7 @@ class SingleAlteration:
 
 
 def list_alterations(network: NetworkData) -> list[SingleAlteration]:
-    """Every alteration of a network, in the order of its sections."""
+    """List every alteration of a network, in the order of its sections."""
     return [
         *_alter_values(network),
         *_alter_classifiers(network),
@@ -76,7 +76,7 @@ def list_alterations(network: NetworkData) -> list[SingleAlteration]:
 
 
 def draw_alterations(alterations: Sequence[SingleAlteration], limit: int) -> list[SingleAlteration]:
-    """At most so many of them, in their order: those whose names have the lowest hashes.
+    """Draw at most so many alterations, in order: those whose names have the lowest hashes.
 
     So they are spread over all elements, and the same in each run.
     """
@@ -90,7 +90,7 @@ def draw_alterations(alterations: Sequence[SingleAlteration], limit: int) -> lis
 
 
 def _alter_values(network: NetworkData) -> Iterator[SingleAlteration]:
-    """Of the numbers and words below `SECTIONS`."""
+    """Alter the numbers and words below `SECTIONS`."""
     for section in SECTIONS:
         for place, value in _walk(cast("Any", network).get(section), (section,)):
             new_value = _step_value(place, value)
@@ -99,7 +99,7 @@ def _alter_values(network: NetworkData) -> Iterator[SingleAlteration]:
 
 
 def _walk(value: Any, place: Place) -> Iterator[tuple[Place, Any]]:
-    """Every leaf and its place."""
+    """Yield every leaf and its place."""
     if isinstance(value, dict):
         for key, child in value.items():
             if key not in SKIPPED_KEYS and not (place[0] == "links" and key in SKIPPED_LINK_KEYS):
@@ -126,7 +126,7 @@ def _step_value(place: Place, value: Any) -> Any:
 
 
 def _step_mark(place: Place, key: str, value: int) -> int | None:
-    """Of a DSCP or of an entry of a map between DSCP and TC."""
+    """Step a DSCP or of an entry of a map between DSCP and TC."""
     if key in ("dscp", "dscp_of_tc"):
         return (value + DSCP_STEP) % CODEPOINT_COUNT
     # Entries of zero are those that nobody wrote, of codepoints that nobody sends.
@@ -136,7 +136,7 @@ def _step_mark(place: Place, key: str, value: int) -> int | None:
 
 
 def _step_number(place: Place, key: str, value: float) -> float | None:
-    """Of a rate, a delay, a size, a share or a weight."""
+    """Step a rate, a delay, a size, a share or a weight."""
     if key.endswith("bit_s"):
         return int(value * RATE_SHARE) if value else None
     if key.endswith("_ns"):
@@ -165,7 +165,7 @@ def _step_time(place: Place, key: str, value: int) -> int:
 
 
 def _alter_classifiers(network: NetworkData) -> Iterator[SingleAlteration]:
-    """Of the class of each codepoint that packets have, and of each TC that differs from most."""
+    """Alter the class of each codepoint of packets, and of each TC that differs from most."""
     used = {int(flow["dscp"]) for flow in network["flows"]}
     for section, parts in (("ports", "classes"), ("conditioners", "profiles")):
         for number, element in enumerate(cast("Any", network).get(section, ())):
@@ -182,7 +182,7 @@ def _alter_classifiers(network: NetworkData) -> Iterator[SingleAlteration]:
 
 
 def _alter_label_models(network: NetworkData) -> Iterator[SingleAlteration]:
-    """Of the TTL model of each path, at all its routers."""
+    """Alter the TTL model of each path, at all its routers."""
     for path, _ in enumerate(network["paths"]):
         places: list[Place] = [
             ("nhlfe", index, "ttl")
@@ -195,7 +195,7 @@ def _alter_label_models(network: NetworkData) -> Iterator[SingleAlteration]:
 
 
 def _alter_senders(network: NetworkData) -> Iterator[SingleAlteration]:
-    """Of the settings of TCP, of all copies of a flow together."""
+    """Alter the settings of TCP, of all copies of a flow together."""
     copies_by_flow: dict[str, list[int]] = {}
     for index, flow in enumerate(network["flows"]):
         if flow["agent"]["protocol"] == "tcp":
@@ -211,7 +211,7 @@ def _alter_senders(network: NetworkData) -> Iterator[SingleAlteration]:
 
 
 def _step_sender(key: str, value: float) -> float:
-    """Of a window, a timer, or the size of an acknowledgement."""
+    """Step a window, a timer, or the size of an acknowledgement."""
     if key == "rto_min_ns":
         return round(value * GROWN_SHARE)
     return value + 12 if key == "ack_bytes" else value - 1
@@ -220,7 +220,7 @@ def _step_sender(key: str, value: float) -> float:
 def make_alteration(
     network: NetworkData, places: Sequence[Place], new_value: Any
 ) -> SingleAlteration:
-    """The network with another value at some places, which all had the same.
+    """Make the network with another value at some places, which all had the same.
 
     places: Keys and indices from the network to the values.
     """
@@ -247,7 +247,7 @@ def _get_value(network: NetworkData, place: Place) -> Any:
 
 
 def _describe_place(network: NetworkData, place: Place) -> tuple[str, str]:
-    """The element by its name, and the key with what is below the element."""
+    """Describe the element by its name, and the key with what is below the element."""
     if place[0] == "nhlfe":
         entry = network["nhlfe"][cast("int", place[1])]
         return f"path {network['paths'][entry['path']]['name']}", "ttl"
@@ -273,7 +273,7 @@ def _describe_place(network: NetworkData, place: Place) -> tuple[str, str]:
 
 
 def format_value(key: str, value: Any) -> str:
-    """A value with the unit that the name of its key ends with."""
+    """Format a value with the unit that the name of its key ends with."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value).lower() if isinstance(value, bool) else str(value)
     for suffix, factor, unit in (

@@ -1,4 +1,4 @@
-"""How far two engines may be apart and still agree, and why. No margin grows with what is unknown.
+"""Tolerances of agreement between two engines, with reasons. No margin grows with the unknown.
 
 Packets of deterministic ports are compared one by one. At each hop the kernel may be early by HTB's
 bucket of 1 us, and late by a timer: the clock of user-mode Linux has steps of 256 ns and HTB
@@ -38,13 +38,13 @@ ROUTER_NS: Final = 15_000
 EMULATED_HOP_NS: Final = 200_000
 EMULATED_PACKETS: Final = 10
 EMULATED_CHANGE_NS: Final = 10_000_000
-"""For how long a program that changes routes or counts keeps an emulated machine from packets."""
+"""Time for which a program that changes routes or counts keeps an emulated machine busy."""
 MAX_OWN_SHARE: Final = 0.05
 """Part of the packets of a flow, class or link by which one of its counts may be apart."""
 MIN_EXPECTED_TIES: Final = 0.05
 EMULATED_ACK_SHARE: Final = 0.02
-"""Of acknowledgements: each write of a sender, of 44 segments, ends in one that is answered at
-once, and when it writes is a matter of the processor's time."""
+"""Share of acknowledgements: each write of a sender, of 44 segments, ends in one that is answered
+at once, and the processor's load decides when the sender writes."""
 MAX_ACK_BYTES: Final = 100  # Mean bytes of a class that sends acknowledgements alone, at most [B].
 COMPETING_CAUSES: Final = ("queue_full", "early", "forced", "policed")
 """Causes of drops by which packets compete: for room, tokens, or the mean length of a queue."""
@@ -108,7 +108,7 @@ MEASURES: Final = {
 
 
 def compute_delay_tolerance(hops: int, packets: int, emulated_flows: int = 0) -> int:
-    """For the delay of one packet [ns].
+    """Compute the tolerance of the delay of one packet [ns].
 
     emulated_flows: Flows that an emulated machine sends; 0 for a machine that takes no time.
     """
@@ -128,12 +128,12 @@ def count_expected_ties(affected: float, tie_share: float) -> float:
 
 
 def count_unlike_fates(affected: float, tie_share: float) -> int:
-    """For packets that met another fate, one by one: each tie makes two of them."""
+    """Count packets that may have another fate, compared singly: two for each tie."""
     return 2 * math.ceil(count_expected_ties(affected, tie_share))
 
 
 def count_fate_difference(affected: float, tie_share: float) -> int:
-    """For how many packets met a fate: three sigma of as many tosses as there are ties.
+    """Count how many fates may differ: three sigma of as many tosses as there are ties.
 
     Which of two packets is lost is open in a tie, that one is lost is not; the number drifts by
     chance alone, which is far less than the number of ties.
@@ -148,7 +148,7 @@ def cap_count_margin(margin: float, own_count: float) -> float:
 
 
 def compute_moment_tolerance(hops: int, packets: int, emulated_flows: int = 0) -> int:
-    """How near to a failure or a switch a packet may come either before it or after it [ns].
+    """Compute how near to a failure or a switch a packet may come before or after it [ns].
 
     emulated_flows: Flows that an emulated machine sends; 0 for a machine that takes no time.
     """
@@ -173,5 +173,5 @@ def count_late_packets(packets: int, tie_share: float, *, is_disturbed: bool) ->
 
 
 def count_late_run(packets: int, late_packets: int) -> int:
-    """Of those, how many may follow one another."""
+    """Count how many late packets may follow one another."""
     return min(late_packets, max(MIN_LATE_RUN, math.ceil(MAX_LATE_RUN_SHARE * packets)))

@@ -64,7 +64,7 @@ class EngineVerdict:
 
     @property
     def power(self) -> list[ComparisonRow]:
-        """Of each kind of measure the comparison that agrees in which most could have hidden."""
+        """For each kind of measure, the agreeing comparison with the least power."""
         worst: dict[str, ComparisonRow] = {}
         for row in filter(attrgetter("agrees"), self.rows):
             kind = row.measure.partition(":")[0]
@@ -144,7 +144,7 @@ class EngineVerdict:
 
 
 def _get_finite_share(row: ComparisonRow) -> float | None:
-    """A share as JSON has it: what could hide of nothing is none."""
+    """Return a share as JSON has it: what could hide of nothing is none."""
     share = row.hidden_share
     return None if share is None or math.isinf(share) else share
 
@@ -191,7 +191,7 @@ def verify_runs(
     max_seeds: int | None = None,
     within: float | None = None,
 ) -> EngineVerdict:
-    """Does runs in both engines and compares the results of all together.
+    """Run seeds in both engines, and compare the results of all together.
 
     runs: Canonical JSON of compiled networks that differ in their traffic alone, and seeds.
     on_progress: Gets the part of all runs that is done, 0 to 1.
@@ -313,7 +313,7 @@ def list_left_out(pairs: Sequence[SeedPair]) -> list[str]:
 
 
 def list_uncounted_marks(pairs: Sequence[SeedPair]) -> list[str]:
-    """A line on the marks of TCP segments that an engine did not count."""
+    """List a line on the marks of TCP segments that an engine did not count."""
     flows = list(dict.fromkeys(name for pair in pairs for name in pair.uncounted_flows))
     more = f" and {len(flows) - 1} more" if len(flows) > 1 else ""
     return [f"DSCP, ECN and TTL of TCP segments, of {flows[0]}{more}"] if flows else []
@@ -425,7 +425,7 @@ def pair_kernel_run(
 
 
 def list_stack_notes(network: NetworkData) -> tuple[str, ...]:
-    """A note a TCP flow whose sender is the RFCs' here and the kernel's there."""
+    """List a note a TCP flow whose sender is the RFCs' here and the kernel's there."""
     return tuple(
         f"flow {flow['name']} lacks preset: linux: in the simulator it repairs losses as RFC 6582 "
         "or 6675 has it, with the timers of RFC 6298; the kernel by RACK and loss probes (RFC "

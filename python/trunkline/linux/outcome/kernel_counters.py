@@ -39,7 +39,7 @@ class QueueCounts:
 
 
 def find_snapshot(stats: Sequence[Snapshot], time_ns: int) -> Snapshot:
-    """The snapshot of a time."""
+    """Find the snapshot of a time."""
     for each in stats:
         if each["time_ns"] == time_ns:
             return each

@@ -12,7 +12,7 @@ _FLOAT_COLUMNS: Final = frozenset(
 
 
 def make_raw_table(columns: Mapping[str, Sequence[float]]) -> RawTable:
-    """A table by its columns."""
+    """Make a table by its columns."""
     return {
         name: ("f64", array("d", cells).tobytes())
         if name in _FLOAT_COLUMNS
@@ -22,6 +22,6 @@ def make_raw_table(columns: Mapping[str, Sequence[float]]) -> RawTable:
 
 
 def make_raw_table_from_rows(names: Sequence[str], rows: Iterable[Sequence[float]]) -> RawTable:
-    """A table by its rows."""
+    """Make a table by its rows."""
     columns = list(zip(*rows, strict=True)) or [()] * len(names)
     return make_raw_table(dict(zip(names, columns, strict=True)))

@@ -50,7 +50,7 @@ class RouteHistory:
 
 
 def read_routes(compiled: CompiledPlan, folder: Path) -> RouteHistory:
-    """The routes to nodes in all routers."""
+    """Read the routes to nodes in all routers."""
     targets, link_by_device = map_addresses(compiled), compiled.wiring.link_by_device
     first: dict[tuple[int, int], int] = {}
     last: dict[tuple[int, int], int] = {}
@@ -112,7 +112,7 @@ def _read_changes(
 def _list_device_downs(
     compiled: CompiledPlan, node: int, link_by_device: Mapping[tuple[int, str], int]
 ) -> Iterator[tuple[int, int]]:
-    """When devices of a node go down."""
+    """List when devices of a node go down."""
     for change in compiled.plan.changes:
         words = change.line.split()
         if (
@@ -124,14 +124,14 @@ def _list_device_downs(
 
 
 def parse_time_since(text: str, zero_ns: int) -> int:
-    """A time of the guest's clock, to the microsecond, since time zero [ns]."""
+    """Parse a time of the guest's clock, to the microsecond, since time zero [ns]."""
     moment = datetime.fromisoformat(text).replace(tzinfo=UTC)
     seconds = moment.replace(microsecond=0).timestamp()
     return int(seconds) * 1_000_000_000 + moment.microsecond * 1000 - zero_ns
 
 
 def read_timeline(compiled: CompiledPlan, folder: Path) -> RawTable:
-    """The moments of failures, and those of the daemons, as the engine's raw table."""
+    """Read the moments of failures, and those of the daemons, as the engine's raw table."""
     rows = RawRows(compiled.dry_run.timeline)
     events = list(_core.TIMELINE_EVENTS)
     timeline_rows = [

@@ -159,7 +159,7 @@ def share_drops(flows: Sequence[FlowCounts], total_drops: int) -> None:
 def _add_recoveries(
     counts: FlowCounts, network: NetworkData, index: int, stats: tuple[Snapshot | None, Snapshot]
 ) -> FlowCounts:
-    """With the timeouts and losses that the sender's node counts, if all are of this flow."""
+    """Add the timeouts and losses that the sender's node counts, if all are of this flow."""
     source = network["flows"][index]["src"]
     tcp = [flow for flow in network["flows"] if flow["agent"]["protocol"] == "tcp"]
     if sum(flow["src"] == source for flow in tcp) == 1:

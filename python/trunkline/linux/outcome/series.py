@@ -26,7 +26,7 @@ UNKNOWN_THRESHOLD = 0x7FFF_FFFF
 
 
 def make_series_table(compiled: CompiledPlan, folder: Path) -> RawTable:
-    """The raw table of series: times in order, and of one time the probes in order."""
+    """Make the raw table of series: times in order, and of one time the probes in order."""
     rows: list[tuple[int, int, float]] = []
     for number, probe in enumerate(compiled.network["probes"]):
         if probe["measure"] in FLOW_MEASURES:

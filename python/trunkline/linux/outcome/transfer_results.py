@@ -39,7 +39,7 @@ class TransferResult:
 
     @property
     def slowdown(self) -> float | None:
-        """That over the least time; None where that is not known."""
+        """Completion time over the least time; None where that is not known."""
         completion_ns, floor_ns = self.fct_ns, self.planned.floor_ns
         return None if completion_ns is None or not floor_ns else completion_ns / floor_ns
 

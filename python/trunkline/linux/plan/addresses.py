@@ -40,7 +40,7 @@ class VethEnd:
     prefix: int = 30  # Length of its prefix [bit].
 
     def to_planned_end(self) -> PlannedEnd:
-        """As the plan has it."""
+        """Build the end for the plan."""
         return PlannedEnd(name_namespace(self.node), self.device, self.mac)
 
 
@@ -53,7 +53,7 @@ class VethPair:
     b: VethEnd
 
     def to_planned_link(self) -> PlannedLink:
-        """As the plan has it."""
+        """Build the link for the plan."""
         return PlannedLink(self.a.to_planned_end(), self.b.to_planned_end())
 
 
@@ -147,7 +147,7 @@ class RouteAddresses:
         return self._numbers[key]
 
     def get_address(self, node: int, fec: int, route: tuple[str, ...] = ()) -> str:
-        """The address as text."""
+        """Return the address as text."""
         return self.format_address(self.number_address(node, fec, route))
 
     def format_address(self, number: int) -> str:

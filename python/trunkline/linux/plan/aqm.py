@@ -26,7 +26,7 @@ NEAREST_AQM: Final = {
 
 
 def add_queue(egress_port: EgressPort, index: int, parent: str, handle: str) -> str:
-    """Says the qdisc of the queue of a class and returns its kind."""
+    """Write the qdisc of the queue of a class; return its kind."""
     queue_config = egress_port.port_config["classes"][index]["queue"]
     part = egress_port.make_queue_part(index)
     aqm, parent_and_handle = queue_config["aqm"], f"parent {parent} handle {handle}"
@@ -165,7 +165,7 @@ def _format_red(part: ScenarioPart, aqm: Red) -> str:
 
 
 def _find_nearest_weight(weight_log: int, min_bytes: int, mean: int) -> str:
-    """The weight closest to one that ``tc`` cannot give."""
+    """Find the weight closest to one that ``tc`` cannot give."""
     logs = sorted(range(1, 32), key=lambda log: abs(log - weight_log))
     possible = (log for log in logs if find_burst(log, min_bytes, mean) is not None)
     log = next(possible, None) if min_bytes else None
@@ -173,7 +173,7 @@ def _find_nearest_weight(weight_log: int, min_bytes: int, mean: int) -> str:
 
 
 def find_burst(weight_log: int, min_bytes: int, mean: int) -> int | None:
-    """The smallest burst [packets] from which ``tc`` makes the weight 2**-wanted.
+    """Find the smallest burst [packets] from which ``tc`` makes the weight 2**-wanted.
 
     ``tc`` takes the smallest log with burst + 1 - min/avpkt <= (1 - (1 - W)^burst) / W.
     """

@@ -66,7 +66,7 @@ def add_cake(egress_port: EgressPort, scheduler: Cake) -> dict[int, LeafQdisc]:
 
 
 def _find_rtt(queues: list[Queue]) -> int | None:
-    """The interval that tins at their rates come from [ns]; None where tc cannot say it."""
+    """Find the interval that tins at their rates come from [ns]; None where tc cannot say it."""
     intervals = set()
     for each in queues:
         aqm = each["aqm"]

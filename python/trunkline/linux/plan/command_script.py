@@ -33,7 +33,7 @@ class UnsupportedError(ValueError):
         super().__init__("\n".join(each.text for each in reasons))
 
     def render(self) -> str:
-        """As a command shows it that has no file of the scenario: one line a reason."""
+        """Render it for a command without the scenario's file: one line a reason."""
         return "\n".join(f"error[linux]: {escape_unprintable(each.text)}" for each in self.reasons)
 
     def to_scenario_error(self, scenario: Scenario) -> ScenarioError:

@@ -1,4 +1,4 @@
-"""Where commands are to run: in a guest, or on routers with devices and addresses of their own.
+"""Target of commands: a guest, or routers with their devices and addresses.
 
 A file of addresses says which they are there; what it leaves out is generated as in a guest::
 
@@ -25,7 +25,7 @@ _DEVICE_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}")
 
 @dataclass(frozen=True)
 class CommandTarget:
-    """Where commands are to run."""
+    """Target of commands."""
 
     # On real routers: what stands for virtual time (fixed neighbours, buckets of one microsecond,
     # parameters of TCP by route) is left out.
@@ -149,7 +149,7 @@ def _is_interface(text: Any) -> bool:
 def _check_distinct_addresses(
     nodes: Mapping[str, tuple[str, ...]], links: Mapping[str, IPv4Interface], problems: Problems
 ) -> None:
-    """No two devices have one address."""
+    """Check that no two devices have one address."""
     owners: dict[str, tuple[str, ...]] = {}
     address_paths = [
         (each, ("nodes", node)) for node, node_addresses in nodes.items() for each in node_addresses

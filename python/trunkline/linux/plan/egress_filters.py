@@ -177,7 +177,7 @@ class EgressFilters:
             self.lines.append((protocol, f"prio {number} {match} {action}"))
 
     def write_filters(self) -> None:
-        """Says them all, if there is any."""
+        """Write all filters, if there are any."""
         if self.needs_filters:
             self.lines.append(
                 (

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def make_queue_part(script: CommandScript, port: Port, name: str) -> ScenarioPart:
-    """The queue of a class of a port in the scenario."""
+    """Make the queue of a class of a port in the scenario."""
     path = ("ports", port["name"], "classes", name, "queue")
     return ScenarioPart(script, f"queue of {port['name']}.{name}", path)
 
@@ -34,20 +34,20 @@ class EgressPort:
         )
 
     def make_queue_part(self, index: int) -> ScenarioPart:
-        """The queue of a class in the scenario."""
+        """Make the queue of a class in the scenario."""
         return make_queue_part(
             self.script, self.port_config, self.port_config["classes"][index]["name"]
         )
 
     def add_tc(self, line: str, about: str = "") -> None:
-        """Says a line of ``tc`` in which ``dev`` stands for the device."""
+        """Write a line of ``tc`` in which ``dev`` stands for the device."""
         line = line.replace(" dev ", f" dev {self.sending_end.device} ", 1)
         self.script.add_command(self.sending_end.node, "tc", line, about)
 
     def add_qdisc(self, line: str, about: str = "") -> None:
-        """Says a qdisc."""
+        """Write a qdisc."""
         self.add_tc(f"qdisc add dev {line}", about)
 
     def add_class(self, index: int, line: str) -> None:
-        """Says a class of a qdisc that stands for a class of the scenario."""
+        """Write a class of a qdisc for a class of the scenario."""
         self.add_tc(f"class add dev {line}", f"class {self.port_config['classes'][index]['name']}")

@@ -29,7 +29,7 @@ def add_filters(
     leaves: Sequence[dict[int, LeafQdisc]],
     traffic: PlannedTraffic,
 ) -> None:
-    """Says the filters of all devices."""
+    """Write the filters of all devices."""
     data = recovery_schedule.network
     dscps = list_dscps(data)
     tcs = label_filters.list_traffic_classes(data, dscps)

@@ -18,7 +18,7 @@ FTN_MARK: Final = 0x100
 _FTN_MASK: Final = 0xFC0
 _FIRST_TABLE: Final = 100
 OWN_FLOW_RULE: Final = "rule add iif lo ipproto"
-"""How the rule begins that says which way a node's own flow takes."""
+"""Beginning of the rule for the path of a node's own flow."""
 
 RouteKey = tuple[int, ConfigProgram, str]
 """Node, program, and what a route is for: a destination (and its table), or a label."""
@@ -59,7 +59,7 @@ class ForwardingRoutes:
         return self.script.target.sends_flows or not self.script.target.on_routers
 
     def list_routes(self, state: ForwardingState) -> dict[RouteKey, tuple[str, str]]:
-        """All routes: where they lead, in the words of ``ip route``, and what they are for."""
+        """List all routes: where they lead, in the words of ``ip route``, and what they are for."""
         found: dict[RouteKey, tuple[str, str]] = {}
         for number, (target, fec, options) in enumerate(self.traffic.route_addresses.keys):
             about = f"to {self.network['nodes'][target]['name']}" + (

@@ -119,14 +119,14 @@ def _check_both_directions(script: CommandScript, network: NetworkData) -> None:
 
 
 def get_ospf_timers(network: NetworkData) -> Ospf:
-    """The timers of OSPF in a compiled network that has it."""
+    """Return the timers of OSPF in a compiled network that has it."""
     ospf = get_ospf(network)
     assert ospf is not None
     return ospf
 
 
 def get_backoff(ospf: Ospf) -> SpfBackoff:
-    """The delays of its computations; those of other kinds are refused."""
+    """Return the delays of its computations; those of other kinds are refused."""
     assert ospf["spf"]["kind"] == "backoff"
     return ospf["spf"]
 
@@ -160,7 +160,7 @@ def add_notes(script: CommandScript, network: NetworkData) -> None:
 
 
 def list_programs(network: NetworkData) -> tuple[str, ...]:
-    """The daemons of each node, in the order of their start."""
+    """List the daemons of each node, in the order of their start."""
     return PROGRAMS if get_ldp(network) is not None else PROGRAMS[:2]
 
 
@@ -216,7 +216,7 @@ def _write_ospfd_config(network: NetworkData, wiring: VethPlan, node: int) -> It
 
 
 def format_router_id(node: int) -> str:
-    """The number by which routers know a node."""
+    """Format the number by which routers know a node."""
     return str(IPv4Address(_ROUTER_IDS + node))
 
 
@@ -253,7 +253,7 @@ def name_state_folder(node: str) -> str:
 
 
 def make_daemon(node: str, program: str, config: str) -> Daemon:
-    """How a guest starts a daemon.
+    """Make the command by which a guest starts a daemon.
 
     config: File of its configuration, in the guest.
     """
@@ -277,7 +277,7 @@ def make_daemon(node: str, program: str, config: str) -> Daemon:
 def _list_device_changes(
     wiring: VethPlan, timeline: Sequence[TimelineEvent], end_ns: int
 ) -> Iterator[TimedCommand]:
-    """A device goes down, or up again with its neighbour, when its node notices."""
+    """List a device goes down, or up again with its neighbour, when its node notices."""
     for event in timeline:
         if event.event not in ("detected", "repair-detected") or event.time_ns >= end_ns:
             continue

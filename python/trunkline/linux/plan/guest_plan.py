@@ -72,7 +72,7 @@ SCHEDULE_RECORD: Final = struct.Struct("<QI")
 """Record of a schedule: time since time zero [ns], UDP payload [B, 16 or more]."""
 
 PAYLOAD_HEADER: Final = struct.Struct("<IIQ")
-"""How a payload begins: flow, sequence number from 0, when it was sent [ns]."""
+"""Header of a payload: flow, sequence number from 0, sending time [ns]."""
 
 ARRIVAL_RECORD: Final = struct.Struct("<IBBHQQ")
 """Record of an arrival: sequence number, TOS byte, TTL, zero, sent and received [ns]."""

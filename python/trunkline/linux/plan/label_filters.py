@@ -99,7 +99,7 @@ def list_outgoing_labels(entry: Nhlfe, label: int) -> list[int]:
 
 
 def count_label_stacks(network: NetworkData, link: int) -> int:
-    """How many label stacks the packets have that leave a link."""
+    """Count how many label stacks the packets have that leave a link."""
     label_stacks = {
         ("ftn", *network["nhlfe"][each["nhlfe"]]["push"])
         for each in network["ftn"]

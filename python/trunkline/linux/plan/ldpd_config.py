@@ -17,7 +17,7 @@ NAME: Final = "ldpd"
 _NS_PER_S: Final = 1_000_000_000
 _MIN_KEEPALIVE_NS: Final = 15 * _NS_PER_S
 _RETRY_NS: Final = 15 * _NS_PER_S
-"""From a session that failed to the next attempt (``INIT_DELAY_TMR``)."""
+"""Time from a failed session to the next attempt (``INIT_DELAY_TMR``)."""
 
 
 def refuse_unsupported(script: CommandScript, network: NetworkData) -> None:

@@ -1,4 +1,4 @@
-"""Where the packets of a class wait in a port's qdiscs."""
+"""Leaf qdiscs, in which the packets of a class wait."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAX_BANDS: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class LeafQdisc:
-    """Where the packets of one class wait."""
+    """The qdisc in which the packets of one class wait."""
 
     handle: str  # Handle of its queue's qdisc.
     kind: str  # Kind of that qdisc.
@@ -27,7 +27,7 @@ class LeafQdisc:
 
 
 def add_leaf(egress_port: EgressPort, index: int, parent: str, priority: str) -> LeafQdisc:
-    """Says the queue of the class ``index``: at ``parent``, reached by ``priority``."""
+    """Write the queue of the class ``index``: at ``parent``, reached by ``priority``."""
     handle = f"{0x100 + index:x}:"
     kind = add_queue(egress_port, index, parent, handle)
     egress_port.make_queue_part(index).require_qdisc(kind)

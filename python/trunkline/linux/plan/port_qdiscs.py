@@ -45,7 +45,7 @@ NEAREST_SCHEDULER: Final = {
 def add_port(
     script: CommandScript, sending_end: VethEnd, link: Link, port_config: Port
 ) -> dict[int, LeafQdisc]:
-    """Says the qdiscs of a port. Returns: By class; classes that hold no packets have none."""
+    """Write the qdiscs of a port. Returns: Leaves by class; classes without queue have none."""
     out, rate = EgressPort(script, sending_end, port_config), link["rate_bit_s"]
     overhead = link["header_bytes"] - ETHERNET_BYTES
     stab = f"stab overhead {overhead} linklayer ethernet " if overhead else ""
@@ -114,7 +114,7 @@ def _refuse_unsupported(egress_port: EgressPort, link: Link) -> None:
 
 
 def add_wire(script: CommandScript, receiving_end: VethEnd, link: Link) -> None:
-    """Says the wire: what arrives at a device passes a netem on another one."""
+    """Write the wire: packets that arrive at a device pass a netem on another one."""
     overhead = link["header_bytes"] - ETHERNET_BYTES
     loss = f" loss random {link['loss'] * 100:.10f}%" if link["loss"] else ""
     about = f"wire of {link['name']}: {link['delay_ns']} ns"
@@ -155,7 +155,7 @@ def add_wire(script: CommandScript, receiving_end: VethEnd, link: Link) -> None:
 
 
 def _format_microseconds(time_ns: int) -> str:
-    """A time as netem reads it, to the nanosecond."""
+    """Format a time as netem reads it, to the nanosecond."""
     return f"{time_ns // 1000}.{time_ns % 1000:03}us"
 
 

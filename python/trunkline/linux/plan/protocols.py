@@ -5,13 +5,13 @@ from trunkline.network.types.signalling import Ldp, Ospf, Rsvp
 
 
 def get_ospf(network: NetworkData) -> Ospf | None:
-    """The timers of OSPF, if the network has it."""
+    """Return the timers of OSPF, if the network has it."""
     signalling = network.get("signalling")
     return signalling.get("ospf") if signalling else None
 
 
 def get_ldp(network: NetworkData) -> Ldp | None:
-    """The timers of LDP, if the network has it."""
+    """Return the timers of LDP, if the network has it."""
     signalling = network.get("signalling")
     return signalling.get("ldp") if signalling else None
 

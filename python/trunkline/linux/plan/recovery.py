@@ -281,7 +281,7 @@ def _list_outages(
 
 
 def add_loss_traps(script: CommandScript, schedule: RecoverySchedule, wiring: VethPlan) -> None:
-    """Says the chains in which packets end."""
+    """Write the chains in which packets end."""
     for link, cause in schedule.list_loss_causes():
         side = wiring.sending_ends[link]
         # Not dropped but taken: a sender at this node must not see that its packet was lost.

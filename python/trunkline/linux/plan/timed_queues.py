@@ -10,7 +10,7 @@ from trunkline.network.types.ports import Pie
 _PIE_BURST_NS: Final = 150_000_000  # Burst allowance of the kernel's PIE, which `tc` cannot set.
 _GAIN_STEPS: Final = 16  # `tc` takes PIE's gains in sixteenths.
 _TICK_NS: Final = 4_000_000
-"""Of the kernel's clock, whole ones of which are between two updates of PIE."""
+"""Tick of the kernel's clock; whole ticks are between two updates of PIE."""
 
 
 def refuse_in_service(part: ScenarioPart) -> None:
@@ -22,7 +22,7 @@ def refuse_in_service(part: ScenarioPart) -> None:
 def add_timed_queue(
     egress_port: EgressPort, part: ScenarioPart, queue_config: Queue, parent_and_handle: str
 ) -> str:
-    """Says the qdisc of a queue with CoDel, PIE or flows and returns its kind, as ``aqm.queue``.
+    """Write the qdisc of a queue with CoDel, PIE or flows; return its kind, as ``aqm.queue``.
 
     ``parent_and_handle`` is its parent and handle.
     """

@@ -24,14 +24,14 @@ from trunkline.scenario.probe import FLOW_MEASURES
 FIRST_PORT: Final = 5000
 MAX_FLOWS: Final = 60_000
 MAX_TRANSFERS: Final = 25_000
-"""Of a flow: the kernel gives ports of 32768 to 60999, and keeps each a minute after its use."""
+"""Maximum of a flow: the kernel has ports 32768 to 60999, and keeps each for a minute."""
 UDP_HEADER_BYTES: Final = 28
 TCP_HEADER_BYTES: Final = 40
 TIMESTAMP_OPTION_BYTES: Final = 12
 _MAX_WINDOW: Final = 65_535 << 14  # Largest window of TCP [B] (RFC 7323 section 2.2).
 _DEFAULT_BUFFER: Final = 4 << 20
 _MAX_BUFFER: Final = 64 << 20
-"""Of a receiver, at first and at most [B]. The kernel advertises half of it."""
+"""Maximum buffer of a receiver [B]. The kernel advertises half of it."""
 _MIN_SAMPLE_NS: Final = 1_000_000
 _KERNEL_CONTROLS: Final = ("reno", "cubic", "bbr", "dctcp", "vegas", "westwood")
 """Congestion controls of the kernel."""
@@ -290,7 +290,7 @@ def _plan_tcp(
 
 
 def _find_sample_step(steps: Sequence[int]) -> int:
-    """A step that all the probes' steps are multiples of, unless it would be too short."""
+    """Find a step that all the probes' steps are multiples of, unless it would be too short."""
     common = math.gcd(SAMPLE_NS, *steps)
     return common if common >= _MIN_SAMPLE_NS else min([SAMPLE_NS, *steps])
 

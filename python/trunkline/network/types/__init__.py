@@ -286,7 +286,7 @@ class NodeSegment(TypedDict):
 
 
 class Routing(TypedDict):
-    """How routers route."""
+    """Routing of the routers."""
 
     ecmp: NotRequired[Literal["flow", "label", "entropy"] | None]
     segments: NotRequired[list[NodeSegment]]

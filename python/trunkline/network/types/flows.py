@@ -6,7 +6,7 @@ from trunkline.network.types.transfers import Transfers
 
 
 class DelayedAck(TypedDict):
-    """When a receiver may hold an acknowledgement back (RFC 5681 section 4.2)."""
+    """Rule by which a receiver may delay an acknowledgement (RFC 5681 section 4.2)."""
 
     timeout_ns: int
     every: int

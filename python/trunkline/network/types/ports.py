@@ -4,7 +4,7 @@ from typing import Literal, NotRequired, TypedDict
 
 
 class Classifier(TypedDict):
-    """From DSCP, TC and flow to class and drop precedence: rows of 72 pairs."""
+    """Map from DSCP, TC and flow to class and drop precedence: rows of 72 pairs."""
 
     rows: list[list[list[int]]]
     flow_rows: list[int]

@@ -1,4 +1,4 @@
-"""From the raw columns of an engine to tables: names in place of indices, base units added."""
+"""Decoding of an engine's raw columns to tables: names in place of indices, base units added."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def decode_calls(rows: RawRows, flows: RawRows, network: NetworkData) -> dict[str, Column]:
-    """One row a flow that is a call."""
+    """Decode one row a flow that is a call."""
     late = rows["packets_late"]
     delivered = [flows["packets_delivered"][flow] for flow in rows["flow"]]
     dropped = [flows["packets_dropped"][flow] for flow in rows["flow"]]

@@ -69,12 +69,12 @@ class RawRows:
 
 
 def make_int_column(values: Iterable[int], valid: Valid = None) -> Column:
-    """A column of integers."""
+    """Make a column of integers."""
     return Column(memoryview(array("q", values)), valid)
 
 
 def make_float_column(values: Iterable[float], valid: Valid = None) -> Column:
-    """A column of doubles."""
+    """Make a column of doubles."""
     return Column(memoryview(array("d", values)), valid)
 
 
@@ -229,7 +229,7 @@ def _convert_to_seconds(twin: LazyColumn) -> Column:
 
 @functools.cache
 def make_empty_columns(table: str) -> Mapping[str, Column]:
-    """The columns of a table without rows."""
+    """Make the columns of a table without rows."""
     makers: dict[str, Callable[[], Column]] = {
         "str": lambda: Column([]),
         "i64": lambda: make_int_column([]),

@@ -25,7 +25,7 @@ _REQUEST_TIME_COLUMNS = (
 
 
 def decode_echoes(rows: RawRows, flows: RawRows, network: NetworkData) -> dict[str, Column]:
-    """One row an echo flow."""
+    """Decode one row an echo flow."""
 
     def of_flow(name: str) -> list[int]:
         return [flows[name][flow] for flow in rows["flow"]]

@@ -18,7 +18,7 @@ _RECEIVED_MEASURES = ("goodput", "throughput")
 def decode_fairness(
     flows: Table, series: RawRows | None, network: NetworkData
 ) -> dict[str, Column]:
-    """One row a DSCP of flows, then one a path that flows are bound to."""
+    """Decode one row a DSCP of flows, then one a path that flows are bound to."""
     counted = ("goodput_bytes", "bytes_sent", "bytes_delivered")
     goodput, sent, delivered = (flows.column(name).get_numbers() for name in counted)
     # TCP asks for what it gets: only a source that does not listen has a demand.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def decode_flows(rows: RawRows, network: NetworkData, measured_s: float) -> dict[str, Column]:
-    """One row a flow."""
+    """Decode one row a flow."""
     listed = [network["flows"][index] for index in rows["flow"]]
     nodes = [node["name"] for node in network["nodes"]]
     finished = make_mask(at >= 0 for at in rows["finished_ns"])

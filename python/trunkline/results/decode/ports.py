@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def decode_ports(rows: RawRows, network: NetworkData, measured_s: float) -> dict[str, Column]:
-    """One row a link and class."""
+    """Decode one row a link and class."""
     rates = [network["links"][index]["rate_bit_s"] for index in rows["link"]]
     pairs = zip(rows["bytes_sent"], rates, strict=True)
     return {
@@ -35,7 +35,7 @@ def decode_ports(rows: RawRows, network: NetworkData, measured_s: float) -> dict
 
 
 def decode_paths(rows: RawRows, network: NetworkData, measured_s: float) -> dict[str, Column]:
-    """One row a label-switched path; delays and losses of those that are accounted for."""
+    """Decode one row a label-switched path; delays and losses of those that are accounted for."""
     has_account = [bool(network["paths"][index].get("account")) for index in rows["path"]]
     columns = {"throughput_bit_s": make_rate_column(rows["bytes"], measured_s)}
     if "packets_delivered" not in rows.names:
@@ -68,7 +68,7 @@ def _make_null_columns(count: int) -> dict[str, Column]:
 
 
 def decode_series(rows: RawRows, network: NetworkData) -> dict[str, Column]:
-    """One row a probe and step."""
+    """Decode one row a probe and step."""
     class_name = build_class_namer(network)
     targets: list[str] = []
     classes: list[str | None] = []

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def decode_timeline(rows: RawRows, network: NetworkData) -> dict[str, Column]:
-    """One row a moment of a failure or a recovery."""
+    """Decode one row a moment of a failure or a recovery."""
     protections = network.get("recovery", {}).get("protections", [])
     return {
         "event": make_name_column(_core.TIMELINE_EVENTS, rows["event"]),

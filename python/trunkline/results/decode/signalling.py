@@ -45,7 +45,7 @@ def _name_paths(rows: RawRows, network: NetworkData) -> list[str]:
 
 
 def decode_signalling(rows: RawRows, network: NetworkData) -> dict[str, Column]:
-    """One row an event of signalling."""
+    """Decode one row an event of signalling."""
     events = [_core.SIGNALLING_EVENTS[event] for event in rows["event"]]
     errors = [
         f"{value >> 16}/{value & 65535}" if event in _ERROR_EVENTS and value > 0 else None
@@ -77,7 +77,7 @@ _COUNTED_EVENTS = ("asked", "up", "moved", "blocked", "refused", "preempted", "d
 
 
 def decode_lsps(rows: RawRows, network: NetworkData) -> dict[str, Column]:
-    """One row a signalled path or process of requests."""
+    """Decode one row a signalled path or process of requests."""
     rsvp = _get_rsvp(network)
     processes = [] if rsvp is None else [each["name"] for each in rsvp.get("requests", ())]
     listed = [] if rsvp is None else [each["name"] for each in rsvp["sessions"]]
@@ -145,7 +145,7 @@ def _name_message_kinds(network: NetworkData) -> dict[int, tuple[str, ...]]:
 
 
 def decode_control(rows: RawRows, network: NetworkData, measured_s: float) -> dict[str, Column]:
-    """One row a link, protocol and kind of message."""
+    """Decode one row a link, protocol and kind of message."""
     kinds = _name_message_kinds(network)
     pairs = zip(rows["flow"], rows["kind"], strict=True)
     return {
@@ -156,7 +156,7 @@ def decode_control(rows: RawRows, network: NetworkData, measured_s: float) -> di
 
 
 def decode_messages(rows: RawRows, network: NetworkData) -> dict[str, Column]:
-    """One row a message of a traced run."""
+    """Decode one row a message of a traced run."""
     found = list(_split_messages(rows["word"]))
     ends = [[each[0][column] for each in found] for column in range(FIXED_WORDS - 1)]
     return {

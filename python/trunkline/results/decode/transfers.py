@@ -15,7 +15,7 @@ ALL_SIZES, SIZE_BIN, PAGE_ROW = range(3)  # Kinds of rows, as engines number the
 
 
 def decode_transfers(rows: RawRows) -> dict[str, Column]:
-    """One row a transfer that was recorded."""
+    """Decode one row a transfer that was recorded."""
     complete = make_mask(at >= 0 for at in rows["finish_ns"])
     ends = zip(rows["start_ns"], rows["finish_ns"], strict=True)
     times = [finish - start for start, finish in ends]
@@ -35,7 +35,7 @@ def decode_transfers(rows: RawRows) -> dict[str, Column]:
 
 
 def decode_completions(rows: RawRows) -> dict[str, Column]:
-    """One row a flow and bin of sizes, with one for all of them and one for pages."""
+    """Decode one row a flow and bin of sizes, with one for all of them and one for pages."""
     columns = {"sizes": _make_size_column(rows)}
     pairs = zip(rows["started"], rows["finished"], strict=True)
     columns["unfinished"] = make_int_column(started - finished for started, finished in pairs)
@@ -47,7 +47,7 @@ def decode_completions(rows: RawRows) -> dict[str, Column]:
 
 
 def decode_completion_times(rows: RawRows) -> dict[str, LazyColumn]:
-    """One row a flow, bin of sizes, and bucket of completion times that holds one."""
+    """Decode one row a flow, bin of sizes, and bucket of completion times that holds one."""
     return {"sizes": functools.partial(_make_size_column, rows)}
 
 

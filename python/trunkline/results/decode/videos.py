@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def decode_videos(rows: RawRows, network: NetworkData) -> dict[str, Column]:
-    """One row a player."""
+    """Decode one row a player."""
     started = make_mask(span >= 0 for span in rows["start_up_ns"])
     duration = network["run"]["duration_ns"]
     stops = (network["flows"][flow].get("stop_ns") for flow in rows["flow"])

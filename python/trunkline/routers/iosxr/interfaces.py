@@ -21,7 +21,7 @@ _ETHERNET_HEADER: Final = 14
 def list_interface(
     network: RouterNetwork, router: Router, interface: RouterInterface
 ) -> Iterator[str]:
-    """An interface of a link."""
+    """List an interface of a link."""
     yield f"interface {name_interface(interface)}"
     yield f" description to {interface.neighbour}"
     incoming, outgoing = _name_service_policies(network, router, interface)

@@ -53,7 +53,7 @@ def _group_imposition(router: Router) -> dict[int, tuple[int, ...]]:
 
 
 def list_policy_map(policy: PortPolicy, classes: list[HardwareQueue]) -> Iterator[str]:
-    """The queues of a port, below its shaper where it has one."""
+    """List the queues of a port, below its shaper where it has one."""
     if policy.shaper_rate is not None:
         yield f"policy-map {policy.name}-port"
         yield from (" class class-default", f"  service-policy {policy.name}")
@@ -133,7 +133,7 @@ def list_policer_map(name: str, policers: tuple[RouterPolicer, ...]) -> Iterator
 
 
 def list_imposition_map(router: Router) -> Iterator[str]:
-    """The traffic classes that a head end writes."""
+    """List the traffic classes that a head end writes."""
     yield "policy-map imposition"
     for tc in _group_imposition(router):
         yield from (f" class imposition-{tc}", f"  set mpls experimental imposition {tc}", " !")

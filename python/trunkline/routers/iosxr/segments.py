@@ -8,7 +8,7 @@ from trunkline.routers.router_config import Router, RouterNetwork, SegmentPolicy
 
 
 def list_segment_routing(network: RouterNetwork, router: Router) -> Iterator[str]:
-    """The block of node labels, and the policies."""
+    """List the block of node labels, and the policies."""
     assert network.srgb is not None
     yield "segment-routing"
     yield f" global-block {network.srgb[0]} {network.srgb[1]}"

@@ -15,7 +15,7 @@ from trunkline.routers.router_config import Router, RouterNetwork, Tunnel
 
 
 def list_tunnel(tunnel: Tunnel, number: int) -> Iterator[str]:
-    """A tunnel at its head end."""
+    """List a tunnel at its head end."""
     yield f"interface tunnel-te{number}"
     yield f" description {tunnel.name}"
     yield " ipv4 unnumbered Loopback0"
@@ -171,7 +171,7 @@ def add_tunnel(parent: ElementTree.Element, tunnel: Tunnel, number: int) -> None
 
 
 def _add_affinities(te: ElementTree.Element, tunnel: Tunnel) -> None:
-    """Each list of colours is an entry of the list that has as many keys."""
+    """Add each list of colours to the entry of the list that has as many keys."""
     rules = (
         ("include", tunnel.include_any),
         ("include-strict", tunnel.include_all),

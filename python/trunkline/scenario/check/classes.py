@@ -53,7 +53,7 @@ def list_parents(port: PortConfiguration) -> set[str]:
 
 
 def list_hierarchy_classes(port: PortConfiguration) -> dict[str, HierarchyClass]:
-    """The classes of a hierarchy; none where the scheduler has no such."""
+    """List the classes of a hierarchy; none where the scheduler has no such."""
     return {
         name: port_class
         for name, port_class in port.classes.items()
@@ -101,7 +101,7 @@ def _check_tree(port: PortConfiguration, path: DocumentPath, problems: Problems)
 
 
 def _list_ancestors(classes: Mapping[str, HierarchyClass], name: str) -> Iterator[str]:
-    """A class and its ancestors, upward; ends where a class comes twice."""
+    """List a class and its ancestors, upward; ends where a class comes twice."""
     seen: set[str] = set()
     class_name: str | None = name
     while class_name is not None:

@@ -155,7 +155,7 @@ class _CarriedDscps:
         self.scenario = scenario
         self.trunks_of_path: dict[str | None, list[Trunk]] = {}
         self.dscps_of_flow: dict[str, set[int]] = {}
-        """Of each flow the DSCPs that some trunk carries by name."""
+        """DSCPs of each flow that some trunk carries by name."""
         for trunk in scenario.trunks.values():
             for path in {trunk.path, trunk.reverse}:
                 self.trunks_of_path.setdefault(path, []).append(trunk)
@@ -197,7 +197,7 @@ def _find_remarked_dscps(scenario: ResolvedScenario) -> dict[int, str]:
 def _check_map_complete(
     carried: _CarriedDscps, name: str, marked: dict[int, str], problems: Problems
 ) -> None:
-    """Every DSCP that a path carries must be one of its own."""
+    """Check every DSCP that a path carries must be one of its own."""
     diffserv = carried.scenario.paths[name].diffserv
     if diffserv is None or (tc_of_dscp := diffserv.get_tc_by_dscp()) is None:
         return

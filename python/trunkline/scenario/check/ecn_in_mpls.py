@@ -119,7 +119,7 @@ def _check_rules(scenario: ResolvedScenario, problems: Problems) -> None:
 
 
 def _check_paths(scenario: ResolvedScenario, port: str, problems: Problems) -> None:
-    """No path may mean a PHB by a traffic class that says congestion experienced."""
+    """Check that no path gives a PHB the traffic class of congestion experienced."""
     phb = scenario.map_ce_tcs()
     related = ((("ports", port, "ecn_in_mpls"), "congestion experienced"),)
     for name, path in scenario.paths.items():

@@ -138,7 +138,7 @@ def _check_ospf(scenario: ResolvedScenario, ospf: OspfOptions, problems: Problem
 
 
 def _check_label_room(scenario: ResolvedScenario, problems: Problems) -> None:
-    """On other routes no segment ends one hop behind the first node: all labels are on."""
+    """Check the room for labels on other routes: no segment ends at the second node there."""
     for name, segments in scenario.policies.items():
         if segments[0].arc is None and len(segments) > MAX_LABEL_DEPTH:
             message = f"packets of path {name} would carry {len(segments)} labels on other routes"

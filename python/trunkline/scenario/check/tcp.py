@@ -44,7 +44,7 @@ def check(scenario: ResolvedScenario, problems: Problems) -> None:
 
 
 def _list_unread_keys(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str]]:
-    """Each key that the flow does not read, why, and what reads it."""
+    """List each key that the flow does not read, why, and what reads it."""
     for key, stack in _STACK_OF_KEY.items():
         if flow.stack != stack:
             yield (key,), f"{key} means nothing to stack {flow.stack}", f"stack: {stack}"
@@ -113,7 +113,7 @@ def _list_missing_slow_start_options(flow: Tcp) -> Iterator[tuple[tuple[str, ...
 
 
 def _find_key_path(scenario: ResolvedScenario, name: str, keys: tuple[str, ...]) -> DocumentPath:
-    """Where the key is written: with the flow, in the defaults, or nowhere but the flow."""
+    """Find where the key is written: with the flow, in the defaults, or nowhere but the flow."""
     written, defaults = scenario.written.flows.get(name), scenario.written.defaults.tcp
     if written is not None and _is_set(written, keys):
         return ("flows", name, *keys)

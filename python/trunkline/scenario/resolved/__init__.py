@@ -68,7 +68,7 @@ PASSES: tuple[Callable[[ResolvedScenario, Problems], None], ...] = (
     resolve_protections,
     resolve_slas,
 )
-"""In the order in which they run. One that makes links is before `links`, one that makes flows
+"""Passes in their order. One that makes links is before `links`, one that makes flows
 before `flows`, which gives them their defaults, and so on."""
 
 

@@ -108,7 +108,7 @@ class BackupSearch:
     def _find_local_backup(
         self, path: str, arcs: "Arcs", hop: int, protect: "Disjointness"
     ) -> ComputedBackup | str:
-        """A bypass that is there and has room, or a new backup; or why there is none."""
+        """Find a bypass that is there and has room, or a new backup; or why there is none."""
         failures = te.shared_backups.list_failures_of_path(
             self.graph, arcs[hop : hop + 1], nodes=False
         )
@@ -159,7 +159,7 @@ class BackupSearch:
     def _find_repair_list(
         self, arcs: "Arcs", hop: int, remaining: list[PolicySegment]
     ) -> ComputedBackup | str:
-        """The repair list of a hop, towards the end of the segment that is active there."""
+        """Find the repair list of a hop, towards the end of the segment that is active there."""
         graph, arc = self.graph, arcs[hop]
         start, target = graph.arcs[arc].tail, graph.node_number[remaining[0].node]
         key = arc, target, "ti-lfa"

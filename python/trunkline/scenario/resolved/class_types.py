@@ -57,5 +57,5 @@ def list_class_type_limits(
 
 
 def find_limit(limits: Sequence[ClassTypeLimit], reservable: int, class_type: int) -> int:
-    """The most that a class type alone may reserve on a link, bit/s."""
+    """Find the most that a class type alone may reserve on a link, bit/s."""
     return min([reservable, *(limit for types, limit in limits if class_type in types)])

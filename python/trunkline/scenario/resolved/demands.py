@@ -84,7 +84,7 @@ def _resolve_matrix(
 
 
 def _find_free_name(scenario: ResolvedScenario, row: DemandRow, demand: Demand) -> str:
-    """A name of the language that no other demand has, written or made."""
+    """Find a name of the language that no other demand has, written or made."""
     name = f"{row.source}-{row.target}"
     if row.class_ and row.class_ != demand.class_:
         name += f".{row.class_}"

@@ -105,7 +105,7 @@ def _drop_path(scenario: ResolvedScenario, name: str) -> None:
 
 
 def build_topology(scenario: ResolvedScenario) -> "Topology":
-    """The graph, its arcs numbered as those of the scenario."""
+    """Build the graph, its arcs numbered as those of the scenario."""
     return te.topology.build_topology(
         list(scenario.nodes),
         [
@@ -158,7 +158,7 @@ def place_all_paths(scenario: ResolvedScenario, graph: "Topology") -> "Placement
 
 
 def _make_placer(scenario: ResolvedScenario, graph: "Topology") -> "Callable[..., Placement]":
-    """A function that places requests by the rules of the scenario."""
+    """Make a function that places requests by the rules of the scenario."""
     rules = scenario.written.te
     return partial(
         te.placement.place_paths,
@@ -278,7 +278,7 @@ def _report_unplaced(
 
 
 def explain_unplaced(graph: "Topology", outcome: "PlacementOutcome") -> str:
-    """Why a path is not placed, in words: the constraint, what could be had, and the cut."""
+    """Explain why a path is not placed: the constraint, the available bandwidth, and the cut."""
     reasons = (
         []
         if outcome.refusal is None
@@ -292,7 +292,7 @@ def explain_unplaced(graph: "Topology", outcome: "PlacementOutcome") -> str:
 def explain_refusal(
     graph: "Topology", refusal: "Refusal", constraints: "te.path_constraints.PathConstraints"
 ) -> str:
-    """Why there is no route, in words."""
+    """Explain why there is no route, in words."""
     reason = _describe_reason(refusal, constraints)
     if refusal.pair:
         first, second = (" ".join(graph.list_node_names(path)) for path in refusal.pair)

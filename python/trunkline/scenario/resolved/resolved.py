@@ -77,7 +77,7 @@ class LinkCrossing(NamedTuple):
 
 @dataclass(frozen=True)
 class Route:
-    """Where a path goes."""
+    """Links of a path."""
 
     nodes: list[str]  # Nodes that see the path's own label, its first node before them.
     hops: list[RouteHop]  # Links and tunnels between them.
@@ -214,7 +214,7 @@ class ResolvedScenario:
         return [name for name, runs in running.items() if runs]
 
     def get_unscaled(self) -> "ResolvedScenario":
-        """The scenario at its own rates."""
+        """Return the scenario at its own rates."""
         return self.before_scale or self
 
     def has_flow(self, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""How likely the published values are at a setting.
+"""Likelihood of the published values at a setting.
 
 A published value is the mean of some runs of the authors, rounded. All of them together have a
 normal law around our means, whose covariance is the sum of
@@ -55,7 +55,7 @@ class TargetCell:
 
     @property
     def label(self) -> str:
-        """Its place, in words."""
+        """Place of the cell, in words."""
         return ", ".join(each for each in (self.table, self.row, self.column) if each)
 
 
@@ -98,7 +98,7 @@ class CellLikelihood:
 
     @property
     def dimensions(self) -> int:
-        """Of the unit cube: the parameters, and the misfit if there is one."""
+        """Number of dimensions of the unit cube: the parameters, and the misfit if there is one."""
         return len(self.space) + self.has_misfit
 
     def predict(

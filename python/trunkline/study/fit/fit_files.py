@@ -53,7 +53,7 @@ def draw_fit(inference: Inference) -> dict[str, Figure]:
 
 
 def build_posterior_axes(inference: Inference) -> list[PosteriorAxis]:
-    """The parameters as a picture has them."""
+    """Build the parameters as a picture has them."""
     axes = []
     for place, parameter in enumerate(inference.space.parameters):
         prior = parameter.prior

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def build_fit_json(fit: StudyFit) -> dict[str, Any]:
-    """The object that ``trunkline study fit --json`` prints."""
+    """Build the object that ``trunkline study fit --json`` prints."""
     inference = fit.inference
     return {
         "schema": 1,

@@ -78,7 +78,7 @@ def build_posterior_tables(inference: Inference) -> Iterator[RichTable]:
 
 
 def describe_verdict(verdict: ParameterVerdict) -> str:
-    """The verdict, with the end of the prior that it lies at."""
+    """Describe the verdict, with the end of the prior that it lies at."""
     text = verdict.verdict
     if verdict.readings and text == "cannot be told apart":
         alike = [each.reading for each in verdict.readings if each.odds < POSITIVE_FACTOR]
@@ -108,7 +108,7 @@ def build_error_table(fit: StudyFit) -> RichTable:
 
 
 def build_cell_table(checks: Sequence[CellCheck]) -> RichTable:
-    """By table: published values inside their prediction interval, and those outside."""
+    """Build a row for each table: published values inside and outside their prediction interval."""
     headers = ["table", "inside", "of", "outside"]
     table = begin_table("Published values in the 95 % intervals that the fit predicts", headers)
     for name in dict.fromkeys(check.cell.table for check in checks):
@@ -123,7 +123,7 @@ def build_cell_table(checks: Sequence[CellCheck]) -> RichTable:
 
 
 def build_left_out_table(checks: Sequence[TableCheck]) -> RichTable:
-    """How the fit to the other tables predicts those left out."""
+    """Build the table of predictions of tables that a fit left out."""
     headers = ["left out", "inside", "of", "log score", "moves most"]
     table = begin_table("Tables left out, and predicted by the fit to the others", headers)
     for check in checks:

@@ -56,7 +56,7 @@ TrialRunner = Callable[[Sequence[Mapping[str, str]]], TrialOutcomes]
 
 @dataclass(frozen=True)
 class TableCheck:
-    """How the other tables' values predict a table, or half of the tables the other half."""
+    """Prediction of a table by the others, or of half of the tables by the other half."""
 
     left_out: str  # What was left out.
     # cells, inside: Its cells, and those inside their 95 % prediction interval.
@@ -103,7 +103,7 @@ class Inference:
     has_misfit: bool = True
 
     def build_likelihood(self, counted: NDArray[np.bool_] | None = None) -> CellLikelihood:
-        """The likelihood of the cells that count, of all if left out."""
+        """Build the likelihood of the cells that count, of all if left out."""
         return CellLikelihood(
             self.space, self.emulator, self.cells, counted, has_misfit=self.has_misfit
         )
@@ -134,7 +134,7 @@ class Inference:
         return float(found[0]), float(found[1]), float(found[2])
 
     def check_cells(self, count: int = 400) -> list[CellCheck]:
-        """Each published value with its prediction, without misfit."""
+        """Check each published value with its prediction, without misfit."""
         likelihood = self.build_likelihood()
         draws = likelihood.draw_values(self.samples.draw(count), with_misfit=False)
         low, high = np.quantile(draws, (0.025, 0.975), axis=0)
@@ -268,7 +268,7 @@ class Inference:
         return warnings
 
     def find_shifts(self) -> dict[str, float]:
-        """How far the last round moved the mean of each parameter, in standard deviations."""
+        """Find how far the last round moved the mean of each parameter, in standard deviations."""
         if self.previous is None:
             return {}
         found = {}

@@ -28,13 +28,13 @@ DETERMINED_WIDTH = 0.5
 """A parameter is determined if its 95 % interval is half as wide as that of its prior, or less."""
 
 UNDETERMINED_WIDTH = 0.8
-"""Nothing is learnt of a parameter whose interval is wider than that, as a share."""
+"""Share of the prior; the values determine no parameter with a wider interval."""
 
 EDGE_SHARE = 0.03
 """This share of the prior's probability at either end is its edge."""
 
 EDGE_EXCESS = 5.0
-"""Where the edge holds so many times what the prior has there, the prior may exclude the truth."""
+"""Probability at the edge over the prior's; above this the prior may exclude the truth."""
 
 MAX_EDGE_MASS = 0.9
 """More than that at an end is worth a warning, however few steps the range has."""
@@ -151,7 +151,7 @@ def sample_posterior(
 
 @dataclass(frozen=True)
 class ReadingOdds:
-    """How a reading fares against the other readings of its parameter.
+    """Odds of a reading against the other readings of its parameter.
 
     Parameters
     ----------

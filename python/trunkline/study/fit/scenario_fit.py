@@ -86,7 +86,7 @@ def build_measured_study(
     matches: Mapping[str, str],
     runs: int,
 ) -> Study:
-    """The study whose published values are those that were measured."""
+    """Build the study whose published values are the measured ones."""
     loaded = scenarios.load(file)
     network = networks.compile(loaded)
     if not priors:

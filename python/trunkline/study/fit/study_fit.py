@@ -55,13 +55,13 @@ class StudyFit:
     warnings: list[str] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
-        """As the object ``trunkline study fit --json`` prints."""
+        """Build the object that ``trunkline study fit --json`` prints."""
         from trunkline.study.fit.fit_json import build_fit_json
 
         return build_fit_json(self)
 
     def render(self, *, width: int | None = None, colour: bool = False) -> str:
-        """As tables for a terminal."""
+        """Render it as tables for a terminal."""
         from trunkline.study.fit.fit_tables import render_fit
 
         return render_fit(self, width=width, colour=colour)
@@ -188,7 +188,7 @@ def _count_trials(runs: int, runs_of_trial: int) -> int:
 
 
 def _plan_by_time(budget_s: float, folder: Path) -> Callable[[int], int]:
-    """How many trials fit into a time, judged by the first; noted, so that a fit resumes alike."""
+    """Plan how many trials fit into a time; the number is noted, so that a fit resumes alike."""
     began = time.monotonic()
     note = folder / "trials" / "count.txt"
 

@@ -31,7 +31,7 @@ _MAX_CELLS_DETAILED = 6  # Cells whose numbers are written out.
 
 @dataclass(frozen=True, slots=True)
 class ClaimVerdict:
-    """How a claim came out, and the numbers that say so."""
+    """Outcome of a claim, and its numbers."""
 
     outcome: ClaimOutcome
     detail: str
@@ -146,7 +146,7 @@ def combine_outcomes(outcomes: Iterable[ClaimOutcome]) -> ClaimOutcome:
 def _judge_difference(
     difference: Interval, value: Interval, sign: str, *, is_chance_possible: bool
 ) -> ClaimOutcome:
-    """On which side of nothing a difference is that has to be above it, by mean or by interval."""
+    """Judge whether a difference is above 0, by mean or by interval."""
     if difference.low is None or difference.high is None:
         if is_chance_possible:
             return "undecided"
@@ -216,7 +216,7 @@ def _judge_comparison(
 def _format_comparison(
     left_values: SeedValues, right_values: SeedValues, *, has_single_reference: bool
 ) -> str:
-    """Both sides of a comparison, and their difference where both depend on the seed."""
+    """Format both sides of a comparison, and their difference where both depend on the seed."""
     if has_single_reference:
         reference = "" if right_values[0, 0] == 0 else f" against {right_values[0, 0]:.4g}"
         return _format_interval(mean_interval(left_values[0].tolist())) + reference

@@ -363,7 +363,7 @@ def _average(cells: NamedValues, _: FormulaScope) -> NamedValues:
 
 
 def _prediction_half_width(cells: NamedValues, _: FormulaScope) -> NamedValues:
-    """How far one further run may be from the mean: half of its 95 % interval.
+    """Compute half of the 95 % interval of one further run.
 
     It is t * s * sqrt(1 + 1/n), where that of the mean is t * s / sqrt(n); its own interval is
     that of s. It is not known of fewer than three seeds, of which s has none.

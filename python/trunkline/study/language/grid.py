@@ -119,7 +119,7 @@ class ParameterRange:
         return step
 
     def read_integer(self, key: str, minimum: int) -> int:
-        """A whole number from `minimum` to the most points of a study."""
+        """Read a whole number from `minimum` to the most points of a study."""
         value = self.spec[key]
         if type(value) is not int or value < minimum:
             message = f"{key} must be a whole number from {minimum}"
@@ -186,7 +186,7 @@ def _format_fraction(value: Fraction) -> str:
 
 
 def build_too_many_points_error(count: int, *, at: tuple[str | int, ...] = ()) -> Exception:
-    """The error for a study of more points than anybody means."""
+    """Build the error for a study of more points than anybody means."""
     counted, maximum = (f"{number:,}".replace(",", " ") for number in (count, MAX_STUDY_POINTS))
     return make_invalid_error("limit", f"{counted} points; {maximum} at most", at=at)
 
@@ -386,7 +386,7 @@ def check_grid(grid: Axes, zips: Sequence[Axes], sample: LatinHypercubeSample | 
 def list_points(
     grid: Axes, zips: Sequence[Axes] = (), sample: LatinHypercubeSample | None = None
 ) -> list[dict[str, str]]:
-    """All points: the product of the axes, of the rows side by side and of the sample.
+    """List all points: the product of the axes, of the rows side by side and of the sample.
 
     Returns: Parameter to value; the last factor changes fastest.
     """

@@ -163,7 +163,7 @@ class Study(StudyFile):
     document: Mapping[str, Any] = {}
 
     def with_kernel_values(self) -> Study:
-        """As the Linux kernel can run it."""
+        """Copy the study with the values that the Linux kernel can run."""
         fitted = [
             each.model_copy(update={"value": self.kernel.get(each.parameter, each.value)})
             for each in self.fitted
@@ -172,11 +172,11 @@ class Study(StudyFile):
 
     @property
     def folder(self) -> Path:
-        """Where the study file is."""
+        """Folder of the study file."""
         return self.file.parent
 
     def list_tables(self) -> list[StudyTable]:
-        """Every table: the cases, then what varies them."""
+        """List every table: the cases, then what varies them."""
         tables = [self._build_table(name, name, None) for name in self.cases]
         for variant in self.variants:
             for name in variant.cases or self.cases:
@@ -184,7 +184,7 @@ class Study(StudyFile):
         return tables
 
     def find_table(self, name: str) -> StudyTable:
-        """One table."""
+        """Find one table."""
         if name in self.cases:
             return self._build_table(name, name, None)
         return next(table for table in self.list_tables() if table.name == name)
@@ -262,7 +262,7 @@ class Study(StudyFile):
         return self.find_column(table, row, column).unit
 
     def find_column(self, table: StudyTable, row: str, column: str) -> StudyColumn:
-        """How a cell is got."""
+        """Find the definition of a column."""
         measure = table.rows[row][1]
         own_column = table.columns[column]
         return own_column.merge_measure(self.measures[measure]) if measure else own_column

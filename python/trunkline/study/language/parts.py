@@ -170,7 +170,7 @@ class FittedParameter(StudyPart):
 
 
 class FitSettings(StudyPart):
-    """How ``trunkline study fit`` infers the fitted parameters from the published values.
+    """Settings with which ``trunkline study fit`` infers fitted parameters from published values.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ class TimeSequencePicture(StudyPart):
 
 
 class DistributionPicture(StudyPart):
-    """How the values of a column lie over the seeds, a normal curve fitted to each row.
+    """Distribution of a column over the seeds, with a normal curve fitted to each row.
 
     Parameters
     ----------
@@ -287,7 +287,7 @@ Picture = Annotated[
 
 
 def draw_pictures(reproduction: Reproduction) -> dict[str, Figure]:
-    """Every picture that the study asks for, by name."""
+    """Draw every picture that the study asks for, by name."""
     with apply_house_style():
         return {
             name: each.draw(reproduction)

@@ -77,7 +77,7 @@ def _place_in_study(
 def _find_parameter_key(
     study: Study, table: StudyTable, values: Mapping[str, str], name: str
 ) -> Keys:
-    """Where a study file says what a parameter is: the last to set it counts."""
+    """Find where a study file says what a parameter is: the last to set it counts."""
     variant, case = table.variant, ("cases", table.base)
     if variant is not None and name in variant.set:
         return ("variants", study.variants.index(variant), "set", name)
@@ -97,7 +97,7 @@ def _find_parameter_key(
 
 
 def _find_axis_key(study: Study, table: StudyTable, values: Mapping[str, str], name: str) -> Keys:
-    """Where a study file says what a parameter is in a row."""
+    """Find where a study file says what a parameter is in a row."""
     case = table.case
     if case.rows is not None:
         label = next(label for label, row_values in case.rows.items() if row_values == values)

@@ -52,7 +52,7 @@ def _parse_prior(spec: Any) -> Any:
 
 
 def _read_normal(spec: Mapping[str, Any]) -> ParameterRange:
-    """The range that a normal law is cut to: four deviations, and not beyond zero."""
+    """Read the range that a normal law is cut to: four deviations, and not beyond zero."""
     for key in spec:
         if key not in _NORMAL_SCHEMA["properties"]:
             message = f"there is no key {key} in a normal law"
@@ -142,7 +142,7 @@ class ParameterPrior:
         return min(int(share * len(self.readings)), len(self.readings) - 1)
 
     def format_at(self, share: float) -> str:
-        """The value at a share of the prior's probability, as a scenario file has it."""
+        """Format the value at a share of the prior's probability, as a scenario file has it."""
         if self.readings:
             return self.readings[self.find_reading(share)]
         assert self._range is not None
@@ -156,7 +156,7 @@ class ParameterPrior:
         )
 
     def _find_normal_place(self, share: float) -> float:
-        """Where between the ends of a normal law a share of its probability lies below."""
+        """Find the value between the ends of a normal law that has a share of it below."""
         from scipy.stats import truncnorm
 
         assert self._range is not None
@@ -170,7 +170,7 @@ class ParameterPrior:
         return float((law.ppf(share) - low) / (high - low))
 
     def find_share(self, value: str) -> float | None:
-        """The share at which a value is; None where the prior has no such value."""
+        """Find the share at which a value is; None where the prior has no such value."""
         if self.readings:
             return (
                 (self.readings.index(value) + 0.5) / len(self.readings)

@@ -69,7 +69,7 @@ class ComparedCell:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As one cell of the JSON object."""
+        """Build one cell of the JSON object."""
         return {
             "table": self.table,
             "row": self.row,
@@ -107,7 +107,7 @@ class ClaimResult:
 
 @dataclass(frozen=True, slots=True)
 class TableError:
-    """How far a table is from the published one."""
+    """Error of a table against the published one."""
 
     # cells, doubtful: Published cells that are judged, and those set apart as doubtful.
     cells: int

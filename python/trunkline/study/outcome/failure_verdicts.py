@@ -57,7 +57,7 @@ class FailureVerdict:
         return "BROKEN" if self.broken == self.runs else f"BROKEN in {self.broken} of {self.runs}"
 
     def describe(self) -> str:
-        """By how much: the bound, the worst value and the share."""
+        """Describe the excess: the bound, the worst value and the share."""
         if self.bound is None:
             return f"loss {format_bound_value(self.loss, '1')}"
         measure, unit = self.bound.measure, self.bound.unit
@@ -71,7 +71,7 @@ class FailureVerdict:
 
 
 def format_margin(verdict: FailureVerdict) -> str:
-    """The margin as people read it: ``12 % left``, ``85 % beyond``."""
+    """Format the margin as people read it: ``12 % left``, ``85 % beyond``."""
     if math.isnan(verdict.margin):
         return "–"
     if math.isinf(verdict.margin):

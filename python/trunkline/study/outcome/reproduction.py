@@ -253,7 +253,7 @@ class Reproduction:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """As the object ``trunkline reproduce --json`` prints."""
+        """Build the object that ``trunkline reproduce --json`` prints."""
         from trunkline.study.outcome.reproduction_json import build_reproduction_json
 
         return build_reproduction_json(self)
@@ -265,7 +265,7 @@ class Reproduction:
         return notebook_form.build_mime_bundle("reproduction", self)
 
     def render(self, *, width: int | None = None, colour: bool = False) -> str:
-        """As tables for a terminal."""
+        """Render it as tables for a terminal."""
         from trunkline.study.outcome.reproduction_tables import render_reproduction
 
         return render_reproduction(self, width=width, colour=colour)

@@ -16,7 +16,7 @@ JSON_SCHEMA_VERSION = 1
 
 
 def build_overviews(reproduction: Reproduction) -> list[dict[str, Any]]:
-    """Every overview of the study: ``title``, ``heads`` and ``rows``, all as text."""
+    """Build every overview of the study: ``title``, ``heads`` and ``rows``, all as text."""
     cells = {(c.table, c.row, c.column): c for c in reproduction.cells}
     built = []
     for overview in reproduction.study.overviews:
@@ -46,7 +46,7 @@ def build_overviews(reproduction: Reproduction) -> list[dict[str, Any]]:
 
 
 def judge_sentences(reproduction: Reproduction) -> list[dict[str, Any]]:
-    """Every sentence of the document about its results, with its outcome.
+    """Judge every sentence of the document about its results, with its outcome.
 
     The outcome is that of its claims, refuted before undecided before held; without any it is
     None, and ``because`` says why.
@@ -71,7 +71,7 @@ def format_error_unit(reproduction: Reproduction) -> str:
 
 
 def build_reproduction_json(reproduction: Reproduction) -> dict[str, Any]:
-    """As the object ``trunkline reproduce --json`` prints."""
+    """Build the object that ``trunkline reproduce --json`` prints."""
     errors = {
         table: asdict(error) | {"unit": _join_error_units(reproduction.list_judged_cells(table))}
         for table, error in reproduction.errors().items()

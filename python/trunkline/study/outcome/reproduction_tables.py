@@ -116,7 +116,7 @@ def _build_result_table(reproduction: Reproduction, name: str) -> RichTable:
 
 
 def _format_comparison(cell: ComparedCell, digits: int, *, relative: bool) -> list[str]:
-    """The published value, how far ours is, and the prediction interval."""
+    """Format the published value, how far ours is, and the prediction interval."""
     if cell.published is None:
         return ["–"] * len(COMPARISON_HEADERS)
     published_text = f"{cell.published:.{digits}f}" + ("*" if cell.doubt else "")

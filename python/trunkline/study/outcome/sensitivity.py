@@ -1,4 +1,4 @@
-"""How much the outcome of a study depends on each value that had to be fitted."""
+"""Sensitivity of a study to each fitted value."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

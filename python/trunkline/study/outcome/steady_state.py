@@ -25,7 +25,7 @@ _MAX_SAMPLES = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class WarmUp:
-    """Where the warm-up ends, as a pilot showed it."""
+    """End of the warm-up, from a pilot."""
 
     ns: int  # End of the warm-up [ns].
     decided_by: str  # Series whose cut was the latest.

@@ -32,7 +32,7 @@ _PointResult = tuple[dict[str, str], int, dict[str, "Interval | None"]]
 def iterate_point_results(
     runs: Runs, values: Sequence[str] = ()
 ) -> Iterator[tuple[dict[str, str], int, Any]]:
-    """Every point that has ended runs.
+    """Yield every point that has ended runs.
 
     values: What to look at; all numbers if left out.
     Yields: Part and labels; runs; value to its interval, None where a run has none. Of a service
@@ -77,7 +77,7 @@ def _select_values(runs: Runs, values: Sequence[str]) -> list[str]:
 
 
 def build_study_json(runs: Runs, values: Sequence[str] = ()) -> dict[str, Any]:
-    """As the object ``trunkline study show --json`` prints."""
+    """Build the object that ``trunkline study show --json`` prints."""
     return {
         "schema": 1,
         "study": runs.manifest["study"],
@@ -128,7 +128,7 @@ def _build_verdict_json(verdict: failure_verdicts.FailureVerdict) -> dict[str, A
 def render_study(
     runs: Runs, values: Sequence[str] = (), *, width: int | None = None, colour: bool = False
 ) -> str:
-    """As tables for a terminal: for each part one of values and one of service levels.
+    """Render it as tables for a terminal: for each part one of values and one of service levels.
 
     A row is a point, or one value of a point where all do not fit side by side.
     """
@@ -267,7 +267,7 @@ def _format_interval(interval: Interval | None) -> str:
 
 
 def read_study_status(folder: Path) -> dict[str, Any]:
-    """How far a study is.
+    """Read the progress of a study.
 
     Returns: ``study``, ``done``, ``of``, ``complete``, ``hash``, ``held_by``, ``failed``,
         ``shards``.

@@ -151,7 +151,7 @@ class Runs:
         return list(dict.fromkeys(name for names in named for name in names))
 
     def read_kept_run(self, run: int) -> Results:
-        """All tables of a run that is kept."""
+        """Read all tables of a run that is kept."""
         return results_store.read_results(self.folder / "runs" / str(run))[0]
 
     def _repr_html_(self) -> str:
@@ -161,15 +161,15 @@ class Runs:
         return notebook_form.build_mime_bundle("study", self)
 
     def to_polars(self) -> pl.DataFrame:
-        """As a polars data frame."""
+        """Convert it to a polars data frame."""
         return self.table
 
     def to_pandas(self) -> pd.DataFrame:
-        """As a pandas data frame; needs the extra ``pandas``."""
+        """Convert it to a pandas data frame; needs the extra ``pandas``."""
         return self.table.to_pandas()
 
     def to_xarray(self) -> xr.Dataset:
-        """As an xarray data set over points and seeds; needs the extra ``xarray``.
+        """Convert it to an xarray data set over points and seeds; needs the extra ``xarray``.
 
         Returns: With a dimension for each label where the points are the full product of the
             labels' values, else with one dimension ``point`` and the labels as coordinates along

@@ -19,7 +19,7 @@ FLUSH_INTERVAL_S = 0.5  # Runs that have ended are on the disk within this time 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """Where and within what limits."""
+    """Place and limits of the runs."""
 
     threads: int | None = None  # Runs at a time on this machine; all cores if left out.
     # Address of a Dask scheduler, or ``local:N`` for one on this machine with N workers.

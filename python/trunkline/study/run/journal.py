@@ -34,7 +34,7 @@ class RunRecord:
     values: RunValues
 
     def to_json(self) -> str:
-        """As text; floats keep all their digits."""
+        """Format it as text; floats keep all their digits."""
         fields = [self.run, self.hash, self.events, self.packet_hops, self.values]
         return json.dumps(fields, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 

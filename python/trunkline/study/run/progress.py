@@ -1,4 +1,4 @@
-"""How far a study is: a bar on a terminal or in a notebook, lines in a log, JSON for programs."""
+"""Progress of a study: a bar on a terminal or in a notebook, lines in a log, JSON for programs."""
 
 from __future__ import annotations
 
@@ -49,18 +49,18 @@ class Progress:
         """Runs will take so much."""
 
     def begin(self, total: int, done_before: int) -> None:
-        """So many runs in all, so many done by an earlier process."""
+        """Begin with the number of all runs, and of those done by an earlier process."""
         self.total, self.done_before = total, done_before
         self._started_at = self._reported_at = self._clock()
         self.report()
 
     def count_ended(self, events: int) -> None:
-        """A run has ended after so many events."""
+        """Count a run has ended after so many events."""
         self.done += 1
         self.events += events
 
     def count_failed(self, text: str) -> None:
-        """A run has failed."""
+        """Count a run has failed."""
         self.failures += 1
         self.print_message(text)
 
@@ -262,7 +262,7 @@ def create_progress(kind: str | None, name: str, *, thread_count: int = 1) -> Pr
 
 
 def format_clock_time(seconds: float) -> str:
-    """A time as people read it: ``42 s``, ``3 min 20 s``, ``2 h 5 min``."""
+    """Format a time as people read it: ``42 s``, ``3 min 20 s``, ``2 h 5 min``."""
     rounded = round(seconds)
     if rounded < 100:
         return f"{rounded} s"

@@ -39,7 +39,7 @@ _EndedRuns = dict[tuple[int, int], tuple[RunRecord, Path]]
 
 @dataclass(frozen=True, slots=True)
 class PrecisionReached:
-    """How sure a point is."""
+    """Precision of a point."""
 
     point: StudyPoint  # Which, with the seeds that were run.
     precision: Precision  # How many runs it took, and which value is the least sure.
@@ -125,7 +125,7 @@ def replicate_until_precise(
 def _assess_point(
     ended_runs: _EndedRuns, place: int, count: int, target: float, measured: str
 ) -> Precision:
-    """How sure the first runs of a point are."""
+    """Assess how sure the first runs of a point are."""
     values: dict[str, list[float]] = {}
     agreement_names = list_agreements(
         [measured]

@@ -151,7 +151,7 @@ def list_failure_values(texts: Iterable[str]) -> list[str]:
 def _measure_failures(
     dscps: Mapping[str, Sequence[str]], slas: Iterable[list[SlaBound]], results: Results
 ) -> RunValues:
-    """Of each DSCP its measures, of each bound the worst value; None where nothing arrived."""
+    """Measure each DSCP, and the worst value of each bound; None where nothing arrived."""
     if not dscps:
         return {}
     values: RunValues = {}

@@ -42,7 +42,7 @@ class StudyPoint:
         return apply_draws(self.network_json, self.draws, seed)
 
     def to_json(self, measures: Sequence[str]) -> dict[str, Any]:
-        """As an entry of the manifest."""
+        """Build an entry of the manifest."""
         seeds = list(self.seeds)
         first, last = min(seeds), max(seeds)
         is_consecutive = seeds == list(range(first, last + 1))
@@ -102,7 +102,7 @@ class RunPlan:
                 raise StudyError(f"study {name}: {label!r} cannot be the name of a parameter")
 
     def select_shard(self, number: int, count: int) -> RunPlan:
-        """Every so-many-th point, for a shard that finds the number of its runs by itself.
+        """Select every so-many-th point, for a shard that finds the number of its runs by itself.
 
         Raises StudyError: There are fewer points than shards.
         """
@@ -121,7 +121,7 @@ class RunPlan:
         return sum(len(point.seeds) for point in self.points)
 
     def iterate_tasks(self) -> Iterator[RunTask]:
-        """Every run, points first, then seeds."""
+        """Yield every run, points first, then seeds."""
         number = 0
         for place, point in enumerate(self.points):
             for seed_index, seed in enumerate(point.seeds):
@@ -129,7 +129,7 @@ class RunPlan:
                 number += 1
 
     def to_json(self) -> dict[str, Any]:
-        """As the manifest holds it, with a sequence of points: the same plan gives the same."""
+        """Build it for the manifest, with a sequence of points: equal plans give equal text."""
         return {
             "format": 1,
             "study": self.name,

@@ -119,7 +119,7 @@ def _list_failing(scenario: Scenario) -> tuple[str, ...]:
 def _group_agreements_by_dscp(
     network: networks.Network, bounds: Sequence[SlaBound]
 ) -> dict[str, list[str]]:
-    """Each DSCP of a scenario, and the agreements about it or about its flows."""
+    """Group agreements by DSCP: those about it or about its flows."""
     dscps: dict[str, set[str]] = {}
     for flow in network.flows:
         dscps.setdefault(get_row_of_dscp(flow["dscp"]), set()).add(str(flow["name"]))

@@ -10,7 +10,7 @@ REQUIRED_OPEN_FILES = 32  # Files open at a time.
 REQUIRED_THREADS = 16
 """Threads: those of the table library, which breaks or hangs without, and one that runs."""
 THREAD_END_TIMEOUT_S = 1.0
-"""How long a thread that was joined may still count against the limit of threads."""
+"""Time for which a joined thread may still count against the limit of threads."""
 
 
 def require_system_limits() -> None:
