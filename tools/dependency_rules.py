@@ -276,7 +276,7 @@ def find_architecture_faults() -> list[str]:
 
 
 def find_missing_files() -> list[str]:
-    """Files that ARCHITECTURE.md names and the repository does not have.
+    """Find the files that ARCHITECTURE.md names and the repository does not have.
 
     Returns: One line a fault.
     """

@@ -59,7 +59,7 @@ UNCHECKED_FILES = {"Cargo.lock", "tests/tools/test_gates.py"}
 
 
 def list_files() -> list[Path]:
-    """Files of the tree: tracked, or new and not ignored."""
+    """List the files of the tree: tracked, or new and not ignored."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout
     return [ROOT / name for name in sorted(set(names.decode().split("\0"))) if name]

@@ -47,7 +47,7 @@ METER_KEYS: dict[str, dict[str, str]] = {
 
 
 def measure_colour_shares(kind: str, kbit_s: int) -> dict[str, float]:
-    """Shares of the colours that a meter gives a Poisson stream."""
+    """Measure the shares of the colours that a meter gives a Poisson stream."""
     scenario = Scenario.model_validate(
         {
             "nodes": ["A", "B"],
@@ -76,7 +76,7 @@ def measure_colour_shares(kind: str, kbit_s: int) -> dict[str, float]:
 
 
 def draw_conditioners() -> Figure:
-    """Shares of the colours against the offered rate, a panel for each meter."""
+    """Draw the shares of the colours against the offered rate, a panel for each meter."""
     rates = [250, 500, 750, 900, 1000, 1100, 1250, 1500, 1750, 2000, 2250, 2500, 3000, 3500, 4000]
     with apply_house_style():
         figure = Figure(figsize=(8, 4.6), layout="constrained")
@@ -307,7 +307,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
 
 
 def main(names: list[str]) -> int:
-    """Draws the pictures named, or all."""
+    """Draw the pictures named, or all."""
     known = [*PICTURES, "graph"]
     unknown = [name for name in names if name not in known]
     if unknown:

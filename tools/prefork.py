@@ -176,7 +176,7 @@ def serve_requests(place: str) -> None:
 
 
 def list_threads() -> list[str]:
-    """Names of the threads of this process but the one that runs it."""
+    """List the names of the threads of this process but the one that runs it."""
     numbers = [each for each in os.listdir("/proc/self/task") if int(each) != os.getpid()]
     names = []
     for number in numbers:

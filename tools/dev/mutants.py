@@ -124,7 +124,7 @@ def try_crates(names: list[str], difference: str | None) -> None:
 
 
 def read_outcomes(name: str) -> dict[str, str]:
-    """Mutants of a package that were tried: ``caught`` or ``lives``, by name."""
+    """Read the mutants of a package that were tried: ``caught`` or ``lives``, by name."""
     if name in python_mutants.PACKAGES:
         return python_mutants.read_outcomes(name)
     return rust_mutants.read_outcomes(name)
@@ -138,14 +138,14 @@ def count_mutants(name: str) -> int:
 
 
 def read_reasons(name: str) -> dict[str, str]:
-    """Reasons of the listed survivors of a package, by name without its place."""
+    """Read the reasons of the listed survivors of a package, by name without its place."""
     with open(SURVIVORS, encoding="utf-8", newline="") as stream:
         rows = [row for row in csv.DictReader(stream) if row["package"] == name]
     return {row["mutant"]: row["reason"] for row in rows}
 
 
 def find_unexplained(name: str) -> list[str]:
-    """Mutants of a package that live and are not listed."""
+    """Find the mutants of a package that live and are not listed."""
     reasons = read_reasons(name)
     lives = (mutant for mutant, outcome in read_outcomes(name).items() if outcome == "lives")
     return [mutant for mutant in lives if PLACE.sub(": ", mutant) not in reasons]

@@ -142,7 +142,7 @@ def _find_statements(tree: ast.Module) -> dict[int, range]:
 
 
 def _iterate_judged_nodes(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
-    """Nodes that compute something, each with the function that it is in."""
+    """Yield the nodes that compute something, each with the function that it is in."""
 
     def visit(node: ast.AST, function: str) -> Iterator[tuple[ast.AST, str]]:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -213,7 +213,7 @@ def _mutate_node(
 
 
 def find_changed_lines(difference: str) -> dict[str, set[int]]:
-    """Lines that a difference adds or changes, by file."""
+    """Find the lines that a difference adds or changes, by file."""
     lines_by_file: dict[str, set[int]] = {}
     path, line = "", 0
     with open(difference, encoding="utf-8") as stream:
@@ -241,7 +241,7 @@ def _identify(mutant: PythonMutant, content: bytes) -> str:
 
 
 def _read_journal(name: str) -> dict[str, str]:
-    """Outcomes by identity."""
+    """Read the outcomes by identity."""
     try:
         with open(get_journal_path(name), encoding="utf-8") as stream:
             rows = [json.loads(line) for line in stream]

@@ -122,7 +122,7 @@ class Constant:
 
 
 def list_mutants(crate: str) -> list[RustMutant]:
-    """Mutants of a crate, in the order of its files."""
+    """List the mutants of a crate, in the order of its files."""
     files = read_files(crate)
     # Programs of their own are no part of what the tests run.
     files = {path: content for path, content in files.items() if "/bin/" not in path}
@@ -130,7 +130,7 @@ def list_mutants(crate: str) -> list[RustMutant]:
 
 
 def read_files(crate: str) -> dict[str, bytes]:
-    """Sources of a crate that have no tests, by path in the repository."""
+    """Read the sources of a crate that have no tests, by path in the repository."""
     listed = _ask_tool(["--list-files", "--json", "--package", f"trunkline-{crate}"])
     files = {}
     for each in listed:
@@ -242,7 +242,7 @@ def _iterate_expressions(node: Any, function: str = "") -> Iterator[tuple[Any, s
 
 
 def _list_numbers(crate: str, files: dict[str, bytes]) -> Iterator[RustMutant]:
-    """Mutants of literals and of named constants."""
+    """List the mutants of literals and of named constants."""
     trees = {path: parse(content) for path, content in files.items()}
     constants = _find_constants(trees)
     for path, tree in trees.items():
@@ -667,7 +667,7 @@ def get_journal_path(crate: str) -> str:
 
 
 def read_journal(crate: str) -> dict[str, str]:
-    """Outcomes by identity, the last of each."""
+    """Read the outcomes by identity, the last of each."""
     try:
         with open(get_journal_path(crate), encoding="utf-8") as stream:
             rows = [json.loads(line) for line in stream]
@@ -677,7 +677,7 @@ def read_journal(crate: str) -> dict[str, str]:
 
 
 def read_compiled(crate: str) -> dict[str, str]:
-    """Mutants of a crate that compiled at the last run: names by identity."""
+    """Read the mutants of a crate that compiled at the last run: names by identity."""
     try:
         with open(_get_list_path(crate), encoding="utf-8") as stream:
             names: dict[str, str] = json.load(stream)
@@ -691,7 +691,7 @@ def _get_list_path(crate: str) -> str:
 
 
 def read_outcomes(crate: str) -> dict[str, str]:
-    """Mutants of a crate that were tried: ``caught`` or ``lives``, by name."""
+    """Read the mutants of a crate that were tried: ``caught`` or ``lives``, by name."""
     known = read_journal(crate)
     return {name: known[of] for of, name in read_compiled(crate).items() if of in known}
 

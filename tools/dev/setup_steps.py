@@ -118,7 +118,7 @@ def get_requirements_path(level: str) -> str:
 
 
 def check_packages(level: str) -> tuple[str, str] | None:
-    """Level to install and its stamp, or nothing when the environment has it already.
+    """Check the level to install and its stamp, or nothing when the environment has it already.
 
     level: What is asked for now; a higher level that was installed before is kept.
     """

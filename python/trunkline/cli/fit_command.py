@@ -18,7 +18,7 @@ from trunkline.cli.study_command import (
 def _parse_pairs(
     ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
 ) -> dict[str, str]:
-    """Texts such as NAME=VALUE as a mapping."""
+    """Parse texts such as NAME=VALUE as a mapping."""
     pairs: dict[str, str] = {}
     for text in texts:
         name, separator, value = text.partition("=")

@@ -267,7 +267,7 @@ def compare_until_precise(
 def list_common_seeds(
     a: ComparisonOperand, b: ComparisonOperand, runs: int, seed: int | None
 ) -> list[int]:
-    """Seeds that both sides have or can have; none if two sides on disk share none.
+    """List the seeds that both sides have or can have; none if two sides on disk share none.
 
     Raises ValueError: They go beyond 2^64 - 1.
     """
@@ -284,7 +284,7 @@ def list_common_seeds(
 def _choose_seeds(
     a: ComparisonOperand, b: ComparisonOperand, runs: int, seed: int | None
 ) -> tuple[list[int], list[int]]:
-    """Seeds of A and of B: the same if they can be paired, else all that each has."""
+    """Choose the seeds of A and of B: the same if they can be paired, else all that each has."""
     common = list_common_seeds(a, b, runs, seed)
     # One pair of many runs would throw away what the others say.
     is_unpaired = a.is_stored and b.is_stored and len(common) < min(2, len(a.runs), len(b.runs))

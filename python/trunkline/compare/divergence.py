@@ -112,7 +112,7 @@ def _order_events(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _count_equal_rows(a: pl.DataFrame, b: pl.DataFrame) -> int | None:
-    """Number of rows that are the same at the beginning; None if all are."""
+    """Count rows that are the same at the beginning; None if all are."""
     import polars as pl
 
     shorter = min(len(a), len(b))

@@ -47,7 +47,7 @@ class ComparisonOperand:
 
     @classmethod
     def read_folder(cls, folder: str | Path) -> ComparisonOperand:
-        """Results that were written by ``--out``.
+        """Read the results that were written by ``--out``.
 
         Raises FileNotFoundError: The folder holds no results.
         Raises ValueError: They are damaged, or of a newer form.
@@ -76,7 +76,7 @@ class ComparisonOperand:
     def open_operand(
         cls, place: str, overrides: Mapping[str, str] | None = None
     ) -> ComparisonOperand:
-        """Results if the place is a folder, else a scenario file.
+        """Open results if the place is a folder, else a scenario file.
 
         place: Folder with ``run.json``, or a scenario.
         Raises ValueError: Values are to be set in results that are there already.
@@ -88,7 +88,7 @@ class ComparisonOperand:
         return cls.from_scenario(load(Path(place), overrides=overrides or {}), place)
 
     def get_runs(self, seeds: Sequence[int], *, threads: int | None = None) -> list[Results]:
-        """Runs with these seeds, made if need be.
+        """Return the runs with these seeds, made if need be.
 
         Raises KeyError: The side is on disk and has no run of a seed.
         """

@@ -42,7 +42,7 @@ class RawTrace:
         return len(self.columns["time_ns"])
 
     def find_first_row_after(self, time_ns: int) -> int:
-        """Number of the first row after an instant [ns]."""
+        """Find the number of the first row after an instant [ns]."""
         import numpy as np
 
         return int(np.searchsorted(self.columns["time_ns"], time_ns, side="right"))
@@ -132,7 +132,7 @@ def find_differing_rows(
 
 
 def _number_names(a: RawTrace, b: RawTrace) -> dict[str, dict[str, int]]:
-    """Numbers for the names of both networks."""
+    """Number the names of both networks."""
     joined: dict[str, dict[str, int]] = {}
     for column, key in _NAMED_COLUMNS.items():
         known: dict[str, int] = {}

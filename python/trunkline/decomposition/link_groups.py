@@ -150,7 +150,7 @@ class LinkGroups:
         return self._known[key]
 
     def count_distinct(self) -> int:
-        """Links met so far, each once for each different traffic."""
+        """Count links met so far, each once for each different traffic."""
         return len(self._known)
 
     def _find_group(self, state: FluidState, traffic: LinkTraffic) -> tuple[int, Floats]:

@@ -136,7 +136,7 @@ def list_link_traffic(state: FluidState) -> Iterator[LinkTraffic]:
 
 
 def _find_links_before(paths: StreamPaths) -> tuple[Ints, Ints]:
-    """Links and classes before each hop, the last one first, shape (H, `LINKS_BEFORE`)."""
+    """Find the links and classes before each hop, the last one first, shape (H, `LINKS_BEFORE`)."""
     hops = len(paths.link)
     links = np.full((hops, LINKS_BEFORE), NO_LINK, dtype=np.int64)
     classes = np.zeros((hops, LINKS_BEFORE), dtype=np.int64)

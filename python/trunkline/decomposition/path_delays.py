@@ -207,7 +207,7 @@ def _transform_grid(value_ns: Floats, share: Floats, level: int) -> NDArray[np.c
 
 
 def _spread_sizes(law: Mapping[str, Any]) -> SizeDelays:
-    """Sizes beyond the smallest, with the shares of packets."""
+    """List sizes beyond the smallest, with the shares of packets."""
     ((kind, parameters),) = law.items()
     if kind == "choice":
         sizes = np.array(parameters["bytes"], dtype=np.float64)

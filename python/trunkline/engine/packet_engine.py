@@ -216,7 +216,7 @@ class ResultsDecoder:
         self._parsed: dict[str, NetworkData] = {}
 
     def decode_results(self, job: Job, raw: Any) -> Results:
-        """Results of a job."""
+        """Decode the results of a job."""
         network_json = job.network_json
         if network_json not in self._parsed:
             while len(self._parsed) >= self._MAX_PARSED_NETWORKS:
@@ -238,7 +238,7 @@ def get_engine_version() -> str:
 
 
 def get_engine_file() -> Path:
-    """File of the engine."""
+    """Return the file of the engine."""
     from trunkline import _core
 
     return Path(_core.__file__)

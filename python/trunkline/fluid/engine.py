@@ -51,13 +51,13 @@ def _refuse_signalling(network: Mapping[str, Any]) -> None:
 
 
 def solve_without_failures(network: Mapping[str, Any]) -> FluidState:
-    """Rates and waits of a compiled network without its failures."""
+    """Solve the rates and waits of a compiled network without its failures."""
     ports, offered, sizes = _read_inputs(network)
     return _solve_paths(network, trace_streams(network, sizes), ports, offered)
 
 
 def solve_phases(network: Mapping[str, Any], seed: int) -> list[tuple[float, FluidState]]:
-    """Rates and waits of a compiled network, before, during and after its failures.
+    """Solve the rates and waits of a compiled network, before, during and after its failures.
 
     Returns: Seconds of the measured time, and what holds in them.
     """
@@ -71,7 +71,7 @@ def solve_each_failure(
     failures: Iterable[Sequence[Mapping[str, Any]]],
     seeds: Sequence[int],
 ) -> Iterator[tuple[int, list[tuple[float, FluidState]]]]:
-    """Rates and waits of a compiled network, for several sets of failures in turn.
+    """Solve the rates and waits of a compiled network, for several sets of failures in turn.
 
     failures: Compiled failures that happen in one run, in place of the network's own.
     seeds: Seeds of each run.

@@ -191,7 +191,7 @@ def _compute_delay_to_failure(
 
 
 def _merge_equal_phases(to_merge: list[FailurePhase]) -> list[FailurePhase]:
-    """Neighbours with the same ways as one."""
+    """Merge neighbours with the same paths."""
     merged: list[FailurePhase] = []
     for each in to_merge:
         if merged and _has_same_paths(merged[-1].paths, each.paths):

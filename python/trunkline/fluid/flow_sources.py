@@ -131,7 +131,7 @@ def read_size_range(agent: Mapping[str, Any], max_bytes: int) -> tuple[float, fl
 
 
 def read_size_moments(law: Mapping[str, Any]) -> tuple[float, float]:
-    """Mean of the sizes of a law [B], and mean of their squares."""
+    """Read the mean of the sizes of a law [B], and mean of their squares."""
     kind, parameters = next(iter(law.items()))
     if kind == "fixed":
         return float(parameters["bytes"]), float(parameters["bytes"]) ** 2
@@ -169,7 +169,7 @@ def _read_tcp(
 
 
 def _compute_transfer_rate(transfers: Mapping[str, Any]) -> float:
-    """Data that transfers offer [bit/s]; nan where users decide."""
+    """Compute the data that transfers offer [bit/s]; nan where users decide."""
     opened = transfers["opened"]
     if not isinstance(opened, dict) or "arrivals" not in opened:
         return np.nan

@@ -75,7 +75,7 @@ def focus_network(
 
 
 def expand_trunk_names(scenario: Scenario, names: Sequence[str]) -> tuple[str, ...]:
-    """Names of links, paths and failures, with the paths of a trunk for its name.
+    """Expand the names of links, paths and failures, with the paths of a trunk for its name.
 
     names: Of links, paths, failures or trunks. One that a path has too is the path.
     """
@@ -109,7 +109,7 @@ def _find_kind(network: Mapping[str, Any], name: str) -> str:
 
 
 def _list_flows_over(paths: StreamPaths, links: NDArray[np.int64], *, acks: bool) -> set[int]:
-    """Flows that cross one of some links."""
+    """List the flows that cross one of some links."""
     crosses = np.isin(paths.link, links)
     if not acks:
         crosses &= ~paths.reverse[paths.stream]
@@ -164,7 +164,7 @@ _SELECTORS: Final = {
 def _make_background(
     network: Mapping[str, Any], states: PhaseStates, kept_flows: NDArray[np.int64]
 ) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """Link, row of its classifier, and flow of each background source."""
+    """Make the link, row of its classifier, and flow of each background source."""
     link_headers = np.array([link["header_bytes"] for link in network["links"]], dtype=np.int64)
     crossed = np.unique(
         np.concatenate(
@@ -266,7 +266,7 @@ def _make_background_flow(
 
 
 def find_marking(port: Mapping[str, Any], class_: int, dscp: int | None = None) -> tuple[int, int]:
-    """Row and DSCP that a classifier puts into a class.
+    """Find the row and DSCP that a classifier puts into a class.
 
     `dscp` where it leads there, else that of the least drop precedence.
     """

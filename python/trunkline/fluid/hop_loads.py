@@ -32,7 +32,7 @@ class HopLoads:
         )
 
     def compute_class_load(self, hop_rate: Floats) -> Floats:
-        """Bits per second on the wire of each class, by IP rates of hops."""
+        """Compute the bits per second on the wire of each class, by IP rates of hops."""
         return sum_by_index(
             self.queue, hop_rate * self.wire_bits_per_bit, len(self.class_packet_bytes)
         )

@@ -258,7 +258,7 @@ def _compute_hop_shares(state: FluidState) -> Floats:
 
 
 def _sum_batches(state: FluidState, hop_bytes: Floats) -> Floats:
-    """Bytes that constant-rate sources send at once into each class and those before it."""
+    """Sum the bytes that constant-rate sources send at once into each class and those before it."""
     loads, queues = state.hop_loads, state.queues
     even = state.sources.gap_scv[loads.paths.flow[loads.paths.stream]] < 1
     own = sum_by_index(loads.queue[even], hop_bytes[even], len(queues.level))
@@ -277,7 +277,7 @@ def _sum_over_levels(queues: PortQueues, value: Floats) -> Floats:
 
 
 def find_quantile_limit(limits: StreamLimits, weight: Floats, share_above: float) -> float:
-    """Delay that at most a share of all packets exceeds [s].
+    """Find the delay that at most a share of all packets exceeds [s].
 
     weight: shape (S,): Packets of each stream.
     share_above: 0.01 for the 99th percentile.

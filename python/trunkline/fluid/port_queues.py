@@ -171,7 +171,7 @@ def _read_tcp_queue(queue: Mapping[str, Any]) -> tuple[float, float, float]:
 
 
 def _read_drop_onset(aqm: Mapping[str, Any], limits: tuple[float, float]) -> tuple[float, float]:
-    """Bytes and packets at which a queue begins to drop: of precedences the first."""
+    """Read the bytes and packets at which a queue begins to drop: of precedences the first."""
     max_bytes, max_packets = limits
     kind = aqm["kind"]
     if kind == "drop-tail":
@@ -193,7 +193,7 @@ def sum_by_index(index: Ints, value: Floats, count: int) -> Floats:
 
 
 def compute_available_rates(port_queues: PortQueues, demand: Floats, weight: Floats) -> Floats:
-    """Rate that each class gets if it asks for all, and the others for their demand.
+    """Compute the rate that each class gets if it asks for all, and the others for their demand.
 
     Classes of the same number are asked at once: a link has one of each.
     """

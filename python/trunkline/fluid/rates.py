@@ -112,7 +112,7 @@ def compute_rates(loads: HopLoads, queues: PortQueues, sources: FlowSources) -> 
 def _compute_open_rates(
     loads: HopLoads, queues: PortQueues, sent: Floats, filled: Bools
 ) -> tuple[Floats, Floats]:
-    """Rates of open flows at every hop, and the part that each class lets through."""
+    """Compute the rates of open flows at every hop, and the part that each class lets through."""
     passed_share = np.ones(len(filled))
     for round_number in range(MAX_ROUNDS):
         hop_rate = sent[loads.paths.stream]
@@ -162,7 +162,7 @@ def _compute_round_trips(loads: HopLoads, kept_delay: Floats) -> Floats:
 def _compute_kept_delay(
     loads: HopLoads, queues: PortQueues, sources: FlowSources, filled: Bools, rate: Floats
 ) -> Floats:
-    """Delay of the queue that TCP keeps in each class it fills [s].
+    """Compute the delay of the queue that TCP keeps in each class it fills [s].
 
     Between full and what is left of it after all windows are halved for drop-tail, half way between
     the thresholds of RED, the target of PIE; never more than the windows hold.

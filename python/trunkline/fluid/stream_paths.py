@@ -104,7 +104,7 @@ def _trace_with_packets(
 def run_probe(
     network: Mapping[str, Any], probe_network: Mapping[str, Any], count: int, seed: int
 ) -> tuple[Ints, NDArray[np.bool_]]:
-    """Hops of the datagrams of a probe, and which were lost.
+    """Run the hops of the datagrams of a probe, and which were lost.
 
     count, seed: Datagrams; seed of its run.
     Returns hops: Datagram, packet, step, link, class, and bytes on the wire besides the IP packet.
@@ -216,7 +216,7 @@ def make_datagram(
 def select_classifier_rows(
     port_classifier: Mapping[str, Any], sent_directions: list[tuple[int, int]]
 ) -> dict[str, Any]:
-    """Rows by stream, where they were by flow and direction."""
+    """Select the rows by stream, where they were by flow and direction."""
     rows = port_classifier["flow_rows"]
     if not rows:
         return dict(port_classifier)

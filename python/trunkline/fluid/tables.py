@@ -111,7 +111,7 @@ def _compute_loss_ratio(sent: Floats, arrived: Floats) -> Floats:
 
 
 def make_columns(table: str, values: Mapping[str, Any]) -> dict[str, Column]:
-    """Columns of a table, those without values null."""
+    """Make the columns of a table, those without values null."""
     height = len(next(iter(values.values())))
     columns = {}
     for field in SCHEMAS[table]:
@@ -171,7 +171,7 @@ def _tabulate_flows(state: FluidState, measured_s: float) -> dict[str, Any]:
 
 
 def tabulate_aggregates(flows: Mapping[str, Any]) -> dict[str, Any]:
-    """Flows gathered by DSCP, in order of their first flow."""
+    """Tabulate flows gathered by DSCP, in order of their first flow."""
     names = list(dict.fromkeys(flows["dscp"]))
     number = {name: at for at, name in enumerate(names)}
     group = np.array([number[name] for name in flows["dscp"]], dtype=np.int64)

@@ -83,7 +83,7 @@ def _sum_over_link(queues: PortQueues, value: Floats) -> Floats:
 def _find_unanswered_classes(
     loads: HopLoads, queues: PortQueues, sources: FlowSources, stream_rates: StreamRates
 ) -> Bools:
-    """Classes whose arrivals, or those served before them, follow none of the models."""
+    """Find the classes whose arrivals, or those served before them, follow none of the models."""
     paths, links = loads.paths, len(queues.rate)
     unmodelled = np.isnan(sources.gap_scv)[paths.flow] & ~paths.reverse & (stream_rates.sent > 0)
     # In a class that TCP fills the queue is the answer, whatever the arrivals.
@@ -238,7 +238,7 @@ def _compute_level_waits(queues: PortQueues, moments: _ClassMoments, utilisation
 def _compute_weighted_waits(
     loads: HopLoads, queues: PortQueues, stream_rates: StreamRates, moments: _ClassMoments
 ) -> Floats:
-    """Classes by weight, scaled to the work of one queue."""
+    """Compute the classes by weight, scaled to the work of one queue."""
     rate = queues.rate[queues.link]
     demand = np.where(stream_rates.filled | stream_rates.overloaded, np.inf, stream_rates.served)
     guaranteed = divide_link_rates(queues, np.full(len(rate), np.inf), loads.weight)

@@ -162,7 +162,7 @@ def simulate(
 def scale_progress(
     on_progress: Callable[[float], None] | None, runs_done: int, total: int
 ) -> Callable[[float], None] | None:
-    """Progress of one of several runs as that of all.
+    """Scale the progress of one of several runs as that of all.
 
     on_progress: Gets the part of all runs that is done, 0 to 1.
     """

@@ -52,7 +52,7 @@ def has_flow_rules(rules: Sequence[MatchConditions]) -> bool:
 
 
 def find_paths_of_flows(scenario: ResolvedScenario) -> dict[str, tuple[str, str | None]]:
-    """Paths of data and acknowledgements, by name of flow."""
+    """Find the paths of data and acknowledgements, by name of flow."""
     result: dict[str, tuple[str, str | None]] = {}
     for trunk in scenario.trunks.values():
         for flow in trunk.flows:
@@ -103,7 +103,7 @@ class ClassifierRows:
         return {"rows": self.rows, "flow_rows": self.flow_rows}
 
     def fill_by_path(self, path_sets: set[frozenset[str]]) -> None:
-        """Rows that do not depend on flows."""
+        """Fill the rows that do not depend on flows."""
         self.add_row(None, NO_PATH)
         if has_path_rules(self.rules, self.scenario):
             for paths in sorted(path_sets, key=sorted):
@@ -129,7 +129,7 @@ class ClassifierRows:
             self.flow_rows += [row, row]
 
     def add_row(self, packet: _PacketKind | None, paths: frozenset[str]) -> int:
-        """Index of the row for a kind of packet, added if it is new."""
+        """Add the index of the row for a kind of packet, added if it is new."""
         rules_match = tuple(self.can_match(rule, packet, paths) for rule in self.rules)
         flow_number = packet.flow if packet is not None and self.per_flow else 0
         phbs_of_tcs = list_phbs_of_tcs(self.scenario, paths)
@@ -169,7 +169,7 @@ class ClassifierRows:
         )
 
     def list_trunk_paths(self, trunk: str) -> set[str | None]:
-        """Paths of a trunk, and those that take over from them."""
+        """List the paths of a trunk, and those that take over from them."""
         trunk_paths = {self.scenario.trunks[trunk].path, self.scenario.trunks[trunk].reverse}
         protections = self.scenario.protections.values()
         return trunk_paths | {

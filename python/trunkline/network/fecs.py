@@ -32,12 +32,12 @@ def number_fecs_of_flows(scenario: ResolvedScenario) -> dict[str, tuple[int, int
 
 
 def find_first_ldp_fec(scenario: ResolvedScenario) -> int:
-    """Number of the first class that LDP labels."""
+    """Find the number of the first class that LDP labels."""
     return max(number_fecs(scenario).values(), default=0) + 1
 
 
 def find_fecs_of_flows(scenario: ResolvedScenario) -> dict[str, tuple[FecPaths, FecPaths]]:
-    """Class of data and of acknowledgements, by name of flow."""
+    """Find the class of data and of acknowledgements, by name of flow."""
     rides: dict[str, list[Trunk]] = {}
     for trunk in scenario.trunks.values():
         for flow in trunk.flows:

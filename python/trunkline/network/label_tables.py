@@ -196,7 +196,7 @@ class _LabelTableBuilder:
                 self.add_ospf_follower(name, node, target, self.segment_entries[node_index, label])
 
     def add_ospf_follower(self, name: str, node: str, target: str, entry: int) -> None:
-        """Makes an entry that puts the label of a node on follow the routes to it."""
+        """Make an entry that pushes the label of a node follow the routes to it."""
         leaving = [arc for arc in self.scenario.arcs if arc.source == node]
         rows = [
             (arc.name, self.compiled_ports.find_row(arc.name, frozenset({name}))) for arc in leaving
@@ -242,7 +242,7 @@ class _LabelTableBuilder:
         self.tables.ilm.append({"node": node, "label": label, "nhlfe": entry})
 
     def add_hop_entry(self, name: str, index: int, *, pop: bool) -> int:
-        """Adds the entry of one hop of a path."""
+        """Add the entry of one hop of a path."""
         arc, push, riders = self.resolve_hop(name, index)
         model = self.scenario.paths[riders[-1]]
         row = self.compiled_ports.find_row(arc, frozenset(riders))

@@ -36,7 +36,7 @@ class CompiledPorts:
     rows: list[dict[frozenset[str], int]] = field(default_factory=list)
 
     def find_row(self, arc: str, paths: frozenset[str]) -> int | None:
-        """Row of packets that some paths forward onto a link; None = by their flow."""
+        """Find the row of packets that some paths forward onto a link; None = by their flow."""
         return self.rows[self.port_of_link[arc]].get(paths)
 
 

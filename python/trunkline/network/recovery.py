@@ -129,7 +129,7 @@ class _ProtectionCompiler:
     def compile_switches(
         self, protection: Protection, path: str, first: int, last: int
     ) -> tuple[list[CompiledKeys], CompiledKeys | None]:
-        """Entries that change, and those at the head of 1+1."""
+        """Compile the entries that change, and those at the head of 1+1."""
         entry = self.tables.entries[path, first]
         if protection.backup is None:
             return [_make_switch(entry, entry)], None
@@ -164,7 +164,7 @@ class _ProtectionCompiler:
         return [_make_switch(entry, len(self.tables.nhlfe) - 1)], None
 
     def join_detour(self, detour: str, working: str, last: int) -> None:
-        """Makes the end of a detour go on as the working path does there."""
+        """Make the end of a detour go on as the working path does there."""
         label = self.tables.labels[working][last]
         hop = len(self.scenario.routes[detour].hops)
         detour_label = self.tables.labels[detour][hop]

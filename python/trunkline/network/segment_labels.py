@@ -18,7 +18,7 @@ LabelStacks = list[list[int]]  # Labels on a packet behind each hop of its route
 
 
 def compute_label_stacks(scenario: ResolvedScenario, name: str) -> LabelStacks:
-    """Labels behind each hop of a policy's route."""
+    """Compute the labels after each hop of a policy's route."""
     remaining = list(scenario.policies[name])
     result: LabelStacks = []
     for hop in scenario.routes[name].hops:

@@ -117,11 +117,11 @@ class _RemainingEntries:
             self._classes.setdefault(each["nhlfe"], []).append(each)
 
     def take_classes(self, entry: int | None) -> list[CompiledKeys]:
-        """Classes that an entry carries, which are a session's from now on."""
+        """Take the classes that an entry carries, which are a session's from now on."""
         return [] if entry is None else self._classes.pop(entry, [])
 
     def leave_in(self, tables: label_tables.LabelTables) -> None:
-        """Takes from the tables what sessions have."""
+        """Take from the tables what sessions have."""
         tables.ftn = [each for each in tables.ftn if each["nhlfe"] in self._classes]
         tables.ilm = [
             each for each in tables.ilm if (each["node"], each["label"]) in self.entry_of_label

@@ -50,7 +50,7 @@ def _find_workload_of_requests(
 def _find_request_flow(
     scenario: ResolvedScenario, name: str, base: str, index: dict[str, int]
 ) -> int:
-    """Index of the flow that carries the requests of a flow, replica for replica."""
+    """Find the index of the flow that carries the requests of a flow, replica for replica."""
     requests = next(
         request_flow
         for request_flow, requester in scenario.page_of_request_flow.items()

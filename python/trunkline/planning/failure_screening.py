@@ -362,7 +362,7 @@ class _FailureScreen:
 
 
 def _list_arcs_before_failure(route: ArcPath, dead: Bools) -> list[int]:
-    """Arcs that are loaded still where nothing takes over: those before the failure."""
+    """List the arcs that are loaded still where nothing takes over: those before the failure."""
     return list(route[: next(position for position, arc in enumerate(route) if dead[arc])])
 
 

@@ -139,7 +139,7 @@ def _find_protection(scenario: Scenario) -> RobustProtection:
 def _collect_rates(
     scenario: ResolvedScenario, hours: Mapping[str, Sequence[HourDemand]] | None
 ) -> Floats:
-    """Rate of every demand in every hour, shape (M, D) [bit/s]."""
+    """Collect the rate of every demand in every hour, shape (M, D) [bit/s]."""
     own = np.array([float(each.rate) for each in scenario.demands.values()])
     if not hours:
         return own[None, :]

@@ -271,7 +271,7 @@ def join_judgements(judgements: Sequence[SlaJudgement]) -> SlaJudgement:
 def group_by_bound(
     outcomes: Sequence[SlaOutcome],
 ) -> Mapping[tuple[str, str, str], list[SlaOutcome]]:
-    """Outcomes by agreement, measure and side, in the order of the bounds."""
+    """Group the outcomes by agreement, measure and side, in the order of the bounds."""
     groups: dict[tuple[str, str, str], list[SlaOutcome]] = {}
     for each in outcomes:
         groups.setdefault((each.sla, each.measure, each.at), []).append(each)

@@ -308,7 +308,7 @@ class _FailureCourse:
     def _limit_rate(
         self, measure: str, flows: Ints, lost_least: float, lost_most: float, runs: int
     ) -> tuple[float, tuple[float, float]]:
-        """Rate of what arrives [bit/s], and its limits."""
+        """Limit the rate of what arrives [bit/s], and its limits."""
         share = self.payload_share[flows] if measure == "goodput" else np.ones(len(flows))
         bits = self.packet_bits[flows] * share
         sent = self.sent[:, flows].sum(axis=0)

@@ -118,7 +118,7 @@ def _list_unsplit_paths(
 def _list_optimum_paths(
     resolved: ResolvedScenario, comparison: MethodComparison, method: SolverMethod
 ) -> tuple[PlacedPath, ...]:
-    """Paths of the optimum by their ends, with the parts of all demands between these."""
+    """List the paths of the optimum by their ends, with the parts of all demands between these."""
     if method != "optimum":
         return ()
     return tuple(

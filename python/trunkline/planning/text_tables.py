@@ -38,7 +38,7 @@ class TextTable:
 
 
 def format_rates(*values: int | float) -> list[str]:
-    """Rates for cells."""
+    """Format the rates for cells."""
     return [format_quantity(value, "bit/s") for value in values]
 
 

@@ -121,7 +121,7 @@ def _find_table(source: PlotSource, measure: str, chosen_table: str | None) -> s
 
 
 def _describe_unit(field: Field) -> tuple[str, str, float]:
-    """Name of a measure in words, its unit in the picture, and the factor to it."""
+    """Describe the name of a measure in words, its unit in the picture, and the factor to it."""
     unit, scale = PICTURE_UNITS.get(field.unit, (field.unit or "1", 1.0))
     words = field.name.removesuffix("_s").removesuffix("_bit").replace("_", " ")
     return words.removesuffix(" ns"), unit, scale

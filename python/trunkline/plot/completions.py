@@ -48,7 +48,7 @@ def completions(sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
 def _list_lines(
     sources: Sequence[PlotSource], choice: PlotChoice
 ) -> list[tuple[str, Histogram, int]]:
-    """Name, times and number of the unfinished, the runs of a source together."""
+    """List names, times and numbers of unfinished transfers, the runs of a source together."""
     lines = []
     for source in sources:
         by_flow: dict[str, list[Histogram]] = {}

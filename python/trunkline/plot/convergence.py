@@ -130,7 +130,7 @@ def _add_marker(
 def _draw_losses(
     axes: Any, run: Results, change: NetworkChange, end: float, *, has_legend_outside: bool
 ) -> None:
-    """Packets lost in each span of time, by cause."""
+    """Draw packets lost in each span of time, by cause."""
     lost: dict[str, Counter[int]] = {}
     table = run.packets
     for event, cause, at in zip(table["event"], table["cause"], table["time_ns"], strict=True):

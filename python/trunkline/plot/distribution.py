@@ -219,7 +219,7 @@ def _fit_kind(
 def _collect_histograms(
     sources: Sequence[PlotSource], choice: PlotChoice
 ) -> list[tuple[str, Histogram]]:
-    """Name of each line and its delays, the runs of a source together."""
+    """Collect the name of each line and its delays, the runs of a source together."""
     labelled_histograms = []
     for source in sources:
         by_flow: dict[str, list[Histogram]] = {}

@@ -79,7 +79,7 @@ def _pair_links(network: NetworkData, ends: list[tuple[str, str]]) -> list[Sketc
 
 
 def find_backup_paths(network: NetworkData) -> dict[str, list[str]]:
-    """Paths that protections switch to, with the paths that they protect."""
+    """Find the paths that protections switch to, with the paths that they protect."""
     paths = [str(path["name"]) for path in network["paths"]]
     found: dict[str, list[str]] = {}
     for protection in (network.get("recovery") or {}).get("protections", []):

@@ -114,7 +114,7 @@ def _describe_band(sources: Sequence[PlotSource]) -> str:
 def _collect_lines(
     source: PlotSource, probe_plot: ProbePlot, choice: PlotChoice
 ) -> dict[ProbeKey, dict[int, list[float]]]:
-    """Values of all runs by time, of each probe."""
+    """Collect the values of all runs by time, of each probe."""
     values_by_probe: dict[ProbeKey, dict[int, list[float]]] = {}
     names: dict[str, None] = {}
     for run in source.runs:

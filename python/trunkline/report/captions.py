@@ -64,7 +64,7 @@ def list_caption_rows(
     length: float,
     common: str,
 ) -> list[tuple[str, bool]]:
-    """Rows of a link's caption: capacity and delay where they are unusual, losses if any.
+    """List the rows of a link's caption: capacity and delay where they are unusual, losses if any.
 
     length: Its length in the drawing [px].
     common: Text that all share: capacity and delay, or the capacity.
@@ -85,17 +85,17 @@ def list_caption_rows(
 
 
 def format_capacity_and_delay(link: Link) -> str:
-    """Capacity and delay of a link."""
+    """Format the capacity and delay of a link."""
     return f"{format_capacity(link)} · {format_delay(link)}"
 
 
 def format_capacity(link: Link) -> str:
-    """Capacity of a link."""
+    """Format the capacity of a link."""
     return format_short_quantity(link["rate_bit_s"], "bit/s")
 
 
 def format_delay(link: Link) -> str:
-    """Delay of a link."""
+    """Format the delay of a link."""
     return format_short_quantity(link["delay_ns"] / 1e9, "s")
 
 
@@ -182,7 +182,7 @@ def _build_arrow_boxes(request: CaptionRequest) -> list[_CaptionBox]:
 
 
 def _list_positions(request: CaptionRequest, middle: Point) -> list[_CaptionBox]:
-    """Places on both sides of a link, first those that look away from the drawing's middle."""
+    """Place on both sides of a link, first those that look away from the drawing's middle."""
     (x1, y1), (x2, y2) = request.ends
     length = math.hypot(x2 - x1, y2 - y1) or 1.0
     nx, ny = (y2 - y1) / length, (x1 - x2) / length

@@ -31,5 +31,5 @@ def load_chart_library() -> ChartLibrary | None:
 
 
 def compute_policy_hash(source: bytes) -> str:
-    """Hash of a script or style as a content security policy writes it."""
+    """Compute the hash of a script or style as a content security policy writes it."""
     return f"sha256-{base64.b64encode(hashlib.sha256(source).digest()).decode()}"

@@ -100,7 +100,7 @@ def describe_shown(reported_run: ReportedRun, lines: int) -> str:
 
 
 def build_drop_chart(reported_run: ReportedRun) -> Chart | None:
-    """Packets lost by place, stacked by cause and drop precedence."""
+    """Build packets lost by place, stacked by cause and drop precedence."""
     total: dict[tuple[str, str], float] = defaultdict(float)
     for run in reported_run.runs:
         names = ("link", "node", "cause", "precedence", "packets")

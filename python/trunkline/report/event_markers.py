@@ -16,7 +16,7 @@ class EventMarker:
 
 
 def find_event_markers(reported_run: ReportedRun) -> list[EventMarker]:
-    """Failures and switches of the first run, and the end of the warm-up.
+    """Find the failures and switches of the first run, and the end of the warm-up.
 
     Of marks too close to be read, the first has the names of all.
     """

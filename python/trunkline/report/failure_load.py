@@ -25,7 +25,7 @@ class FailureLoad:
 
 
 def find_down_times(reported_run: ReportedRun) -> list[tuple[str, float, float]]:
-    """Links that were down in the first run: name, from when, until when [s]."""
+    """Find the links that were down in the first run: name, from when, until when [s]."""
     names = {str(link["name"]) for link in reported_run.network["links"]}
     since: dict[str, float] = {}
     found: list[tuple[str, float, float]] = []

@@ -162,7 +162,7 @@ def list_run_numbers(reported_run: ReportedRun) -> list[HeadlineNumber]:
 
 
 def _compute_losses(reported_run: ReportedRun) -> dict[str, float]:
-    """Packets lost over those that came, by link, and by class where it has several.
+    """Compute packets lost over those that came, by link, and by class where it has several.
 
     Of a class, only what its port dropped: what a failure takes from the wire is of no class.
     """
@@ -357,7 +357,7 @@ def _list_recovery_facts(reported_run: ReportedRun) -> list[Fact]:
 
 
 def _list_unprotected_facts(network: Mapping[str, Any]) -> list[Fact]:
-    """Paths in use over links that fail, of which nothing takes the packets elsewhere."""
+    """List the paths in use over links that fail, of which nothing takes the packets elsewhere."""
     recovery = network.get("recovery") or {}
     protected_paths = {each["path"] for each in recovery.get("protections", [])}
     used = {network["nhlfe"][each["nhlfe"]]["path"] for each in network["ftn"]} - protected_paths

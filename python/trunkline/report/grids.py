@@ -248,7 +248,7 @@ _PLACE_HEADERS = [
 def _build_place_grid(
     reported_run: ReportedRun, table: str, title: str, headers: list[tuple[str, str]]
 ) -> Grid:
-    """Packets by flow and place, those of all runs together."""
+    """Build the packets by flow and place, those of all runs together."""
     total: dict[tuple[str, ...], float] = defaultdict(float)
     for run in reported_run.runs:
         for row in run.tables[table].rows():
@@ -338,7 +338,7 @@ def _build_timeline_grid(reported_run: ReportedRun) -> Grid:
 def _build_event_grid(
     reported_run: ReportedRun, table: str, title: str, columns: Sequence[str]
 ) -> Grid:
-    """Rows of a table by their times."""
+    """Build the rows of a table by their times."""
     rows = []
     for row in reported_run.first_run.tables[table].rows():
         at = float(row["time_s"] or 0)

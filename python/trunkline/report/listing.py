@@ -83,7 +83,7 @@ def _build_entry(root: Path, folder: Path) -> dict[str, Any] | None:
 
 
 def _find_name(folder: Path, kind: str, record: dict[str, Any]) -> str:
-    """Name of a study, or what a run's scenario is called."""
+    """Find the name of a study, or what a run's scenario is called."""
     if kind == "run":
         from trunkline.report.findings import find_title
 
@@ -92,7 +92,7 @@ def _find_name(folder: Path, kind: str, record: dict[str, Any]) -> str:
 
 
 def _read_progress(folder: Path, kind: str, record: dict[str, Any]) -> tuple[int, int, str]:
-    """Runs done, runs wanted, and whether more are coming."""
+    """Read runs done, runs wanted, and whether more are coming."""
     if kind == "run":
         return len(record["runs"]), len(record["runs"]), "done"
     if kind == "reproduction":

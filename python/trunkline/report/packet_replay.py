@@ -56,7 +56,7 @@ def _choose_window(reported_run: ReportedRun) -> tuple[int, int, str]:
 
 
 def _find_first_drop(reported_run: ReportedRun) -> int | None:
-    """End of the first step in which a port dropped a packet [ns]."""
+    """Find the end of the first step in which a port dropped a packet [ns]."""
     found: int | None = None
     for run in reported_run.probed.runs[:1]:
         series = run.series

@@ -101,7 +101,7 @@ def add_probes(network: NetworkData, run: Results) -> tuple[NetworkData, int]:
 
 
 def estimate_hops(network: NetworkData, run: Results) -> float:
-    """Packets sent on links from the start to the end, the warm-up estimated."""
+    """Estimate packets sent on links from the start to the end, the warm-up estimated."""
     counted = float(run.summary["packet_hops"] or 0)
     length = network["run"]["duration_ns"]
     measured = length - network["run"]["warmup_ns"]

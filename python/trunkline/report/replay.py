@@ -29,7 +29,7 @@ EVENT_DESCRIPTIONS = {
 
 
 def build_replay(reported_run: ReportedRun) -> dict[str, Any] | None:
-    """Data of the replay; None where no run was repeated to record it."""
+    """Build the data of the replay; None where no run was repeated to record it."""
     watched = reported_run.probed
     if not watched.runs:
         return None
@@ -85,7 +85,7 @@ def _gather_means(series: RecordedSeries, steps_per_point: int) -> list[float]:
 
 
 def _describe_events(reported_run: ReportedRun) -> list[dict[str, Any]]:
-    """Events in words, those of one instant that say the same put together."""
+    """Describe the events in words, those of one instant that say the same put together."""
     places_by_event: dict[tuple[float, str, str], list[str]] = {}
     for row in reported_run.first_run.timeline.rows():
         event = str(row["event"])

@@ -144,7 +144,7 @@ def _describe_common_links(links: Sequence[Link]) -> str:
 def _build_node_dots(
     points: Mapping[str, NodePosition], radius: float
 ) -> tuple[list[NodeDot], list[Box]]:
-    """Nodes with their names, and the places of names next to their nodes."""
+    """Build the nodes with their names, and the places of names next to their nodes."""
     shortened = {
         name: name if len(name) <= MAX_NAME_LETTERS else f"{name[: MAX_NAME_LETTERS - 1]}…"
         for name in points

@@ -44,7 +44,7 @@ class NetworkChange:
 
 
 def list_answered_changes(results: Results) -> list[NetworkChange]:
-    """Failures and repairs that routing or signalling answered to, in order of time."""
+    """List the failures and repairs that routing or signalling answered to, in order of time."""
     rows = list(results.timeline.rows())
     network_changes = find_network_changes(rows)
     answers = list(results.tables["signalling"].rows())
@@ -57,7 +57,7 @@ def list_answered_changes(results: Results) -> list[NetworkChange]:
 
 
 def find_network_changes(rows: Sequence[dict[str, Any]]) -> list[NetworkChange]:
-    """Failures and repairs in the rows of a timeline, without what followed."""
+    """Find the failures and repairs in the rows of a timeline, without what followed."""
     found: list[NetworkChange] = []
     for row in rows:
         kind = CHANGE_KINDS.get(str(row["event"]))
@@ -79,7 +79,7 @@ def _select_between(
 
 
 def _collect_router_steps(rows: Sequence[dict[str, Any]]) -> list[ConvergenceStep]:
-    """Steps of routers; none where nodes only noticed."""
+    """Collect the steps of routers; none where nodes only noticed."""
     steps: dict[str, ConvergenceStep] = {}
     for row in rows:
         name, event, at = row["node"], row["event"], row["time_ns"]

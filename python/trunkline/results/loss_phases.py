@@ -105,7 +105,7 @@ def _append_phases(
     after_change: str | None,
     span: tuple[int, int],
 ) -> None:
-    """Adds phases that end at their marks, and what is left of the span."""
+    """Add phases that end at their marks, and what is left of the span."""
     begin = span[0]
     for name, end in phase_ends:
         if end is not None and end > begin:

@@ -144,7 +144,7 @@ def _describe_full_links(runs: Sequence[Results]) -> str:
 
 
 def _list_overflowing_ports(runs: Sequence[Results]) -> list[str]:
-    """Ports whose queue was full when a packet came, those with the most drops first."""
+    """List the ports whose queue was full when a packet came, those with the most drops first."""
     lost: dict[str, float] = defaultdict(float)
     for run in runs:
         for row in run.drops.rows("link", "cause", "packets"):

@@ -204,7 +204,7 @@ class _Derivation:
         self._interface_of_link[link] = interface
 
     def _list_tunnels(self) -> dict[str, list[Tunnel]]:
-        """Tunnels of RSVP-TE by head end; none where paths are static."""
+        """List the tunnels of RSVP-TE by head end; none where paths are static."""
         tunnels: dict[str, list[Tunnel]] = {}
         if not self._is_signalled:
             return tunnels

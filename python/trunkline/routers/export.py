@@ -128,7 +128,7 @@ def export_routers(
 
 
 def _check_names(network: RouterNetwork) -> list[Omission]:
-    """Names that the syntax of routers forbids."""
+    """Check the names that the syntax of routers forbids."""
     found = []
     for router in network.routers:
         if not _HOST_NAME.fullmatch(router.name):

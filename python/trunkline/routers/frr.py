@@ -261,7 +261,7 @@ def make_router_target(network: RouterNetwork, *, adds_wires: bool) -> CommandTa
 
 
 def _count_daemon_labels(network: RouterNetwork) -> int:
-    """Labels that FRR puts on a packet at most: those of a policy, or that of LDP."""
+    """Count the labels that FRR puts on a packet at most: those of a policy, or that of LDP."""
     policies = [each for router in network.routers for each in router.policies]
     return max((len(each.hops) for each in policies), default=0) + network.has_ldp
 
@@ -294,7 +294,7 @@ def _plan_kernel(
 
 
 def _map_addresses(network: RouterNetwork) -> dict[tuple[str, int], str]:
-    """Address of a node for each class of packets that ends there.
+    """Map the address of a node for each class of packets that ends there.
 
     The first class has the router id, if no policy carries it: a route into a policy leads to
     another prefix than the policy's own end point.
@@ -323,7 +323,7 @@ def _map_addresses(network: RouterNetwork) -> dict[tuple[str, int], str]:
 
 
 def _list_policy_entries(network: RouterNetwork) -> list[Ftn]:
-    """Entries that put packets into policies of segment routing."""
+    """List the entries that put packets into policies of segment routing."""
     policies = {each.name for router in network.routers for each in router.policies}
     names = [each["name"] for each in network.compiled["paths"]]
     nhlfe = network.compiled["nhlfe"]
@@ -337,7 +337,7 @@ def _list_policy_entries(network: RouterNetwork) -> list[Ftn]:
 
 
 def _list_policy_routes(network: RouterNetwork, router: Router) -> Iterator[str]:
-    """Routes into policies, by the destination of their traffic."""
+    """List routes into policies, by the destination of their traffic."""
     names = [each["name"] for each in network.compiled["paths"]]
     addresses = _map_addresses(network)
     for entry in _list_policy_entries(network):

@@ -105,7 +105,7 @@ def list_hardware_queues(
 
 
 def _compute_ratios(files: TargetFiles, router: Router, policy: PortPolicy) -> dict[str, int]:
-    """Weights as ratios in range, with the share that each of them loses or gains."""
+    """Compute weights as ratios in range, with the share that each of them loses or gains."""
     weights = {each.name: each.weight for each in policy.classes if each.weight is not None}
     if not weights:
         return {}

@@ -237,7 +237,7 @@ def _number_classes(
     router: Router,
     queues: dict[str, list[HardwareQueue]],
 ) -> dict[str, int]:
-    """Queue of each forwarding class; classes of one name are one."""
+    """Number the queues of forwarding classes; classes of one name are one."""
     names = list(dict.fromkeys(each.queue.name for classes in queues.values() for each in classes))
     if len(names) > _MAX_QUEUES:
         files.omit(

@@ -51,7 +51,7 @@ class LaboratoryFault(ValueError):
 
 
 def read_laboratory(folder: Path, network: RouterNetwork) -> dict[str, str]:
-    """Texts of a laboratory's files, by name.
+    """Read the texts of a laboratory's files, by name.
 
     folder: What ``export --to containerlab`` wrote, changed or not.
     network: The routers that it has to have.

@@ -151,7 +151,7 @@ class PortPolicies:
         return PortPolicy(name, port["name"], rate, shaped, burst, tuple(classes))
 
     def _order_borrowing(self, shares: list[dict[str, Any]], leaves: list[int], omit: Any) -> None:
-        """Marks the class that HTB serves first; of the rest only the rates are written.
+        """Mark the class that HTB serves first; of the rest only the rates are written.
 
         The first class of all, if it may not borrow, is what routers call strict priority with a
         limit. HTB's order of borrowing among the others has no other name.
@@ -176,7 +176,7 @@ class PortPolicies:
     def _merge_traffic_classes(
         self, port: Port, rows: list[list[list[int]]], omit: Any
     ) -> dict[int, list[int]]:
-        """Class and drop precedence of each TC, as the rows of all labels have it."""
+        """Merge the class and drop precedence of each TC, as the rows of all labels have it."""
         used = [rows[row] for row in self._label_rows if row < len(rows)] or rows[:1]
         merged: dict[int, list[int]] = {}
         for tc in range(_ROW_LENGTH - _DSCP_COUNT):
@@ -224,7 +224,7 @@ class PortPolicies:
 
 
 def _list_label_rows(network: NetworkData, class_paths: frozenset[str]) -> list[int]:
-    """Rows of classifiers that labels choose, but for those of L-LSPs."""
+    """List the rows of classifiers that labels choose, but for those of L-LSPs."""
     names = [each["name"] for each in network["paths"]]
     return sorted(
         {

@@ -242,11 +242,11 @@ class Router:
     imposition: Mapping[int, int] = field(default_factory=dict)
 
     def list_port_policies(self) -> list[str]:
-        """Names of the port policies that it needs, each once."""
+        """List the names of the port policies that it needs, each once."""
         return list(dict.fromkeys(each.policy for each in self.interfaces if each.policy))
 
     def list_policers(self) -> list[str]:
-        """Names of the conditioners that it needs, each once."""
+        """List the names of the conditioners that it needs, each once."""
         return list(dict.fromkeys(each.policer for each in self.interfaces if each.policer))
 
 

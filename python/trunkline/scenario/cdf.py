@@ -14,7 +14,7 @@ CdfPoints = tuple[tuple[int, float], ...]
 
 
 def read_cdf(name: str, folder: str | None) -> CdfPoints:
-    """Reads a CSV file with columns ``size`` and ``share``: ``10 kB,15 %``.
+    """Read a CSV file with columns ``size`` and ``share``: ``10 kB,15 %``.
 
     name: Relative path under `folder`.
     folder: The scenario's folder.

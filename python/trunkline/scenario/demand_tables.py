@@ -26,7 +26,7 @@ class DemandRow(NamedTuple):
 
 
 def read_demand_table(name: str, folder: str | None) -> list[DemandRow]:
-    """Reads a CSV file with the columns ``from``, ``to``, ``rate`` and, if wanted, ``class``.
+    """Read a CSV file with the columns ``from``, ``to``, ``rate`` and, if wanted, ``class``.
 
     Or a square matrix: an empty first cell, then the nodes; each further line a node, then what it
     offers to each. The diagonal and empty cells do not count.
@@ -40,7 +40,7 @@ def read_demand_table(name: str, folder: str | None) -> list[DemandRow]:
 
 
 def parse_demand_table(lines: Iterable[str]) -> list[DemandRow]:
-    """Rows of a table. Raises ScenarioFileError: A line that is no demand."""
+    """Parse the rows of a table. Raises ScenarioFileError: A line that is no demand."""
     table = csv.reader(lines)
     first = [each.strip() for each in next(table, [])]
     if len(first) > 2 and not first[0]:

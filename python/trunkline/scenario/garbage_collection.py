@@ -10,7 +10,7 @@ _FROZEN_BY_US: list[bool] = []  # Whether we have frozen what there is.
 
 @contextmanager
 def pause_garbage_collection() -> Iterator[None]:
-    """Keeps Python from looking for cycles of objects, and later from looking through these.
+    """Keep Python from looking for cycles of objects, and later from looking through these.
 
     It does so again and again while many are made: with 100,000 flows that is a third of the time
     of loading and compiling. What is not in a cycle is freed as ever; what is in one is looked for

@@ -33,7 +33,7 @@ def load_kind(
     overrides: Mapping[str, str],
     strict: bool,
 ) -> ScenarioType:
-    """Loads a scenario as `trunkline.scenario.load` says; of a kind that knows what it means."""
+    """Load a scenario as `trunkline.scenario.load` says; of a kind that knows what it means."""
     if isinstance(source, Mapping):
         return _build_scenario(kind, dict(source), overrides, strict, DocumentOrigin())
     return load_text(kind, *_read_source(source), overrides, strict)
@@ -47,7 +47,7 @@ def load_text(
     overrides: Mapping[str, str],
     strict: bool,
 ) -> ScenarioType:
-    """Loads what a file holds, or will hold; its tables are taken from a folder."""
+    """Load what a file holds, or will hold; its tables are taken from a folder."""
     document, place = yaml_text.parse_yaml(content, file)
     if document is None:
         raise ScenarioError([_make_empty_diagnostic(file)], content, file)
@@ -123,7 +123,7 @@ def _check_scenario(
     origin: DocumentOrigin,
     problems: Problems,
 ) -> None:
-    """Checks the scenario as a whole; with faults in it, what else is wrong."""
+    """Check the scenario as a whole; with faults in it, what else is wrong."""
     faults = [each.path for each in problems.findings if each.diagnostic.severity == "error"]
     if scenario is not None and not faults:
         scenario._resolved = check(scenario, problems)
@@ -143,7 +143,7 @@ def _check_scenario(
 
 
 def _check_format(document: Any, origin: DocumentOrigin, problems: Problems) -> None:
-    """Stops at a file of a newer format; asks for the version in files."""
+    """Stop at a file of a newer format; require the version in files."""
     if not isinstance(document, dict):
         return
     version = document.get("trunkline")
@@ -201,7 +201,7 @@ def _format_override(value: Any) -> str:
 
 
 def _read_source(source: str | os.PathLike[str]) -> tuple[str, str, str | None]:
-    """Content, name for messages, folder for files that the scenario names."""
+    """Read the content, name for messages, folder for files that the scenario names."""
     if isinstance(source, str) and "\n" in source:
         return source, "<text>", None
     name = os.fspath(source)
@@ -209,7 +209,7 @@ def _read_source(source: str | os.PathLike[str]) -> tuple[str, str, str | None]:
 
 
 def read_file_text(name: str) -> str:
-    """Text of a file.
+    """Read the text of a file.
 
     Raises ScenarioError: It is no regular file, cannot be read, is too large, or is not UTF-8.
     """
@@ -262,7 +262,7 @@ def _make_no_mapping_diagnostic(file: str, place: Place) -> Diagnostic:
 
 
 def _warn_about_bps(document: Any, problems: Problems) -> None:
-    """Warns once about a rate written as bps."""
+    """Warn once about a rate written as bps."""
     found = _find_first_bps(document, ())
     if found is not None:
         path, value = found

@@ -32,5 +32,5 @@ class MatchConditions(Element):
 
 
 def list_conditions(rule: MatchConditions) -> list[str]:
-    """Keys of the conditions that a rule sets."""
+    """List the keys of the conditions that a rule sets."""
     return [key for key in CONDITION_KEYS if getattr(rule, key) is not None]

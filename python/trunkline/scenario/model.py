@@ -342,7 +342,7 @@ class ScenarioSections(Element):
 
 
 def report_duplicate_nodes(document: Any, problems: Problems) -> None:
-    """Reports nodes that are listed twice; mappings cannot hold one key twice."""
+    """Report nodes that are listed twice; mappings cannot hold one key twice."""
     nodes = document.get("nodes") if isinstance(document, dict) else None
     if not isinstance(nodes, list):
         return

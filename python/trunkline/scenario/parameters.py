@@ -79,7 +79,7 @@ def _normalise_key(key: str) -> str:
 
 
 def _find_path(document: Any, key: str) -> list[Any] | None:
-    """Path of an override; its last key may be new, all others must exist."""
+    """Find the path of an override; its last key may be new, all others must exist."""
     path: list[Any] = []
     remaining_key = _normalise_key(key)
     while True:

@@ -75,7 +75,7 @@ class LabelSwitchedPath(RouteConstraints):
     )
 
     def count_labels(self, nodes: int) -> int:
-        """Labels that it needs: one for each node after the first that sees its label.
+        """Count the labels that it needs: one for each node after the first that sees its label.
 
         With penultimate-hop popping the last node sees none, with explicit null it sees label 0.
         """

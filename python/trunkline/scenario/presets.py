@@ -17,7 +17,7 @@ PRESETS_FOLDER = Path(__file__).parent / "presets"
 
 @cache
 def list_presets() -> tuple[str, ...]:
-    """Names of the presets, sorted."""
+    """List the names of the presets, sorted."""
     return tuple(sorted(path.stem for path in PRESETS_FOLDER.glob("*.yaml")))
 
 

@@ -64,7 +64,7 @@ class Problems:
         related: tuple[tuple[DocumentPath, str], ...] = (),
         place: Place | None = None,
     ) -> None:
-        """Adds one finding; see `Diagnostic` and `Finding` for the arguments."""
+        """Add one finding; see `Diagnostic` and `Finding` for the arguments."""
         path = self.map_to_document(path)
         diagnostic = Diagnostic(
             code=code,
@@ -88,7 +88,7 @@ class Problems:
         sentence_end: str = "",
         at_key: bool = False,
     ) -> None:
-        """Adds that there is nothing of a kind and name; `sentence_end` ends the sentence."""
+        """Report that no element of a kind has a name; `sentence_end` ends the sentence."""
         names = list(known)
         self.add(
             "reference",
@@ -102,7 +102,7 @@ class Problems:
     def check_known(
         self, path: DocumentPath, kind: str, names: Iterable[str], known: Iterable[str]
     ) -> bool:
-        """Adds the names of a list that nothing of a kind bears; whether there are none."""
+        """Report names of a list that no element of a kind has. Returns: Whether there are none."""
         bad = [(index, name) for index, name in enumerate(names) if name not in known]
         for index, name in bad:
             self.add_unknown((*path, index), kind, name, known)
@@ -138,7 +138,7 @@ def format_path(path: Sequence[str | int]) -> str:
 
 
 def format_names(names: Iterable[object], max_shown: int = 12) -> str:
-    """Names for a message; cut where there are many."""
+    """Format the names for a message; cut where there are many."""
     words = [str(each) for each in names]
     names_text = ", ".join(words[:max_shown])
     return f"{names_text}, ... ({len(words)})" if len(words) > max_shown else names_text

@@ -124,7 +124,7 @@ def load(
 def loads(
     content: str, *, overrides: Mapping[str, str] | None = None, strict: bool = False
 ) -> Scenario:
-    """Loads a scenario from its text; it may name no other files.
+    """Load a scenario from its text; it may name no other files.
 
     Parameters
     ----------

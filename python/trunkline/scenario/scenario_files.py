@@ -29,7 +29,7 @@ class ScenarioFileError(ValueError):
 def read_scenario_file(
     name: str, folder: str | None, limit: int, parse: Callable[[Iterable[str]], Value]
 ) -> Value:
-    """Reads a file under the scenario's folder.
+    """Read a file under the scenario's folder.
 
     name: Relative path under `folder`.
     folder: The scenario's folder.

@@ -26,7 +26,7 @@ def read_schedule(
     lowest: int = _MIN_PACKET_BYTES,
     highest: int = _MAX_PACKET_BYTES,
 ) -> PacketSchedule:
-    """Reads a CSV file with columns ``time`` and ``size``, every value with its unit.
+    """Read a CSV file with columns ``time`` and ``size``, every value with its unit.
 
     name: Relative path under `folder`.
     folder: The scenario's folder.

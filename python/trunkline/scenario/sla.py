@@ -122,5 +122,5 @@ class SlaBound:
 
 
 def get_row_of_dscp(dscp: int) -> str:
-    """Name that the table of aggregates has for a code point."""
+    """Return the name that the table of aggregates has for a code point."""
     return "VOICE-ADMIT" if dscp == VOICE_ADMIT_DSCP else str(get_dscp_name(dscp))

@@ -79,7 +79,7 @@ class UnitError(ValueError):
 
 
 def parse_number(text: str) -> Fraction | None:
-    """Reads a decimal number exactly; None if it is not one or is absurdly long.
+    """Read a decimal number exactly; None if it is not one or is absurdly long.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def parse_number(text: str) -> Fraction | None:
 
 
 def parse_integer(text: str, base: int = 10) -> int | None:
-    """Reads a whole number; None if it is not one or is absurdly long.
+    """Read a whole number; None if it is not one or is absurdly long.
 
     Python refuses decimal numbers of more than 4,300 digits with an error of its own, in reading
     and in writing, so text of others is read by this function and not by ``int``.
@@ -120,7 +120,7 @@ def parse_integer(text: str, base: int = 10) -> int | None:
 
 
 def parse_real(text: str) -> float | None:
-    """Reads a finite number to the nearest float; None if it is not one or is absurdly long.
+    """Read a finite number to the nearest float; None if it is not one or is absurdly long.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def parse_real(text: str) -> float | None:
 
 
 def parse_quantity(text: str, dimension: Dimension) -> Fraction:
-    """Reads text as an exact number of base units, in range or not.
+    """Read text as an exact number of base units, in range or not.
 
     text: Number and unit, with or without a space between.
     Returns: Exact value [base unit of `dimension`].
@@ -177,7 +177,7 @@ def parse_quantity(text: str, dimension: Dimension) -> Fraction:
 
 @lru_cache(maxsize=4096)
 def parse_base_units(text: str, dimension: Dimension, lowest: int, highest: int) -> int:
-    """Reads text as a whole number of base units within a range.
+    """Read text as a whole number of base units within a range.
 
     Raises UnitError: Not such a quantity, not whole, or out of range.
     """
@@ -198,7 +198,7 @@ def parse_base_units(text: str, dimension: Dimension, lowest: int, highest: int)
 
 
 def parse_rate(text: str, *, lowest: int = 1, highest: int = MAX_RATE_BIT_S) -> int:
-    """Reads a rate.
+    """Read a rate.
 
     text: E.g. ``10 Mbit/s``, ``10mbit``, ``10Mb/s``, ``10 Mibit/s``, ``1250 kB/s``; ``10 Mbps`` is
         read as bits (the loader warns).
@@ -213,7 +213,7 @@ def parse_rate(text: str, *, lowest: int = 1, highest: int = MAX_RATE_BIT_S) -> 
 
 
 def parse_time(text: str, *, lowest: int = 0, highest: int = MAX_TIME_NS) -> int:
-    """Reads a time [ns]: ``1.5 ms``, ``200us``, ``2 min``.
+    """Read a time [ns]: ``1.5 ms``, ``200us``, ``2 min``.
 
     Examples
     --------
@@ -224,7 +224,7 @@ def parse_time(text: str, *, lowest: int = 0, highest: int = MAX_TIME_NS) -> int
 
 
 def parse_bytes(text: str, *, lowest: int = 0, highest: int = MAX_BYTES) -> int:
-    """Reads a size [B]: ``1500 B``, ``64 kB`` (64,000), ``64 KiB`` (65,536).
+    """Read a size [B]: ``1500 B``, ``64 kB`` (64,000), ``64 KiB`` (65,536).
 
     Examples
     --------
@@ -235,12 +235,12 @@ def parse_bytes(text: str, *, lowest: int = 0, highest: int = MAX_BYTES) -> int:
 
 
 def parse_packets(text: str, *, lowest: int = 0, highest: int = MAX_PACKETS) -> int:
-    """Reads a number of packets: ``50 packets``."""
+    """Read a number of packets: ``50 packets``."""
     return parse_base_units(text, PACKETS, lowest, highest)
 
 
 def parse_ratio(text: str) -> float:
-    """Reads a share: ``10 %`` is 0.1.
+    """Read a share: ``10 %`` is 0.1.
 
     Returns: Share [1, from 0 to 1].
     Raises UnitError: Not a percentage, or out of range.
@@ -292,7 +292,7 @@ def format_bytes(size: int) -> str:
 
 
 def format_packets(count: int) -> str:
-    """Number of packets as text, e.g. ``50 packets``."""
+    """Format the number of packets as text, e.g. ``50 packets``."""
     return f"{count} packet{'' if count == 1 else 's'}"
 
 

@@ -22,7 +22,7 @@ def report_validation_errors(
     *,
     root: type[BaseModel] = ScenarioSections,
 ) -> None:
-    """Adds each validation error to the problems."""
+    """Add each validation error to the problems."""
     for item in error.errors(include_url=False):
         path = find_document_path(item["loc"], document)
         if any(path[: len(other)] == other for other in reported if other):
@@ -174,7 +174,7 @@ def find_document_path(loc: tuple[int | str, ...], document: Any) -> DocumentPat
 
 
 def _list_keys(root: type[BaseModel], loc: tuple[int | str, ...]) -> list[str]:
-    """Keys known at a place of the model."""
+    """List keys known at a place of the model."""
     found = _follow_annotation(root, loc)
     if not isinstance(found, type) or not issubclass(found, BaseModel):
         return []

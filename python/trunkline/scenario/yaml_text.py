@@ -54,7 +54,7 @@ class PlacedList(list[Any]):
 
 
 def parse_yaml(text: str, file: str) -> tuple[Any, Place]:
-    """Reads one YAML document.
+    """Read one YAML document.
 
     Raises ScenarioError: Not YAML, or beyond what a scenario may hold. One diagnostic: after it,
         nothing is sure.
@@ -117,7 +117,7 @@ class _YamlBuilder:
         return value, place
 
     def build_value(self, event: Any, depth: int) -> tuple[Any, int, Place]:
-        """Builds the value that starts with an event: value, height, place."""
+        """Build the value that starts with an event: value, height, place."""
         place = _get_place(event)
         if depth > MAX_DEPTH:
             raise self.make_error("limit", f"nested deeper than {MAX_DEPTH} levels", place)

@@ -136,7 +136,7 @@ def _compile_group(
 def _list_values(
     parameters: Sequence[OfferedParameter], choice: Choice, written: Choice
 ) -> dict[str, str]:
-    """Values to set; those that the scenario has are not set again."""
+    """List the values to set; those that the scenario has are not set again."""
     return {
         parameter.name: parameter.values[index]
         for parameter, index, own in zip(parameters, choice, written, strict=True)

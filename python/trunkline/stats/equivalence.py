@@ -69,7 +69,7 @@ def judge_equivalence(
 def _estimate_more_pairs(
     differences: Sequence[float], margin: float, comparisons: int
 ) -> int | None:
-    """Pairs that bring an interval of the present spread to one side of the margin."""
+    """Estimate the pairs that bring an interval of the present spread to one side of the margin."""
     pairs = len(differences)
     mean = math.fsum(differences) / pairs
     variance = math.fsum((value - mean) ** 2 for value in differences) / (pairs - 1)

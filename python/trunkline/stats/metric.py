@@ -53,7 +53,7 @@ MetricValues = dict[tuple[str, str], list[float | None]]
 
 
 def collect_values(runs: Sequence[Results], metrics: Iterable[Metric]) -> MetricValues:
-    """Values of metrics, run by run.
+    """Collect the values of metrics, run by run.
 
     Returns: By metric (``table.column``) and row, in the order of the tables: a value a run, None
         where it is null.

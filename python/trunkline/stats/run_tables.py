@@ -156,7 +156,7 @@ def describe_wide_interval(
 def build_interval_json(
     runs: Sequence[Results], *, interval: str = "t"
 ) -> dict[str, list[dict[str, Any]]]:
-    """Means and intervals of every measure as JSON has them, base units in the keys.
+    """Build the means and intervals of every measure as JSON has them, base units in the keys.
 
     runs: Runs of one scenario with different seeds.
     interval: one of "t", "bca"; student's, or the bias-corrected and accelerated bootstrap.

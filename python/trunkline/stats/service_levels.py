@@ -266,7 +266,7 @@ def describe_subject(bound: SlaBoundLike) -> str:
 
 
 def build_levels_table(levels: Sequence[Level]) -> RichTable:
-    """Levels as a table; broken ones first if there are too many for a terminal.
+    """Build levels as a table; broken ones first if there are too many for a terminal.
 
     levels: From :func:`judge_bounds`.
     """

@@ -191,13 +191,13 @@ class _ModuleProgram:
             values = solution.x
 
     def _compute_capacity(self, values: Floats) -> Floats:
-        """Capacity of every arc in bit/s, with modules."""
+        """Compute the capacity of every arc in bit/s, with modules."""
         added = np.bincount(self.link, self.rate * values, len(self.topology.links)) * self.unit
         capacity: Floats = self.topology.capacity + added[self.topology.link]
         return capacity
 
     def _find_missing(self, case: int, values: Floats) -> tuple[Floats, Floats]:
-        """Capacity of each link that a case lacks [bit/s], and the prices of arcs."""
+        """Find the capacity of each link that a case lacks [bit/s], and the prices of arcs."""
         least = minimise_added_capacity(
             self.topology, [self.cases[case]], self._compute_capacity(values), self.link_price
         )

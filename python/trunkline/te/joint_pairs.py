@@ -132,7 +132,7 @@ def _meets_path_constraints(topology: Topology, path: ArcPath, member: PairMembe
 def _list_conflicts(
     topology: Topology, first: PairMember, second: PairMember, kind: Disjointness
 ) -> Iterator[tuple[Ints, Ints]]:
-    """Arcs of the first and of the second of which only one path may use some."""
+    """List the arcs of the first and of the second of which only one path may use some."""
     for link in range(len(topology.links)):
         arcs = np.flatnonzero(topology.link == link)
         yield arcs, arcs

@@ -94,7 +94,7 @@ class BypassProgram(RobustProgram):
         return find_cheapest_path(self.topology, price, *ends, usable)
 
     def _find_usable_arcs(self, arc: int) -> Bools:
-        """Arcs that no failure of an arc takes down."""
+        """Find the arcs that no failure of an arc takes down."""
         failing = self.failures[self.failures[:, arc]]
         return np.array(failing.sum(axis=0) == 0)
 
@@ -112,7 +112,7 @@ class BypassProgram(RobustProgram):
         return loads
 
     def _build_program(self) -> tuple[Floats, Floats]:
-        """Rows of loads, and of bypasses that carry what they must: both are at most 0.
+        """Build the rows of loads, and of bypasses that carry what they must: both are at most 0.
 
         Columns are those of demands, each bypass in each traffic, and the utilisation.
         """

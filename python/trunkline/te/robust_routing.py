@@ -246,7 +246,7 @@ class RobustProgram:
         return on_path, on_backup
 
     def _sum_shares(self, shares: Floats) -> Floats:
-        """Loads of all states by shares of columns, shape (M, F, E)."""
+        """Sum the loads of all states by shares of columns, shape (M, F, E)."""
         used = np.flatnonzero(shares > 1e-12)
         columns = [self.columns[number] for number in used]
         on_path, on_backup = self._mark_arcs(columns)
@@ -426,7 +426,7 @@ class RobustProgram:
     def _find_cheap_pairs(
         self, demand: int, price: Floats, floor: float
     ) -> Iterator[ProtectedPath]:
-        """Pairs that may be the cheapest at prices of failures and arcs, shape (F, E)."""
+        """Find the pairs that may be the cheapest at prices of failures and arcs, shape (F, E)."""
         ends = self.ends[demand]
         total = price.sum(axis=0) + floor
         first = find_cheapest_path(self.topology, total, *ends)
@@ -563,7 +563,7 @@ class RobustProgram:
         return chosen
 
     def _list_alternatives(self, demand: int, use: Floats) -> list[int]:
-        """Columns of a demand, with new ones for the present utilisation."""
+        """List the columns of a demand, with new ones for the present utilisation."""
         highest = float(use.max()) or 1.0
         strain = (use / highest) ** (UTILISATION_POWER - 1) / self.capacity
         price = np.einsum("m,mfe->fe", self.rates[:, demand], strain)
@@ -576,7 +576,7 @@ class RobustProgram:
         return self.columns_of[demand]
 
     def _compute_use(self, number: int) -> Floats:
-        """Utilisation that a column adds in each state, shape (M, F, E)."""
+        """Compute the utilisation that a column adds in each state, shape (M, F, E)."""
         column = self.columns[number]
         use = np.zeros(self.failures.shape)
         use[np.ix_(column.path_carries, np.array(column.pair.path))] = 1.0

@@ -177,7 +177,7 @@ def _list_messages(
 def _encode_columns(
     frame: pl.DataFrame, network: NetworkData, classes: Sequence[str]
 ) -> dict[str, bytes]:
-    """Columns of integers: indices in place of names."""
+    """Encode the columns of integers: indices in place of names."""
     import polars as pl
 
     def indices(column: str, known: Iterable[str]) -> pl.Expr:

@@ -17,7 +17,7 @@ class Addresses:
     flows: Mapping[int, str] = field(default_factory=dict)
 
     def find_nodes(self, word: SourceToken) -> frozenset[str | int] | None:
-        """Nodes with an address in a prefix; None for all, of ``0.0.0.0/0``.
+        """Find the nodes with an address in a prefix; None for all, of ``0.0.0.0/0``.
 
         Raises ImportFault: It is no prefix, or no node is known to be in it.
         """
@@ -40,7 +40,7 @@ class Addresses:
         return frozenset(found)
 
     def find_flows(self, word: SourceToken, number: int) -> frozenset[str | int]:
-        """Flows that use a port number. Raises ImportFault: None is known to."""
+        """Find the flows that use a port number. Raises ImportFault: None is known to."""
         if number not in self.flows:
             known = ", ".join(f"{port}={flow}" for port, flow in self.flows.items())
             hint = f"say which flow it is: --port {number}=NAME"

@@ -64,7 +64,7 @@ def get_integer_option(options: Options, name: str, default: int) -> int:
 def split_by_filters(
     filters: list[Filter], groups: list[PacketGroup]
 ) -> list[tuple[PacketGroup, Filter | None]]:
-    """Kinds parted by the first filter that takes them; None where none does."""
+    """Split kinds by the first filter that takes them; None where none does."""
     result: list[tuple[PacketGroup, Filter | None]] = []
     for group in groups:
         remaining: list[PacketGroup] = [group]
@@ -165,7 +165,7 @@ def _classify_into_class(
 
 
 def _split_by_virtual_queue(queue: Qdisc, group: PacketGroup) -> list[tuple[PacketGroup, int]]:
-    """Kinds by virtual queue: by index, or by the filters of gred that only tcng has."""
+    """Split the kinds by virtual queue: by index, or by the filters of gred that only tcng has."""
     if queue.kind != "gred":
         return [(group, 0)]
     return [

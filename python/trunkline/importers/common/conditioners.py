@@ -174,7 +174,7 @@ def _check_shared_policers(
 
 
 def _split_by_new_dscp(result: PolicingResult, remarks: RemarkTable) -> list[PacketCondition]:
-    """Packets that get one DSCP each; a policer's stay together."""
+    """Split packets by their new DSCP; a policer's stay together."""
     if result.policers:
         return [result.group.condition]
     marking = result.markings[0]

@@ -22,7 +22,7 @@ class MarkedPackets:
 
 
 def mark_packets(rules: Sequence[MarkRule]) -> list[MarkedPackets]:
-    """Packets without a label by the mark that they leave the packet filter with.
+    """Mark packets without a label by the mark that they leave the packet filter with.
 
     Returns: In an order in which the first that fits a packet is its own.
     """

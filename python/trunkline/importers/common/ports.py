@@ -143,7 +143,7 @@ def find_scheduling_class(dscps: Iterable[int]) -> str | None:
 
 
 def get_rule_tests(condition: PacketCondition) -> dict[str, list[str | int]]:
-    """Tests as keys of a rule."""
+    """Return tests as keys of a rule."""
     return {
         key: sorted(values, key=str)
         for key, values in condition.tests
@@ -487,7 +487,7 @@ def _build_service_curve(at: SourceToken, curve: TcServiceCurve) -> ScenarioKeys
 
 
 def _compute_htb_quantum(discipline: Qdisc, cl: QdiscClass) -> int:
-    """Rate in bytes a second over r2q, between 1000 B and 200 kB."""
+    """Compute the rate in bytes a second over r2q, between 1000 B and 200 kB."""
     derived = (
         get_integer_option(cl.options, "rate", 0)
         // 8

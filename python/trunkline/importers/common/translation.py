@@ -304,7 +304,7 @@ def _build_marking_conditioner(
 def _merge_unchanged(
     results: list[PolicingResult], new_dscps: dict[tuple[PacketMarking, int], int]
 ) -> list[PolicingResult]:
-    """Kinds that dsmark tells apart but writes alike, as one."""
+    """Merge kinds that dsmark separates but writes alike."""
     merged: list[PolicingResult] = []
     for policing in results:
         last = merged[-1] if merged else None

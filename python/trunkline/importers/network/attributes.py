@@ -180,7 +180,7 @@ def get_unit(quantity: str, unit_name: str, line: int) -> Fraction:
 
 
 def split_names(text: str) -> tuple[str, ...]:
-    """Names of a list: `duct1;duct2`; what a name cannot hold becomes `_`."""
+    """Split the names of a list: `duct1;duct2`; what a name cannot hold becomes `_`."""
     words = (re.sub(r"[^\w.+-]+", "_", word).strip("_.+-") for word in re.split(r"[;,|\s]+", text))
     return tuple(dict.fromkeys(word for word in words if word))
 

@@ -181,7 +181,7 @@ def is_demand_table(content: str) -> bool:
 
 
 def _map_labels(topology: ImportedTopology) -> dict[str, str]:
-    """Keys of nodes by their labels, and by themselves where no label is so."""
+    """Map the keys of nodes by their labels, and by themselves where no label is so."""
     by_label = {key: key for key in topology.nodes}
     by_label |= {node.label: key for key, node in topology.nodes.items()}
     return by_label

@@ -78,7 +78,7 @@ def read_graph(root: FileElement, title: str) -> ImportedTopology:
 
 
 def _take_first(element: FileElement, names: Iterable[str]) -> str:
-    """Text of the first attribute of these names that has one."""
+    """Take the text of the first attribute of these names that has one."""
     return next((text for name in names if (text := element.take_text(name))), "")
 
 
@@ -102,7 +102,7 @@ def _read_node(topology: ImportedTopology, node: FileElement) -> None:
 
 
 def _find_yed_label(node: FileElement) -> str:
-    """Text of the first label of yEd's drawing of a node."""
+    """Find the text of the first label of yEd's drawing of a node."""
     for child in node.children:
         for shape in child.children:
             text = shape.take("NodeLabel") if shape.find("NodeLabel") is not None else None

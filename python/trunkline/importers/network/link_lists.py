@@ -51,7 +51,7 @@ def normalise_title(title: str) -> str:
 
 
 def find_end_columns(words: list[str]) -> tuple[int, int] | None:
-    """Places of the columns of both ends among normalised titles; None: there are none."""
+    """Find the places of the columns of both ends among normalised titles; None: there are none."""
     return next(
         ((words.index(a), words.index(b)) for a, b in END_PAIRS if a in words and b in words), None
     )

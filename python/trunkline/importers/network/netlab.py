@@ -106,7 +106,7 @@ _NO_TRAITS = _LinkTraits()
 
 
 def _read_traits(element: FileElement) -> _LinkTraits:
-    """Bandwidth, metric and tc of a link, a group of links or an interface."""
+    """Read the bandwidth, metric and tc of a link, a group of links or an interface."""
     line = element.line
     bandwidth, rate = element.take("bandwidth"), element.take("tc", "rate")
     delay_ms, loss = element.take("tc", "delay"), element.take("tc", "loss")
@@ -274,7 +274,7 @@ def _complete_directions(
 def _read_link_ends(
     network: ImportedTopology, link: FileElement, traits: _LinkTraits
 ) -> tuple[list[str], list[_LinkTraits]]:
-    """Nodes of a link, and what it has in the direction from each.
+    """Read the nodes of a link, and what it has in the direction from each.
 
     A link is `a-b`, a list, a mapping by node, or a list of interfaces.
     """
@@ -313,7 +313,7 @@ def _refuse_unknown_ends(network: ImportedTopology, link: FileElement, end_count
 
 
 def _split_hyphenated(network: ImportedTopology, text: str) -> list[str]:
-    """Names joined by hyphens, which names may hold as well."""
+    """Split names joined by hyphens, which names may hold as well."""
     ends: list[str] = []
     words = text.split("-")
     while words:

@@ -171,13 +171,13 @@ def _read_number(text: str) -> float:
 
 
 def _list_entries(parent: FileElement, *path: str) -> list[FileElement]:
-    """Entries of a list of the models; none where there is no such list."""
+    """List the entries of a list of the models; none where there is no such list."""
     found = parent.find(*path)
     return found.read_children() if found is not None else []
 
 
 def _read_head_paths(instance: FileElement, router: str) -> Iterator[HeadPath]:
-    """Tunnels with their explicit routes; a route that is none's own is a backup's."""
+    """Read the tunnels with their explicit routes; a route that is none's own is a backup's."""
     constrained = instance.find("mpls", "lsps", "constrained-path")
     if constrained is None:
         return

@@ -45,7 +45,7 @@ class AddressBook:
 def make_address_book(
     topology: ImportedTopology, router_ids: Mapping[str, str], ends: Mapping[str, str]
 ) -> AddressBook:
-    """Finds the link of each end's address; where two nodes share several, none.
+    """Find the link of each end's address; where two nodes share several, none.
 
     ends: Router by address.
     """
@@ -80,7 +80,7 @@ def add_paths(
     entries: Sequence[LabelEntry],
     book: AddressBook,
 ) -> None:
-    """Puts paths into a topology; what has no place in a scenario is left out by name."""
+    """Put paths into a topology; what has no place in a scenario is left out by name."""
     for each in head_paths:
         made = _make_policy(each, book) if each.is_policy else _make_route(each, book)
         if made is None:

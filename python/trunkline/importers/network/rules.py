@@ -100,7 +100,7 @@ def _check_connected(topology: ImportedTopology, rules: ImportRules) -> None:
 
 
 def _format_ends(found: ImportedTopology, element: ImportedLink | ImportedDemand) -> str:
-    """Labels of the ends of a link or a demand, for messages."""
+    """Format the labels of the ends of a link or a demand, for messages."""
     return f"from {found.nodes[element.source].label} to {found.nodes[element.target].label}"
 
 

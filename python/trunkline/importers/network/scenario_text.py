@@ -96,7 +96,7 @@ def _format_scale(topology: ImportedTopology) -> list[str]:
 
 
 def _format_nodes(topology: ImportedTopology, by_key: dict[str, str]) -> list[str]:
-    """Nodes with their places in a picture.
+    """Format the nodes with their places in a picture.
 
     Degrees of longitude are drawn as long as they are at the middle latitude.
     """
@@ -147,7 +147,7 @@ def _format_links(
 def _format_paths(
     topology: ImportedTopology, by_key: dict[str, str], link_names: list[str]
 ) -> list[str]:
-    """Paths, and the backups that heads switch to, each called like its backup."""
+    """Format the paths, and the backups that heads switch to, each called like its backup."""
     lines: list[str] = ["paths:"] if topology.paths else []
     for path in topology.paths:
         nodes = [by_key[each] for each in path.route]

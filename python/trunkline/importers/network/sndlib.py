@@ -85,7 +85,7 @@ def read_matrix(root: FileElement, keys: Mapping[str, str]) -> list[ImportedDema
 
 
 def _read_unit(root: FileElement) -> int | None:
-    """Bits per second in the unit that the meta data name."""
+    """Read bits per second in the unit that the meta data name."""
     unit_name = root.take_text("meta", "unit")
     unit = UNIT_BIT_S.get(unit_name.upper())
     if unit_name and unit is None:

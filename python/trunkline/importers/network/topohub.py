@@ -60,7 +60,7 @@ def read_packaged_network(name: str) -> ImportedTopology:
 
 
 def list_own_networks() -> list[str]:
-    """Names of the networks of SNDlib that need no other package."""
+    """List the names of the networks of SNDlib that need no other package."""
     names = (each.name for each in _get_own_folder().iterdir())
     return sorted(name.removesuffix(".json") for name in names if name.endswith(".json"))
 

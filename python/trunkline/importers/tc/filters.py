@@ -253,7 +253,7 @@ def _read_flower(reader: WordReader, filter_: Filter, addresses: Addresses) -> N
 
 
 def _read_filter_rest(reader: WordReader, filter_: Filter, account: ImportAccount) -> None:
-    """Class, policer, and actions; of tcindex its mask too."""
+    """Read the class, policer, and actions; of tcindex its mask too."""
     while reader.has_more():
         word = reader.take_word("an option")
         if word.text in ("classid", "flowid"):

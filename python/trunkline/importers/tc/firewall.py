@@ -210,7 +210,7 @@ def _read_condition(word: SourceToken, reader: WordReader, addresses: Addresses)
 
 
 def _read_mark(reader: WordReader) -> tuple[int, int | None]:
-    """Value and mask; None where there is no mask."""
+    """Read the value and mask; None where there is no mask."""
     word = reader.take_word("a mark")
     value, slash, mask = word.text.partition("/")
     known = "MARK, MARK/MASK"

@@ -166,7 +166,7 @@ def _read_entry(entry: re.Match[str], line: str, number: int, device: str) -> _E
 
 
 def _convert_options(kind: str, words: list[str]) -> list[str]:
-    """Options as tc takes them: without what it only prints."""
+    """Convert options to those that tc takes, without those that it only prints."""
     converted: list[str] = []
     position = 0
     while position < len(words):
@@ -251,7 +251,7 @@ def _convert_action(text: str) -> list[str]:
 
 
 def _sort_by_need(entries: list[_Entry]) -> list[_Entry]:
-    """Entries behind what they depend on; filters last, in their order."""
+    """Sort entries behind what they depend on; filters last, in their order."""
     filters = [each for each in entries if each.words[0].text == "filter"]
     waiting = [each for each in entries if each.words[0].text != "filter"]
     made: set[tuple[str, str]] = set()

@@ -133,7 +133,7 @@ def parse_script(
 
 
 def _split_file(content: str, account: ImportAccount) -> Iterator[list[SourceToken]]:
-    """Commands of a script, trace, batch, listing or configuration of SQM."""
+    """Split the commands of a script, trace, batch, listing or configuration of SQM."""
     if is_sqm_config(content):
         return iter(split_sqm_config(content, account))
     if is_listing(content):

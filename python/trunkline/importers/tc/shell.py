@@ -187,7 +187,7 @@ class _ShellReader:
         return named
 
     def locate(self, position: int) -> tuple[int, int]:
-        """Line and column of a character, both from 1."""
+        """Locate the line and column of a character, both from 1."""
         line = bisect_left(self.line_ends, position)
         return line + 1, position - (self.line_ends[line - 1] if line else -1)
 

@@ -62,18 +62,18 @@ class ConditionReader:
     fields: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def read_after_if(self) -> list[ConditionTerm]:
-        """Alternatives after ``if``; one without conditions where there is no ``if``."""
+        """Read alternatives after ``if``; one without conditions where there is no ``if``."""
         return self.read_alternatives() if self.words.skip_word("if") else [ConditionTerm()]
 
     def read_alternatives(self) -> list[ConditionTerm]:
-        """Alternatives joined by ``||``."""
+        """Read alternatives joined by ``||``."""
         terms = self.read_conjunction()
         while self.words.skip_word("||"):
             terms += self.read_conjunction()
         return terms
 
     def read_conjunction(self) -> list[ConditionTerm]:
-        """Conditions joined by ``&&``."""
+        """Read conditions joined by ``&&``."""
         terms = self.read_term()
         while self.words.skip_word("&&"):
             at = self.words.get_next()

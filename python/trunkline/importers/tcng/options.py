@@ -195,7 +195,7 @@ def _make_fifo(kind: SourceToken, given: GivenParameters, major: int) -> Qdisc:
 def parse_class_options(
     kind: str, word: SourceToken, given: GivenParameters, account: ImportAccount
 ) -> Options:
-    """Parameters of a class."""
+    """Parse the parameters of a class."""
     return _parse_parameters(word, _omit_numbers(given), _CLASS_PARSERS[kind], account)
 
 

@@ -154,7 +154,7 @@ def _read_block(
 
 
 def _read_clock(options: bytes, order: str) -> tuple[int, int]:
-    """Units of time in a second (by default 10^6), and the offset of its times [s]."""
+    """Read the units of time in a second (by default 10^6), and the offset of its times [s]."""
     at, units_per_second, offset_s = 0, 1_000_000, 0
     while at + 4 <= len(options):
         code, length = struct.unpack_from(f"{order}HH", options, at)

@@ -132,7 +132,7 @@ class _FragmentTable:
     def add(
         self, found: CapturedPacket | _Fragment, beginning: tuple[_FragmentKey, int] | None
     ) -> Iterator[CapturedPacket]:
-        """Packets whose ports are known now.
+        """Add the packets whose ports are known now.
 
         beginning: Of a first fragment: what the others have in common with it, and the length of
             the header of UDP or TCP [B].

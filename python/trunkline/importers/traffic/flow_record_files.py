@@ -100,7 +100,7 @@ def read_flow_records(
 
 
 def _split_rows(content: str, account: ImportAccount) -> Iterator[tuple[int, list[str]]]:
-    """Line and fields of the header and each row behind it."""
+    """Split the line and fields of the header and each row behind it."""
     lines = content.splitlines()
     separator = ""
     csv.field_size_limit(131_072)
@@ -128,7 +128,7 @@ def _split_rows(content: str, account: ImportAccount) -> Iterator[tuple[int, lis
 
 
 def _read_json_rows(content: str) -> Iterator[tuple[int, list[str]]]:
-    """Rows of an object a line, as Zeek writes them; the header has all names first."""
+    """Read the rows of an object a line, as Zeek writes them; the header has all names first."""
     documents: list[tuple[int, dict[str, object]]] = []
     for number, line in enumerate(content.splitlines(), 1):
         if not line.strip():
@@ -147,7 +147,7 @@ def _read_json_rows(content: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _find_columns(names: list[str], line: int) -> dict[str, int]:
-    """Place of each column that is there, by our name."""
+    """Find the place of each column that is there, by our name."""
     columns = {
         ours: names.index(name)
         for ours, theirs in _NAMES.items()

@@ -61,7 +61,7 @@ class SentBytes:
         return max(0, new), fills_gap
 
     def count_missing(self) -> int:
-        """Bytes between captured ones that the capture lacks [B]."""
+        """Count the bytes between captured ones that the capture lacks [B]."""
         return sum(
             following[0] - earlier[1]
             for earlier, following in zip(self._ranges, self._ranges[1:], strict=False)

@@ -87,7 +87,7 @@ def _parse_values(text: str) -> list[Any]:
 
 
 def _parse_counters(text: str) -> dict[str, dict[str, int]]:
-    """Pairs of lines, names above numbers, each begun by the name of a protocol."""
+    """Parse the pairs of lines, names above numbers, each begun by the name of a protocol."""
     lines = text.splitlines()
     counters: dict[str, dict[str, int]] = {}
     for names, numbers in zip(lines[::2], lines[1::2], strict=True):

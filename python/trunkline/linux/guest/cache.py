@@ -51,7 +51,7 @@ def write_atomically(path: Path, data: bytes, *, is_program: bool = False) -> No
 
 
 def measure_folder(folder: Path) -> int:
-    """Bytes that the files below a folder take on disk.
+    """Measure the bytes that the files below a folder take on disk.
 
     folder: It need not exist.
     Returns: [B]

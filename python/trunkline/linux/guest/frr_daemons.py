@@ -77,7 +77,7 @@ def build_control_image(programs: Iterable[str] = PROGRAMS) -> bytes:
 
 
 def compile_poll() -> None:
-    """Compiles how daemons wait in virtual time, which they are started with.
+    """Compile the library that makes daemons wait in virtual time.
 
     Raises BuildFailed: The compiler refuses it; the text says why.
     """

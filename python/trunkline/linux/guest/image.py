@@ -122,7 +122,7 @@ def list_libraries(program: Path, environment: Mapping[str, str] | None = None) 
 
 
 def get_module_name(file: Path) -> str:
-    """Name of a module, with underscores."""
+    """Return the name of a module, with underscores."""
     return file.name.partition(".ko")[0].replace("-", "_")
 
 
@@ -133,7 +133,7 @@ def read_module(file: Path) -> bytes:
 
 
 def order_modules(folder: Path, wanted_modules: Iterable[str]) -> tuple[list[Path], list[str]]:
-    """Modules of a kernel with all they need, in an order in which they can be loaded.
+    """Order the modules of a kernel, with all they need, for loading.
 
     What a module needs is written in itself (``depends=`` of its modinfo), so no table made by
     ``depmod`` is needed, which packages do not carry.

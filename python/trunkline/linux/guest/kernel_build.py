@@ -103,7 +103,7 @@ def read_configuration() -> bytes:
 
 
 def compute_recipe_digest() -> str:
-    """Digest of configuration and edits: a kernel built from others is not this one."""
+    """Compute the digest of configuration and edits: a kernel built from others is not this one."""
     return hashlib.sha256(read_configuration() + repr(SOURCE_PATCHES).encode()).hexdigest()[:16]
 
 
@@ -186,7 +186,7 @@ def build_kernel(
 
 
 def make_build_environment(tools: Path) -> dict[str, str]:
-    """Variables with which the build finds tools that were unpacked, not installed."""
+    """Make the variables with which the build finds tools that were unpacked, not installed."""
     library = f"{tools}/usr/lib/{platform.machine()}-linux-gnu"
     variables = {
         "PATH": f"{os.environ.get('PATH', os.defpath)}:{tools}/usr/bin",

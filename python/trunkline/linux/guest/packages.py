@@ -124,7 +124,7 @@ class AptRepository:
         return [packages_found[name, version] for name, version in versions.items() if version]
 
     def find_missing(self, names: Iterable[str]) -> list[Package]:
-        """Packages, with what they depend on, that are not installed.
+        """Find the packages, with what they depend on, that are not installed.
 
         Raises PackageUnavailable: They cannot be had.
         """

@@ -59,7 +59,7 @@ def list_requirements() -> list[Requirement]:
 
 
 def list_missing_modules() -> frozenset[str]:
-    """Modules of disciplines that the kernel does not have."""
+    """List the modules of disciplines that the kernel does not have."""
     kernel = find_kernel()
     missing = _list_modules(kernel)[2] if kernel else ()
     return frozenset(missing) & frozenset(QDISC_MODULES.values())

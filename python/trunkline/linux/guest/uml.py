@@ -58,7 +58,7 @@ def list_requirements() -> list[Requirement]:
 
 
 def list_missing_modules() -> frozenset[str]:
-    """Modules of disciplines that the kernel is not built with."""
+    """List the modules of disciplines that the kernel is not built with."""
     from trunkline.linux.guest.kernel_build import read_configuration
 
     lines = read_configuration().decode("ascii").split()

@@ -183,7 +183,7 @@ def compare_moment(
 def compare_first_packets(
     pairs: Sequence[SeedPair], method: ComparisonMethod
 ) -> Iterator[ComparisonRow]:
-    """Comparisons of those packets that no tie can have moved for long, flow by flow.
+    """Compare those packets that no tie can have moved for long, flow by flow.
 
     A packet that goes before another delays that one by its own time, so that it is allowed.
     """
@@ -222,7 +222,7 @@ def _measure_first_lateness(
 
 
 def compare_packets(pairs: Sequence[SeedPair], method: ComparisonMethod) -> Iterator[ComparisonRow]:
-    """Comparisons of single packets, flow by flow."""
+    """Compare single packets, flow by flow."""
     is_disturbed = any(
         first.tolist() != second.tolist()
         for pair in pairs
@@ -461,7 +461,7 @@ def find_flow_name(key: MeasureKey) -> str:
 
 
 def _count_left_out(key: MeasureKey, pairs: Sequence[SeedPair]) -> int:
-    """Packets whose fate is open, as they come at the moment of a failure or a switch.
+    """Count the packets whose fate is open, as they come at the moment of a failure or a switch.
 
     The measures of flows are without them.
     """

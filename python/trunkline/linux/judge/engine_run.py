@@ -94,7 +94,7 @@ def trace_simulator(network: NetworkData, seed: int) -> EngineRun:
 def _read_marks(
     marks: Mapping[str, tuple[str, bytes]], network: NetworkData
 ) -> dict[str, SegmentCounts]:
-    """Segments of each TCP flow, of the engine's raw table."""
+    """Read the segments of each TCP flow, of the engine's raw table."""
     rows = zip(
         *(
             np.frombuffer(marks[name][1], dtype=np.int64).tolist()
@@ -108,7 +108,7 @@ def _read_marks(
 def _collect_segments(
     rows: Iterable[tuple[int, int, int, int, int, int]], network: NetworkData
 ) -> dict[str, SegmentCounts]:
-    """Counts by flow, of rows of flow, direction, DSCP, ECN field, TTL and packets."""
+    """Collect the counts by flow, of rows of flow, direction, DSCP, ECN field, TTL and packets."""
     counts: dict[str, dict[tuple[bool, int, int, int], int]] = {
         str(flow["name"]): {} for flow in network["flows"] if flow["agent"]["protocol"] == "tcp"
     }
@@ -174,7 +174,7 @@ def _compute_way_to_go(network: NetworkData, columns: Mapping[str, Ints], row: i
 def _read_trace(
     packets: Mapping[str, tuple[str, bytes]], names: Mapping[int, str]
 ) -> dict[str, FlowDatagrams]:
-    """Datagrams of the engine's raw trace, which is too long to be decoded in full."""
+    """Read the datagrams of the engine's raw trace, which is too long to be decoded in full."""
     columns = {
         name: np.frombuffer(packets[name][1], dtype=np.int64)
         for name in ("event", "flow", "seq", "time_ns", "ip_bytes", "dscp", "ecn", "ttl")

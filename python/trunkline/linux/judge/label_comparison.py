@@ -20,7 +20,7 @@ def compare_labels(
     kernel_changes: Mapping[int, Sequence[LabelUseChange]],
     margin_s: float,
 ) -> list[ComparisonRow]:
-    """Rows of labels, two a router.
+    """Compare the rows of labels, two a router.
 
     kernel_changes: What each router of the kernel took into use when.
     margin_s: By how much these times may differ.

@@ -119,7 +119,7 @@ def _match_packets(ours: FlowDatagrams, theirs: FlowDatagrams) -> tuple[Ints, In
 def _compare_delays(
     lateness: Ints, ours_s: float, theirs_s: float, packet_tolerance: PacketTolerance
 ) -> Iterator[PacketComparison]:
-    """Delays of packets that both delivered, those left out apart from the others."""
+    """Compare the delays of packets that both delivered, those left out apart from the others."""
     late_packets = 0
     if packet_tolerance.is_disturbed or packet_tolerance.has_choice:
         late_packets = tolerance.count_late_packets(
@@ -164,7 +164,7 @@ def _find_longest_run(is_beyond: np.typing.NDArray[np.bool_]) -> int:
 
 
 def _count_mark_differences(ours: FlowDatagrams, theirs: FlowDatagrams) -> int:
-    """Packets that both delivered with another DSCP, ECN field or TTL."""
+    """Count the packets that both delivered with another DSCP, ECN field or TTL."""
     our_places, their_places = _match_packets(ours, theirs)
     is_different = (
         (ours.dscp[our_places] != theirs.dscp[their_places])
@@ -175,7 +175,7 @@ def _count_mark_differences(ours: FlowDatagrams, theirs: FlowDatagrams) -> int:
 
 
 def _count_minority_marks(seeds: Sequence[SeedDatagrams]) -> int:
-    """Packets of the simulator that did not arrive with the mark that most have.
+    """Count the packets of the simulator that did not arrive with the mark that most have.
 
     Tokens and queues give a mark; the way that a packet takes gives the TTL, which no tie decides.
     """

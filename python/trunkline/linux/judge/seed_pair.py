@@ -343,7 +343,7 @@ def _has_choice(port: Port) -> bool:
 
 
 def _count_fates(pair: SeedPair) -> float:
-    """Packets that competed and that either engine lost, or coloured otherwise than most.
+    """Count the packets that competed and that either engine lost, or coloured otherwise than most.
 
     Of the two engines the one with more. What a failure loses is no matter of who comes first.
     """
@@ -365,7 +365,7 @@ def _count_fates(pair: SeedPair) -> float:
 
 
 def count_hops(network: NetworkData, flow: str) -> int:
-    """Links that packets of a flow cross, on the longest of their ways; at least 1."""
+    """Count the links that packets of a flow cross, on the longest of their ways; at least 1."""
     return max(1, len(list_crossed_links(network, flow)))
 
 

@@ -157,7 +157,7 @@ def compute_moment_tolerance(hops: int, packets: int, emulated_flows: int = 0) -
 
 
 def count_late_packets(packets: int, tie_share: float, *, is_disturbed: bool) -> int:
-    """Packets whose delays may differ by more.
+    """Count the packets whose delays may differ by more.
 
     tie_share: Share of ties: one that comes so close to the moment when another class is chosen
         goes before or after its packet.

@@ -155,7 +155,7 @@ def _get_hidden_size(row: ComparisonRow) -> float:
 
 
 def check_support(network_json: str, runner: str | None = None, control: str | None = None) -> None:
-    """Finds out quickly whether the kernel has what a network needs, from its first moment alone.
+    """Find out quickly whether the kernel has what a network needs, from its first moment alone.
 
     Raises UnsupportedError: It has not.
     """

@@ -56,7 +56,7 @@ def get_tcp_counters(snapshot: Snapshot, node: str) -> Mapping[str, int]:
 def count_queues(
     compiled: CompiledPlan, first: Snapshot | None, last: Snapshot
 ) -> list[QueueCounts]:
-    """Counts of every queue between two snapshots.
+    """Count the counts of every queue between two snapshots.
 
     first, last: Snapshots; without a first one from the start.
     """
@@ -83,7 +83,7 @@ def count_queues(
 def _read_qdisc_counts(
     snapshot: Snapshot, node: int, device: str, leaf: LeafQdisc
 ) -> tuple[int, ...]:
-    """Packets, bytes, drops, early drops and marks of a qdisc, or of one of its tins."""
+    """Read the packets, bytes, drops, early drops and marks of a qdisc, or of one of its tins."""
     for each in snapshot["nodes"][name_namespace(node)]["qdiscs"]:
         if each.get("dev") == device and each.get("handle") == leaf.handle:
             if leaf.tin is not None:
@@ -97,7 +97,7 @@ def _read_qdisc_counts(
 
 
 def _read_tin_counts(cake: Mapping[str, Any], number: int) -> tuple[int, ...]:
-    """Packets, bytes, drops, early drops and marks of a tin.
+    """Read the packets, bytes, drops, early drops and marks of a tin.
 
     It counts what comes and what it drops. How many packets wait, and the bytes of those dropped,
     are by the mean size of a packet.
@@ -150,7 +150,7 @@ def _count_between(
 def count_policed(
     compiled: CompiledPlan, first: Snapshot | None, last: Snapshot
 ) -> Iterator[LossCount]:
-    """Packets that conditioners dropped."""
+    """Count the packets that conditioners dropped."""
     for link, link_config in enumerate(compiled.network["links"]):
         if link_config.get("ingress") is not None:
             count_drops = partial(_count_policed_drops, compiled.wiring.receiving_ends[link])
@@ -172,7 +172,7 @@ def count_failure_losses(
 def count_refused(
     compiled: CompiledPlan, first: Snapshot | None, last: Snapshot
 ) -> Iterator[LossCount]:
-    """Packets that routers refused.
+    """Count the packets that routers refused.
 
     A node counts IP packets whose TTL ran out and those too large for the next link, of all its
     links together; labelled ones are counted by device.
@@ -210,7 +210,7 @@ def count_refused(
 
 
 def count_cut_packets(compiled: CompiledPlan, folder: Path, warmup_ns: int) -> Iterator[LossCount]:
-    """Packets that links held when they failed. warmup_ns: Only failures from then on."""
+    """Count the packets that links held when they failed. warmup_ns: Only failures from then on."""
     for number, outage in enumerate(compiled.recovery_schedule.outages):
         if outage.failed_ns < warmup_ns:
             continue

@@ -37,7 +37,7 @@ class LabelUse(NamedTuple):
 
 
 def read_simulator_labels(rows: Iterable[LabelChange], end_ns: int) -> dict[NodeFec, LabelUse]:
-    """Labels in use at the end of the simulator's run.
+    """Read the labels in use at the end of the simulator's run.
 
     rows: As they came into use; the last of a node and FEC counts.
     """
@@ -53,7 +53,7 @@ def read_simulator_labels(rows: Iterable[LabelChange], end_ns: int) -> dict[Node
 
 
 def read_kernel_labels(compiled: CompiledPlan, folder: Path) -> dict[NodeFec, LabelUse]:
-    """Labels in use at the end in the kernel's tables."""
+    """Read the labels in use at the end in the kernel's tables."""
     nodes = range(len(compiled.network["nodes"]))
     fecs, link_by_device = map_addresses(compiled), compiled.wiring.link_by_device
     neighbours = [side.node for side in compiled.wiring.receiving_ends]
@@ -102,7 +102,7 @@ class LabelUseChange(NamedTuple):
 
 
 def read_label_changes(compiled: CompiledPlan, folder: Path, node: int) -> list[LabelUseChange]:
-    """Labels and next hops that a node of the kernel took into use, in order of time."""
+    """Read the labels and next hops that a node of the kernel took into use, in order of time."""
     fecs = map_addresses(compiled)
     time_zero, *lines = (folder / f"{name_namespace(node)}.changes").read_text().splitlines()
     label_changes = []

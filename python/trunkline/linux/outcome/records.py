@@ -52,7 +52,7 @@ class TcpSample:
 
 
 def read_arrivals(folder: Path, flow: int) -> list[Arrival]:
-    """Datagrams of a flow, in the order in which they arrived."""
+    """Read the datagrams of a flow, in the order in which they arrived."""
     records = ARRIVAL_RECORD.iter_unpack(
         read_records(folder / f"udp-{flow}.bin", ARRIVAL_RECORD.size)
     )
@@ -60,7 +60,7 @@ def read_arrivals(folder: Path, flow: int) -> list[Arrival]:
 
 
 def read_tcp_samples(folder: Path, flow: int) -> tuple[list[TcpSample], list[tuple[int, int]]]:
-    """Samples of a TCP flow's sender, and of its receiver: time [ns], bytes read."""
+    """Read the samples of a TCP flow's sender, and of its receiver: time [ns], bytes read."""
     sender = TCP_INFO_RECORD.iter_unpack(
         read_records(folder / f"tcp-{flow}.bin", TCP_INFO_RECORD.size)
     )
@@ -103,7 +103,7 @@ def _read_counts(snapshot: dict[str, Any]) -> dict[tuple[int, int, int, int], in
 
 
 def read_records(path: Path, size: int) -> bytes:
-    """Records of one size that a guest left.
+    """Read the records of one size that a guest left.
 
     Raises BrokenRecordsError: There is no such file, or it ends within a record.
     """

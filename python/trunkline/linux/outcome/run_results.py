@@ -58,7 +58,7 @@ _QUEUE_LENGTHS = ("queue_mean_packets", "queue_max_packets")
 
 
 def read_results(compiled: CompiledPlan, folder: Path, provenance: Provenance) -> Results:
-    """Results of a run of a plan."""
+    """Read the results of a run of a plan."""
     network = compiled.network
     warmup = network["run"]["warmup_ns"]
     stats = json.loads((folder / "stats.json").read_text())
@@ -224,7 +224,7 @@ def _count_tcp(compiled: CompiledPlan, folder: Path, index: int) -> FlowCounts:
 
 
 def _count_in_flight(unacked: int, arrived_bytes: int, mss: int) -> int:
-    """Segments between sender and receiver: the unacknowledged that have not arrived."""
+    """Count the segments between sender and receiver: the unacknowledged that have not arrived."""
     return max(0, unacked - max(0, arrived_bytes) // mss)
 
 

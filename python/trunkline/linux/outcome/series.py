@@ -88,7 +88,7 @@ def _probe_transfers(compiled: CompiledPlan, folder: Path, probe: Probe) -> list
 def _compute_rates(
     byte_counts: Sequence[tuple[int, int]], times: range, scale: float = 1.0
 ) -> list[tuple[int, float]]:
-    """Bytes that came in each step, in bit/s."""
+    """Compute the bytes that came in each step, in bit/s."""
     counts = [_find_last_count(byte_counts, time) for time in (0, *times)]
     steps = zip(times, pairwise(counts), strict=True)
     return [

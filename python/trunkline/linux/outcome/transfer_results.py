@@ -85,7 +85,7 @@ def read_transfer_results(compiled: CompiledPlan, folder: Path, index: int) -> l
 
 
 def read_transfer_totals(folder: Path, index: int) -> list[TransferTotals]:
-    """Sums of a flow's transfers, in order of time."""
+    """Read the sums of a flow's transfers, in order of time."""
     path = folder / f"transfers-{index}.tally"
     return [
         TransferTotals(*each)
@@ -96,7 +96,7 @@ def read_transfer_totals(folder: Path, index: int) -> list[TransferTotals]:
 
 
 def count_transfer_flow(compiled: CompiledPlan, folder: Path, index: int) -> FlowCounts:
-    """Counts of a flow of transfers."""
+    """Count the packets of a flow of transfers."""
     flow_config = compiled.network["flows"][index]
     agent, warmup = flow_config["agent"], compiled.network["run"]["warmup_ns"]
     assert agent["protocol"] == "tcp"
@@ -206,7 +206,7 @@ def _make_completion_table(bins: Sequence[tuple[int, int, int, list[TransferResu
 
 
 def _rank_quantiles(ordered: Sequence[int]) -> list[int]:
-    """Percentiles of ordered values; -1 where there is none."""
+    """Rank the percentiles of ordered values; -1 where there is none."""
     ranks = [math.ceil(share * len(ordered)) - 1 for share in _QUANTILES.values()]
     return [ordered[rank] if ordered else -1 for rank in ranks]
 

@@ -151,7 +151,7 @@ class RouteAddresses:
         return self.format_address(self.number_address(node, fec, route))
 
     def format_address(self, number: int) -> str:
-        """Address of a number."""
+        """Format the address of a number."""
         node, fec, _ = self.keys[number]
         chosen = self.class_addresses.get((node, fec))
         if chosen is not None:

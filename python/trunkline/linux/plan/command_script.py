@@ -81,23 +81,23 @@ class CommandScript:
         *,
         is_wire: bool = False,
     ) -> None:
-        """Adds a command; real routers have a wire already, those of a laboratory do not."""
+        """Add a command; real routers have a wire already, those of a laboratory do not."""
         if is_wire and self.target.on_routers and not self.target.adds_wires:
             return
         self.commands[node].append(Command(program, line, purpose, is_wire))
 
     def refuse(self, path: tuple[str, ...], reason: str) -> None:
-        """Adds where the scenario asks for what the kernel lacks, and the reason, once."""
+        """Record an unsupported feature with its place and the reason, once."""
         if all(reason != each.text for each in self.reasons):
             self.reasons.append(UnsupportedFeature(reason, path))
 
     def add_note(self, note: str) -> None:
-        """Adds a note once."""
+        """Add a note once."""
         if note not in self.notes:
             self.notes.append(note)
 
     def list_lines(self, node: int, program: ConfigProgram) -> tuple[str, ...]:
-        """Lines of one program at a node, in order."""
+        """List the lines of one program at a node, in order."""
         return tuple(each.line for each in self.commands[node] if each.program == program)
 
 
@@ -110,15 +110,15 @@ class ScenarioPart:
     path: tuple[str, ...]  # Where the scenario has it.
 
     def refuse(self, reason: str, *key: str) -> None:
-        """Adds what the kernel lacks of it, and the key that asks for that."""
+        """Record an unsupported feature of it, and the key that asks for it."""
         self.script.refuse((*self.path, *key), f"{self.name}: {reason}")
 
     def add_note(self, difference: str) -> None:
-        """Adds what the kernel does differently with it."""
+        """Record a difference of the kernel for it."""
         self.script.add_note(f"{self.name}: {difference}")
 
     def require_qdisc(self, qdisc: str, *key: str) -> None:
-        """Refuses a kind of qdisc whose module the kernel does not have."""
+        """Refuse a kind of qdisc whose module the kernel does not have."""
         if (module := f"sch_{qdisc}") in self.script.target.missing_modules:
             reason = f"this runner's kernel has no module {module}; nearest: --runner uml"
             self.refuse(reason, *key)

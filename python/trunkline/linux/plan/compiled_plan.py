@@ -50,7 +50,7 @@ class CompiledPlan:
 def compile_plan(
     network_json: str, *, seed: int | None = None, target: CommandTarget = GUEST_TARGET
 ) -> CompiledPlan:
-    """Makes a plan of a compiled network.
+    """Make a plan of a compiled network.
 
     network_json: Canonical JSON of the network.
     seed: Seed [0 to 2**64 - 1]; that of the network if left out.
@@ -185,7 +185,7 @@ def _list_sysctls(
 
 
 def _silence_icmp(script: CommandScript, network: NetworkData) -> None:
-    """Drops are silent in a scenario: routers send no ICMP errors among its packets.
+    """Silence drops, as in a scenario: routers send no ICMP errors among its packets.
 
     A limit of their rate would let "fragmentation needed" through, so they get no route. Hosts
     keep theirs.

@@ -61,7 +61,7 @@ def list_ingress_filters(
 def refuse_labels(
     script: CommandScript, network: NetworkData, link: int, conditioner: Conditioner
 ) -> None:
-    """Refuses a conditioner whose rules ask for packets that arrive there with a label."""
+    """Refuse a conditioner whose rules ask for packets that arrive there with a label."""
     labelled = any(
         each["link"] == link and (each["push"] or not each["pop"]) for each in network["nhlfe"]
     )

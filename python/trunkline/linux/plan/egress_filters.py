@@ -42,7 +42,7 @@ class EgressFilters:
     _added_actions: dict[tuple[str, int, str], str] = field(default_factory=dict)
 
     def find_cell(self, row: int | None, column: int) -> ClassCell:
-        """Class and precedence of a packet that an entry forwards."""
+        """Find the class and precedence of a packet that an entry forwards."""
         rows = self.port_config["classifier"]["rows"]
         flow_rows = self.port_config["classifier"]["flow_rows"]
         if not rows:
@@ -141,7 +141,7 @@ class EgressFilters:
     def add_dscp_filters(
         self, row: CellRow, base_row: CellRow | None, keys: str, fallback: ClassCell
     ) -> None:
-        """Filters of one row: none where the rest does the same."""
+        """Add the filters of one row: none where the rest does the same."""
         cells = [(int(each[0]), int(each[1])) for each in row[:DSCP_COUNT]]
         if len(set(cells)) == 1:
             if keys or cells[0] != fallback:
@@ -160,7 +160,7 @@ class EgressFilters:
             self.add_filter("ip", _PACKET_PREFERENCE, match, self.format_action(cell))
 
     def add_filter(self, protocol: str, preference: int, match: str, action: str) -> None:
-        """Adds a filter once; refuses another that does something else with the same packets."""
+        """Add a filter once; refuses another that does something else with the same packets."""
         earlier = self._added_actions.setdefault((protocol, preference, match), "")
         if earlier and earlier != action:
             self.script.refuse(

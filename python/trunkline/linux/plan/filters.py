@@ -112,7 +112,7 @@ def add_filters(
 
 
 def _pass_control(script: CommandScript, side: VethEnd) -> None:
-    """Lets messages between routers bypass the queues, as their line cards do.
+    """Let messages between routers bypass the queues, as their line cards do.
 
     In the queue of an overloaded class a router would lose its neighbours.
     """

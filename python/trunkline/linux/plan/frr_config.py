@@ -144,7 +144,7 @@ def strip_control(network: NetworkData) -> NetworkData:
 
 
 def add_notes(script: CommandScript, network: NetworkData) -> None:
-    """Notes what FRR does otherwise than the simulator."""
+    """Add notes on differences between FRR and the simulator."""
     script.add_note(
         "routes are those of FRR's daemons; failures are noticed at the simulator's times"
     )
@@ -221,7 +221,7 @@ def format_router_id(node: int) -> str:
 
 
 def name_log_file(node: str, program: str) -> str:
-    """File of a guest that a daemon of a node writes."""
+    """Name the file of a guest that a daemon of a node writes."""
     return f"{name_state_folder(node)}/{program}.log"
 
 
@@ -248,7 +248,7 @@ def add_daemons(
 
 
 def name_state_folder(node: str) -> str:
-    """Folder of a guest in which the daemons of a node meet."""
+    """Name the folder of a guest in which the daemons of a node meet."""
     return f"{_GUEST_FOLDER}/{node}"
 
 

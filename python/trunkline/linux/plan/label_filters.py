@@ -94,7 +94,7 @@ def apply_to_label(network: NetworkData, entry: Nhlfe, tc: int) -> EntryEffect |
 
 
 def list_outgoing_labels(entry: Nhlfe, label: int) -> list[int]:
-    """Labels that Linux puts on for an ILM entry, from the top."""
+    """List the labels that Linux puts on for an ILM entry, from the top."""
     return list(reversed(entry["push"])) + ([] if entry["pop"] else [label])
 
 
@@ -145,7 +145,7 @@ def add_egress_filters(
     dscps: Sequence[int],
     tcs: Sequence[int],
 ) -> bool:
-    """Filters for labelled packets that leave a device.
+    """Add the filters for labelled packets that leave a device.
 
     Returns: Whether marks from the ingress are needed.
     """
@@ -253,7 +253,7 @@ def _add_exposed_filters(egress: EgressFilters, entry: Nhlfe, rank: int) -> bool
 
 
 def list_pipe_null_nodes(network: NetworkData) -> frozenset[int]:
-    """Nodes where explicit null of a pipe ends: its TTL is not to become that of IP."""
+    """List the nodes where explicit null of a pipe ends: its TTL is not to become that of IP."""
     return frozenset(
         network["links"][entry["link"]]["to"]
         for entry in network["nhlfe"]
@@ -262,7 +262,7 @@ def list_pipe_null_nodes(network: NetworkData) -> frozenset[int]:
 
 
 def _list_null_entries(network: NetworkData, node: int) -> list[Nhlfe]:
-    """Entries that send explicit null to a node."""
+    """List the entries that send explicit null to a node."""
     return [
         entry
         for entry in network["nhlfe"]
@@ -273,7 +273,7 @@ def _list_null_entries(network: NetworkData, node: int) -> list[Nhlfe]:
 
 
 def list_ttl_filters(network: NetworkData, node: int, own_addresses: Sequence[str]) -> list[str]:
-    """Filters that give back the second TTL that a path's last node takes off.
+    """List the filters that give back the second TTL that a path's last node takes off.
 
     Linux takes the label off and one off the TTL, that of the label or in a pipe that of the IP
     packet, and routes the packet that comes back by ``lo``, which takes off another unless it is

@@ -55,7 +55,7 @@ def refuse_unsupported(script: CommandScript, network: NetworkData) -> None:
 
 
 def format_config(ldp: Ldp, wiring: VethPlan, node: int, address: str) -> Iterator[str]:
-    """Lines of a node's configuration.
+    """Format the lines of a node's configuration.
 
     ldp: LDP as compiled.
     wiring: Devices.

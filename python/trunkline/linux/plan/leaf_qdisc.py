@@ -37,7 +37,7 @@ def add_leaf(egress_port: EgressPort, index: int, parent: str, priority: str) ->
 def rank_classes(
     egress_port: EgressPort, shares: Sequence[PriorityShare | ShapedShare]
 ) -> list[int]:
-    """Classes by priority; the kernel's have a rank each."""
+    """Rank the classes by priority; the kernel's have a rank each."""
     priorities = [share["priority"] for share in shares]
     if len(set(priorities)) < len(priorities):
         egress_port.scenario_part.refuse(

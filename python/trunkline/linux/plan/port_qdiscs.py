@@ -91,7 +91,7 @@ def _compute_bucket(target: CommandTarget, rate: int) -> int:
 
 
 def _refuse_unsupported(egress_port: EgressPort, link: Link) -> None:
-    """Refuses what the kernel does otherwise: marks under labels, the size of one packet."""
+    """Refuse what the kernel does otherwise: marks under labels, the size of one packet."""
     if egress_port.port_config.get("ecn_in_mpls"):
         egress_port.scenario_part.refuse(
             "the Linux kernel marks no labelled packet, it drops it; "

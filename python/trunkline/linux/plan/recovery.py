@@ -66,7 +66,7 @@ class RecoverySchedule:
     gaps: list[SwitchbackGap] = field(default_factory=list)  # In the order of their ends.
 
     def list_loss_causes(self) -> list[tuple[int, str]]:
-        """Links at which packets may be lost, and the causes."""
+        """List the links at which packets may be lost, and the causes."""
         link_causes = [(each.link, each.cause) for each in self.outages]
         link_causes += [(each.link, "switching") for each in self.gaps]
         return list(dict.fromkeys(link_causes))
@@ -108,7 +108,7 @@ def _add_states(
     dry_run: DryRun,
     protections: Sequence[Protection],
 ) -> None:
-    """Adds a state for each moment that changes forwarding."""
+    """Add a state for each moment that changes forwarding."""
     overlays = _EntryOverlays(schedule.network)
     end = schedule.network["run"]["duration_ns"]
     switches = [each for each in dry_run.timeline_events if each.event in ("switched", "reverted")]
@@ -155,11 +155,11 @@ class _EntryOverlays:
     overlays: list[tuple[int, int, int | Nhlfe]] = field(default_factory=list)
 
     def remove_owner(self, owner: int) -> None:
-        """Takes those of one protection off."""
+        """Remove the entries of one protection."""
         self.overlays = [each for each in self.overlays if each[0] != owner]
 
     def add_owner(self, owner: int, protection: Protection, path: Sequence[int]) -> None:
-        """Points the entries of a protection at their alternatives, or into a restored path."""
+        """Point the entries of a protection at their alternatives, or into a restored path."""
         label = self._add_restored_path(path, protection["path"]) if path else None
         for switch in protection["switches"]:
             entry, alternative = switch["entry"], switch["alternative"]
@@ -186,7 +186,7 @@ class _EntryOverlays:
         return self._resolve_entry(overlay, depth - 1) if isinstance(overlay, int) else overlay
 
     def _add_restored_path(self, path: Sequence[int], owner: int) -> int:
-        """Puts the labels of a computed path into the tables, the last node's first."""
+        """Put the labels of a computed path into the tables, the last node's first."""
         nhlfe, ilm = self.network["nhlfe"], self.network["ilm"]
         next_hop: tuple[int, int] | None = None
         for link in reversed(path):
@@ -245,7 +245,7 @@ def _add_gaps(
 def _list_entry_uses(
     network: NetworkData, state: ForwardingState
 ) -> Iterator[tuple[int, int, int | None, tuple[int, ...]]]:
-    """Node, entry, out-link and labels, from the top, of everything that uses an entry."""
+    """List the node, entry, out-link and labels, from the top, of everything that uses an entry."""
     for ftn_entry in network["ftn"]:
         entry = state.nhlfe[ftn_entry["nhlfe"]]
         yield ftn_entry["node"], ftn_entry["nhlfe"], entry["link"], tuple(reversed(entry["push"]))

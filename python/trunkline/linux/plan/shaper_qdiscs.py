@@ -96,7 +96,7 @@ def _add_tree(
     shares: Sequence[Share],
     format_share: Callable[[Share], str],
 ) -> dict[int, LeafQdisc]:
-    """Classes below each other; those at the bottom have queues."""
+    """Add classes below each other; those at the bottom have queues."""
     egress_port.add_qdisc(f"parent 1:1 handle 10: {kind}")
     parents = {share["parent"] for share in shares}
     leaves = {}
@@ -116,7 +116,7 @@ def _format_class_id(index: int) -> str:
 
 
 def _sort_top_down(shares: Sequence[HtbShare | HfscShare]) -> list[int]:
-    """Classes in an order in which each comes after its parent."""
+    """Sort the classes in an order in which each comes after its parent."""
     order: list[int] = []
     while len(order) < len(shares):
         order += [

@@ -14,7 +14,7 @@ _TICK_NS: Final = 4_000_000
 
 
 def refuse_in_service(part: ScenarioPart) -> None:
-    """Refuses a limit that counts the packet in service."""
+    """Refuse a limit that counts the packet in service."""
     key = "counts_in_service"
     part.refuse(f"what is in service has left the queue in Linux; nearest: {key}: false", key)
 
@@ -117,7 +117,7 @@ def _format_pie(part: ScenarioPart, aqm: Pie) -> str:
 
 
 def refuse_labelled(script: CommandScript, network: NetworkData, index: int, stacks: int) -> None:
-    """Refuses queues by flow that would tell labelled packets apart otherwise than asked.
+    """Refuse queues by flow that would tell labelled packets apart otherwise than asked.
 
     The kernel's flow dissector sees no label: to it all labelled packets are one flow, whatever
     their labels. Where they keep the hash of their sender's socket they are told apart by it, as no

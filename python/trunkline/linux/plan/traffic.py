@@ -76,7 +76,7 @@ class PlannedTraffic:
         return self.route_addresses.format_address(number)
 
     def list_rows(self, classifier: Classifier) -> list[tuple[int, str]]:
-        """Row and keys of each direction of a flow."""
+        """List the row and keys of each direction of a flow."""
         flow_rows = classifier["flow_rows"]
         if not flow_rows:
             return [(0, "")]
@@ -374,7 +374,7 @@ def _compute_receive_memory(agent: Tcp) -> tuple[int, int]:
 
 
 def list_tcp_sysctls(network: NetworkData, node: int) -> list[tuple[str, str]]:
-    """Settings of TCP at a node."""
+    """List the settings of TCP at a node."""
     agents, receivers = [], []
     for flow in network["flows"]:
         if flow["agent"]["protocol"] == "tcp" and node in (flow["src"], flow["dst"]):

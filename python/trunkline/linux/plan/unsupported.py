@@ -7,7 +7,7 @@ from trunkline.network.types import NetworkData
 
 
 def refuse_unsupported(script: CommandScript, network: NetworkData) -> None:
-    """Refuses what routers, links and nodes of the kernel cannot do."""
+    """Refuse what routers, links and nodes of the kernel cannot do."""
     if network.get("signalling") and script.target.control is None:
         script.refuse(
             ("routing", "ospf"),
@@ -45,7 +45,7 @@ def refuse_unsupported(script: CommandScript, network: NetworkData) -> None:
 def refuse_too_few_addresses(
     script: CommandScript, network: NetworkData, traffic: PlannedTraffic
 ) -> None:
-    """Refuses a file of addresses with too few for a node."""
+    """Refuse a file of addresses with too few for a node."""
     for node, given in traffic.route_addresses.given_addresses.items():
         needed = sum(each[0] == node for each in traffic.route_addresses.keys)
         if needed > len(given):

@@ -84,12 +84,12 @@ def make_seconds_column(values_ns: Iterable[float], valid: Valid = None) -> Colu
 
 
 def make_rate_column(counted_bytes: Iterable[int], measured_s: float) -> Column:
-    """Bytes over the measured time, in bit/s."""
+    """Make a column of bytes over the measured time, in bit/s."""
     return make_float_column([count * 8 / measured_s for count in counted_bytes])
 
 
 def make_ratio_column(parts: Sequence[int], totals: Sequence[int]) -> Column:
-    """Parts over wholes; null where the whole is zero."""
+    """Make a column of parts over wholes; null where the whole is zero."""
     pairs = zip(parts, totals, strict=True)
     return make_float_column(
         [part / total if total > 0 else 0.0 for part, total in pairs],
@@ -104,19 +104,19 @@ def make_mask(valid: Iterable[bool]) -> Valid:
 
 
 def make_text_column(given: Iterable[Any], text: Callable[[Any], str | None]) -> Column:
-    """Texts of rows, few of which differ."""
+    """Make a column of texts, few of which differ."""
     return Column(list(map(functools.cache(text), given)))
 
 
 def make_name_column(items: Sequence[str], indices: Iterable[int]) -> Column:
-    """Names at these indices; null where the index is outside the list."""
+    """Make a column of the names at these indices; null where the index is outside the list."""
     return Column(list(map(dict(enumerate(items)).get, indices)))
 
 
 def make_network_name_column(
     network: NetworkData, key: Literal["nodes", "links", "flows", "paths"], indices: Iterable[int]
 ) -> Column:
-    """Names of the network's nodes, links, flows or paths at these indices."""
+    """Make a column of names of the network's nodes, links, flows or paths at these indices."""
     return make_name_column([item["name"] for item in network[key]], indices)
 
 
@@ -135,7 +135,7 @@ def build_class_namer(network: NetworkData) -> Callable[[int, int], str | None]:
 
 
 def make_class_column(network: NetworkData, rows: RawRows) -> Column:
-    """Names of the classes of a table's ``link`` and ``class`` columns."""
+    """Make a column of class names from a table's ``link`` and ``class`` columns."""
     class_name = build_class_namer(network)
     return make_text_column(
         zip(rows["link"], rows["class"], strict=True), lambda pair: class_name(*pair)

@@ -99,7 +99,7 @@ def _find_path(flow: Flow, entries: Sequence[Ftn], network: NetworkData) -> str 
 def _compute_starved_times(
     series: RawRows | None, flows: Table, network: NetworkData
 ) -> dict[int, float]:
-    """Time in which nothing arrived of each flow that a probe watches [s].
+    """Compute the time in which nothing arrived of each flow that a probe watches [s].
 
     A step counts if the flow had begun before it and had not stopped in it.
     """

@@ -48,7 +48,7 @@ def _get_protocol(flow: Flow) -> str:
 
 
 def decode_aggregates(flows: Table, delays: Table, measured_s: float) -> dict[str, LazyColumn]:
-    """Flows gathered by DSCP, in order of their first flow."""
+    """Decode flows gathered by DSCP, in order of their first flow."""
     dscps = flows["dscp"]
     members: dict[Any, list[int]] = {}
     for index, name in enumerate(dscps):

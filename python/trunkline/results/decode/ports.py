@@ -53,7 +53,7 @@ def decode_paths(rows: RawRows, network: NetworkData, measured_s: float) -> dict
 
 
 def _make_null_columns(count: int) -> dict[str, Column]:
-    """Columns of the delays of paths, all null."""
+    """Make the columns of the delays of paths, all null."""
     all_null = [False] * count
     columns: dict[str, Column] = {}
     for field in SCHEMAS["paths"]:

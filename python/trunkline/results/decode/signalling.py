@@ -132,7 +132,7 @@ def _build_lsp_columns(paths: dict[str, _PathRecord], processes: set[str]) -> di
 
 
 def _name_message_kinds(network: NetworkData) -> dict[int, tuple[str, ...]]:
-    """Names of the messages of each flow."""
+    """Name the messages of each flow."""
     signalling_config = network.get("signalling")
     if signalling_config is None:
         return {}

@@ -91,7 +91,7 @@ def _add_address(entry: ElementTree.Element, address: object, netmask: object) -
 def add_interfaces(
     writer: XmlWriter, network: RouterNetwork, router: Router, numbers: dict[str, int]
 ) -> None:
-    """Interfaces of links and tunnels, and the loopback."""
+    """Add the interfaces of links and tunnels, and the loopback."""
     interfaces = writer.add_module("ifmgr-cfg", "interface-configurations")
     loopback = add_interface(interfaces, "Loopback0", "", virtual=True)
     _add_address(loopback, router.router_id, "255.255.255.255")

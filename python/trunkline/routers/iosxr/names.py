@@ -23,6 +23,6 @@ def name_interface(interface: RouterInterface) -> str:
 
 
 def number_tunnels(router: Router) -> dict[str, int]:
-    """Numbers of the tunnels that are signalled, by path."""
+    """Number the tunnels that are signalled, by path."""
     signalled = [each.name for each in router.tunnels if not each.is_standby]
     return {name: number for number, name in enumerate(signalled, 1)}

@@ -20,7 +20,7 @@ def name_class(policy: str, queue: str) -> str:
 def list_class_maps(
     network: RouterNetwork, router: Router, queues: dict[str, list[HardwareQueue]]
 ) -> Iterator[str]:
-    """Class-maps of all policies."""
+    """List class-maps of all policies."""
     for policy, classes in queues.items():
         for each in classes:
             if not each.is_default:
@@ -45,7 +45,7 @@ def _list_class_map(name: str, matches: list[tuple[str, tuple[int, ...]]]) -> It
 
 
 def _group_imposition(router: Router) -> dict[int, tuple[int, ...]]:
-    """DSCPs by the TC that the head end writes for them."""
+    """Group the DSCPs by the TC that the head end writes for them."""
     groups: dict[int, list[int]] = {}
     for dscp, tc in router.imposition.items():
         groups.setdefault(tc, []).append(dscp)
@@ -95,7 +95,7 @@ def _name_queue_class(policy: PortPolicy, each: HardwareQueue) -> str:
 
 
 def _format_limit(each: HardwareQueue) -> tuple[str, str] | None:
-    """Value and unit of the length of a queue."""
+    """Format the value and unit of the length of a queue."""
     if each.queue.limit_packets is not None:
         return str(each.queue.limit_packets), "packets"
     if each.queue.limit_bytes is not None:
@@ -182,7 +182,7 @@ def add_policies(
     router: Router,
     queues: dict[str, list[HardwareQueue]],
 ) -> None:
-    """Class-maps and policy-maps."""
+    """Add class-maps and policy-maps."""
     manager = writer.add_module("infra-policymgr-cfg", "policy-manager")
     class_maps, policy_maps = ElementTree.Element("class-maps"), ElementTree.Element("policy-maps")
     for name, classes in queues.items():

@@ -49,7 +49,7 @@ def list_tunnel(tunnel: Tunnel, number: int) -> Iterator[str]:
 
 
 def list_static_routes(router: Router, numbers: dict[str, int]) -> Iterator[str]:
-    """Routes of destinations into tunnels."""
+    """List the routes of destinations into tunnels."""
     routes = [
         (each.address, numbers[each.path])
         for each in router.steering
@@ -63,7 +63,7 @@ def list_static_routes(router: Router, numbers: dict[str, int]) -> Iterator[str]
 
 
 def _list_backups(router: Router, numbers: dict[str, int]) -> dict[str, list[int]]:
-    """Tunnels that go around an interface, by its name."""
+    """List the tunnels that go around an interface, by its name."""
     backups: dict[str, list[int]] = {}
     for tunnel in router.tunnels:
         for each in tunnel.protects:

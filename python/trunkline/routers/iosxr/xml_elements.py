@@ -13,7 +13,7 @@ class XmlWriter:
         self.root = ElementTree.Element("config", xmlns="urn:ietf:params:xml:ns:netconf:base:1.0")
 
     def add_module(self, module: str, name: str) -> ElementTree.Element:
-        """Begins a model's part."""
+        """Begin the part of a model."""
         return ElementTree.SubElement(self.root, name, xmlns=f"{_NAMESPACE}{module}")
 
     def to_text(self) -> str:

@@ -20,7 +20,7 @@ from trunkline.scenario.units import format_bytes, format_packets, format_time
 
 
 def check(aqm: Aqm, path: DocumentPath, problems: Problems) -> None:
-    """Checks one AQM at a path of the document."""
+    """Check one AQM at a path of the document."""
     if isinstance(aqm, Red):
         _check_curve(aqm, path, problems)
         _check_weight(aqm.w_q, "w_q", path, problems)

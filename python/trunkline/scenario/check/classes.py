@@ -23,7 +23,7 @@ MAX_LEVELS = {"htb": 8, "hfsc": 16, "cbq": 17, "cbq-ancestor-only": 17}
 
 
 def check(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Checks the classes of all ports."""
+    """Check the classes of all ports."""
     sound = {
         name
         for name, port in scenario.ports.items()
@@ -44,7 +44,7 @@ def check(scenario: ResolvedScenario, problems: Problems) -> None:
 
 
 def list_parents(port: PortConfiguration) -> set[str]:
-    """Classes that others have for a parent; they hold no packets."""
+    """List the classes that others have for a parent; they hold no packets."""
     return {
         port_class.parent
         for port_class in list_hierarchy_classes(port).values()
@@ -115,7 +115,7 @@ def _list_ancestors(classes: Mapping[str, HierarchyClass], name: str) -> Iterato
 def _check_rates(
     port: PortConfiguration, link_rate: int, link: str, path: DocumentPath, problems: Problems
 ) -> None:
-    """Checks rates and ceilings at a link of a given rate."""
+    """Check rates and ceilings at a link of a given rate."""
     promised: dict[str, int] = {}
     classes = {
         name: port_class
@@ -164,7 +164,7 @@ def _check_rates(
 def _check_curves(
     port: PortConfiguration, link_rate: int, link: str, path: DocumentPath, problems: Problems
 ) -> None:
-    """Checks the service curves of an HFSC port at a link of a given rate."""
+    """Check the service curves of an HFSC port at a link of a given rate."""
     inner = list_parents(port)
     real: list[ServiceCurve] = []
     for name, port_class in list_hierarchy_classes(port).items():
@@ -218,7 +218,7 @@ def _check_feasible(
 def _check_buckets(
     scenario: ResolvedScenario, arc: ResolvedArc, path: DocumentPath, problems: Problems
 ) -> None:
-    """Checks the buckets of a TBF port on a link."""
+    """Check the buckets of a TBF port on a link."""
     largest = max((flow.largest_packet for flow in scenario.flows.values()), default=0)
     largest += arc.options.header or 0
     rate = arc.options.rate or 0

@@ -25,7 +25,7 @@ MAX_PROFILES = 65_534
 
 
 def check(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Checks all conditioners, and the links that refer to them."""
+    """Check all conditioners, and the links that refer to them."""
     for name, conditioner in scenario.conditioners.items():
         path: DocumentPath = ("conditioners", name)
         for index, rule in enumerate(conditioner.rules):

@@ -10,7 +10,7 @@ from trunkline.scenario.resolved import ResolvedScenario
 
 
 def check(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Checks what all paths say of Differentiated Services."""
+    """Check the DiffServ keys of all paths."""
     before = len(problems.findings)
     default = scenario.written.defaults.diffserv
     if default is not None and default.kind == "l-lsp":
@@ -44,7 +44,7 @@ def check(scenario: ResolvedScenario, problems: Problems) -> None:
 
 
 def _check_diffserv(diffserv: DiffServ, element_path: DocumentPath, problems: Problems) -> None:
-    """Keys of one path that must agree."""
+    """Check the keys of one path that must agree."""
     if diffserv.kind == "l-lsp":
         if diffserv.scheduling_class is None:
             message = "an L-LSP needs a scheduling class, which its label stands for"
@@ -163,7 +163,7 @@ class _CarriedDscps:
                 self.dscps_of_flow.setdefault(flow, set()).update(trunk.dscp or ())
 
     def list_flow_dscps(self, path: str) -> dict[int, str]:
-        """DSCPs of the flows that a path carries, each with a flow that has it."""
+        """List the DSCPs of the flows that a path carries, each with a flow that has it."""
         result: dict[int, str] = {}
         for trunk in self.trunks_of_path.get(path, ()):
             for each in trunk.flows:
@@ -177,12 +177,12 @@ class _CarriedDscps:
         return result
 
     def list_trunk_dscps(self, path: str) -> set[int]:
-        """DSCPs for which trunks choose a path."""
+        """List the DSCPs for which trunks choose a path."""
         return {dscp for trunk in self.trunks_of_path.get(path, ()) for dscp in trunk.dscp or ()}
 
 
 def _find_remarked_dscps(scenario: ResolvedScenario) -> dict[int, str]:
-    """DSCPs that conditioners in use may write, each with a conditioner that does."""
+    """Find the DSCPs that conditioners in use may write, each with a conditioner that does."""
     result: dict[int, str] = {}
     for arc in scenario.arcs:
         for name in (arc.options.conditioner, arc.options.ingress):

@@ -10,7 +10,7 @@ from trunkline.scenario.resolved import ResolvedScenario
 
 
 def check(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Checks the pairs of all ports, and that nothing else means something by their classes."""
+    """Check the pairs of all ports, and that nothing else means something by their classes."""
     marking = {name: port for name, port in scenario.ports.items() if port.ecn_in_mpls}
     first = next(iter(marking), "")
     for name, port in marking.items():

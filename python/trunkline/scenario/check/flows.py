@@ -11,7 +11,7 @@ from trunkline.scenario.units import format_bytes, format_time
 
 
 def check(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Checks all flows."""
+    """Check all flows."""
     classes: set[str] = set()
     for name, flow in scenario.flows.items():
         path: DocumentPath = ("flows", name)

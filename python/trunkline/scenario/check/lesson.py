@@ -7,7 +7,7 @@ from trunkline.scenario.resolved import ResolvedScenario
 
 
 def check(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Checks the lesson."""
+    """Check the lesson."""
     lesson = scenario.written.lesson
     if lesson is None:
         return

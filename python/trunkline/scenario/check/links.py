@@ -10,7 +10,7 @@ from trunkline.scenario.resolved import ResolvedScenario
 
 
 def check(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Checks all links."""
+    """Check all links."""
     for arc in scenario.arcs:
         if arc.options.rate is None and not arc.backward:
             problems.add(

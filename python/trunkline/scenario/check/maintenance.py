@@ -10,7 +10,7 @@ from trunkline.scenario.units import format_time
 
 
 def check(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Checks all maintenance windows."""
+    """Check all maintenance windows."""
     for name, window in scenario.written.maintenance.items():
         path: DocumentPath = ("maintenance", name)
         if name in scenario.written.failures:

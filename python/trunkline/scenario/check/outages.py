@@ -8,7 +8,7 @@ from trunkline.scenario.resolved.resolved import fails_arc
 
 
 def check(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Doubts every flow that no packet of can arrive."""
+    """Warn of every flow of which no packet can arrive."""
     failed_arcs, cause = _find_failed_arcs(scenario)
     ridden = {
         scenario.get_declared_name(flow) for each in scenario.trunks.values() for flow in each.flows
@@ -41,7 +41,7 @@ def _describe_cause(scenario: ResolvedScenario, cause: str) -> tuple[DocumentPat
 
 
 def _find_blocked_flows(scenario: ResolvedScenario, failed_arcs: set[str]) -> set[str]:
-    """Flows whose trunk leads over such a link on a path without protection."""
+    """Find the flows whose trunk leads over such a link on a path without protection."""
     protected_paths = {path for each in scenario.protections.values() for path in each.path}
     return {
         scenario.get_declared_name(flow)

@@ -28,7 +28,7 @@ class PathCosts:
         return costs_from_source[middle] + costs_from_middle[target] == costs_from_source[target]
 
     def compute_costs(self, start: str) -> dict[str, int]:
-        """Costs from a node (Dijkstra)."""
+        """Compute the costs from a node (Dijkstra)."""
         if start in self.costs_from:
             return self.costs_from[start]
         costs = {start: 0}

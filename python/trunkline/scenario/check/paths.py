@@ -11,7 +11,7 @@ MAX_LABEL_DEPTH = 4  # Labels that a packet can carry at once.
 
 
 def check(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Checks all paths; the code that follows their routes reports faults of these."""
+    """Check all paths; the code that follows their routes reports faults of these."""
     for name in scenario.paths:
         _check_labels(scenario, name, problems)
         if name in scenario.routes:

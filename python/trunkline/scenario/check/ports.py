@@ -20,7 +20,7 @@ MAX_CLASSES = 65_535
 
 
 def check(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Checks all port configurations."""
+    """Check all port configurations."""
     default = scenario.written.defaults.queue
     if default is not None:
         _check_queue(default, ("defaults", "queue"), problems)
@@ -131,7 +131,7 @@ def _check_rule(
 def check_match(
     scenario: ResolvedScenario, rule: MatchConditions, path: DocumentPath, problems: Problems
 ) -> None:
-    """Checks the conditions of a rule."""
+    """Check the conditions of a rule."""
     if rule.dscp is not None and rule.tc is not None:
         message = "no packet shows both a DSCP and a TC: a label hides the DSCP"
         problems.add("classify", (*path, "tc"), message, hint="write two rules", at_key=True)

@@ -12,7 +12,7 @@ from trunkline.scenario.units import format_time
 
 
 def check(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Checks all probes."""
+    """Check all probes."""
     for index, probe in enumerate(scenario.probes):
         path: DocumentPath = ("probes", index)
         _check_measures(probe, path, problems)
@@ -61,7 +61,7 @@ def _check_average(
 def _check_senders(
     scenario: ResolvedScenario, probe: Probe, path: DocumentPath, problems: Problems
 ) -> None:
-    """Windows and timers are of TCP senders: a UDP flow has none."""
+    """Check that windows and timers belong to TCP senders: a UDP flow has none."""
     _check_connections(scenario, probe, path, problems)
     tcp_measures = [each for each in probe.measure if each in TCP_MEASURES]
     agents = {flow.agent for flow in scenario.flows.values()}

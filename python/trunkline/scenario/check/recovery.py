@@ -23,7 +23,7 @@ from trunkline.scenario.units import format_time
 
 
 def check(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Checks all failures and protections."""
+    """Check all failures and protections."""
     for name, failure in scenario.written.failures.items():
         _check_failure(scenario, failure, ("failures", name), problems)
     for name, protection in scenario.protections.items():

@@ -15,7 +15,7 @@ MAX_COLOURS = 32  # Administrative groups of a link (RFC 3630 section 2.5.9).
 
 
 def check(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Checks what a scenario asks of routing."""
+    """Check the keys of routing."""
     if scenario.routing.ospf is not None:
         _check_ospf(scenario, scenario.routing.ospf, problems)
     if scenario.routing.ldp is not None:
@@ -148,7 +148,7 @@ def _check_label_room(scenario: ResolvedScenario, problems: Problems) -> None:
 
 
 def _check_timers(ospf: OspfOptions, section_path: DocumentPath, problems: Problems) -> None:
-    """Times that must be below others."""
+    """Check the times that must be below others."""
     pairs: list[tuple[tuple[str, ...], int, tuple[str, ...], int]] = []
     if ospf.hello:
         # Two hellos must fit, or every second of them is a failure.

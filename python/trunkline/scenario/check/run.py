@@ -6,7 +6,7 @@ from trunkline.scenario.units import format_time
 
 
 def check(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Checks the length of the run."""
+    """Check the length of the run."""
     run = scenario.run
     if run.warm_up >= run.duration:
         problems.add(

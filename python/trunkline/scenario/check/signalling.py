@@ -28,7 +28,7 @@ KEYS_UNUSED_BY_RSVP = frozenset(
 
 
 def check(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Checks signalling, events and requests."""
+    """Check signalling, events and requests."""
     signalling = scenario.signalling
     if signalling.kind == "none":
         _report_unused_keys(scenario, problems)
@@ -66,7 +66,7 @@ def check(scenario: ResolvedScenario, problems: Problems) -> None:
 
 
 def _report_unused_keys(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Keys that do nothing while nothing is signalled."""
+    """Report the keys that do nothing while nothing is signalled."""
     for key in sorted(scenario.signalling.model_fields_set - {"kind"}):
         message = f"{key} does nothing without a kind: paths are there from the start"
         problems.add(
@@ -80,7 +80,7 @@ def _report_unused_keys(scenario: ResolvedScenario, problems: Problems) -> None:
 
 
 def _check_timers(signalling: SignallingOptions, problems: Problems) -> None:
-    """Keys of reliable delivery without it, and times that contradict each other."""
+    """Check the keys of reliable delivery without it, and times that contradict each other."""
     for key in ("resend", "resend_increment", "resend_limit", "summary"):
         if key in signalling.model_fields_set and not signalling.reliable:
             message = f"{key} is of reliable delivery"
@@ -120,7 +120,7 @@ def _check_timers(signalling: SignallingOptions, problems: Problems) -> None:
 
 
 def _check_paths(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Messages go both ways along a path, and its bandwidth can fit its route."""
+    """Check that messages can pass a path both ways, and that its bandwidth fits its route."""
     for name in list_signalled_paths(scenario):
         for hop in scenario.routes[name].hops:
             if not scenario.arcs_between.get((hop.target, hop.source)):
@@ -293,7 +293,7 @@ def _check_bandwidth_fits(
 
 
 def _compute_reservable(scenario: ResolvedScenario, arc: str) -> int:
-    """Bandwidth that a direction of a link offers [bit/s]."""
+    """Compute the bandwidth that a direction of a link offers [bit/s]."""
     options = scenario.arc_by_name[arc].options
     return round((options.rate or 0) * options.te.reservable)
 

@@ -11,7 +11,7 @@ from trunkline.scenario.sla import Sla
 
 
 def check(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Checks all agreements."""
+    """Check all agreements."""
     dscps_sent = {scenario.flows[name].dscp for name in scenario.flows}
     for name, sla in scenario.slas.items():
         path = ("slas", name)
@@ -44,7 +44,7 @@ def check(scenario: ResolvedScenario, problems: Problems) -> None:
 def _check_flow_measures(
     scenario: ResolvedScenario, sla: Sla, path: DocumentPath, problems: Problems
 ) -> None:
-    """Times of transfers and pages are measured of flows that have them."""
+    """Check that bounds on times of transfers and pages are for flows that have them."""
     for measure in sorted(sla.at_most.model_fields_set):
         kind = "video" if measure in ("stall", "start_up") else measure.partition("_")[0]
         if kind not in ("fct", "page", "rtt", "echo", "video"):

@@ -21,7 +21,7 @@ _STACK_OF_KEY = {
 
 
 def check(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Reports keys that do nothing: of a flow, and of the defaults if no flow reads them."""
+    """Report keys that do nothing: of a flow, and of the defaults if no flow reads them."""
     defaults = scenario.written.defaults.tcp
     unread_by_flow: list[dict[tuple[str, ...], tuple[str, str]]] = []
     for name, flow in scenario.flows.items():

@@ -11,7 +11,7 @@ LABEL_BYTES = 4
 
 
 def check(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Checks all trunks."""
+    """Check all trunks."""
     _check_hidden_dscps(scenario, problems)
     path_costs = PathCosts(scenario.arcs)
     trunks_of_flow: dict[str, list[str]] = {}
@@ -34,7 +34,7 @@ def check(scenario: ResolvedScenario, problems: Problems) -> None:
 
 
 def _check_hidden_dscps(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Doubts ports that tell packets apart by a DSCP that labels hide."""
+    """Warn of ports that tell packets apart by a DSCP that labels hide."""
     dscp_only_ports = {
         name
         for name, port in scenario.ports.items()

@@ -17,7 +17,7 @@ from trunkline.scenario.workload import (
 
 
 def check(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Checks all workloads."""
+    """Check all workloads."""
     for name, flow in scenario.flows.items():
         if not isinstance(flow, Tcp):
             continue

@@ -56,7 +56,7 @@ class BackupSearch:
         self._refusals: dict[tuple[int, int, str], str] = {}
 
     def protect_path(self, path: str) -> None:
-        """Finds what protects a path."""
+        """Find the protections of a path."""
         arcs = find_arcs(self.scenario, self.scenario.paths[path])
         if self.protection.kind == "ti-lfa":
             self._add_repair_lists(path, arcs)

@@ -45,7 +45,7 @@ def is_computed(scenario: ResolvedScenario, protection: Protection) -> bool:
 
 
 def resolve_backups(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Puts backups and their protections in the place of protections with `backup: auto`."""
+    """Put backups and their protections in the place of protections with `backup: auto`."""
     for name, protection in scenario.protections.items():
         _check_keys(scenario, name, protection, problems)
     computed = {name: p for name, p in scenario.protections.items() if is_computed(scenario, p)}
@@ -85,7 +85,7 @@ def resolve_backups(scenario: ResolvedScenario, problems: Problems) -> None:
 def _list_paths_to_protect(
     scenario: ResolvedScenario, protection: Protection, placement: "Placement"
 ) -> list[str]:
-    """Paths to protect, in the order of their setup priority, bandwidth and name."""
+    """List the paths to protect, in the order of their setup priority, bandwidth and name."""
     path_names: Iterable[str] = protection.path
     if protection.path == (ALL,):
         trunks = scenario.trunks.values()
@@ -101,7 +101,7 @@ def _list_paths_to_protect(
 def _add_backup(
     scenario: ResolvedScenario, graph: "Topology", protection: Protection, backup: ComputedBackup
 ) -> None:
-    """Adds the path of a backup and its protection to the scenario."""
+    """Add the path of a backup and its protection to the scenario."""
     working = scenario.paths[backup.paths[0]]
     name = backup.name = _make_backup_name(scenario, graph, protection, backup)
     path_keys: dict[str, Any] = {"route": format_route(scenario, backup.backup_path.path)}
@@ -211,7 +211,7 @@ def _report_unprotected(
 def _check_keys(
     scenario: ResolvedScenario, name: str, protection: Protection, problems: Problems
 ) -> None:
-    """Reports keys that do nothing or name nothing."""
+    """Report keys without effect or without an object."""
     section_path: Place = ("protections", name)
     for index, link in enumerate(protection.link):
         if link not in scenario.written.links and link not in scenario.arc_by_name:

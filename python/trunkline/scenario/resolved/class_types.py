@@ -33,7 +33,7 @@ def list_te_classes(scenario: ResolvedScenario) -> list[tuple[int, int]]:
 
 
 def get_class_type(scenario: ResolvedScenario, name: str) -> int:
-    """Class type of the reservation of a path, 0 to 7."""
+    """Return class type of the reservation of a path, 0 to 7."""
     return scenario.reservations.get(name, (0, 0))[1]
 
 

@@ -19,7 +19,7 @@ DEMAND_KINDS = ("rate", "file", "gravity", "lognormal")
 
 
 def resolve_demands(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Writes out every demand; those of matrices are named by their ends, and class if they differ.
+    """Write out every demand; those of matrices are named by their ends, and class if they differ.
 
     Raises ScenarioTooLarge: They do not fit into memory, by estimate.
     """
@@ -48,7 +48,7 @@ def resolve_demands(scenario: ResolvedScenario, problems: Problems) -> None:
 def check_class_known(
     scenario: ResolvedScenario, class_: str, path: DocumentPath, problems: Problems
 ) -> None:
-    """Reports a class that has no template and is no DSCP."""
+    """Report a class that has no template and is no DSCP."""
     if class_ not in scenario.written.traffic and class_ not in DSCP_NAMES:
         problems.add_unknown(path, "class", class_, [*scenario.written.traffic, *DSCP_NAMES])
 
@@ -138,7 +138,7 @@ def _list_masses(gravity: GravityDemands, nodes: list[str]) -> tuple[list[int], 
 
 
 def _check_memory(count: int, path: DocumentPath, problems: Problems) -> None:
-    """Refuses a matrix too large for memory before any of it is made. Raises ScenarioTooLarge."""
+    """Refuse a matrix too large for memory before any of it is made. Raises ScenarioTooLarge."""
     pairs = count * (count - 1)
     if pairs * BYTES_PER_FLOW <= MEMORY_LIMIT.get():
         return

@@ -18,7 +18,7 @@ from trunkline.scenario.resolved.resolved import ResolvedScenario
 
 
 def resolve_flows(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Gives every flow the keys that it leaves to defaults and presets."""
+    """Give every flow the keys that it leaves to defaults and presets."""
     defaults = scenario.written.defaults
     scenario.flows = {
         name: flow if name in scenario.echoes else _complete_flow(flow, defaults)

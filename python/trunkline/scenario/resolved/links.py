@@ -33,7 +33,7 @@ def _add_arc(scenario: ResolvedScenario, arc: ResolvedArc) -> None:
 def _merge_options(
     scenario: ResolvedScenario, link: Link, direction_options: LinkOptions | None
 ) -> LinkOptions:
-    """Keys of one direction: its own, those of the link, and the defaults."""
+    """Merge the keys of one direction: its own, those of the link, and the defaults."""
     options = merge_defaults(link, scenario.written.defaults.link)
     if direction_options is None:
         return options

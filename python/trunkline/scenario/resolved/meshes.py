@@ -13,7 +13,7 @@ from trunkline.scenario.te import CLASS_TYPE_NAMES, RouteConstraints
 
 
 def expand_meshes(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Writes out trunks with `path: auto`, puts demands among flows, and sums up bandwidths."""
+    """Write out trunks with `path: auto`, put demands among flows, and sum up bandwidths."""
     types = {
         class_: CLASS_TYPE_NAMES.index(type_)
         for type_, classes in scenario.written.te.class_types.items()
@@ -51,7 +51,7 @@ def _list_demands_of_trunk(
     demands_by_origin: Mapping[str, list[str]],
     problems: Problems,
 ) -> list[str]:
-    """Names of the demands of a trunk; `all` and tables are replaced by their demands."""
+    """List the names of the demands of a trunk; `all` and tables are replaced by their demands."""
     demand_names: list[str] = []
     section_path: Place = ("trunks", name, "demands")
     for index, each in enumerate(trunk.demands):

@@ -47,7 +47,7 @@ def is_computed(path: LabelSwitchedPath) -> bool:
 
 
 def resolve_placement(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Gives every path with `route: auto` its route; one that cannot be placed is reported."""
+    """Give every path with `route: auto` its route; one that cannot be placed is reported."""
     _check_rules(scenario, problems)
     computed = [name for name, path in scenario.paths.items() if is_computed(path)]
     for name, path in scenario.paths.items():
@@ -96,7 +96,7 @@ def _find_retried_route(
 
 
 def _drop_path(scenario: ResolvedScenario, name: str) -> None:
-    """Leaves out a path without a route: the packets of its trunks follow IP routing."""
+    """Leave out a path without a route: the packets of its trunks follow IP routing."""
     del scenario.paths[name]
     scenario.trunks = {key: each for key, each in scenario.trunks.items() if each.path != name}
     for key, trunk in scenario.trunks.items():
@@ -127,7 +127,7 @@ def build_topology(scenario: ResolvedScenario) -> "Topology":
 
 
 def place_all_paths(scenario: ResolvedScenario, graph: "Topology") -> "Placement":
-    """Places every path, computed or written, by the rules of the scenario.
+    """Place every path, computed or written, by the rules of the scenario.
 
     Signalled paths that are not there at the start reserve nothing: each has the route that it
     would have alone, since its head computes one when it is set up.
@@ -218,7 +218,7 @@ def make_request(
 def make_constraints(
     graph: "Topology", constraints: RouteConstraints, bandwidth: int
 ) -> "te.path_constraints.PathConstraints":
-    """Constraints as the algorithms take them."""
+    """Make constraints as the algorithms take them."""
     return te.path_constraints.PathConstraints(
         bandwidth=bandwidth,
         metric=constraints.minimise,
@@ -232,7 +232,7 @@ def make_constraints(
 
 
 def find_arcs(scenario: ResolvedScenario, path: LabelSwitchedPath) -> "Arcs | None":
-    """Arcs of a written route; None if it has a fault, or rides tunnels."""
+    """Find the arcs of a written route; None if it has a fault, or rides tunnels."""
     number = {arc.name: index for index, arc in enumerate(scenario.arcs)}
     arcs: list[int] = []
     last, chosen_link = "", ""
@@ -331,7 +331,7 @@ def _describe_reason(refusal: "Refusal", constraints: "te.path_constraints.PathC
 def _check_keys(
     scenario: ResolvedScenario, name: str, path: LabelSwitchedPath, problems: Problems
 ) -> None:
-    """Reports keys that do nothing or name nothing."""
+    """Report keys without effect or without an object."""
     section_path: Place = ("paths", name)
     if ("paths", name) in scenario.origins:
         return

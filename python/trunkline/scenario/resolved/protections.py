@@ -7,7 +7,7 @@ from trunkline.scenario.resolved.resolved import ResolvedArc, ResolvedScenario
 
 
 def resolve_protections(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Puts the paths that `all` stands for into protections whose backup has a route."""
+    """Put the paths that `all` stands for into protections whose backup has a route."""
     if set(scenario.paths) > set(scenario.routes):
         return
     for name, each in scenario.protections.items():
@@ -66,7 +66,7 @@ def covers_arc(protection: Protection, arc: ResolvedArc) -> bool:
 def list_shared_links(
     scenario: ResolvedScenario, protection: Protection, working: str
 ) -> list[str]:
-    """Links that the backup shares with what it protects."""
+    """List the links that the backup shares with what it protects."""
     if protection.backup is None or find_span(scenario, protection, working) is None:
         return []
     backup_links = {arc.link for arc in _list_arcs(scenario, protection.backup)}
@@ -78,7 +78,7 @@ def list_shared_links(
 def list_protected_arcs(
     scenario: ResolvedScenario, protection: Protection, working: str
 ) -> list[ResolvedArc]:
-    """Links of a path that its protection goes around."""
+    """List the links of a path that its protection goes around."""
     path_arcs = _list_arcs(scenario, working)
     protected_span = find_span(scenario, protection, working)
     if protection.kind not in LOCAL_PROTECTION_KINDS or protected_span is None:

@@ -15,7 +15,7 @@ class ScenarioTooLarge(Exception):
 
 
 def name_flows(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Names every flow.
+    """Name every flow.
 
     Raises ScenarioTooLarge: They do not fit into memory, by estimate; none is written out.
     """

@@ -226,7 +226,7 @@ class ResolvedScenario:
         return bool(match and flow and flow.replicate and int(match[2]) < flow.replicate)
 
     def get_declared_name(self, name: str) -> str:
-        """Name of a flow as declared: that of ``many[3]`` is ``many``."""
+        """Return the name of a flow as declared: that of ``many[3]`` is ``many``."""
         match = None if name in self.flows else _REPLICA.match(name)
         return match[1] if match else name
 
@@ -245,7 +245,7 @@ class ResolvedScenario:
         return {ce_tc: tc for tc, ce_tc in pairs}
 
     def list_route_nodes(self, path: str) -> list[str]:
-        """Nodes of a path's route, sound or not, names of links left out."""
+        """List the nodes of a path's route, sound or not, names of links left out."""
         return [each for each in self.paths[path].route if each in self.nodes]
 
 

@@ -6,7 +6,7 @@ from trunkline.scenario.resolved.resolved import LinkCrossing, ResolvedScenario,
 
 
 def resolve_routes(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Follows every path; one with a fault, or through a tunnel with one, gets no route."""
+    """Follow every path; one with a fault, or through a tunnel with one, gets no route."""
     hops = {name: _follow_route(scenario, name, problems) for name in scenario.paths}
     broken = [name for name, each in hops.items() if each is None]
     crossed: dict[str, list[LinkCrossing]] = {}
@@ -104,7 +104,7 @@ def _follow_route(
 def _find_tunnels(
     scenario: ResolvedScenario, name: str, problems: Problems
 ) -> dict[tuple[str, str], str]:
-    """Paths that a path rides, by their ends."""
+    """Find the paths that a path rides, by their ends."""
     tunnels: dict[tuple[str, str], str] = {}
     for index, tunnel in enumerate(scenario.paths[name].through):
         tunnel_path: DocumentPath = ("paths", name, "through", index)

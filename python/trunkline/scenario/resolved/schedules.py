@@ -8,7 +8,7 @@ from trunkline.scenario.scenario_files import ScenarioFileError
 
 
 def read_schedules(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Reads the schedule of every flow that has one."""
+    """Read the schedule of every flow that has one."""
     folder = scenario.written._origin.folder
     for name, flow in scenario.flows.items():
         if not isinstance(flow, Udp) or flow.arrivals != "schedule" or flow.schedule is None:

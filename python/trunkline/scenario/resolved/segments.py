@@ -26,7 +26,7 @@ MAX_LABEL = 2**20 - 1
 
 
 def resolve_segments(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Follows the segments of every path that has some."""
+    """Follow the segments of every path that has some."""
     policies = {name: path for name, path in scenario.paths.items() if path.segments}
     for name, path in scenario.paths.items():
         if not path.segments and "route" not in path.model_fields_set:
@@ -66,7 +66,7 @@ def resolve_segments(scenario: ResolvedScenario, problems: Problems) -> None:
 def _find_segments(
     scenario: ResolvedScenario, name: str, path: LabelSwitchedPath, problems: Problems
 ) -> list[PolicySegment] | None:
-    """Segments by name; None if one names nothing."""
+    """Find the segments by name; None if one names nothing."""
     section_path: Place = ("paths", name)
     if path.from_ is None:
         problems.add(
@@ -103,7 +103,7 @@ def _find_segments(
 def follow_segments(
     scenario: ResolvedScenario, graph: "Topology", start: str, sids: Sequence[PolicySegment]
 ) -> tuple[list[int], int | None]:
-    """Arcs along segments, and the first segment that cannot be followed."""
+    """Follow arcs along segments, and the first segment that cannot be followed."""
     number = {arc.name: index for index, arc in enumerate(scenario.arcs)}
     arcs: list[int] = []
     current = graph.node_number[start]
@@ -121,7 +121,7 @@ def follow_segments(
 
 
 def list_remaining_segments(scenario: ResolvedScenario, name: str, hop: int) -> list[PolicySegment]:
-    """Segments of a policy that are left at the beginning of a hop of its route."""
+    """List the segments of a policy that are left at the beginning of a hop of its route."""
     remaining = list(scenario.policies[name])
     for node in scenario.list_route_nodes(name)[1 : hop + 1]:
         if node == remaining[0].node:
@@ -132,7 +132,7 @@ def list_remaining_segments(scenario: ResolvedScenario, name: str, hop: int) -> 
 def list_next_arcs(
     scenario: ResolvedScenario, graph: "Topology", current: str, end: str
 ) -> list[str]:
-    """Arcs from a node on the shortest paths to another, in the order of routing."""
+    """List the arcs from a node on the shortest paths to another, in the order of routing."""
     distance = te.spf.list_distances_to(graph, graph.igp, graph.node_number[end])
     return [
         scenario.arcs[arc].name
@@ -141,7 +141,7 @@ def list_next_arcs(
 
 
 def list_first_arcs(scenario: ResolvedScenario, end: str) -> dict[str, list[str]]:
-    """Arcs from every node on its shortest paths to another, where there are any."""
+    """List the arcs from every node on its shortest paths to another, where there are any."""
     graph = build_topology(scenario)
     distance = te.spf.list_distances_to(graph, graph.igp, graph.node_number[end])
     return {

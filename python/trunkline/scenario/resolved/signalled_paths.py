@@ -8,7 +8,7 @@ from trunkline.scenario.signalling import OperatorEvent, get_moved_path
 
 
 def list_signalled_paths(scenario: ResolvedScenario) -> list[str]:
-    """Paths that are signalled, in order.
+    """List the paths that are signalled, in order.
 
     Left out are policies of segment routing, paths that ride tunnels, detours, which belong to the
     path that they protect, and paths that only lend their route to an event.
@@ -30,13 +30,13 @@ def list_signalled_paths(scenario: ResolvedScenario) -> list[str]:
 
 
 def _list_ridden_paths(scenario: ResolvedScenario) -> set[str]:
-    """Paths that a trunk rides, in either direction."""
+    """List the paths that a trunk rides, in either direction."""
     trunks = scenario.trunks.values()
     return {trunk.path for trunk in trunks} | {trunk.reverse for trunk in trunks if trunk.reverse}
 
 
 def list_route_only_paths(scenario: ResolvedScenario) -> set[str]:
-    """Paths that only lend their route to an event, and are not set up."""
+    """List the paths that only lend their route to an event, and are not set up."""
     named = {get_moved_path(event) for event in scenario.events} - _list_ridden_paths(scenario)
     return {name for name in named if name is not None}
 
@@ -54,12 +54,12 @@ def list_paths_set_up_later(scenario: ResolvedScenario) -> set[str]:
 
 
 def list_signalled_repairs(scenario: ResolvedScenario) -> set[str]:
-    """Paths whose local repair is signalled; none where nothing is."""
+    """List the paths whose local repair is signalled; none where nothing is."""
     return set() if scenario.signalling.kind == "none" else set(list_signalled_paths(scenario))
 
 
 def list_paths_of_event(scenario: ResolvedScenario, event: OperatorEvent) -> list[str]:
-    """Paths that an event is about: the one it names, or that of the trunk it names."""
+    """List the paths that an event is about: the one it names, or that of the trunk it names."""
     action = event.action
     if action is None:
         return []

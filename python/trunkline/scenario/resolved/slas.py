@@ -10,7 +10,7 @@ from trunkline.scenario.sla import LowerBounds, Sla, SlaBound, UpperBounds, get_
 
 
 def resolve_slas(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Writes out the bounds, in the order of the file."""
+    """Write out the bounds, in the order of the file."""
     scenario.sla_bounds = [
         each for name, sla in scenario.slas.items() for each in _list_bounds(scenario, name, sla)
     ]
@@ -57,7 +57,7 @@ def _list_bounds(scenario: ResolvedScenario, name: str, sla: Sla) -> Iterator[Sl
 
 
 def _expand_flows(scenario: ResolvedScenario, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Flows by their own names, replicas one by one; ``all`` means every flow."""
+    """Expand the flows by their own names, replicas one by one; ``all`` means every flow."""
     return tuple(
         flow_name
         for flow_name, declared in scenario.flow_names

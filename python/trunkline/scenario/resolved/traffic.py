@@ -11,7 +11,7 @@ from trunkline.scenario.resolved.resolved import ResolvedDemand, ResolvedScenari
 
 
 def resolve_traffic(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Adds a flow of its name for each demand."""
+    """Add a flow of its name for each demand."""
     used = {each.class_ for each in scenario.demands.values()}
     for class_, template in scenario.written.traffic.items():
         _check_template(class_, template, problems)

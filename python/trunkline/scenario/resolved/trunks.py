@@ -5,7 +5,7 @@ from trunkline.scenario.resolved.resolved import ResolvedScenario
 
 
 def resolve_trunks(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Puts every flow for `all` in the flows of trunks."""
+    """Put every flow for `all` in the flows of trunks."""
     for name, trunk in scenario.trunks.items():
         if not any(scenario.is_all_flows(flow) for flow in trunk.flows):
             continue

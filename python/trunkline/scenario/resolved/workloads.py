@@ -14,7 +14,7 @@ REQUESTS_SUFFIX = ".requests"  # What the name of a flow of requests ends in.
 
 
 def resolve_workloads(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Adds flows of requests for pages and films, and reads the files that workloads name."""
+    """Add flows of requests for pages and films, and read the files that workloads name."""
     for name, flow in list(scenario.flows.items()):
         if not isinstance(flow, Tcp):
             continue

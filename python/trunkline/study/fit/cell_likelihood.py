@@ -163,7 +163,7 @@ class CellLikelihood:
     def draw_values(
         self, points: FloatArray, *, with_misfit: bool = True, seed: int = 1
     ) -> FloatArray:
-        """Values that might have been published, one set for each point."""
+        """Draw the values that might have been published, one set for each point."""
         mean, variance, loadings = self.predict(points, with_misfit=with_misfit)
         rng = np.random.default_rng(seed)
         shared = np.einsum("nkc,nk->nc", loadings, rng.standard_normal(loadings.shape[:2]))

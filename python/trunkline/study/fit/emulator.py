@@ -259,7 +259,7 @@ class Emulator:
 
 
 def _weigh_trials(squared: FloatArray) -> FloatArray:
-    """Weights of trials for a local mean, by their squared distances.
+    """Compute the weights of trials for a local mean, by their squared distances.
 
     The bandwidth is the distance of a near trial, so that it is small where trials are dense.
     """

@@ -41,7 +41,7 @@ class ParameterSpace:
         return len(self.parameters)
 
     def format_settings(self, point: Sequence[float]) -> dict[str, str]:
-        """Values of all parameters at a point of the unit cube."""
+        """Format the values of all parameters at a point of the unit cube."""
         return {
             parameter.name: parameter.prior.format_at(float(share))
             for parameter, share in zip(self.parameters, point, strict=True)
@@ -72,7 +72,7 @@ class ParameterSpace:
         return np.column_stack(columns)
 
     def spread_points(self, count: int, first: int = 0) -> FloatArray:
-        """Points of a Sobol sequence, scrambled with a fixed seed.
+        """Spread the points of a Sobol sequence, scrambled with a fixed seed.
 
         count, first: How many, from which one on; earlier points do not depend on how many there
             are.

@@ -78,14 +78,14 @@ class PosteriorSamples:
         return float(1.0 / np.sum(self.weights**2))
 
     def draw(self, count: int, seed: int = 1) -> FloatArray:
-        """Points drawn by their weights, systematically."""
+        """Draw points by their weights, systematically."""
         offsets = (np.random.default_rng(seed).random() + np.arange(count)) / count
         places = np.searchsorted(np.cumsum(self.weights), offsets).clip(max=len(self.weights) - 1)
         drawn: FloatArray = self.points[places]
         return drawn
 
     def find_quantiles(self, dimension: int, shares: tuple[float, ...]) -> list[float]:
-        """Quantiles of a dimension, as shares of its prior's probability."""
+        """Find the quantiles of a dimension, as shares of its prior's probability."""
         order = np.argsort(self.points[:, dimension])
         cumulated = np.cumsum(self.weights[order]) - self.weights[order] / 2
         found = np.interp(shares, cumulated, self.points[order, dimension])

@@ -38,7 +38,7 @@ NO_VARIANT = "as it is"
 def list_free_parameters(
     study: Study, names: Sequence[str] = ()
 ) -> list[tuple[FreeParameter, FittedParameter | None]]:
-    """Parameters that a fit infers, each with its entry of the study file.
+    """List the parameters that a fit infers, each with its entry of the study file.
 
     names: Only these; all with a prior or other values if empty.
     Raises StudyError: There are none, or a name is not among them.
@@ -165,7 +165,7 @@ class TrialRuns:
         return [name for name in self.study.cases if name in needed]
 
     def count_runs_of_trial(self) -> int:
-        """Runs of the simulator that a trial takes."""
+        """Count the runs of the simulator that a trial takes."""
         return self.runs * sum(len(self.study.find_table(name).points) for name in self.names)
 
     def list_trial_tables(self, settings: Mapping[str, str]) -> list[StudyTable]:
@@ -239,7 +239,7 @@ class TrialRuns:
         ]
 
     def _read_cells(self, settings: Mapping[str, str], records: Sequence[RunRecord]) -> FloatArray:
-        """Values of shape (runs, cells) of a trial whose runs have all ended."""
+        """Read the values of shape (runs, cells) of a trial whose runs have all ended."""
         study_values = self.read_tables(settings, records)
         tables = {table.name: table for table in self.list_trial_tables(settings)}
         rows = {name: list(table.rows) for name, table in tables.items()}
@@ -254,7 +254,7 @@ class TrialRuns:
     def read_tables(
         self, settings: Mapping[str, str], records: Sequence[RunRecord]
     ) -> runner.StudyValues:
-        """Values of the tables of a trial, by the names of their cases."""
+        """Read the values of the tables of a trial, by the names of their cases."""
         import polars as pl
 
         study = apply_settings(self.study, self.parameters, settings)
@@ -300,7 +300,7 @@ class TrialRuns:
 
 
 def describe_settings(settings: Mapping[str, str]) -> str:
-    """Settings in a line."""
+    """Describe the settings in a line."""
     return ", ".join(f"{name} {value}" for name, value in settings.items())
 
 

@@ -10,7 +10,7 @@ STUDIES_FOLDER = Path(__file__).parent.parent.parent / "studies"
 
 
 def list_study_names() -> list[str]:
-    """Names of the studies, sorted."""
+    """List the names of the studies, sorted."""
     return sorted(path.parent.name for path in STUDIES_FOLDER.glob("*/study.yaml"))
 
 

@@ -163,7 +163,7 @@ def _check_result_columns(column: StudyColumn, place: DocumentPath, problems: Pr
 def _iterate_column_families(
     study: Study,
 ) -> Iterator[tuple[DocumentPath, Mapping[str, StudyColumn], Mapping[str, StudyColumn]]]:
-    """Place, measures and columns of the study and of each case that has its own."""
+    """Yield the place, measures and columns of the study and of each case that has its own."""
     yield ("columns",), study.measures, study.columns
     for name, case in study.cases.items():
         if case.columns is not None:
@@ -173,7 +173,7 @@ def _iterate_column_families(
 def _iterate_family_columns(
     at: DocumentPath, measures: Mapping[str, StudyColumn], columns: Mapping[str, StudyColumn]
 ) -> Iterator[tuple[DocumentPath, StudyColumn]]:
-    """Place of every measure, or of every column if there are none, and how it is got."""
+    """Yield the place of every measure, or of every column if there are none, and how it is got."""
     if not measures:
         for name, column in columns.items():
             yield (*at, name), column
@@ -187,7 +187,7 @@ def _iterate_family_columns(
 
 
 def _list_referenced_columns(value: str | None) -> list[str]:
-    """Columns of its own table that a formula speaks of."""
+    """List the columns of its own table that a formula speaks of."""
     if value is None:
         return []
     return [

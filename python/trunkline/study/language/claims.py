@@ -106,11 +106,11 @@ class TableValues:
         )
 
     def list_columns(self, table: str | None) -> list[str]:
-        """Names of a table's columns."""
+        """List the names of a table's columns."""
         return [column for name, column in self.values if name == (table or self.default_table)]
 
     def get_cells(self, table: str | None, column: str) -> NamedValues:
-        """Rows of a column."""
+        """Return the rows of a column."""
         name = table or self.default_table
         return NamedValues(self.values[name, column], tuple(self.rows[name]))
 

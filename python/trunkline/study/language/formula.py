@@ -62,11 +62,11 @@ class FormulaScope(Protocol):
     """Names that a formula may use."""
 
     def list_columns(self, table: str | None) -> list[str]:
-        """Names of the columns of a table; None: of the formula's own."""
+        """List the names of the columns of a table; None: of the formula's own."""
         ...
 
     def get_cells(self, table: str | None, column: str) -> NamedValues:
-        """Rows of a column."""
+        """Return the rows of a column."""
         ...
 
     def get_row_parameters(self, table: str | None) -> SeedValues:
@@ -102,7 +102,7 @@ def parse_formula(text: str, *, claim: bool) -> ast.expr:
 
 
 def list_comparisons(tree: ast.expr) -> list[ast.Compare] | None:
-    """Comparisons of a claim; None if it is none."""
+    """List the comparisons of a claim; None if it is none."""
     parts = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
     found = [
         part
@@ -194,7 +194,7 @@ def iterate_references(tree: ast.expr) -> Iterator[tuple[str | None, str, list[s
 
 
 def order_by_dependency(formulas: Mapping[str, str]) -> list[str]:
-    """Names of formulas, each after those that it speaks of.
+    """Order the names of formulas, each after those that it speaks of.
 
     formulas: Formulas of one table by name.
     Raises FormulaError: One speaks of itself, perhaps through others.
@@ -292,7 +292,7 @@ def _concatenate(parts: list[NamedValues]) -> NamedValues:
 
 
 def _count_common_seeds(parts: list[SeedValues]) -> int:
-    """Seeds that all parts have, those with one left out."""
+    """Count the seeds that all parts have, those with one left out."""
     return min((part.shape[1] for part in parts if part.shape[1] > 1), default=1)
 
 

@@ -192,7 +192,7 @@ def build_too_many_points_error(count: int, *, at: tuple[str | int, ...] = ()) -
 
 
 def parse_axis(spec: Any) -> Any:
-    """Values of an axis as text, from a list or a range.
+    """Parse the values of an axis as text, from a list or a range.
 
     Raises PydanticCustomError: It is neither, is empty, names a value twice, or is a range that
         cannot be.
@@ -309,7 +309,7 @@ class LatinHypercubeSample(StudyPart):
     ranges: Annotated[dict[str, _SampledRange], Field(min_length=1)]
 
     def draw_points(self) -> list[dict[str, str]]:
-        """Points of the sample: parameter to value."""
+        """Draw the points of the sample: parameter to value."""
         from scipy.stats import qmc
 
         shares = qmc.LatinHypercube(len(self.ranges), rng=self.seed).random(self.points)
@@ -354,7 +354,7 @@ Axes = Mapping[str, Sequence[str]]
 
 
 def count_points(grid: Axes, zips: Sequence[Axes], sample: LatinHypercubeSample | None) -> int:
-    """Points of the product, without making them."""
+    """Count the points of the product, without making them."""
     lengths = [len(axis) for axis in grid.values()]
     lengths += [len(next(iter(each.values()))) for each in zips]
     return math.prod([*lengths, sample.points if sample else 1])

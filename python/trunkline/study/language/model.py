@@ -221,7 +221,7 @@ class Study(StudyFile):
         return points
 
     def list_points(self, table: str | None = None) -> dict[str, dict[str, str]]:
-        """Points by label: what is set in each; of a table, or of the grid."""
+        """List the points by label: what is set in each; of a table, or of the grid."""
         return self._list_case_points(None) if table is None else self.find_table(table).points
 
     def get_row_parameters(self, table: StudyTable | None = None) -> tuple[list[float], str]:
@@ -247,7 +247,7 @@ class Study(StudyFile):
         return [float(number) * UNITS[name] / UNITS[unit] for number, _, name in value_parts], unit
 
     def get_settings(self, table: StudyTable) -> dict[str, str]:
-        """Parameters that are the same in every row of a table."""
+        """Return the parameters that are the same in every row of a table."""
         given = {item.parameter: item.value for item in self.stated}
         fitted = [
             item

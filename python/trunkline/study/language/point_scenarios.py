@@ -45,7 +45,7 @@ def dump_point_scenario(study: Study, table: StudyTable, values: Mapping[str, st
 
 
 def list_parameters(file: Path) -> frozenset[str]:
-    """Names of a scenario's parameters."""
+    """List the names of a scenario's parameters."""
     try:
         return _cached_parameters(file, file.stat().st_mtime_ns)
     except OSError:

@@ -138,7 +138,7 @@ class ParameterPrior:
         )
 
     def find_reading(self, share: float) -> int:
-        """Number of the reading at a share of the prior's probability."""
+        """Find the number of the reading at a share of the prior's probability."""
         return min(int(share * len(self.readings)), len(self.readings) - 1)
 
     def format_at(self, share: float) -> str:

@@ -81,7 +81,7 @@ class RandomDraw(StudyPart):
 
 
 def serialise_draws(study: str, draws: Sequence[RandomDraw]) -> str:
-    """Draws as text for a manifest; empty if there are none."""
+    """Write draws as text for a manifest; empty if there are none."""
     if not draws:
         return ""
     drawn_values = [draw.model_dump(exclude={"cases"}, exclude_none=True) for draw in draws]

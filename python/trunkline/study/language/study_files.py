@@ -86,7 +86,7 @@ def validate_part(
 
 
 def read_csv_parts(part: type[PartType], file: Path) -> tuple[list[PartType], list[Place]]:
-    """Lines of a CSV file whose first line names the keys of a part, and where they stand.
+    """Read the lines of a CSV file whose first line names the keys of a part, and where they stand.
 
     file: The file; it may be missing.
     Raises ScenarioError: A line is no such part; each fault with its line.

@@ -32,7 +32,7 @@ class CompletedTables:
         self._values = runner.StudyValues({}, "", 0)
 
     def collect_new(self, records: Mapping[int, RunRecord]) -> Reproduction | None:
-        """Tables that are known now and were not before; None if there is none.
+        """Collect the tables that are known now and were not before; None if there is none.
 
         records: All runs that have ended, by number.
         """

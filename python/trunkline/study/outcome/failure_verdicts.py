@@ -113,7 +113,7 @@ def _severity_key(verdict: FailureVerdict) -> tuple[bool, float, float]:
 
 
 def _find_varying_labels(points: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Labels that differ between points."""
+    """Find the labels that differ between points."""
     values: dict[str, set[str]] = {}
     for point in points:
         for name, text in {"part": point.get("part", ""), **point["labels"]}.items():
@@ -202,7 +202,7 @@ def summarise_verdicts(verdicts: Sequence[FailureVerdict]) -> str:
 def build_matrix(
     verdicts: Sequence[FailureVerdict],
 ) -> tuple[list[str], list[tuple[str, dict[str, FailureVerdict]]]]:
-    """DSCPs, and of each failure, the worst first, its pairs by DSCP."""
+    """Build the DSCPs, and of each failure, the worst first, its pairs by DSCP."""
     dscps = list(dict.fromkeys(pair.dscp for pair in verdicts))
     rows: dict[str, dict[str, FailureVerdict]] = {}
     for pair in verdicts:

@@ -32,7 +32,7 @@ from trunkline.study.run.session import perform_plan
 
 
 def _compute_mean(values: Sequence[float]) -> float | None:
-    """Mean of values; None without any, or where one is not a number."""
+    """Compute the mean of values; None without any, or where one is not a number."""
     return to_json_number(float(np.mean(values))) if values else None
 
 
@@ -152,7 +152,7 @@ class Reproduction:
         return runs_by_table
 
     def get_kept_runs(self, table: str) -> list[Results]:
-        """Runs of the first seed of a table, point by point.
+        """Return the runs of the first seed of a table, point by point.
 
         Raises
         ------
@@ -164,7 +164,7 @@ class Reproduction:
         return self._kept_runs[table]
 
     def list_judged_cells(self, table: str) -> list[ComparedCell]:
-        """Cells of a table that count in its error."""
+        """List the cells of a table that count in its error."""
         rows = self.study.judged
         compared = [c for c in self.cells if c.table == table and c.published is not None]
         return [c for c in compared if not rows or c.row in rows]

@@ -64,7 +64,7 @@ def judge_sentences(reproduction: Reproduction) -> list[dict[str, Any]]:
 
 
 def format_error_unit(reproduction: Reproduction) -> str:
-    """Units of the differences that count in errors."""
+    """Format the units of the differences that count in errors."""
     return _join_error_units(
         cell for table in reproduction.study.cases for cell in reproduction.list_judged_cells(table)
     )

@@ -203,7 +203,7 @@ def _add_probes(network: Network, probes: Sequence[dict[str, Any]], **run: int) 
 def _group_by_probe(
     results: Results, first: int, count: int, *, since: int = 0
 ) -> list[list[float]]:
-    """Series of the added probes; not-a-number where there was nothing to measure."""
+    """Group the series of the added probes; not-a-number where there was nothing to measure."""
     series = results.series
     rows: list[list[float]] = [[] for _ in range(count)]
     step: dict[int, int] = {}

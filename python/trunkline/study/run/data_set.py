@@ -38,7 +38,7 @@ def build_frame(
     places: Sequence[tuple[int, int]],
     labels: Sequence[str],
 ) -> pl.DataFrame:
-    """Rows of the runs that are done, in order.
+    """Build the rows of the runs that are done, in order.
 
     Returns: ``run``, ``point``, ``part``, ``seed``, a column for each label, one for each value,
         then ``hash``, ``events``, ``packet_hops``.
@@ -81,7 +81,7 @@ def _choose_column_type(values: list[Any]) -> Any:
 
 
 def read_records(path: Path) -> Iterator[RunRecord]:
-    """Records of a file of the data set."""
+    """Read the records of a file of the data set."""
     import polars as pl
 
     try:
@@ -252,7 +252,7 @@ def read(folder: str | Path) -> Runs:
 
 
 def list_labels(plan: Mapping[str, Any]) -> list[str]:
-    """Names of what tells points apart."""
+    """List the names of the labels that distinguish points."""
     return list(dict.fromkeys(label for point in plan["points"] for label in point["labels"]))
 
 
@@ -264,13 +264,13 @@ def list_run_places(plan: Mapping[str, Any]) -> list[tuple[int, int]]:
 
 
 def expand_seeds(point: Mapping[str, Any]) -> Sequence[int]:
-    """Seeds of a point as the manifest holds it."""
+    """Expand the seeds of a point as the manifest holds it."""
     seeds = point["seeds"]
     return range(seeds["from"], seeds["to"] + 1) if isinstance(seeds, dict) else list(seeds)
 
 
 def list_kept_runs(plan: Mapping[str, Any]) -> set[int]:
-    """Numbers of the runs that keep all their tables."""
+    """List the numbers of the runs that keep all their tables."""
     found: set[int] = set()
     first = 0
     for point in plan["points"]:

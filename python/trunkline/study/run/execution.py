@@ -154,7 +154,7 @@ def _run_locally(missing: list[RunTask], options: RunOptions, sink: ResultSink) 
 
 
 def parse_shard(text: str, environment: dict[str, str]) -> tuple[int, int]:
-    """Number, from 1, and count of a shard.
+    """Parse the number, from 1, and count of a shard.
 
     text: ``3/16``, or ``auto`` or ``auto/16`` for the place in a Slurm array or an indexed Job of
         Kubernetes.

@@ -104,7 +104,7 @@ def _format_line(text: str) -> bytes:
 
 
 def read_journal(path: Path) -> tuple[list[RunRecord], list[int]]:
-    """Records of a journal.
+    """Read the records of a journal.
 
     path: The file; it may be missing.
     Returns: Records in the order written, and numbers of the lines, from 1, that are damaged. A

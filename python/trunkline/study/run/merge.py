@@ -27,7 +27,7 @@ SHARD_FOLDER_FORMAT = "shard-{:04}-of-{:04}"  # Folder of a shard inside that of
 
 
 def build_shard_folder(folder: Path, shard: tuple[int, int] | None) -> Path:
-    """Folder that a shard works in, or the study's own."""
+    """Build the folder that a shard works in, or the study's own."""
     return folder if shard is None else folder / SHARD_FOLDER_FORMAT.format(*shard)
 
 

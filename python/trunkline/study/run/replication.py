@@ -163,7 +163,7 @@ def _run_stage(
 
 
 def _read_complete_runs(plan: RunPlan, folder: Path) -> _EndedRuns:
-    """Runs of a complete study of the same points."""
+    """Read the runs of a complete study of the same points."""
     stored_manifest, planned_manifest = read_manifest(folder), plan.to_json()
     names = [name for name in stored_manifest.get("files", {}) if name.startswith(DATA_FOLDER)]
     if not names:

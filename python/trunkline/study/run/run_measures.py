@@ -99,7 +99,7 @@ def _build_bound(fields: dict[str, Any]) -> SlaBound:
 
 
 def collect_units(texts: Iterable[str]) -> dict[str, str]:
-    """Units of the values of measures that read columns."""
+    """Collect the units of the values of measures that read columns."""
     column_specs = [json.loads(text)["columns"] for text in texts]
     return {
         name: column.get("unit", "1")
@@ -109,7 +109,7 @@ def collect_units(texts: Iterable[str]) -> dict[str, str]:
 
 
 def list_percentiles(texts: Iterable[str]) -> list[str]:
-    """Names of the values that are percentiles of delay, read off a histogram."""
+    """List the names of the values that are percentiles of delay, read off a histogram."""
     column_specs = (json.loads(text)["columns"] for text in texts)
     found = (
         name

@@ -158,7 +158,7 @@ def _iterate_columns(
 
 
 def read_study_values(study: Study, runs: Runs) -> StudyValues:
-    """Values of a study whose runs have all ended.
+    """Read the values of a study whose runs have all ended.
 
     runs: The results, in the order of :func:`build_plan`.
     """

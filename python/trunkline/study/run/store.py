@@ -145,7 +145,7 @@ class StudyStore:
                 self.warnings.append(f"{run_folder} is damaged: its run is done again")
 
     def list_missing(self) -> list[RunTask]:
-        """Runs that are still to be done, in order."""
+        """List the runs that are still to be done, in order."""
         return [task for task in self.own_tasks if task.number not in self.records]
 
     def write_run(self, task: RunTask, results: Results) -> None:
@@ -229,14 +229,14 @@ def format_failure(failure: Mapping[str, Any]) -> str:
 
 
 def list_shards(folder: Path) -> list[Path]:
-    """Folders of shards inside that of their study."""
+    """List the folders of shards inside that of their study."""
     return [
         path for path in sorted(folder.glob("shard-*")) if re.fullmatch(_SHARD_PATTERN, path.name)
     ]
 
 
 def count_planned_runs(plan_manifest: Mapping[str, Any]) -> int:
-    """Runs that a folder is to hold: all of the study, or those of a shard."""
+    """Count the runs that a folder is to hold: all of the study, or those of a shard."""
     number, count = plan_manifest.get("shard", (1, 1))
     return len(range(number - 1, plan_manifest["runs"], count))
 

@@ -34,7 +34,7 @@ def require_system_limits() -> None:
 
 
 def _read_open_file_limit() -> int | None:
-    """Files that may be open; None without a limit."""
+    """Read the files that may be open; None without a limit."""
     try:
         import resource
     except ImportError:  # not on every platform
