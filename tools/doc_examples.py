@@ -59,7 +59,7 @@ def list_pages(names: list[str]) -> list[Path]:
 
 
 def read_blocks(page: Path) -> list[CodeBlock]:
-    """Read the blocks of a page that are to be run."""
+    """Read the blocks of a page to run."""
     text = page.read_text("utf-8")
     return [
         CodeBlock(
@@ -98,7 +98,7 @@ def run_console(block: CodeBlock, folder: str) -> str | None:
     """Run the commands of a block.
 
     folder: Where they run.
-    Returns: What is wrong.
+    Returns: Description of the fault.
     """
     steps: list[tuple[str, list[str]]] = []
     for line in block.body.splitlines():
@@ -128,7 +128,7 @@ def run_python(block: CodeBlock, folder: str, earlier_blocks: list[str]) -> str 
 
     folder: Where it runs.
     earlier_blocks: The page's earlier blocks; this one is added.
-    Returns: What is wrong.
+    Returns: Description of the fault.
     """
     earlier_blocks.append(block.body)
     program = Path(folder) / ".page.py"
@@ -140,7 +140,7 @@ def run_python(block: CodeBlock, folder: str, earlier_blocks: list[str]) -> str 
 def check_scenario(block: CodeBlock) -> str | None:
     """Load and compile a scenario.
 
-    Returns: What is wrong.
+    Returns: Description of the fault.
     """
     from trunkline.network import compile
     from trunkline.scenario import ScenarioError, load

@@ -151,7 +151,7 @@ def serve_requests(place: str) -> None:
     ]
     if other_threads:
         raise RuntimeError(f"threads cannot be forked: {', '.join(other_threads)}")
-    # What is imported stays: no child looks through it for what it may free, nor copies it so.
+    # Imported objects stay: no child searches them for garbage, or copies them by that.
     gc.collect()
     gc.freeze()
     with socket.socket(socket.AF_UNIX) as server:

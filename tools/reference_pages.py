@@ -112,7 +112,7 @@ def make_keys_page(schema: dict[str, Any]) -> str:
     Returns: Markdown.
     """
     parts = [KEYS_PAGE_HEAD, make_section("Top of the file", schema)]
-    # What is only the keys of another section's elements without their ends is shown there.
+    # A type that only repeats keys of another section's elements is shown there.
     definitions = schema["definitions"]
     titles = {name: name.removesuffix("Options") for name in definitions}
     names = [name for name, title in titles.items() if name == title or title not in definitions]

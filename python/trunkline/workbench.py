@@ -242,7 +242,7 @@ def run_study(
     runs : int, optional
         Replications of each point; those of the study if left out.
     overwrite, resume : bool, default False
-        What to do if the folder holds a study: replace it, or go on with it.
+        What to do if the folder holds a study: replace it, or continue it.
     progress : bool, default True
         Draw a progress bar in a notebook, or if standard error is a terminal.
 

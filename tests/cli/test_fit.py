@@ -49,7 +49,7 @@ def test_counters_of_tc_give_the_rate_of_a_link(folder: Path) -> None:
     assert float(median) == pytest.approx(2.0, rel=0.05)
     again = CliRunner().invoke(group, arguments)
     assert again.exit_code == 2
-    assert "fit holds a fit; go on with --resume, or replace it with --overwrite" in again.stderr
+    assert "fit holds a fit; continue with --resume, or replace it with --overwrite" in again.stderr
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ Usage: ./dev [--plain] COMMAND [ARGS...]
              that pyproject.toml allows
   check      run every gate: format, lint, types, import arrows, forbidden words, docs, schema
   mutants    break the code in one place after the other and see which tests notice; ARGS: packages.
-             It takes days and goes on where it was; --changed: only what differs from main
+             It takes days and continues where it stopped; --changed: only what differs from main
   bench      packet-hops per CPU second compared with ns-2 and ns-3; ARGS: [--json] [W1 W2 W3]
              [--rounds N]; --counts: instructions per packet-hop, against the stored baseline;
              --scaling: how cost and memory grow

@@ -41,7 +41,7 @@ def run_tests(arguments: list[str]) -> int:
     run_everything = not arguments
     if arguments[:1] and arguments[0] in resolutions.RESOLUTIONS:
         python = resolutions.make_environment(arguments[0])
-        # What a package says of those that came after it, or before it, is no fault of ours.
+        # Warnings of a package about later or earlier packages are no fault of ours.
         arguments = ["-W", "default", *(arguments[1:] or distribution_options)]
     elif arguments == ["--linux"]:
         arguments = ["--linux", "tests/linux", "tests/unit/linux", "tests/evidence/linux"]

@@ -2,7 +2,7 @@
 
 Each mutant is the code with one small change. ``rust_mutants.py`` makes those of the Rust crates,
 from the list of cargo-mutants, ``python_mutants.py`` those of Python. Both keep what they found in
-``.stamps/mutants`` and go on from there. ``tests/mutants.csv`` lists the mutants that live, each
+``.stamps/mutants`` and continue from there. ``tests/mutants.csv`` lists the mutants that live, each
 with its reason; ``tests/mutation-scores.csv`` has how many were caught, by package.
 """
 
@@ -29,7 +29,7 @@ PLACE = re.compile(r":\d+:\d+: ")
 """Line and column of a mutant, which a change elsewhere in the file moves."""
 USAGE = """\
 usage: ./dev mutants [--install] [--changed] [--scores] [PACKAGE ...]
-  PACKAGE     {packages}; all if left out, which takes hours: it goes on where it was
+  PACKAGE     {packages}; all if left out, which takes hours: it continues where it stopped
   --install   put cargo-mutants into .boot (some minutes); done at need otherwise
   --changed   only what differs from main, as `./dev check` does, with what is installed
   --scores    try nothing, write tests/mutation-scores.csv from what is known
@@ -117,7 +117,7 @@ def try_crates(names: list[str], difference: str | None) -> None:
     try:
         status = subprocess.call(command, cwd=steps.ROOT, timeout=limit_s)
     except subprocess.TimeoutExpired:
-        print_message("not all mutants of Rust tried; ./dev mutants --changed goes on")
+        print_message("not all mutants of Rust tried; ./dev mutants --changed continues")
         return
     if status:
         raise StepFailed(f"the mutants of Rust: status {status}")
@@ -160,7 +160,7 @@ def describe_score(name: str) -> str:
 
 
 def write_scores() -> None:
-    """Write how many mutants each package has, and what became of those that were tried."""
+    """Write how many mutants each package has, and the outcomes of those that were tried."""
     with open(SCORES, encoding="utf-8", newline="") as stream:
         rows = {row["package"]: row for row in csv.DictReader(stream)}
     for name in (*CRATES, *python_mutants.PACKAGES):

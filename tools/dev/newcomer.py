@@ -26,7 +26,7 @@ def test_live_page(program: str, folder: str) -> None:
     Raises StepFailed: The page or a picture is missing, or the change is not shown.
     """
     clock = Stopwatch()
-    # What is started in the background of a shell ignores Ctrl-C, and so would the page.
+    # A program in the background of a shell ignores Ctrl-C, and so would the page.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     page = subprocess.Popen(
@@ -72,7 +72,7 @@ def wait_for_run(
     page: The server.
     address: Of the page.
     previous_run: The run that was shown before.
-    Returns: What the page shows.
+    Returns: The texts of the page.
     """
     end = time.monotonic() + MAX_WAIT_S
     while time.monotonic() < end and page.poll() is None:

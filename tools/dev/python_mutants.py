@@ -231,7 +231,7 @@ def find_changed_lines(difference: str) -> dict[str, set[int]]:
 
 
 def get_journal_path(name: str) -> str:
-    """Return the file that keeps what became of the mutants of a package."""
+    """Return the file of the outcomes of a package's mutants."""
     return os.path.join(steps.get_stamp_path("mutants"), f"{name}.jsonl")
 
 
@@ -277,7 +277,7 @@ def try_package(name: str, difference: str | None, changed_limit_s: float) -> No
     contents = _read_contents(mutants)
     identities = {each.name: _identify(each, contents[each.path]) for each in mutants}
     left = [each for each in mutants if known.get(identities[each.name]) != "caught"]
-    print_message(f"{len(left)} of {len(mutants)} mutants of {name} are to be tried")
+    print_message(f"{len(left)} of {len(mutants)} mutants of {name} remain to try")
     if not left:
         return
     os.makedirs(os.path.dirname(get_journal_path(name)), exist_ok=True)
@@ -299,7 +299,7 @@ def try_package(name: str, difference: str | None, changed_limit_s: float) -> No
         def try_share(number: int) -> None:
             for mutant in left[number::cores]:
                 if difference is not None and time.monotonic() - begun > changed_limit_s:
-                    print_message(f"mutants of {name}: not all tried; the next call goes on")
+                    print_message(f"mutants of {name}: not all tried; the next call continues")
                     return
                 path = os.path.join(copies[number], os.path.relpath(mutant.path, "python"))
                 content = contents[mutant.path]

@@ -180,7 +180,7 @@ def _hash(content: bytes) -> str:
     return hashlib.sha256(content.split(b"\n#[cfg(test)]\nmod tests {")[0]).hexdigest()
 
 
-# What computes nothing while the program runs, or is no expression.
+# Nodes that compute nothing while the program runs, or are no expression.
 _FIXED_NODES = {
     "const_item", "static_item", "attribute_item", "inner_attribute_item", "macro_invocation",
     "macro_definition", "type_arguments", "array_type", "enum_item",
@@ -662,7 +662,7 @@ def _batch(tests: list[TestCase]) -> Iterator[tuple[str, list[str], float]]:
 
 
 def get_journal_path(crate: str) -> str:
-    """Return the file that keeps what became of the mutants of a crate."""
+    """Return the file of the outcomes of a crate's mutants."""
     return os.path.join(FOLDER, f"{crate}.jsonl")
 
 
@@ -726,7 +726,7 @@ def try_crates(crates: list[str], difference: str | None) -> None:
         left = [each for each in left if each.line in changed.get(each.path, ())]
         own = {each.crate for each in left}
         programs = {crate: paths for crate, paths in programs.items() if crate in own}
-    print_message(f"{len(left)} mutants of {', '.join(crates)} are to be tried")
+    print_message(f"{len(left)} mutants of {', '.join(crates)} remain to try")
     tests = list_tests(programs)
     reached = note_reached(tests, jobs)
     print_message(f"{len(tests)} tests noted what they reach ({clock})")

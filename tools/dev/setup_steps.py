@@ -85,7 +85,7 @@ def write_stamp(name: str, text: str) -> None:
     """Record that a step is done.
 
     name: The step.
-    text: What it was done with.
+    text: Inputs of the step.
     """
     os.makedirs(STAMPS_FOLDER, exist_ok=True)
     partial = get_stamp_path(name) + ".partial"
@@ -120,7 +120,7 @@ def get_requirements_path(level: str) -> str:
 def check_packages(level: str) -> tuple[str, str] | None:
     """Check the level to install and its stamp, or nothing when the environment has it already.
 
-    level: What is asked for now; a higher level that was installed before is kept.
+    level: Requested level; a higher level that is installed stays.
     """
     last_stamp = read_stamp("packages")
     installed_level = last_stamp.partition(" ")[0]
@@ -160,7 +160,7 @@ def check_web_engine() -> str | None:
 def build_web_engine(stamp: str) -> None:
     """Compile the engine for pages; without it no page can run a scenario.
 
-    stamp: What to record when it is done.
+    stamp: Record of the completed step.
     """
     sys.path.insert(0, os.path.join(ROOT, "tools", "build"))
     import web_engine
@@ -201,7 +201,7 @@ def check_rust() -> None:
 def build_engine(stamp: str) -> None:
     """Compile the Python module of the engine and put it into the source tree.
 
-    stamp: What to record when it is done.
+    stamp: Record of the completed step.
     """
     clock = Stopwatch()
     run_program(
@@ -251,7 +251,7 @@ def get_installer() -> str:
 def sync_packages(level: str, stamp: str) -> None:
     """Bring .venv to exactly the packages of a level.
 
-    stamp: What to record when it is done.
+    stamp: Record of the completed step.
     """
     clock = Stopwatch()
     program = get_installer()
@@ -281,7 +281,7 @@ def check_charts() -> str | None:
 def fetch_charts(stamp: str) -> None:
     """Fetch the charts library of reports; without it they have still pictures.
 
-    stamp: What to record when it is done.
+    stamp: Record of the completed step.
     """
     sys.path.insert(0, os.path.join(ROOT, "tools", "build"))
     import charts

@@ -15,12 +15,12 @@ class StepFailed(Exception):
 
 
 def print_message(text: str) -> None:
-    """Talk to the user, on standard error. text: What to say."""
+    """Talk to the user, on standard error. text: The message."""
     print(f"dev: {text}", file=sys.stderr, flush=True)
 
 
 def is_plain() -> bool:
-    """Whether every command is to be shown."""
+    """Whether every command should be shown."""
     return bool(os.environ.get("TRUNKLINE_DEV_PLAIN"))
 
 

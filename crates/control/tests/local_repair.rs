@@ -262,7 +262,7 @@ impl Network {
 }
 
 /// With senders of their own the detours of example 4 stay two from R8 on: R3's goes R3-R8-R9-R5, and
-/// the routes that are left differ. R4 and R5 merge them with the path, whose Path alone goes on.
+/// the routes that are left differ. R4 and R5 merge them with the path, whose Path alone continues.
 #[test]
 fn rfc4090_s7_1_1_detours_whose_routes_to_the_tail_differ_are_not_merged() {
     let mut network = example_4([18, 14, 20]);
@@ -274,7 +274,7 @@ fn rfc4090_s7_1_1_detours_whose_routes_to_the_tail_differ_are_not_merged() {
 }
 
 /// R3's detour goes R3-R8-R9-R4: from R8 on both are [R9, R4, R5, R6]. R3's is there first, so that its
-/// Path goes on; R8 gives R7 a label of its own, sends both labels' packets the same way, and the
+/// Path continues; R8 gives R7 a label of its own, sends both labels' packets the same way, and the
 /// DETOUR object has both pairs.
 #[test]
 fn rfc4090_s8_1_merged_detours_are_one_from_there_and_the_object_has_the_pairs_of_all() {
@@ -290,7 +290,7 @@ fn rfc4090_s8_1_merged_detours_are_one_from_there_and_the_object_has_the_pairs_o
     assert_eq!(network.does(7, labels[0]).0, Some(14));
 }
 
-/// R3-R8 fails: R3's detour has lost its sender, but R2's goes on as it. So nothing is torn behind R8,
+/// R3-R8 fails: R3's detour has lost its sender, but R2's continues as it. So nothing is torn behind R8,
 /// the object has R2's pair alone, and R2's detour carries the path for ten lifetimes when R2-R3
 /// fails too. With R3-R8 the pair of R3 comes back. When all is torn nothing is left.
 #[test]

@@ -38,7 +38,7 @@ struct RunQueue {
 ///
 /// `ended` is called for each with its number, in the order in which they end: the number, and
 /// either `None` and the tables, or the kind of failure (`invalid`, `storm`, `conservation`,
-/// `panic`, `time`, `memory`) and a text. A run over `limit_time_s` is stopped, others go on. When
+/// `panic`, `time`, `memory`) and a text. A run over `limit_time_s` is stopped, others continue. When
 /// the process holds more than `limit_memory` bytes, the runs under way are stopped and no other
 /// is begun. `tick`, if given, is called every 10 ms or so. Each run may take `threads_a_run`
 /// threads itself, which changes how soon it ends and nothing else. Where the system starts fewer

@@ -75,7 +75,7 @@ class Comparison:
     one_sided: list[str]
     identical: bool  # Whether each pair has one results hash.
     within: float | None  # Margin of equivalence, as a share of A's mean.
-    notes: list[str]  # What to know before believing it, such as versions that differ.
+    notes: list[str]  # Cautions, such as versions that differ.
 
     @property
     def held(self) -> bool:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FIRST_PART = 64  # The first look is at one part in so many of the run.
 
-# What follows from other columns or from the engine's own numbering.
+# Columns that follow from others or from the engine's own numbering.
 _IGNORED_COLUMNS = ("time_s", "packet", "wait_ns", "wait_s")
 # Order of the events of one packet at one instant.
 _EVENT_ORDER = {"sent": 0, "copied": 1, "arrived": 2, "queued": 3, "dropped": 4, "delivered": 5}
@@ -40,7 +40,7 @@ class Divergence:
     event: PacketRow  # Its row of the packets table.
     place: str
     packet: str  # Flow, direction and number of the packet.
-    other: str  # What the other run does with that packet.
+    other: str  # Further events of that packet in the other run.
     before: PacketRow | None  # Last event of the packet that both runs have; None if there is none.
     why: list[str]  # Differences between the two networks, those that concern the packet first.
     compared: int  # Events that are the same in both runs up to then.

@@ -20,7 +20,7 @@ EngineFunction = Callable[[Network, Sequence[int], str], list[Results]]
 class ComparisonOperand:
     """Runs of one network by seed.
 
-    name: What it is called in messages: a folder or a file.
+    name: Its name in messages: a folder or a file.
     network: The compiled network, parsed from its JSON; None if a folder does not hold it.
     runs: Runs that are there already, by seed.
     scenario: Text of the scenario.
@@ -79,7 +79,7 @@ class ComparisonOperand:
         """Open results if the place is a folder, else a scenario file.
 
         place: Folder with ``run.json``, or a scenario.
-        Raises ValueError: Values are to be set in results that are there already.
+        Raises ValueError: Values cannot be set in stored results.
         """
         if (Path(place) / RUN_FILE).exists():
             if overrides:

@@ -238,5 +238,5 @@ def _choose_duration(flows: list[dict[str, Any]], packets: int) -> int:
     slowest = ON_OFF_CYCLES * max(cycles, default=0.0)
     start = max((flow["start_ns"] + flow["start_jitter_ns"] for flow in flows), default=0)
     seconds = max(seconds, min(slowest, MAX_LENGTHENING * seconds))
-    # What is sent before the last flow begins does not count.
+    # Packets before the start of the last flow do not count.
     return max(1, math.ceil(seconds * 1e9), math.ceil(start / WARM_UP_SHARE))

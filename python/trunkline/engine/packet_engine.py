@@ -37,7 +37,7 @@ class Job:
     network_json: str  # Canonical JSON of a compiled network.
     seed: int  # Seed of the run, 0 to 2^64 - 1.
     scenario: str = ""  # Text of the scenario, kept as provenance.
-    # What the JSON says, where it need not be parsed again.
+    # Content of the JSON, where it need not be parsed again.
     network: NetworkData | None = field(default=None, repr=False, compare=False)
 
 
@@ -114,7 +114,7 @@ def simulate_jobs(
             ((job.network_json, job.seed) for job in jobs),
             handle_end,
             threads=threads,
-            # What is left over of more threads than runs goes to each run; no result depends on it.
+            # Threads in excess of the runs help each run; no result depends on it.
             threads_per_run=max((threads or count_cores()) // max(len(jobs), 1), 1),
             limit_time_s=limits.time_s,
             limit_memory=limits.memory,
@@ -179,12 +179,12 @@ def stream_runs(
         ``"memory"`` and a text.
     threads: Runs at a time; as many as this process may use cores if left out.
     on_tick: Called some hundred times a second.
-    limit_time_s: A run that takes longer is stopped, others go on [s of the wall clock].
+    limit_time_s: A run that takes longer is stopped, others continue [s of the wall clock].
     limit_memory: When the process holds more, the runs under way are stopped and no other is begun
         [B].
     threads_per_run: Threads that one run may take; large networks end sooner on several.
     on_fewer_threads: Called where the system starts fewer threads than asked for, on which the runs
-        then go on: how many it started, how many were asked for, and why it started no more.
+        then continue: how many it started, how many were asked for, and why it started no more.
     Raises OSError: The system did not start a single thread.
     """
     from trunkline import _core

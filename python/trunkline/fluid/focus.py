@@ -21,7 +21,7 @@ from trunkline.fluid.tables import FluidState
 from trunkline.fluid.unsupported import FluidUnsupportedError
 from trunkline.scenario import Scenario
 
-BACKGROUND: Final = "background"  # What the names of background flows begin with.
+BACKGROUND: Final = "background"  # Prefix of the names of background flows.
 MIN_BACKGROUND_BIT_S: Final = 1.0
 RATE_TOLERANCE: Final = 1e-6
 

@@ -180,7 +180,7 @@ def _compute_queue_limits(state: FluidState, greatest: Floats) -> _QueueLimits:
         mean_wait=np.where(is_unanswered, full_wait, mean_wait + batch),
         steady_wait=np.where(is_unanswered, full_wait, batch),
         decay=decay,
-        # What the others leave to a full class varies, so its mean gives no greatest wait.
+        # The rate left to a full class varies, so its mean gives no maximum wait.
         greatest_wait=np.where(
             is_used, np.where(is_unanswered & (slower > 1), np.inf, full_wait), 0.0
         ),

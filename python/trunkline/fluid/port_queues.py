@@ -34,9 +34,9 @@ class PortQueues:
     weight: Floats  # shape (Q,): Share inside the level.
     by_packet: NDArray[np.bool_]  # shape (Q,): Whether the weight counts packets, not bits.
     ceiling: Floats  # shape (Q,): Maximum rate of the class [bit/s].
-    # shape (Q, 2): What a full queue holds: bytes, and packets; infinite without a limit.
+    # shape (Q, 2): Content of a full queue: bytes, and packets; infinite without a limit.
     limits: Floats
-    # shape (Q, 2): What a queue holds when it begins to drop: bytes, and packets; 0 where the
+    # shape (Q, 2): Content of a queue when it begins to drop: bytes, and packets; 0 where the
     # policy does not say.
     drop_onset: Floats
     # tcp_min, tcp_max: shape (Q,): Between which bytes or packets TCP keeps the queue: half way of
@@ -211,7 +211,7 @@ def divide_link_rates(port_queues: PortQueues, requested: Floats, weight: Floats
 
     requested: shape (Q,): Bit/s on the wire; infinite of a class that takes all it gets.
     weight: shape (Q,): Weights that count bits.
-    Returns: shape (Q,): What each gets: levels in order, inside a level by weight, what one leaves
+    Returns: shape (Q,): Rate of each: levels in order, inside a level by weight, what one leaves
         to the others.
     """
     links = len(port_queues.rate)

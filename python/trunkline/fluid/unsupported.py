@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 class FluidUnsupportedError(ValueError):
     """The scenario asks for what the fluid engine, or a focus, does not have.
 
-    text: What it is, and what helps.
+    text: The feature, and a remedy.
     path: Where the scenario asks for it, by the names of the compiled network.
     """
 

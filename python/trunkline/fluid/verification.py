@@ -49,7 +49,7 @@ def verify_fluid(
 ) -> EngineVerdict:
     """Run a network in packets with several seeds and compare with its fluid figures.
 
-    max_seeds: Goes on with the seeds that follow until the verdict is decided or there are so many.
+    max_seeds: Adds the next seeds until the verdict is decided, up to this number.
     on_progress: Gets the part of all runs that is done, 0 to 1.
     focus_names: Compare instead with a focus on these links, paths or failures: what it keeps, and
         the links that it is about.

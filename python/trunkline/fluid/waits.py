@@ -132,7 +132,7 @@ def _compute_gap_variation(
 ) -> _ClassMoments:
     """Squared coefficient of variation of the gaps at each class (Whitt, (24) to (45))."""
     paths, links = loads.paths, len(queues.rate)
-    # What comes to a class over one link is one process, and so is each flow that begins there.
+    # The traffic to a class over one link is one process, and so is each flow that begins there.
     first = paths.step == 0
     before = np.r_[-1, paths.link[:-1]]
     origin = np.where(first, links + paths.stream, before)

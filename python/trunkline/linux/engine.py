@@ -25,7 +25,7 @@ class KernelRun:
     results: Results
     # The plan, what is behind it, and notes on what the kernel does differently.
     compiled: CompiledPlan
-    folder: Path  # What the guest left.
+    folder: Path  # Files of the guest.
     runner: str  # ``uml``, ``qemu`` or ``native``.
 
 

@@ -58,13 +58,13 @@ class RunAttempt:
     """Outcome of a request."""
 
     request: RunRequest
-    controls: list[ParameterControl]  # What can be turned.
+    controls: list[ParameterControl]  # Parameters that the page controls.
     # Errors and warnings as the terminal shows them, each with its line of the file.
     messages: list[str] = field(default_factory=list)
     reported_run: ReportedRun | None = None  # The runs; None with errors.
     view: page.RunView | None = None  # The runs as a report shows them.
     changes: Comparison | None = None  # This against the run before; None without one.
-    # What differs between the networks of the two.
+    # Differences between the networks of the two.
     network_differences: list[str] = field(default_factory=list)
     # The charts over time of the run before.
     earlier_charts: list[Chart] = field(default_factory=list)

@@ -18,7 +18,7 @@ STOP_TIMEOUT_S = 5.0  # How long a command that is stopped may take to end by it
 class BackgroundCommand:
     """A ``trunkline`` command in a process of its own, without a shell."""
 
-    kind: str  # What the page calls it.
+    kind: str  # Its name on the page.
     arguments: Sequence[str]  # Arguments of ``trunkline``.
     folder: Path  # Where it is run.
     notify_change: Callable[[], None]  # Called from another thread whenever there is something new.

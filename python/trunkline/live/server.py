@@ -119,7 +119,7 @@ def build_live_state(watcher: ScenarioWatcher) -> dict[str, Any]:
     """Build all that the page shows."""
     with watcher.change_condition:
         latest, shown_attempt, command = watcher.latest, watcher.shown_attempt, watcher.command
-        # What is set by now, which may not have been attempted yet.
+        # Present overrides, which may not have been attempted yet.
         overrides = watcher.overrides
         state = {
             "version": watcher.version,

@@ -164,7 +164,7 @@ class _ProtectionCompiler:
         return [_make_switch(entry, len(self.tables.nhlfe) - 1)], None
 
     def join_detour(self, detour: str, working: str, last: int) -> None:
-        """Make the end of a detour go on as the working path does there."""
+        """Make the end of a detour continue as the working path does there."""
         label = self.tables.labels[working][last]
         hop = len(self.scenario.routes[detour].hops)
         detour_label = self.tables.labels[detour][hop]

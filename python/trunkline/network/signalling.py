@@ -110,7 +110,7 @@ class _RemainingEntries:
     """Bindings that no session has taken yet."""
 
     def __init__(self, tables: label_tables.LabelTables) -> None:
-        # What protections made of the end of a path counts, not the entry it had at first.
+        # The end of a path counts with its protections, not its first entry.
         self.entry_of_label = {(each["node"], each["label"]): each["nhlfe"] for each in tables.ilm}
         self._classes: dict[int, list[CompiledKeys]] = {}
         for each in tables.ftn:

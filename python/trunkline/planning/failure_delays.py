@@ -64,7 +64,7 @@ class DelayJudgement:
     measure: str
     unit: str
     bound: float  # The bound, in its unit.
-    value: float | None  # What it is compared with; None without one, as of a flow that is cut off.
+    value: float | None  # Value to compare; None without one, as of a flow that is cut off.
     # Relative error of the value by the check; None of a class that was not compared.
     error: float | None
     # Undecided if the bound is within the error; not judged without a value or an error.

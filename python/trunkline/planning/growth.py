@@ -160,7 +160,7 @@ class Growth:
     any_routes: UpgradeList | None
     # Utilisation of every direction of a link in the last period, after its worst failure [1].
     worst_use: dict[str, float]
-    not_judged: tuple[str, ...]  # What the growth leaves out.
+    not_judged: tuple[str, ...]  # Bounds that the growth leaves out.
     scale: float
 
     def to_dict(self) -> dict[str, Any]:

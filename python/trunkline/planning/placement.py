@@ -92,7 +92,7 @@ def place(scenario: Scenario, *, reoptimise: bool = False, thorough: bool = True
     ----------
     scenario : Scenario
         Loaded with `trunkline.scenario.resolved.placement.unplaced_paths_allowed` if a path that
-        cannot be placed is to be listed and is no error.
+        cannot be placed is listed, without an error.
     reoptimise : bool
         Move computed paths off the busiest link afterwards, within their constraints.
     thorough : bool

@@ -57,7 +57,7 @@ class RobustPlan(RoutingPlan):
     The load of a link is its largest over all states, which may be of different states.
     """
 
-    # What takes over: nothing; a backup that carries nothing before a failure, so that backups of
+    # Protection: nothing; a backup that carries nothing before a failure, so that backups of
     # different failures share bandwidth; a backup that carries a copy at all times; a bypass round
     # the failed link.
     protection: RobustProtection

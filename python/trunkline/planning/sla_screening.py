@@ -249,7 +249,7 @@ class _FailureCourse:
         self.is_unknown = np.isnan(sources.rate) | (np.isnan(self.sent).any(axis=0))
         paths = first.hop_loads.paths
         hit = np.unique(paths.flow[paths.stream[np.isin(paths.link, dead_links)]])
-        # What is under way when the way changes may be lost, or not.
+        # Packets under way when the path changes may be lost, or not.
         before = self.limits[0]
         transit = before.steady_delay[:count] + before.mean_wait[:count]
         rate = first.rates.sent[:count] / self.packet_bits

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 UNAWARE_COLOUR, AWARE_COLOUR = "#c8c8c8", COLOURS[4]
 LOSS_BINS = 60
-TIME_MARGIN = 1.25  # The picture goes on for a quarter of the convergence after its end.
+TIME_MARGIN = 1.25  # The picture continues for a quarter of the convergence after its end.
 
 
 def convergence(sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:

@@ -198,7 +198,7 @@ def _fit_kind(
         raise ValueError(f"{kind!r} is no distribution to fit; choose from {', '.join(FIT_KINDS)}")
     total = sum(count for _, count in pairs)
     cumulative_count, distance, likelihood = 0, 0.0, 0.0
-    # What a law puts below the least delay is lost to it.
+    # Probability that a law puts below the least delay is cut off.
     before = float(fitted_law.cdf(least_delay))
     for end, count in pairs:
         cumulative_count += count

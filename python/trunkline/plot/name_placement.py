@@ -28,7 +28,7 @@ def place_names(
     """
     circles = [(x - radius, y - radius, x + radius, y + radius) for x, y in nodes]
     positions = [_list_positions(node, name, radius, width, letter) for node, name in names]
-    # What of the nodes a name hides does not depend on the others.
+    # The part of the nodes that a name hides does not depend on other names.
     node_overlaps = [[_compute_overlap(box, circles) for _, box in each] for each in positions]
     chosen: list[tuple[NodePosition, Box] | None] = [None] * len(names)
     for _ in range(1 + PLACEMENT_ROUNDS):

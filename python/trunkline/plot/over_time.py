@@ -27,7 +27,7 @@ class ProbePlot:
     # title, y_label: Heading, and name of the vertical axis with its unit.
     title: str
     y_label: str
-    scale: float  # What a value is multiplied by for that unit.
+    scale: float  # Factor of a value for that unit.
     target_kind: str  # ``flow`` or ``link``: what such a probe watches.
 
 

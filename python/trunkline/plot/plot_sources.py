@@ -63,7 +63,7 @@ class PlotChoice:
     until: float = math.inf
 
     def is_chosen(self, name: str) -> bool:
-        """Whether a flow, link or class is to be drawn."""
+        """Whether a flow, link or class should be drawn."""
         return not self.only or name in self.only
 
     def check_names(self, known: Sequence[str]) -> None:

@@ -25,7 +25,7 @@ PROFILE_DEPTH = 5.0  # A profile is drawn down to that far below its top, in log
 class PosteriorAxis:
     """A parameter of a posterior."""
 
-    name: str  # What it is called.
+    name: str  # Its name.
     shares: NDArray[np.float64]  # shape (n,): Samples, as shares of its prior's probability.
     ticks: tuple[tuple[float, str], ...]  # Places on the axis with the values that are there.
     readings: int  # Number of readings; 0 for a range.

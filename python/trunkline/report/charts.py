@@ -45,7 +45,7 @@ class Chart:
     key: str  # Name of its place on the page, unique in an exhibit.
     title: str
     about: str  # How it was made, and what the band is.
-    alt: str  # What is to be seen, in words.
+    alt: str  # Description of the chart in words.
     kind: Literal["line", "quantile", "bar", "against"]  # How it is drawn.
     unit: str  # Unit of the values.
     x: Numbers  # Where the values of all lines are, unless they have their own.

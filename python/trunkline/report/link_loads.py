@@ -61,7 +61,7 @@ def compute_class_loads(reported_run: ReportedRun) -> dict[tuple[str, str], Repo
             classes[link].add(name)
         for row in run.drops.rows():
             if row["link"] is not None and row["cause"] in FAILURE_CAUSES:
-                # What was in flight, or never came, was in no class; of one class, in that one.
+                # Packets in flight, or that never came, were in no class; with one class, in it.
                 link = str(row["link"])
                 only = next(iter(classes[link])) if len(classes[link]) == 1 else "–"
                 link_sums = sums[link, str(row["class"] or only)]

@@ -126,7 +126,7 @@ class LocalHandler(BaseHTTPRequestHandler):
             self.answer_get(rest)
 
     def _handle_post(self) -> None:
-        # What was not read of a request would be taken for the next one.
+        # The unread rest of a request would count as the next one.
         self.close_connection = True
         rest = self._check_access()
         if rest is None:

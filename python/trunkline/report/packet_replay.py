@@ -35,7 +35,7 @@ def build_packet_replay(reported_run: ReportedRun) -> dict[str, Any] | None:
 
 
 def _choose_window(reported_run: ReportedRun) -> tuple[int, int, str]:
-    """Start and end [ns], and what is to be seen."""
+    """Start and end [ns], and a description."""
     rate = (
         probed_runs.estimate_hops(reported_run.network, reported_run.first_run)
         / reported_run.duration_ns

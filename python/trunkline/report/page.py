@@ -57,7 +57,7 @@ class PageEngine:
     """Data with which a page runs its scenario."""
 
     module: str  # The engine as WebAssembly: base64 of its gzip.
-    scenario: str  # What it runs, as JSON: base64 of its gzip.
+    scenario: str  # Its network as JSON: base64 of gzip.
     lesson: Lesson | None = None  # Text and tasks around it.
 
 
@@ -172,7 +172,7 @@ def _list_provenance(reported_run: ReportedRun) -> list[tuple[str, str]]:
 def render_runs_page(reported_run: ReportedRun, engine: PageEngine | None = None) -> str:
     """Write the page of a scenario that was run.
 
-    engine: What lets the page run the scenario again.
+    engine: Engine with which the page runs the scenario again.
     """
     run_view = build_run_view(reported_run, "x0")
     title = findings.find_title(reported_run.first_run.provenance.scenario, reported_run.title)
@@ -274,7 +274,7 @@ class PageFrame:
     script: str
     style: str
     library: str  # The charts library, packed; empty if the package has none.
-    # What a browser may do with the page: run these scripts alone, ask nobody for anything.
+    # Permissions of the page: run these scripts alone, request nothing from anybody.
     policy: str
 
 

@@ -21,7 +21,7 @@ NodePosition = tuple[float, float]
 class ReportedRun:
     """A scenario that was run."""
 
-    title: str  # What it is called on the page.
+    title: str  # Its name on the page.
     about: str  # A sentence: which part of the whole it is, what to look at; may be empty.
     network: NetworkData
     runs: list[Results]  # One run a seed.

@@ -30,7 +30,7 @@ class EngineeringSection:
     picture: str  # A map of planned loads, as a data URI; empty if no demand is planned.
     alt: str
     grids: list[Grid]
-    scale: str  # What a scaled run means; empty at full scale.
+    scale: str  # Meaning of a scaled run; empty at full scale.
 
 
 def build_engineering(reported_run: ReportedRun) -> EngineeringSection | None:

@@ -32,7 +32,7 @@ class LossPhase:
     """A part of a run, and what was lost in it."""
 
     # ``set-up``, ``detection``, ``local repair``, ``convergence``, ``re-optimisation`` or
-    # ``settled``, when nothing of these goes on.
+    # ``settled``, when none of these lasts.
     name: str
     after_change: str | None  # The failure or repair before it.
     # from_ns, to_ns: Its ends; the second does not belong to it.

@@ -25,7 +25,7 @@ RESULTS_FORMAT = 1
 RUN_FILE = "run.json"
 NETWORK_FILE = "network.json"
 PLAN_FILE = "plan.json"
-VERDICT_FILE = "verdict.json"  # What `trunkline verify --json` printed, if it was put there.
+VERDICT_FILE = "verdict.json"  # Output of `trunkline verify --json`, if a user put it there.
 POLARS_TYPES = {"str": "String", "i64": "Int64", "f64": "Float64"}
 """Names of the types of columns in polars."""
 

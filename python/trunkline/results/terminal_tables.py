@@ -142,7 +142,7 @@ def render_to_text(
 ) -> str:
     """Write first lines, rich tables and a closing line as text.
 
-    A line that is too wide goes on below the end of its first word, a table becomes several.
+    A line that is too wide continues below the end of its first word, a table becomes several.
     """
     from rich.console import Console
 
@@ -287,7 +287,7 @@ def select_busiest(names: Sequence[str], sizes: Sequence[float], max_rows: int |
     """Choose rows to show: of those that a scenario replicates first one each, the busiest.
 
     names: Their names; ``down[0]`` and ``down[1]`` are of one kind.
-    sizes: What they are ranked by; of equal ones the first comes first.
+    sizes: Sizes for the rank; of equal ones the first comes first.
     max_rows: Maximum of rows; None for all.
     Returns: Their numbers, in order.
     """

@@ -48,8 +48,8 @@ class RouterExport:
 
     target: str  # Target.
     texts: Mapping[str, str]  # Texts by file name.
-    omissions: tuple[Omission, ...]  # What they do not say.
-    rounded: tuple[RoundedQuantity, ...]  # What changed in translation.
+    omissions: tuple[Omission, ...]  # Elements that they omit.
+    rounded: tuple[RoundedQuantity, ...]  # Quantities that changed in translation.
 
     def list_files(self) -> dict[str, str]:
         """List the texts, and the tables of omissions and of changes."""

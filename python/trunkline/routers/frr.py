@@ -37,7 +37,7 @@ _PLAIN_CLASS: Final[PortClass] = {
 }
 """Replacement of classes that the kernel cannot have: the queue of a port without keys."""
 _FIRST_LABEL: Final = 16  # Behind the reserved ones (RFC 3032 section 2.1).
-_LABEL_CHUNK: Final = 64  # What ldpd takes at a time; it has a label for each prefix.
+_LABEL_CHUNK: Final = 64  # Labels that ldpd takes at a time; it has a label for each prefix.
 _ADJACENCY_LABELS: Final = (15_000, 15_999)  # The local block of ospfd's segment routing.
 _MORE_ADDRESSES: Final = IPv4Network("10.192.0.0/10")
 """Addresses of nodes besides their router ids: one for each class of packets."""

@@ -53,7 +53,7 @@ class LaboratoryFault(ValueError):
 def read_laboratory(folder: Path, network: RouterNetwork) -> dict[str, str]:
     """Read the texts of a laboratory's files, by name.
 
-    folder: What ``export --to containerlab`` wrote, changed or not.
+    folder: Output of ``export --to containerlab``, changed or not.
     network: The routers that it has to have.
 
     Raises LaboratoryFault: A file is missing, or the topology joins other interfaces.

@@ -20,7 +20,7 @@ class Omission:
     """Something of a design that a configuration does not say."""
 
     router: str  # Node.
-    element: str  # What the scenario asks for.
+    element: str  # Element of the scenario.
     reason: str  # Why it is omitted, and the nearest feature.
     path: tuple[str | int, ...]  # Place in the scenario, by the names of the compiled network.
     # Packets are treated otherwise than the scenario asks: an error without ``--partial``.
@@ -35,7 +35,7 @@ class RoundedQuantity:
     router: str
     element: str
     quantity: str
-    # asked, expressed: What the scenario has, and what the configuration has, in the same unit.
+    # asked, expressed: Values of scenario and configuration, in the same unit.
     asked: float
     expressed: float
     unit: str  # Unit of both.
@@ -278,8 +278,8 @@ class RouterNetwork:
     is_signalled: bool
     hides_ttl: bool  # Whether labels keep the TTL of packets (pipe, RFC 3443).
     igp: LinkStateRouting  # How routers find routes.
-    omissions: tuple[Omission, ...]  # What no target can say.
-    # What routers with queues in hardware cannot say, and the Linux kernel may.
+    omissions: tuple[Omission, ...]  # Elements that no target can express.
+    # Elements that the Linux kernel may express, but not routers with queues in hardware.
     hardware_omissions: tuple[Omission, ...]
     compiled: NetworkData  # The compiled network, which the Linux kernel's commands are made from.
 

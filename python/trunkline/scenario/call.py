@@ -31,7 +31,7 @@ class Codec:
     """A speech codec."""
 
     rate_bit_s: int  # Rate of its frames [bit/s].
-    look_ahead_ns: int  # What it hears beyond a frame before it codes it [ns].
+    look_ahead_ns: int  # Time that it hears beyond a frame before it codes it [ns].
     # ie, bpl: Impairment factor without loss and packet-loss robustness (ITU-T G.113 appendix I);
     # None: the recommendation has none.
     ie: float | None

@@ -15,7 +15,7 @@ MAX_PACKETS = 2**32 - 1
 class Dimension:
     """A kind of quantity and the text that stands for it."""
 
-    name: str  # What the quantity is called in messages.
+    name: str  # Name of the quantity in messages.
     base: str  # Base unit, in which values are whole numbers.
     units: Mapping[str, Fraction]  # Units as written, in base units.
     example: str  # Text that is accepted, for messages.

@@ -70,7 +70,7 @@ def _shorten(given: object) -> str:
 class QuantityField:
     """Marks an integer field as a quantity: ``Annotated[int, Quantity(BYTES, 1, 1500)]``."""
 
-    dimension: Dimension  # What it measures.
+    dimension: Dimension  # Its dimension.
     # lowest, highest: Range [base unit].
     lowest: int
     highest: int
@@ -273,7 +273,7 @@ RateOrShare = Annotated[int | float, RateOrShareField()]
 class PlainInteger:
     """Marks an integer field as a plain number: ``Annotated[int, Whole("a weight", 1, 100)]``."""
 
-    noun: str  # What it is called in messages.
+    noun: str  # Its name in messages.
     # lowest, highest: Range.
     lowest: int
     highest: int

@@ -78,7 +78,7 @@ def _expand_receive_buffer(value: Any) -> Any:
             given=value,
             allowed="e.g. 4096 131072 6291456",
         )
-    # What is kept when memory is short, the first, has no effect: it never is.
+    # The first value, for when memory is short, has no effect: memory never is.
     return {"initial": f"{sizes[1]} B", "max": f"{sizes[2]} B"}
 
 

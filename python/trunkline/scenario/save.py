@@ -21,7 +21,7 @@ def read_scenario_tables(scenario: Scenario) -> Tables:
 
 
 def prove(content: str, file: str | os.PathLike[str], tables: Tables) -> Scenario:
-    """Load a scenario that is to be written.
+    """Load a scenario to write.
 
     file: Name for messages.
     Raises ScenarioError: It does not load.

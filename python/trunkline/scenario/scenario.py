@@ -143,7 +143,7 @@ def loads(
     >>> loads("{trunkline: 1, nodes: [A], run: {duration: 1 s}}").run.duration
     1000000000
     """
-    # What ends a line is text to `load`, not a name of a file.
+    # Text with a line end is text to `load`, not the name of a file.
     return load(f"{content}\n", overrides=overrides, strict=strict)
 
 

@@ -16,7 +16,7 @@ Second = TypeVar("Second")
 class ScenarioFileError(ValueError):
     """A file that cannot be used.
 
-    message: What is wrong.
+    message: Description of the fault.
     line: Line of the file; 0 for the file as a whole.
     """
 
@@ -35,7 +35,7 @@ def read_scenario_file(
     folder: The scenario's folder.
     limit: Largest size [B].
     parse: Takes the lines; its errors are `ScenarioFileError`.
-    Returns: What `parse` gives.
+    Returns: The result of `parse`.
     Raises ScenarioFileError: Not a regular file under the folder, too large, not UTF-8, or what
         `parse` raises.
     """

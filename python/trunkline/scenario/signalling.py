@@ -1,4 +1,4 @@
-"""Paths that are set up while the run goes on: RSVP-TE, operators' events, random requests."""
+"""Paths that are set up during the run: RSVP-TE, operators' events, random requests."""
 
 from typing import Annotated, Literal
 

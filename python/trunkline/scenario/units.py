@@ -67,7 +67,7 @@ class UnitError(ValueError):
     """Text that is not the quantity asked for.
 
     code: ``unit``, ``range`` or ``precision`` (see `trunkline.scenario.diagnostic.CODES`).
-    allowed: What would have been accepted.
+    allowed: Values that would have been accepted.
     hint: The likely meaning; empty if none.
     """
 

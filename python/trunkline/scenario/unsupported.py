@@ -14,7 +14,7 @@ def make_unsupported_error(
 ) -> ScenarioError:
     """Everything that an engine lacks, each with file, line and column.
 
-    reasons: What is lacking and what is nearest; and the path of it by the names of the compiled
+    reasons: The missing feature and the nearest one; and its path by the names of the compiled
         network, where a link is one direction (``R1->R2``) and each flow has a name of its own.
     """
     document, origin = scenario._document or {}, scenario._origin

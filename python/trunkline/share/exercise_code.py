@@ -50,7 +50,7 @@ class TaskVerdict:
     task: str
     # ``not repeated``: the values give other results than the code says.
     outcome: Literal["solved", "not solved", "not handed in", "not repeated"]
-    reason: str = ""  # What was missed; empty where it is solved.
+    reason: str = ""  # The missed goal; empty where it is solved.
 
 
 def read_code(code: str) -> tuple[str, dict[str, TaskSolution]]:

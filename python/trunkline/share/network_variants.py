@@ -38,7 +38,7 @@ class ParameterGroup:
 class NetworkVariants:
     """A compiled network and what changes it."""
 
-    document: Document  # What the written scenario compiles to.
+    document: Document  # Compiled network of the written scenario.
     # Groups whose patches change different places.
     groups: list[ParameterGroup] = field(default_factory=list)
     # Parameters that the page cannot offer, and why.
@@ -84,7 +84,7 @@ def find_variants(
     """Compile what a page offers.
 
     compile_document: From values by parameter to what the scenario compiles to.
-    parameters: What to offer.
+    parameters: Parameters to offer.
     progress: Called with the number of values compiled and of all.
     Raises ScenarioError: The written scenario does not compile.
     """

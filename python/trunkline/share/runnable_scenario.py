@@ -165,7 +165,7 @@ def _describe_tasks(lesson: Lesson, written: Scenario) -> dict[str, Any]:
 def make_document(scenario: Scenario, network: Network | None = None) -> dict[str, Any]:
     """Make the document of a page: the compiled network, and the bounds of its agreements.
 
-    network: What the scenario compiles to, where that is known.
+    network: Compiled network of the scenario, where that is known.
     """
     bounds = [asdict(bound) for bound in scenario.list_sla_bounds()]
     return {"network": (network or compile(scenario)).data, "bounds": bounds}

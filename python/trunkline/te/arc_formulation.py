@@ -40,7 +40,7 @@ class AddedCapacity:
     capacity: Floats  # shape (L,): Added to both directions of each link.
     # shape (L,): Links that some case fills: less capacity there costs more elsewhere.
     is_bottleneck: Bools
-    # shape (C, E): What capacity of each arc is worth in each of C cases, 0 or more: of one case
+    # shape (C, E): Price of capacity of each arc in each of C cases, 0 or more: of one case
     # they are the weights of a metric inequality.
     prices: Floats
 
@@ -142,7 +142,7 @@ def minimise_added_capacity(
 
     Each case is traffic, not all zero, and the arcs that are down. It is routed alone.
 
-    capacity: shape (E,): What is there; by default the capacity of the topology.
+    capacity: shape (E,): Available capacity; by default that of the topology.
     cost: shape (L,): Of a unit on each link, of which the sum is least; by default all are 1.
     Raises ValueError: The solver did not end, or some traffic has no path at all.
     """

@@ -7,7 +7,7 @@ a detour first, or be torn down and set up again later if it may be preempted.
 
 The search is best first over the positions of all paths: fewest preemptions, then fewest detours,
 then most paths in place. A move that raises the use of no scarce arc is made at once, since every
-order goes on at least as well after it. Paths that share no scarce arc are searched apart. The
+order continues at least as well after it. Paths that share no scarce arc are searched apart. The
 search ends with an order, with the proof that none exists, or after `MAX_TRIED_CHANGES`.
 
 Source of the problem: B. G. Józsa, M. Makai, On the solution of reroute sequence planning problem
@@ -68,7 +68,7 @@ class UsageBound:
 
     class_types: frozenset[int]
     limit: Ints  # shape (E,): Bit/s.
-    # shape (E,): What is there in every step [bit/s]: paths that stay, load without a path.
+    # shape (E,): Load in every step [bit/s]: paths that stay, load without a path.
     background: Ints
 
 
@@ -378,7 +378,7 @@ class _OrderSearch:
             position = state[number]
             free = rows.room - (usage - rows.usage[number][position])
             ends = [AFTER]
-            # A path that is to be set up or to go has no traffic to send on a detour.
+            # A path to set up or to remove has no traffic to send on a detour.
             if self.moves[number].before and self.moves[number].after:
                 ends += [each for each in self.detours[number] if each != position]
             for end in ends:

@@ -17,7 +17,7 @@ Formulation = Literal["arcs", "paths", "frank-wolfe"]
 MAX_ARC_COLUMNS = 40_000
 """Sources times arcs up to which the form by arcs is the soonest: about 70 nodes, a few seconds."""
 MAX_PATH_DEMANDS = 10_000  # Demands up to which column generation ends soon.
-ROUNDING_TOLERANCE = 1e-7  # What a linear program's solver leaves open.
+ROUNDING_TOLERANCE = 1e-7  # Tolerance of a linear program's solver.
 MAX_SOURCE_NODE_PAIRS = 4_000_000
 """Sources times nodes up to which Frank-Wolfe is tried: 2,000 nodes with a full mesh."""
 

@@ -120,7 +120,7 @@ class ShortestPathRouting:
         graph, reached = self.topology, np.isfinite(distance)
         moves = list(propagate_traffic(graph, on_shortest, np.where(reached, traffic, 0.0)))
         delay = np.where(reached, 0.0, np.inf)
-        # What an arc leads to is complete: its own arcs were taken one wave later.
+        # The part behind an arc is complete: its own arcs were taken one wave later.
         for row, arc, _ in reversed(moves):
             delay_via_arc = delay[row, graph.head[arc]] + graph.delay[arc]
             np.maximum.at(delay, (row, graph.tail[arc]), delay_via_arc)

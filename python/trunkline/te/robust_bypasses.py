@@ -55,7 +55,7 @@ class BypassProgram(RobustProgram):
     ):
         super().__init__(topology, ends, rates, failures, protection)
         self.bypasses: dict[int, list[ArcPath]] = {}
-        # What each bypass of an arc carries in each traffic over the load there, shape (B, M).
+        # Share of the load of an arc that each bypass carries in each traffic, shape (B, M).
         self.portions: dict[int, Floats] = {}
         self._unit = float(self.capacity.max())
         metric = topology.igp.astype(np.float64)
@@ -174,7 +174,7 @@ class BypassProgram(RobustProgram):
     def _price_all(self, prices: Floats, demand_prices: Floats) -> tuple[float, int]:
         floor = 1e-9 * float(prices.max(initial=0.0)) / len(self.failures) + 1e-300
         new = 0
-        # What a unit of load on an arc costs in its bypass: any such price is feasible.
+        # Price of a unit of load on an arc in its bypass: any such price is feasible.
         repair_prices = np.zeros((len(self.rates), len(self.capacity)))
         for arc, known in self.bypasses.items():
             for traffic in range(len(self.rates)):

@@ -98,7 +98,7 @@ def minimise_worst_utilisation(
     ends: Nodes of each of D demands.
     rates: shape (M, D): Of each demand in each traffic.
     failures: shape (F, E): Arcs that each failure takes down; the first takes none.
-    protection: What carries a demand whose path fails: nothing; a backup that is empty before; a
+    protection: Protection of a demand whose path fails: nothing; a backup that is empty before; a
         backup that carries a copy at all times; a bypass round each arc that fails, one for all
         demands over it. A demand whose ends a failure separates is lost in it.
     Raises ValueError: A demand without a path, or without a second one that no failure of the first

@@ -109,7 +109,7 @@ def test_interrupted_anywhere_it_goes_on_to_the_same_bytes(subject: Path, tmp_pa
         with pytest.raises(KeyboardInterrupt):
             go(plan, out, 0.05)
         Interrupting.left = 10**9
-        with pytest.raises(StudyError, match="go on with --resume"):
+        with pytest.raises(StudyError, match="continue with --resume"):
             go(plan, out, 0.05)
         go(plan, out, 0.05, resume=True)
         assert content(out) == wanted

@@ -1,4 +1,4 @@
-//! Open loop: transfers arrive by a process of their own, whatever becomes of those before.
+//! Open loop: transfers arrive by their own process, independent of earlier ones.
 
 use super::{Gaps, OpenConfig, SizeLaw};
 use trunkline_units::{RandomStream, Span, Time, NEVER};

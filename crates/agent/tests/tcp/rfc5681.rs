@@ -39,7 +39,7 @@ fn s3_1_congestion_avoidance_adds_at_most_one_segment_each_round_trip() {
     assert_eq!(pipe.sender.state(), State::CongestionAvoidance);
 }
 
-/// Half of 10 is 5; the window shrinks to 5 and segment 0 goes on the third duplicate, not before.
+/// Half of 10 is 5; the window shrinks to 5 and segment 0 leaves with the third duplicate, not before.
 #[test]
 fn s3_2_the_third_duplicate_resends_and_halves() {
     for variant in [Variant::Reno, Variant::NewReno] {

@@ -78,7 +78,7 @@ struct Router {
     delay: Option<local_delay::RouteDelay>,
 }
 
-/// When the LSA of a place was originated last, and whether it is to be again at its time.
+/// When the LSA of a place was originated last, and whether it will be again at its time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Origination {
     at: Option<Time>,

@@ -12,7 +12,7 @@ use trunkline_units::Time;
 /// The delay of one node's computations.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SpfThrottle {
-    /// When routes were computed last, or are to be.
+    /// Time of the last or next computation of routes.
     last: Option<Time>,
     /// Back-off: interval to the next computation.
     interval: Time,
@@ -23,7 +23,7 @@ pub struct SpfThrottle {
 }
 
 impl SpfThrottle {
-    /// A change at `now`: when routes are to be computed, unless they are to be anyway.
+    /// A change at `now`: schedules the computation of routes, unless one is due.
     pub fn change(&mut self, now: Time, delay: SpfDelay) -> Option<Time> {
         let before = self.changed.replace(now);
         let waits = self.last.is_some_and(|last| last > now);

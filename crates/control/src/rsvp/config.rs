@@ -167,7 +167,7 @@ pub struct Attributes {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Constraints {
-    /// Links that it may not use, for their colours or as others are to be apart from it.
+    /// Links that it may not use, for their colours, or because others must be apart from it.
     pub barred: Vec<u32>,
     /// Nodes to pass, in this order.
     pub via: Vec<u32>,

@@ -42,7 +42,7 @@ pub(super) struct HeadEndSession {
     pub auto: Option<AutoBandwidth>,
     /// Route it is to take; none = the shortest one that has room.
     pub requested_route: Option<Arc<[u32]>>,
-    /// It is to be up: not before it is set up, nor after it is torn down.
+    /// Whether it should be up: from its set-up until its tear-down.
     pub is_requested: bool,
     pub active: Option<u16>,
     pub pending: Option<u16>,

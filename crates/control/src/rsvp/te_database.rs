@@ -51,7 +51,7 @@ pub(super) struct RouteBounds<'a> {
 /// Partial routes after which a search with bounds gives up.
 const MAX_PARTIAL_ROUTES: usize = 100_000;
 
-/// A partial route: its last link, and the one that it goes on from.
+/// A partial route: its last link, and the one that it continues from.
 #[derive(Clone, Copy, Debug)]
 struct PartialRoute {
     cost: u64,

@@ -230,7 +230,7 @@ impl Network {
         }
     }
 
-    /// A packet with a label goes on by the node's entry for it, another is handled.
+    /// The node's entry forwards a packet with a label; other packets are handled.
     fn arrive(&mut self, packet: Packet) {
         let Packet { link, heard, label, .. } = packet;
         let node = self.wires.lines[link as usize].to;

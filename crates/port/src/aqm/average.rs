@@ -4,7 +4,7 @@
 //! arrival, where q is the queue it finds; over an idle period, as if m = idle / s packets of the
 //! mean size had found the queue empty, s being the time to send one.
 //! As ns-2: m is rounded down, and the arrival that ends the idle period counts as one more. A packet
-//! that is dropped on an idle link does not end the period: the average goes on ageing.
+//! that is dropped on an idle link does not end the period: the average continues to age.
 
 use trunkline_units::{math, Time, SECOND};
 

@@ -54,7 +54,7 @@ pub enum SchedulerChoice {
 
 /// Sizes of the packets at the heads of the queues, by class; `None` where empty.
 pub trait ClassHeads {
-    /// Bytes on the wire of the packet at the head of `class`: called only where it is to be sent next
+    /// Bytes on the wire of the packet at the head of `class`: called only where it will be sent next
     /// if it may.
     fn head(&mut self, class: u16) -> Option<u32>;
 }

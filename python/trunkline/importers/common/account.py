@@ -18,10 +18,10 @@ MAX_COMMENT_COLUMNS = 100
 class AccountEntry:
     """Elements of one kind, treated alike."""
 
-    # What they are called in the file (``links/link/setupCost``), or what was assumed.
+    # Their name in the file (``links/link/setupCost``), or the assumption.
     element: str
     count: int  # How many there are.
-    # What they became, why they were left out, or the rule that was assumed; may be empty for what
+    # Their translation, the reason to leave them out, or the assumed rule; may be empty for what
     # was read.
     reason: str
     line: int  # Where the first one is, from 1; 0: unknown.

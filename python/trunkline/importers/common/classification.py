@@ -221,7 +221,7 @@ def _follow_filter(
         return _classify_unmatched(qdisc, group, parent)
     _refuse_egress_policer(filter_)
     if filter_.priority < 0 and filter_.index is not None:
-        # What runs before the discipline sets the index; its own filters do not.
+        # Earlier filters set the index; its own filters do not.
         group = replace(group, index=filter_.index)
     minor = _get_class_minor(filter_, group)
     if filter_.target is not None and filter_.target[0] not in (0, qdisc.major):

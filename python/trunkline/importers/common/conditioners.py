@@ -44,7 +44,7 @@ class PolicingResult:
 
     group: PacketGroup
     policers: tuple[Policer, ...]  # Policers that they meet, one after the other.
-    # What packets get, by how many policers they exceed; None drops them.
+    # Marking of packets, by the number of policers that they exceed; None drops them.
     markings: tuple[PacketMarking | None, ...]
 
 

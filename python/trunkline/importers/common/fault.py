@@ -20,8 +20,8 @@ class ImportFault(ValueError):
     """A configuration that is not translated.
 
     line, column: Place, both from 1; line 0: the file as a whole.
-    message: What is wrong there, with what was given.
-    known: What would have been read; empty if that says nothing.
+    message: The fault there, with the given text.
+    known: Texts that would have been read; empty if they do not help.
     file: Where it stands, if that is another file than the one asked for.
     others: tuple of ImportFault; what is wrong besides, further down.
     """

@@ -21,13 +21,13 @@ NOT_USED = "not used by this import"  # Reason of what no reader asked for.
 class FileElement:
     """An element of a file."""
 
-    # What readers find it by: tag, key, column or section; attributes of XML are ``@name``.
+    # Key by which readers find it: tag, key, column or section; attributes of XML are ``@name``.
     name: str
     line: int = 0  # Where it starts, from 1; 0: unknown.
     # object; text or number of an element without others inside; None: there is none.
     value: Any = None
     children: list[FileElement] = field(default_factory=list)
-    # What the account calls it, where the file's author chose its name (a node's name as a key).
+    # Its name in the account, where the file's author chose its name (a node's name as a key).
     kind: str = ""
     is_read: bool = False  # A reader has asked for it.
     omission: str = ""  # Why it is left out with all within it; empty: it is not.

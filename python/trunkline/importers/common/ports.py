@@ -369,7 +369,7 @@ def _build_cbq(
             class_keys["queue"] = build_queue(class_.queue, defaults, inside=True)
         classes[names[minor]] = class_keys
     if any(packets.leaf is None for packets in classified):
-        # What no class takes, the link's own class sends last.
+        # Packets of no class are sent last, by the link's own class.
         rate = get_integer_option(discipline.options, "bandwidth", 0)
         classes[names[0]] = {
             "priority": 7,

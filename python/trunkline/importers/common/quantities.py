@@ -81,7 +81,7 @@ def read_integer(
     """Read a integer_digits number.
 
     meaning: ``mark``, ``class`` and so on, for the message.
-    known: What would have been read.
+    known: Texts that would have been read.
     part: The part of the word that is the number; all of it if left out.
     base: 2 to 36, or 0: by its prefix, as ``0x1f``.
     Raises ImportFault: It is none.

@@ -65,7 +65,7 @@ class Policer:
     # peak_rate, peak_burst: Second bucket; 0 = none.
     peak_rate: int = 0
     peak_burst: int = 0
-    # What becomes of packets out of profile; `continue` leaves them to the filters behind.
+    # Action for packets out of profile; `continue` leaves them to the filters behind.
     exceed: Literal["drop", "continue", "pass"] = "drop"
     index: int | None = None  # Number under which several filters share it.
     # A meter of three colours as keys of a scenario; then the bucket above says nothing.
@@ -137,7 +137,7 @@ class QdiscClass:
     options: Options
     # Filters that choose among the classes below it.
     filters: list[Filter] = field(default_factory=list)
-    queue: Qdisc | None = None  # What it holds packets in; None: the default of Linux.
+    queue: Qdisc | None = None  # Its queue; None: the default of Linux.
 
 
 @dataclass(slots=True)
@@ -178,9 +178,9 @@ class TrafficControlConfig:
     """All that a file says."""
 
     devices: dict[str, Device] = field(default_factory=dict)  # By name, in the order of the file.
-    # What a packet filter writes before tc sees the packets, in the order of each chain.
+    # Marks that a packet filter writes before tc sees the packets, in the order of each chain.
     rules: list[MarkRule] = field(default_factory=list)
-    # What is read, left out and assumed.
+    # Lines that are read, left out and assumed.
     account: ImportAccount = field(default_factory=ImportAccount)
     # Chains of rules that a packet filter has been given.
     chains: set[str] = field(default_factory=set)

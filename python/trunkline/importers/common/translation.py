@@ -53,8 +53,8 @@ class Imported:
     # ports, conditioners: Values of those keys of a scenario, by name.
     ports: dict[str, ScenarioKeys]
     conditioners: dict[str, ScenarioKeys]
-    sentences: list[str]  # What they do, a sentence each.
-    account: ImportAccount  # What was read, left out and assumed.
+    sentences: list[str]  # Their effect, a sentence each.
+    account: ImportAccount  # Lines that were read, left out and assumed.
 
     def to_dict(self) -> dict[str, Any]:
         """The keys of a scenario that are not empty."""
@@ -325,7 +325,7 @@ def _merge_unchanged(
     return merged
 
 
-_NO_MARKING = PacketMarking(-1)  # What packets get that nothing is written into.
+_NO_MARKING = PacketMarking(-1)  # Marking of packets that no rule marks.
 
 
 def _is_unchanged(

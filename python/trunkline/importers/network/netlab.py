@@ -133,7 +133,7 @@ def _add_segment(
     rule = "a segment of several nodes is a node"
     network.account.add_assumption(f"node {segment}", rule, line=line)
     for end, traits in zip(ends, end_traits, strict=True):
-        # What tc and costs do, they do where a node sends.
+        # tc and costs act where a node sends.
         network.links.append(
             ImportedLink(
                 end,

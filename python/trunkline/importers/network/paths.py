@@ -28,7 +28,7 @@ class LabelEntry:
     """An entry of a static LSP."""
 
     router: str
-    path: str  # What its head end calls it; elsewhere the name may differ.
+    path: str  # Its name at its head end; elsewhere the name may differ.
     incoming: str  # Label; empty at the head end.
     next_hop: str  # Empty: packets end here.
     push: str  # Label, `IMPLICIT_NULL` or `EXPLICIT_NULL`.

@@ -26,7 +26,7 @@ class ImportedNetwork:
 
     text: str
     matrix: str  # The table of demands that the scenario names, as CSV; empty: none.
-    account: ImportAccount  # What was read, what was left out, what was assumed.
+    account: ImportAccount  # Lines that were read, left out and assumed.
     nodes: int
     links: int
     demands: int

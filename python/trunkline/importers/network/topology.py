@@ -10,7 +10,7 @@ from trunkline.importers.common.account import ImportAccount
 class ImportedNode:
     """A node."""
 
-    label: str  # What the file calls it, for people; may occur twice.
+    label: str  # Its name in the file, for people; may occur twice.
     # Longitude and latitude [degrees], or x and y; see `ImportedTopology.geographic`.
     place: tuple[float, float] | None = None
     line: int = 0  # Where it stands; 0: unknown.
@@ -71,7 +71,7 @@ class ImportedPath:
     name: str
     route: tuple[str, ...]  # Nodes, by their keys; of a policy its head end alone.
     segments: tuple[str | int, ...] = ()  # Of a policy: nodes, and links by their index.
-    keys: dict[str, Any] = field(default_factory=dict)  # What else it has, as a scenario writes it.
+    keys: dict[str, Any] = field(default_factory=dict)  # Further keys, as in a scenario.
     backups: tuple[str, ...] = ()  # Paths that take over.
 
 
@@ -88,5 +88,5 @@ class ImportedTopology:
     paths: list[ImportedPath] = field(default_factory=list)
     is_signalled: bool = False  # RSVP-TE sets the paths up.
     geographic: bool = False  # Places are longitude and latitude.
-    # What was read, what was left out, what was assumed.
+    # Lines that were read, left out and assumed.
     account: ImportAccount = field(default_factory=ImportAccount)

@@ -86,7 +86,7 @@ def read_filter(reader: WordReader, addresses: Addresses, account: ImportAccount
     elif word.text not in ("matchall", "basic"):
         raise_fault(word, f"there is no filter {word.text} here", _FILTER_KINDS)
     if hook == 0xFFF3:
-        # What runs before the discipline decides before the discipline's own filters do.
+        # Earlier filters decide before the discipline's own filters do.
         filter_.priority -= EGRESS_FILTER_PRIORITY_OFFSET
     _read_filter_rest(reader, filter_, account)
     return filter_, device, parent, is_ip

@@ -114,10 +114,10 @@ def parse_script(
                 else:
                     account.add_read(_name_command(words), line=words[0].line)
             except AbsentProtocol as absent:
-                # What no packet of the simulator has takes none of them.
+                # Filters on fields that no packet of the simulator has take no packet.
                 account.add_left_out(text, absent.message, line=words[0].line)
             except ImportFault as fault:
-                # What a command that failed should have made is missed further down: no news.
+                # Commands may lack the object of a failed command: nothing new.
                 if not (faults and isinstance(fault, MissingPrerequisite)):
                     faults.append(fault)
                 if partial:

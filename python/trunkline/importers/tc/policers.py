@@ -70,7 +70,7 @@ def read_policer(
 
 
 def _is_exceed_action(reader: WordReader) -> bool:
-    """Whether ``action`` says what becomes of packets out of profile, not what comes next."""
+    """Whether ``action`` is that for packets out of profile, not the next action."""
     next_words = reader.words[reader.position + 1 : reader.position + 2]
     return bool(next_words) and next_words[0].text.partition("/")[0] in _EXCEED_ACTIONS
 

@@ -52,7 +52,7 @@ def read_tokens(content: str, account: ImportAccount) -> list[SourceToken]:
 
 
 def _join_continued_lines(content: str) -> str:
-    """Lines that go on, with the next; a blank line keeps the count."""
+    """Join lines that continue on the next; a blank line keeps the count."""
     given = content.replace("\r\n", "\n").split("\n")
     lines: list[str] = []
     pending_lines = 0

@@ -45,7 +45,7 @@ class CapturedFrame:
 
     time_ns: int  # When [ns since the epoch].
     link_type: int  # A LINKTYPE of tcpdump.org.
-    data: bytes  # What the file has of it.
+    data: bytes  # Its captured part.
     length: int  # How long it was [B].
 
 

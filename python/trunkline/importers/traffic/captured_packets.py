@@ -64,7 +64,7 @@ class CapturedPacket:
     ports: tuple[int, int]  # Of source and destination.
     ip_bytes: int  # Length of the IP packet with its header [B].
     payload: int  # Bytes above UDP's or TCP's header [B].
-    # What a second capture of the same packet has too; empty if nothing tells packets apart.
+    # Fields that a second capture of the same packet shares; empty if packets look alike.
     identity: tuple[int, ...] = ()
     # sequence, flags: Of TCP.
     sequence: int = 0

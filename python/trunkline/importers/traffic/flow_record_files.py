@@ -53,7 +53,7 @@ class FlowRecord:
     # sampled.
     sent: int
     sent_back: int
-    # class_name, dscp: What the file says of its class.
+    # class_name, dscp: Class in the file.
     class_name: str | None
     dscp: int | None
 

@@ -15,7 +15,7 @@ def get_cache_folder() -> Path:
     Raises OSError: This user has no home, and the folder for that lies open to others.
     """
     base = os.environ.get("XDG_CACHE_HOME", "")
-    # The specification: a relative path is to be ignored.
+    # The specification: ignore a relative path.
     if base.startswith("/"):
         return Path(base) / "trunkline" / "linux"
     try:

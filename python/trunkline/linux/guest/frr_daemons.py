@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 FRR_PACKAGE: Final = "frr"
-UNPACKED_BYTES: Final = 23_000_000  # What stays on disk, about [B].
+UNPACKED_BYTES: Final = 23_000_000  # Size on disk, about [B].
 NODE_MEMORY_MB: Final = 24  # Memory that the daemons of a node take [MB].
 COMPILER: Final = "gcc"
 SETUP_COMMAND: Final = "trunkline linux setup --control frr"

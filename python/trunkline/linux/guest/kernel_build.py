@@ -76,8 +76,8 @@ SOURCE_PATCHES: Final = (
         "DEFINE_LONGS(HOST_FP_SIZE, 2696);",
         "DEFINE_LONGS(HOST_FP_SIZE, 12288);",
     ),
-    # What crosses a veth pair brings no flow hash of its sender's socket, as on a wire. A router
-    # would queue labelled packets by flow with it, which it cannot see.
+    # Across a veth pair a packet brings no flow hash of its sender's socket, as on a wire. A router
+    # would queue labelled packets by flow with it, although it cannot see flows.
     Edit(
         "net/core/skbuff.c",
         "\tskb->mark = 0;\n\tskb_clear_tstamp(skb);\n",
@@ -139,7 +139,7 @@ def build_kernel(
 ) -> bytes:
     """Compile the kernel.
 
-    A build that was interrupted goes on where it stopped. Who built it, where and when is not
+    A build that was interrupted continues where it stopped. Who built it, where and when is not
     written into the kernel.
 
     source: The source tree, with the edits; it is compiled in ``build_kernel`` next to it.

@@ -161,7 +161,7 @@ class AptRepository:
                     "apt-get", "-q", "download", *names, cwd=partial_folder
                 )
             finally:
-                # What is there whole is kept, also when we are interrupted.
+                # Complete files stay, also after an interruption.
                 digests |= {
                     _compute_sha256(path): path for path in Path(partial_folder).glob("*.deb")
                 }

@@ -88,7 +88,7 @@ def run_guest(
     The guest has a session of its own, which is killed whole if it hangs or if we are interrupted;
     if this process is killed, the kernel kills the guest.
 
-    job: What it does; its output is written to the job's console.
+    job: Its work; its output is written to the job's console.
     Raises GuestFailed.
     """
     launch = [

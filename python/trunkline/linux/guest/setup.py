@@ -1,8 +1,7 @@
 """Preparing a runner: what has to be fetched, how large it is, and doing it.
 
-Everything lies in the user's cache and needs no root. A setup that was interrupted goes on where it
-stopped: packages, source tree, kernel and the mark of a trial run each are there whole or not at
-all.
+Everything is in the user's cache and needs no root. An interrupted setup continues where it
+stopped: packages, source tree, kernel and the mark of a trial run are each complete or absent.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ BUILD_SPACE_BYTES: Final = 1_900_000_000
 """Space that the kernel's source and its build take while they are there [B]."""
 TRIAL_MAX_SILENCE_S: Final = 180
 """An emulated machine says nothing until its kernel is up: some seconds on an idle host."""
-UNPACKED_BYTES: Final = {"qemu": 190_000_000, "uml": 6_100_000}  # What stays on disk, about [B].
+UNPACKED_BYTES: Final = {"qemu": 190_000_000, "uml": 6_100_000}  # Size on disk, about [B].
 
 
 class SetupFailed(Exception):
@@ -83,7 +82,7 @@ class SetupPlan:
 
 
 def plan_setup(runner: str) -> SetupPlan:
-    """Find out what is to be done, and do nothing but ask the package manager.
+    """Plan the steps; only ask the package manager.
 
     runner: one of "qemu", "uml", "frr"; which; ``frr`` are daemons that run in one.
     Raises SetupFailed: This machine cannot do it: the text says why and what helps.
@@ -173,7 +172,7 @@ def perform_setup(
     folder.mkdir(parents=True, exist_ok=True)
     with _lock_cache(folder, on_step) as lock:
         _remove_partial(folder)
-        # What an interrupted setup has made already is kept.
+        # The finished parts of an interrupted setup stay.
         free_bytes = (
             shutil.disk_usage(folder).free
             + measure_folder(_get_work_folder())
@@ -312,7 +311,7 @@ def remove_prepared(runner: str | None = None) -> int:
     """Remove what was prepared.
 
     runner: Whose; everybody's when left out.
-    Returns: What it took on disk [B].
+    Returns: Its size on disk [B].
     Raises SetupFailed: Something of it cannot be removed.
     """
     folder = get_cache_folder() if runner is None else get_cache_folder() / runner

@@ -78,7 +78,7 @@ class ComparisonRow:
     high: float | None = None
     # Seeds more that are likely to decide; None where it is decided, or no number would.
     more: int | None = None
-    # What the margin is a part of: the packets of the flow, class or link whose count it is, else
+    # Whole of which the margin is a part: the packets of the flow, class or link of a count, else
     # the simulator's mean; 0 for that mean.
     scale: float = 0.0
     # Difference that cannot be seen however exact the comparison: the time between two packets of a
@@ -314,7 +314,7 @@ def _judge_measure(
     if _is_foreign_mark(samples, scale):
         # Which packet is marked may be a tie or a coin; which marks there are is neither.
         return replace(row, outcome="differs", margin=0.0, reason="")
-    # What UDP sends is its schedule's, whatever else is by chance.
+    # UDP sends by its schedule, whatever else is by chance.
     is_certain = key.measure == "packets sent" or _is_certain_mark(samples, pairs)
     if is_certain or (not method.is_random and (row.outcome != "undecided" or size < MIN_PAIRS)):
         return row

@@ -181,7 +181,7 @@ def _compare_losses(
 ) -> list[ComparisonRow]:
     """A row a flow: packets lost; as many more as it sends while convergence may differ.
 
-    A repair loses none: the routes until then go on.
+    A repair loses none: the routes until then stay.
     """
     failures = {
         each for each, _ in _find_convergence_times(ours.results) if each.startswith("failure")

@@ -57,7 +57,7 @@ class EngineRun:
     # moment at which a failure, a switch or the end of the warm-up changes something [ns]; empty
     # for an engine that does not give them.
     moment_gaps: dict[str, Ints] = field(default_factory=dict)
-    # What arrived after the warm-up of each TCP flow, by its marks; without those of which the
+    # Segments of each TCP flow that arrived after the warm-up, by marks; without those of which the
     # engine does not give it.
     segments: dict[str, SegmentCounts] = field(default_factory=dict)
 

@@ -29,7 +29,7 @@ CONVERGENCE_MEASURES = (
 class KnownDifference:
     """A behaviour of the reference, and the comparisons that it may move."""
 
-    sentence: str  # What it does otherwise, and which measures show it.
+    sentence: str  # The difference, and the measures that show it.
     explains: Callable[[ComparisonRow], bool]  # Whether it may be why a comparison differs.
 
 

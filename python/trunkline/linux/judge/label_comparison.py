@@ -22,7 +22,7 @@ def compare_labels(
 ) -> list[ComparisonRow]:
     """Compare the rows of labels, two a router.
 
-    kernel_changes: What each router of the kernel took into use when.
+    kernel_changes: Labels that each router of the kernel took into use, with times.
     margin_s: By how much these times may differ.
     Returns: How many other nodes a router has labels or next hops for, and how many of them are
         others than the simulator's; when it had those it kept after the first failure, until a

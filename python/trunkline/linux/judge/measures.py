@@ -49,7 +49,7 @@ class MeasurementFrame:
     # warmup_ns, end_ns: Only packets sent from the one on; when the run ends.
     warmup_ns: int
     end_ns: int
-    settled_ns: int  # What is sent from then on may still be under way when the run ends.
+    settled_ns: int  # Packets sent from then on may still be under way when the run ends.
     phases: Sequence[RunPhase]  # Of a failure; none without.
 
 

@@ -71,7 +71,7 @@ def compare_flow_packets(
 ) -> Iterator[PacketComparison]:
     """The comparisons of one flow, over all seeds.
 
-    seeds: What both engines delivered and lost, by seed.
+    seeds: Packets that both engines delivered and lost, by seed.
     """
     size = len(seeds)
     ours = sum(len(lost) for _, _, lost, _ in seeds)

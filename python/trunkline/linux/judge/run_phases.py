@@ -15,8 +15,8 @@ MAX_PHASES: Final = 12
 class RunPhase:
     """A part of a run."""
 
-    # What begins it, the second of its kind with a number; empty if the run has no phases. When it
-    # begins may differ from seed to seed, so that no time is in it.
+    # Event that begins it, the second of its kind with a number; empty if the run has no phases.
+    # Its time may differ between seeds, so the name has none.
     name: str
     # start_ns, end_ns: Packets sent from the start and before the end belong to it.
     start_ns: int

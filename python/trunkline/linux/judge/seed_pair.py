@@ -44,7 +44,7 @@ class SeedPair:
     """One seed in both engines."""
 
     network: NetworkData  # The simulator's compiled network.
-    machine: ReferenceMachine  # What the reference ran on.
+    machine: ReferenceMachine  # Machine of the reference.
     values: tuple[MeasureValues, MeasureValues]  # Measures of simulator and reference.
     # Of each UDP flow what both delivered, and the numbers that each lost; empty where they are not
     # compared one by one. Without those that come too near to a failure or a switch.
@@ -61,7 +61,7 @@ class SeedPair:
     # Packets sent before that time meet no packet that competed, so that no tie can have moved them
     # for long.
     same_until_ns: int
-    runs: tuple[EngineRun, EngineRun]  # What was measured, of simulator and reference.
+    runs: tuple[EngineRun, EngineRun]  # Measurements of simulator and reference.
 
     def is_hidden(self, key: MeasureKey) -> bool:
         """Whether the kernel does not give a measure in any seed."""
@@ -97,7 +97,7 @@ def make_seed_pair(
 ) -> SeedPair:
     """Combine the output of both engines of a seed for the comparison.
 
-    machine: What the reference ran on.
+    machine: Machine of the reference.
     """
     end = network["run"]["duration_ns"]
     run_phases = find_phases(simulator.results, end)
@@ -179,7 +179,7 @@ def _is_bbr(flow: Flow) -> bool:
 def is_exact(network: NetworkData, machine: ReferenceMachine, sizes: frozenset[int]) -> bool:
     """Whether packets can be compared one by one.
 
-    TCP answers to what became of earlier packets. So does a limit of bytes where packets have
+    TCP answers to the fate of earlier packets. So does a limit of bytes where packets have
     several sizes: who came first decides who finds room for long after.
     """
     tcp = any(flow["agent"]["protocol"] == "tcp" for flow in network["flows"])
@@ -198,7 +198,7 @@ def explain_lasting_shift(
     next would have had. Where flows take turns, it decides whose turn is first until both have
     nothing left.
 
-    machine: What the reference ran on.
+    machine: Machine of the reference.
     """
     if _has_mixed_sizes(simulator):
         return (

@@ -57,7 +57,7 @@ SENDER_KEYS: Final = ("window_packets", "rto_min_ns", "initial_window", "ecn", "
 class SingleAlteration:
     """One key with another value."""
 
-    element: str  # What has the key: a link, port, conditioner, protection, path or flow.
+    element: str  # Owner of the key: a link, port, conditioner, protection, path or flow.
     key: str  # Name of the key in the compiled network.
     # before, after: Its values.
     before: str
@@ -169,7 +169,7 @@ def _alter_classifiers(network: NetworkData) -> Iterator[SingleAlteration]:
     used = {int(flow["dscp"]) for flow in network["flows"]}
     for section, parts in (("ports", "classes"), ("conditioners", "profiles")):
         for number, element in enumerate(cast("Any", network).get(section, ())):
-            # The last of a conditioner's classes is to be in no profile.
+            # The last of a conditioner's classes must be in no profile.
             count = len(element[parts]) + (section == "conditioners")
             for row, entries in enumerate(element["classifier"]["rows"] if count > 1 else ()):
                 most = max(entries, key=entries.count)
@@ -255,7 +255,7 @@ def _describe_place(network: NetworkData, place: Place) -> tuple[str, str]:
     names: list[str] = []
     value: Any = cast("Any", network)[place[0]]
     if isinstance(value, dict):
-        # What routers do together has its parts by name: protections, rerouting, OSPF.
+        # Mechanisms that routers share have their parts by name: protections, rerouting, OSPF.
         element, rest = str(place[1]), place[2:]
         value = value[element]
     keys: list[str] = []

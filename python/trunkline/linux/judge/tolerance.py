@@ -122,7 +122,7 @@ def compute_tie_share(tolerance_ns: float, gap_ns: float) -> float:
 
 
 def count_expected_ties(affected: float, tie_share: float) -> float:
-    """Ties among packets that competed, none where hardly one is to be expected."""
+    """Ties among packets that competed, none where hardly one is expected."""
     ties = affected * tie_share
     return ties if ties >= MIN_EXPECTED_TIES else 0.0
 

@@ -51,12 +51,12 @@ class EngineVerdict:
     """The comparison of both engines."""
 
     rows: tuple[ComparisonRow, ...]
-    notes: tuple[str, ...]  # What the reference does differently, known beforehand.
+    notes: tuple[str, ...]  # Differences of the reference that are known beforehand.
     seeds: tuple[int, ...]  # Seeds of the runs.
     is_exact: bool  # Whether packets were compared one by one.
     # Version and runner of the kernel, or the scenario that the simulator ran in its place.
     reference: str
-    not_compared: tuple[str, ...] = ()  # What could not be compared.
+    not_compared: tuple[str, ...] = ()  # Measures that could not be compared.
     # Share that was asked for: no more may have hidden where a comparison agrees.
     within: float | None = None
     # Both runs of each seed, for a proof; empty where they were not kept.
@@ -195,7 +195,7 @@ def verify_runs(
 
     runs: Canonical JSON of compiled networks that differ in their traffic alone, and seeds.
     on_progress: Gets the part of all runs that is done, 0 to 1.
-    max_seeds: Goes on with the seeds that follow until the verdict is decided or there are so many.
+    max_seeds: Adds the next seeds until the verdict is decided, up to this number.
     within: Greatest share that may have hidden in a comparison that agrees.
     Raises UnsupportedError: The network has what the kernel lacks.
     """
@@ -218,7 +218,7 @@ def run_until_decided(
     max_seeds: int | None = None,
     within: float | None = None,
 ) -> EngineVerdict:
-    """Do runs and compare, and go on while it is not decided and there may be more.
+    """Run and compare; continue while the verdict is undecided and more seeds are allowed.
 
     runs: Canonical JSON of compiled networks, and seeds; the seeds that follow are of the last.
     """
@@ -267,7 +267,7 @@ def judge_pairs(
         rows = [*comparisons.compare_packets(pairs, method), *rows]
     reasons = [each.lasting_reason for each in pairs if each.lasting_reason]
     if method.is_exact and reasons and any(not row.agrees for row in rows):
-        # What was exact and agrees stays: only flows that a tie may have moved are compared looser.
+        # Exact comparisons that agree stay; only flows that a tie may have moved get more margin.
         moved_flows = {row.subject for row in rows if not row.agrees}
         loose_method = choose_method(pairs, exact=False)
         first_method = loose_method if pairs[0].machine == "laboratory" else method
@@ -414,7 +414,7 @@ def pair_kernel_run(
 ) -> tuple[SeedPair, str, tuple[str, ...]]:
     """Pair a guest's run with the same run in the simulator: as a `SeedRunner` gives it.
 
-    machine: What the guest ran on.
+    machine: Machine of the guest.
     """
     reference = engine_run.read_kernel_run(kernel_run, kernel_run.folder)
     seed_pair = make_seed_pair(

@@ -24,7 +24,7 @@ class QueueCounts:
     link: int
     class_: int
     node: int
-    # packets, bytes: What it let go; bytes as the port counts them.
+    # packets, bytes: Packets that it sent; bytes as the port counts them.
     packets: int
     bytes: int
     # full_drops, early_drops: Packets dropped for lack of room, and by the AQM.

@@ -1,4 +1,4 @@
-"""Transfers in the kernel: what became of each, and their tables as the simulator has them."""
+"""Transfers in the kernel: the result of each, and their tables in the simulator's form."""
 
 import math
 from bisect import bisect_left
@@ -113,7 +113,7 @@ def count_transfer_flow(compiled: CompiledPlan, folder: Path, index: int) -> Flo
     counts.retransmissions = last.retransmitted - warmup_totals.retransmitted
     counts.packets_delivered = last.received - warmup_totals.received
     counts.bytes_delivered = counts.goodput_bytes + counts.packets_delivered * header
-    # What was sent and has not arrived has the mean size of what has.
+    # Packets that have not arrived have the mean size of those that have.
     mean = counts.bytes_delivered / max(1, counts.packets_delivered)
     counts.bytes_sent = counts.bytes_delivered + round(
         mean * max(0, counts.packets_sent - counts.packets_delivered)

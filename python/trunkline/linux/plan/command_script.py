@@ -50,8 +50,8 @@ class Command:
     """One command."""
 
     program: ConfigProgram  # Which program reads it; a sysctl is ``key=value``.
-    line: str  # What that program reads, generated names only.
-    purpose: str = ""  # What it is for, in the scenario's words; empty: as the command before it.
+    line: str  # Input of that program, generated names only.
+    purpose: str = ""  # Its purpose in the scenario's words; empty: as the command before it.
     # It stands for the wire between routers, which a real network has already.
     is_wire: bool = False
 
@@ -61,9 +61,9 @@ class CommandScript:
     """Commands of every node, with the keys that they omit or approximate."""
 
     commands: list[list[Command]]  # By node, in order.
-    # What the kernel lacks; empty if it can do all.
+    # Features that the kernel lacks; empty if it has all.
     reasons: list[UnsupportedFeature] = field(default_factory=list)
-    # What the kernel does differently, one sentence each.
+    # Differences of the kernel, one sentence each.
     notes: list[str] = field(default_factory=list)
     target: CommandTarget = GUEST_TARGET  # Where the commands are to run.
 

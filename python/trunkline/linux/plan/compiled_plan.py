@@ -37,14 +37,14 @@ class CompiledPlan:
 
     plan: GuestPlan  # For the guest.
     schedules: dict[str, bytes]  # Files of the plan.
-    notes: tuple[str, ...]  # What the kernel does differently from the simulator.
+    notes: tuple[str, ...]  # Differences between kernel and simulator.
     network: NetworkData  # The compiled network.
     script: CommandScript  # The commands with their reasons.
     wiring: VethPlan  # Devices of each one-way link.
     leaves: tuple[dict[int, LeafQdisc], ...]  # Queue of each class, by one-way link.
     traffic: PlannedTraffic  # Flows.
-    recovery_schedule: RecoverySchedule  # What happens to links and paths.
-    dry_run: DryRun  # What that and the schedules were taken from.
+    recovery_schedule: RecoverySchedule  # Events of links and paths.
+    dry_run: DryRun  # Source of that and of the schedules.
 
 
 def compile_plan(
@@ -86,7 +86,7 @@ def compile_plan(
     recovery_schedule = recovery.plan_recovery(script, network, followed_run, targets)
     wiring = VethPlan.from_links(network["links"], target)
     if script.reasons:
-        # What queues and meters lack does not depend on the flows: it is reported with the rest.
+        # Gaps of queues and meters do not depend on the flows: the report has them with the rest.
         _add_ports(script, network, wiring)
         for conditioner in network.get("conditioners", []):
             conditioning.list_ingress_filters(script, conditioner, [])

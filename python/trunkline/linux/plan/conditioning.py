@@ -1,7 +1,7 @@
 """Conditioners as ``police``: meters, drops and new codepoints at the far end of a link.
 
-Each profile is a chain of its own with its meter first. What it lets pass goes on to the chain in
-which packets are marked and sent over the wire, `AFTER`.
+Each profile has its own chain, with its meter first. Packets that it passes continue in the chain
+`AFTER`, which marks packets and sends them over the wire.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NEAREST_METER: Final = {
 def list_ingress_filters(
     script: CommandScript, conditioner: Conditioner, flows: Sequence[tuple[int, str]]
 ) -> list[str]:
-    """Ingress filters of a conditioner; what it does not know goes on to chain `AFTER` too.
+    """Ingress filters of a conditioner; other packets continue in chain `AFTER` too.
 
     flows: Row and keys of ``flower`` of each direction of a flow.
     """

@@ -75,7 +75,7 @@ class DryRun:
     datagrams: dict[int, list[tuple[int, int]]]
     transfers: dict[int, list[PlannedTransfer]]  # Of each flow of transfers, in order of time.
     starts: list[int]  # When each flow starts [ns].
-    # What happened to links and protections, and a while beyond the end of the run.
+    # Events of links and protections, until a while after the end of the run.
     timeline_events: list[TimelineEvent]
     routes: list[RouteChange]  # Routes that came into use.
     label_changes: list[LabelChange]  # Labels of LDP that came into use.

@@ -24,7 +24,7 @@ class EgressPort:
 
     script: CommandScript  # Where to say its qdiscs.
     sending_end: VethEnd  # Device.
-    port_config: Port  # What the scenario wants there.
+    port_config: Port  # The port in the scenario.
 
     @property
     def scenario_part(self) -> ScenarioPart:

@@ -281,7 +281,7 @@ def _list_device_changes(
     for event in timeline:
         if event.event not in ("detected", "repair-detected") or event.time_ns >= end_ns:
             continue
-        # What comes to a node over a link is by the device at the link's far end.
+        # Packets come to a node over a link by the device at the link's far end.
         sending_end, receiving_end = (
             wiring.sending_ends[event.link],
             wiring.receiving_ends[event.link],

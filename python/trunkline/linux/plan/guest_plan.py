@@ -156,7 +156,7 @@ class TcpFlow(PlannedFlow):
 
     start_ns: int  # When the source connects.
     stop_ns: int | None  # When it writes no more; None: never.
-    bytes: int | None  # What it writes at most; None: without end.
+    bytes: int | None  # Maximum bytes to write; None: without end.
     congestion_control: str  # ``TCP_CONGESTION`` of the sender.
     mss: int  # ``TCP_MAXSEG`` of both ends, set before connecting [B].
     # send_buffer_bytes, receive_buffer_bytes: ``SO_SNDBUF`` and ``SO_RCVBUF``; None: the kernel
@@ -172,7 +172,7 @@ class TransferFlow:
     """Transfers that come and go, a connection each."""
 
     schedule: str  # Name of its file of `TRANSFER` records, in order of time.
-    tcp: TcpFlow  # What all connections are like; each has a port of its own at the source.
+    tcp: TcpFlow  # Parameters of all connections; each has a port of its own at the source.
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ class Daemon:
 
     node: str
     log: str | None  # File that it writes, to hand back.
-    # Program and arguments; what is started ends when what goes on is ready.
+    # Program and arguments; a started program ends when its daemon is ready.
     command: tuple[str, ...]
 
 
@@ -226,7 +226,7 @@ class GuestPlan:
     transfers: tuple[TransferFlow, ...] = ()
     samples: tuple[QueueSampling, ...] = ()  # Devices read in steps.
     counts: tuple[QueueReading, ...] = ()  # Devices read once, in order of time.
-    # What is done during the run, in order of time; of one time, node and program together.
+    # Actions during the run, in order of time; of one time, node and program together.
     changes: tuple[TimedCommand, ...] = ()
     # When statistics of everything are read, in order; the last is ``duration_ns``.
     snapshots_ns: tuple[int, ...] = ()

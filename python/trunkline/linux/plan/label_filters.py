@@ -1,4 +1,4 @@
-"""Label tables as routes, and what becomes of TC and DSCP at each of them.
+"""Label tables as routes, and the changes of TC and DSCP at each of them.
 
 FTN entries are IP routes with ``encap mpls``, ILM entries routes of the MPLS family, label
 operations as RFC 3031 and 3032 have them. An ingress filter marks what comes with a label by its

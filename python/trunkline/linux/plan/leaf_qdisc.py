@@ -21,7 +21,7 @@ class LeafQdisc:
 
     handle: str  # Handle of its queue's qdisc.
     kind: str  # Kind of that qdisc.
-    priority: str  # What ``skbedit priority`` sends a packet there; empty: it goes there by itself.
+    priority: str  # Value of ``skbedit priority`` for packets to it; empty: none is necessary.
     # Which of the tins of a cake it is, as the kernel numbers them; None: the whole qdisc.
     tin: int | None = None
 

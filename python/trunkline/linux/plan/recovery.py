@@ -60,7 +60,7 @@ class RecoverySchedule:
     """Changes of links and of forwarding in the course of a run."""
 
     network: NetworkData  # The compiled network, with the entries of restored paths.
-    # What forwarding goes by from each time on [ns]; the first from the start.
+    # Forwarding tables from each time on [ns]; the first from the start.
     states: list[tuple[int, ForwardingState]]
     outages: list[LinkOutage] = field(default_factory=list)  # In the order of their beginning.
     gaps: list[SwitchbackGap] = field(default_factory=list)  # In the order of their ends.

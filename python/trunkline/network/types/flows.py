@@ -75,7 +75,7 @@ class OnOffArrivals(TypedDict):  # Exponential on and off periods.
 OnOffVariant = TypedDict("OnOffVariant", {"on-off": OnOffArrivals})
 
 
-class TfrcArrivals(TypedDict):  # What TFRC allows (RFC 5348).
+class TfrcArrivals(TypedDict):  # Arrivals at the rate of TFRC (RFC 5348).
     max_bit_s: int | None
 
 

@@ -17,7 +17,7 @@ DisjointSession = TypedDict(
 """A path that another shares nothing with."""
 
 
-class HeadConstraints(TypedDict):  # What computed routes must satisfy.
+class HeadConstraints(TypedDict):  # Constraints of computed routes.
     barred: list[int]
     via: list[int]
     max_hops: int | None

@@ -39,7 +39,7 @@ RawTables = Mapping[str, RawTable]
 def decode_tables(raw: RawTables, network: NetworkData) -> dict[str, Table]:
     """Make the tables of a run.
 
-    raw: What the engine returned; indices refer to the lists of the network.
+    raw: Output of the engine; indices refer to the lists of the network.
     network: The compiled network, parsed from its JSON.
     Returns: A table for each entry of ``SCHEMAS``; one that the engine has no rows for is empty.
     """

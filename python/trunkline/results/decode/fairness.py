@@ -23,7 +23,7 @@ def decode_fairness(
     goodput, sent, delivered = (flows.column(name).get_numbers() for name in counted)
     # TCP asks for what it gets: only a source that does not listen has a demand.
     shares = [
-        # What was under way when the warm-up ended is delivered, and was not sent.
+        # Packets under way at the end of the warm-up count as delivered, not as sent.
         min(1.0, delivered[index] / sent[index]) if protocol != "tcp" and sent[index] else None
         for index, protocol in enumerate(flows["protocol"])
     ]

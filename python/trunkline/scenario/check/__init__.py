@@ -59,7 +59,7 @@ def check(scenario: ScenarioSections, problems: Problems) -> ResolvedScenario | 
     """Works out what a scenario means and checks it.
 
     scenario: A scenario whose every key is of the right kind and in range.
-    Returns: What it means, to be used where no fault was found; None if it is too large.
+    Returns: The resolved scenario, for use where no fault was found; None if it is too large.
     """
     if not scenario.nodes:
         problems.add("empty", ("nodes",), "a network needs at least one node", at_key=True)

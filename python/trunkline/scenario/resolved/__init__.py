@@ -78,7 +78,7 @@ def resolve(scenario: ScenarioSections, problems: Problems) -> ResolvedScenario 
     scenario: A scenario whose every key is of the right kind and in range.
     problems: Gets what cannot be worked out; findings about generated elements are placed where
         those come from, here and by whoever uses it after.
-    Returns: What is sound of it; None if it is too large to be written out.
+    Returns: The sound part of it; None if it is too large to expand.
     """
     resolved = ResolvedScenario.from_sections(scenario)
     problems.origins = resolved.origins

@@ -39,7 +39,7 @@ AUTO_ONLY_KEYS = ("protect", "bandwidth", "constraints")
 
 
 def is_computed(scenario: ResolvedScenario, protection: Protection) -> bool:
-    """Whether a protection's backups are to be computed."""
+    """Whether a protection's backups must be computed."""
     auto = protection.backup == AUTO
     return auto and protection.kind != "restoration"
 

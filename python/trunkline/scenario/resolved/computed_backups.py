@@ -45,6 +45,6 @@ class ComputedBackups:
     shared: "SharedBandwidth"  # Their bandwidth, at the rates of the network itself.
     # By protection; of one, bypasses in the order of links, others in that of paths.
     backups: list[ComputedBackup] = field(default_factory=list)
-    gaps: list[ProtectionGap] = field(default_factory=list)  # What has none.
+    gaps: list[ProtectionGap] = field(default_factory=list)  # Elements without backup.
     # Hops that should have a local repair, and paths that should have a backup from end to end.
     place_count: int = 0

@@ -1,4 +1,4 @@
-"""Constraints that head ends keep in the routes that they compute while the run goes on."""
+"""Constraints that head ends keep in the routes that they compute during the run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -42,7 +42,7 @@ def unplaced_paths_allowed() -> Iterator[None]:
 
 
 def is_computed(path: LabelSwitchedPath) -> bool:
-    """Whether a path's route is to be computed."""
+    """Whether a path's route must be computed."""
     return path.route == (AUTO,)
 
 
@@ -55,7 +55,7 @@ def resolve_placement(scenario: ResolvedScenario, problems: Problems) -> None:
     if not computed:
         return
     if problems.has_errors or not scenario.arcs:
-        # What has a fault already gives no sound graph; a path without a route is no new fault.
+        # Elements with faults give no sound graph; a path without a route is no new fault.
         for name in computed:
             _drop_path(scenario, name)
         return

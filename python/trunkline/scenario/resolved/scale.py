@@ -55,7 +55,7 @@ def _scale_value(value: Any, factor: float) -> Any:
             if new is not old:
                 update[key] = new
         return value.model_copy(update=update) if update else value
-    # What holds no rate stays the same object, and a key that was not set stays so.
+    # An object without rates stays the same, and a key that was not set stays so.
     if isinstance(value, dict):
         scaled = {key: _scale_value(each, factor) for key, each in value.items()}
         return scaled if any(scaled[key] is not value[key] for key in value) else value

@@ -10,7 +10,7 @@ from trunkline.scenario.resolved.resolved import ResolvedScenario
 from trunkline.scenario.scenario_files import ScenarioFileError
 from trunkline.scenario.workload import MAX_TRANSFER_BYTES, TransferSize
 
-REQUESTS_SUFFIX = ".requests"  # What the name of a flow of requests ends in.
+REQUESTS_SUFFIX = ".requests"  # Suffix of the name of a flow of requests.
 
 
 def resolve_workloads(scenario: ResolvedScenario, problems: Problems) -> None:

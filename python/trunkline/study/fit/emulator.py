@@ -49,7 +49,7 @@ class GaussianProcess:
     groups : ndarray of shape (coordinates,)
         Parameter of each coordinate; those of one parameter share a length.
     values : ndarray of shape (trials,)
-        What came out, with mean 0 and variance 1.
+        The results, with mean 0 and variance 1.
     """
 
     def __init__(self, coordinates: FloatArray, groups: FloatArray, values: FloatArray) -> None:
@@ -198,7 +198,7 @@ class Emulator:
         predicted = np.column_stack([mean for mean, _ in left_out]) @ self._rows + self._centre
         unsure = np.column_stack([variance for _, variance in left_out]) @ self._rows**2
         self.left_out_errors = levels - predicted
-        # What neither the processes nor the run-to-run spread of a trial's mean account for.
+        # Error beyond the processes and the run-to-run spread of a trial's mean.
         self._excess = self.left_out_errors**2 - unsure - level_spreads
         expected = unsure + np.maximum(self._excess.mean(axis=0), 0) + level_spreads
         self.left_out_z = self.left_out_errors / np.sqrt(np.maximum(expected, 1e-300))

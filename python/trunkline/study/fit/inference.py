@@ -58,7 +58,7 @@ TrialRunner = Callable[[Sequence[Mapping[str, str]]], TrialOutcomes]
 class TableCheck:
     """Prediction of a table by the others, or of half of the tables by the other half."""
 
-    left_out: str  # What was left out.
+    left_out: str  # Name of the tables left out.
     # cells, inside: Its cells, and those inside their 95 % prediction interval.
     cells: int
     inside: int

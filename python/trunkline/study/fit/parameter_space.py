@@ -18,8 +18,8 @@ FloatArray = NDArray[np.float64]
 class FreeParameter:
     """A parameter that is inferred."""
 
-    name: str  # What it is called.
-    prior: ParameterPrior  # What it may be.
+    name: str  # Its name.
+    prior: ParameterPrior  # Its possible values.
     held_at: str = ""  # Its value where it is not inferred; empty if there is none.
 
 

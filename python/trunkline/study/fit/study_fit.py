@@ -104,11 +104,11 @@ def fit_study(
     parameters : sequence of str
         Only these are inferred; all with a prior or other values if empty.
     out : str or Path, optional
-        Folder for the trials and what comes of them.
+        Folder for the trials and their results.
     options : RunOptions, optional
         Where and within what limits.
     resume, overwrite : bool, default False
-        Go on with what is in the folder, or replace it.
+        Continue with the content of the folder, or replace it.
     live_points : int
         Points of the nested sampling.
     check : bool, default True
@@ -170,7 +170,7 @@ def _prepare_folder(folder: Path, *, resume: bool, overwrite: bool) -> None:
             raise StudyError(f"{folder} holds something else than a fit")
         if not (resume or overwrite):
             raise StudyError(
-                f"{folder} holds a fit; go on with --resume, or replace it with --overwrite"
+                f"{folder} holds a fit; continue with --resume, or replace it with --overwrite"
             )
         if overwrite and not resume:
             shutil.rmtree(trials_folder)

@@ -125,10 +125,10 @@ def apply_settings(
 
 
 class TrialRuns:
-    """Runs trials of a study, a folder for every few of them, and goes on with what is there.
+    """Runs trials of a study, a folder for every few of them, and continues stored ones.
 
-    parameters: What is set.
-    cells: What is taken from the runs.
+    parameters: Values of parameters.
+    cells: Cells to read from the runs.
     folder: Where they are stored.
     runs: Replications of each point; no two trials share a seed.
     create_progress: Gives the display of the progress of runs with such a name.

@@ -89,7 +89,7 @@ class TableValues:
     # shape (rows, seeds): Values in the unit of the cell.
     values: Mapping[tuple[str, str], SeedValues]
     rows: Mapping[str, Sequence[str]]  # Names of each table's rows.
-    # What varies from row to row of a table.
+    # Names that vary from row to row of a table.
     numbers: Mapping[str, Sequence[float]] = field(default_factory=dict)
     default_table: str = ""  # Table of columns that name none.
     # The values come out otherwise with other seeds; published ones do not.

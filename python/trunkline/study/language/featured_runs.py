@@ -58,15 +58,15 @@ class StudyHeading:
     title: str
     source: str
     tables: Mapping[str, str]  # Titles of its tables.
-    row_title: str  # What the rows of its tables are; may be empty.
-    notes: list[str]  # What else a reader should know.
+    row_title: str  # Title of the rows of its tables; may be empty.
+    notes: list[str]  # Further notes for a reader.
 
 
 @dataclass(frozen=True, slots=True)
 class FeaturedRun:
     """A scenario to be run and shown."""
 
-    # title, about: What it is, and what to look at.
+    # title, about: Its title, and advice to the reader.
     title: str
     about: str
     jobs: list[Job]  # Its runs, of one network.

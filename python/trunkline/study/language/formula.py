@@ -302,7 +302,7 @@ def _apply_paired(
     left_values, right_values = match_values(left, right)
     with np.errstate(divide="ignore", invalid="ignore"):
         result = operation(left_values, right_values)
-    # What is divided by nothing is not known.
+    # A quotient with divisor 0 is not known.
     result[np.isinf(result)] = np.nan
     return NamedValues(result, left.names if len(left.values) > 1 else right.names)
 

@@ -61,7 +61,7 @@ _RANGE_SCHEMA = {
 class ParameterRange:
     """Ends of a range, exact, and how its values are written.
 
-    spec: What the study file says: ``from`` and ``to``, quantities of one kind.
+    spec: Specification in the study file: ``from`` and ``to``, quantities of one kind.
     schema: JSON Schema of it, which has the keys.
     Raises PydanticCustomError: An end is missing, is no number, or is of another kind than the
         first.

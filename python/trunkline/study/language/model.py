@@ -131,7 +131,7 @@ class StudyFile(StudyPart):
         if "cases" in document:
             message = "a study has either a scenario or cases"
             raise make_invalid_error("relation", message, at=("scenario",))
-        # What is no text is reported at its own place.
+        # A value that is no text is reported at its own place.
         case = {
             key: document[key]
             for key in ("title", "scenario")

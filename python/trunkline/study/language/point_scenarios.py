@@ -14,7 +14,7 @@ from trunkline.scenario.source_positions import find_place
 from trunkline.study.language.model import Study
 from trunkline.study.language.parts import FittedParameter, GivenParameter, StudyTable, TcScript
 
-_SET_PREFIX = "--set "  # What stands for the file of a value that is set in a scenario.
+_SET_PREFIX = "--set "  # Replaces the file of a value that is set in a scenario.
 
 
 def load_point_scenario(study: Study, table: StudyTable, values: Mapping[str, str]) -> Scenario:

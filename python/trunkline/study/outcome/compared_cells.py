@@ -92,7 +92,7 @@ def to_json_number(value: float | None) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class ClaimResult:
-    """A claim and how it came out."""
+    """A claim and its outcome."""
 
     name: str
     says: str

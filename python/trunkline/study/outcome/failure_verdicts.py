@@ -32,7 +32,7 @@ NO_FAILURE = "no failure"  # A point in which nothing fails, besides those in wh
 class FailureVerdict:
     """An aggregate under a failure."""
 
-    failure: str  # What fails, and the other parameters of the point.
+    failure: str  # Failing element, and the other parameters of the point.
     dscp: str  # Of all its flows.
     # loss, delay_p99, jitter: Greatest of all runs [1, s, s]; nan where some run has none, as
     # nothing arrived.

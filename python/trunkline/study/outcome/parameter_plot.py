@@ -23,7 +23,7 @@ def draw_parameter_plot(
 ) -> Figure:
     """Draw a value against a parameter, a line for each combination of the others.
 
-    value: What to draw; the first value if left out.
+    value: Value to draw; the first if left out.
     x_parameter: Parameter on the axis; the last that varies if left out.
     Returns: Means with 95 % intervals.
     Raises StudyError: There is no such value or parameter.

@@ -296,7 +296,7 @@ class Reproduction:
 
 
 class StudySubject:
-    """A study: what it runs, and what comes of the runs.
+    """A study: its runs and their results.
 
     name: A study of the package, or a study file, or a folder with a ``study.yaml``.
     runs: Replications of each point, with seeds 1, 2, ...; the study's own number if left out.
@@ -339,7 +339,7 @@ def reproduce(
     runs : int, optional
         Replications of each point, with seeds 1, 2, ...; the study's own number if left out.
     out : str or Path, optional
-        Folder for the runs and what comes of them.
+        Folder for the runs and their results.
     progress : bool or Progress, default True
         Draw a progress bar in a notebook, or if standard error is a terminal.
     threads : int, optional
@@ -347,7 +347,7 @@ def reproduce(
     options : RunOptions, optional
         Where and within what limits, in place of ``threads``.
     resume, overwrite : bool, default False
-        Go on with what is in the folder, or replace it.
+        Continue with the content of the folder, or replace it.
     pdf : bool, default False
         Draw each picture as ``.pdf`` too, beside ``.png`` and ``.svg``.
 

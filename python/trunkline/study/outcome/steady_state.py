@@ -41,7 +41,7 @@ def find_warm_up(network: Network, seeds: Sequence[int], *, threads: int | None 
     Three series are looked at: the throughput of all flows together, the mean delay of their
     packets, and the packets waiting on all links; the latest cut counts.
 
-    network: What will be run; its own warm-up is disregarded.
+    network: Network to run; its own warm-up does not count.
     seeds: Seeds of the pilot runs; at least one.
     threads: Runs at once; all cores if left out.
     Raises ValueError: The run is too short to be cut into steps.

@@ -34,7 +34,7 @@ def iterate_point_results(
 ) -> Iterator[tuple[dict[str, str], int, Any]]:
     """Yield every point that has ended runs.
 
-    values: What to look at; all numbers if left out.
+    values: Values to show; all numbers if left out.
     Yields: Part and labels; runs; value to its interval, None where a run has none. Of a service
         level agreement it is the share of runs that keep it, with the exact interval.
     """

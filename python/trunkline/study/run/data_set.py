@@ -102,7 +102,7 @@ class Runs:
     """The runs of a study that have ended.
 
     table: A row for each.
-    manifest: What was to be run.
+    manifest: Plan of the study.
     """
 
     def __init__(self, table: pl.DataFrame, manifest: Mapping[str, Any], folder: Path) -> None:
@@ -138,7 +138,7 @@ class Runs:
         import polars as pl
 
         rows = self.table.filter(pl.col("part") == name)
-        # What the part measures is there, also where no run has a value.
+        # The columns of the part exist also where no run has a value.
         own = set(self.list_measured_values(rows["point"]))
         return rows.select(
             column.name for column in rows if column.name in own or column.null_count() < len(rows)

@@ -2,7 +2,7 @@
 
 Runs are made in stages: ten of every point, then of each point as many more as its intervals are
 likely to need, and so on. A stage is a study of its own in a folder next to the target,
-so that it goes on after an interruption like any other; what it is made of follows from the values
+so that it continues after an interruption like any other; its content follows from the values
 of the stages before it. In the end all runs become one study, the same byte for byte as if their
 numbers had been known from the start.
 """
@@ -32,7 +32,7 @@ from trunkline.study.run.run_plan import RunPlan, StudyPoint
 from trunkline.study.run.session import hold_and_execute
 from trunkline.study.run.store import RUNS_FOLDER, StudyStore
 
-STAGES_SUFFIX = ".stages"  # What the folder of the stages ends in.
+STAGES_SUFFIX = ".stages"  # Suffix of the folder of the stages.
 
 _EndedRuns = dict[tuple[int, int], tuple[RunRecord, Path]]
 
@@ -61,7 +61,7 @@ def replicate_until_precise(
     plan: Points, those of a shard if it is one; their seeds are disregarded.
     target: Half of the 95 % interval over the mean, above 0 and below 1.
     max_runs: Maximum number of runs of a point, with seeds from 1.
-    resume: Go on with stages that are there; add to a study that is complete.
+    resume: Continue existing stages; add to a study that is complete.
     overwrite: Replace an earlier study.
     Returns: Every point; and runs that failed, in which case the study is not complete.
     Raises StudyError: The folder holds a study, and it is neither to be gone on with nor replaced.
@@ -72,12 +72,12 @@ def replicate_until_precise(
         raise StudyError(f"{folder} holds something else than a study of this kind")
     if (folder / MANIFEST_FILE).exists():
         if not (resume or overwrite):
-            msg = f"{folder} holds a study; go on with --resume, or replace it with --overwrite"
+            msg = f"{folder} holds a study; continue with --resume, or replace it with --overwrite"
             raise StudyError(msg)
         if resume:
             ended_runs = _read_complete_runs(plan, folder)
     if stages.exists() and not (resume or overwrite):
-        msg = f"{stages} holds a study that was begun; go on with --resume, or use --overwrite"
+        msg = f"{stages} holds a study that was begun; continue with --resume, or use --overwrite"
         raise StudyError(msg)
     if overwrite and not resume:
         shutil.rmtree(stages, ignore_errors=True)

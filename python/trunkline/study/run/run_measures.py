@@ -26,7 +26,7 @@ RunValue = float | int | str | list[float | None] | None
 RunValues = dict[str, RunValue]
 RunMeasure = Callable[[Results], RunValues]
 
-REPLICA_SUFFIX = "[*]"  # What the name of a flow ends in that stands for all its replicas.
+REPLICA_SUFFIX = "[*]"  # Suffix of the name of a flow that represents all its replicas.
 WILDCARD_SUFFIX = "*"
 """Suffix of a name that matches all names with the same beginning, replicas as well."""
 SLA_PREFIX = "sla."

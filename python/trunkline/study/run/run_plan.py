@@ -22,14 +22,14 @@ class StudyPoint:
 
     network_json: str  # Canonical JSON of the compiled network.
     seeds: Sequence[int]
-    measure: str  # What is measured: see :func:`trunkline.study.run.run_measures.measure`.
+    measure: str  # Its measure: see :func:`trunkline.study.run.run_measures.build_measure`.
     part: str = ""  # Which part of the study.
-    # What tells the point apart: table, row, parameters. Columns of the data set.
+    # Labels of the point: table, row, parameters. Columns of the data set.
     labels: Mapping[str, str] = field(default_factory=dict)
     # Gives the text of the scenario; called only where it is kept.
     scenario: Callable[[], str] = str
     keep: int = 0  # So many of the first seeds keep all tables of their runs.
-    # What is drawn again for each seed: see :func:`trunkline.study.language.random_draws.written`.
+    # Values that each seed draws anew: see `random_draws.serialise_draws`.
     draws: str = ""
     failing: tuple[str, ...] = ()  # Links and nodes that fail in it.
 

@@ -68,7 +68,7 @@ def build_plan(study: Study, seeds: Sequence[int]) -> RunPlan:
     points = []
     for table in tables:
         run_count = count_table_runs(study, table, len(seeds))
-        # A table with more replications than the study goes on after the study's last seed.
+        # A table with more replications than the study continues after the study's last seed.
         table_seeds = [*seeds, *range(max(seeds) + 1, max(seeds) + 1 + run_count - len(seeds))][
             :run_count
         ]

@@ -42,7 +42,7 @@ class ProbeSamples:
     ) -> float | list[float | None] | None:
         """Work out a column of a study that asks for a series.
 
-        name: What the column is called.
+        name: Name of the column.
         Returns: In the unit of the column; a list where all samples are kept. None where no sample
             has a value, or of several targets, one has none.
         Raises StudyError: No probe recorded it, or not then.

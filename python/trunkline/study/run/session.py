@@ -35,7 +35,7 @@ def perform_plan(
     """Run what is missing of a plan, then read it back.
 
     out: Folder of the study; one that is removed in the end if left out.
-    resume, overwrite: What to do if the folder holds a study.
+    resume, overwrite: Action if the folder holds a study.
     Raises IncompleteStudy: Some failed.
     """
     with tempfile.TemporaryDirectory(prefix="trunkline-") as scratch:

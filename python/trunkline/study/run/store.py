@@ -1,6 +1,6 @@
-"""A study on disk: a folder with a manifest, a data set, and what is needed to go on with it.
+"""A study on disk: a folder with a manifest, a data set, and the files that a resumption needs.
 
-``manifest.json`` says what is to be run and, once all is done, the checksum of every file;
+``manifest.json`` lists the runs and, once all have ended, the checksum of every file;
 ``data/*.parquet`` hold a row for every run; ``runs/N`` hold all tables of the runs that are kept;
 ``failed/N`` hold what is needed to run again what failed; ``journal.jsonl`` holds the runs that
 have ended while some have not; ``history.jsonl`` lists who worked on it. All but the last are the
@@ -45,8 +45,8 @@ class StudyStore:
     """The folder of a study that is being run.
 
     folder: Folder; made if it is not there.
-    plan: What is to be run.
-    resume: Go on with what is there, if anything is.
+    plan: The planned runs.
+    resume: Continue with the content of the folder, if there is any.
     overwrite: Replace an earlier study.
     shard: Number and count, from 1: only every so-many-th run is this folder's.
     Raises StudyError: The folder holds something else, or another plan, or is in use.
@@ -68,7 +68,8 @@ class StudyStore:
         existing_manifest = _read_existing_manifest(self.folder)
         if existing_manifest is not None and not (resume or overwrite):
             raise StudyError(
-                f"{self.folder} holds a study; go on with --resume, or replace it with --overwrite"
+                f"{self.folder} holds a study; continue with --resume, or replace it with "
+                "--overwrite"
             )
         self.folder.mkdir(parents=True, exist_ok=True)
         self.lock = FolderLock(self.folder)

@@ -44,7 +44,7 @@ def _read_open_file_limit() -> int | None:
 
 
 def _count_startable_threads(requested: int) -> int:
-    """Threads that start when so many are to be there together."""
+    """Threads that start when so many must run together."""
     released = threading.Event()
     started: list[threading.Thread] = []
     before = _count_threads()

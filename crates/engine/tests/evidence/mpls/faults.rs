@@ -89,7 +89,7 @@ fn labels_and_pushes_out_of_range_are_refused() {
     }
 }
 
-/// A fifth label does not fit: the packet is lost where it would be pushed, the run goes on.
+/// A fifth label does not fit: the packet is lost where it would be pushed, the run continues.
 #[test]
 fn a_push_on_a_full_stack_ends_the_packet() {
     let mut lab = row();
