@@ -43,7 +43,7 @@ _ALWAYS_STARTED: Final = ("zebra", "staticd")
 _NO_FILE: Final = "/dev/null"
 _NS_PER_S: Final = 1_000_000_000
 _SETTLE_S: Final = 30
-"""Least time from the start of the daemons to time zero: neighbours, LDP sessions, labels [s]."""
+"""Minimum time from the start of the daemons to time zero: neighbours, LDP sessions, labels [s]."""
 
 
 class LaboratoryFault(ValueError):

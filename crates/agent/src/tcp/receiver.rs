@@ -48,7 +48,7 @@ pub struct Receiver {
     count: Option<u8>, // of marks, modulo 8, which are sent in its place
     earlier_ack: Option<AckFields>,
     sack: bool,
-    keeps: u8, // blocks, at most
+    keeps: u8,      // blocks, at most
     max_blocks: u8, // of them in one acknowledgement
     recent_len: u8,
     recent: [[u32; 2]; MAX_BLOCKS], // blocks above `next`, the one changed last first
