@@ -20,12 +20,12 @@ sys.exit(os.waitstatus_to_exitcode(status))
 
 @dataclass(frozen=True)
 class ResourceUsage:
-    """What a program took."""
+    """Resources that a program used."""
 
     wall_s: float  # Time of the clock [s].
     cpu_s: float  # Processor time, user and system [s].
     peak_bytes: int  # Maximum memory resident [B].
-    printed: str  # What it printed.
+    printed: str  # Its output.
 
 
 def measure_command(command: list[str]) -> ResourceUsage:

@@ -157,7 +157,7 @@ def check_counts(engine: str, names: list[str], *, update: bool) -> bool:
         tempfile.TemporaryDirectory(prefix="trunkline-counts-") as folder,
         ThreadPoolExecutor(os.cpu_count()) as pool,
     ):
-        # What else runs changes no count, so the processors share the workloads.
+        # Other programs change no count, so the processors share the workloads.
         counted = pool.map(lambda name: count_per_hop(engine, name, Path(folder)), names)
         for name, count in zip(names, counted, strict=True):
             new_counts[name] = round(count, 1)

@@ -30,7 +30,7 @@ def write_driver(workload: Workload) -> str:
     With ``count`` a monitor on every link counts packet-hops and drops; with ``time`` nothing is
     attached, and the same packets are simulated.
 
-    workload: What to simulate.
+    workload: The workload to simulate.
     Returns: Tcl.
     """
     lines = [
@@ -155,5 +155,5 @@ def format_red_lines(link: WorkloadLink) -> list[str]:
 
 
 def parse_counts(printed: str) -> dict[str, float]:
-    """What the script counted. printed: Its output."""
+    """Parse the counts of the script. printed: Its output."""
     return {key: float(value) for key, value in map(str.split, printed.splitlines())}

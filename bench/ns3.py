@@ -39,7 +39,7 @@ def build_driver(folder: Path) -> Path:
     folder: Where programs are kept.
     Returns: The program.
     """
-    # What pkg-config says for Debian's packages names libraries that they do not need.
+    # The output of pkg-config for Debian's packages names libraries that they do not need.
     libraries = [f"-lns3-{name}" for name in NS3_MODULES]
     mark = hashlib.sha256(DRIVER_SOURCE.read_bytes()).hexdigest()[:16]
     program = folder / f"ns3-driver-{mark}"
@@ -53,7 +53,7 @@ def build_driver(folder: Path) -> Path:
 
 
 def format_workload(workload: Workload) -> str:
-    """The workload in the words of the driver. workload: What to simulate."""
+    """Format the workload for the driver. workload: The workload to simulate."""
     number = {name: place for place, name in enumerate(workload.nodes)}
     lines = [f"nodes {len(number)}"]
     for link in workload.links:

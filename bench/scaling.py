@@ -38,7 +38,7 @@ PROBE_STEP_NS = 10_000_000
 
 @dataclass(frozen=True)
 class RunCost:
-    """What a run took."""
+    """Time and memory of a run."""
 
     hops: int  # Packet-hops.
     cpu_s: float  # Processor time without the start [s].

@@ -1,4 +1,4 @@
-"""What a wheel with a compiler's profile needs of the engine that the interpreter finds.
+"""Runs that train a wheel with a compiler's profile, in the engine that the interpreter finds.
 
 ``python bench/training.py run`` runs the benchmark's workloads; with ``check`` it compares the
 results of two examples with ``tests/pinned-results.csv``. `tools/build/profiled_wheel.py` calls

@@ -295,7 +295,7 @@ def make_red_keys(red: RedSettings) -> dict[str, Any]:
 
 
 def parse_counts(printed: str, network: str, workload: Workload) -> dict[str, float]:
-    """What the engine counted, in the words of the ns-2 driver.
+    """Parse the counts of the engine, by the names of the ns-2 driver.
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ class TransferFlow:
 
 @dataclass(frozen=True)
 class Workload:
-    """What is simulated.
+    """A workload: network, traffic and duration.
 
     Parameters
     ----------

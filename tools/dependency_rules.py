@@ -164,7 +164,7 @@ def find_import_faults() -> list[str]:
 
 
 def list_imports(tree: ast.AST, place: Path) -> list[tuple[int, str]]:
-    """What a file, or a part of it, imports of trunkline.
+    """List the imports of trunkline in a file, or in a part of it.
 
     tree: The file or the part.
     place: The file below the package.
@@ -263,9 +263,7 @@ def find_architecture_faults() -> list[str]:
             misplaced = (
                 set(cells[2].split(", ")) - {"-", "all above", "_core"} - rows[folder].keys()
             )
-            faults += [
-                f"ARCHITECTURE.md: {place} stands above {each}" for each in sorted(misplaced)
-            ]
+            faults += [f"ARCHITECTURE.md: {place} is above {each}" for each in sorted(misplaced)]
             rows[folder][name] = cells[2]
     return faults + [
         f"ARCHITECTURE.md: {folder}/{name} has {rows[folder].get(name)!r}, here it is {allowed!r}"

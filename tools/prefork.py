@@ -198,7 +198,7 @@ class RunningCommand:
         self._ended = os.pidfd_open(child)
 
     def get_descriptors(self) -> tuple[int, int]:
-        """What is ready to be read once the command has ended, or its client has gone."""
+        """Return descriptors that become readable at the end of the command or of its client."""
         return self._client.fileno(), self._ended
 
     def finish(self) -> None:

@@ -41,7 +41,7 @@ UNITS = {
 
 
 def describe_kind(schema: dict[str, Any]) -> str:
-    """What a key takes, in a few words."""
+    """Describe the values of a key in a few words."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2].removesuffix("Options")
         return f"[{name}](#{name.lower()})"

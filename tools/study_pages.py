@@ -46,12 +46,12 @@ OUTCOME_WORDS = {
     None: "not judged",
 }
 FIT_LINE = re.compile(r"^(?:    prior|fit): .*\n", re.MULTILINE)
-"""What a study file says for `study fit` alone: no run of `reproduce` depends on it."""
+"""Lines of a study file for `study fit` alone: no run of `reproduce` depends on them."""
 NUMBER = re.compile(r"(?<![\w.])[-−]?\d+(?:\.\d+)?")
 
 
 def hash_study(name: str) -> str:
-    """What a stored run is of: the files of the study, and its pinned results."""
+    """Hash the source of a stored run: the files of the study, and its pinned results."""
     found = hashlib.sha256()
     for file in sorted(STUDIES.joinpath(name).iterdir()):
         if file.suffix in (".yaml", ".csv", ".tc", ".tcng") and file.name != "exhibits.yaml":
@@ -65,7 +65,7 @@ def hash_study(name: str) -> str:
 
 
 def summarise_reproduction(document: dict[str, Any], study_hash: str) -> dict[str, Any]:
-    """What pages need of the JSON object of a reproduction."""
+    """Extract the part of a reproduction's JSON object that pages need."""
     # A variant's table is called as that of its case, a comma, and its name.
     cases = {cell["table"].partition(", ")[0] for cell in document["cells"]}
     cells = [
@@ -233,7 +233,7 @@ def format_kernel_table(name: str, *words: str) -> str:
 
 
 def summarise_verdicts(name: str, tables: dict[str, Any]) -> dict[str, Any]:
-    """What pages need of verdicts: counts of outcomes, and goodput in simulator and kernel."""
+    """Extract counts of outcomes from verdicts, and goodput in simulator and kernel."""
     found = {}
     for point_name, table_document in tables.items():
         rows = table_document["verdict"]["rows"]
@@ -277,7 +277,7 @@ def update_page(name: str, page: str) -> str:
 
 
 def find_page_faults(name: str, page: str) -> Iterator[str]:
-    """What a page says otherwise than its stored run."""
+    """Find differences between a page and its stored run."""
     stored = json.loads((RUNS / f"{name}.json").read_text("utf-8"))
     if stored["of"] != hash_study(name):
         yield "the stored run is of other files or results: --run"

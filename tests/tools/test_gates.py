@@ -142,6 +142,13 @@ def test_arrows_judge_crates(arrows, tmp_path, manifest, source, faults):
         ("a.md", "TODO: write"),
         ("a.txt", "/home/somebody/file"),
         ("a.md", "the fault is told to the user"),
+        ("a.py", '    """What the kernel printed."""'),
+        ("a.py", "    size: int  # What a queue holds."),
+        ("a.rs", "    /// Which packets it counts."),
+        ("a.md", "The route stays as it is."),
+        ("a.md", "The name stands in the first line."),
+        ("a.py", "# the file beside the study"),
+        ("a.py", "# the run goes on"),
     ],
 )
 def test_words_finds_a_forbidden_word(monkeypatch, tmp_path, capsys, name, line):

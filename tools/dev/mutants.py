@@ -152,7 +152,7 @@ def find_unexplained(name: str) -> list[str]:
 
 
 def describe_score(name: str) -> str:
-    """What is known of a package, in a line."""
+    """Describe the score of a package in a line."""
     outcomes = list(read_outcomes(name).values())
     caught = outcomes.count("caught")
     share = f", {100 * caught / len(outcomes):.1f} %" if outcomes else ""

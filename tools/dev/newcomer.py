@@ -1,4 +1,4 @@
-"""What a newcomer does with an installed package: one command, a live page, a first change.
+"""The first steps of a newcomer with an installed package: a command, a live page, a change.
 
 Only the package's own program is used, in an environment without anything else, and the page is
 asked for as a browser does.

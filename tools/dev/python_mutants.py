@@ -321,7 +321,7 @@ def try_package(name: str, difference: str | None, changed_limit_s: float) -> No
 
 @dataclass(frozen=True)
 class _Reach:
-    """What a test reaches, and how long it takes."""
+    """Lines that a test reaches, and its time."""
 
     test: str
     cpu_s: float

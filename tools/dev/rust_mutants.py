@@ -44,7 +44,7 @@ BATCH_S = 2.0
 """Tests that take so long together run in one process."""
 
 SWITCH_MODULE = """
-/// Which mutant is on.
+/// The mutant that is on.
 #[allow(missing_docs)]
 pub mod mutants {
     use std::io::Write;
@@ -117,7 +117,7 @@ class Constant:
 
     path: str
     changed: str
-    """What is used in its place, by a pattern for its name."""
+    """Replacement of the constant, with a pattern for its name."""
     uses: list[tuple[str, int, int]] = field(default_factory=list)
 
 

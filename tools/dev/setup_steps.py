@@ -73,7 +73,7 @@ def get_stamp_path(name: str) -> str:
 
 
 def read_stamp(name: str) -> str:
-    """What a step was last done with; empty if never. name: The step."""
+    """Read the inputs of the last run of a step; empty if never. name: The step."""
     try:
         with open(get_stamp_path(name), encoding="utf-8") as stream:
             return stream.read()

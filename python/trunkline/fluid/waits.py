@@ -263,7 +263,7 @@ def _compute_weighted_waits(
             / _sum_over_link(queues, moments.utilisation * np.nan_to_num(unscaled))
         )
     is_stable = link_utilisation < 1 - RELATIVE_TOLERANCE
-    # Beside a class that is full there is its packet in service to wait for, and no such sum.
+    # With a class that is full, a packet waits for that class's packet in service; there is no sum.
     others_residual = (
         _sum_over_link(queues, moments.packets * moments.square / 2)
         - moments.packets * moments.square / 2

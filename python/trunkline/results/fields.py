@@ -35,7 +35,7 @@ class Field:
 
     @property
     def definition(self) -> str:
-        """What the column holds, and when it is null because there is nothing to average."""
+        """Content of the column, and the reason for nulls where there is nothing to average."""
         if not self.base:
             return self.about
         *others, last = (f"`{name}`" for name in self.base)

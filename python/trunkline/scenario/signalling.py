@@ -112,7 +112,7 @@ class SignallingOptions(Element):
         None, "Interval at which heads look for shorter routes; absent: never."
     )
     when_down: Literal["route", "discard"] = default(
-        "route", "What becomes of packets while their path is down: IP routing, or none."
+        "route", "Treatment of packets while their path is down: IP routing, or none."
     )
     auto_bandwidth: dict[NameReference, AutoBandwidth] = default(
         {}, "Paths whose reservation follows their load."

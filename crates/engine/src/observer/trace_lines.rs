@@ -16,7 +16,7 @@ pub struct TraceLine {
     place_in_time: (Source, u32),
     /// Kind of event.
     pub event: Event,
-    /// Number of the packet: packets and copies are counted from 0 as they are made.
+    /// Number of the packet: packets and copies are counted from 0 in the order of their making.
     pub number: u64,
     /// Class and drop precedence, where it was at a port.
     pub place: Option<(u16, u8)>,

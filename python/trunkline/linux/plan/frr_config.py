@@ -135,7 +135,7 @@ def strip_control(network: NetworkData) -> NetworkData:
     """A network without the flow that the simulator counts its own messages under."""
     data_flows = [flow for flow in network["flows"] if flow["agent"]["protocol"] != "control"]
     if get_ldp(network) is not None:
-        # There are no paths beside: the classes are those of LDP, which is the daemons' too.
+        # There are no other paths: the classes are those of LDP, which the daemons run too.
         for flow in data_flows:
             flow |= {"fec": 0, "fec_reverse": 0}
     stripped: NetworkData = {**network, "flows": data_flows}

@@ -1,4 +1,4 @@
-"""Which aggregate breaks under which failure, and by how much: the result of a failure study.
+"""Verdicts of a failure study: the aggregates that break under each failure, and by how much.
 
 A row is a failure and an aggregate (the flows of one DSCP); its numbers are the worst of all runs,
 as agreements hold in every run. The margin is what the worst value leaves of its bound, over the

@@ -278,7 +278,7 @@ class Reproduction:
         overwrite : bool, default False
             Replace an earlier reproduction there.
         pdf : bool, default False
-            Draw each picture as ``.pdf`` too, beside ``.png`` and ``.svg``.
+            Draw each picture as ``.pdf`` too, besides ``.png`` and ``.svg``.
 
         Returns
         -------
@@ -349,7 +349,7 @@ def reproduce(
     resume, overwrite : bool, default False
         Continue with the content of the folder, or replace it.
     pdf : bool, default False
-        Draw each picture as ``.pdf`` too, beside ``.png`` and ``.svg``.
+        Draw each picture as ``.pdf`` too, besides ``.png`` and ``.svg``.
 
     Returns
     -------
