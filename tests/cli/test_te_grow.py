@@ -80,3 +80,30 @@ def test_bad_input_writes_nothing(trunkline, net, tmp_path, arguments, message):
     assert message in done.stderr
     assert not (tmp_path / "page.html").exists()
     assert not (tmp_path / "up.yaml").exists()
+
+
+def test_a_growth_that_was_interrupted_goes_on_where_it_was(trunkline, net, tmp_path):
+    text = NETWORK + "slas: {data: {dscp: DF, at_most: {loss: 1 %}}}\n"
+    (tmp_path / "net.yaml").write_text(text, "utf-8")
+    how = ("te", "grow", net, "--by", "20 %", *MODULE, "--json", "--progress", "json")
+    whole = trunkline(*how, "-o", "whole.yaml")
+    assert whole.returncode == 0, whole.stderr
+    # What an interruption leaves: some levels of today and of the last year.
+    journal = tmp_path / "up.yaml.screen.jsonl"
+    lines = (tmp_path / "whole.yaml.screen.jsonl").read_text("utf-8").splitlines(keepends=True)
+    journal.write_text("".join([*lines[:11], lines[11][:20]]), "utf-8")
+    again = trunkline(*how, "-o", "up.yaml", "--resume")
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout) == json.loads(whole.stdout)
+    assert (tmp_path / "up.yaml").read_bytes() == (tmp_path / "whole.yaml").read_bytes()
+    assert journal.read_text("utf-8").splitlines(keepends=True)[:11] == lines[:11]
+    assert len(journal.read_text("utf-8").splitlines()) == len(lines)
+    ends = [json.loads(each.stderr.splitlines()[-2]) for each in (whole, again)]
+    assert [each["done"] for each in ends] == [each["of"] for each in ends]
+    # Another growth is another screen, from its beginning.
+    other = trunkline(*how, "--years", "3", "-o", "up.yaml", "--resume", "--overwrite")
+    assert other.returncode == 0, other.stderr
+    assert journal.read_text("utf-8").splitlines()[0] != lines[0].strip()
+    alone = trunkline("te", "grow", net, "--by", "20 %", "--resume")
+    assert alone.returncode == 2
+    assert "--resume needs --out" in alone.stderr

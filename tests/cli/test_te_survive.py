@@ -92,3 +92,41 @@ def test_an_agreement_on_a_dscp_without_traffic_is_one_error(trunkline, tmp_path
     assert done.returncode == 2
     assert "no flow sends with DSCP EF" in done.stderr
     assert not (tmp_path / "tried").exists()
+
+
+def test_a_judgement_of_pairs_leaves_none_out(trunkline, net, monkeypatch):
+    monkeypatch.setattr("trunkline.planning.failure_screening.CERTAIN_WORST_PAIRS", 1)
+    scenario = tl.loads(NETWORK)
+    # Ten pairs of five links; the screen of loads alone ends as soon as the worst is certain.
+    assert survive(scenario, kinds=("pair",)).left_out is not None
+    assert survive(scenario, kinds=("pair",), every_pair=True).left_out is None
+    done = trunkline("te", "survive", net, "--each", "pair", "--judge")
+    assert "10 failures x bounds" in " ".join(done.stdout.split())
+    assert done.returncode == 3
+
+
+def test_drained_each_with_out_keeps_the_runs_of_each_outage(trunkline, net, tmp_path):
+    how = ("te", "survive", net, "--drained", "each", "--each", "link", "--packets", "1")
+    how = (*how, "--runs", "2", "--json", "--progress", "json")
+    first = trunkline(*how, "--out", "tried")
+    assert first.returncode == 0, first.stderr
+    links = ("A-B", "A-E", "B-C", "C-D", "D-A")
+    assert sorted(each.name for each in (tmp_path / "tried").iterdir() if each.is_dir()) == [*links]
+    document = json.loads(first.stdout)
+    assert {each["link"] for each in document["drained"]} == set(links)
+    # Each folder is the study of the failure that its outage needs most.
+    by_packets = [each["failure"] for each in document["slas"] if each["by"] == "packets"]
+    assert sorted(each.rpartition(" + ")[2] for each in by_packets) == [*links]
+    for failure in by_packets:
+        shown = trunkline("study", "show", f"tried/{failure.rpartition(' + ')[2]}", "--json")
+        assert shown.returncode == 0, shown.stderr
+        assert failure in shown.stdout
+    again = trunkline(*how, "--out", "tried", "--resume")
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout) == document
+    # Nothing was run again: each study begins with all of its two runs done.
+    studies = [json.loads(each) for each in again.stderr.splitlines() if '"of": 2' in each]
+    assert studies
+    assert all(each["done"] == 2 for each in studies)
+    refused = trunkline(*how, "--out", "tried")
+    assert refused.returncode == 2

@@ -121,7 +121,7 @@ def command(
                 reproduction.add_to(out, pdf=pdf)
             return reproduction
 
-        watch = execution.make_progress(subject.plan)
+        watch = execution.make_progress(subject.plan.name)
         if not as_json:
             watch.listener = listen
         reproduction = execution.run_plan(subject.plan, out, compared, progress=watch)

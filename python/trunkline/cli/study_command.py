@@ -19,7 +19,7 @@ from trunkline.cli.common import (
     refuse_existing_files,
 )
 from trunkline.cli.limits import check_forecast, dry_run_option, limit_options
-from trunkline.cli.option_groups import gather_options
+from trunkline.cli.option_groups import combine_options, gather_options
 from trunkline.cli.replication import until_options
 from trunkline.cli.status import Status
 
@@ -52,19 +52,13 @@ class MissingResources(click.ClickException):
 
 
 @dataclass(frozen=True)
-class ExecutionOptions:
-    """Options for the place, the limits and the progress of a study."""
+class WorkerOptions:
+    """Options for the place and the progress of long work that can be resumed."""
 
     resume: bool
-    overwrite: bool
     threads: int | None
     cluster: str | None
     progress: str | None
-
-    @property
-    def folder_options(self) -> dict[str, bool]:
-        """Options for an earlier study in the folder."""
-        return {"resume": self.resume, "overwrite": self.overwrite}
 
     def make_run_options(self) -> RunOptions:
         """Make the options of a study's runs.
@@ -79,12 +73,24 @@ class ExecutionOptions:
         limits = RUN_LIMITS.get()
         return RunOptions(self.threads, self.cluster, limits.time_s, limits.memory)
 
-    def make_progress(self, plan: RunPlan) -> Progress:
-        """Make the display of a plan's progress."""
+    def make_progress(self, name: str) -> Progress:
+        """Make the display of the progress of what has this name."""
         from trunkline.engine.packet_engine import count_cores
         from trunkline.study.run.progress import create_progress
 
-        return create_progress(self.progress, plan.name, thread_count=self.threads or count_cores())
+        return create_progress(self.progress, name, thread_count=self.threads or count_cores())
+
+
+@dataclass(frozen=True)
+class ExecutionOptions(WorkerOptions):
+    """Options for the place, the limits and the progress of a study."""
+
+    overwrite: bool
+
+    @property
+    def folder_options(self) -> dict[str, bool]:
+        """Options for an earlier study in the folder."""
+        return {"resume": self.resume, "overwrite": self.overwrite}
 
     def run_plan(
         self,
@@ -97,7 +103,7 @@ class ExecutionOptions:
         """Run a plan; return the result of `use_runs`, or a status if the plan did not complete."""
         from trunkline.study.run.session import IncompleteStudy, perform_plan
 
-        run_options, progress = self.make_run_options(), progress or self.make_progress(plan)
+        run_options, progress = self.make_run_options(), progress or self.make_progress(plan.name)
         try:
             with perform_plan(
                 plan, out=out, options=run_options, progress=progress, **self.folder_options
@@ -117,18 +123,13 @@ class ExecutionOptions:
             return Status.INTERRUPTED
 
 
-execution_options = gather_options(
-    "execution",
-    ExecutionOptions,
-    limit_options,
-    click.option("--resume", is_flag=True, help="Continue the study in the folder."),
-    click.option("--overwrite", is_flag=True, help="Replace an earlier study in the folder."),
+worker_choices = combine_options(
     click.option(
         "--threads",
         "--workers",
         "threads",
         type=click.IntRange(1, 4096),
-        help="Number of runs at the same time. Default: all cores.",
+        help="Number of runs, or processes of a screen, at the same time. Default: all cores.",
     ),
     click.option(
         "--cluster",
@@ -141,6 +142,14 @@ execution_options = gather_options(
         type=click.Choice(["bar", "plain", "json", "none"]),
         help="Display of the progress. Default: a bar on a terminal, lines elsewhere.",
     ),
+)
+execution_options = gather_options(
+    "execution",
+    ExecutionOptions,
+    limit_options,
+    click.option("--resume", is_flag=True, help="Continue the study in the folder."),
+    click.option("--overwrite", is_flag=True, help="Replace an earlier study in the folder."),
+    worker_choices,
 )
 
 
@@ -227,16 +236,7 @@ def run_fit(
     as_json: bool,
 ) -> Status:
     """Run a fit with the options of the command, and print it."""
-    from trunkline.engine.packet_engine import count_cores
-    from trunkline.study.run.progress import create_progress
-
     fit_choice.check(execution)
-
-    def make_progress(plan_name: str) -> Progress:
-        return create_progress(
-            execution.progress, plan_name, thread_count=execution.threads or count_cores()
-        )
-
     out = fit_choice.out
     try:
         with convert_study_errors(out):
@@ -247,7 +247,7 @@ def run_fit(
                 parameters=fit_choice.parameters,
                 out=out,
                 options=execution.make_run_options(),
-                create_progress=make_progress,
+                create_progress=execution.make_progress,
                 check=not fit_choice.no_checks,
                 on_step=lambda text: click.echo(text, err=True),
                 **execution.folder_options,
@@ -352,7 +352,7 @@ def run(
             list_judged_agreements(plan.measures)
     samples = {0, len(plan.points) // 2, len(plan.points) - 1}
     sampled = [plan.points[place].network_json for place in sorted(samples)]
-    announce = execution.make_progress(plan).announce_forecast
+    announce = execution.make_progress(plan.name).announce_forecast
     check_forecast(sampled, len(plan), dry_run=dry_run, as_json=as_json, announce=announce)
     if until_ci is not None:
         if runs is not None:
@@ -365,7 +365,7 @@ def run(
             until_ci,
             max_runs=max_runs,
             options=run_options,
-            progress=lambda: execution.make_progress(plan),
+            progress=lambda: execution.make_progress(plan.name),
             judge=judge,
             as_json=as_json,
             **execution.folder_options,
@@ -376,7 +376,7 @@ def run(
     try:
         with (
             convert_study_errors(str(out or folder)),
-            hold_and_execute(store, run_options, execution.make_progress(plan)) as failed,
+            hold_and_execute(store, run_options, execution.make_progress(plan.name)) as failed,
         ):
             pass
     except KeyboardInterrupt:

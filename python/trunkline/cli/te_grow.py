@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
 from trunkline.cli.common import ScenarioSource, scenario_options
+from trunkline.cli.option_groups import gather_options
 from trunkline.cli.status import Status
+from trunkline.cli.study_command import WorkerOptions, convert_study_errors, worker_choices
 from trunkline.cli.te_common import (
     OutputOptions,
     load_leniently,
@@ -17,6 +20,7 @@ from trunkline.cli.te_common import (
 
 if TYPE_CHECKING:
     from trunkline.planning.growth import Growth, GrowthPlan
+    from trunkline.planning.screen_journal import ScreenJournal
     from trunkline.scenario import Scenario
 
 
@@ -67,8 +71,15 @@ if TYPE_CHECKING:
     help="Upgrades that --out adds to the links.",
 )
 @output_options(
-    "New scenario: upgraded links, and the demands of the last period.",
+    "New scenario: upgraded links, and the demands of the last period. With `slas` the file of "
+    "this name with the ending .screen.jsonl keeps the screen.",
     "Growth curve, as .svg.",
+)
+@gather_options(
+    "workers",
+    WorkerOptions,
+    click.option("--resume", is_flag=True, help="Continue the screen that --out keeps."),
+    worker_choices,
 )
 def grow(
     source: ScenarioSource,
@@ -80,6 +91,7 @@ def grow(
     modules: tuple[str, ...],
     upgrade: str,
     outputs: OutputOptions,
+    workers: WorkerOptions,
 ) -> int:
     """Show when each link and each failure of FILE breaks first, and the cheapest upgrades.
 
@@ -90,26 +102,43 @@ def grow(
     from trunkline.planning import grow as find_growth, management_page
     from trunkline.planning.text_tables import tabulate_growth
     from trunkline.scenario.units import parse_ratio
-    from trunkline.study.run.progress import create_progress
 
     outputs.refuse_existing()
+    if workers.resume and outputs.out is None:
+        raise click.UsageError("--resume needs --out, whose name the file with the screen has.")
     words = parse_failure_kinds(kinds, may_be_none=True)
     try:
         plan = _make_plan(rates, years, span)
     except ValueError as error:
         raise click.UsageError(f"growth: {error}.") from None
     scenario = _add_modules(load_leniently(source), modules)
-    progress = None
+    progress = journal = None
     if scenario.list_sla_bounds():
-        progress = create_progress("none" if outputs.as_json else None, "agreements")
+        if outputs.out is not None:
+            journal = _make_journal(scenario, plan, outputs.out, resume=workers.resume)
+        progress = workers.make_progress("agreements")
     try:
-        growth = find_growth(
-            scenario, plan, kinds=words, bound=parse_ratio(bound), progress=progress
-        )
+        with convert_study_errors(outputs.out):
+            growth = find_growth(
+                scenario,
+                plan,
+                kinds=words,
+                bound=parse_ratio(bound),
+                progress=progress,
+                journal=journal,
+                options=workers.make_run_options(),
+            )
     except ValueError as error:
         raise click.UsageError(f"{source.file}: {error}.") from None
-    if progress is not None and progress.total:
-        progress.end()
+    except KeyboardInterrupt:
+        kept = "" if journal is None else f"; resume with --resume --out {outputs.out}"
+        click.echo(f"interrupted{kept or '; nothing was kept'}", err=True)
+        return Status.INTERRUPTED
+    finally:
+        if progress is not None and progress.total:
+            progress.end()
+        if journal is not None:
+            journal.close()
     if outputs.out is not None:
         _write_upgraded(scenario, growth, plan, upgrade, source.file, outputs)
     outputs.write_pictures(management_page, scenario, growth)
@@ -118,6 +147,17 @@ def grow(
     )
     lists = [growth.kept_routes, growth.any_routes]
     return Status.NOT_HELD if any(each and each.missing for each in lists) else Status.DONE
+
+
+def _make_journal(scenario: Scenario, plan: GrowthPlan, out: str, *, resume: bool) -> ScreenJournal:
+    """Make the file that keeps what is screened."""
+    from pathlib import Path
+
+    from trunkline.planning.screen_journal import JOURNAL_SUFFIX, ScreenJournal
+
+    return ScreenJournal(
+        Path(out + JOURNAL_SUFFIX), scenario, resume=resume, parameters=asdict(plan)
+    )
 
 
 def _make_plan(rates: tuple[str, ...], years: int | None, span: str | None) -> GrowthPlan:

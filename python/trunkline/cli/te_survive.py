@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from trunkline.planning.capacity_upgrade import CapacityUpgrade
     from trunkline.planning.failure_screening import FailureImpact, Survival
     from trunkline.planning.sla_judgement import SlaJudge, SlaJudgement
-    from trunkline.planning.sla_screening import SlaScreen
+    from trunkline.planning.sla_screening import Levels, SlaScreen
     from trunkline.scenario import Scenario
     from trunkline.study import Runs
 
@@ -155,7 +155,9 @@ def survive(
         except LookupError as error:
             raise click.UsageError(f"--drained: {error}.") from None
     survival = (
-        screened(scenario, kinds=failure_kinds, ecmp=ecmp) if outage is None else outage.survival
+        screened(scenario, kinds=failure_kinds, ecmp=ecmp, every_pair=judge)
+        if outage is None
+        else outage.survival
     )
     judgement: SlaJudgement | None = None
     tried: Sequence[FailureImpact] = ()
@@ -294,7 +296,7 @@ def _judge_failures(
     round_number = 1
     while chosen := judge.choose_failures(packets or None):
         plan = plan_failure_runs(scenario, chosen, at_ns=begin_ns, runs=runs)
-        announce = execution.make_progress(plan).announce_forecast
+        announce = execution.make_progress(plan.name).announce_forecast
         check_forecast(
             [plan.points[0].network_json],
             len(plan),
@@ -327,24 +329,25 @@ def _screen_slas(
     """Screen the agreements, with progress; with `out` into a journal that can be resumed."""
     from pathlib import Path
 
+    from trunkline.planning.screen_execution import screen_slas
     from trunkline.planning.screen_journal import JOURNAL_SUFFIX, ScreenJournal
-    from trunkline.planning.sla_screening import ScreenedLevel, screen_slas
-    from trunkline.study.run.progress import create_progress
 
     journal = None
     if out is not None:
-        path = Path(out + JOURNAL_SUFFIX)
         journal = ScreenJournal(
-            path, scenario, begin_ns=begin_ns, runs=runs, resume=execution.resume
+            Path(out + JOURNAL_SUFFIX),
+            scenario,
+            resume=execution.resume,
+            parameters={"begin_ns": begin_ns, "runs": runs},
         )
-    known = {} if journal is None else dict(journal.known)
-    progress = create_progress(execution.progress, "screen", thread_count=1)
+    known = {} if journal is None else journal.get_levels()
+    progress = execution.make_progress("screen")
     # A screen that takes no longer than this is not worth a line.
     is_long = len(survival.failures) > MAX_UNREPORTED_FAILURES
     if is_long:
         progress.begin(len(survival.failures), len(known))
 
-    def count_screened(failure: str, levels: tuple[ScreenedLevel, ...]) -> None:
+    def count_screened(failure: str, levels: Levels) -> None:
         if journal is not None:
             journal.add_levels(failure, levels)
         progress.count_ended(0)
@@ -359,6 +362,7 @@ def _screen_slas(
             runs=runs,
             known=known,
             on_level=count_screened,
+            options=execution.make_run_options(),
         )
     except KeyboardInterrupt:
         done = f"screened {len(known) + progress.done} of {len(survival.failures)} failures"

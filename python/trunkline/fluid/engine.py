@@ -1,7 +1,7 @@
 """The fluid engine: compiled networks in, rates and mean waits out, in the tables of the others."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from trunkline import _core
 from trunkline.fluid.failure_phases import split_into_phases
 from trunkline.fluid.flow_sources import FlowSources, read_flow_sources
 from trunkline.fluid.hop_loads import compute_hop_loads
+from trunkline.fluid.network_writer import NetworkWriter
 from trunkline.fluid.port_queues import PortQueues, read_port_queues
 from trunkline.fluid.rates import compute_rates
 from trunkline.fluid.stream_paths import StreamPaths, trace_streams
@@ -62,35 +63,37 @@ def solve_phases(network: Mapping[str, Any], seed: int) -> list[tuple[float, Flu
     Returns: Seconds of the measured time, and what holds in them.
     """
     failures = (network.get("recovery") or {}).get("failures", [])
-    ((_, states),) = solve_each_failure(network, [failures], [seed])
-    return states
+    return FailureSolver(network).solve(failures, seed)
 
 
-def solve_each_failure(
-    network: Mapping[str, Any],
-    failures: Iterable[Sequence[Mapping[str, Any]]],
-    seeds: Sequence[int],
-) -> Iterator[tuple[int, list[tuple[float, FluidState]]]]:
-    """Solve the rates and waits of a compiled network, for several sets of failures in turn.
+class FailureSolver:
+    """Rates and waits of a compiled network under failures in place of its own.
 
-    failures: Compiled failures that happen in one run, in place of the network's own.
-    seeds: Seeds of each run.
-    Yields: The seed; seconds of the measured time, and what holds in them.
+    network: Parsed from its JSON.
+    Raises FluidUnsupportedError: It has what formulas for means cannot stand for.
     """
-    ports, offered, sizes = _read_inputs(network)
-    base = trace_streams(network, sizes)
-    recovery = network.get("recovery") or {"protections": [], "rerouting": None}
-    for failures_of_run in failures:
-        failing = {**network, "recovery": {**recovery, "failures": list(failures_of_run)}}
-        for seed in seeds:
-            phases = split_into_phases(failing, base, sizes, seed)
-            yield (
-                seed,
-                [
-                    (each.seconds, _solve_paths(failing, each.paths, ports, offered))
-                    for each in phases
-                ],
-            )
+
+    def __init__(self, network: Mapping[str, Any]) -> None:
+        self.network = network
+        self._ports, self._offered, self._sizes = _read_inputs(network)
+        self._base = trace_streams(network, self._sizes)
+        self._writer = NetworkWriter(network)
+
+    def solve(
+        self, failures: Sequence[Mapping[str, Any]], seed: int
+    ) -> list[tuple[float, FluidState]]:
+        """Seconds of the measured time, and what holds in them.
+
+        failures: Compiled failures that happen in one run.
+        Raises FluidUnsupportedError: Ways change too often.
+        """
+        recovery = self.network.get("recovery") or {"protections": [], "rerouting": None}
+        failing = {**self.network, "recovery": {**recovery, "failures": list(failures)}}
+        phases = split_into_phases(failing, self._base, self._sizes, seed, self._writer)
+        return [
+            (each.seconds, _solve_paths(failing, each.paths, self._ports, self._offered))
+            for each in phases
+        ]
 
 
 def _read_inputs(network: Mapping[str, Any]) -> tuple[PortQueues, FlowSources, NDArray[np.int64]]:

@@ -8,7 +8,6 @@ Absent: what is in queues and on the wire at a change; a phase shorter than the 
 may be given the ways of the next.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trunkline import _core
+from trunkline.fluid.network_writer import NetworkWriter
 from trunkline.fluid.shortest_paths import get_answer_bytes
 from trunkline.fluid.stream_paths import (
     StreamPaths,
@@ -45,12 +45,13 @@ class FailurePhase:
 
 
 def split_into_phases(
-    network: Mapping[str, Any], base: StreamPaths, sizes: Ints, seed: int
+    network: Mapping[str, Any], base: StreamPaths, sizes: Ints, seed: int, writer: NetworkWriter
 ) -> list[FailurePhase]:
     """Divide the measured time.
 
     network: The compiled network, parsed from its JSON.
     sizes: shape (F,): IP bytes of a data packet of each flow.
+    writer: Writes variants of the network.
     Returns: In order; one, without failures.
     Raises FluidUnsupportedError: Too many moments.
     """
@@ -60,7 +61,7 @@ def split_into_phases(
     failures = (network.get("recovery") or {}).get("failures", ())
     if not failures:
         return single_phase
-    moments = _list_change_times(network, seed)
+    moments = _list_change_times(network, seed, writer)
     if len(moments) > MAX_MOMENTS:
         msg = (
             f"failures, protections and routing change ways at {len(moments)} moments of the run; "
@@ -75,7 +76,7 @@ def split_into_phases(
     later = [(a, b) for a, b in pairwise(edges.tolist()) if a >= first_moment]
     if not len(affected) or not later:
         return single_phase
-    later_phases = _trace_phases(network, base, sizes, seed, affected, dead, later)
+    later_phases = _trace_phases(network, base, sizes, seed, affected, dead, later, writer)
     first_phase = (
         []
         if edges[0] >= first_moment
@@ -84,7 +85,7 @@ def split_into_phases(
     return _merge_equal_phases(first_phase + later_phases)
 
 
-def _list_change_times(network: Mapping[str, Any], seed: int) -> list[int]:
+def _list_change_times(network: Mapping[str, Any], seed: int, writer: NetworkWriter) -> list[int]:
     """List the times at which paths change [ns], also those of flows that send nothing yet."""
     end_ns = network["run"]["duration_ns"]
     destinations = {
@@ -107,7 +108,7 @@ def _list_change_times(network: Mapping[str, Any], seed: int) -> list[int]:
         "probes": [],
         "conditioners": [],
     }
-    rows = _core.run(json.dumps(_strip_losses(idle_network)), seed)["timeline"]
+    rows = _core.run(writer.write(_strip_losses(idle_network)), seed)["timeline"]
     time, event = (np.frombuffer(rows[name][1], dtype=np.int64) for name in ("time_ns", "event"))
     event_numbers = [_core.TIMELINE_EVENTS.index(name) for name in PATH_CHANGE_EVENTS]
     moments: list[int] = np.unique(time[np.isin(event, event_numbers)]).tolist()
@@ -133,6 +134,7 @@ def _trace_phases(
     affected: Ints,
     dead: Ints,
     edges: list[tuple[int, int]],
+    writer: NetworkWriter,
 ) -> list[FailurePhase]:
     """Ways of the streams that a failure meets, in every phase."""
     answered = [f for f, flow in enumerate(network["flows"]) if get_answer_bytes(flow)]
@@ -155,7 +157,7 @@ def _trace_phases(
     probe_network["links"] = [
         link | {"rate_bit_s": PROBE_LINK_BIT_S} for link in probe_network["links"]
     ]
-    hops, lost = run_probe(network, probe_network, len(streams), seed)
+    hops, lost = run_probe(network, writer.write(probe_network), len(streams), seed)
     unaffected = ~np.isin(base.stream, affected)
     kept_hops = np.stack(
         [getattr(base, name)[unaffected] for name in ("stream", "leg", "step", "link", "class_")]

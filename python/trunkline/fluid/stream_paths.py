@@ -96,13 +96,13 @@ def _trace_with_packets(
 ) -> tuple[Ints, NDArray[np.bool_]]:
     """Hops of some streams by the packet engine: stream, packet, step, link, class, header."""
     probe_network = make_probe(network, sizes.tolist(), answered, streams.tolist())
-    hops, lost = run_probe(network, probe_network, len(streams), 1)
+    hops, lost = run_probe(network, json.dumps(probe_network), len(streams), 1)
     hops[0] = streams[hops[0]]
     return hops, lost
 
 
 def run_probe(
-    network: Mapping[str, Any], probe_network: Mapping[str, Any], count: int, seed: int
+    network: Mapping[str, Any], probe_json: str, count: int, seed: int
 ) -> tuple[Ints, NDArray[np.bool_]]:
     """Run the hops of the datagrams of a probe, and which were lost.
 
@@ -112,7 +112,7 @@ def run_probe(
     """
     rows = {
         name: np.frombuffer(data, dtype=np.int64)
-        for name, (_, data) in _core.run(json.dumps(probe_network), seed)["packets"].items()
+        for name, (_, data) in _core.run(probe_json, seed)["packets"].items()
         if name in ("event", "packet", "flow", "link", "class", *_LABEL_COLUMNS)
     }
     lost = np.ones(count, dtype=bool)

@@ -16,7 +16,7 @@ from trunkline.decomposition.full_check import FullCheck, check_delays
 from trunkline.decomposition.link_traffic import check_decomposable
 from trunkline.decomposition.network_delays import LinkSimulations, LinkWaits, collect_path_waits
 from trunkline.engine.packet_engine import count_cores
-from trunkline.fluid.engine import solve_each_failure, solve_without_failures
+from trunkline.fluid.engine import FailureSolver, solve_without_failures
 from trunkline.planning.failure_screening import survive
 from trunkline.planning.packet_trial import (
     compile_impacts,
@@ -154,9 +154,9 @@ def _solve_failures(
 ) -> Iterable[tuple[FailureImpact, FluidState]]:
     """The state that each failure ends in."""
     compiled = compile_impacts(scenario, impacts, find_failure_time(scenario, None))
-    states = solve_each_failure(network, ([each] for each in compiled), [scenario.run.seed])
-    for impact, (_, phases) in zip(impacts, states, strict=True):
-        yield impact, phases[-1][1]
+    solver = FailureSolver(network)
+    for impact, failure in zip(impacts, compiled, strict=True):
+        yield impact, solver.solve([failure], scenario.run.seed)[-1][1]
 
 
 def _judge_states(

@@ -115,6 +115,7 @@ def survive(
     *,
     kinds: Sequence[str] = ("link", "node", "risk"),
     ecmp: bool = False,
+    every_pair: bool = False,
     out_of_service: str | None = None,
 ) -> Survival:
     """Screen failures.
@@ -127,6 +128,8 @@ def survive(
         Failures to screen; ``"named"`` are those of the scenario, of one element or several.
     ecmp : bool, default False
         Route everything by equal-cost multipath that follows failures, and ignore paths.
+    every_pair : bool, default False
+        Screen all pairs, or 20,000 if there are more; else until the worst are certain.
     out_of_service : str, optional
         A link that is down in every failure, and alone in one more of the kind "drained".
 
@@ -144,7 +147,7 @@ def survive(
     events = list_failure_events(resolved, graph, kinds)
     if out_of_service is not None:
         events = add_outage(graph, events, out_of_service)
-    return screen.screen_all(events, pairs, scenario.scale)
+    return screen.screen_all(events, pairs, scenario.scale, every_pair=every_pair)
 
 
 def compute_use_after_failure(scenario: Scenario, failure: str, kind: str) -> dict[str, float]:
@@ -232,13 +235,13 @@ class _FailureScreen:
         return loads
 
     def _screen_pairs(
-        self, pairs: LinkPairs, number: int
+        self, pairs: LinkPairs, number: int, least: int
     ) -> tuple[list[FailureImpact], UnscreenedPairs | None]:
-        """Screen pairs until all others are certainly less bad than the worst."""
+        """Screen at least some pairs, until all others are certainly less bad than the worst."""
         impacts: list[FailureImpact] = []
         worst_severities: list[tuple[float, float]] = []
         while len(impacts) < len(pairs):
-            if len(worst_severities) >= CERTAIN_WORST_PAIRS and (
+            if len(impacts) >= max(least, CERTAIN_WORST_PAIRS) and (
                 len(impacts) >= MAX_SCREENED_PAIRS
                 or pairs.bound_severity(len(impacts)) <= worst_severities[0]
             ):
@@ -257,12 +260,19 @@ class _FailureScreen:
         return impacts, UnscreenedPairs(len(pairs) - screened, lost, bound[1], certain)
 
     def screen_all(
-        self, events: Sequence[FailureEvent], pairs: LinkPairs | None, scale: float
+        self,
+        events: Sequence[FailureEvent],
+        pairs: LinkPairs | None,
+        scale: float,
+        *,
+        every_pair: bool,
     ) -> Survival:
         impacts = [self.screen_failure(number, event) for number, event in enumerate(events)]
         unscreened = None
         if pairs is not None:
-            pair_impacts, unscreened = self._screen_pairs(pairs, len(impacts))
+            pair_impacts, unscreened = self._screen_pairs(
+                pairs, len(impacts), MAX_SCREENED_PAIRS if every_pair else 0
+            )
             impacts += pair_impacts
         links = tuple(
             RequiredCapacity(

@@ -33,8 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from trunkline.planning.failure_screening import Survival
+    from trunkline.planning.screen_journal import ScreenJournal
     from trunkline.scenario import Scenario
     from trunkline.scenario.te import CapacityModuleOptions
+    from trunkline.study.run.execution import RunOptions
     from trunkline.study.run.progress import Progress
     from trunkline.te.topology import Bools, Floats, Ints, Topology
 
@@ -175,6 +177,8 @@ def grow(
     kinds: Sequence[str] = ("link", "node", "risk"),
     bound: float = 1.0,
     progress: Progress | None = None,
+    journal: ScreenJournal | None = None,
+    options: RunOptions | None = None,
 ) -> Growth:
     """Find when a network breaks as its demands grow, and the cheapest upgrades.
 
@@ -190,6 +194,10 @@ def grow(
         Utilisation that no link may pass [1], above 0.
     progress : Progress, optional
         Counts the failures that are screened for agreements.
+    journal : ScreenJournal, optional
+        Keeps the levels of these failures; what it knows is not screened again.
+    options : RunOptions, optional
+        Where they are screened; by default in this process.
 
     Raises
     ------
@@ -201,7 +209,11 @@ def grow(
     if not bound > 0:
         raise ValueError(f"the bound is above 0, not {bound:g}")
     _check_classes(scenario, plan)
-    return _GrowthAnalysis(scenario, plan, kinds, bound).analyse(progress)
+    analysis = _GrowthAnalysis(scenario, plan, kinds, bound)
+    slas = find_sla_breaks(
+        analysis.scenarios, analysis.screens, plan.labels, progress, journal, options
+    )
+    return analysis.analyse(slas)
 
 
 def _check_classes(scenario: Scenario, plan: GrowthPlan) -> None:
@@ -254,9 +266,8 @@ class _GrowthAnalysis:
         self.last = self.scenarios[-1].resolve().get_unscaled()
         self.graph = build_topology(self.last)
 
-    def analyse(self, progress: Progress | None) -> Growth:
+    def analyse(self, slas: tuple[SlaBreak, ...]) -> Growth:
         modules = self.explicit.te.modules
-        slas = find_sla_breaks(self.scenarios, self.screens, self.plan.labels, progress)
         return Growth(
             self.bound,
             tuple(self._describe_period(number) for number in range(len(self.screens))),

@@ -10,11 +10,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import astuple
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from trunkline.engine.packet_engine import get_engine_version
 from trunkline.network import compile
-from trunkline.planning.sla_screening import ScreenedLevel
+from trunkline.planning.sla_screening import Levels, ScreenedLevel
 from trunkline.results.results import compute_sha256
 
 if TYPE_CHECKING:
@@ -22,44 +22,54 @@ if TYPE_CHECKING:
 
 JOURNAL_SUFFIX = ".screen.jsonl"  # Suffix of the journal next to the folder of a study.
 
-Levels = tuple[ScreenedLevel, ...]
-
 
 class ScreenJournal:
-    """Levels by failure, in a file.
+    """Levels by period of a growth and failure, in a file; without growth the period is 0.
 
-    path: The file; written anew unless it has the same digest and `resume` is true.
-    known: dict of str to tuple of ScreenedLevel; levels that an earlier process screened.
+    path: The file; not read unless it has the same digest and `resume` is true. It is written anew
+        with the first levels that are added.
+    parameters: Other values that the levels depend on, as JSON has them.
+    known: Levels that an earlier process screened.
     """
 
     def __init__(
-        self, path: Path, scenario: Scenario, *, begin_ns: int, runs: int, resume: bool
+        self, path: Path, scenario: Scenario, *, resume: bool, parameters: Mapping[str, Any]
     ) -> None:
         bounds = [astuple(bound) for bound in scenario.list_sla_bounds()]
-        content = [get_engine_version(), compile(scenario).hash(), bounds, begin_ns, runs]
+        content = [get_engine_version(), compile(scenario).hash(), bounds, parameters]
         self.digest = compute_sha256(json.dumps(content))
-        self.known: Mapping[str, Levels] = {}
+        self.known: Mapping[tuple[int, str], Levels] = {}
         if resume and path.exists():
             self.known = self._read_levels(path)
-        self._file = path.open("w", encoding="utf-8", newline="\n")
-        self._write_line({"screen": self.digest})
-        for failure, levels in self.known.items():
-            self.add_levels(failure, levels)
+        self._path = path
+        self._file: TextIO | None = None
 
-    def add_levels(self, failure: str, levels: Levels) -> None:
+    def get_levels(self, period: int = 0) -> dict[str, Levels]:
+        """Known levels of a period, by failure."""
+        return {failure: levels for (of, failure), levels in self.known.items() if of == period}
+
+    def add_levels(self, failure: str, levels: Levels, period: int = 0) -> None:
         """Append the levels of a failure."""
-        self._write_line({"failure": failure, "levels": [astuple(level) for level in levels]})
+        if self._file is None:
+            self._file = self._path.open("w", encoding="utf-8", newline="\n")
+            self._write_line(self._file, {"screen": self.digest})
+            for (of, known_failure), known_levels in self.known.items():
+                self.add_levels(known_failure, known_levels, of)
+        rows = [astuple(level) for level in levels]
+        self._write_line(self._file, {"period": period, "failure": failure, "levels": rows})
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
 
-    def _write_line(self, document: Mapping[str, Any]) -> None:
-        self._file.write(json.dumps(document) + "\n")
-        self._file.flush()
+    @staticmethod
+    def _write_line(file: TextIO, document: Mapping[str, Any]) -> None:
+        file.write(json.dumps(document) + "\n")
+        file.flush()
 
-    def _read_levels(self, path: Path) -> dict[str, Levels]:
-        levels: dict[str, Levels] = {}
+    def _read_levels(self, path: Path) -> dict[tuple[int, str], Levels]:
+        levels: dict[tuple[int, str], Levels] = {}
         lines = path.read_text(encoding="utf-8").splitlines()
         if not lines or lines[0] != json.dumps({"screen": self.digest}):
             return levels
@@ -68,5 +78,6 @@ class ScreenJournal:
                 record = json.loads(line)
             except ValueError:
                 break
-            levels[record["failure"]] = tuple(ScreenedLevel(*each) for each in record["levels"])
+            rows = tuple(ScreenedLevel(*each) for each in record["levels"])
+            levels[record["period"], record["failure"]] = rows
         return levels

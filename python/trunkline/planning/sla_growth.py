@@ -16,8 +16,10 @@ from trunkline.planning.sla_judgement import judge_failures
 if TYPE_CHECKING:
     from trunkline.planning.failure_screening import FailureImpact, Survival
     from trunkline.planning.packet_trial import SlaOutcome
-    from trunkline.planning.sla_screening import ScreenedLevel
+    from trunkline.planning.screen_journal import ScreenJournal
+    from trunkline.planning.sla_screening import Levels
     from trunkline.scenario import Scenario
+    from trunkline.study.run.execution import RunOptions
     from trunkline.study.run.progress import Progress
 
 PairKey = tuple[str, str, str, str]  # Failure, agreement, measure and side of the bound.
@@ -44,12 +46,16 @@ def find_sla_breaks(
     screens: Sequence[Survival],
     labels: Sequence[str],
     progress: Progress | None = None,
+    journal: ScreenJournal | None = None,
+    options: RunOptions | None = None,
 ) -> tuple[SlaBreak, ...]:
     """Find when each bound breaks under each failure; empty without agreements.
 
     scenarios, screens: The network and its screened failures in each period.
     labels: Of the periods.
     progress: Counts screened failures; those of periods between are added when they are needed.
+    journal: Keeps the levels of screened failures by period.
+    options: Where the screens run.
     """
     if not scenarios[0].list_sla_bounds() or not screens[0].failures:
         return ()
@@ -61,17 +67,29 @@ def find_sla_breaks(
         survival = replace(
             screen, failures=tuple(each for each in screen.failures if each.failure in chosen)
         )
+        known = {} if journal is None else journal.get_levels(period)
         if progress is not None and not progress.total:
             progress.begin(2 * len(screens[0].failures), 0)
         elif progress is not None and 0 < period < len(labels) - 1:
             progress.total += len(survival.failures)
+        if progress is not None:
+            progress.done_before += len(chosen.intersection(known))
 
-        def count_screened(failure: str, levels: tuple[ScreenedLevel, ...]) -> None:
+        def count_screened(failure: str, levels: Levels) -> None:
+            if journal is not None:
+                journal.add_levels(failure, levels, period)
             if progress is not None:
                 progress.count_ended(0)
                 progress.report_if_due()
 
-        judgement = judge_failures(scenarios[period], survival, packets=0, on_level=count_screened)
+        judgement = judge_failures(
+            scenarios[period],
+            survival,
+            packets=0,
+            known=known,
+            on_level=count_screened,
+            options=options,
+        )
         found = {_make_key(each): each for each in judgement.outcomes}
         for key, outcome in found.items():
             pairs.setdefault(key, outcome)

@@ -8,7 +8,7 @@ widens the limits of all other failures, and those that this opens run in packet
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
@@ -22,13 +22,16 @@ from trunkline.planning.packet_trial import (
     measure_deviations,
     plan_failure_runs,
 )
-from trunkline.planning.sla_screening import ScreenedLevel, SlaScreen, screen_slas
+from trunkline.planning.screen_execution import IN_THIS_PROCESS, screen_slas
 
 if TYPE_CHECKING:
     from trunkline.planning.failure_screening import FailureImpact
+    from trunkline.planning.screen_execution import LevelListener
+    from trunkline.planning.sla_screening import Levels, ScreenedLevel, SlaScreen
     from trunkline.scenario import Scenario
     from trunkline.scenario.sla import SlaBound
     from trunkline.study import Runs
+    from trunkline.study.run.execution import RunOptions
 
 SCREEN_OUTCOMES = {"held": "held", "broken": "refuted", "open": "not judged"}
 BOTH_BROKEN = ("refuted", "broken")
@@ -217,7 +220,9 @@ def judge_failures(
     packets: int | None = None,
     runs: int = 3,
     at_ns: int | None = None,
-    on_level: Callable[[str, tuple[ScreenedLevel, ...]], None] | None = None,
+    known: Mapping[str, Levels] | None = None,
+    on_level: LevelListener | None = None,
+    options: RunOptions | None = None,
 ) -> SlaJudgement:
     """Judge every agreement of a scenario under every screened failure.
 
@@ -231,8 +236,13 @@ def judge_failures(
         Packet runs of a failure.
     at_ns : int, optional
         Begin of each failure [ns]; by default a quarter into the measured time.
+    known : mapping, optional
+        Levels of failures that were screened before.
     on_level : callable, optional
         Called with each failure and its levels as soon as it is screened.
+    options : RunOptions, optional
+        Where the screen and the packets run. By default the packets on all cores and the screen in
+        this process; processes of a screen need a main module that can be imported.
 
     Raises
     ------
@@ -246,12 +256,18 @@ def judge_failures(
     survival = survive(scenario) if survival is None else survival
     begin_ns = find_failure_time(scenario, at_ns)
     screen = screen_slas(
-        scenario, survival.failures, begin_ns=begin_ns, runs=runs, on_level=on_level
+        scenario,
+        survival.failures,
+        begin_ns=begin_ns,
+        runs=runs,
+        known=known,
+        on_level=on_level,
+        options=options or IN_THIS_PROCESS,
     )
     judge = SlaJudge(scenario, survival, screen, begin_ns=begin_ns)
     while chosen := judge.choose_failures(packets):
         plan = plan_failure_runs(scenario, chosen, at_ns=begin_ns, runs=runs)
-        with perform_plan(plan) as results:
+        with perform_plan(plan, options=options) as results:
             judge.add_runs(chosen, results)
     return judge.conclude()
 

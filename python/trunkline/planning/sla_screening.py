@@ -12,13 +12,13 @@ loses; networks of which the fluid engine leaves out a part.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from trunkline.fluid.engine import list_omissions, solve_each_failure
+from trunkline.fluid.engine import FailureSolver
 from trunkline.fluid.limits import (
     LOSS_MARGIN,
     StreamLimits,
@@ -27,17 +27,13 @@ from trunkline.fluid.limits import (
     find_quantile_limit,
     join_limits,
 )
-from trunkline.fluid.unsupported import FluidUnsupportedError
 from trunkline.fluid.verification import MEASURES
-from trunkline.planning.packet_trial import compile_impacts, compile_without_failures
 from trunkline.results import dscp
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trunkline.fluid.tables import FluidState
-    from trunkline.planning.failure_screening import FailureImpact
-    from trunkline.scenario import Scenario
     from trunkline.scenario.sla import SlaBound
 
     Floats = NDArray[np.float64]
@@ -92,85 +88,55 @@ class ScreenedLevel:
         return self.greatest - bound.value if bound.at == "most" else bound.value - self.least
 
 
+Levels = tuple[ScreenedLevel, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class SlaScreen:
     """Every bound of the agreements under every failure."""
 
     # For each failure the levels of all bounds, in their order.
-    levels: Mapping[str, tuple[ScreenedLevel, ...]]
+    levels: Mapping[str, Levels]
     refusal: str = ""  # Why the fluid engine has no values for this network; empty if it has.
 
 
-def screen_slas(
-    scenario: Scenario,
-    failures: Sequence[FailureImpact],
-    *,
-    begin_ns: int,
-    runs: int,
-    known: Mapping[str, tuple[ScreenedLevel, ...]] | None = None,
-    on_level: Callable[[str, tuple[ScreenedLevel, ...]], None] | None = None,
-) -> SlaScreen:
-    """Screen agreements under failures, each alone and from `begin_ns` on.
+class ScreenedNetwork:
+    """A compiled network without failures, whose bounds are screened under one failure at a time.
 
     runs: Packet runs that the values are for: their chance is in the limits, and detection that
         differs between seeds has the same seeds.
-    known: Levels of failures that were screened before.
-    on_level: Called with each failure and its levels as soon as they are known.
+    Raises FluidUnsupportedError: The fluid engine has no values for it.
     """
-    bounds = scenario.list_sla_bounds()
-    network = compile_without_failures(scenario)
-    omissions = list_omissions(network)
-    levels = dict(known or {})
-    missing = [each for each in failures if each.failure not in levels]
-    open_levels = tuple(_make_open_level(bound) for bound in bounds)
-    refusal = "; ".join(omissions)
-    if not refusal:
-        try:
-            for failure, screened in _screen_failures(
-                scenario, network, bounds, missing, begin_ns, runs
-            ):
-                levels[failure] = screened
-                if on_level is not None:
-                    on_level(failure, screened)
-        except FluidUnsupportedError as error:
-            refusal = error.text
-    return SlaScreen(
-        {each.failure: levels.get(each.failure, open_levels) for each in failures}, refusal
-    )
 
+    def __init__(self, network: Mapping[str, Any], bounds: Sequence[SlaBound], runs: int) -> None:
+        self._bounds, self._runs = bounds, runs
+        recovery = network.get("recovery") or {}
+        watchers = [*recovery.get("protections", ()), *filter(None, [recovery.get("rerouting")])]
+        is_random = any(each["detection"]["kind"] in RANDOM_DETECTIONS for each in watchers)
+        self._seeds = range(1, runs + 1) if is_random else (1,)
+        self._flows = _FlowRows(network)
+        self._solver = FailureSolver(network)
 
-def _make_open_level(bound: SlaBound) -> ScreenedLevel:
-    return ScreenedLevel(bound.rows[0], -math.inf, None, math.inf)
+    def screen_failure(self, failure: Mapping[str, Any]) -> Levels:
+        """Levels of all bounds under a compiled failure.
 
-
-def _screen_failures(
-    scenario: Scenario,
-    network: Mapping[str, Any],
-    bounds: Sequence[SlaBound],
-    failures: Sequence[FailureImpact],
-    begin_ns: int,
-    runs: int,
-) -> Iterator[tuple[str, tuple[ScreenedLevel, ...]]]:
-    compiled = compile_impacts(scenario, failures, begin_ns)
-    recovery = network.get("recovery") or {}
-    watchers = [*recovery.get("protections", ()), *filter(None, [recovery.get("rerouting")])]
-    is_random = any(each["detection"]["kind"] in RANDOM_DETECTIONS for each in watchers)
-    seeds = range(1, runs + 1) if is_random else (1,)
-    flows = _FlowRows(network)
-    states = solve_each_failure(network, ([each] for each in compiled), seeds)
-    for impact, failure in zip(failures, compiled, strict=True):
+        Raises FluidUnsupportedError: The fluid engine has no values for this failure.
+        """
         of_seeds = []
-        for _ in seeds:
-            _, phases = next(states)
-            course = _FailureCourse(phases, failure["links"])
-            of_seeds.append([course.screen_bound(bound, flows, runs) for bound in bounds])
-        yield (
-            impact.failure,
-            tuple(
-                _average_levels(bound, levels)
-                for bound, levels in zip(bounds, zip(*of_seeds, strict=True), strict=True)
-            ),
+        for seed in self._seeds:
+            course = _FailureCourse(self._solver.solve([failure], seed), failure["links"])
+            of_seeds.append(
+                [course.screen_bound(bound, self._flows, self._runs) for bound in self._bounds]
+            )
+        return tuple(
+            _average_levels(bound, levels)
+            for bound, levels in zip(self._bounds, zip(*of_seeds, strict=True), strict=True)
         )
+
+
+def make_open_levels(bounds: Sequence[SlaBound]) -> Levels:
+    """Levels of bounds of which nothing is known."""
+    return tuple(ScreenedLevel(bound.rows[0], -math.inf, None, math.inf) for bound in bounds)
 
 
 def _average_levels(bound: SlaBound, levels: Sequence[ScreenedLevel]) -> ScreenedLevel:

@@ -14,7 +14,7 @@ import pytest
 import trunkline as tl
 from trunkline.planning import survive
 from trunkline.planning.packet_trial import find_failure_time, judge_slas, plan_failure_runs
-from trunkline.planning.sla_screening import screen_slas
+from trunkline.planning.screen_execution import screen_slas
 from trunkline.study import perform_plan
 
 CLASSES = {

@@ -8,13 +8,20 @@ from pathlib import Path
 import pytest
 
 import trunkline as tl
-from trunkline.planning import judge_failures, survive
-from trunkline.planning.packet_trial import find_failure_time, plan_failure_runs
+from trunkline.planning import judge_failures, screen_execution, survive
+from trunkline.planning.packet_trial import (
+    compile_impacts,
+    compile_without_failures,
+    find_failure_time,
+    plan_failure_runs,
+)
+from trunkline.planning.screen_execution import screen_slas
 from trunkline.planning.screen_journal import ScreenJournal
 from trunkline.planning.sla_judgement import SlaJudge, SlaJudgement
-from trunkline.planning.sla_screening import ScreenedLevel, SlaScreen, screen_slas
+from trunkline.planning.sla_screening import ScreenedLevel, ScreenedNetwork, SlaScreen
 from trunkline.planning.text_tables import describe_judgement
 from trunkline.study import perform_plan
+from trunkline.study.run.execution import RunOptions
 
 # Data takes A-B-C and voice A-D-C, and nothing protects them: the failures that lose most load are
 # those of A-B-C, the failures that lose all voice those of A-D-C.
@@ -122,7 +129,7 @@ def test_a_screen_that_was_interrupted_goes_on_where_it_was(tmp_path: Path) -> N
     file = tmp_path / "out.screen.jsonl"
 
     def screen(*, stop_after: int, resume: bool) -> list[str]:
-        journal = ScreenJournal(file, scenario, begin_ns=begin_ns, runs=2, resume=resume)
+        journal = ScreenJournal(file, scenario, resume=resume, parameters={"begin_ns": begin_ns})
         screened: list[str] = []
 
         def add(failure: str, levels: tuple[ScreenedLevel, ...]) -> None:
@@ -137,7 +144,7 @@ def test_a_screen_that_was_interrupted_goes_on_where_it_was(tmp_path: Path) -> N
                 failures,
                 begin_ns=begin_ns,
                 runs=2,
-                known=journal.known,
+                known=journal.get_levels(),
                 on_level=add,
             )
             assert whole == screen_slas(scenario, failures, begin_ns=begin_ns, runs=2)
@@ -162,3 +169,31 @@ def test_a_level_is_held_only_with_all_of_its_error(at: str, value: float, said:
     level = ScreenedLevel("EF", 0.05, 0.1, 0.15)
     assert level.find_outcome(bound) == said
     assert level.find_outcome(bound, 0.06) == "open"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [RunOptions(threads=1), RunOptions(threads=2), RunOptions(cluster="local:2")],
+    ids=lambda each: str(each.cluster or each.threads),
+)
+def test_levels_do_not_depend_on_where_they_are_screened(
+    options: RunOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if options.cluster is not None:
+        pytest.importorskip("distributed")
+    scenario = tl.loads(NETWORK)
+    failures = survive(scenario).failures
+    begin_ns = find_failure_time(scenario, None)
+    # In one process and in order, without tasks.
+    network = compile_without_failures(scenario)
+    expected = ScreenedNetwork(network, scenario.list_sla_bounds(), 2)
+    compiled = compile_impacts(scenario, failures, begin_ns)
+    monkeypatch.setattr(screen_execution, "LONG_SCREEN_S", 0.0)
+    monkeypatch.setattr(screen_execution, "FAILURES_PER_TASK", 3)
+    found = screen_slas(scenario, failures, begin_ns=begin_ns, runs=2, options=options)
+    assert len(failures) == 8
+    assert list(found.levels) == [each.failure for each in failures]
+    assert found.levels == {
+        impact.failure: expected.screen_failure(failure)
+        for impact, failure in zip(failures, compiled, strict=True)
+    }

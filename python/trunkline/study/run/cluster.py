@@ -1,4 +1,4 @@
-"""Running points on a Dask cluster: one task a run, the same measures, the same records.
+"""Calls of functions on a Dask cluster; of a study one call a run: the same measures and records.
 
 Dask's own protocol carries functions by name and arguments as text; like all of Dask it trusts
 every machine that can reach the scheduler.
@@ -14,11 +14,12 @@ import queue
 import signal
 import sys
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from trunkline.engine.packet_engine import (
     Job,
@@ -56,20 +57,50 @@ def describe_build() -> str:
     return f"{get_engine_version()} ({digest.hexdigest()[:12]})"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ClusterTask:
+    """A call of a function of this package on a worker."""
+
+    number: int
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+class TaskReceiver(Protocol):
+    """Takes what tasks return."""
+
+    noun: str  # Name of the tasks in messages: ``runs``.
+
+    def take_result(self, number: int, result: Any) -> None:
+        """A task has returned."""
+
+    def take_failure(self, number: int, text: str) -> None:
+        """A task has raised an error, or has made its worker die twice."""
+
+    def has_enough(self) -> bool:
+        """Whether the other tasks are not wanted any more; asked again and again."""
+
+
+def call_on_worker(
+    function: Callable[..., Any], arguments: tuple[Any, ...], required_build: str
+) -> dict[str, Any]:
+    """Call a function, on a worker; a worker of another build refuses."""
+    if describe_build() != required_build:
+        return {"refused": describe_build()}
+    return {"result": function(*arguments)}
+
+
 def run_on_worker(
     network_json: str,
     seed: int,
     measure: str,
     is_kept: bool,
     limits: tuple[float | None, int | None],
-    required_build: str,
 ) -> dict[str, Any]:
     """Run one point with one seed, on a worker.
 
     Returns: The record, with the raw tables of a run that is kept; or a failure and its text.
     """
-    if describe_build() != required_build:
-        return {"refused": describe_build()}
     outcomes: list[tuple[str | None, Any]] = []
     stream_runs(
         [(network_json, seed)],
@@ -87,19 +118,70 @@ def run_on_worker(
     return {"record": run_record.to_json(), "raw": outcome if is_kept else None}
 
 
+class _RunReceiver:
+    """Brings the runs of a study to its store."""
+
+    noun = "runs"
+
+    def __init__(self, missing: list[RunTask], sink: ResultSink) -> None:
+        self._tasks = {task.number: task for task in missing}
+        self._sink, self._decoder = sink, ResultsDecoder()
+
+    def take_result(self, number: int, result: Any) -> None:
+        task = self._tasks[number]
+        if "failure" in result:
+            self._sink.add_failure(task, result["failure"], result["text"])
+            return
+        worker_record = RunRecord.from_json(result["record"])
+        if task.is_kept:
+            job = Job(task.network_json, task.seed, task.point.scenario())
+            self._sink.store.write_run(task, self._decoder.decode_results(job, result["raw"]))
+        self._sink.add_record(
+            RunRecord(
+                task.number,
+                worker_record.hash,
+                worker_record.events,
+                worker_record.packet_hops,
+                worker_record.values,
+            )
+        )
+
+    def take_failure(self, number: int, text: str) -> None:
+        self._sink.add_failure(self._tasks[number], "worker", text)
+
+    def has_enough(self) -> bool:
+        self._sink.flush_if_due()
+        return bool(self._sink.out_of_memory)
+
+
 def run_on_cluster(missing: list[RunTask], options: RunOptions, sink: ResultSink) -> None:
-    """Run tasks on a cluster.
+    """Run tasks of a study on a cluster. Raises as `run_tasks` does."""
+    assert options.cluster is not None
+    limits = (options.limit_time_s, options.limit_memory)
+    tasks = (
+        ClusterTask(
+            task.number,
+            run_on_worker,
+            (task.network_json, task.seed, task.point.measure, task.is_kept, limits),
+        )
+        for task in missing
+    )
+    run_tasks(options.cluster, tasks, _RunReceiver(missing, sink))
+
+
+def run_tasks(cluster: str, tasks: Iterable[ClusterTask], receiver: TaskReceiver) -> None:
+    """Call functions on a cluster.
 
     Raises StudyError: No scheduler answers, or a worker has another version.
     Raises SystemLimitError: The cluster is lost, or has no workers any more.
     """
-    with _connect_client(options) as client:
+    with _connect_client(cluster) as client:
         _require_same_build(client)
-        _ClusterRun(client, missing, options, sink).run_all()
+        _ClusterRun(client, tasks, receiver).run_all()
 
 
 @contextmanager
-def _connect_client(options: RunOptions) -> Iterator[Client]:
+def _connect_client(address: str) -> Iterator[Client]:
     try:
         import dask
         from distributed import Client, LocalCluster
@@ -108,11 +190,11 @@ def _connect_client(options: RunOptions) -> Iterator[Client]:
             f"a cluster needs the extra: pip install trunkline[dask] ({error})"
         ) from None
 
-    assert options.cluster is not None
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    kind, _, count = options.cluster.partition(":")
-    # Which of the runs that a worker held made it die, only a run of each alone shows: see _Drive.
+    kind, _, count = address.partition(":")
+    # Which of the runs that a worker held made it die, only a run of each alone shows: see
+    # _ClusterRun.
     settings = {
         "distributed.scheduler.allowed-failures": 0,
         "distributed.comm.timeouts.connect": CONNECT_TIMEOUT_S,
@@ -121,7 +203,7 @@ def _connect_client(options: RunOptions) -> Iterator[Client]:
         if kind == "local":
             workers = parse_integer(count)
             if workers is None or not 1 <= workers <= 1024:
-                raise StudyError(f"cluster {options.cluster!r} is not like local:2")
+                raise StudyError(f"cluster {address!r} is not like local:2")
             earlier_children = multiprocessing.active_children()
             with _block_interrupts():
                 cluster = LocalCluster(
@@ -142,9 +224,9 @@ def _connect_client(options: RunOptions) -> Iterator[Client]:
                     raise
             return
         try:
-            client = Client(options.cluster, timeout=CONNECT_TIMEOUT_S, set_as_default=False)
+            client = Client(address, timeout=CONNECT_TIMEOUT_S, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
-            raise StudyError(f"no Dask scheduler answers at {options.cluster}: {error}") from None
+            raise StudyError(f"no Dask scheduler answers at {address}: {error}") from None
         with client:
             yield client
 
@@ -163,12 +245,14 @@ def _block_interrupts() -> Iterator[None]:
 
 
 def _kill_workers(cluster: Any, earlier_children: Collection[BaseProcess]) -> None:
-    """End the workers of this machine at once: what they are doing is not wanted any more.
-
-    Children that were there before the cluster are not its.
-    """
+    """End the workers of this machine at once: what they are doing is not wanted any more."""
     for nanny in cluster.workers.values():
         nanny.close_gracefully()  # Otherwise it starts another worker, and its end waits for that.
+    kill_new_children(earlier_children)
+
+
+def kill_new_children(earlier_children: Collection[BaseProcess]) -> None:
+    """Kill the processes that this one has started, but those that were there earlier."""
     for process in multiprocessing.active_children():
         if process not in earlier_children:
             process.kill()
@@ -193,36 +277,34 @@ def _require_same_build(client: Client) -> None:
 
 
 class _ClusterRun:
-    """Keeps a cluster busy until all runs have ended."""
+    """Keeps a cluster busy until all tasks have ended."""
 
     def __init__(
-        self, client: Client, missing: list[RunTask], options: RunOptions, sink: ResultSink
+        self, client: Client, tasks: Iterable[ClusterTask], receiver: TaskReceiver
     ) -> None:
-        self._client, self._options, self._sink = client, options, sink
+        self._client, self._receiver = client, receiver
         self._ended_futures: queue.SimpleQueue[Future] = queue.SimpleQueue()
-        self._running: dict[Future, RunTask] = {}
-        self._waiting_tasks = iter(missing)
+        self._running: dict[Future, ClusterTask] = {}
+        self._waiting_tasks = iter(tasks)
         # Held by a worker that died: tried once more when all others have ended, one at a time, so
-        # that a run which makes its worker die again takes no other with it.
-        self._suspect_tasks: list[RunTask] = []
-        self._retried_runs: set[int] = set()
-        self._decoder = ResultsDecoder()
+        # that a task which makes its worker die again takes no other with it.
+        self._suspect_tasks: list[ClusterTask] = []
+        self._retried_tasks: set[int] = set()
         self._workers_seen_at = self._workers_checked_at = time.monotonic()
 
     def run_all(self) -> None:
-        """Send runs and take what comes."""
+        """Send tasks and take what comes."""
         self._send_tasks()
-        while self._running and not self._sink.out_of_memory:
-            self._sink.flush_if_due()
+        while self._running and not self._receiver.has_enough():
             self._require_workers()
             try:
                 future = self._ended_futures.get(timeout=0.05)
             except queue.Empty:
                 continue
             task = self._running[future]
-            if _is_worker_killed(future) and task.number not in self._retried_runs:
+            if _is_worker_killed(future) and task.number not in self._retried_tasks:
                 self._suspect_tasks.append(task)
-            elif not _take_result(future, task, self._sink, self._decoder):
+            elif not _take_result(future, task.number, self._receiver):
                 # Its worker died with the result: the scheduler repeats it.
                 future.add_done_callback(self._ended_futures.put)
                 continue
@@ -237,17 +319,9 @@ class _ClusterRun:
                 if self._running or not self._suspect_tasks:
                     return
                 task = self._suspect_tasks.pop(0)
-                self._retried_runs.add(task.number)
-            point = task.point
+                self._retried_tasks.add(task.number)
             future = self._client.submit(
-                run_on_worker,
-                task.network_json,
-                task.seed,
-                point.measure,
-                task.is_kept,
-                (self._options.limit_time_s, self._options.limit_memory),
-                describe_build(),
-                pure=False,
+                call_on_worker, task.function, task.arguments, describe_build(), pure=False
             )
             self._running[future] = task
             future.add_done_callback(self._ended_futures.put)
@@ -269,7 +343,7 @@ class _ClusterRun:
             listed = ", ".join(str(task.number) for task in self._running.values())
             raise SystemLimitError(
                 f"the cluster has had no worker for {NO_WORKERS_TIMEOUT_S} s; under way were "
-                f"runs {listed}"
+                f"{self._receiver.noun} {listed}"
             )
 
 
@@ -279,35 +353,18 @@ def _is_worker_killed(future: Future) -> bool:
     return future.status == "error" and isinstance(future.exception(), KilledWorker)
 
 
-def _take_result(future: Future, task: RunTask, sink: ResultSink, decoder: ResultsDecoder) -> bool:
-    """Take the results of a run; whether there were any."""
+def _take_result(future: Future, number: int, receiver: TaskReceiver) -> bool:
+    """Take the result of a task; whether there was any."""
     if future.status == "error":
-        sink.add_failure(
-            task, "worker", f"{type(future.exception()).__name__}: {future.exception()}"
-        )
+        receiver.take_failure(number, f"{type(future.exception()).__name__}: {future.exception()}")
         return True
     try:
-        result = future.result(timeout=FETCH_TIMEOUT_S)
+        answer = future.result(timeout=FETCH_TIMEOUT_S)
     except TimeoutError:
         return False
     except (CancelledError, OSError):
         raise SystemLimitError(CLUSTER_LOST) from None
-    if "refused" in result:
-        raise StudyError(f"a worker has Trunkline {result['refused']}, this is {describe_build()}")
-    if "failure" in result:
-        sink.add_failure(task, result["failure"], result["text"])
-        return True
-    worker_record = RunRecord.from_json(result["record"])
-    if task.is_kept:
-        job = Job(task.network_json, task.seed, task.point.scenario())
-        sink.store.write_run(task, decoder.decode_results(job, result["raw"]))
-    sink.add_record(
-        RunRecord(
-            task.number,
-            worker_record.hash,
-            worker_record.events,
-            worker_record.packet_hops,
-            worker_record.values,
-        )
-    )
+    if "refused" in answer:
+        raise StudyError(f"a worker has Trunkline {answer['refused']}, this is {describe_build()}")
+    receiver.take_result(number, answer["result"])
     return True
