@@ -78,13 +78,16 @@ def test_cardwell2016_bbr_fills_the_link_but_for_its_probes(stack):
 
 
 @pytest.mark.parametrize("stack", [RFC, LINUX])
-def test_cardwell2016_a_pace_of_2_over_ln_2_doubles_each_round_trip(stack):
+@pytest.mark.parametrize("control", ["bbr", "bbr3"])
+def test_cardwell2016_a_pace_of_2_over_ln_2_doubles_each_round_trip(control, stack):
     # A rate that doubles in each round trip T is r 2^(t/T). What comes in one is r T / ln 2, and
     # the next must be twice that. So 2 / ln 2 = 2.885 times the rate of the last is the least pace
     # that doubles it. 1 Gbit/s and 100 ms are 8333 segments: from the first round that is wholly
-    # paced, the fifth, until 10 * 2^9 segments are under way.
+    # paced, the fifth, until 10 * 2^9 segments are under way. Version 3 measures the rate as the
+    # mean of a round trip that ended one ago, (1/2 - 1/4) / ln 2 = 1 / 2.77 of the rate now
+    # (draft-ietf-ccwg-bbr-06 section 5.3.1.1).
     probe = {"flow": "f0", "measure": "goodput", "every": "100 ms"}
-    flow = {"agent": "tcp", "from": "S", "to": "D", "variant": "sack", "congestion": "bbr"}
+    flow = {"agent": "tcp", "from": "S", "to": "D", "variant": "sack", "congestion": control}
     memory = {"receive_buffer": "4096 4194304 67108864"} if stack == LINUX else {}
     scenario = tl.Scenario.model_validate(
         {
@@ -98,6 +101,68 @@ def test_cardwell2016_a_pace_of_2_over_ln_2_doubles_each_round_trip(stack):
     rates = tl.run(scenario, seed=1).series.to_numpy()["value"][4:]
     assert len(rates) == 7
     assert rates[1:] / rates[:-1] == pytest.approx(np.full(6, 2.0), rel=0.04)
+
+
+@pytest.mark.parametrize("stack", [RFC, LINUX])
+def test_draft_ietf_ccwg_bbr_s5_3_4_2_a_probe_of_the_round_trip_costs_two_per_cent(stack):
+    # 10 Mbit/s and 40 ms are 33.3 segments. Half of that for 0.2 s in each 5 s leaves 98 %, and the
+    # pace is 1 % below the rate: 97 % of what fits, and no more than 99, without a loss.
+    results = run(stack | {"congestion": "bbr3"}, 1, SHORT, {}, 60)
+    assert 0.965 <= goodput(results) / (10e6 * 1460 / 1500) <= 0.99
+    assert sum(row["packets_dropped"] for row in results.flows.rows()) == 0
+    assert queue(results).mean() < 33.3
+
+
+def _share_of_cubic(control: str, buffer: str, seed: int) -> float:
+    """What CUBIC has of an equal part beside a flow of the control at 20 Mbit/s and 40 ms."""
+    flow = {"agent": "tcp", "to": "D", "preset": "linux", "variant": "sack", "start_jitter": "1 s"}
+    flow |= {"window": "10000 packets"}
+    access = {"rate": "1 Gbit/s", "delay": "1 ms"}
+    scenario = tl.Scenario.model_validate(
+        {
+            "nodes": ["S", "T", "A", "D"],
+            "links": {
+                "S-A": access,
+                "T-A": access,
+                "A-D": {"rate": "20 Mbit/s", "delay": "19 ms", "forward": {"port": "q"}},
+            },
+            "ports": {"q": {"queue": {"limit": buffer}}},
+            "flows": {
+                "a": flow | {"from": "S", "congestion": control},
+                "b": flow | {"from": "T", "congestion": "cubic"},
+            },
+            "run": {"duration": "40 s", "warm_up": "10 s"},
+        }
+    )
+    rows = {row["flow"]: row["goodput_bit_s"] for row in tl.run(scenario, seed=seed).flows.rows()}
+    return 2 * float(rows["b"]) / (rows["a"] + rows["b"])
+
+
+def test_draft_ietf_ccwg_bbr_s5_3_3_8_version_3_leaves_cubic_more_of_a_shallow_buffer():
+    # The path holds 67 segments of 1500 B. With a quarter of that, or all, to wait in, version 1,
+    # which no loss slows down, starves CUBIC; version 3 answers to losses above 2 % (5.5.10).
+    for buffer in ("17 packets", "67 packets"):
+        means = {
+            control: np.mean([_share_of_cubic(control, buffer, seed) for seed in (1, 2, 3)])
+            for control in ("bbr", "bbr3")
+        }
+        assert means["bbr3"] > 2 * means["bbr"]
+        assert means["bbr"] < 0.25
+
+
+@pytest.mark.parametrize("stack", [RFC, LINUX])
+def test_draft_ietf_ccwg_bbr_s5_3_3_8_3_each_round_with_losses_takes_their_share(stack):
+    # n rounds after a probe (1 - x)^n of the rate are left where a share x is lost: with 1 % and 62
+    # rounds of 40 ms (2.5 s) from probe to probe 1 falls to 0.54, and is 0.74 on average. Above 2 %
+    # a probe ends at once, and a round takes up to 30 %.
+    link = {"rate": "100 Mbit/s", "delay": "20 ms"}
+    of_link = {
+        share: goodput(run(stack | {"congestion": "bbr3"}, 1, link | {"loss": share}, {}, 16))
+        / (100e6 * 1460 / 1500)
+        for share in ("1 %", "10 %")
+    }
+    assert of_link["1 %"] == pytest.approx((1 - 0.99**62) / (62 * 0.01), rel=0.15)
+    assert of_link["10 %"] < 0.2
 
 
 def _beside(control: dict[str, Any], trip: int) -> tuple[float, float, float, float]:

@@ -121,7 +121,7 @@ fn check_tcp(config: &TcpConfig) -> Result<(), String> {
 /// Options of a connection that its congestion control needs.
 fn check_congestion(config: &TcpConfig) -> Result<(), String> {
     let kind = &config.congestion;
-    require(config.ecn || !kind.needs_exact_echo(), "congestion dctcp and prague need ecn")?;
+    require(config.ecn || !kind.needs_ecn(), "congestion dctcp and prague need ecn")?;
     require(
         !kind.counts_marks() || !config.linux,
         "congestion prague needs the stack of the RFCs",

@@ -97,8 +97,8 @@ class TcpOptions(FlowOptions):
     variant: Literal["tahoe", "reno", "new-reno", "sack", "rack"] = default(
         "new-reno", "Loss recovery: how the sender finds and repairs a loss."
     )
-    congestion: Literal["reno", "cubic", "bbr", "dctcp", "prague", "vegas", "westwood"] = default(
-        "reno", "Congestion control: how the window grows, and what a loss leaves of it."
+    congestion: Literal["reno", "cubic", "bbr", "bbr3", "dctcp", "prague", "vegas", "westwood"] = (
+        default("reno", "Congestion control: how the window grows, and what a loss leaves of it.")
     )
     slow_start: Literal["standard", "hystart", "hystart++"] | None = default(
         None,
@@ -106,7 +106,7 @@ class TcpOptions(FlowOptions):
         "linux; hystart++ RFC 9406, of stack rfc. Absent: hystart and standard.",
     )
     pacing: Switch | None = default(
-        None, "Segments go one pause after the other. Absent: with congestion bbr and prague only."
+        None, "Segments go one pause after the other. Absent: with bbr, bbr3 and prague only."
     )
     impatient: Switch = default(
         False,
@@ -286,7 +286,14 @@ class Tcp(TcpOptions):
     @property
     def is_paced(self) -> bool:
         """Whether segments go one pause after the other."""
-        return self.congestion in ("bbr", "prague") if self.pacing is None else self.pacing
+        if self.pacing is not None:
+            return self.pacing
+        return self.congestion == "prague" or self.steers_by_rate
+
+    @property
+    def steers_by_rate(self) -> bool:
+        """Whether its congestion control sets window and pace by samples of the rate."""
+        return self.congestion in ("bbr", "bbr3")
 
     @property
     def largest_packet(self) -> int:

@@ -12,6 +12,7 @@ mod config;
 mod congestion;
 mod handshake;
 mod linux;
+mod lost_segments;
 mod pacing;
 mod prr;
 mod rate_sample;
@@ -23,8 +24,8 @@ mod sender;
 
 pub use config::{DelayedAck, ReceiveBufferConfig, TcpConfig, Variant};
 pub use congestion::{
-    BbrConfig, CongestionConfig, CubicConfig, DctcpConfig, PragueConfig, RenoConfig, SlowStart,
-    VegasConfig, WestwoodConfig,
+    Bbr3Config, BbrConfig, CongestionConfig, CubicConfig, DctcpConfig, PragueConfig, RenoConfig,
+    SlowStart, VegasConfig, WestwoodConfig,
 };
 pub use handshake::{BarePacket, Handshake, OpenedConnection};
 pub use receiver::Receiver;

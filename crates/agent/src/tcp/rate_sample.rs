@@ -5,6 +5,8 @@
 //! Absent: a source that pauses ("application-limited"), except where a control declares it; the end of
 //! a transfer sends nothing that would be sampled.
 
+use super::lost_segments::LostSegments;
+use super::send_pace::SendContext;
 use super::Ack;
 use std::collections::VecDeque;
 use trunkline_units::{Span, Time};
@@ -18,9 +20,24 @@ struct SegmentNote {
     first_sent: Time,
     delivered_at: Time,
     delivered: u64,
+    marked: u64,
+    lost: u64,
+    in_flight: u32, // with it
     limited: bool,
     resent: bool,
     done: bool, // delivered
+}
+
+/// A segment found lost, and the network when it was sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LostSegment {
+    pub seq: u32,
+    /// Segments in the network, with it.
+    pub in_flight: u32,
+    /// Segments found lost since, with it.
+    pub lost_since: u64,
+    /// The application had nothing more to send.
+    pub limited: bool,
 }
 
 /// A sample of the path by an acknowledgement, for controls that steer by it.
@@ -33,6 +50,11 @@ pub(super) struct RateSample {
     pub prior_delivered: u64,
     /// The rate was less than the path may give.
     pub limited: bool,
+    /// Segments in the network when the last of them was sent, with it; found lost since; delivered
+    /// with a mark since.
+    pub sent_in_flight: u32,
+    pub lost_since: u64,
+    pub marked_since: u64,
     /// Round trip of the segment delivered last that went once [us].
     pub rtt: Option<Span>,
     /// Smoothed round trip [us].
@@ -46,13 +68,16 @@ pub(super) struct RateSample {
     /// A loss is being repaired after duplicates, or after a timeout.
     pub recovering: bool,
     pub timed_out: bool,
-    /// Segments delivered and lost since the start (the sender fills in the latter), and when the last
-    /// was delivered [us].
+    /// Segments delivered, delivered with a mark, and lost since the start, and when the last was
+    /// delivered [us].
     pub total: u64,
+    pub total_marked: u64,
     pub total_lost: u64,
     pub delivered_at: Time,
     /// When the next may go [us].
     pub next_at: Time,
+    /// The window was full at some time in the last round trip.
+    pub window_full: bool,
 }
 
 /// Notes of the outstanding segments.
@@ -62,6 +87,8 @@ pub(super) struct RateSampler {
     noted: VecDeque<SegmentNote>,
     outstanding: u32,
     delivered: u64,
+    marked: u64,        // of these, by acknowledgements with ECN-Echo
+    full_until: u64,    // deliveries until the segment that filled the window is one of them
     delivered_at: Time, // [us]
     first_sent: Time,   // of the segment delivered last [us]
     limited_until: u64, // 0: not limited
@@ -70,7 +97,7 @@ pub(super) struct RateSampler {
 
 impl RateSampler {
     /// A segment is sent, for the first time or again.
-    pub fn sent(&mut self, seq: u32, now: Time) {
+    pub fn sent(&mut self, seq: u32, now: Time, known: &SendContext) {
         let now = now / US;
         if self.outstanding == 0 {
             (self.first_sent, self.delivered_at) = (now, now);
@@ -81,10 +108,16 @@ impl RateSampler {
             first_sent: self.first_sent,
             delivered_at: self.delivered_at,
             delivered: self.delivered,
+            marked: self.marked,
+            lost: known.found_lost,
+            in_flight: known.in_flight,
             limited: self.limited_until > 0,
             resent: seq < fresh,
             done: false,
         };
+        if f64::from(known.in_flight) >= known.window.trunc() {
+            self.full_until = self.delivered + u64::from(known.in_flight);
+        }
         if seq >= fresh {
             self.noted.push_back(noted);
             self.outstanding += 1;
@@ -103,9 +136,27 @@ impl RateSampler {
         self.limited_until = (self.delivered + u64::from(in_flight)).max(1);
     }
 
-    /// An acknowledgement arrived: the segments it delivers, and the sample it gives. The sender fills
-    /// in the fields that it knows.
-    pub fn sample(&mut self, ack: &Ack, now: Time) -> RateSample {
+    /// The segments found lost that are still outstanding.
+    pub fn describe_losses<'a>(
+        &'a self,
+        lost: &'a mut LostSegments,
+    ) -> impl Iterator<Item = LostSegment> + 'a {
+        let mut count = lost.count() - lost.unheard();
+        lost.drain().filter_map(move |seq| {
+            count += 1;
+            let note = self.noted.get(seq.wrapping_sub(self.first) as usize)?;
+            Some(LostSegment {
+                seq,
+                in_flight: note.in_flight,
+                lost_since: count.saturating_sub(note.lost),
+                limited: note.limited,
+            })
+        })
+    }
+
+    /// An acknowledgement arrived: the segments it delivers, and the sample it gives. `lost` segments
+    /// were found lost since the start. The sender fills in the fields that it knows.
+    pub fn sample(&mut self, ack: &Ack, now: Time, lost: u64) -> RateSample {
         let now_us = now / US;
         let mut newest: Option<(SegmentNote, u32)> = None;
         let (mut acked, mut last_once) = (0, None);
@@ -130,6 +181,7 @@ impl RateSampler {
         }
         self.outstanding -= acked;
         self.delivered += u64::from(acked);
+        self.marked += if ack.ece { u64::from(acked) } else { 0 };
         if self.limited_until > 0 && self.delivered > self.limited_until {
             self.limited_until = 0;
         }
@@ -138,11 +190,14 @@ impl RateSampler {
         }
         let rtt = last_once.map(|sent| now_us - sent);
         self.least_rtt = self.least_rtt.min(rtt).or(self.least_rtt).or(rtt);
-        let mut sample = RateSample { now, acked, rtt, ..self.totals() };
+        let mut sample = RateSample { now, acked, rtt, total_lost: lost, ..self.totals() };
         if let Some((newest, _)) = newest {
             self.first_sent = newest.sent_at;
             sample.prior_delivered = newest.delivered;
             sample.limited = newest.limited;
+            sample.sent_in_flight = newest.in_flight;
+            sample.lost_since = lost.saturating_sub(newest.lost);
+            sample.marked_since = self.marked - newest.marked;
             // The longer of sending and acknowledging; less than a round trip gives no sample.
             let sending = newest.sent_at - newest.first_sent;
             let interval = sending.max(now_us - newest.delivered_at);
@@ -157,6 +212,8 @@ impl RateSampler {
     pub fn totals(&self) -> RateSample {
         RateSample {
             total: self.delivered,
+            total_marked: self.marked,
+            window_full: self.delivered <= self.full_until,
             delivered_at: self.delivered_at,
             ..RateSample::default()
         }
@@ -168,6 +225,7 @@ mod delivery_rate {
     use super::*;
 
     const MS: Span = 1_000_000;
+    const OPEN: SendContext = SendContext { in_flight: 1, found_lost: 0, window: 100.0 };
 
     fn ack(ack: u32) -> Ack {
         Ack { ack, ..Ack::default() }
@@ -179,15 +237,15 @@ mod delivery_rate {
     #[test]
     fn s3_1_delivered_since_the_segment_was_sent() {
         let mut sampler = RateSampler::default();
-        (0..10).for_each(|seq| sampler.sent(seq, 0));
+        (0..10).for_each(|seq| sampler.sent(seq, 0, &OPEN));
         for each in 0..10u32 {
             let now = (100 + u64::from(each)) * MS;
-            let sample = sampler.sample(&ack(each + 1), now);
+            let sample = sampler.sample(&ack(each + 1), now, 0);
             assert_eq!(sample.rtt, Some(100_000 + 1000 * u64::from(each)));
             assert_eq!(sample.delivered, Some((u64::from(each) + 1, sample.rtt.unwrap())));
-            sampler.sent(10 + each, now);
+            sampler.sent(10 + each, now, &OPEN);
         }
-        let sample = sampler.sample(&ack(11), 200 * MS);
+        let sample = sampler.sample(&ack(11), 200 * MS, 0);
         assert_eq!((sample.delivered, sample.prior_delivered), (Some((10, 100_000)), 1));
     }
 
@@ -196,27 +254,27 @@ mod delivery_rate {
     #[test]
     fn s3_2_the_longer_of_sending_and_acknowledging_and_no_less_than_a_round_trip() {
         let mut sampler = RateSampler::default();
-        sampler.sent(0, 0);
-        sampler.sample(&ack(1), 60 * MS);
+        sampler.sent(0, 0, &OPEN);
+        sampler.sample(&ack(1), 60 * MS, 0);
         for seq in 1..12 {
-            sampler.sent(seq, 60 * MS + u64::from(seq) * 5 * MS);
+            sampler.sent(seq, 60 * MS + u64::from(seq) * 5 * MS, &OPEN);
         }
         // 1 was sent at 65 ms with nothing outstanding: both phases begin there. It took 120 ms.
-        assert_eq!(sampler.sample(&ack(2), 185 * MS).delivered, Some((1, 120_000)));
+        assert_eq!(sampler.sample(&ack(2), 185 * MS, 0).delivered, Some((1, 120_000)));
         // 2 to 11 together: 11 was sent 50 ms after 1, and arrived 120 ms after 1 was sent.
-        assert_eq!(sampler.sample(&ack(12), 185 * MS).delivered, Some((11, 120_000)));
+        assert_eq!(sampler.sample(&ack(12), 185 * MS, 0).delivered, Some((11, 120_000)));
     }
 
     /// A block delivers once; a segment sent again gives no round trip.
     #[test]
     fn s3_3_a_block_counts_once_and_a_retransmission_has_no_round_trip() {
         let mut sampler = RateSampler::default();
-        (0..4).for_each(|seq| sampler.sent(seq, 0));
+        (0..4).for_each(|seq| sampler.sent(seq, 0, &OPEN));
         let blocks = Ack { ack: 0, sack: [[1, 4], [0; 2], [0; 2]], ..Ack::default() };
-        assert_eq!(sampler.sample(&blocks, 100 * MS).acked, 3);
-        assert_eq!(sampler.sample(&blocks, 101 * MS).acked, 0);
-        sampler.sent(0, 101 * MS);
-        let last = sampler.sample(&ack(4), 201 * MS);
+        assert_eq!(sampler.sample(&blocks, 100 * MS, 0).acked, 3);
+        assert_eq!(sampler.sample(&blocks, 101 * MS, 0).acked, 0);
+        sampler.sent(0, 101 * MS, &OPEN);
+        let last = sampler.sample(&ack(4), 201 * MS, 0);
         assert_eq!((last.acked, last.rtt, last.total), (1, None, 4));
     }
 }

@@ -3,6 +3,7 @@
 //! Source: `pacing.rs`, `rate_sample.rs`; the control sets window and pace at every acknowledgement.
 
 use super::congestion::{Control, Window};
+use super::lost_segments::LostSegments;
 use super::pacing::Pacer;
 use super::rate_sample::{RateSample, RateSampler};
 use super::{Ack, TcpConfig};
@@ -17,6 +18,16 @@ pub(super) struct SendPace {
     rtt: u64, // of the handshake [ns]; 0: not timed
 }
 
+/// State of the stack when a segment is sent, which counts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SendContext {
+    /// Segments in the network; found lost since the start.
+    pub in_flight: u32,
+    pub found_lost: u64,
+    /// Congestion window [segments].
+    pub window: f64,
+}
+
 /// State of the stack after an acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AckContext {
@@ -26,8 +37,6 @@ pub(super) struct AckContext {
     /// Segments in the network; outstanding.
     pub in_flight: u32,
     pub out: u32,
-    /// Segments found lost since the start.
-    pub found_lost: u64,
     /// A loss is being repaired after duplicates, or after a timeout.
     pub recovering: bool,
     pub timed_out: bool,
@@ -63,10 +72,10 @@ impl SendPace {
     }
 
     /// A segment is sent now.
-    pub fn sent(&mut self, seq: u32, now: Time) {
+    pub fn sent(&mut self, seq: u32, now: Time, known: &SendContext) {
         self.pacer.sent(now);
         if let Some(sampler) = self.sampler.as_mut() {
-            sampler.sent(seq, now);
+            sampler.sent(seq, now, known);
         }
     }
 
@@ -90,6 +99,7 @@ impl SendPace {
         &mut self,
         ack: &Ack,
         known: &AckContext,
+        lost: &mut LostSegments,
         (control, window): (&mut Control, &mut Window),
         random: &mut RandomStream,
     ) {
@@ -98,16 +108,18 @@ impl SendPace {
             return;
         };
         let sample = RateSample {
-            lost: (known.found_lost - self.found_lost) as u32,
-            total_lost: known.found_lost,
+            lost: (lost.count() - self.found_lost) as u32,
             prior_in_flight: self.in_flight,
             in_flight: known.in_flight,
             srtt: (known.srtt > 0).then_some(known.srtt / 1_000),
             recovering: known.recovering,
             timed_out: known.timed_out,
             next_at: self.pacer.next_at() / 1_000,
-            ..sampler.sample(ack, known.now)
+            ..sampler.sample(ack, known.now, lost.count())
         };
+        for segment in sampler.describe_losses(lost) {
+            control.on_lost(window, &segment, sample.total);
+        }
         let steered = control.steer(window, &sample, random);
         if steered.limited {
             sampler.limit(known.in_flight);

@@ -36,6 +36,7 @@ _MIN_SAMPLE_NS: Final = 1_000_000
 _KERNEL_CONTROLS: Final = ("reno", "cubic", "bbr", "dctcp", "vegas", "westwood")
 """Congestion controls of the kernel."""
 _MISSING_CONTROLS: Final[dict[str, str]] = {
+    "bbr3": "only version 1 of BBR, bbr; version 3 is in a branch of Google's",
     "prague": "neither prague nor accurate ECN, which a kernel of the L4S team has; nearest: dctcp",
 }
 """Names of congestion controls that the kernel lacks, for messages."""

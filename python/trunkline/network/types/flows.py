@@ -14,7 +14,7 @@ class DelayedAck(TypedDict):
 
 
 class PlainCongestion(TypedDict):  # A congestion control without keys.
-    kind: Literal["reno", "bbr", "dctcp", "prague", "vegas", "westwood"]
+    kind: Literal["reno", "bbr", "bbr3", "dctcp", "prague", "vegas", "westwood"]
 
 
 class CubicCongestion(TypedDict):

@@ -59,9 +59,10 @@ def _list_unread_keys(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str]]:
     if flow.congestion != "prague":
         reason = f"accurate_ecn means nothing to congestion {flow.congestion}"
         yield ("accurate_ecn",), reason, "congestion: prague"
-    if flow.congestion == "bbr":
+    if flow.steers_by_rate:
         for key in ("initial_ssthresh", "count_segments"):
-            yield (key,), f"{key} means nothing to congestion bbr", "congestion other than bbr"
+            reason = f"{key} means nothing to congestion {flow.congestion}"
+            yield (key,), reason, f"congestion other than {flow.congestion}"
 
 
 def _list_missing_options(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str]]:
@@ -73,12 +74,13 @@ def _list_missing_options(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str
     if flow.congestion in ("dctcp", "prague") and not flow.ecn:
         reason = f"{flow.congestion} answers to marks, and the flow has no ecn"
         yield ("congestion",), reason, "with ecn: true"
-    if flow.congestion == "bbr" and not flow.is_paced:
-        yield ("pacing",), "bbr sends at a pace that it sets itself", "pacing: true, or absent"
+    if flow.steers_by_rate and not flow.is_paced:
+        reason = f"{flow.congestion} sends at a pace that it sets itself"
+        yield ("pacing",), reason, "pacing: true, or absent"
     if flow.congestion == "prague":
         yield from _list_missing_prague_options(flow)
-    if flow.congestion == "bbr" and flow.variant not in ("sack", "rack"):
-        reason = "bbr counts what each acknowledgement delivers, which SACK reports"
+    if flow.steers_by_rate and flow.variant not in ("sack", "rack"):
+        reason = f"{flow.congestion} counts what each acknowledgement delivers, which SACK reports"
         yield ("congestion",), reason, "with variant: sack"
     if flow.congestion == "cubic" and flow.slow_start:
         yield from _list_missing_slow_start_options(flow)

@@ -4,11 +4,13 @@
 //! A control is one file with one type, and one line in [`controls!`]. Both stacks use it; their
 //! arithmetics differ, and [`Window`] has both.
 
-use super::{rate_sample::RateSample, TcpConfig};
+use super::rate_sample::{LostSegment, RateSample};
+use super::TcpConfig;
 use serde::{Deserialize, Serialize};
 use trunkline_units::{RandomStream, Span, Time};
 
 mod bbr;
+mod bbr3;
 mod cubic;
 mod dctcp;
 mod hystart;
@@ -19,6 +21,7 @@ mod westwood;
 mod window;
 
 pub use bbr::BbrConfig;
+pub use bbr3::Bbr3Config;
 pub use cubic::{CubicConfig, SlowStart};
 pub use dctcp::DctcpConfig;
 pub use prague::PragueConfig;
@@ -108,6 +111,9 @@ pub(super) trait Congestion {
     ) -> SteeringDecision {
         SteeringDecision::default()
     }
+    /// A segment was found lost, before [`Congestion::steer`]; `delivered` segments since the start
+    /// (controls that steer).
+    fn on_lost(&mut self, _window: &mut Window, _segment: &LostSegment, _delivered: u64) {}
 }
 
 /// Boxes keep the sender small; a control without state takes none.
@@ -172,6 +178,11 @@ macro_rules! controls {
                 match self { $(Self::$variant(control) => control.steer(window, now, random)),+ }
             }
 
+            /// See [`Congestion::on_lost`].
+            pub(super) fn on_lost(&mut self, window: &mut Window, segment: &LostSegment, delivered: u64) {
+                match self { $(Self::$variant(control) => control.on_lost(window, segment, delivered)),+ }
+            }
+
             /// See [`Congestion::on_new_ack`]; `view` is looked at by those who need it.
             #[inline]
             pub(super) fn on_new_ack(&mut self, window: &mut Window, view: impl FnOnce() -> ConnectionView) {
@@ -208,6 +219,8 @@ controls! {
     Cubic(cubic::Cubic, CubicConfig),
     /// BBR version 1: the rate and the round trip of the path, each measured while the other rests.
     Bbr(bbr::Bbr, BbrConfig),
+    /// BBR version 3: the same with bounds that losses and marks set.
+    Bbr3(bbr3::Bbr3, Bbr3Config),
     /// RFC 8257: a reduction in proportion to the share of marks.
     Dctcp(dctcp::Dctcp, DctcpConfig),
     /// TCP Prague: DCTCP's answer with accurate ECN.
@@ -227,13 +240,19 @@ impl Default for CongestionConfig {
 impl CongestionConfig {
     /// Whether every acknowledgement is measured before it moves the window.
     pub(super) fn measures(&self) -> bool {
-        !matches!(self, Self::Reno(_) | Self::Bbr(_))
+        !matches!(self, Self::Reno(_) | Self::Bbr(_) | Self::Bbr3(_))
+    }
+
+    /// Whether it needs marks to know of a queue.
+    #[must_use]
+    pub fn needs_ecn(&self) -> bool {
+        matches!(self, Self::Dctcp(_) | Self::Prague(_))
     }
 
     /// Whether the receiver echoes each mark, and every packet may be marked (RFC 8257).
     #[must_use]
     pub fn needs_exact_echo(&self) -> bool {
-        matches!(self, Self::Dctcp(_) | Self::Prague(_))
+        matches!(self, Self::Dctcp(_) | Self::Prague(_) | Self::Bbr3(_))
     }
 
     /// Whether the receiver counts marks (RFC 9768), and packets are ECT(1) (RFC 9331).
@@ -245,6 +264,6 @@ impl CongestionConfig {
     /// Whether it sets window and pace itself, by samples of the rate.
     #[must_use]
     pub fn steers(&self) -> bool {
-        matches!(self, Self::Bbr(_))
+        matches!(self, Self::Bbr(_) | Self::Bbr3(_))
     }
 }

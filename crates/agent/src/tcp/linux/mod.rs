@@ -151,7 +151,7 @@ impl Sender {
             end: config.segments(),
             sizes: config.sizes(),
             offer: offered_window::OfferedWindow::new(config),
-            queue: RetransmissionQueue::default(),
+            queue: RetransmissionQueue::new(config.congestion.steers()),
             phase: Phase::Open,
             high_seq: 0,
             reordering: DUP_THRESH,
@@ -260,7 +260,7 @@ impl Sender {
         let (prior_una, prior_high) = (self.una, self.prior_high());
         let outstanding = self.queue.len();
         if let Some(pace) = self.pace.as_mut() {
-            pace.note_before_ack(self.queue.in_flight(), self.queue.found_lost);
+            pace.note_before_ack(self.queue.in_flight(), self.queue.found_lost.count());
         }
         self.una = ack.ack;
         self.offer.update(ack.ack, ack.window);

@@ -8,6 +8,7 @@ use super::timer::{fires, ticks, TICK_NS};
 use super::{AckSummary, PendingTimer, Phase, RepairStep, Sender};
 use crate::tcp::congestion::Window;
 use crate::tcp::pacing::rate_of_window;
+use crate::tcp::send_pace::SendContext;
 use trunkline_units::{Time, NEVER};
 
 impl Sender {
@@ -25,8 +26,8 @@ impl Sender {
             if self.queue.in_flight() == 0 {
                 self.control.on_resume(now - self.sent_at, now);
             }
-            self.note(self.next, now);
             self.queue.push(now);
+            self.note(self.next, now);
             self.emit(self.next, false);
             self.next += 1;
             // Two are with the device: the application writes before the others go (small queues).
@@ -88,8 +89,8 @@ impl Sender {
     }
 
     fn send_again(&mut self, seq: u32, now: Time) {
-        self.note(seq, now);
         self.queue.resend(seq, true, now);
+        self.note(seq, now);
         self.first_resent_at = self.first_resent_at.or(Some(now));
         self.undo_again = self.undo_again.max(0) + 1;
         self.emit_again(seq);
@@ -119,11 +120,16 @@ impl Sender {
         self.writer.write(self.una, self.next, self.offer.max_offered_bytes());
     }
 
-    /// A segment is sent now.
+    /// A segment is sent now, and counts as outstanding.
     fn note(&mut self, seq: u32, now: Time) {
         self.sent_at = now;
         if let Some(pace) = self.pace.as_mut() {
-            pace.sent(seq, now);
+            let known = SendContext {
+                in_flight: self.queue.in_flight(),
+                found_lost: self.queue.found_lost.count(),
+                window: self.window.cwnd,
+            };
+            pace.sent(seq, now, &known);
         }
     }
 

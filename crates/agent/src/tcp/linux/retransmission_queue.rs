@@ -4,6 +4,7 @@
 //! (which segments are held, lost, sent again), stored as three counts after Linux 6.1: segments in the
 //! network are the outstanding ones, less held and lost, plus those sent again.
 
+use crate::tcp::lost_segments::LostSegments;
 use std::collections::VecDeque;
 use trunkline_units::Time;
 
@@ -65,8 +66,8 @@ pub(super) struct RetransmissionQueue {
     hint: u32,      // no segment below is lost and waits to be sent again
     /// Segments held by the receiver; without SACK, duplicates counted.
     pub sacked_count: u32,
-    /// Segments found lost since the start, each time anew.
-    pub found_lost: u64,
+    /// Segments found lost.
+    pub found_lost: LostSegments,
     /// Segments thought lost.
     pub lost: u32,
     /// Segments sent again and not thought lost since.
@@ -74,6 +75,11 @@ pub(super) struct RetransmissionQueue {
 }
 
 impl RetransmissionQueue {
+    /// `named`: a control asks which segments are lost.
+    pub fn new(named: bool) -> Self {
+        Self { found_lost: LostSegments::new(named), ..Self::default() }
+    }
+
     /// Segments outstanding.
     pub fn len(&self) -> u32 {
         self.entries.len() as u32
@@ -158,13 +164,15 @@ impl RetransmissionQueue {
         if entry.flags & LOST == 0 {
             entry.flags |= LOST;
             self.lost += 1;
-            self.found_lost += 1;
+            self.found_lost.add(seq);
             return 1;
         }
         let repeated = u32::from(entry.flags & RESENT != 0);
         entry.flags &= !RESENT;
         self.resent_count -= repeated;
-        self.found_lost += u64::from(repeated);
+        if repeated > 0 {
+            self.found_lost.add(seq);
+        }
         repeated
     }
 

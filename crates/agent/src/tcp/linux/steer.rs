@@ -33,10 +33,10 @@ impl Sender {
             srtt: self.estimator.srtt().unwrap_or(0) * 1_000,
             in_flight: self.queue.in_flight(),
             out: self.queue.len(),
-            found_lost: self.queue.found_lost,
             recovering: self.phase == Phase::Recovery,
             timed_out: self.phase == Phase::Loss,
         };
-        pace.update_after_ack(ack, &known, (&mut self.control, &mut self.window), random);
+        let lost = &mut self.queue.found_lost;
+        pace.update_after_ack(ack, &known, lost, (&mut self.control, &mut self.window), random);
     }
 }

@@ -19,6 +19,7 @@ mod window;
 use super::config::SegmentSizes;
 use super::congestion::{Control, Growth, Window};
 use super::handshake::RTO_AFTER_SYN_LOSS;
+use super::lost_segments::LostSegments;
 use super::send_pace::{AckContext, SendPace};
 use super::{rto::Rto, Ack, OpenedConnection, TcpConfig, Variant};
 use rack::RackTlp;
@@ -153,10 +154,11 @@ impl Sender {
             retransmissions: 0,
             timeouts: 0,
             fast_retransmits: 0,
-            scoreboard: Scoreboard::default(),
+            scoreboard: Scoreboard::new(config.congestion.steers()),
             rack: (config.variant == Variant::Rack).then(|| {
                 let delayed = config.delayed_ack.map_or(0, |delayed| delayed.timeout_ns);
-                Box::new(RackTlp::new(config.dup_acks, delayed))
+                let lost = LostSegments::new(config.congestion.steers());
+                Box::new(RackTlp::new(config.dup_acks, delayed, lost))
             }),
         }
     }
@@ -290,9 +292,12 @@ impl Sender {
         }
     }
 
-    /// Segments found lost since the start.
-    fn found_lost(&self) -> u64 {
-        self.rack.as_ref().map_or(self.scoreboard.found_lost(), |rack| rack.found_lost())
+    /// Segments found lost.
+    fn found_lost(&mut self) -> &mut LostSegments {
+        match self.rack.as_mut() {
+            Some(rack) => rack.found_lost(),
+            None => self.scoreboard.found_lost(),
+        }
     }
 
     fn rack_wakes_at(&self) -> Time {
@@ -301,7 +306,7 @@ impl Sender {
 
     #[cold]
     fn note_before_ack(&mut self) {
-        let (in_flight, found_lost) = (self.in_flight(), self.found_lost());
+        let (in_flight, found_lost) = (self.in_flight(), self.found_lost().count());
         if let Some(pace) = self.pace.as_mut() {
             pace.note_before_ack(in_flight, found_lost);
         }
@@ -310,18 +315,21 @@ impl Sender {
     /// After an acknowledgement: sets the pace of the next segments.
     #[cold]
     fn update_pace(&mut self, ack: &Ack, now: Time, random: &mut RandomStream) {
-        let (in_flight, found_lost) = (self.in_flight(), self.found_lost());
+        let in_flight = self.in_flight();
         let Some(pace) = self.pace.as_mut() else { return };
+        let lost = match self.rack.as_mut() {
+            Some(rack) => rack.found_lost(),
+            None => self.scoreboard.found_lost(),
+        };
         let known = AckContext {
             now,
             srtt: self.rto.srtt().unwrap_or(0.0) as u64,
             in_flight,
             out: self.max - self.una,
-            found_lost,
             recovering: self.phase == Phase::FastRecovery,
             timed_out: self.phase == Phase::Timeout,
         };
-        pace.update_after_ack(ack, &known, (&mut self.control, &mut self.window), random);
+        pace.update_after_ack(ack, &known, lost, (&mut self.control, &mut self.window), random);
     }
 
     /// The earliest instant at which [`Sender::on_timer`] has something to do, or [`NEVER`].

@@ -3,6 +3,7 @@
 //! Source: RFC 5681, RFC 3042 (limited transmit), RFC 3168 section 6.1.2 (CWR); ns-2 for bursts.
 
 use super::{rack, sack, Sender, NONE};
+use crate::tcp::send_pace::SendContext;
 use crate::tcp::{Segment, Variant};
 use trunkline_units::{RandomStream, Time, NEVER};
 
@@ -60,13 +61,22 @@ impl Sender {
         if self.rtx_at == NEVER {
             self.rtx_at = now + self.rto.current();
         }
-        if let Some(pace) = self.pace.as_mut() {
-            pace.sent(seq, now);
+        if self.pace.is_some() {
+            self.note_sent(seq, now);
         }
         let ip_bytes = self.sizes.segment_bytes(seq);
         // RFC 3168 section 6.1.2: on the first new data after the reduction.
         let cwr = fresh && std::mem::take(&mut self.cwr);
         Segment { seq, ip_bytes, retransmission: !fresh, cwr, push: false }
+    }
+
+    #[cold]
+    fn note_sent(&mut self, seq: u32, now: Time) {
+        let (in_flight, found_lost) = (self.in_flight(), self.found_lost().count());
+        let window = self.window.cwnd;
+        if let Some(pace) = self.pace.as_mut() {
+            pace.sent(seq, now, &SendContext { in_flight, found_lost, window });
+        }
     }
 
     /// Computes what the event allows to be sent and, with a send overhead, when.

@@ -4,6 +4,7 @@
 //! segments that RACK counts in flight. `max_ack_delay` is the receiver's own. Absent: reneging.
 
 use super::{Phase, Sender, NONE};
+use crate::tcp::lost_segments::LostSegments;
 use crate::tcp::Ack;
 use std::collections::VecDeque;
 use trunkline_units::{Span, Time, NEVER};
@@ -36,7 +37,7 @@ pub(super) struct RackTlp {
     in_flight: u32,
     lost: u32, // and not sent again
     held: u32,
-    found_lost: u64,
+    found_lost: LostSegments,
     sent_at: Time, // RACK.xmit_ts
     end: u32,      // RACK.end_seq
     rtt: Span,
@@ -58,13 +59,13 @@ pub(super) struct RackTlp {
 }
 
 impl RackTlp {
-    pub fn new(threshold: u32, max_ack_delay: Span) -> Self {
+    pub fn new(threshold: u32, max_ack_delay: Span, found_lost: LostSegments) -> Self {
         Self {
             segments: VecDeque::new(),
             in_flight: 0,
             lost: 0,
             held: 0,
-            found_lost: 0,
+            found_lost,
             sent_at: 0,
             end: 0,
             rtt: 0,
@@ -90,8 +91,8 @@ impl RackTlp {
         self.in_flight
     }
 
-    pub fn found_lost(&self) -> u64 {
-        self.found_lost
+    pub fn found_lost(&mut self) -> &mut LostSegments {
+        &mut self.found_lost
     }
 
     pub fn wakes_at(&self) -> Time {
@@ -167,6 +168,7 @@ impl RackTlp {
             let due = segment.sent_at + limit;
             if due <= now {
                 (segment.lost, segment.retransmitted) = (true, false);
+                self.found_lost.add(seq - 1);
                 found += 1;
             } else {
                 timeout = timeout.max(due - now);
@@ -179,7 +181,6 @@ impl RackTlp {
     fn lose(&mut self, found: u32) {
         self.in_flight -= found;
         self.lost += found;
-        self.found_lost += u64::from(found);
     }
 
     /// Section 6.3, RACK_mark_losses_on_RTO.
@@ -190,6 +191,7 @@ impl RackTlp {
             let old = index == 0 || segment.sent_at + limit <= now;
             if !segment.held && !segment.lost && old {
                 (segment.lost, segment.retransmitted) = (true, false);
+                self.found_lost.add(una + index as u32);
                 found += 1;
             }
         }

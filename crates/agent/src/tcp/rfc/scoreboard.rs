@@ -7,6 +7,7 @@
 //! and acknowledgements move, so no acknowledgement costs a walk over the window.
 
 use crate::seq_set::SeqSet;
+use crate::tcp::lost_segments::LostSegments;
 use trunkline_packet::arena::SackBlocks;
 
 #[derive(Clone, Debug, Default)]
@@ -16,7 +17,7 @@ pub(super) struct Scoreboard {
     high_held: u32,  // one past the highest segment held
     lost_below: u32, // segments below this and not held are lost
     resent_to: u32,  // one past HighRxt; at or below SND.UNA when nothing was resent
-    found_lost: u64, // segments found lost so far
+    found_lost: LostSegments,
     rescued: bool,
     timed_out_at: Option<u32>,
     held: SeqSet,   // segments of a SACK block
@@ -30,9 +31,14 @@ impl Scoreboard {
         self.pipe
     }
 
-    /// Segments that were found lost since the start, by blocks or by the timer.
-    pub(super) fn found_lost(&self) -> u64 {
-        self.found_lost
+    /// `named`: a control asks which segments are lost.
+    pub(super) fn new(named: bool) -> Self {
+        Self { found_lost: LostSegments::new(named), ..Self::default() }
+    }
+
+    /// Segments that were found lost, by blocks or by the timer.
+    pub(super) fn found_lost(&mut self) -> &mut LostSegments {
+        &mut self.found_lost
     }
 
     /// A segment was sent for the first time.
@@ -95,7 +101,7 @@ impl Scoreboard {
         let mut seq = self.held.next_absent(self.lost_below.max(una), bound);
         while seq < bound {
             self.pipe -= 1;
-            self.found_lost += 1;
+            self.found_lost.add(seq);
             seq = self.held.next_absent(seq + 1, bound);
         }
         self.lost_below = self.lost_below.max(bound);
@@ -158,7 +164,7 @@ impl Scoreboard {
             self.resent.remove(seq);
             seq = self.resent.next_member(seq + 1, max);
         }
-        self.found_lost += u64::from(max - self.lost_below.clamp(una, max));
+        (self.lost_below.clamp(una, max)..max).for_each(|seq| self.found_lost.add(seq));
         self.pipe = 0;
         self.lost_below = max;
         self.resent_to = una;

@@ -8,7 +8,7 @@
 //! Differs: the phase at which its cycle begins is drawn from the flow's random stream. Absent: the
 //! start after a pause of the application.
 
-mod model;
+pub(super) mod model;
 mod policer;
 mod window;
 
@@ -37,6 +37,8 @@ const CYCLE: [u64; 8] =
     [320, 192, GAIN_UNIT, GAIN_UNIT, GAIN_UNIT, GAIN_UNIT, GAIN_UNIT, GAIN_UNIT];
 /// The cycle begins in any phase but the second.
 const RANDOM_PHASES: u64 = 7;
+/// Rounds in which a rate counts.
+const RATE_ROUNDS: u64 = 10;
 const MIN_WINDOW: u64 = 4;
 const FIRST_WINDOW: u64 = 10;
 /// One segment at once below 1.2 Mbit/s [B/s], else two at least; at most 65535 B with the largest headers.
@@ -62,7 +64,7 @@ enum Mode {
 pub(in crate::tcp) struct Bbr {
     mss: u64,
     mode: Mode,
-    best: WindowedMaximum,
+    best: WindowedMaximum<u64>,
     policer: PolicerDetector,
     aggregation: Aggregation,
     round: u64,
@@ -177,7 +179,7 @@ impl Bbr {
         }
         let rate = delivered * RATE_UNIT / interval;
         if !now.limited || rate >= self.best.get() {
-            self.best.update(self.round, rate);
+            self.best.update(self.round, rate, RATE_ROUNDS);
         }
     }
 

@@ -6,24 +6,22 @@ use super::RATE_UNIT;
 use crate::tcp::rate_sample::RateSample;
 use trunkline_units::Time;
 
-/// Rounds that a rate counts.
-const RATE_ROUNDS: u64 = 10;
-
 /// The largest of a window, by its three best in order.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct WindowedMaximum {
-    best: [(u64, u64); 3], // round, value
+pub(in crate::tcp::congestion) struct WindowedMaximum<Value> {
+    best: [(u64, Value); 3], // with its round
 }
 
-impl WindowedMaximum {
-    pub fn get(&self) -> u64 {
+impl<Value: Copy + PartialOrd> WindowedMaximum<Value> {
+    pub fn get(&self) -> Value {
         self.best[0].1
     }
 
-    pub fn update(&mut self, round: u64, value: u64) {
+    /// A value that counts in `rounds` rounds.
+    pub fn update(&mut self, round: u64, value: Value, rounds: u64) {
         let new = (round, value);
         let [first, second, third] = self.best;
-        if value >= first.1 || round - third.0 > RATE_ROUNDS {
+        if value >= first.1 || round - third.0 > rounds {
             self.best = [new; 3];
             return;
         }
@@ -33,14 +31,14 @@ impl WindowedMaximum {
             self.best[2] = new;
         }
         let age = round - first.0;
-        if age > RATE_ROUNDS {
+        if age > rounds {
             self.best = [self.best[1], self.best[2], new];
-            if round - self.best[0].0 > RATE_ROUNDS {
+            if round - self.best[0].0 > rounds {
                 self.best = [self.best[1], self.best[2], new];
             }
-        } else if self.best[1].0 == first.0 && age > RATE_ROUNDS / 4 {
+        } else if self.best[1].0 == first.0 && age > rounds / 4 {
             (self.best[1], self.best[2]) = (new, new);
-        } else if self.best[2].0 == self.best[1].0 && age > RATE_ROUNDS / 2 {
+        } else if self.best[2].0 == self.best[1].0 && age > rounds / 2 {
             self.best[2] = new;
         }
     }
@@ -101,12 +99,12 @@ mod linux {
     #[test]
     fn win_minmax_the_best_counts_for_ten_rounds() {
         let mut best = WindowedMaximum::default();
-        best.update(0, 9);
+        best.update(0, 9, 10);
         for round in 1..=10 {
-            best.update(round, 5);
+            best.update(round, 5, 10);
             assert_eq!(best.get(), 9, "{round}");
         }
-        best.update(11, 5);
+        best.update(11, 5, 10);
         assert_eq!(best.get(), 5);
     }
 
