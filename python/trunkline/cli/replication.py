@@ -10,11 +10,12 @@ from trunkline.cli.common import convert_engine_errors
 from trunkline.cli.option_groups import DecoratedFunction, combine_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from trunkline.results import Results
     from trunkline.scenario import Scenario
     from trunkline.stats import Precision
+    from trunkline.stats.control_variates import ControlledValues, OfferedMean
     from trunkline.stats.metric import Metric
     from trunkline.study.outcome.steady_state import WarmUp
 
@@ -97,29 +98,37 @@ def replicate_until(
     seeds: range,
     metrics: list[Metric],
     target: float,
+    offered_means: Mapping[str, OfferedMean] | None = None,
 ) -> tuple[list[Results], Precision]:
     """Replicate until the interval of every metric is narrow enough.
 
     target: Half width of the interval divided by the mean.
+    offered_means: Offered loads of known mean by flow, as controls; None for plain intervals.
     """
     from trunkline.stats import until
-    from trunkline.stats.metric import collect_values
+    from trunkline.stats.control_variates import (
+        ControlledValues,
+        read_offered_deviations,
+        select_controls,
+    )
+    from trunkline.stats.metric import collect_values, find_flow_of_row
 
     results: list[Results] = []
 
-    def more(start: int, end: int) -> dict[str, list[float]]:
+    def more(start: int, end: int) -> dict[str, list[float] | ControlledValues]:
         results.extend(run(list(seeds[start:end])))
-        values_by_metric = collect_values(results, metrics)
-        known_values = {
-            key: [value for value in metric_values if value is not None]
-            for key, metric_values in values_by_metric.items()
-        }
-        # A flow without a delivered packet has no delay, so its metric has no value.
-        return {
-            " of ".join(key): metric_values
-            for key, metric_values in known_values.items()
-            if metric_values
-        }
+        deviations = read_offered_deviations(results, offered_means or {})
+        measures: dict[str, list[float] | ControlledValues] = {}
+        for (metric, row), values in collect_values(results, metrics).items():
+            # A flow without a delivered packet has no delay, so its metric has no value.
+            known_values = [value for value in values if value is not None]
+            if known_values and offered_means:
+                controls = select_controls(deviations, find_flow_of_row(metric, row))
+                is_known = [value is not None for value in values]
+                measures[f"{metric} of {row}"] = ControlledValues(known_values, controls[is_known])
+            elif known_values:
+                measures[f"{metric} of {row}"] = known_values
+        return measures
 
     try:
         precision = until(more, target, max_runs=len(seeds))
@@ -139,6 +148,8 @@ def format_precision(precision: Precision, target: float) -> str:
         widest = f"{precision.widest} has no interval"
     else:
         widest += f"± {100 * precision.relative:.2g} % of its mean"
+    if precision.plain_runs is not None:
+        widest += f"; without control variates about {precision.plain_runs} runs"
     if precision.reached:
         return f"{precision.runs} runs reach ± {100 * target:g} %; {widest}"
     return f"NOT ENOUGH RUNS: {precision.runs} do not reach ± {100 * target:g} %; {widest}"

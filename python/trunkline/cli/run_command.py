@@ -92,10 +92,11 @@ if TYPE_CHECKING:
 @precision_options
 @click.option(
     "--interval",
-    type=click.Choice(["t", "bca"]),
+    type=click.Choice(["t", "bca", "controlled"]),
     default="t",
     show_default=True,
-    help="Intervals by Student's t distribution, or by the BCa bootstrap for skewed values.",
+    help="Intervals by Student's t distribution, by the BCa bootstrap for skewed values, or by "
+    "control variates: narrower where random sources offer more in some runs than in others.",
 )
 @click.option(
     "--batches",
@@ -193,6 +194,7 @@ def command(
         check_output_folder(out, overwrite=overwrite)
 
     from trunkline.engine import simulate
+    from trunkline.fluid.offered_means import read_offered_means
     from trunkline.network import compile
 
     first_seed = scenario.run.seed if seed is None else seed
@@ -226,6 +228,13 @@ def command(
     elif dry_run:
         raise click.UsageError("--dry-run is only for the packet simulator.")
 
+    offered_means = read_offered_means(network.data) if interval == "controlled" else {}
+    if interval == "controlled" and not offered_means:
+        raise click.UsageError(
+            "--interval controlled needs a source whose mean count is known: Poisson arrivals, "
+            "exponential gaps or on-off, of datagrams or of transfers. This scenario has none."
+        )
+
     def run(seeds: list[int]) -> list[Results]:
         with convert_engine_errors():
             if engine == "linux":
@@ -242,7 +251,11 @@ def command(
         results = [decomposed.results]
     elif until_ci is not None:
         results, precision = replicate_until(
-            run, range(first_seed, first_seed + max_run_count), parsed_metrics, until_ci
+            run,
+            range(first_seed, first_seed + max_run_count),
+            parsed_metrics,
+            until_ci,
+            offered_means if interval == "controlled" else None,
         )
     elif batches:
         results, courses = _run_with_batches(network, first_seed, threads, scenario.text)
@@ -276,7 +289,7 @@ def command(
         else []
     )
     if as_json:
-        document = make_document(results, interval=interval)
+        document = make_document(results, interval=interval, offered_means=offered_means)
         document["slas"] = [level.to_json() for level in levels]
         if scenario.scale != 1:
             document["scale"] = scenario.scale
@@ -290,7 +303,14 @@ def command(
             document["batches"] = [asdict(course) for course in courses]
         echo_json(document)
     else:
-        print_results(results, levels=levels, interval=interval, courses=courses, show_all=show_all)
+        print_results(
+            results,
+            levels=levels,
+            interval=interval,
+            offered_means=offered_means,
+            courses=courses,
+            show_all=show_all,
+        )
         if decomposed is not None:
             print_tables([tabulate_check(decomposed.check)], describe_check(decomposed.check), 1.0)
     if precision is not None and until_ci is not None:

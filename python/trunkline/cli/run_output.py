@@ -12,12 +12,13 @@ import click
 from trunkline.cli.common import echo_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.table import Table as RichTable
 
     from trunkline.results import Results
     from trunkline.stats import Level
+    from trunkline.stats.control_variates import OfferedMean
     from trunkline.study.outcome.steady_state import FlowBatchMeans
 
 
@@ -39,10 +40,16 @@ def check_output_folder(out: str, *, overwrite: bool) -> None:
         raise click.UsageError(f"--out {out}: {parent} is not writable.")
 
 
-def make_document(results: list[Results], *, interval: str = "t") -> dict[str, Any]:
+def make_document(
+    results: list[Results],
+    *,
+    interval: str = "t",
+    offered_means: Mapping[str, OfferedMean] | None = None,
+) -> dict[str, Any]:
     """Make the object of ``--json``: one run, or all runs with their seeds and intervals.
 
-    interval: one of "t", "bca"; kind of the intervals over several runs.
+    interval: one of "t", "bca", "controlled"; kind of the intervals over several runs.
+    offered_means: Offered loads of known mean by flow, for ``controlled``.
     """
     if len(results) == 1:
         return results[0].to_json()
@@ -51,7 +58,7 @@ def make_document(results: list[Results], *, interval: str = "t") -> dict[str, A
     return {
         "schema": 1,
         "runs": [{"seed": r.seed, **r.to_json()} for r in results],
-        "intervals": build_interval_json(results, interval=interval),
+        "intervals": build_interval_json(results, interval=interval, offered_means=offered_means),
     }
 
 
@@ -60,13 +67,15 @@ def print_results(
     *,
     levels: Sequence[Level] = (),
     interval: str = "t",
+    offered_means: Mapping[str, OfferedMean] | None = None,
     courses: list[FlowBatchMeans] | None = None,
     show_all: bool = False,
 ) -> None:
     """Print the tables of one run, or means with intervals over several.
 
     levels: Judged service level agreements.
-    interval: one of "t", "bca"; kind of the intervals over several runs.
+    interval: one of "t", "bca", "controlled"; kind of the intervals over several runs.
+    offered_means: Offered loads of known mean by flow, for ``controlled``.
     courses: Batch means, if there is one run.
     show_all: Whether to show all tables with all rows.
     """
@@ -78,7 +87,9 @@ def print_results(
     if len(results) > 1:
         from trunkline.stats.run_tables import render_run_averages
 
-        render_runs = partial(render_run_averages, results, interval=interval)
+        render_runs = partial(
+            render_run_averages, results, interval=interval, offered_means=offered_means
+        )
         echo_tables(partial(render_runs, leading_tables=level_tables, show_all=show_all))
         return
     echo_tables(partial(results[0].render, leading_tables=level_tables, show_all=show_all))

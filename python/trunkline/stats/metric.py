@@ -75,6 +75,19 @@ def collect_values(runs: Sequence[Results], metrics: Iterable[Metric]) -> Metric
     return found
 
 
+def find_flow_of_row(metric: str, row: str) -> str | None:
+    """Name of the flow that a row of :func:`collect_values` belongs to.
+
+    metric: ``table.column``.
+    row: The row's name, ``FLOW`` or ``FLOW/SIZES``.
+    Returns: None if the table has no row for a single flow.
+    """
+    keys = KEY_COLUMNS[metric.partition(".")[0]]
+    if keys[:1] != ("flow",):
+        return None
+    return row if len(keys) == 1 else row.rpartition("/")[0]
+
+
 def _to_float(value: str | int | float | None) -> float | None:
     return None if value is None else float(value)
 

@@ -1,11 +1,17 @@
 """A table of several replications: the mean of every measure with its interval."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from trunkline.results import Results
 from trunkline.results.decode.columns import QUANTILES
 from trunkline.stats.bootstrap import bootstrap_interval
+from trunkline.stats.control_variates import (
+    OfferedMean,
+    controlled_interval,
+    read_offered_deviations,
+    select_controls,
+)
 from trunkline.stats.histogram import (
     Histogram,
     pooled_quantile,
@@ -18,7 +24,7 @@ INTERVAL_METHODS: dict[str, Callable[[Sequence[float]], Interval]] = {
     "t": mean_interval,
     "bca": bootstrap_interval,
 }
-"""Kinds of intervals of a mean by name."""
+"""Kinds of intervals of a mean by name, but for ``controlled``, which needs the controls too."""
 
 KEY_COLUMNS = {
     "flows": ("flow",),
@@ -53,6 +59,7 @@ def average_runs(
     *,
     interval: str = "t",
     columns: Collection[str] | None = None,
+    offered_means: Mapping[str, OfferedMean] | None = None,
 ) -> list[AveragedRow]:
     """Mean and 95 % interval of every measure over runs of one scenario.
 
@@ -62,10 +69,13 @@ def average_runs(
         Runs with different seeds; at least one.
     table : str
         Which: one of ``KEYS``.
-    interval : {"t", "bca"}
-        Student's, or the bias-corrected and accelerated bootstrap.
+    interval : {"t", "bca", "controlled"}
+        Student's, the bias-corrected and accelerated bootstrap, or Student's after a regression on
+        the offered counts.
     columns : collection of str, optional
         Measures wanted; all if left out.
+    offered_means : mapping of str to OfferedMean, optional
+        Offered loads of known mean by flow, for ``controlled``.
 
     Returns
     -------
@@ -78,7 +88,7 @@ def average_runs(
         raise ValueError("at least one run is needed")
     if table not in KEY_COLUMNS:
         raise ValueError(f"{table!r} has no rows to average; choose from {', '.join(KEY_COLUMNS)}")
-    mean = INTERVAL_METHODS[interval]
+    deviations = read_offered_deviations(runs, offered_means or {})
     first = runs[0].tables[table]
     names = [field.name for field in first.fields if field.kind != "str" and field.in_json]
     names = [name for name in names if columns is None or name in columns]
@@ -87,10 +97,16 @@ def average_runs(
     rows = []
     for index, key in enumerate(keys):
         measures = {}
+        controls = select_controls(deviations, key.get("flow"))
         for name in names:
             known_values = [float(run[index]) for run in values[name] if run[index] is not None]  # type: ignore[arg-type]
-            if known_values:
-                measures[name] = mean(known_values)
+            if not known_values:
+                continue
+            if interval == "controlled":
+                is_known = [run[index] is not None for run in values[name]]
+                measures[name] = controlled_interval(known_values, controls[is_known])
+            else:
+                measures[name] = INTERVAL_METHODS[interval](known_values)
         rows.append(AveragedRow(key, measures))
     if table in ("flows", "aggregates"):
         _pool_quantiles(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,8 @@ from trunkline.stats.run_averages import KEY_COLUMNS, AveragedRow, average_runs
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
+    from trunkline.stats.control_variates import OfferedMean
+
 _SHOWN_COLUMNS = {
     "flows": (
         "goodput_bit_s throughput_bit_s loss_ratio delay_mean_s delay_p99_s",
@@ -49,13 +51,18 @@ MAX_RELATIVE_HALF_WIDTH = 0.1  # Half width over the mean beyond which an interv
 MIN_BCA_RUNS = 20  # Runs below which a bootstrap interval holds the mean too seldom.
 
 _MAIN_MEASURES = ("goodput_bit_s", "delay_mean_s", "delay_p99_s")
-_INTERVAL_NAMES = {"t": "Student's t", "bca": "BCa bootstrap"}
+_INTERVAL_NAMES = {
+    "t": "Student's t",
+    "bca": "BCa bootstrap",
+    "controlled": "Student's t with control variates",
+}
 
 
 def render_run_averages(
     runs: Sequence[Results],
     *,
     interval: str = "t",
+    offered_means: Mapping[str, OfferedMean] | None = None,
     leading_tables: Sequence[RichTable] = (),
     width: int | None = None,
     colour: bool = False,
@@ -64,7 +71,8 @@ def render_run_averages(
     """Write what was lost, who waits and what is full, and means of each flow with intervals.
 
     runs: Runs of one scenario with different seeds.
-    interval: one of "t", "bca"; student's, or the bias-corrected and accelerated bootstrap.
+    interval: one of "t", "bca", "controlled"; see :func:`trunkline.stats.average_runs`.
+    offered_means: Offered loads of known mean by flow, for ``controlled``.
     leading_tables: Tables to show before those of the flows, such as that of service levels.
     width: Columns of the terminal; found out by itself if left out.
     colour: Whether to use the escape codes of a terminal.
@@ -75,7 +83,11 @@ def render_run_averages(
     def rows(table: str, *also: str) -> list[AveragedRow]:
         columns_text, rank_column = _SHOWN_COLUMNS[table]
         return average_runs(
-            runs, table, interval=interval, columns={*columns_text.split(), rank_column, *also}
+            runs,
+            table,
+            interval=interval,
+            columns={*columns_text.split(), rank_column, *also},
+            offered_means=offered_means,
         )
 
     flows = rows("flows")
@@ -154,12 +166,16 @@ def describe_wide_interval(
 
 
 def build_interval_json(
-    runs: Sequence[Results], *, interval: str = "t"
+    runs: Sequence[Results],
+    *,
+    interval: str = "t",
+    offered_means: Mapping[str, OfferedMean] | None = None,
 ) -> dict[str, list[dict[str, Any]]]:
     """Build the means and intervals of every measure as JSON has them, base units in the keys.
 
     runs: Runs of one scenario with different seeds.
-    interval: one of "t", "bca"; student's, or the bias-corrected and accelerated bootstrap.
+    interval: one of "t", "bca", "controlled"; see :func:`trunkline.stats.average_runs`.
+    offered_means: Offered loads of known mean by flow, for ``controlled``.
     """
     return {
         table: [
@@ -167,7 +183,7 @@ def build_interval_json(
                 **row.key,
                 **{name: asdict(mean_interval) for name, mean_interval in row.measures.items()},
             }
-            for row in average_runs(runs, table, interval=interval)
+            for row in average_runs(runs, table, interval=interval, offered_means=offered_means)
         ]
         for table in KEY_COLUMNS
     }

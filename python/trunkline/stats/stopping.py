@@ -8,12 +8,13 @@ little below the level; a first look at 10 runs keeps the loss to a few per cent
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from trunkline.stats.interval import mean_interval
+from trunkline.stats.control_variates import ControlledValues, controlled_interval
+from trunkline.stats.interval import Interval, mean_interval
 
 FIRST_RUNS = 10
-ReplicationValues = Mapping[str, Sequence[float]]
+ReplicationValues = Mapping[str, Sequence[float] | ControlledValues]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +32,16 @@ class Precision:
     relative : float or None
         Half of that interval over the mean; None if there is no interval, as of one value, or
         the mean alone is zero.
+    plain_runs : int or None
+        Replications that probably give the same precision without control variates; None if there
+        were none.
     """
 
     runs: int
     reached: bool
     widest: str
     relative: float | None
+    plain_runs: int | None = None
 
 
 def assess_precision(
@@ -46,23 +51,55 @@ def assess_precision(
 
     Parameters
     ----------
-    measures : mapping of str to sequence of float
+    measures : mapping of str to sequence of float or ControlledValues
         Values of the replications by the measure's name; one that never varied is exact.
     target : float
         Half width over the true mean, above 0 and below 1, e.g. 0.02.
     """
     check_target(target)
-    runs = max((len(values) for values in measures.values()), default=0)
+    plain_values = {
+        name: each.values if isinstance(each, ControlledValues) else each
+        for name, each in measures.items()
+    }
+    runs = max((len(values) for values in plain_values.values()), default=0)
+    intervals = {
+        name: controlled_interval(each.values, each.deviations, confidence=confidence)
+        if isinstance(each, ControlledValues)
+        else mean_interval(each, confidence=confidence)
+        for name, each in measures.items()
+        if plain_values[name]
+    }
+    widest, share = _find_widest(intervals, measures)
+    if not widest:
+        return Precision(runs, False, "", None)
+    known = None if math.isinf(share) else share
+    plain_runs = None
+    if 0 < share < math.inf and any(
+        isinstance(each, ControlledValues) for each in measures.values()
+    ):
+        plain_intervals = {
+            name: mean_interval(values, confidence=confidence)
+            for name, values in plain_values.items()
+            if values
+        }
+        _, plain_share = _find_widest(plain_intervals, measures)
+        if math.isfinite(plain_share):
+            # The width falls as one over the root of the number of runs.
+            plain_runs = math.ceil(runs * (plain_share / share) ** 2)
+    return Precision(runs, share <= target / (1 + target), widest, known, plain_runs)
+
+
+def _find_widest(
+    intervals: Mapping[str, Interval], measures: ReplicationValues
+) -> tuple[str, float]:
+    """Name of the measure with the widest interval for its mean, and that share."""
     widest, widest_share = "", -1.0
-    for name, values in measures.items():
-        share = mean_interval(values, confidence=confidence).relative_half_width if values else None
+    for name in measures:
+        share = intervals[name].relative_half_width if name in intervals else None
         share = math.inf if share is None else share
         if share > widest_share:
             widest, widest_share = name, share
-    if not widest:
-        return Precision(runs, False, "", None)
-    known = None if math.isinf(widest_share) else widest_share
-    return Precision(runs, widest_share <= target / (1 + target), widest, known)
+    return widest, widest_share
 
 
 def plan_runs(reached_precision: Precision, target: float, *, max_runs: int) -> int:
@@ -121,12 +158,7 @@ def until(
         reached_precision = assess_precision(
             run_more(reached_precision.runs, planned_runs), target, confidence=confidence
         )
-        reached_precision = Precision(
-            planned_runs,
-            reached_precision.reached,
-            reached_precision.widest,
-            reached_precision.relative,
-        )
+        reached_precision = replace(reached_precision, runs=planned_runs)
     return reached_precision
 
 
