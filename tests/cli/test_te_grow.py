@@ -107,3 +107,25 @@ def test_a_growth_that_was_interrupted_goes_on_where_it_was(trunkline, net, tmp_
     alone = trunkline("te", "grow", net, "--by", "20 %", "--resume")
     assert alone.returncode == 2
     assert "--resume needs --out" in alone.stderr
+
+
+def test_an_agreement_that_breaks_is_said_though_no_link_is_overloaded(trunkline, net, tmp_path):
+    text = NETWORK + "slas: {data: {dscp: DF, at_most: {delay_mean: 1 ms, loss: 30 %}}}\n"
+    (tmp_path / "net.yaml").write_text(text, "utf-8")
+    done = trunkline("te", "grow", net, "--by", "1 %", "--years", "1", "--each", "link")
+    last = " ".join(done.stdout.split())
+    assert "it carries all until year 1" in last
+    # Two hops of 1 ms are more than the bound; nothing is lost for longer than detection takes.
+    assert "of the agreements data breaks first (today, delay_mean)" in last
+    assert "of 8 failures x bounds 4 break, 0 are open, 4 are held" in last
+
+
+def test_a_catalogue_that_lacks_many_links_names_some_and_counts_the_others(trunkline, net):
+    how = ("--by", "100 %", "--module", "1k=1 kbit/s@1", "--each", "link")
+    done = trunkline("te", "grow", net, *how)
+    assert done.returncode == 3
+    found = json.loads(trunkline("te", "grow", net, *how, "--json").stdout)
+    missing = found["kept_routes"]["missing"]
+    assert len(missing) > 3
+    told = f"the catalogue is not enough for {', '.join(missing[:3])}, {len(missing) - 3} more"
+    assert told in " ".join(done.stdout.split())

@@ -23,7 +23,9 @@ CERTAIN_WORST_PAIRS = 100  # Pairs that are certainly the worst, before the othe
 class FailureEvent:
     """A failure."""
 
-    name: str  # Link, node, risk group or named failure; ``A-B + B-C`` of a pair.
+    # Link, node, risk group or named failure, with its kind where two have the same name;
+    # ``A-B + B-C`` of a pair.
+    name: str
     # one of "link", "node", "risk", "named", "pair", "drained"; a failure of the scenario that
     # names several elements is a risk too.
     kind: str
@@ -96,14 +98,28 @@ def _find_dominant_arcs(loads: Floats, capacity: Floats) -> list[int]:
 def list_failure_events(
     scenario: ResolvedScenario, graph: Topology, kinds: Sequence[str]
 ) -> list[FailureEvent]:
-    """List all failures of some kinds except pairs, by kind, then in the order of the scenario."""
+    """List all failures of some kinds except pairs, by kind, then in the order of the scenario.
+
+    Results have failures by name. If an earlier kind has that name for other elements, also a kind
+    that is not listed, the kind follows the name; with the same elements it is one failure.
+    """
     listers = {
         "link": _list_link_failures,
         "node": _list_node_failures,
         "risk": _list_risk_failures,
         "named": _list_named_failures,
     }
-    return [event for kind in kinds if kind != "pair" for event in listers[kind](scenario, graph)]
+    shown_names: dict[str, dict[str, str]] = {}  # By written name, by elements.
+    events: dict[str, FailureEvent] = {}
+    for kind, list_failures in listers.items():
+        for event in list_failures(scenario, graph):
+            names = shown_names.setdefault(event.name, {})
+            elements = str(event.scenario_keys)
+            name = names.setdefault(elements, f"{event.name} ({kind})" if names else event.name)
+            if kind in kinds:
+                events.setdefault(name, replace(event, name=name))
+    place = {kind: number for number, kind in enumerate(kinds)}
+    return sorted(events.values(), key=lambda event: place[event.kind])
 
 
 def add_outage(graph: Topology, events: Sequence[FailureEvent], link: str) -> list[FailureEvent]:

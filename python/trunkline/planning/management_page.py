@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from trunkline.planning.growth import Growth, GrowthPeriod, UpgradeList
     from trunkline.scenario import Scenario
 
-MAX_UPGRADED_LINKS, MAX_BROKEN_FAILURES, MAX_JUDGED_FAILURES = 9, 6, 6
+MAX_UPGRADED_LINKS, MAX_BROKEN_FAILURES, MAX_JUDGED_FAILURES, MAX_NAMED_LINKS = 9, 6, 6, 3
 """Maximum rows of a table on the sheet; a note below gives the number of further rows."""
 SHEET_STYLE = (
     "@page{size:A4;margin:11mm}body{max-width:60rem}h1{font-size:1.5rem;margin:.2rem 0}"
@@ -99,7 +99,7 @@ def answer_question(growth: Growth) -> str:
     if not broken:
         return (
             f"It carries all until {last}: after the worst failure no link is used more than "
-            f"{format_percent(growth.periods[-1].worst_mlu)}."
+            f"{format_percent(growth.periods[-1].worst_mlu)}{_describe_first_sla(growth)}."
         )
     first = broken[0]
     lossy = [each for each in broken if each.reason == "loss"]
@@ -114,15 +114,15 @@ def answer_question(growth: Growth) -> str:
     sentence = f"It breaks first in {first.period}: {event}"
     if first.period == growth.periods[0].label:
         sentence = f"It is broken today: {event}"
-    broken_slas = [each for each in growth.slas if each.broken is not None]
-    if broken_slas:
-        sla = broken_slas[0]
-        sentence += f"; of the agreements {sla.sla} breaks first ({sla.broken}, {sla.measure})"
+    sentence += _describe_first_sla(growth)
     upgrades = growth.kept_routes
     if upgrades is None:
         return f"{sentence}."
     if upgrades.missing:
-        return f"{sentence}; the catalogue is not enough for {', '.join(upgrades.missing[:3])}."
+        names = list(upgrades.missing[:MAX_NAMED_LINKS])
+        if len(upgrades.missing) > MAX_NAMED_LINKS:
+            names.append(f"{len(upgrades.missing) - MAX_NAMED_LINKS} more")
+        return f"{sentence}; the catalogue is not enough for {', '.join(names)}."
     sentence += (
         f"; {_count_links(upgrades)} upgraded for {upgrades.cost:,.0f} carry {last} on today's "
         "routes"
@@ -135,6 +135,15 @@ def answer_question(growth: Growth) -> str:
             else ", and moved paths may do without"
         )
     return f"{sentence}."
+
+
+def _describe_first_sla(growth: Growth) -> str:
+    """Describe which agreement breaks first, as the end of a sentence; empty if none breaks."""
+    broken = [each for each in growth.slas if each.broken is not None]
+    if not broken:
+        return ""
+    first = broken[0]
+    return f"; of the agreements {first.sla} breaks first ({first.broken}, {first.measure})"
 
 
 def _count_links(upgrades: UpgradeList) -> str:
@@ -150,6 +159,13 @@ def describe_growth(growth: Growth) -> str:
         line += (
             f"; moved paths alone go up to {limit.factor:.4g} times the load (broken in "
             f"{limit.period}, {limit.failure})"
+        )
+    if growth.slas:
+        broken = sum(each.broken is not None for each in growth.slas)
+        undecided = sum(each.broken is None and each.is_open for each in growth.slas)
+        line += (
+            f"; of {len(growth.slas)} failures x bounds {broken} break, {undecided} are open, "
+            f"{len(growth.slas) - broken - undecided} are held"
         )
     return line[0].lower() + line[1:]
 

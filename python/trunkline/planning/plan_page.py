@@ -136,9 +136,12 @@ def render_table(sheet: TextTable, max_rows: int | None = None) -> str:
         f"<tr>{''.join(f'<td>{escape_text(cell)}</td>' for cell in row)}</tr>"
         for row in sheet.rows[:max_rows]
     )
+    hidden = 0 if max_rows is None else max(0, len(sheet.rows) - max_rows)
     return (
         f"<h2>{escape_text(sheet.title)}</h2>\n"
         f'<div class="wide" tabindex="0"><table><tr>{head}</tr>{body}</table></div>'
+        + f"<p>and {hidden:,} more.</p>"
+        * (hidden > 0)
     )
 
 

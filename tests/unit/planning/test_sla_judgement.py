@@ -197,3 +197,22 @@ def test_levels_do_not_depend_on_where_they_are_screened(
         impact.failure: expected.screen_failure(failure)
         for impact, failure in zip(failures, compiled, strict=True)
     }
+
+
+def test_failures_of_one_name_are_judged_each() -> None:
+    text = NETWORK.replace("A-B: {}", "A-B: {te: {risks: [A]}}")
+    text += "failures: {D: {node: [B, C], at: 1 s}, A-B: {link: C-D, at: 1 s}}\n"
+    scenario = tl.loads(text)
+    survival = survive(scenario, kinds=("link", "node", "risk", "named", "link"))
+    names = {(each.failure, each.kind): each for each in survival.failures}
+    assert len(names) == len({name for name, _ in names}) == len(survival.failures) == 11
+    # The risk A is the link A-B, over which no voice goes; the node A cuts all of it off.
+    assert names["A (risk)", "risk"].lost_bit_s == 600_000
+    assert names["A", "node"].lost_bit_s == 700_000
+    assert names["A-B (named)", "named"].lost_bit_s == names["C-D", "link"].lost_bit_s == 100_000
+    # What fails several elements is a risk and named: one failure.
+    assert ("D (risk)", "risk") in names
+    found = outcomes_of(judgement := judge_failures(scenario, survival, packets=0))
+    assert judgement.total == 2 * 11
+    assert found["A", "loss"] == ("refuted", "screen")
+    assert found["A (risk)", "loss"] == ("held", "screen")
