@@ -12,9 +12,10 @@ import re
 import subprocess
 
 import python_mutants
+import rust_mutant_list
 import rust_mutants
 import setup_steps as steps
-from rust_mutants import CRATES
+from rust_mutant_list import CRATES
 from shell import StepFailed, Stopwatch, print_message, run_program
 
 TOOL_VERSION = "27.1.0"
@@ -58,14 +59,14 @@ def run_mutants(arguments: list[str]) -> int:
         if difference is None:
             print_message("mutants: nothing differs from main")
             return 0
-        if not os.path.exists(rust_mutants.TOOL):
+        if not os.path.exists(rust_mutant_list.TOOL):
             print_message("mutants: cargo-mutants is not installed, so none of Rust is tried")
     else:
         steps.prepare_environment("test")
         install_tool()
     chosen = packages or known
     crates = [name for name in chosen if name in CRATES]
-    if crates and os.path.exists(rust_mutants.TOOL):
+    if crates and os.path.exists(rust_mutant_list.TOOL):
         try_crates(crates, difference)
     for name in chosen:
         clock = Stopwatch()
@@ -79,16 +80,16 @@ def run_mutants(arguments: list[str]) -> int:
 
 def install_tool() -> None:
     """Compile cargo-mutants and fetch a parser of Rust, both of a fixed version."""
-    if not os.path.isdir(rust_mutants.PARSER):
+    if not os.path.isdir(rust_mutant_list.PARSER):
         command = [steps.get_installer(), "pip", "install", "--quiet", *PARSER_PACKAGES]
-        command += ["--python", steps.VENV_PYTHON, "--target", rust_mutants.PARSER]
+        command += ["--python", steps.VENV_PYTHON, "--target", rust_mutant_list.PARSER]
         run_program(command, cwd=steps.ROOT, log=steps.get_stamp_path("mutants-parser.log"))
-    if os.path.exists(rust_mutants.TOOL):
+    if os.path.exists(rust_mutant_list.TOOL):
         return
     steps.check_rust()
     print_message("compiling cargo-mutants (some minutes, once)")
     command = ["cargo", "install", "cargo-mutants", "--locked", "--version", TOOL_VERSION]
-    command += ["--root", rust_mutants.TOOL_FOLDER]
+    command += ["--root", rust_mutant_list.TOOL_FOLDER]
     run_program(command, cwd=steps.ROOT, log=steps.get_stamp_path("cargo-mutants.log"))
 
 
