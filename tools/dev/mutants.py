@@ -2,10 +2,12 @@
 
 Each mutant is the code with one small change. ``rust_mutants.py`` makes those of the Rust crates,
 from the list of cargo-mutants, ``python_mutants.py`` those of Python. Both keep what they found in
-``.stamps/mutants`` and continue from there. ``tests/mutants.csv`` lists the mutants that live, each
-with its reason; ``tests/mutation-scores.csv`` has how many were caught, by package.
+``.stamps/mutants`` and go on from there. ``tests/mutants.csv`` lists the mutants that live, each
+with its reason; ``tests/mutation-scores.csv`` has how many were caught, by package, and the share
+of all mutants that a sample lets expect.
 """
 
+import argparse
 import csv
 import os
 import re
@@ -13,8 +15,9 @@ import subprocess
 
 import python_mutants
 import rust_mutant_list
-import rust_mutants
 import setup_steps as steps
+from mutant_journal import Plan, read_list, read_outcomes
+from mutant_sample import compute_wilson_interval
 from rust_mutant_list import CRATES
 from shell import StepFailed, Stopwatch, print_message, run_program
 
@@ -25,12 +28,21 @@ SCORES = os.path.join(steps.ROOT, "tests", "mutation-scores.csv")
 CHANGED_LIMIT_S = 180.0
 """A package's time where only what differs is tried."""
 SURVIVOR_COLUMNS = ["package", "mutant", "reason"]
-SCORE_COLUMNS = ["package", "mutants", "tried", "caught", "listed", "lives"]
+EQUIVALENT = "Equivalent: "
+"""How the reason of a mutant begins that no test can catch."""
+SCORE_COLUMNS = [
+    "package", "mutants", "seed", "tried", "equivalent", "caught_at_first", "low_percent",
+    "high_percent", "caught", "listed", "lives",
+]  # fmt: skip
 PLACE = re.compile(r":\d+:\d+: ")
 """Line and column of a mutant, which a change elsewhere in the file moves."""
 USAGE = """\
-usage: ./dev mutants [--install] [--changed] [--scores] [PACKAGE ...]
-  PACKAGE     {packages}; all if left out, which takes hours: it continues where it stopped
+usage: ./dev mutants [--sample N] [--seed S] [--jobs N] [PACKAGE ...]
+       ./dev mutants --install | --changed | --scores
+  PACKAGE     {packages}; all if left out, which takes hours: it goes on where it was
+  --sample    only so many mutants of each package, at random, of each file its share
+  --seed      of the sample; 1 if left out
+  --jobs      so many at once; as many as there are cores if left out
   --install   put cargo-mutants into .boot (some minutes); done at need otherwise
   --changed   only what differs from main, as `./dev check` does, with what is installed
   --scores    try nothing, write tests/mutation-scores.csv from what is known
@@ -39,41 +51,56 @@ usage: ./dev mutants [--install] [--changed] [--scores] [PACKAGE ...]
 
 def run_mutants(arguments: list[str]) -> int:
     """Try mutants of packages, and say which live without a reason."""
-    options = [each for each in arguments if each.startswith("-")]
-    packages = [each for each in arguments if not each.startswith("-")]
     known = [*CRATES, *python_mutants.PACKAGES]
-    unknown = [each for each in options if each not in ("--install", "--changed", "--scores")]
-    unknown += [each for each in packages if each not in known]
+    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    for word in ("install", "changed", "scores"):
+        parser.add_argument(f"--{word}", action="store_true")
+    for word in ("sample", "seed", "jobs"):
+        parser.add_argument(f"--{word}", type=int)
+    parser.add_argument("packages", nargs="*")
+    try:
+        words, extra = parser.parse_known_args(arguments)
+    except argparse.ArgumentError as error:
+        print_message(f"{error}\n" + USAGE.format(packages=", ".join(known)))
+        return 2
+    unknown = [*extra, *(each for each in words.packages if each not in known)]
+    unknown += [
+        f"--{word} {value}"
+        for word in ("sample", "jobs")
+        if (value := getattr(words, word)) is not None and value < 1
+    ]
     if unknown:
         print_message(f"{unknown[0]} is unknown\n" + USAGE.format(packages=", ".join(known)))
         return 2
-    if "--scores" in options:
+    if words.scores:
         write_scores()
         return report_survivors(known)
-    if "--install" in options:
+    if words.install:
         install_tool()
         return 0
-    difference = None
-    if "--changed" in options:
+    jobs = words.jobs or os.cpu_count() or 1
+    if words.changed:
         difference = write_difference()
         if difference is None:
             print_message("mutants: nothing differs from main")
             return 0
         if not os.path.exists(rust_mutant_list.TOOL):
             print_message("mutants: cargo-mutants is not installed, so none of Rust is tried")
+        plan = Plan(jobs, difference=difference, limit_s=CHANGED_LIMIT_S)
     else:
         steps.prepare_environment("test")
         install_tool()
-    chosen = packages or known
+        plan = Plan(jobs, sample=words.sample, seed=1 if words.seed is None else words.seed)
+    chosen = words.packages or known
     crates = [name for name in chosen if name in CRATES]
     if crates and os.path.exists(rust_mutant_list.TOOL):
-        try_crates(crates, difference)
+        try_crates(crates, plan)
     for name in chosen:
         clock = Stopwatch()
         if name not in CRATES:
-            python_mutants.try_package(name, difference, CHANGED_LIMIT_S)
+            python_mutants.try_package(name, plan)
         print_message(f"mutants of {name}: {describe_score(name)} ({clock})")
-    if difference is None:
+    if not words.changed:
         write_scores()
     return report_survivors(chosen)
 
@@ -108,34 +135,18 @@ def write_difference() -> str | None:
     return path
 
 
-def try_crates(names: list[str], difference: str | None) -> None:
+def try_crates(names: list[str], plan: Plan) -> None:
     """Try the mutants of crates that no earlier run has caught."""
     # The parser of Rust is installed for the Python of the environment.
     program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "rust_mutants.py")
-    command = [steps.VENV_PYTHON, program, ",".join(names)]
-    command += [difference] if difference is not None else []
-    limit_s = None if difference is None else CHANGED_LIMIT_S
+    command = [steps.VENV_PYTHON, program, ",".join(names), *plan.to_words()]
     try:
-        status = subprocess.call(command, cwd=steps.ROOT, timeout=limit_s)
+        status = subprocess.call(command, cwd=steps.ROOT, timeout=plan.limit_s)
     except subprocess.TimeoutExpired:
         print_message("not all mutants of Rust tried; ./dev mutants --changed continues")
         return
     if status:
         raise StepFailed(f"the mutants of Rust: status {status}")
-
-
-def read_outcomes(name: str) -> dict[str, str]:
-    """Read the mutants of a package that were tried: ``caught`` or ``lives``, by name."""
-    if name in python_mutants.PACKAGES:
-        return python_mutants.read_outcomes(name)
-    return rust_mutants.read_outcomes(name)
-
-
-def count_mutants(name: str) -> int:
-    """Count how many mutants a package has, tried or not."""
-    if name in python_mutants.PACKAGES:
-        return len(python_mutants.list_mutants(name))
-    return len(rust_mutants.read_compiled(name))
 
 
 def read_reasons(name: str) -> dict[str, str]:
@@ -148,14 +159,14 @@ def read_reasons(name: str) -> dict[str, str]:
 def find_unexplained(name: str) -> list[str]:
     """Find the mutants of a package that live and are not listed."""
     reasons = read_reasons(name)
-    lives = (mutant for mutant, outcome in read_outcomes(name).items() if outcome == "lives")
+    lives = (each.name for each in read_outcomes(name) if not each.is_caught)
     return [mutant for mutant in lives if PLACE.sub(": ", mutant) not in reasons]
 
 
 def describe_score(name: str) -> str:
-    """Describe the score of a package in a line."""
-    outcomes = list(read_outcomes(name).values())
-    caught = outcomes.count("caught")
+    """What is known of a package, in a line."""
+    outcomes = read_outcomes(name)
+    caught = sum(each.is_caught for each in outcomes)
     share = f", {100 * caught / len(outcomes):.1f} %" if outcomes else ""
     return f"{caught} of {len(outcomes)} caught{share}"
 
@@ -165,18 +176,29 @@ def write_scores() -> None:
     with open(SCORES, encoding="utf-8", newline="") as stream:
         rows = {row["package"]: row for row in csv.DictReader(stream)}
     for name in (*CRATES, *python_mutants.PACKAGES):
-        outcomes = list(read_outcomes(name).values())
+        outcomes = read_outcomes(name)
         if not outcomes:
             continue
-        unexplained = len(find_unexplained(name))
-        counts = {
-            "mutants": count_mutants(name),
-            "tried": len(outcomes),
-            "caught": outcomes.count("caught"),
-            "listed": outcomes.count("lives") - unexplained,
-            "lives": unexplained,
+        listed = read_list(name)
+        reasons = read_reasons(name)
+        lives = [PLACE.sub(": ", each.name) for each in outcomes if not each.is_caught]
+        explained = [reasons[mutant] for mutant in lives if mutant in reasons]
+        equivalent = sum(reason.startswith(EQUIVALENT) for reason in explained)
+        at_first = sum(each.is_caught_at_first for each in outcomes)
+        low, high = compute_wilson_interval(at_first, len(outcomes) - equivalent)
+        rows[name] = {
+            "package": name,
+            "mutants": f"{listed.of}",
+            "seed": "" if listed.seed is None else f"{listed.seed}",
+            "tried": f"{len(outcomes)}",
+            "equivalent": f"{equivalent}",
+            "caught_at_first": f"{at_first}",
+            "low_percent": "" if listed.seed is None else f"{100 * low:.1f}",
+            "high_percent": "" if listed.seed is None else f"{100 * high:.1f}",
+            "caught": f"{len(outcomes) - len(lives)}",
+            "listed": f"{len(explained)}",
+            "lives": f"{len(lives) - len(explained)}",
         }
-        rows[name] = {"package": name} | {key: str(count) for key, count in counts.items()}
     with open(SCORES, "w", encoding="utf-8", newline="") as stream:
         table = csv.DictWriter(stream, SCORE_COLUMNS, lineterminator="\n")
         table.writeheader()

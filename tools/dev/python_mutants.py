@@ -11,6 +11,7 @@ import hashlib
 import itertools
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import setup_steps as steps
+from mutant_journal import Plan, find_caught, write_list, write_outcome
 from shell import print_message
 
 PACKAGES = {
@@ -85,6 +87,10 @@ class PythonMutant:
         end = self.start + len(self.old.encode())
         assert content[self.start : end] == self.old.encode(), self.name
         return content[: self.start] + self.new.encode() + content[end:]
+
+    def identify(self, content: bytes) -> str:
+        """What makes it the one that was tried: its file as it was, and the change."""
+        return hashlib.sha256(content + self.name.encode()).hexdigest()[:16]
 
 
 def list_mutants(name: str) -> list[PythonMutant]:
@@ -212,78 +218,21 @@ def _mutate_node(
             yield node.lineno, node.col_offset, start, old, str(value + 1)
 
 
-def find_changed_lines(difference: str) -> dict[str, set[int]]:
-    """Find the lines that a difference adds or changes, by file."""
-    lines_by_file: dict[str, set[int]] = {}
-    path, line = "", 0
-    with open(difference, encoding="utf-8") as stream:
-        for text in stream:
-            if text.startswith("+++ "):
-                path = text[4:].strip().removeprefix("b/")
-            elif text.startswith("@@"):
-                line = int(text.split("+")[1].split(" ")[0].split(",")[0])
-            elif text.startswith("+"):
-                lines_by_file.setdefault(path, set()).add(line)
-                line += 1
-            elif not text.startswith("-"):
-                line += 1
-    return lines_by_file
-
-
-def get_journal_path(name: str) -> str:
-    """Return the file of the outcomes of a package's mutants."""
-    return os.path.join(steps.get_stamp_path("mutants"), f"{name}.jsonl")
-
-
-def _identify(mutant: PythonMutant, content: bytes) -> str:
-    """Make the key of a mutant: its unchanged file, and the change."""
-    return hashlib.sha256(content + mutant.name.encode()).hexdigest()[:16]
-
-
-def _read_journal(name: str) -> dict[str, str]:
-    """Read the outcomes by identity."""
-    try:
-        with open(get_journal_path(name), encoding="utf-8") as stream:
-            rows = [json.loads(line) for line in stream]
-    except OSError:
-        return {}
-    return {row["of"]: row["outcome"] for row in rows}
-
-
-def _read_contents(mutants: list[PythonMutant]) -> dict[str, bytes]:
-    contents = {}
-    for path in {mutant.path for mutant in mutants}:
-        with open(os.path.join(steps.ROOT, path), "rb") as stream:
-            contents[path] = stream.read()
-    return contents
-
-
-def read_outcomes(name: str) -> dict[str, str]:
-    """Read the mutants of the present package that were tried: ``caught`` or ``lives``, by name."""
-    known = _read_journal(name)
-    mutants = list_mutants(name)
-    contents = _read_contents(mutants)
-    identities = {each.name: _identify(each, contents[each.path]) for each in mutants}
-    return {each: known[of] for each, of in identities.items() if of in known}
-
-
-def try_package(name: str, difference: str | None, changed_limit_s: float) -> None:
-    """Try the mutants of a package that were not tried yet, as many at once as there are cores."""
-    mutants = list_mutants(name)
-    if difference is not None:
-        changed = find_changed_lines(difference)
-        mutants = [each for each in mutants if each.line in changed.get(each.path, ())]
-    known = _read_journal(name)
-    contents = _read_contents(mutants)
-    identities = {each.name: _identify(each, contents[each.path]) for each in mutants}
-    left = [each for each in mutants if known.get(identities[each.name]) != "caught"]
-    print_message(f"{len(left)} of {len(mutants)} mutants of {name} remain to try")
+def try_package(name: str, plan: Plan) -> None:
+    """Try the mutants of a package that no earlier run has caught."""
+    listed = list_mutants(name)
+    chosen = plan.choose(listed)
+    contents = _read_contents(chosen)
+    identities = {each: each.identify(contents[each.path]) for each in chosen}
+    if plan.difference is None:
+        write_list(name, len(listed), plan, {of: each.name for each, of in identities.items()})
+    caught = find_caught(name)
+    left = [each for each in chosen if identities[each] not in caught]
+    print_message(f"{len(left)} of {len(chosen)} mutants of {name} are to be tried")
     if not left:
         return
-    os.makedirs(os.path.dirname(get_journal_path(name)), exist_ok=True)
-    cores = os.cpu_count() or 1
     with tempfile.TemporaryDirectory(prefix="trunkline-mutants-") as folder:
-        copies = [os.path.join(folder, str(number)) for number in range(cores)]
+        copies = [os.path.join(folder, str(number)) for number in range(plan.jobs)]
         for copy in copies:
             shutil.copytree(
                 os.path.join(steps.ROOT, "python"),
@@ -297,26 +246,30 @@ def try_package(name: str, difference: str | None, changed_limit_s: float) -> No
             return
 
         def try_share(number: int) -> None:
-            for mutant in left[number::cores]:
-                if difference is not None and time.monotonic() - begun > changed_limit_s:
-                    print_message(f"mutants of {name}: not all tried; the next call continues")
+            for mutant in left[number :: plan.jobs]:
+                if plan.limit_s is not None and time.monotonic() - begun > plan.limit_s:
+                    print_message(f"mutants of {name}: not all tried; the next call goes on")
                     return
                 path = os.path.join(copies[number], os.path.relpath(mutant.path, "python"))
                 content = contents[mutant.path]
                 with open(path, "wb") as stream:
                     stream.write(mutant.apply(content))
-                lives = _passes(copies[number], _choose_tests(tests, mutant))
+                cases = _choose_tests(tests, mutant)
+                failed = _find_failed(copies[number], cases)
                 with open(path, "wb") as stream:
                     stream.write(content)
-                outcome = "lives" if lives else "caught"
-                row = {"of": _identify(mutant, content), "mutant": mutant.name, "outcome": outcome}
-                with open(get_journal_path(name), "a", encoding="utf-8") as journal:
-                    journal.write(json.dumps(row) + "\n")
-                if lives:
-                    print(f"lives: {mutant.name}", flush=True)
+                write_outcome(name, identities[mutant], mutant.name, failed, len(cases))
 
-        with ThreadPoolExecutor(cores) as pool:
-            list(pool.map(try_share, range(cores)))
+        with ThreadPoolExecutor(plan.jobs) as pool:
+            list(pool.map(try_share, range(plan.jobs)))
+
+
+def _read_contents(mutants: list[PythonMutant]) -> dict[str, bytes]:
+    contents = {}
+    for path in {mutant.path for mutant in mutants}:
+        with open(os.path.join(steps.ROOT, path), "rb") as stream:
+            contents[path] = stream.read()
+    return contents
 
 
 @dataclass(frozen=True)
@@ -335,8 +288,8 @@ def _note_reached(copy: str, name: str, folder: str) -> list[_Reach] | None:
     inside = os.path.relpath(path, "python")
     file = os.path.join(folder, "reached.json")
     environment = {"TRUNKLINE_REACHED": f"{os.path.join(copy, inside)}:{file}"}
-    ended = _run_pytest(copy, ["-p", "reached_lines", *tests], None, environment)
-    if ended != 0:
+    status, _ = _run_pytest(copy, ["-p", "reached_lines", *tests], None, environment)
+    if status != 0:
         return None
     with open(file, encoding="utf-8") as stream:
         noted = json.load(stream)
@@ -359,17 +312,23 @@ def _choose_tests(reaches: list[_Reach], mutant: PythonMutant) -> list[_Reach]:
     ]
 
 
-def _passes(copy: str, reaches: list[_Reach]) -> bool:
-    """Whether tests pass on a copy of the packages."""
+def _find_failed(copy: str, reaches: list[_Reach]) -> list[str]:
+    """The first test that fails on a copy of the packages, none if all pass."""
     if not reaches:
-        return True
+        return []
     limit_s = MIN_TIMEOUT_S + TIMEOUT_FACTOR * sum(reach.cpu_s for reach in reaches)
-    return _run_pytest(copy, [reach.test for reach in reaches], limit_s, {}) == 0
+    tests = [reach.test for reach in reaches]
+    status, said = _run_pytest(copy, tests, limit_s, {})
+    if status == 0:
+        return []
+    failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", said, re.M)
+    return failed or [f"pytest ends with {status}"]
 
 
 def _run_pytest(
     copy: str, arguments: list[str], limit_s: float | None, variables: dict[str, str]
-) -> int:
+) -> tuple[int | str, str]:
+    """The exit status and what was said."""
     command = [steps.VENV_PYTHON, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider"]
     # Two mutants of one length and second would share their byte code.
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **variables}
@@ -381,14 +340,15 @@ def _run_pytest(
             [*command, *arguments],
             cwd=steps.ROOT,
             env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
             timeout=limit_s,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return 1
-    return ended.returncode
+        return "no end", ""
+    return ended.returncode, ended.stdout
 
 
 if __name__ == "__main__":

@@ -13,10 +13,10 @@ from collections.abc import Iterable
 from typing import Any
 
 import setup_steps as steps
+from mutant_journal import FOLDER
 from rust_mutant_list import RustMutant, list_mutants, parse
 from shell import StepFailed, print_message
 
-FOLDER = steps.get_stamp_path("mutants")
 WORKSPACE = os.path.join(FOLDER, "workspace")
 SWITCH_PATH = "crates/units/src/lib.rs"
 

@@ -6,19 +6,20 @@ tried on these tests only, the quick ones first: those of its own crate, then th
 which uses all crates.
 """
 
-import json
 import os
+import re
 import resource
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from python_mutants import find_changed_lines
-from rust_mutant_build import FOLDER, WORKSPACE, compile_mutants
+from mutant_journal import FOLDER, Plan, find_caught, write_list, write_outcome
+from rust_mutant_build import WORKSPACE, compile_mutants
 from rust_mutant_list import CRATES, RustMutant
 from shell import Stopwatch, print_message
 
@@ -57,30 +58,35 @@ def list_tests(programs: dict[str, list[str]]) -> list[TestCase]:
 
 def _run_tests(
     crate: str, program: str, names: list[str], switch: str, cpu_limit_s: float
-) -> tuple[bool, float]:
-    """Whether tests of a program pass, and the processor's time they take."""
+) -> tuple[list[str], float]:
+    """The tests of a program that fail, and the processor's time that all of them take."""
 
     def limit() -> None:
         most = int(cpu_limit_s) + 1
         resource.setrlimit(resource.RLIMIT_CPU, (most, most + 5))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
 
-    with subprocess.Popen(
-        [program, "--exact", "--test-threads", "1", *names],
-        cwd=os.path.join(WORKSPACE, "crates", crate),
-        env={**os.environ, SWITCH: switch, "PROPTEST_RNG_SEED": "1"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        preexec_fn=limit,
-    ) as process:
+    with (
+        tempfile.TemporaryFile() as said,
+        subprocess.Popen(
+            [program, "--exact", "--test-threads", "1", *names],
+            cwd=os.path.join(WORKSPACE, "crates", crate),
+            env={**os.environ, SWITCH: switch, "PROPTEST_RNG_SEED": "1"},
+            stdout=said,
+            stderr=subprocess.DEVNULL,
+            preexec_fn=limit,
+        ) as process,
+    ):
         # A test that waits for nothing uses no time.
-        try:
-            _, status, usage = _wait(process, cpu_limit_s * 60)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            return False, cpu_limit_s
-    return status == 0, usage
+        _, status, usage = _wait(process, cpu_limit_s * 60)
+        if status == 0:
+            return [], usage
+        said.seek(0)
+        failed = re.findall(
+            r"^test (\S+) \.\.\. FAILED", said.read().decode("utf-8", "replace"), re.M
+        )
+    # One that ends the whole program says nothing.
+    return failed or [f"the program ends with {status}"], usage
 
 
 def _wait(process: "subprocess.Popen[bytes]", wall_limit_s: float) -> tuple[int, int, float]:
@@ -106,10 +112,10 @@ def note_reached(tests: list[TestCase], jobs: int) -> dict[int, list[TestCase]]:
     def run(numbered: tuple[int, TestCase]) -> tuple[TestCase, list[int]]:
         number, test = numbered
         notes = os.path.join(notes_folder, str(number))
-        passes, test.cpu_s = _run_tests(
+        failed, test.cpu_s = _run_tests(
             test.crate, test.program, [test.name], f"notes:{notes}", 600
         )
-        if not passes:
+        if failed:
             print_message(f"{test.name} fails without a mutant and is left out")
             return test, []
         try:
@@ -127,18 +133,18 @@ def note_reached(tests: list[TestCase], jobs: int) -> dict[int, list[TestCase]]:
     return reached
 
 
-def try_mutant(mutant: RustMutant, tests: list[TestCase]) -> str:
-    """``caught`` or ``lives``: on tests of its own crate, then on those of the others."""
+def try_mutant(mutant: RustMutant, tests: list[TestCase]) -> list[str]:
+    """Tests that catch a mutant: of its own crate, or else of the others; none where it lives."""
     own = [test for test in tests if test.crate == mutant.crate]
     others = [test for test in tests if test.crate != mutant.crate]
     for cases in (own, others):
         for program, names, cpu_s in _batch(cases):
             crate = next(test.crate for test in cases if test.program == program)
             limit = max(MIN_CPU_LIMIT_S, 10 * cpu_s)
-            passes, _ = _run_tests(crate, program, names, str(mutant.number), limit)
-            if not passes:
-                return "caught"
-    return "lives"
+            failed, _ = _run_tests(crate, program, names, str(mutant.number), limit)
+            if failed:
+                return [f"{crate}: {name}" for name in failed]
+    return []
 
 
 def _batch(tests: list[TestCase]) -> Iterator[tuple[str, list[str], float]]:
@@ -154,87 +160,45 @@ def _batch(tests: list[TestCase]) -> Iterator[tuple[str, list[str], float]]:
         yield program, names, total
 
 
-def get_journal_path(crate: str) -> str:
-    """Return the file of the outcomes of a crate's mutants."""
-    return os.path.join(FOLDER, f"{crate}.jsonl")
-
-
-def read_journal(crate: str) -> dict[str, str]:
-    """Read the outcomes by identity, the last of each."""
-    try:
-        with open(get_journal_path(crate), encoding="utf-8") as stream:
-            rows = [json.loads(line) for line in stream]
-    except OSError:
-        return {}
-    return {row["of"]: row["outcome"] for row in rows}
-
-
-def read_compiled(crate: str) -> dict[str, str]:
-    """Read the mutants of a crate that compiled at the last run: names by identity."""
-    try:
-        with open(_get_list_path(crate), encoding="utf-8") as stream:
-            names: dict[str, str] = json.load(stream)
-    except OSError:
-        return {}
-    return names
-
-
-def _get_list_path(crate: str) -> str:
-    return os.path.join(FOLDER, f"{crate}.list.json")
-
-
-def read_outcomes(crate: str) -> dict[str, str]:
-    """Read the mutants of a crate that were tried: ``caught`` or ``lives``, by name."""
-    known = read_journal(crate)
-    return {name: known[of] for of, name in read_compiled(crate).items() if of in known}
-
-
-def try_crates(crates: list[str], difference: str | None) -> None:
+def try_crates(crates: list[str], plan: Plan) -> None:
     """Try the mutants of crates that no earlier run has caught.
 
     Parameters
     ----------
     crates : list of str
         Names.
-    difference : str or None
-        Path of a difference: only mutants of its lines are tried, on tests of their own crate.
+    plan : Plan
+        Which mutants. Where only changed lines are tried, it is on tests of their own crate.
     """
     clock = Stopwatch()
-    jobs = os.cpu_count() or 1
     mutants, programs = compile_mutants(CRATES)
     mutants = [each for each in mutants if each.is_viable]
-    for crate in CRATES:
-        names = {each.identity: each.name for each in mutants if each.crate == crate}
-        with open(_get_list_path(crate), "w", encoding="utf-8") as stream:
-            json.dump(names, stream)
+    left = []
+    for crate in crates:
+        listed = [each for each in mutants if each.crate == crate]
+        chosen = plan.choose(listed)
+        if plan.difference is None:
+            write_list(crate, len(listed), plan, {each.identity: each.name for each in chosen})
+        caught = find_caught(crate)
+        left += [each for each in chosen if each.identity not in caught]
     print_message(f"{len(mutants)} mutants compiled ({clock})")
-    journals = {crate: read_journal(crate) for crate in crates}
-    left = [
-        each
-        for each in mutants
-        if each.crate in crates and journals[each.crate].get(each.identity) != "caught"
-    ]
-    if difference is not None:
-        changed = find_changed_lines(difference)
-        left = [each for each in left if each.line in changed.get(each.path, ())]
+    if plan.difference is not None:
         own = {each.crate for each in left}
         programs = {crate: paths for crate, paths in programs.items() if crate in own}
-    print_message(f"{len(left)} mutants of {', '.join(crates)} remain to try")
-    tests = list_tests(programs)
-    reached = note_reached(tests, jobs)
+    print_message(f"{len(left)} mutants of {', '.join(crates)} are to be tried")
+    tests = list_tests(programs) if left else []
+    reached = note_reached(tests, plan.jobs)
     print_message(f"{len(tests)} tests noted what they reach ({clock})")
 
     def judge(mutant: RustMutant) -> None:
-        outcome = try_mutant(mutant, reached.get(mutant.number, []))
-        row = {"of": mutant.identity, "mutant": mutant.name, "outcome": outcome}
-        with open(get_journal_path(mutant.crate), "a", encoding="utf-8") as journal:
-            journal.write(json.dumps(row) + "\n")
-        if outcome == "lives":
-            print(f"lives: {mutant.name}", flush=True)
+        cases = reached.get(mutant.number, [])
+        write_outcome(
+            mutant.crate, mutant.identity, mutant.name, try_mutant(mutant, cases), len(cases)
+        )
 
-    with ThreadPoolExecutor(jobs) as pool:
+    with ThreadPoolExecutor(plan.jobs) as pool:
         list(pool.map(judge, left))
 
 
 if __name__ == "__main__":
-    try_crates(sys.argv[1].split(","), sys.argv[2] if len(sys.argv) > 2 else None)
+    try_crates(sys.argv[1].split(","), Plan.from_words(sys.argv[2:]))

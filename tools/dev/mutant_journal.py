@@ -1,0 +1,185 @@
+"""Which mutants are to be tried, and what became of those that were: files in ``.stamps/mutants``.
+
+``NAME.jsonl`` has a row for each trial of a mutant of a package, ``NAME.list.json`` the mutants of
+the last run without ``--changed``: all, or a sample.
+"""
+
+import json
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import setup_steps as steps
+from mutant_sample import Mutant, choose_sample
+
+FOLDER = steps.get_stamp_path("mutants")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which mutants of a package to try, and with how much of the machine."""
+
+    jobs: int
+    difference: str | None = None
+    """Path of a difference: only mutants of its lines."""
+    sample: int | None = None
+    """So many at random of each package, all if None."""
+    seed: int = 1
+    limit_s: float | None = None
+    """For each package of Python."""
+
+    def choose(self, mutants: list[Mutant]) -> list[Mutant]:
+        """The mutants to try, of those of a package."""
+        if self.difference is not None:
+            changed = find_changed_lines(self.difference)
+            return [each for each in mutants if each.line in changed.get(each.path, ())]
+        if self.sample is not None:
+            return choose_sample(mutants, self.sample, self.seed)
+        return mutants
+
+    def to_words(self) -> list[str]:
+        """As arguments of a program."""
+        return [json.dumps(self.__dict__)]
+
+    @classmethod
+    def from_words(cls, words: list[str]) -> "Plan":
+        """From arguments of a program."""
+        return cls(**json.loads(words[0]))
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The mutants of a package that a run was to try."""
+
+    of: int
+    """How many mutants the package has."""
+    seed: int | None
+    """Of the sample, None for all."""
+    names: dict[str, str]
+    """By identity."""
+
+
+@dataclass
+class Outcome:
+    """What became of a mutant."""
+
+    name: str
+    is_caught: bool
+    is_caught_at_first: bool
+    """The first time, with the tests of that day."""
+    tests: list[str]
+    """That failed."""
+
+
+def find_changed_lines(difference: str) -> dict[str, set[int]]:
+    """Lines that a difference adds or changes, by file."""
+    lines_by_file: dict[str, set[int]] = {}
+    path, line = "", 0
+    with open(difference, encoding="utf-8") as stream:
+        for text in stream:
+            if text.startswith("+++ "):
+                path = text[4:].strip().removeprefix("b/")
+            elif text.startswith("@@"):
+                line = int(text.split("+")[1].split(" ")[0].split(",")[0])
+            elif text.startswith("+"):
+                lines_by_file.setdefault(path, set()).add(line)
+                line += 1
+            elif not text.startswith("-"):
+                line += 1
+    return lines_by_file
+
+
+def get_journal_path(name: str) -> str:
+    """The file that keeps what became of the mutants of a package."""
+    return os.path.join(FOLDER, f"{name}.jsonl")
+
+
+def write_outcome(
+    name: str, identity: str, mutant: str, failed: list[str], reached_by: int
+) -> None:
+    """Note what became of a mutant, and show it if it lives.
+
+    Parameters
+    ----------
+    name : str
+        Its package.
+    identity, mutant : str
+        What makes it the one that was tried, and its name.
+    failed : list of str
+        Tests that catch it.
+    reached_by : int
+        How many tests run its place.
+    """
+    outcome = "caught" if failed else "lives"
+    row: dict[str, Any] = {"of": identity, "mutant": mutant, "outcome": outcome}
+    row |= {"by": failed} if failed else {"reached_by": reached_by}
+    os.makedirs(FOLDER, exist_ok=True)
+    with open(get_journal_path(name), "a", encoding="utf-8") as journal:
+        journal.write(json.dumps(row) + "\n")
+    if not failed:
+        print(f"lives: {mutant}", flush=True)
+
+
+def _read_rows(name: str) -> list[dict[str, Any]]:
+    try:
+        with open(get_journal_path(name), encoding="utf-8") as stream:
+            return [json.loads(line) for line in stream]
+    except OSError:
+        return []
+
+
+def find_caught(name: str) -> set[str]:
+    """Identities of mutants of a package that were caught."""
+    return {row["of"] for row in _read_rows(name) if row["outcome"] == "caught"}
+
+
+def _get_list_path(name: str) -> str:
+    return os.path.join(FOLDER, f"{name}.list.json")
+
+
+def write_list(name: str, count: int, plan: Plan, names: dict[str, str]) -> None:
+    """Note the mutants that a run is to try.
+
+    Parameters
+    ----------
+    name : str
+        Their package.
+    count : int
+        How many it has.
+    plan : Plan
+        How they were chosen.
+    names : dict of str to str
+        By identity.
+    """
+    os.makedirs(FOLDER, exist_ok=True)
+    listed = {
+        "of": count,
+        "seed": plan.seed if len(names) < count else None,
+        "names": names,
+    }
+    with open(_get_list_path(name), "w", encoding="utf-8") as stream:
+        json.dump(listed, stream)
+
+
+def read_list(name: str) -> Listed:
+    """The mutants of a package that the last run was to try."""
+    try:
+        with open(_get_list_path(name), encoding="utf-8") as stream:
+            return Listed(**json.load(stream))
+    except OSError:
+        return Listed(0, None, {})
+
+
+def read_outcomes(name: str) -> list[Outcome]:
+    """What became of the mutants of a package that the last run was to try."""
+    rows_by_identity: dict[str, list[dict[str, Any]]] = {}
+    for row in _read_rows(name):
+        rows_by_identity.setdefault(row["of"], []).append(row)
+    found = []
+    for identity, mutant in read_list(name).names.items():
+        rows = rows_by_identity.get(identity, [])
+        if rows:
+            first, last = rows[0], rows[-1]
+            is_caught, at_first = (row["outcome"] == "caught" for row in (last, first))
+            found.append(Outcome(mutant, is_caught, at_first, last.get("by", [])))
+    return found
