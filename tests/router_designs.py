@@ -93,3 +93,19 @@ flows: {f: {agent: udp, from: A, to: B, rate: 1 Mbit/s}}
 run: {duration: 1 s}
 """
 """Weights, WRED, and policers of two and of three colours."""
+
+STATIC_ROUTES = """\
+trunkline: 1
+nodes:
+  A: {routes: [{to: D, via: B}, {to: D, via: C, distance: 200}, {to: all, via: C}]}
+  B: {routes: [{to: D, via: C}, {to: all, via: A, distance: 5}]}
+  C: {routes: [{to: A, via: A-C}]}
+  D: {routes: [{to: all, via: C}]}
+defaults: {link: {rate: 10 Mbit/s}}
+links: {A-B: {}, A-C: {}, B-C: {}, C-D: {}}
+flows: {f: {agent: udp, from: A, to: D, rate: 1 Mbit/s}}
+routing: {igp: off}
+rerouting: {}
+run: {duration: 1 s}
+"""
+"""Static routes alone: a floating one, and default routes."""

@@ -65,6 +65,14 @@ def causes(results: Results) -> dict[tuple[str, str, str], int]:
     return found
 
 
+# S sends by C, where shortest is by A; C has a floating route by A.
+STATIC_ROUTES = (
+    NET.replace("PATHS\n", "").replace("HOW", REROUTING).replace("WHAT", "link: C-D")
+).replace(
+    "nodes: [S, A, B, T, C, D]",
+    "nodes: {S: {routes: [{to: T, via: C}]}, A: {}, B: {}, T: {},"
+    " C: {routes: [{to: T, via: D}, {to: T, via: A, distance: 200}]}, D: {}}",
+)
 CASES = {
     "unprotected": network(""),
     "backup": network(protected("kind: backup, backup: spare")),
@@ -74,6 +82,7 @@ CASES = {
     "restoration": network(protected("kind: restoration, compute: 20 ms")),
     "node": network(protected("kind: backup, backup: spare", HELLO), what="node: B"),
     "rerouting": network(REROUTING, paths=""),
+    "floating static route": compile(load(STATIC_ROUTES)).to_json(),
 }
 
 

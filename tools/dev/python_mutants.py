@@ -318,10 +318,10 @@ def _find_failed(copy: str, reaches: list[_Reach]) -> list[str]:
         return []
     limit_s = MIN_TIMEOUT_S + TIMEOUT_FACTOR * sum(reach.cpu_s for reach in reaches)
     tests = [reach.test for reach in reaches]
-    status, said = _run_pytest(copy, tests, limit_s, {})
+    status, output = _run_pytest(copy, tests, limit_s, {})
     if status == 0:
         return []
-    failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", said, re.M)
+    failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", output, re.M)
     return failed or [f"pytest ends with {status}"]
 
 

@@ -6,10 +6,12 @@ tried on these tests only, the quick ones first: those of its own crate, then th
 which uses all crates.
 """
 
+import functools
+import hashlib
+import json
 import os
 import re
 import resource
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,6 +29,8 @@ SWITCH = "TRUNKLINE_MUTANT"
 MEMORY_LIMIT = 6 << 30
 """Maximum memory of a test [B]; a mutant may ask for memory without end."""
 MIN_CPU_LIMIT_S = 5
+MAX_TEST_S = 15
+"""Processor's time after which a test is too slow to be tried on mutants."""
 BATCH_S = 2.0
 """Tests that take so long together run in one process."""
 
@@ -67,12 +71,12 @@ def _run_tests(
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
 
     with (
-        tempfile.TemporaryFile() as said,
+        tempfile.TemporaryFile() as output,
         subprocess.Popen(
             [program, "--exact", "--test-threads", "1", *names],
             cwd=os.path.join(WORKSPACE, "crates", crate),
             env={**os.environ, SWITCH: switch, "PROPTEST_RNG_SEED": "1"},
-            stdout=said,
+            stdout=output,
             stderr=subprocess.DEVNULL,
             preexec_fn=limit,
         ) as process,
@@ -81,9 +85,9 @@ def _run_tests(
         _, status, usage = _wait(process, cpu_limit_s * 60)
         if status == 0:
             return [], usage
-        said.seek(0)
+        output.seek(0)
         failed = re.findall(
-            r"^test (\S+) \.\.\. FAILED", said.read().decode("utf-8", "replace"), re.M
+            r"^test (\S+) \.\.\. FAILED", output.read().decode("utf-8", "replace"), re.M
         )
     # One that ends the whole program says nothing.
     return failed or [f"the program ends with {status}"], usage
@@ -103,34 +107,52 @@ def _wait(process: "subprocess.Popen[bytes]", wall_limit_s: float) -> tuple[int,
 
 
 def note_reached(tests: list[TestCase], jobs: int) -> dict[int, list[TestCase]]:
-    """Run each test alone: the tests that reach each mutant, the quick ones first."""
+    """Run each test alone: the tests that reach each mutant, the quick ones first.
+
+    Those of a program that is as it was at the last run are not run again.
+    """
     reached: dict[int, list[TestCase]] = defaultdict(list)
-    notes_folder = os.path.join(FOLDER, "notes")
-    shutil.rmtree(notes_folder, ignore_errors=True)
-    os.makedirs(notes_folder)
-
-    def run(numbered: tuple[int, TestCase]) -> tuple[TestCase, list[int]]:
-        number, test = numbered
-        notes = os.path.join(notes_folder, str(number))
-        failed, test.cpu_s = _run_tests(
-            test.crate, test.program, [test.name], f"notes:{notes}", 600
-        )
-        if failed:
-            print_message(f"{test.name} fails without a mutant and is left out")
-            return test, []
-        try:
-            with open(notes, encoding="utf-8") as stream:
-                return test, [int(each) for each in stream.read().split()]
-        except OSError:
-            return test, []
-
+    os.makedirs(_NOTES_FOLDER, exist_ok=True)
     with ThreadPoolExecutor(jobs) as pool:
-        for test, numbers in pool.map(run, enumerate(tests)):
+        for test, numbers in zip(tests, pool.map(_note_test, tests), strict=True):
             for number in numbers:
                 reached[number].append(test)
     for cases in reached.values():
         cases.sort(key=lambda test: test.cpu_s)
     return reached
+
+
+_NOTES_FOLDER = os.path.join(FOLDER, "notes")
+
+
+def _note_test(test: TestCase) -> list[int]:
+    """Set the time that a test takes; the mutants that it reaches, none if it fails."""
+    key = hashlib.sha256(f"{_hash_program(test.program)} {test.name}".encode()).hexdigest()[:24]
+    notes, known = os.path.join(_NOTES_FOLDER, key), os.path.join(_NOTES_FOLDER, f"{key}.json")
+    if os.path.exists(known):
+        with open(known, encoding="utf-8") as stream:
+            test.cpu_s, numbers = json.load(stream)
+        return list(numbers)
+    failed, test.cpu_s = _run_tests(
+        test.crate, test.program, [test.name], f"notes:{notes}", MAX_TEST_S
+    )
+    numbers = []
+    if failed and test.cpu_s > MAX_TEST_S:
+        print_message(f"{test.name} takes more than {MAX_TEST_S} s and is left out")
+    elif failed:
+        print_message(f"{test.name} fails without a mutant and is left out")
+    elif os.path.exists(notes):
+        with open(notes, encoding="utf-8") as stream:
+            numbers = [int(each) for each in stream.read().split()]
+    with open(known, "w", encoding="utf-8") as stream:
+        json.dump([test.cpu_s, numbers], stream)
+    return numbers
+
+
+@functools.cache
+def _hash_program(path: str) -> str:
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def try_mutant(mutant: RustMutant, tests: list[TestCase]) -> list[str]:

@@ -21,11 +21,12 @@ use crate::path_account::PathAccounts;
 use crate::prefetch::PrefetchPipeline;
 use crate::probe::ProbeSampler;
 use crate::recovery::Recovery;
-use crate::route::{Edge, Fib};
+use crate::route::{Edge, Fib, RouteSearch};
 use crate::simulation::{
     Baseline, FlowAgents, FlowPlan, NearEnd, RunError, Simulation, Sources, CENSUS_SOURCE,
     END_SOURCE, EVENTS_BETWEEN_STOP_CHECKS, WARM_UP_SOURCE,
 };
+use crate::static_routes::StaticRoutes;
 use crate::transfers::Workloads;
 use link::{build_link, build_near_end};
 use std::sync::Arc;
@@ -88,6 +89,7 @@ impl<O: Observer> Simulation<O> {
             near_ends,
             link_from: network.links.iter().map(|link| link.from).collect(),
             tables: Tables::new(network, seed),
+            static_routes: static_routes_of(network),
             fib,
             arena: Arena::new(agents.with_ack_details),
             totals: vec![Totals::default(); flows.len()],
@@ -169,8 +171,29 @@ fn build_links(network: &Network, seed: u64) -> Result<(Vec<Link>, NearEnds), Ru
 
 /// The routes of a network before anything fails.
 pub(crate) fn initial_routes(network: &Network) -> Fib {
+    let Some(routes) = static_routes_of(network) else { return found_routes(network) };
+    let mut fib = found_routes(network);
+    for node in routes.nodes() {
+        routes.install(node, &mut fib);
+    }
+    fib
+}
+
+/// What routers find without static routes.
+fn found_routes(network: &Network) -> Fib {
     let edges: Vec<Edge> = network.links.iter().map(routing_edge).collect();
-    Fib::new(network.nodes.len(), &edges, &end_nodes(network), network.routing.ecmp.is_some())
+    let search = RouteSearch {
+        multipath: network.routing.ecmp.is_some(),
+        neighbours_only: network.routing.without_igp,
+    };
+    Fib::new(network.nodes.len(), &edges, &end_nodes(network), search)
+}
+
+fn static_routes_of(network: &Network) -> Option<StaticRoutes> {
+    if network.routing.static_routes.is_empty() {
+        return None;
+    }
+    StaticRoutes::new(network, end_nodes(network), found_routes(network))
 }
 
 /// A link as routing sees it.

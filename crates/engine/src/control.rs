@@ -211,8 +211,12 @@ impl<O: Observer> NetworkPlane for SimulatedPlane<'_, O> {
     }
 
     fn set_routes(&mut self, node: u32, destination: u32, links: &[u32]) {
-        Fib::set(&mut self.simulation.fib, node, destination, links);
-        let (at, link) = (self.simulation.now, links.first().copied());
+        let chosen =
+            self.simulation.static_routes.as_mut().map(|all| all.find(node, destination, links));
+        let used = chosen.as_deref().unwrap_or(links);
+        Fib::set(&mut self.simulation.fib, node, destination, used);
+        let (at, link) = (self.simulation.now, used.first().copied());
+        // Labels of segments follow the IGP (RFC 8402 section 3.1).
         let to = |link: &u32| (*link, self.simulation.links[*link as usize].to);
         let routes: Vec<(u32, u32)> = links.iter().map(to).collect();
         self.simulation.tables.follow(node, destination, &routes);

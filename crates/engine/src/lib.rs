@@ -43,6 +43,7 @@ pub mod results;
 pub mod ring;
 pub mod route;
 mod simulation;
+mod static_routes;
 pub mod tables;
 mod time_integral;
 mod trace;

@@ -36,14 +36,22 @@ pub struct Fib {
     /// Sets of next hops; entry `SHARED + n` is the `n`th.
     sets: Vec<Vec<u32>>,
     number: BTreeMap<Vec<u32>, u32>,
-    multipath: bool,
+    search: RouteSearch,
+}
+
+/// Which routes nodes find.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RouteSearch {
+    /// All next hops of equal cost.
+    pub multipath: bool,
+    /// Those to neighbours alone, over the link between.
+    pub neighbours_only: bool,
 }
 
 impl Fib {
-    /// Computes the routes of `nodes` nodes to each of `destinations` (node indices), with all next
-    /// hops of equal cost if `multipath`.
+    /// Computes the routes of `nodes` nodes to each of `destinations` (node indices).
     #[must_use]
-    pub fn new(nodes: usize, edges: &[Edge], destinations: &[u32], multipath: bool) -> Self {
+    pub fn new(nodes: usize, edges: &[Edge], destinations: &[u32], search: RouteSearch) -> Self {
         let mut incoming: Vec<Vec<u32>> = vec![Vec::new(); nodes];
         let mut outgoing: Vec<Vec<u32>> = vec![Vec::new(); nodes];
         for (link, edge) in edges.iter().enumerate() {
@@ -53,15 +61,20 @@ impl Fib {
         let mut next = vec![UNREACHABLE; nodes * destinations.len()];
         let (sets, number) = (Vec::new(), BTreeMap::new());
         let mut fib =
-            Self { destinations: destinations.len(), next: [].into(), sets, number, multipath };
+            Self { destinations: destinations.len(), next: [].into(), sets, number, search };
         let mut distance = vec![u64::MAX; nodes];
         for (column, &destination) in destinations.iter().enumerate() {
-            distances_to(destination, edges, &incoming, &mut distance);
+            if search.neighbours_only {
+                distance.fill(u64::MAX);
+                distance[destination as usize] = 0;
+            } else {
+                distances_to(destination, edges, &incoming, &mut distance);
+            }
             for (node, outgoing) in outgoing.iter().enumerate() {
                 let at = node * destinations.len() + column;
                 if node == destination as usize {
                     next[at] = LOCAL_DELIVERY;
-                } else if multipath {
+                } else if search.multipath {
                     next[at] = fib.entry_of(&best_links(outgoing, edges, &distance));
                 } else if let Some(link) = best_link(outgoing, edges, &distance) {
                     next[at] = link;
@@ -105,10 +118,16 @@ impl Fib {
         set.map_or(&[], |links| links)
     }
 
+    /// Which routes nodes find.
+    #[must_use]
+    pub fn search(&self) -> RouteSearch {
+        self.search
+    }
+
     /// Whether it has all next hops of equal cost.
     #[must_use]
     pub fn is_multipath(&self) -> bool {
-        self.multipath
+        self.search.multipath
     }
 
     /// Out-link at `node` towards the destination in `column`, or [`LOCAL_DELIVERY`] or [`UNREACHABLE`].
@@ -209,7 +228,7 @@ mod tests {
     #[test]
     fn takes_the_path_of_least_total_metric() {
         let edges = [edge(0, 1, 1), edge(1, 3, 5), edge(0, 2, 2), edge(2, 3, 2)];
-        let fib = Fib::new(4, &edges, &[3], false);
+        let fib = Fib::new(4, &edges, &[3], RouteSearch::default());
         assert_eq!(fib.next(0, 0), 2);
         assert_eq!(fib.next(1, 0), 1);
         assert_eq!(fib.next(3, 0), LOCAL_DELIVERY);
@@ -218,14 +237,23 @@ mod tests {
     #[test]
     fn equal_cost_chooses_the_smallest_next_node_and_then_link() {
         let edges = [edge(0, 2, 1), edge(0, 1, 1), edge(0, 1, 1), edge(1, 3, 1), edge(2, 3, 1)];
-        assert_eq!(Fib::new(4, &edges, &[3], false).next(0, 0), 1);
+        assert_eq!(Fib::new(4, &edges, &[3], RouteSearch::default()).next(0, 0), 1);
     }
 
     #[test]
     fn one_way_links_and_links_that_are_down_are_not_taken() {
         let mut edges = [edge(0, 1, 1), edge(1, 2, 1)];
-        assert_eq!(Fib::new(3, &edges, &[0], false).next(2, 0), UNREACHABLE);
+        assert_eq!(Fib::new(3, &edges, &[0], RouteSearch::default()).next(2, 0), UNREACHABLE);
         edges[1].metric = None;
-        assert_eq!(Fib::new(3, &edges, &[2], false).next(0, 0), UNREACHABLE);
+        assert_eq!(Fib::new(3, &edges, &[2], RouteSearch::default()).next(0, 0), UNREACHABLE);
+    }
+
+    #[test]
+    fn without_an_igp_a_node_knows_its_neighbours_by_the_link_of_least_metric() {
+        let edges = [edge(0, 1, 5), edge(0, 1, 2), edge(1, 2, 1), edge(0, 2, 9)];
+        let search = RouteSearch { neighbours_only: true, ..RouteSearch::default() };
+        let fib = Fib::new(4, &edges, &[1, 2, 3], search);
+        assert_eq!([fib.next(0, 0), fib.next(0, 1), fib.next(0, 2)], [1, 3, UNREACHABLE]);
+        assert_eq!([fib.next(1, 1), fib.next(2, 0)], [2, UNREACHABLE]);
     }
 }

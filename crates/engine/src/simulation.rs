@@ -27,6 +27,7 @@ use crate::processing::Processor;
 use crate::recovery::Recovery;
 use crate::reordering::LatePackets;
 use crate::route::Fib;
+use crate::static_routes::StaticRoutes;
 use crate::transfers::Workloads;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -213,6 +214,7 @@ pub struct Simulation<O: ?Sized> {
     pub(crate) link_from: Vec<u32>,
     pub(crate) tables: Tables,
     pub(crate) fib: Fib,
+    pub(crate) static_routes: Option<StaticRoutes>,
     pub(crate) arena: Arena,
     pub(crate) flows: Vec<FlowPlan>,
     pub(crate) senders: Vec<Sender>,

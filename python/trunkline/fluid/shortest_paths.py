@@ -54,6 +54,8 @@ def route_streams(
         np.where(reverse, column["fec_reverse"][flow], column["fec"][flow]), labelled_fecs
     )
     needs_trace |= bool(network.get("conditioners")) or (source == target)
+    routing = network.get("routing", {})
+    needs_trace |= bool(routing.get("static")) or bool(routing.get("without_igp"))
     stream, step, link, lost = _walk_routes(network, np.flatnonzero(~needs_trace), source, target)
     acks = np.array([get_answer_bytes(each) for each in flows], dtype=np.int64)
     size = np.where(reverse, acks[flow], sizes[flow])

@@ -1,5 +1,6 @@
 """Scenario to network: names become indices, quantities base units; defaults are written out."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from trunkline.network import (
@@ -116,10 +117,29 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
     ]
     if protocols:
         data["signalling"] = {key: value for each in protocols for key, value in each.items()}
-    routing = {"ecmp": resolved.routing.ecmp, "segments": compiled_labels.node_segments}
+    routing = {
+        "ecmp": resolved.routing.ecmp,
+        "without_igp": not resolved.routing.igp,
+        "static": _compile_static_routes(resolved, nodes, links),
+        "segments": compiled_labels.node_segments,
+    }
     if any(routing.values()):
         data["routing"] = {key: value for key, value in routing.items() if value}
     return Network(data)
+
+
+def _compile_static_routes(
+    scenario: ResolvedScenario, nodes: Mapping[str, int], links: Mapping[str, int]
+) -> list[dict[str, Any]]:
+    return [
+        {
+            "node": nodes[route.node],
+            "destination": None if route.target is None else nodes[route.target],
+            "link": links[route.arc.name],
+            "distance": route.distance,
+        }
+        for route in scenario.static_routes
+    ]
 
 
 def _compile_node(name: str, node: Node) -> dict[str, Any]:

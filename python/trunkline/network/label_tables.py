@@ -15,6 +15,7 @@ from trunkline.network.ports import CompiledPorts
 from trunkline.scenario.diffserv import DSCP_COUNT
 from trunkline.scenario.path import LabelSwitchedPath
 from trunkline.scenario.resolved import ResolvedScenario
+from trunkline.scenario.resolved.placement import build_topology
 from trunkline.scenario.resolved.segments import list_first_arcs
 
 
@@ -180,10 +181,12 @@ class _LabelTableBuilder:
             for sid in self.scenario.policies[name]
             if sid.arc is None
         }
+        graph = build_topology(self.scenario) if owners else None
         for target, name in owners.items():
+            assert graph is not None
             label = segment_labels.get_node_label(self.scenario, target)
             has_ecmp = self.scenario.routing.ecmp is not None
-            for node, arcs in list_first_arcs(self.scenario, target).items():
+            for node, arcs in list_first_arcs(self.scenario, graph, target).items():
                 node_index = self.nodes[node]
                 is_known = (node_index, label) in self.segment_entries
                 for arc in () if is_known else arcs if has_ecmp else arcs[:1]:

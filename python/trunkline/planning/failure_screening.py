@@ -28,6 +28,7 @@ from trunkline.planning.failures import (
     add_outage,
     list_failure_events,
 )
+from trunkline.planning.loads import require_shortest_paths
 from trunkline.planning.offered_loads import OfferedLoad, list_offered_loads
 from trunkline.planning.repaired_paths import RepairedPaths
 from trunkline.scenario.resolved.placement import build_topology
@@ -137,7 +138,13 @@ def survive(
     -------
     Survival
         Rates are not scaled by the `scale` of the scenario.
+
+    Raises
+    ------
+    ScenarioError
+        The scenario has static routes.
     """
+    require_shortest_paths(scenario)
     resolved = scenario.resolve()
     graph = build_topology(resolved.get_unscaled())
     screen = _FailureScreen(resolved, graph, ecmp=ecmp)

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trunkline import te
+from trunkline.scenario.resolved.static_routes import StartRoutes
+from trunkline.scenario.unsupported import make_unsupported_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from trunkline.scenario import Scenario
     from trunkline.scenario.resolved import ResolvedScenario
     from trunkline.te.topology import Floats, Topology
 
@@ -46,9 +49,52 @@ def compute_igp_loads(scenario: ResolvedScenario, graph: Topology, names: Iterab
     """Compute the load of demands on IP routing as in the packet engine, shape (E,) [bit/s].
 
     Among next hops of equal cost the one listed first in `nodes` is taken, then the link listed
-    first.
+    first. Static routes go before it, as there.
     """
+    if not has_shortest_paths(scenario):
+        return _follow_start_routes(scenario, names)
     traffic = build_demand_matrix(scenario, graph, names)
     return te.post_failure_routing.ShortestPathRouting(
         graph, graph.igp, traffic, single_path=True
     ).loads
+
+
+def has_shortest_paths(scenario: ResolvedScenario) -> bool:
+    """Whether packets without a path follow the IGP alone."""
+    return scenario.routing.igp and not scenario.static_routes
+
+
+def require_shortest_paths(scenario: Scenario) -> None:
+    """Refuse a scenario with static routes.
+
+    Raises ScenarioError: It has some, or no IGP.
+    """
+    resolved = scenario.resolve()
+    if has_shortest_paths(resolved):
+        return
+    places: list[tuple[str | int, ...]] = (
+        [route.place for route in resolved.static_routes[:1]]
+        if resolved.routing.igp
+        else [("routing", "igp")]
+    )
+    text = (
+        "loads after failures and during migrations follow the IGP, without static routes; "
+        "nearest: `trunkline run`"
+    )
+    raise make_unsupported_error("relation", scenario, [(text, place) for place in places])
+
+
+def _follow_start_routes(scenario: ResolvedScenario, names: Iterable[str]) -> Floats:
+    """Compute loads hop by hop; a demand without a route loads the links up to there."""
+    number = {name: index for index, name in enumerate(scenario.arc_by_name)}
+    loads = np.zeros(len(number))
+    routes = StartRoutes(scenario)
+    for name in names:
+        demand = scenario.demands[name]
+        next_arcs = routes.find_arcs(demand.target)
+        node = demand.source
+        while node != demand.target and next_arcs.get(node):
+            arc = next_arcs[node][0]
+            loads[number[arc]] += demand.rate
+            node = scenario.arc_by_name[arc].target
+    return loads

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from trunkline import te
+from trunkline.planning.loads import require_shortest_paths
 from trunkline.planning.offered_loads import list_offered_loads
 from trunkline.scenario.resolved.placement import (
     build_bandwidth_constraints,
@@ -130,11 +131,13 @@ def migrate(
     ValueError
         The bound is not above 0.
     """
+    for scenario in (before, after):
+        require_shortest_paths(scenario)
     try:
         return _MigrationProblem(before, after, bound).solve(preemption)
     except _MisfitError as misfit:
-        scenario = after if misfit.is_after else before
-        raise make_unsupported_error("relation", scenario, [(str(misfit), misfit.path)]) from None
+        misfitting = after if misfit.is_after else before
+        raise make_unsupported_error("relation", misfitting, [(str(misfit), misfit.path)]) from None
 
 
 class _MisfitError(ValueError):

@@ -7,8 +7,8 @@ or protects paths, else a static LSP with the scenario's own labels.
 """
 
 import json
-from collections.abc import Mapping
-from ipaddress import IPv4Address, IPv4Interface
+from collections.abc import Iterator, Mapping
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from typing import Final
 
 from trunkline.linux.plan.addresses import VethEnd, VethPlan
@@ -25,6 +25,7 @@ from trunkline.routers.router_config import (
     RouterInterface,
     RouterNetwork,
     SegmentPolicy,
+    StaticIpRoute,
     StaticLabelEntry,
     Steering,
     Tunnel,
@@ -33,6 +34,7 @@ from trunkline.routers.router_config import (
 from trunkline.scenario import Scenario
 from trunkline.scenario.recovery import Protection
 from trunkline.scenario.resolved import ResolvedScenario
+from trunkline.scenario.routing import IGP_DISTANCE
 
 _NS_PER_S: Final = 1_000_000_000
 _NS_PER_MS: Final = 1_000_000
@@ -97,6 +99,7 @@ class _Derivation:
                 tuple(policies.get(name, ())),
                 tuple(steering.get(index, ())),
                 imposition.get(name, {}),
+                tuple(self._list_static_routes(index)),
             )
             for index, name in enumerate(self._nodes)
         )
@@ -124,6 +127,7 @@ class _Derivation:
             self._is_signalled,
             bool(ttls) and "uniform" not in ttls,
             self._read_igp(),
+            self._resolved.routing.igp,
             tuple(self._omissions),
             tuple(self._hardware_omissions),
             self._network,
@@ -202,6 +206,32 @@ class _Derivation:
         )
         self._interfaces[near.node].append(interface)
         self._interface_of_link[link] = interface
+
+    def _list_static_routes(self, node: int) -> Iterator[StaticIpRoute]:
+        """Those of a node; without an IGP its neighbours are reached by such routes too."""
+        own = [
+            route
+            for route in self._network.get("routing", {}).get("static", [])
+            if route["node"] == node
+        ]
+        for route in own:
+            target = route["destination"]
+            prefix = "0.0.0.0/0" if target is None else f"{self._router_ids[target]}/32"
+            interface = self._interface_of_link[route["link"]]
+            yield StaticIpRoute(IPv4Network(prefix), interface, route["distance"])
+        if self._resolved.routing.igp:
+            return
+        links = self._network["links"]
+        for target in dict.fromkeys(each["to"] for each in links if each["from"] == node):
+            _, link = min(
+                (each["metric"], index)
+                for index, each in enumerate(links)
+                if (each["from"], each["to"]) == (node, target)
+            )
+            if any((each["destination"], each["link"]) == (target, link) for each in own):
+                continue
+            prefix = f"{self._router_ids[target]}/32"
+            yield StaticIpRoute(IPv4Network(prefix), self._interface_of_link[link], IGP_DISTANCE)
 
     def _list_tunnels(self) -> dict[str, list[Tunnel]]:
         """List the tunnels of RSVP-TE by head end; none where paths are static."""

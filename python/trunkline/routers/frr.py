@@ -68,13 +68,19 @@ def _list_config_lines(network: RouterNetwork, router: Router) -> Iterator[str]:
     yield f"hostname {router.name}"
     yield "service integrated-vtysh-config"
     yield "!"
-    yield from ("interface lo", f" ip address {router.router_id}/32", " ip ospf area 0", "exit")
+    yield from ("interface lo", f" ip address {router.router_id}/32")
+    if network.runs_igp:
+        yield " ip ospf area 0"
+    yield "exit"
     for each in router.interfaces:
         yield from _list_interface_lines(network, each)
     yield "!"
     if router.policies:
         yield from _list_policy_routes(network, router)
-    yield from _list_ospf_lines(network, router)
+    for route in router.static_routes:
+        yield f"ip route {route.prefix} {route.interface.far_address.ip} {route.distance}"
+    if network.runs_igp:
+        yield from _list_ospf_lines(network, router)
     if network.has_ldp:
         yield from _list_ldp_lines(router)
     if router.policies:
@@ -85,15 +91,20 @@ def _list_interface_lines(network: RouterNetwork, interface: RouterInterface) ->
     yield f"interface {name_interface(interface)}"
     yield f" description to {interface.neighbour}"
     yield f" ip address {interface.address}"
+    if network.runs_igp:
+        yield from _list_ospf_interface_lines(network, interface)
+    if network.srgb is not None and interface.arc:
+        yield from _list_link_parameters(network, interface)
+    yield "exit"
+
+
+def _list_ospf_interface_lines(network: RouterNetwork, interface: RouterInterface) -> Iterator[str]:
     yield " ip ospf area 0"
     yield " ip ospf network point-to-point"
     yield " ip ospf mtu-ignore"
     yield f" ip ospf cost {interface.metric}"
     yield f" ip ospf hello-interval {network.igp.hello_s}"
     yield f" ip ospf dead-interval {network.igp.dead_s}"
-    if network.srgb is not None and interface.arc:
-        yield from _list_link_parameters(network, interface)
-    yield "exit"
 
 
 def _list_link_parameters(network: RouterNetwork, interface: RouterInterface) -> Iterator[str]:
@@ -178,7 +189,7 @@ def _find_near_address(far: object) -> str:
 def _write_daemons(network: RouterNetwork) -> str:
     """The file that says which daemons start; zebra and staticd always do."""
     starts = {
-        "ospfd": True,
+        "ospfd": network.runs_igp,
         "ldpd": network.has_ldp,
         "pathd": network.srgb is not None,
     }

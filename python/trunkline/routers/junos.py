@@ -18,6 +18,7 @@ from trunkline.routers.router_config import (
     TargetFiles,
     Tunnel,
 )
+from trunkline.scenario.routing import IGP_DISTANCE
 
 NAME: Final = "junos"
 _FIRST_STATIC_LABEL: Final = 1_000_000  # Of the block that Junos has for static LSPs.
@@ -26,6 +27,7 @@ _MAX_QUEUES: Final = 8  # Forwarding classes of a router that have a queue each.
 _LOSS_PRIORITIES: Final = ("low", "medium-high", "high")  # Loss priority by drop precedence.
 MIN_POLICER_BIT_S: Final = 8000  # Minimum rate of a policer [bit/s].
 _MAX_MTU: Final = 9178
+_OSPF_PREFERENCE: Final = 10  # Of internal routes, by default.
 _NOT_VALIDATED: Final = "# Not validated by the vendor's models."
 
 
@@ -43,7 +45,7 @@ def write_junos(network: RouterNetwork) -> TargetFiles:
     for router in network.routers:
         queues = list_queues_by_policy(files, network, router)
         lines = [
-            *_list_system_lines(network, router),
+            *_list_system_lines(files, network, router),
             *_list_path_lines(files, network, router),
             *_list_queue_lines(files, network, router, queues),
         ]
@@ -52,12 +54,13 @@ def write_junos(network: RouterNetwork) -> TargetFiles:
     return files
 
 
-def _list_system_lines(network: RouterNetwork, router: Router) -> Iterator[str]:
+def _list_system_lines(files: TargetFiles, network: RouterNetwork, router: Router) -> Iterator[str]:
     yield f"system host-name {router.name}"
     yield f"interfaces lo0 unit 0 family inet address {router.router_id}/32"
     yield f"routing-options router-id {router.router_id}"
     ospf = "protocols ospf area 0.0.0.0 interface"
-    yield f"{ospf} lo0.0 passive"
+    if network.runs_igp:
+        yield f"{ospf} lo0.0 passive"
     for each in router.interfaces:
         name = name_interface(each)
         yield f'interfaces {name} description "to {each.neighbour}"'
@@ -65,14 +68,17 @@ def _list_system_lines(network: RouterNetwork, router: Router) -> Iterator[str]:
             yield f"interfaces {name} unit 0 family inet mtu {each.mtu}"
         yield f"interfaces {name} unit 0 family inet address {each.address}"
         yield f"interfaces {name} unit 0 family mpls"
-        yield f"{ospf} {name}.0 interface-type p2p"
-        yield f"{ospf} {name}.0 metric {each.metric}"
-        yield f"{ospf} {name}.0 hello-interval {network.igp.hello_s}"
-        yield f"{ospf} {name}.0 dead-interval {network.igp.dead_s}"
+        if network.runs_igp:
+            yield f"{ospf} {name}.0 interface-type p2p"
+            yield f"{ospf} {name}.0 metric {each.metric}"
+            yield f"{ospf} {name}.0 hello-interval {network.igp.hello_s}"
+            yield f"{ospf} {name}.0 dead-interval {network.igp.dead_s}"
         yield f"protocols mpls interface {name}.0"
         if network.has_ldp:
             yield f"protocols ldp interface {name}.0"
-    yield f"protocols ospf spf-options delay {max(50, network.igp.spf_ms[0])}"
+    if network.runs_igp:
+        yield f"protocols ospf spf-options delay {max(50, network.igp.spf_ms[0])}"
+    yield from _list_static_route_lines(files, router)
     if network.hides_ttl:
         yield "protocols mpls no-propagate-ttl"
     if network.is_signalled:
@@ -85,6 +91,25 @@ def _list_system_lines(network: RouterNetwork, router: Router) -> Iterator[str]:
         yield f"protocols ospf source-packet-routing node-segment ipv4-index {index}"
     if network.igp.repairs_prefixes:
         yield "protocols ospf backup-spf-options use-post-convergence-lfa"
+
+
+def _list_static_route_lines(files: TargetFiles, router: Router) -> Iterator[str]:
+    """Static routes; a preference of Junos below 10 is better than OSPF's, above it is worse."""
+    distances = sorted({each.distance for each in router.static_routes})
+    better = [each for each in distances if each < IGP_DISTANCE]
+    if len(better) >= _OSPF_PREFERENCE:
+        element = f"{len(better)} distances of static routes below {IGP_DISTANCE}"
+        reason = f"a preference better than OSPF's is 1 to {_OSPF_PREFERENCE - 1}"
+        nearest = f"{reason}; nearest: {_OSPF_PREFERENCE - 1} for all beyond"
+        files.omit(router.name, element, nearest, ("nodes", router.name, "routes"))
+    for each in router.static_routes:
+        preference = (
+            min(better.index(each.distance) + 1, _OSPF_PREFERENCE - 1)
+            if each.distance in better
+            else each.distance
+        )
+        hop = f"qualified-next-hop {each.interface.far_address.ip} preference {preference}"
+        yield f"routing-options static route {each.prefix} {hop}"
 
 
 def _list_te_lines(network: RouterNetwork, router: Router) -> Iterator[str]:

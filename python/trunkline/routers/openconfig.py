@@ -104,11 +104,36 @@ def _make_instance(files: TargetFiles, network: RouterNetwork, router: Router) -
     instance["interfaces"] = {
         "interface": [_entry("id", name, interface=name, subinterface=0) for name in names]
     }
-    instance["protocols"] = {"protocol": [_make_ospf(network, router)]}
+    protocols = [_make_ospf(network, router)] if network.runs_igp else []
+    protocols += [_make_static_routes(router)] if router.static_routes else []
+    instance["protocols"] = {"protocol": protocols}
     instance["mpls"] = _make_mpls(files, network, router)
     if network.srgb:
         _add_segment_routing(files, network, router, instance)
     return instance
+
+
+def _make_static_routes(router: Router) -> Json:
+    """Static routes; the metric of a next hop is the preference of its route."""
+    routes = []
+    for prefix in dict.fromkeys(str(each.prefix) for each in router.static_routes):
+        hops = [
+            _entry(
+                "index",
+                str(index),
+                **{"next-hop": str(each.interface.far_address.ip), "metric": each.distance},
+            )
+            for index, each in enumerate(router.static_routes, 1)
+            if str(each.prefix) == prefix
+        ]
+        routes.append(_entry("prefix", prefix) | {"next-hops": {"next-hop": hops}})
+    kind = "openconfig-policy-types:STATIC"
+    return {
+        "identifier": kind,
+        "name": "static",
+        "config": {"identifier": kind, "name": "static", "enabled": True},
+        "static-routes": {"static": routes},
+    }
 
 
 def _make_ospf(network: RouterNetwork, router: Router) -> Json:

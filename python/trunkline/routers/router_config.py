@@ -5,7 +5,7 @@ Rates are bit/s, sizes bytes, times nanoseconds. Names are those of the scenario
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from ipaddress import IPv4Address, IPv4Interface
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from typing import Final
 
 from trunkline.network.types import NetworkData
@@ -81,6 +81,15 @@ class StaticLabelEntry:
     # Labels on the packet behind it, from the bottom; empty: the top label goes off.
     out_labels: tuple[int, ...]
     interface: RouterInterface | None  # Where packets leave; None: they end here.
+
+
+@dataclass(frozen=True)
+class StaticIpRoute:
+    """A route that is set by hand."""
+
+    prefix: IPv4Network  # Router id of its destination, or all addresses.
+    interface: RouterInterface  # Where packets leave.
+    distance: int  # Administrative distance.
 
 
 @dataclass(frozen=True)
@@ -240,6 +249,7 @@ class Router:
     policies: tuple[SegmentPolicy, ...] = ()
     steering: tuple[Steering, ...] = ()
     imposition: Mapping[int, int] = field(default_factory=dict)
+    static_routes: tuple[StaticIpRoute, ...] = ()
 
     def list_port_policies(self) -> list[str]:
         """List the names of the port policies that it needs, each once."""
@@ -277,9 +287,10 @@ class RouterNetwork:
     has_ldp: bool
     is_signalled: bool
     hides_ttl: bool  # Whether labels keep the TTL of packets (pipe, RFC 3443).
-    igp: LinkStateRouting  # How routers find routes.
-    omissions: tuple[Omission, ...]  # Elements that no target can express.
-    # Elements that the Linux kernel may express, but not routers with queues in hardware.
+    igp: LinkStateRouting  # How routers find routes, if ``runs_igp``.
+    runs_igp: bool  # Whether they do; else they have static routes alone.
+    omissions: tuple[Omission, ...]  # What no target can say.
+    # What routers with queues in hardware cannot say, and the Linux kernel may.
     hardware_omissions: tuple[Omission, ...]
     compiled: NetworkData  # The compiled network, which the Linux kernel's commands are made from.
 

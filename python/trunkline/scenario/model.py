@@ -48,7 +48,7 @@ from trunkline.scenario.probe import Probe
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.queue import QueueOptions
 from trunkline.scenario.recovery import Failure, MaintenanceWindow, Protection, Rerouting
-from trunkline.scenario.routing import RoutingOptions
+from trunkline.scenario.routing import RoutingOptions, StaticRoute
 from trunkline.scenario.signalling import OperatorEvent, RandomRequests, SignallingOptions
 from trunkline.scenario.sla import Sla
 from trunkline.scenario.source_positions import DocumentOrigin
@@ -88,6 +88,7 @@ class Node(Element):
     processing: Annotated[
         Processing, ShortForm(_expand_processing, {"type": "string", "examples": ["1 ms"]})
     ] = default(Processing(), "What it takes to forward a packet; a time alone is `fixed`.")
+    routes: tuple[StaticRoute, ...] = default((), "Static routes.")
 
     @property
     def has_delay(self) -> bool:

@@ -2,11 +2,12 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator
+from pydantic import Discriminator, Field
 
 from trunkline.scenario.base import Element
 from trunkline.scenario.fields import (
     NameReference,
+    PlainInteger,
     PositiveTime,
     QuantityField,
     ShortForm,
@@ -151,6 +152,27 @@ def _expand_null(value: Any) -> Any:
     return {} if value is None else value
 
 
+IGP_DISTANCE = 110
+"""Administrative distance of the IGP's routes, as routers have it for OSPF."""
+
+
+class StaticRoute(Element):
+    """A route that an operator set by hand; it is there while its router takes its link for up."""
+
+    to: NameReference = Field(
+        description="Node that it leads to; `all`: every node to which there is no other route "
+        "(default route)."
+    )
+    via: NameReference = Field(
+        description="Next hop: a neighbour, by the first link to it, or the name of a link."
+    )
+    distance: Annotated[int, PlainInteger("an administrative distance", 1, 254)] = default(
+        1,
+        "Administrative distance: of routes to one node the lowest is used; those of the IGP have "
+        "110, so a route above it is a backup (floating).",
+    )
+
+
 class RoutingOptions(Element):
     """Routing of the routers; absent: one next hop for each destination, the same all the time."""
 
@@ -160,6 +182,11 @@ class RoutingOptions(Element):
         "labels too; the label stack of a labelled packet; that with entropy labels (RFC 6790), "
         "which the head of a path with segments puts on. Absent: the next hop listed first in "
         "`nodes` takes all.",
+    )
+    igp: Switch = default(
+        True,
+        "Routers find shortest paths by `metric`; `off`: they know their neighbours, and the "
+        "static `routes` of their nodes.",
     )
     ospf: Annotated[OspfOptions, ShortForm(_expand_null, _NULL_SCHEMA)] | None = default(
         None,

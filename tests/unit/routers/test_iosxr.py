@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from hier_config import Platform, get_hconfig
 from published_models import check_with_libyang_iosxr
-from router_designs import QUEUES, SEGMENTS, STATIC, TUNNELS
+from router_designs import QUEUES, SEGMENTS, STATIC, STATIC_ROUTES, TUNNELS
 
 from trunkline.routers import RouterExport, export_routers
 from trunkline.scenario import load
@@ -31,6 +31,7 @@ DESIGNS = {
     "queues": QUEUES,
     "ldp": LDP,
     "pipe": PIPE,
+    "static routes": STATIC_ROUTES,
 }
 XML = "{http://cisco.com/ns/yang/Cisco-IOS-XR-%s}"
 
@@ -183,7 +184,9 @@ class TestTextAndXml:
             hidden = find("mpls-lsd-cfg", "mpls-ip-ttl-propagate-disable")
             assert (hidden == ["all"]) == ("mpls ip-ttl-propagate disable" in sections)
             assert bool(hidden) == (name == "pipe")
-            costs = [each.split()[1] for each in sections["router ospf 1"] if "cost" in each]
+            costs = [
+                each.split()[1] for each in sections.get("router ospf 1", ()) if "cost" in each
+            ]
             assert find("ipv4-ospf-cfg", "cost") == costs
             maps = [each.split()[1] for each in sections if each.startswith("policy-map ")]
             listed = [

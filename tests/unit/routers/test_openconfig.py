@@ -12,7 +12,7 @@ from published_models import (
     check_with_libyang_openconfig,
     check_with_newest_openconfig,
 )
-from router_designs import STATIC, TUNNELS
+from router_designs import STATIC, STATIC_ROUTES, TUNNELS
 
 from trunkline.routers import ExportRefused, RouterExport, export_routers
 from trunkline.scenario import load
@@ -36,7 +36,9 @@ def lsps_of(export: RouterExport, node: str) -> dict[str, Any]:
 
 
 class TestPublishedModels:
-    @pytest.mark.parametrize("text", [TUNNELS, STATIC], ids=["tunnels", "static"])
+    @pytest.mark.parametrize(
+        "text", [TUNNELS, STATIC, STATIC_ROUTES], ids=["tunnels", "static", "routes"]
+    )
     def test_openconfig_network_instance_2017_libyang_takes_every_file(
         self, text: str, tmp_path: Path
     ) -> None:

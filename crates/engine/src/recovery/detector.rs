@@ -319,6 +319,9 @@ impl<O: Observer> Simulation<O> {
             link: Some(link),
             node: Some(node),
         });
+        if protection.is_none() {
+            self.judge_static_routes(node, link, down);
+        }
         match listener {
             DetectionListener::Guard(guard) => self.notify(index, guard, down),
             DetectionListener::Routing => {

@@ -170,30 +170,66 @@ impl<O: Observer> Simulation<O> {
                 },
             };
             let edges: Vec<Edge> = (0..).zip(lines).map(edge).collect();
-            let fib =
-                Fib::new(self.node_names.len(), &edges, &routing.ends, self.fib.is_multipath());
+            let fib = Fib::new(self.node_names.len(), &edges, &routing.ends, self.fib.search());
             (impaired, fib)
         });
-        let changed = self.fib.copy_node_routes(node, &fib);
-        if !changed.is_empty() {
-            if let Some(routes) = &mut self.recovery.routes {
-                routes.rows.extend(changed.iter().map(|&(column, next)| routes::RouteRow {
-                    at: self.now,
-                    protection: None,
-                    node,
-                    destination: Some(routing.ends[column as usize]),
-                    link: self.fib.links(next).first().copied(),
-                }));
-            }
-            self.recovery.timeline.rows.push(TimelineRow {
-                at: self.now,
-                moment: TimelineEvent::Rerouted,
-                protection: None,
-                link: None,
-                node: Some(node),
-            });
-        }
+        let changed = if let Some(all) = &mut self.static_routes {
+            all.find_all(node, &fib);
+            all.install(node, &mut self.fib)
+        } else {
+            self.fib.copy_node_routes(node, &fib)
+        };
+        let rows = rows_of(&self.fib, &routing.ends, &changed);
         routing.last_routes = Some((view, fib));
+        self.record_routes(node, rows);
         self.broadcast_notice(&ProtocolNotice::Routes { node });
     }
+
+    /// A node takes a link of its own for down or up: its static routes over it go or come back.
+    pub(super) fn judge_static_routes(&mut self, node: u32, link: u32, down: bool) {
+        let Some(all) = &mut self.static_routes else { return };
+        let lines = &self.recovery.lines;
+        let both = std::iter::once(link).chain(lines[link as usize].reverse);
+        let own: Vec<u32> = both.filter(|link| lines[*link as usize].from == node).collect();
+        if !all.judge(&own, down) {
+            return;
+        }
+        let changed = all.install(node, &mut self.fib);
+        let rows = rows_of(&self.fib, all.ends(), &changed);
+        if !rows.is_empty() {
+            self.record_routes(node, rows);
+            self.broadcast_notice(&ProtocolNotice::Routes { node });
+        }
+    }
+
+    /// Records routes of a node that came into use: destinations and links.
+    fn record_routes(&mut self, node: u32, changed: Vec<(u32, Option<u32>)>) {
+        if changed.is_empty() {
+            return;
+        }
+        if let Some(routes) = &mut self.recovery.routes {
+            let at = self.now;
+            routes.rows.extend(changed.into_iter().map(|(destination, link)| routes::RouteRow {
+                at,
+                protection: None,
+                node,
+                destination: Some(destination),
+                link,
+            }));
+        }
+        self.recovery.timeline.rows.push(TimelineRow {
+            at: self.now,
+            moment: TimelineEvent::Rerouted,
+            protection: None,
+            link: None,
+            node: Some(node),
+        });
+    }
+}
+
+/// Destination and first link of entries of a table, by column.
+fn rows_of(fib: &Fib, ends: &[u32], changed: &[(u32, u32)]) -> Vec<(u32, Option<u32>)> {
+    let row =
+        |&(column, next): &(u32, u32)| (ends[column as usize], fib.links(next).first().copied());
+    changed.iter().map(row).collect()
 }

@@ -8,7 +8,7 @@
 use super::protection::ProtectionState;
 use super::{routes, TimelineEvent};
 use crate::observer::Observer;
-use crate::route::{Edge, Fib, LOCAL_DELIVERY, UNREACHABLE};
+use crate::route::{Edge, Fib, RouteSearch, LOCAL_DELIVERY, UNREACHABLE};
 use crate::simulation::Simulation;
 use trunkline_units::{Span, NEVER};
 
@@ -79,7 +79,7 @@ impl<O: Observer> Simulation<O> {
             metric: (line.is_up() && !line.is_drained).then_some(line.metric),
         };
         let edges: Vec<Edge> = self.recovery.lines.iter().map(edge).collect();
-        let fib = Fib::new(self.node_names.len(), &edges, &[to], false);
+        let fib = Fib::new(self.node_names.len(), &edges, &[to], RouteSearch::default());
         let (mut node, mut route) = (from, Vec::new());
         loop {
             match fib.next(node, 0) {

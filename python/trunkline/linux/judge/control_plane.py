@@ -98,12 +98,11 @@ def verify_control(
 
 
 def find_last_routes(network: NetworkData, dry_run: DryRun) -> dict[tuple[int, int], int]:
-    """Find the simulator's routes at the end of a run: out-link by node and destination."""
-    count = len(network["nodes"])
+    """The simulator's routes at the end of a run: out-link by node and destination."""
     routes = {
         (node, target): link
-        for target in range(count)
-        for node, link in enumerate(find_next_links(count, network["links"], target))
+        for target, next_links in find_next_links(network).items()
+        for node, link in enumerate(next_links)
         if link is not None
     }
     for route in dry_run.routes:

@@ -374,7 +374,7 @@ def list_crossed_links(network: NetworkData, flow: str) -> list[int]:
     found_flow = next((each for each in network["flows"] if each["name"] == flow), None)
     if found_flow is None:
         return list(range(len(network["links"])))
-    next_links_ = find_next_links(len(network["nodes"]), network["links"], found_flow["dst"])
+    next_links_ = find_next_links(network)[found_flow["dst"]]
     links: list[int] = []
     node = found_flow["src"]
     while (link := next_links_[node]) is not None:

@@ -81,10 +81,8 @@ def plan_recovery(
         "nhlfe": list(network["nhlfe"]),
         "ilm": list(network["ilm"]),
     }
-    first_state = ForwardingState(
-        network["nhlfe"],
-        {node: find_next_links(len(network["nodes"]), network["links"], node) for node in targets},
-    )
+    next_links = find_next_links(network)
+    first_state = ForwardingState(network["nhlfe"], {node: next_links[node] for node in targets})
     schedule = RecoverySchedule(full_network, [(0, first_state)])
     protections = network.get("recovery", {}).get("protections", [])
     for each in protections:

@@ -285,10 +285,21 @@ class NodeSegment(TypedDict):
     rows: list[list[int]]
 
 
+class StaticRoute(TypedDict):
+    """A route that an operator set by hand."""
+
+    node: int
+    destination: int | None
+    link: int
+    distance: int
+
+
 class Routing(TypedDict):
     """Routing of the routers."""
 
     ecmp: NotRequired[Literal["flow", "label", "entropy"] | None]
+    without_igp: NotRequired[bool]
+    static: NotRequired[list[StaticRoute]]
     segments: NotRequired[list[NodeSegment]]
 
 

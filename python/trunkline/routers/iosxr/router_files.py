@@ -143,7 +143,8 @@ def _list_lines(
             yield f" index {index * 10} next-address strict ipv4 unicast {hop.address}"
         yield "!"
     yield from list_static_routes(router, numbers)
-    yield from list_ospf(network, router)
+    if network.runs_igp:
+        yield from list_ospf(network, router)
     if network.is_signalled:
         yield from list_te(network, router, numbers)
     elif router.labels:
@@ -179,7 +180,8 @@ def _write_xml(
                 add_element(hop, "ip-address", each.address)
                 add_element(hop, "hop-type", "next-strict")
     add_static_routes(writer, router, numbers)
-    add_ospf(writer, network, router)
+    if network.runs_igp:
+        add_ospf(writer, network, router)
     if network.is_signalled:
         add_te(writer, network, router, numbers)
     elif router.labels:

@@ -49,16 +49,20 @@ def list_tunnel(tunnel: Tunnel, number: int) -> Iterator[str]:
 
 
 def list_static_routes(router: Router, numbers: dict[str, int]) -> Iterator[str]:
-    """List the routes of destinations into tunnels."""
+    """Routes of destinations into tunnels, and those that are set by hand."""
     routes = [
-        (each.address, numbers[each.path])
+        f"{each.address}/32 tunnel-te{numbers[each.path]}"
         for each in router.steering
         if each.path in numbers and not each.dscps
     ]
+    routes += [
+        f"{each.prefix} {name_interface(each.interface)} {each.interface.far_address.ip} "
+        f"{each.distance}"
+        for each in router.static_routes
+    ]
     if routes:
         yield from ("router static", " address-family ipv4 unicast")
-        for address, number in routes:
-            yield f"  {address}/32 tunnel-te{number}"
+        yield from (f"  {route}" for route in routes)
         yield from (" !", "!")
 
 
@@ -192,7 +196,7 @@ def _add_affinities(te: ElementTree.Element, tunnel: Tunnel) -> None:
 def add_static_routes(writer: XmlWriter, router: Router, numbers: dict[str, int]) -> None:
     """The same as `list_static_routes`."""
     routes = [each for each in router.steering if each.path in numbers and not each.dscps]
-    if not routes:
+    if not routes and not router.static_routes:
         return
     topology = add_path(
         writer.add_module("ip-static-cfg", "router-static"),
@@ -208,6 +212,16 @@ def add_static_routes(writer: XmlWriter, router: Router, numbers: dict[str, int]
         add_element(prefix, "prefix-length", 32)
         hop = add_path(prefix, "vrf-route", "vrf-next-hop-table", "vrf-next-hop-interface-name")
         add_element(hop, "interface-name", f"tunnel-te{numbers[each.path]}")
+    for network in dict.fromkeys(route.prefix for route in router.static_routes):
+        prefix = add_element(topology, "vrf-prefix")
+        add_element(prefix, "prefix", network.network_address)
+        add_element(prefix, "prefix-length", network.prefixlen)
+        table = add_path(prefix, "vrf-route", "vrf-next-hop-table")
+        for route in (each for each in router.static_routes if each.prefix == network):
+            hop = add_element(table, "vrf-next-hop-interface-name-next-hop-address")
+            add_element(hop, "interface-name", name_interface(route.interface))
+            add_element(hop, "next-hop-address", route.interface.far_address.ip)
+            add_element(hop, "metric", route.distance)
 
 
 def add_te(

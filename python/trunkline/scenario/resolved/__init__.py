@@ -25,6 +25,7 @@ from trunkline.scenario.resolved.resolved import (
     ResolvedArc,
     ResolvedDemand,
     ResolvedScenario,
+    ResolvedStaticRoute,
     Route,
     RouteHop,
 )
@@ -33,6 +34,7 @@ from trunkline.scenario.resolved.scale import scale_rates
 from trunkline.scenario.resolved.schedules import read_schedules
 from trunkline.scenario.resolved.segments import resolve_segments
 from trunkline.scenario.resolved.slas import resolve_slas
+from trunkline.scenario.resolved.static_routes import resolve_static_routes
 from trunkline.scenario.resolved.traffic import resolve_traffic
 from trunkline.scenario.resolved.trunks import resolve_trunks
 from trunkline.scenario.resolved.workloads import resolve_workloads
@@ -43,6 +45,7 @@ __all__ = [
     "ResolvedArc",
     "ResolvedDemand",
     "ResolvedScenario",
+    "ResolvedStaticRoute",
     "Route",
     "RouteHop",
     "resolve",
@@ -50,6 +53,7 @@ __all__ = [
 
 PASSES: tuple[Callable[[ResolvedScenario, Problems], None], ...] = (
     resolve_links,
+    resolve_static_routes,
     resolve_demands,
     expand_meshes,
     resolve_traffic,

@@ -92,6 +92,16 @@ class PolicySegment(NamedTuple):
     arc: str | None = None
 
 
+class ResolvedStaticRoute(NamedTuple):
+    """A static route of a node."""
+
+    node: str
+    target: str | None  # Node that it leads to; None: every node without another route.
+    arc: ResolvedArc  # Direction of the link that packets take.
+    distance: int  # Administrative distance.
+    place: Place  # In the document.
+
+
 class ResolvedDemand(NamedTuple):
     """A demand between two nodes."""
 
@@ -132,6 +142,7 @@ class ResolvedScenario:
     arc_by_name: dict[str, ResolvedArc] = field(default_factory=dict)  # The same by name.
     # Arcs by their source and target.
     arcs_between: dict[tuple[str, str], list[ResolvedArc]] = field(default_factory=dict)
+    static_routes: list[ResolvedStaticRoute] = field(default_factory=list)
     # A number for each node; equal where links join the nodes.
     component: dict[str, int] = field(default_factory=dict)
     # Each flow's own name and its name as declared, in order.
