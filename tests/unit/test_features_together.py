@@ -120,6 +120,9 @@ maintenance: {splice: {link: A-B, from: 90 ms, to: 130 ms, drain: lsp, lead: 30 
 rerouting: {detection: {kind: bfd, interval: 5 ms}, spf_delay: 5 ms}
 failures: {down: {node: B, at: 80 ms, repair: 120 ms}}
 """,
+    "static routes": """
+nodes: {A: {routes: [{to: D, via: C}]}, D: {routes: [{to: A, via: C}]}}
+""",
     "equal-cost paths": """
 routing: {ecmp: flow}
 links: {A-C: {metric: 1}}
