@@ -1,4 +1,4 @@
-"""Which mutants are to be tried, and what became of those that were: files in ``.stamps/mutants``.
+"""Plans and outcomes of trials of mutants, kept in files of ``.stamps/mutants``.
 
 ``NAME.jsonl`` has a row for each trial of a mutant of a package, ``NAME.list.json`` the mutants of
 the last run without ``--changed``: all, or a sample.
@@ -17,7 +17,7 @@ FOLDER = steps.get_stamp_path("mutants")
 
 @dataclass(frozen=True)
 class Plan:
-    """Which mutants of a package to try, and with how much of the machine."""
+    """A choice of mutants of a package to try, and the share of the machine for it."""
 
     jobs: int
     difference: str | None = None
@@ -49,7 +49,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Listed:
-    """The mutants of a package that a run was to try."""
+    """The mutants of a package that a run had to try."""
 
     of: int
     """How many mutants the package has."""
@@ -61,7 +61,7 @@ class Listed:
 
 @dataclass
 class Outcome:
-    """What became of a mutant."""
+    """The outcome of a mutant's trials."""
 
     name: str
     is_caught: bool
@@ -72,7 +72,7 @@ class Outcome:
 
 
 def find_changed_lines(difference: str) -> dict[str, set[int]]:
-    """Lines that a difference adds or changes, by file."""
+    """Find the lines that a difference adds or changes, by file."""
     lines_by_file: dict[str, set[int]] = {}
     path, line = "", 0
     with open(difference, encoding="utf-8") as stream:
@@ -90,14 +90,14 @@ def find_changed_lines(difference: str) -> dict[str, set[int]]:
 
 
 def get_journal_path(name: str) -> str:
-    """The file that keeps what became of the mutants of a package."""
+    """The file with the outcomes of the mutants of a package."""
     return os.path.join(FOLDER, f"{name}.jsonl")
 
 
 def write_outcome(
     name: str, identity: str, mutant: str, failed: list[str], reached_by: int
 ) -> None:
-    """Note what became of a mutant, and show it if it lives.
+    """Write the outcome of a mutant, and show it if it lives.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def _get_list_path(name: str) -> str:
 
 
 def write_list(name: str, count: int, plan: Plan, names: dict[str, str]) -> None:
-    """Note the mutants that a run is to try.
+    """Write the mutants that a run has to try.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def write_list(name: str, count: int, plan: Plan, names: dict[str, str]) -> None
 
 
 def read_list(name: str) -> Listed:
-    """The mutants of a package that the last run was to try."""
+    """Read the mutants of a package that the last run had to try."""
     try:
         with open(_get_list_path(name), encoding="utf-8") as stream:
             return Listed(**json.load(stream))
@@ -171,7 +171,7 @@ def read_list(name: str) -> Listed:
 
 
 def read_outcomes(name: str) -> list[Outcome]:
-    """What became of the mutants of a package that the last run was to try."""
+    """Read the outcomes of the mutants of a package that the last run had to try."""
     rows_by_identity: dict[str, list[dict[str, Any]]] = {}
     for row in _read_rows(name):
         rows_by_identity.setdefault(row["of"], []).append(row)

@@ -1,4 +1,4 @@
-"""Samples of mutants, and what they say of all mutants of a package."""
+"""Samples of mutants, and intervals for all mutants of a package."""
 
 import hashlib
 import math
@@ -10,7 +10,7 @@ NORMAL_QUANTILE = 1.959963984540054
 
 
 class NamedMutant(Protocol):
-    """What a sample needs to know of a mutant."""
+    """The parts of a mutant that a sample needs."""
 
     @property
     def path(self) -> str:
@@ -46,7 +46,7 @@ def choose_sample(mutants: list[Mutant], count: int, seed: int) -> list[Mutant]:
     Returns
     -------
     list
-        In the order in which they are to be tried: after any number of them each file has had
+        In the order of their trials: after any number of them each file has had
         its share.
     """
     by_path = defaultdict(list)

@@ -2,7 +2,7 @@
 
 Each mutant is the code with one small change. ``rust_mutants.py`` makes those of the Rust crates,
 from the list of cargo-mutants, ``python_mutants.py`` those of Python. Both keep what they found in
-``.stamps/mutants`` and go on from there. ``tests/mutants.csv`` lists the mutants that live, each
+``.stamps/mutants`` and continue from there. ``tests/mutants.csv`` lists the mutants that live, each
 with its reason; ``tests/mutation-scores.csv`` has how many were caught, by package, and the share
 of all mutants that a sample lets expect.
 """
@@ -39,7 +39,7 @@ PLACE = re.compile(r":\d+:\d+: ")
 USAGE = """\
 usage: ./dev mutants [--sample N] [--seed S] [--jobs N] [PACKAGE ...]
        ./dev mutants --install | --changed | --scores
-  PACKAGE     {packages}; all if left out, which takes hours: it goes on where it was
+  PACKAGE     {packages}; all if left out, which takes hours: it continues where it stopped
   --sample    only so many mutants of each package, at random, of each file its share
   --seed      of the sample; 1 if left out
   --jobs      so many at once; as many as there are cores if left out
@@ -164,7 +164,7 @@ def find_unexplained(name: str) -> list[str]:
 
 
 def describe_score(name: str) -> str:
-    """What is known of a package, in a line."""
+    """Describe the score of a package in a line."""
     outcomes = read_outcomes(name)
     caught = sum(each.is_caught for each in outcomes)
     share = f", {100 * caught / len(outcomes):.1f} %" if outcomes else ""

@@ -89,7 +89,7 @@ class PythonMutant:
         return content[: self.start] + self.new.encode() + content[end:]
 
     def identify(self, content: bytes) -> str:
-        """What makes it the one that was tried: its file as it was, and the change."""
+        """Identify the mutant by the content of its file and its change."""
         return hashlib.sha256(content + self.name.encode()).hexdigest()[:16]
 
 
@@ -228,7 +228,7 @@ def try_package(name: str, plan: Plan) -> None:
         write_list(name, len(listed), plan, {of: each.name for each, of in identities.items()})
     caught = find_caught(name)
     left = [each for each in chosen if identities[each] not in caught]
-    print_message(f"{len(left)} of {len(chosen)} mutants of {name} are to be tried")
+    print_message(f"{len(left)} of {len(chosen)} mutants of {name} left to try")
     if not left:
         return
     with tempfile.TemporaryDirectory(prefix="trunkline-mutants-") as folder:
@@ -248,7 +248,7 @@ def try_package(name: str, plan: Plan) -> None:
         def try_share(number: int) -> None:
             for mutant in left[number :: plan.jobs]:
                 if plan.limit_s is not None and time.monotonic() - begun > plan.limit_s:
-                    print_message(f"mutants of {name}: not all tried; the next call goes on")
+                    print_message(f"mutants of {name}: not all tried; the next call continues")
                     return
                 path = os.path.join(copies[number], os.path.relpath(mutant.path, "python"))
                 content = contents[mutant.path]
@@ -328,7 +328,7 @@ def _find_failed(copy: str, reaches: list[_Reach]) -> list[str]:
 def _run_pytest(
     copy: str, arguments: list[str], limit_s: float | None, variables: dict[str, str]
 ) -> tuple[int | str, str]:
-    """The exit status and what was said."""
+    """Run pytest; its exit status and its output."""
     command = [steps.VENV_PYTHON, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider"]
     # Two mutants of one length and second would share their byte code.
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **variables}

@@ -1,4 +1,4 @@
-"""Lists the mutants of the Rust crates: where, and what stands there instead.
+"""Lists the mutants of the Rust crates: places, and their changed text.
 
 cargo-mutants lists most: operators, values of functions, arms and guards of ``match``, fields that
 a struct takes from its default. Numbers are added here, which it leaves alone: a literal from 2

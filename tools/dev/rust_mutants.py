@@ -207,7 +207,7 @@ def try_crates(crates: list[str], plan: Plan) -> None:
     if plan.difference is not None:
         own = {each.crate for each in left}
         programs = {crate: paths for crate, paths in programs.items() if crate in own}
-    print_message(f"{len(left)} mutants of {', '.join(crates)} are to be tried")
+    print_message(f"{len(left)} mutants of {', '.join(crates)} left to try")
     tests = list_tests(programs) if left else []
     reached = note_reached(tests, plan.jobs)
     print_message(f"{len(tests)} tests noted what they reach ({clock})")

@@ -179,7 +179,7 @@ pub(crate) fn initial_routes(network: &Network) -> Fib {
     fib
 }
 
-/// What routers find without static routes.
+/// Routes of the IGP alone.
 fn found_routes(network: &Network) -> Fib {
     let edges: Vec<Edge> = network.links.iter().map(routing_edge).collect();
     let search = RouteSearch {

@@ -39,7 +39,7 @@ pub struct Fib {
     search: RouteSearch,
 }
 
-/// Which routes nodes find.
+/// Limits of the search for routes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RouteSearch {
     /// All next hops of equal cost.
@@ -118,7 +118,7 @@ impl Fib {
         set.map_or(&[], |links| links)
     }
 
-    /// Which routes nodes find.
+    /// Limits of the search that made it.
     #[must_use]
     pub fn search(&self) -> RouteSearch {
         self.search

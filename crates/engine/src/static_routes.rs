@@ -1,4 +1,4 @@
-//! Static routes: what operators set by hand, beside the routes that the IGP finds.
+//! Static routes: routes that operators set by hand, next to those that the IGP finds.
 //!
 //! Source: RFC 1812 section 7.4, whether a static route or that of a protocol is preferred is
 //! configured for each; routers do it by administrative distance: the lowest is used. Before it
@@ -19,7 +19,7 @@ pub(crate) struct StaticRoutes {
     by_node: BTreeMap<u32, Vec<StaticRoute>>,
     /// Destination of each column of the tables.
     ends: Vec<u32>,
-    /// What the IGP finds.
+    /// Routes of the IGP.
     found: Fib,
     /// Links that the nodes before them take for down.
     down: BTreeSet<u32>,

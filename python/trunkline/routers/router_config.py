@@ -289,8 +289,8 @@ class RouterNetwork:
     hides_ttl: bool  # Whether labels keep the TTL of packets (pipe, RFC 3443).
     igp: LinkStateRouting  # How routers find routes, if ``runs_igp``.
     runs_igp: bool  # Whether they do; else they have static routes alone.
-    omissions: tuple[Omission, ...]  # What no target can say.
-    # What routers with queues in hardware cannot say, and the Linux kernel may.
+    omissions: tuple[Omission, ...]  # Elements that no target can express.
+    # Elements that the Linux kernel may express, but not routers with queues in hardware.
     hardware_omissions: tuple[Omission, ...]
     compiled: NetworkData  # The compiled network, which the Linux kernel's commands are made from.
 

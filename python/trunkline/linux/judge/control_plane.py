@@ -98,7 +98,7 @@ def verify_control(
 
 
 def find_last_routes(network: NetworkData, dry_run: DryRun) -> dict[tuple[int, int], int]:
-    """The simulator's routes at the end of a run: out-link by node and destination."""
+    """Find the simulator's routes at the end of a run: out-link by node and destination."""
     routes = {
         (node, target): link
         for target, next_links in find_next_links(network).items()

@@ -49,7 +49,7 @@ def list_tunnel(tunnel: Tunnel, number: int) -> Iterator[str]:
 
 
 def list_static_routes(router: Router, numbers: dict[str, int]) -> Iterator[str]:
-    """Routes of destinations into tunnels, and those that are set by hand."""
+    """List the routes of destinations into tunnels, and those that are set by hand."""
     routes = [
         f"{each.address}/32 tunnel-te{numbers[each.path]}"
         for each in router.steering

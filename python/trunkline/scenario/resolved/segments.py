@@ -143,7 +143,7 @@ def list_next_arcs(
 def list_first_arcs(
     scenario: ResolvedScenario, graph: "Topology", end: str
 ) -> dict[str, list[str]]:
-    """Arcs from every node on its shortest paths to another, where there are any."""
+    """List the arcs from every node on its shortest paths to another, where there are any."""
     distance = te.spf.list_distances_to(graph, graph.igp, graph.node_number[end])
     return {
         node: [scenario.arcs[arc].name for arc in _find_equal_cost_arcs(graph, distance, index)]
