@@ -40,6 +40,8 @@ _NS_PER_S: Final = 1_000_000_000
 _NS_PER_MS: Final = 1_000_000
 _ALL_DSCPS: Final = 64
 MAX_INTERFACE_COST: Final = 65_535  # Largest cost of an interface (RFC 2328 appendix C.3).
+_SWITCHES: Final = {"revertive": True, "make_before_break": True}
+"""Switches of a protection as routers have them."""
 SRGB_SIZE: Final = 8000  # Labels of the block of node labels, as routers have it by default.
 
 
@@ -88,6 +90,8 @@ class _Derivation:
         policies, steering = self._list_policies(), self._list_steering()
         imposition = self._map_imposition()
         self._check_paths()
+        self._check_protocols()
+        self._check_heads()
         routers = tuple(
             Router(
                 name,
@@ -280,13 +284,13 @@ class _Derivation:
     ) -> tuple[
         dict[str, tuple[str, bool]],
         dict[str, dict[RouterInterface, None]],
-        dict[str, list[str]],
+        dict[str, list[tuple[str, str]]],
         set[str],
     ]:
-        """Repairs that paths ask for, interfaces by bypass, standby paths, rerouted paths."""
+        """Repairs that paths ask for, interfaces by bypass, backups by path, rerouted paths."""
         repairs: dict[str, tuple[str, bool]] = {}
         protects: dict[str, dict[RouterInterface, None]] = {}
-        standbys: dict[str, list[str]] = {}
+        standbys: dict[str, list[tuple[str, str]]] = {}
         rerouted: set[str] = set()
         for name, protection in self._resolved.protections.items():
             paths = [each for each in protection.path if each in self._resolved.routes]
@@ -294,7 +298,7 @@ class _Derivation:
                 rerouted.update(paths)
             elif protection.kind == "backup" and protection.backup:
                 for path in paths:
-                    standbys.setdefault(path, []).append(protection.backup)
+                    standbys.setdefault(path, []).append((name, protection.backup))
             elif protection.kind == "facility-bypass" and protection.backup:
                 self._read_bypass(protection, paths, arcs, repairs, protects)
             elif protection.kind in ("detour", "one-plus-one"):
@@ -313,8 +317,17 @@ class _Derivation:
 
     def _check_timers(self, name: str, protection: Protection, paths: list[str]) -> None:
         head = self._resolved.routes[paths[0]].nodes[0] if paths else self._nodes[0]
-        for key in ("hold_off", "wait_to_restore", "switch", "processing", "compute"):
-            if getattr(protection, key):
+        self._omit(
+            head,
+            f"protection {name}: detection by {protection.detection.kind}",
+            "a router learns of a failure as its line cards do; nearest: none",
+            "protections",
+            name,
+            "detection",
+            changes=False,
+        )
+        for key in ("hold_off", "wait_to_restore", "switch", "processing", "compute", *_SWITCHES):
+            if getattr(protection, key) != _SWITCHES.get(key, 0):
                 self._omit(
                     head,
                     f"protection {name}: {key}",
@@ -485,6 +498,87 @@ class _Derivation:
                 )
         standard = {dscp: dscp >> 3 for dscp in range(_ALL_DSCPS)}
         return {head: tcs for head, tcs in maps.items() if tcs != standard}
+
+    def _check_protocols(self) -> None:
+        """Notes what routers do with protocols where the scenario has tables, and otherwise."""
+        signalling = self._resolved.signalling
+        if self._is_signalled and signalling.kind != "rsvp-te":
+            for name, route in self._resolved.routes.items():
+                if name in self._resolved.policies:
+                    continue
+                self._omit(
+                    route.nodes[0],
+                    f"path {name}: labels set by hand",
+                    "protected paths are tunnels of RSVP-TE, which hands out labels; nearest: "
+                    "signalling: rsvp-te",
+                    "paths",
+                    name,
+                    changes=False,
+                )
+            for name in self._resolved.protections:
+                self._omit(
+                    self._nodes[0],
+                    f"protection {name}: without signalling",
+                    "routers protect paths by RSVP-TE; nearest: signalling: rsvp-te",
+                    "protections",
+                    name,
+                    changes=False,
+                )
+        if self._resolved.routing.ospf is not None:
+            self._omit(
+                self._nodes[0],
+                "routing: ospf",
+                "all routers run OSPF, and `import` reads the routes as fixed; nearest: none",
+                "routing",
+                changes=False,
+            )
+            for name in self._resolved.policies:
+                self._omit(
+                    self._resolved.routes[name].nodes[0],
+                    f"path {name}: node labels of routers off its way",
+                    "routers hand them out by OSPF; nearest: none",
+                    "paths",
+                    name,
+                    "labels",
+                    changes=False,
+                )
+        for name, protection in self._resolved.protections.items():
+            if protection.kind == "ti-lfa" and protection.backup:
+                self._omit(
+                    self._nodes[0],
+                    f"protection {name}: its repair list {protection.backup}",
+                    "routers compute theirs (RFC 9855); nearest: none",
+                    "paths",
+                    protection.backup,
+                    changes=False,
+                )
+        if self._is_signalled or self._resolved.routing.ospf is not None:
+            self._omit(
+                self._nodes[0],
+                "times of messages: detection, processing, flooding, refresh",
+                "routers take the time that they take; nearest: none",
+                "signalling",
+                changes=False,
+            )
+
+    def _check_heads(self) -> None:
+        """Notes paths that nothing enters: events alone use them, and those are no router's."""
+        signalling = self._network.get("signalling")
+        rsvp = signalling.get("rsvp") if signalling else None
+        sessions = {each["name"] for each in rsvp["sessions"]} if rsvp else set()
+        entered = {self._network["nhlfe"][each["nhlfe"]]["path"] for each in self._network["ftn"]}
+        for index, path in enumerate(self._network["paths"]):
+            name = path["name"]
+            is_set_up = name in sessions or (self._is_signalled and not sessions)
+            if index not in entered and name in self._resolved.routes and not is_set_up:
+                self._omit(
+                    self._resolved.routes[name].nodes[0],
+                    f"path {name}: its head end",
+                    "no trunk puts packets on it, so no entry pushes its label; nearest: a trunk",
+                    "paths",
+                    name,
+                    changes=False,
+                )
 
     def _check_paths(self) -> None:
         hidden = {name for name, path in self._resolved.paths.items() if path.ttl != "uniform"}

@@ -16,8 +16,8 @@ from trunkline.linux.plan.command_target import CommandTarget
 from trunkline.linux.plan.compiled_plan import CompiledPlan, compile_plan
 from trunkline.linux.plan.router_scripts import write_router_scripts
 from trunkline.network.types import Ftn, NetworkData
-from trunkline.network.types.ports import PortClass
 from trunkline.routers.openconfig import name_interface
+from trunkline.routers.port_policies import PLAIN_CLASS
 from trunkline.routers.router_config import Router, RouterInterface, RouterNetwork, TargetFiles
 
 NAME: Final = "frr"
@@ -25,17 +25,6 @@ CONFIG_FILE: Final = "frr.conf"
 DAEMONS_FILE: Final = "daemons"
 SCRIPT_FILE: Final = "setup.sh"
 MAX_SEGMENT_LABELS: Final = 16  # Labels that Linux puts on a packet (MAX_NEW_LABELS).
-_PLAIN_CLASS: Final[PortClass] = {
-    "name": "default",
-    "queue": {
-        "aqm": {"kind": "drop-tail"},
-        "counts_in_service": False,
-        "flows": None,
-        "limit_bytes": None,
-        "limit_packets": 100,
-    },
-}
-"""Replacement of classes that the kernel cannot have: the queue of a port without keys."""
 _FIRST_LABEL: Final = 16  # Behind the reserved ones (RFC 3032 section 2.1).
 _LABEL_CHUNK: Final = 64  # Labels that ldpd takes at a time; it has a label for each prefix.
 _ADJACENCY_LABELS: Final = (15_000, 15_999)  # The local block of ospfd's segment routing.
@@ -377,7 +366,7 @@ def _strip_queues(network: NetworkData, refused: list[tuple[str, ...]]) -> Netwo
                 "rows": [[[0, 0] for _ in row] for row in port["classifier"]["rows"]],
                 "flow_rows": port["classifier"]["flow_rows"],
             },
-            "classes": [_PLAIN_CLASS],
+            "classes": [PLAIN_CLASS],
             "scheduler": {"kind": "fifo", "shares": [{}]},
             "ecn_in_mpls": False,
         }

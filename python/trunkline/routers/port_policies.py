@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from trunkline.network.types import NetworkData
-from trunkline.network.types.ports import Port, RedCurve
+from trunkline.network.types.ports import Port, PortClass, RedCurve
 from trunkline.routers.router_config import (
     Omission,
     PolicedAction,
@@ -11,7 +11,19 @@ from trunkline.routers.router_config import (
     QueuePolicy,
     RouterPolicer,
 )
+from trunkline.scenario.scheduler_classes import DEFAULT_BURST_BYTES
 
+PLAIN_CLASS: Final[PortClass] = {
+    "name": "default",
+    "queue": {
+        "aqm": {"kind": "drop-tail"},
+        "counts_in_service": False,
+        "flows": None,
+        "limit_bytes": None,
+        "limit_packets": 100,
+    },
+}
+"""The only class of a port that says nothing."""
 _DSCP_COUNT: Final = 64
 _ROW_LENGTH: Final = 72
 _WEIGHTED: Final = ("drr", "wfq", "wrr")
@@ -32,7 +44,14 @@ _NEAREST_AQM: Final = {
     "blue": "red",
     "step": "red with min_th and max_th next to each other",
 }
-"""The nearest feature of routers, by the kind that they lack."""
+"""What routers have that comes nearest, by the kind that they do not have."""
+_RED_DETAILS: Final = {
+    "gentle": False,
+    "spacing": "uniform",
+    "adaptive": False,
+    "mean_packet_bytes": 500,
+}
+"""Keys of RED without a word in routers, and what they are where a scenario does not set them."""
 
 
 class PortPolicies:
@@ -58,7 +77,7 @@ class PortPolicies:
         """Name of the policy that feeds a direction of a link; empty for a plain FIFO."""
         arc = self._network["links"][link]
         port = self._network["ports"][arc["port"]]
-        if port["name"] == "default" and port["scheduler"]["kind"] == "fifo":
+        if port["name"] == "default" and port["classes"] == [PLAIN_CLASS]:
             return ""
         key = (arc["port"], arc["rate_bit_s"])
         if key not in self._name_by_use:
@@ -70,6 +89,16 @@ class PortPolicies:
             self._name_by_use[key] = name
             self._omissions[name] = []
             self.policies[name] = self._make_policy(name, port, arc["rate_bit_s"])
+            if name != port["name"]:
+                self._omissions[name].append(
+                    Omission(
+                        "",
+                        f"port {port['name']}: one port for links of several rates",
+                        f"a policy has the rates of one; this is {name}",
+                        ("ports", port["name"], "name"),
+                        changes_design=False,
+                    )
+                )
         return self._name_by_use[key]
 
     def name_policer(self, index: int | None) -> str:
@@ -121,8 +150,17 @@ class PortPolicies:
                 "classes",
             )
         leaves = [index for index in range(len(shares)) if index not in parents]
+        names = [each["name"] for each in port["classes"]]
+        if port["ecn_in_mpls"]:
+            omit(
+                f"port {port['name']}: marks in labels",
+                "routers here drop labelled packets that would be marked; nearest: none",
+                "ecn_in_mpls",
+                changes_design=False,
+            )
         if scheduler["kind"] == "htb":
-            self._order_borrowing(shares, leaves, omit)
+            self._order_borrowing(shares, names, leaves, omit)
+            _note_hierarchy(shares, names, leaves, omit)
         classes = []
         for index, port_class in enumerate(port["classes"]):
             if index not in leaves:
@@ -148,10 +186,14 @@ class PortPolicies:
             shaped, burst = int(shares[0]["rate_bit_s"]), int(shares[0]["burst_bytes"])
         if shaped == rate:
             shaped = None
-        return PortPolicy(name, port["name"], rate, shaped, burst, tuple(classes))
+        return PortPolicy(
+            name, port["name"], rate, shaped, burst, tuple(classes), scheduler["kind"]
+        )
 
-    def _order_borrowing(self, shares: list[dict[str, Any]], leaves: list[int], omit: Any) -> None:
-        """Mark the class that HTB serves first; of the rest only the rates are written.
+    def _order_borrowing(
+        self, shares: list[dict[str, Any]], names: list[str], leaves: list[int], omit: Any
+    ) -> None:
+        """Marks the class that HTB serves first; of the rest only the rates are written.
 
         The first class of all, if it may not borrow, is what routers call strict priority with a
         limit. HTB's order of borrowing among the others has no other name.
@@ -160,14 +202,17 @@ class PortPolicies:
         first = priorities[0] if priorities[:2].count(priorities[0]) == 1 else None
         for each in leaves:
             shares[each]["is_first"] = shares[each]["priority"] == first
-        if len(set(priorities)) > 1:
-            omit(
-                "order of borrowing",
-                "what a class leaves is shared by the rates of the others, not by their priority; "
-                "nearest: drr below a priority class",
-                "classes",
-                changes_design=False,
-            )
+        for each in leaves if len(set(priorities)) > 1 else ():
+            if shares[each]["priority"] > priorities[0] + (first is not None):
+                omit(
+                    f"class {names[each]}: priority {shares[each]['priority']} in borrowing",
+                    "what a class leaves is shared by the rates of the others, not by their "
+                    "priority; nearest: drr below a priority class",
+                    "classes",
+                    names[each],
+                    "priority",
+                    changes_design=False,
+                )
 
     def _flow_rows(self, port: Port) -> list[int]:
         flow_rows = port["classifier"]["flow_rows"]
@@ -176,9 +221,17 @@ class PortPolicies:
     def _merge_traffic_classes(
         self, port: Port, rows: list[list[list[int]]], omit: Any
     ) -> dict[int, list[int]]:
-        """Merge the class and drop precedence of each TC, as the rows of all labels have it."""
-        used = [rows[row] for row in self._label_rows if row < len(rows)] or rows[:1]
+        """Class and drop precedence of each TC, as the rows of all labels have it."""
+        labelled = [rows[row] for row in self._label_rows if row < len(rows)]
+        used = labelled or rows[:1]
         merged: dict[int, list[int]] = {}
+        if any(row != rows[0] for row in labelled):
+            omit(
+                f"port {port['name']}: traffic classes by the maps of paths",
+                "a classifier has one row of TCs for all labels; it is written out",
+                "classify",
+                changes_design=False,
+            )
         for tc in range(_ROW_LENGTH - _DSCP_COUNT):
             choices = {tuple(row[_DSCP_COUNT + tc]) for row in used}
             if len(choices) > 1:
@@ -218,9 +271,57 @@ class PortPolicies:
                         ("conditioners", name, "profiles", profile["name"], "meter"),
                     )
                 )
-            elif dscps:
+            elif not dscps:
+                omissions.append(
+                    Omission(
+                        "",
+                        f"conditioner {name}: profile {profile['name']}",
+                        "no DSCP meets it",
+                        ("conditioners", name, "profiles", profile["name"]),
+                        changes_design=False,
+                    )
+                )
+            else:
                 made.append(policer)
+            if policer is not None and profile["meter"]["colour_aware"]:
+                omissions.append(
+                    Omission(
+                        "",
+                        f"conditioner {name}: colours of {profile['name']} on arrival",
+                        "policers are written colour-blind; nearest: colour_aware off",
+                        ("conditioners", name, "profiles", profile["name"], "meter"),
+                    )
+                )
         return made
+
+
+def _note_hierarchy(
+    shares: list[dict[str, Any]], names: list[str], leaves: list[int], omit: Any
+) -> None:
+    """Notes what of HTB has no word: its upper classes, and how a bucket and a turn are sized."""
+    for index, share in enumerate(shares):
+        if index not in leaves:
+            omit(
+                f"class {names[index]}: a class above others",
+                "the port is above its classes: its bucket and its name are the router's",
+                "classes",
+                names[index],
+                changes_design=False,
+            )
+            continue
+        for key, value, absent in (
+            ("cburst", share["cburst_bytes"], DEFAULT_BURST_BYTES),
+            ("quantum", share["quantum_bytes"], 0),
+        ):
+            if value != absent:
+                omit(
+                    f"class {names[index]}: {key} {value} B",
+                    "a router sizes the bucket of a ceiling and the turns of classes itself",
+                    "classes",
+                    names[index],
+                    key,
+                    changes_design=False,
+                )
 
 
 def _list_label_rows(network: NetworkData, class_paths: frozenset[str]) -> list[int]:
@@ -242,7 +343,9 @@ def _make_queue(kind: str, share: dict[str, Any], link_rate: int, **match: Any) 
     if kind in _WEIGHTED:
         return QueuePolicy(**match, weight=share.get("quantum_bytes") or share["weight"])
     if kind == "htb":
-        ceiling = share["ceil_bit_s"] or share["rate_bit_s"]
+        # A class with none above it has nobody to borrow from.
+        may_borrow = share["parent"] is not None
+        ceiling = (may_borrow and share["ceil_bit_s"]) or share["rate_bit_s"]
         is_first = share["is_first"] and ceiling == share["rate_bit_s"]
         return QueuePolicy(
             **match,
@@ -276,6 +379,32 @@ def _add_queue_limits(queue: QueuePolicy, port_queue: Any, omit: Any) -> QueuePo
         unit, mean = aqm["unit"], aqm["mean_packet_bytes"]
     elif aqm["kind"] in ("wred", "rio-c", "rio-d"):
         curves, mean = tuple(aqm["precedences"]), aqm["mean_packet_bytes"]
+    details = [
+        f"{key} {value}"
+        for key, absent in _RED_DETAILS.items()
+        if aqm["kind"] in ("red", "wred", "rio-c", "rio-d")
+        and (value := aqm.get(key, absent)) != absent
+    ]
+    if details:
+        omit(
+            f"class {queue.name}: {', '.join(details)}",
+            "line cards have one form of RED; nearest: the defaults of this language",
+            "classes",
+            queue.name,
+            "queue",
+            "aqm",
+            changes_design=False,
+        )
+    if port_queue["counts_in_service"]:
+        omit(
+            f"class {queue.name}: counts_in_service",
+            "a queue of a router ends before the packet in transmission",
+            "classes",
+            queue.name,
+            "queue",
+            "counts_in_service",
+            changes_design=False,
+        )
     if aqm["kind"] in ("rio-c", "rio-d"):
         omit(
             f"class {queue.name}: averages of {aqm['kind']}",

@@ -119,9 +119,15 @@ class Tunnel:
     repairs_bandwidth: bool = False  # Whether the repair guarantees bandwidth.
     # Interfaces whose failure it goes around as a bypass.
     protects: tuple[RouterInterface, ...] = ()
-    standby: tuple[str, ...] = ()  # Paths from end to end that take over.
+    backups: tuple[tuple[str, str], ...] = ()
+    """Protections from end to end, each with the path that takes over."""
     is_rerouted: bool = False  # Whether the head finds a new route after a failure (restoration).
     protection: str = ""  # Protection whose backup it is; empty: a working path.
+
+    @property
+    def standby(self) -> tuple[str, ...]:
+        """Paths from end to end that take over."""
+        return tuple(backup for _, backup in self.backups)
 
     @property
     def is_standby(self) -> bool:
@@ -201,6 +207,7 @@ class PortPolicy:
     shaped_rate: int | None  # Rate that the whole port is shaped to [bit/s].
     shaped_burst: int  # Depth of its bucket [B].
     classes: tuple[QueuePolicy, ...]  # In the order of the scenario.
+    scheduler: str  # Its kind in the scenario.
 
     @property
     def shaper_rate(self) -> int | None:

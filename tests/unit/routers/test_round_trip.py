@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from router_designs import SEGMENTS
+from design_differences import list_differences, list_silent_losses
+from router_designs import QUEUES, SEGMENTS, STATIC, TUNNELS
 
 from trunkline.importers import ImportFault
 from trunkline.importers.network import ImportRules, read_network
 from trunkline.network import compile
 from trunkline.routers import export_routers
-from trunkline.scenario import load
+from trunkline.scenario import Scenario, load
 
 SMALL = """\
 trunkline: 1
@@ -28,6 +32,22 @@ run: {duration: 1 s, warm_up: 100 ms}
 UNEVEN = SMALL.replace(
     "C-D: {}", "C-D: {rate: 2 Mbit/s, backward: {rate: 3 Mbit/s, delay: 5 ms, loss: 1 %}}"
 )
+EXAMPLES = [
+    "calls-in-af",
+    "cut-with-ospf",
+    "diffserv-over-mpls",
+    "does-50-ms-matter",
+    "label-stack",
+    "make-before-break",
+    "md1",
+    "priority-voice",
+    "protected-ring",
+    "repair-until-converged",
+    "signalled-repair",
+    "trunks",
+    "tunnel-models",
+    "wfq-shares",
+]
 NO_RULES = ImportRules()
 WIRE = ImportRules(capacity=10_000_000, delay=1_000_000)
 
@@ -174,9 +194,27 @@ class TestPaths:
         again, design = self.same(text, target, rules, tmp_path)
         assert again == design
 
-    def test_what_an_explicit_route_has_not_is_in_the_account(self, tmp_path: Path) -> None:
-        found = read_network(written(TUNNELS_WITHOUT_QUEUES, "openconfig", tmp_path), WIRE)
-        assert "colours of tunnels: an explicit route has none" in found.text
+    def test_rfc3209_s4_7_4_colours_of_a_tunnel_are_read_where_they_lead_along_its_route(
+        self, tmp_path: Path
+    ) -> None:
+        folder = written(TUNNELS_WITHOUT_QUEUES, "openconfig", tmp_path)
+        path = load(read_back(folder, WIRE)).paths["p"]
+        assert (path.route, path.include_any) == (("auto",), ("gold",))
+        # By hand it follows the spare: links that are not gold.
+        file = folder / "A.json"
+        document = json.loads(file.read_text())
+        (instance,) = document["openconfig-network-instance:network-instances"]["network-instance"]
+        lsps = instance["mpls"]["lsps"]["constrained-path"]
+        routes = {
+            each["name"]: each for each in lsps["named-explicit-paths"]["named-explicit-path"]
+        }
+        key = "explicit-route-objects"
+        routes["p"][key] = routes["spare"][key]
+        file.write_text(json.dumps(document))
+        found = read_network(folder, WIRE)
+        (left_out,) = [each for each in found.account.left_out if "colours" in each.element]
+        assert left_out.reason == "its colours alone would lead along another route"
+        assert load(found.text).paths["p"].route == ("A", "D", "C")
 
     def test_a_tunnel_over_an_unknown_address_is_left_out_by_name(self, tmp_path: Path) -> None:
         file = written(SIGNALLED, "openconfig", tmp_path) / "A.json"
@@ -185,3 +223,149 @@ class TestPaths:
         file.write_text(text[:at] + text[at:].replace('"10.0.0.6"', '"10.9.9.9"', 1))
         found = read_network(tmp_path, WIRE)
         assert "path p: a hop of it is no link of its own" in found.text
+
+
+BYPASS = SIGNALLED.replace(
+    "kind: backup, backup: spare}",
+    "kind: backup, backup: spare}, "
+    "around: {path: p, kind: facility-bypass, backup: detour, link: [A-B]}",
+).replace(
+    "  spare: {route: [A, D, C]}", "  spare: {route: [A, D, C]}\n  detour: {route: [A, D, C, B]}"
+)
+QUEUES_IN_BYTES = """\
+trunkline: 1
+name: queues
+nodes: [A, B, C]
+defaults: {link: {rate: 10 Mbit/s, delay: 1 ms}}
+links: {A-B: {port: core}, B-C: {forward: {port: voice, ingress: edge}}}
+ports:
+  core:
+    scheduler: drr
+    classify: [{dscp: [AF11, AF12], class: gold}, {tc: 1, class: gold}]
+    classes:
+      gold:
+        quantum: 4501 B
+        queue: {aqm: {kind: red, min_th: 5 kB, max_th: 15 kB, max_p: 0.02, w_q: 0.001953125}}
+      default: {quantum: 1500 B}
+  voice:
+    scheduler: priority
+    classify: [{dscp: EF, class: voice}, {tc: 5, class: voice}]
+    classes: {voice: {}, default: {}}
+conditioners:
+  edge:
+    rules: [{dscp: EF, profile: voice}, {dscp: AF21, profile: data}, {dscp: CS1, profile: single}]
+    profiles:
+      voice: {meter: {kind: token-bucket, rate: 1 Mbit/s, burst: 10 kB}, red: drop}
+      data:
+        meter: {kind: trtcm, cir: 1 Mbit/s, cbs: 8 kB, pir: 2 Mbit/s, pbs: 16 kB}
+        yellow: {dscp: AF22}
+        red: drop
+      single: {meter: {kind: srtcm, cir: 1 Mbit/s, cbs: 8 kB, ebs: 9 kB}, red: {dscp: DF}}
+run: {duration: 1 s, warm_up: 100 ms}
+"""
+RATES = """\
+trunkline: 1
+name: rates
+nodes: [A, B]
+defaults: {link: {rate: 10 Mbit/s, delay: 1 ms, port: core}}
+links: {A-B: {}}
+ports:
+  core:
+    scheduler: htb
+    classify: [{dscp: EF, class: voice}, {dscp: AF11, class: gold}, {tc: 5, class: voice}]
+    classes:
+      link: {rate: 100 %}
+      voice: {parent: link, rate: 1 Mbit/s, ceil: 1 Mbit/s, burst: 3 kB}
+      gold: {parent: link, rate: 5 Mbit/s, ceil: 10 Mbit/s, priority: 1}
+      default: {parent: link, rate: 2 Mbit/s, ceil: 8 Mbit/s, priority: 1}
+run: {duration: 1 s, warm_up: 100 ms}
+"""
+
+
+class TestQos:
+    """What the models have words for comes back to the last bit of the compiled network."""
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            (QUEUES_IN_BYTES, ["DrrClass", "PriorityClass"]),
+            (RATES, ["HtbClass"]),
+            (
+                RATES.replace("EF, class: voice}, ", "EF, class: voice}, {dscp: 0, class: gold}, "),
+                [],
+            ),
+            (BYPASS, []),
+        ],
+        ids=["weights-red-policers", "rates", "default-by-name", "bypass"],
+    )
+    def test_the_network_hash_is_that_of_the_design(
+        self, text: str, expected: list[str], tmp_path: Path
+    ) -> None:
+        name = load(text).name
+        again = load(
+            read_back(written(text, "openconfig", tmp_path), WIRE).replace(
+                "trunkline: 1\n", f"trunkline: 1\nname: {name}\n"
+            )
+        )
+        for kind in expected:
+            classes = [each for port in again.ports.values() for each in port.classes.values()]
+            assert kind in {type(each).__name__ for each in classes}
+        assert compile(again).hash() == compile(load(text)).hash()
+
+    def test_a_weight_that_was_changed_in_a_file_is_that_of_the_design(
+        self, tmp_path: Path
+    ) -> None:
+        folder = written(QUEUES_IN_BYTES, "openconfig", tmp_path)
+        for file in folder.glob("*.json"):
+            file.write_text(file.read_text().replace('"weight": "4501"', '"weight": "9000"'))
+        port = load(read_back(folder, WIRE)).ports["core"]
+        assert port.classes["gold"].quantum == 9000  # type: ignore[union-attr]
+
+    def test_queues_without_any_order_are_read_as_listed_and_noted(self, tmp_path: Path) -> None:
+        folder = written(RATES, "openconfig", tmp_path)
+        for file in folder.glob("*.json"):
+            text = file.read_text().replace("two-rate-three-color", "other")
+            file.write_text(text.replace("one-rate-two-color", "another"))
+        (assumed,) = [
+            each
+            for each in read_network(folder, WIRE).account.assumed
+            if each.element == "schedulers of core"
+        ]
+        assert assumed.reason.startswith("queues in order of priority")
+
+
+class TestNothingIsLostSilently:
+    """Each difference between a design and what comes back is in a table of the export."""
+
+    @pytest.mark.parametrize("name", EXAMPLES)
+    def test_openconfig_lists_all_that_does_not_come_back(self, name: str, tmp_path: Path) -> None:
+        check_losses(load(example(name)), "openconfig", WIRE, tmp_path)
+
+    @pytest.mark.parametrize("text", [TUNNELS, STATIC, SEGMENTS, QUEUES])
+    def test_openconfig_lists_all_of_designs_of_one_feature(
+        self, text: str, tmp_path: Path
+    ) -> None:
+        check_losses(load(text), "openconfig", WIRE, tmp_path)
+
+    def test_a_loss_that_no_table_lists_is_found(self, tmp_path: Path) -> None:
+        """The check itself: without the tables each of them is silent."""
+        (export,) = export_routers(load(TUNNELS), ("openconfig",), partial=True)
+        again = load(read_back(written(TUNNELS, "openconfig", tmp_path, partial=True), WIRE))
+        differences = list_differences(load(TUNNELS), again)
+        assert ("ports", "core", "classes", "voice", "queue", "limit") in differences
+        assert list_silent_losses(replace(export, omissions=(), rounded=()), differences) == (
+            differences
+        )
+
+
+def example(name: str) -> Path:
+    return Path(str(files("trunkline").joinpath(f"examples/{name}.yaml")))
+
+
+def check_losses(design: Scenario, target: str, rules: ImportRules, folder: Path) -> None:
+    (export,) = export_routers(design, (target,), partial=True)
+    for name, content in export.list_files().items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content)
+    differences = list_differences(design, load(read_back(folder, rules)))
+    assert list_silent_losses(export, differences) == set()

@@ -27,6 +27,7 @@ from trunkline.importers.network.workbooks import (
 
 if TYPE_CHECKING:
     from trunkline.importers.network.demands import DemandSeries
+    from trunkline.scenario.scenario import Scenario
 
 __all__ = [
     "MAX_FILE_BYTES",
@@ -104,10 +105,33 @@ def _format_import(found: ImportedTopology, source: str, matrix_file: str) -> Im
     by_key = make_node_names(found)
     made = format_scenario(found, by_key, source, matrix_file)
     tables = {matrix_file: made.matrix.encode()} if made.matrix else {}
-    warnings = prove_import(made.text, tables).warnings
-    if any(each.code == "placement" for each in warnings):
+    scenario = prove_import(made.text, tables)
+    if _drop_colours_of_other_routes(found, scenario):
+        made = format_scenario(found, by_key, source, matrix_file)
+        scenario = prove_import(made.text, tables)
+    if any(each.code == "placement" for each in scenario.warnings):
         made = format_scenario(found, by_key, source, matrix_file, overloaded=True)
     return made
+
+
+def _drop_colours_of_other_routes(found: ImportedTopology, scenario: Scenario) -> bool:
+    """Whether paths whose colours lead along another route than theirs lost their colours."""
+    coloured = [each for each in found.paths if each.colours]
+    if not coloured:
+        return False
+    routes = scenario.resolve().routes
+    by_key = make_node_names(found)
+    lost = [
+        each
+        for each in coloured
+        if each.name not in routes
+        or list(routes[each.name].nodes) != [by_key[key] for key in each.route]
+    ]
+    for each in lost:
+        reason = "its colours alone would lead along another route"
+        found.account.add_left_out(f"colours of path {each.name}", reason)
+        each.colours = {}
+    return bool(lost)
 
 
 def read_topology(source: str | os.PathLike[str]) -> ImportedTopology:

@@ -1,11 +1,11 @@
 """Label-switched paths of routers' configurations, joined over the routers that they cross."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Interface, IPv4Network
 from typing import Any
 
-from trunkline.importers.network.topology import ImportedPath, ImportedTopology
+from trunkline.importers.network.topology import ImportedBypass, ImportedPath, ImportedTopology
 
 IMPLICIT_NULL = "IMPLICIT_NULL"
 EXPLICIT_NULL = "IPV4_EXPLICIT_NULL"
@@ -20,7 +20,12 @@ class HeadPath:
     addresses: tuple[str, ...]  # Far ends of links; of a policy router ids too.
     is_policy: bool = False
     keys: Mapping[str, Any] = field(default_factory=dict)  # In the words of a scenario.
-    backups: tuple[str, ...] = ()  # Paths of the same router that take over.
+    colours: Mapping[str, Any] = field(default_factory=dict)  # That its links must have, likewise.
+    # Paths of the same router that take over, each with the name of its protection.
+    backups: tuple[tuple[str, str], ...] = ()
+    # Links that it goes around: the protection, and addresses of this router's ends.
+    bypass: tuple[str, tuple[str, ...]] | None = None
+    asks_for_repair: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,7 @@ def _pair_ends(ends: Mapping[str, str]) -> dict[str, tuple[str, str]]:
 
 def add_paths(
     topology: ImportedTopology,
-    head_paths: Iterable[HeadPath],
+    head_paths: Sequence[HeadPath],
     entries: Sequence[LabelEntry],
     book: AddressBook,
 ) -> None:
@@ -86,8 +91,12 @@ def add_paths(
         if made is None:
             topology.account.add_left_out(f"path {each.name}", "a hop of it is no link of its own")
             continue
-        made.backups = each.backups
+        made.backups, made.colours = each.backups, dict(each.colours)
+        made.asks_for_repair = each.asks_for_repair
         topology.paths.append(made)
+    for each in head_paths:
+        if each.bypass is not None:
+            _add_bypass(topology, each, each.bypass, book)
     by_label = {(each.router, each.incoming): each for each in entries if each.incoming}
     for head in (each for each in entries if not each.incoming):
         made = _follow_labels(head, by_label, book)
@@ -104,6 +113,32 @@ def _make_route(path: HeadPath, book: AddressBook) -> ImportedPath | None:
             return None
         route.append(book.ends[address][1])
     return ImportedPath(path.name, tuple(route), keys=dict(path.keys))
+
+
+def _add_bypass(
+    topology: ImportedTopology,
+    path: HeadPath,
+    bypass: tuple[str, tuple[str, ...]],
+    book: AddressBook,
+) -> None:
+    """The protection of the paths that cross what a path goes around, and ask for it."""
+    name, addresses = bypass
+    links = [book.ends[address][0] for address in addresses if address in book.ends]
+    hops = set()
+    for index in links:
+        ends = topology.links[index].source, topology.links[index].target
+        hops.add((path.router, ends[0] if ends[1] == path.router else ends[1]))
+    paths = [
+        each.name
+        for each in topology.paths
+        if each.asks_for_repair and hops & set(zip(each.route, each.route[1:], strict=False))
+    ]
+    if paths and links and any(each.name == path.name for each in topology.paths):
+        topology.bypasses.append(
+            ImportedBypass(name, path.name, tuple(paths), tuple(dict.fromkeys(links)))
+        )
+    else:
+        topology.account.add_left_out(f"duty of {path.name}", "no path asks it to go around a link")
 
 
 def _make_policy(path: HeadPath, book: AddressBook) -> ImportedPath | None:

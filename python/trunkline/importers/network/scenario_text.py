@@ -60,6 +60,8 @@ def format_scenario(
         lines += ["defaults:", f"  link: {{rate: {format_rate(round(rate))}}}", ""]
     link_names = _name_links(topology, by_key)
     lines += ["links:", *_format_links(topology, by_key, link_names, rate), ""]
+    for section, elements in (("ports", topology.ports), ("conditioners", topology.conditioners)):
+        lines += [f"{section}:", *_format_elements(elements), ""] if elements else []
     lines += _format_paths(topology, by_key, link_names)
     matrix = ""
     if topology.demands:
@@ -120,7 +122,8 @@ def _name_links(topology: ImportedTopology, by_key: dict[str, str]) -> list[str]
     names = []
     for link in topology.links:
         ends = by_key[link.source], by_key[link.target]
-        names.append(_free(name_by_ends.setdefault(frozenset(ends), "-".join(ends)), taken_names))
+        name = link.name or name_by_ends.setdefault(frozenset(ends), "-".join(ends))
+        names.append(_free(name, taken_names))
     return names
 
 
@@ -144,25 +147,43 @@ def _format_links(
     return lines
 
 
+def _format_elements(elements: dict[str, dict[str, Any]]) -> list[str]:
+    return [
+        f"  {format_one_line(name)}: {format_one_line(keys)}" for name, keys in elements.items()
+    ]
+
+
 def _format_paths(
     topology: ImportedTopology, by_key: dict[str, str], link_names: list[str]
 ) -> list[str]:
-    """Format the paths, and the backups that heads switch to, each called like its backup."""
+    """Paths, the backups that heads switch to, and bypasses."""
     lines: list[str] = ["paths:"] if topology.paths else []
     for path in topology.paths:
         nodes = [by_key[each] for each in path.route]
         segments = [
             by_key[each] if isinstance(each, str) else link_names[each] for each in path.segments
         ]
-        route = {"from": nodes[0], "segments": segments} if segments else {"route": nodes}
+        route: dict[str, Any] = {"route": nodes}
+        if segments:
+            route = {"from": nodes[0], "segments": segments}
+        elif path.colours:
+            route = {"route": "auto", "from": nodes[0], "to": nodes[-1]} | path.colours
         lines.append(f"  {format_one_line(path.name)}: {format_one_line(route | path.keys)}")
-    backups = [(path.name, backup) for path in topology.paths for backup in path.backups]
-    lines += ["protections:"] if backups else []
+    protections: list[tuple[str, dict[str, Any]]] = [
+        (name, {"path": path.name, "kind": "backup", "backup": backup})
+        for path in topology.paths
+        for name, backup in path.backups
+    ]
+    for each in topology.bypasses:
+        links = [link_names[index] for index in each.links]
+        keys = {"path": list(each.paths), "kind": "facility-bypass", "backup": each.backup}
+        protections.append((each.protection, keys | {"link": links}))
+    lines += ["protections:"] if protections else []
     taken: set[str] = set()
-    for name, backup in backups:
-        protection = {"path": name, "kind": "backup", "backup": backup}
-        lines.append(f"  {format_one_line(_free(backup, taken))}: {format_one_line(protection)}")
+    for name, protection in protections:
+        lines.append(f"  {format_one_line(_free(name, taken))}: {format_one_line(protection)}")
     lines += ["signalling: {kind: rsvp-te}"] if topology.is_signalled else []
+    lines += ["routing: {ldp: {}}"] if topology.has_ldp else []
     return [*lines, ""] if lines else []
 
 
@@ -191,18 +212,26 @@ def _collect_link_keys(link: ImportedLink, default_capacity: float | None) -> di
         delay=link.delay if link.delay_back is None else link.delay_back,
         metric=link.metric if link.metric_back is None else link.metric_back,
         loss=link.loss if link.loss_back is None else link.loss_back,
+        port=link.port_back,
+        ingress=link.ingress_back,
     )
     there_keys = _collect_direction_keys(link)
-    backward_keys = {
-        key: value
-        for key, value in _collect_direction_keys(back).items()
-        if value != there_keys[key]
+    back_keys = _collect_direction_keys(back)
+    backward_keys = {key: value for key, value in back_keys.items() if value != there_keys[key]}
+    # A direction has no key that takes a port away: what one alone has stands there.
+    forward_keys = {
+        key: there_keys.pop(key)
+        for key in ("port", "ingress")
+        if there_keys[key] and not back_keys[key]
     }
+    backward_keys = {key: value for key, value in backward_keys.items() if value != ""}
     absent = {
         "rate": format_rate(round(default_capacity or 0)),
         "delay": "0 s",
         "metric": 1,
         "loss": "0 %",
+        "port": "",
+        "ingress": "",
     }
     link_keys = {key: value for key, value in there_keys.items() if value != absent[key]}
     te_keys: dict[str, Any] = {"colours": list(link.colours), "risks": list(link.risks)}
@@ -211,6 +240,7 @@ def _collect_link_keys(link: ImportedLink, default_capacity: float | None) -> di
     return (
         link_keys
         | ({"te": te_keys} if te_keys else {})
+        | ({"forward": forward_keys} if forward_keys else {})
         | ({"backward": backward_keys} if backward_keys else {})
     )
 
@@ -221,6 +251,8 @@ def _collect_direction_keys(link: ImportedLink) -> dict[str, Any]:
         "delay": format_time(link.delay or 0),
         "metric": 1 if link.metric is None else int(link.metric),
         "loss": format_ratio(link.loss),
+        "port": link.port,
+        "ingress": link.ingress,
     }
 
 

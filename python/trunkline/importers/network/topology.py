@@ -46,6 +46,13 @@ class ImportedLink:
     colours: tuple[str, ...] = ()
     risks: tuple[str, ...] = ()
     reservable: float = 1.0  # Share of the capacity that paths may reserve.
+    # port, port_back, ingress, ingress_back: Port that sends, and conditioner of what arrives, by
+    # their names in `ImportedTopology`; empty: none.
+    port: str = ""
+    port_back: str = ""
+    ingress: str = ""
+    ingress_back: str = ""
+    name: str = ""  # Its own name; empty: that of its ends.
     devices: tuple[str, str] = ("", "")  # Interfaces at both ends; empty: the file names none.
     line: int = 0  # Where it stands; 0: unknown.
 
@@ -71,8 +78,21 @@ class ImportedPath:
     name: str
     route: tuple[str, ...]  # Nodes, by their keys; of a policy its head end alone.
     segments: tuple[str | int, ...] = ()  # Of a policy: nodes, and links by their index.
-    keys: dict[str, Any] = field(default_factory=dict)  # Further keys, as in a scenario.
-    backups: tuple[str, ...] = ()  # Paths that take over.
+    keys: dict[str, Any] = field(default_factory=dict)  # What else it has, as a scenario writes it.
+    colours: dict[str, Any] = field(default_factory=dict)  # That its links must have, likewise.
+    # Protections from end to end, each with the path that takes over.
+    backups: tuple[tuple[str, str], ...] = ()
+    asks_for_repair: bool = False  # Bypasses take it over.
+
+
+@dataclass(slots=True)
+class ImportedBypass:
+    """A path that goes around links when they fail, for the paths that ask for it."""
+
+    protection: str
+    backup: str  # The path.
+    paths: tuple[str, ...]  # Paths that it takes over.
+    links: tuple[int, ...]  # Links that it goes around, by their index.
 
 
 @dataclass(slots=True)
@@ -86,7 +106,12 @@ class ImportedTopology:
     links: list[ImportedLink] = field(default_factory=list)
     demands: list[ImportedDemand] = field(default_factory=list)
     paths: list[ImportedPath] = field(default_factory=list)
+    bypasses: list[ImportedBypass] = field(default_factory=list)
     is_signalled: bool = False  # RSVP-TE sets the paths up.
+    has_ldp: bool = False  # LDP hands out labels for IP routes.
+    # ports, conditioners: As a scenario writes them, by name.
+    ports: dict[str, dict[str, Any]] = field(default_factory=dict)
+    conditioners: dict[str, dict[str, Any]] = field(default_factory=dict)
     geographic: bool = False  # Places are longitude and latitude.
     # Lines that were read, left out and assumed.
     account: ImportAccount = field(default_factory=ImportAccount)

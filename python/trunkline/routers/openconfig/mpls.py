@@ -57,6 +57,7 @@ def make_mpls(files: TargetFiles, network: RouterNetwork, router: Router) -> Jso
         mpls["lsps"] = lsps
     _note_steering(files, network, router)
     _note_imposition(files, network, router)
+    _note_repairs(files, network, router)
     return mpls
 
 
@@ -147,6 +148,16 @@ def _note_steering(files: TargetFiles, network: RouterNetwork, router: Router) -
             f"path {each.path}: traffic to {each.destination}",
             reason,
             ("paths", each.path),
+        )
+
+
+def _note_repairs(files: TargetFiles, network: RouterNetwork, router: Router) -> None:
+    if network.igp.repairs_prefixes:
+        files.omit(
+            router.name,
+            "ti-lfa",
+            "the model has no local repair of OSPF; nearest: iosxr, junos, frr",
+            ("protections",),
         )
 
 

@@ -3,6 +3,7 @@
 import math
 from typing import Final
 
+from trunkline.routers.openconfig.interfaces import name_interface
 from trunkline.routers.openconfig.json_entries import Json, make_entry
 from trunkline.routers.router_config import (
     Router,
@@ -75,15 +76,17 @@ def make_tunnel(files: TargetFiles, router: Router, tunnel: Tunnel) -> Json:
         files.omit(
             router.name,
             f"path {tunnel.name}: bypass of {around}",
-            "the model asks for protection and leaves the bypass to the router; the tunnel is "
-            "written without its duty",
+            "the model asks for protection and leaves the bypass to the router; the tunnel has "
+            "its duty in its description alone",
             ("protections", tunnel.protection),
             changes_design=False,
         )
+    description = _describe_protections(tunnel)
     return make_entry(
         "name",
         tunnel.name,
         **{
+            **({"description": description} if description else {}),
             "type": "openconfig-mpls-types:P2P",
             "signaling-protocol": "openconfig-mpls-types:PATH_SETUP_RSVP",
             "source": str(router.router_id),
@@ -96,6 +99,15 @@ def make_tunnel(files: TargetFiles, router: Router, tunnel: Tunnel) -> Json:
         "bandwidth": {"config": {"specification-type": "SPECIFIED", "set-bandwidth": str(kbps)}},
         "p2p-tunnel-attributes": attributes,
     }
+
+
+def _describe_protections(tunnel: Tunnel) -> str:
+    """What protects a tunnel from end to end, and what it goes around, as `import` reads them."""
+    duties = [f"protection {name}: backup {backup}" for name, backup in tunnel.backups]
+    if tunnel.protects:
+        around = ", ".join(name_interface(each) for each in tunnel.protects)
+        duties.append(f"protection {tunnel.protection}: bypass of {around}")
+    return "; ".join(duties)
 
 
 def make_policy_tunnel(router: Router, policy: SegmentPolicy) -> Json:

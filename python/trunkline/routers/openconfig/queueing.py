@@ -32,6 +32,7 @@ def make_qos(files: TargetFiles, network: RouterNetwork, router: Router) -> Json
     profiles: list[Json] = []
     for policy in policies:
         classifiers += _list_classifiers(policy)
+        _note_precedences(files, router, policy)
         for queue in policy.classes:
             name = name_queue(policy, queue)
             queues[name] = make_entry("name", name)
@@ -104,6 +105,18 @@ def _list_classifiers(policy: PortPolicy) -> list[Json]:
     ]
 
 
+def _note_precedences(files: TargetFiles, router: Router, policy: PortPolicy) -> None:
+    matches = [each for queue in policy.classes for each in (queue.dscps, queue.tcs)]
+    if any(precedence for match in matches for precedence in match.values()):
+        files.omit(
+            router.name,
+            f"port {policy.port}: drop precedences",
+            "the model's classifier chooses a queue alone; nearest: a class for each",
+            ("ports", policy.port, "classify", "precedence"),
+            changes_design=False,
+        )
+
+
 def _list_drop_profiles(
     files: TargetFiles, router: Router, policy: PortPolicy, queue: QueuePolicy
 ) -> list[Json]:
@@ -120,6 +133,15 @@ def _list_drop_profiles(
         )
     thresholds = {"min_th": curve["min_th"], "max_th": curve["max_th"]}
     low, high = (queue.to_curve_bytes(each) for each in thresholds.values())
+    if queue.curve_unit == "packets":
+        files.omit(
+            router.name,
+            f"{element}: thresholds in packets",
+            f"the model has bytes: packets of {queue.mean_packet} B are counted; nearest: "
+            "thresholds in bytes",
+            ("ports", policy.port, "classes", queue.name, "queue", "aqm"),
+            changes_design=False,
+        )
     unit = "B" if queue.curve_unit == "bytes" else f"packets of {queue.mean_packet} B"
     for key, expressed in (("min_th", low), ("max_th", high)):
         size = queue.mean_packet if queue.curve_unit == "packets" else 1

@@ -52,15 +52,32 @@ def make_scheduler_policy(files: TargetFiles, router: Router, policy: PortPolicy
             "the model shapes queues, not the port above them; nearest: a link of that rate",
             ("ports", policy.port),
         )
-    for queue in policy.classes:
-        if queue.limit_packets is not None or queue.limit_bytes is not None:
+    for rank, queue in enumerate(policy.classes):
+        place = ("ports", policy.port, "classes", queue.name)
+        files.omit(
+            router.name,
+            f"port {policy.port} class {queue.name}: queue limit",
+            "the model has no length of a queue that is not shaped",
+            (*place, "queue", "limit"),
+            changes_design=False,
+        )
+        if queue.priority is not None and queue.rate is None and queue.priority != rank:
             files.omit(
                 router.name,
-                f"port {policy.port} class {queue.name}: queue limit",
-                "the model has no length of a queue that is not shaped",
-                ("ports", policy.port, "classes", queue.name, "queue", "limit"),
+                f"port {policy.port} class {queue.name}: priority {queue.priority}",
+                "the model has the order of strict queues, not their numbers",
+                (*place, "priority"),
                 changes_design=False,
             )
+    if weighted:
+        files.omit(
+            router.name,
+            f"port {policy.port}: {policy.scheduler}",
+            "the model has weights of queues, not the round that serves by them; `import` reads "
+            "quanta of drr from 64 on, and weights of wfq below",
+            ("ports", policy.port, "scheduler"),
+            changes_design=False,
+        )
     return make_entry("name", policy.name) | {"schedulers": {"scheduler": schedulers}}
 
 

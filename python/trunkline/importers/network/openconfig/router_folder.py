@@ -5,12 +5,20 @@ addresses. A link is two interfaces in one subnet. The models have no delay and 
 """
 
 import json
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 
 from trunkline.importers.common.fault import ImportFault
 from trunkline.importers.common.file_elements import FileElement, make_file_elements
+from trunkline.importers.network.openconfig.model_lists import (
+    list_entries,
+    parse_number,
+    take_identity,
+    take_names,
+)
+from trunkline.importers.network.openconfig.qos import QosReader, RouterQos
 from trunkline.importers.network.paths import (
     HeadPath,
     LabelEntry,
@@ -23,7 +31,16 @@ from trunkline.scenario.units import format_rate
 _INTERFACES = "openconfig-interfaces:interfaces"
 _INSTANCES = "openconfig-network-instance:network-instances"
 _IPV4 = "openconfig-if-ip:ipv4"
-_COLOUR_GROUPS = ("include-any-group", "include-all-group", "exclude-group")
+_COLOUR_GROUPS = {
+    "include_any": "include-any-group",
+    "include_all": "include-all-group",
+    "exclude": "exclude-group",
+}
+_LINK = re.compile(r": (\S+):\S+->")
+"""The name of a link in the description of an interface, where it has one of its own."""
+_BACKUP = re.compile(r"protection (\S+): backup ([^\s;]+)")
+_BYPASS = re.compile(r"protection (\S+): bypass of ([^;]+)")
+"""What the descriptions of tunnels say of their protections."""
 _LOWEST_PRIORITY = "7"  # RFC 3209 section 4.7.1.
 _BITS = 1000  # Bandwidths are in kbit/s.
 
@@ -34,10 +51,13 @@ class _RouterEnd:
 
     router: str
     address: IPv4Interface
+    link: str  # Name of its link; empty: that of its ends.
     metric: float
     colours: tuple[str, ...]
     risks: tuple[str, ...]
     reservable: float
+    port: str
+    conditioner: str
 
 
 def read_router_folder(texts: Iterable[tuple[str, str]], title: str) -> ImportedTopology:
@@ -62,18 +82,25 @@ def read_router_folder(texts: Iterable[tuple[str, str]], title: str) -> Imported
         instance = _find_instance(root)
         router_id, metrics, colours, risks = _read_instance(instance)
         reservable = _read_reservable(instance, topology)
-        head_paths[router] = list(_read_head_paths(instance, router))
+        addresses = list(_read_addresses(interfaces))
+        own = {interface: str(address.ip) for interface, address, _ in addresses}
+        head_paths[router] = list(_read_head_paths(instance, router, own))
         entries[router] = list(_read_label_entries(instance, router))
+        qos = QosReader(root, topology.account).read()
+        _add_qos(topology, qos)
         ends = [
             _RouterEnd(
                 router,
                 address,
+                link,
                 metrics.get(interface, 1.0),
                 colours.get(interface, ()),
                 risks.get(interface, ()),
                 reservable.get(interface, 1.0),
+                qos.port_of.get(interface, ""),
+                qos.conditioner_of.get(interface, ""),
             )
-            for interface, address in _read_addresses(interfaces)
+            for interface, address, link in addresses
         ]
         routers.append((router_id, router, ends))
         _account_for_file(root, topology)
@@ -96,10 +123,28 @@ def read_router_folder(texts: Iterable[tuple[str, str]], title: str) -> Imported
     return topology
 
 
-def _read_addresses(interfaces: FileElement) -> Iterator[tuple[str, IPv4Interface]]:
+def _add_qos(topology: ImportedTopology, qos: RouterQos) -> None:
+    """Ports and conditioners of a router; one that an earlier router has too is that one's."""
+    for known, found, places in (
+        (topology.ports, qos.ports, qos.port_of),
+        (topology.conditioners, qos.conditioners, qos.conditioner_of),
+    ):
+        for name, keys in found.items():
+            own_name, number = name, 1
+            while known.setdefault(own_name, keys) != keys:
+                number += 1
+                own_name = f"{name}.{number}"
+            for interface, placed in places.items():
+                if placed == name:
+                    places[interface] = own_name
+
+
+def _read_addresses(interfaces: FileElement) -> Iterator[tuple[str, IPv4Interface, str]]:
+    """Name, address and link of each interface."""
     for interface in interfaces.find_all("interface") or ():
         for each in interface.read_children("interface"):
             name = each.take_text("name")
+            named = _LINK.search(each.take_text("config", "description"))
             units = each.find("subinterfaces", "subinterface")
             for unit in units.read_children() if units is not None else ():
                 addresses = unit.find(_IPV4, "addresses", "address")
@@ -110,7 +155,7 @@ def _read_addresses(interfaces: FileElement) -> Iterator[tuple[str, IPv4Interfac
                     except ValueError:
                         raise ImportFault(0, 1, f"{text} is no address") from None
                     if address.network.prefixlen < 32:
-                        yield name, address
+                        yield name, address, "" if named is None else named[1]
 
 
 def _find_instance(root: FileElement) -> FileElement:
@@ -143,19 +188,20 @@ def _read_instance(
     attributes = instance.find("mpls", "te-interface-attributes", "interface")
     for entry in attributes.read_children() if attributes is not None else ():
         name = entry.take_text("interface-id")
-        colours[name] = _take_names(entry.find("config", "admin-group"))
-        risks[name] = _take_names(entry.find("config", "srlg-membership"))
+        colours[name] = take_names(entry.find("config", "admin-group"))
+        risks[name] = take_names(entry.find("config", "srlg-membership"))
     return router_id, metrics, colours, risks
 
 
 def _read_reservable(instance: FileElement, topology: ImportedTopology) -> dict[str, float]:
     """Shares that paths may reserve, by interface; the topology is signalled if there are any."""
-    found = _list_entries(
+    found = list_entries(
         instance, "mpls", "signaling-protocols", "rsvp-te", "interface-attributes", "interface"
     )
     topology.is_signalled |= bool(found)
+    topology.has_ldp |= instance.find("mpls", "signaling-protocols", "ldp", "global") is not None
     return {
-        each.take_text("interface-id"): _read_number(
+        each.take_text("interface-id"): parse_number(
             each.take_text("subscription", "config", "subscription") or "100"
         )
         / 100
@@ -163,62 +209,76 @@ def _read_reservable(instance: FileElement, topology: ImportedTopology) -> dict[
     }
 
 
-def _read_number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ImportFault(0, 1, f"{text} is no number") from None
-
-
-def _list_entries(parent: FileElement, *path: str) -> list[FileElement]:
-    """List the entries of a list of the models; none where there is no such list."""
-    found = parent.find(*path)
-    return found.read_children() if found is not None else []
-
-
-def _read_head_paths(instance: FileElement, router: str) -> Iterator[HeadPath]:
-    """Read the tunnels with their explicit routes; a route that is none's own is a backup's."""
+def _read_head_paths(
+    instance: FileElement, router: str, addresses: Mapping[str, str]
+) -> Iterator[HeadPath]:
+    """Tunnels with their explicit routes; a route that is none's own is a backup's."""
     constrained = instance.find("mpls", "lsps", "constrained-path")
     if constrained is None:
         return
     tunnels = {
         tunnel.name: tunnel
-        for each in _list_entries(constrained, "tunnels", "tunnel")
-        for tunnel in [_read_tunnel(each, router)]
+        for each in list_entries(constrained, "tunnels", "tunnel")
+        for tunnel in [_read_tunnel(each, router, addresses)]
     }
-    routes = _list_entries(constrained, "named-explicit-paths", "named-explicit-path")
+    routes = list_entries(constrained, "named-explicit-paths", "named-explicit-path")
     for each in routes:
         name = each.take_text("name")
-        hops = _list_entries(each, "explicit-route-objects", "explicit-route-object")
-        hops.sort(key=lambda hop: _read_number(hop.take_text("index")))
-        addresses = tuple(hop.take_text("config", "address") for hop in hops)
+        hops = list_entries(each, "explicit-route-objects", "explicit-route-object")
+        hops.sort(key=lambda hop: parse_number(hop.take_text("index")))
         tunnel = tunnels.get(name, HeadPath(router, name, ()))
-        yield replace(tunnel, addresses=addresses)
+        far_ends = tuple(hop.take_text("config", "address") for hop in hops)
+        yield replace(tunnel, addresses=far_ends)
 
 
-def _read_tunnel(tunnel: FileElement, router: str) -> HeadPath:
+def _read_tunnel(tunnel: FileElement, router: str, own: Mapping[str, str]) -> HeadPath:
+    """A tunnel without its route; ``own``: addresses of the router's interfaces."""
     name = tunnel.take_text("name")
-    kind = tunnel.take_text("config", "signaling-protocol").partition(":")[2]
+    kind = take_identity(tunnel, "config", "signaling-protocol")
+    repair = take_identity(tunnel, "config", "protection-style-requested")
     tunnel.find("p2p-tunnel-attributes", "config", "destination")
     keys: dict[str, object] = {}
-    kbps = _read_number(tunnel.take_text("bandwidth", "config", "set-bandwidth") or "0")
+    colours: dict[str, object] = {}
+    kbps = parse_number(tunnel.take_text("bandwidth", "config", "set-bandwidth") or "0")
     if kbps:
         keys["bandwidth"] = format_rate(round(kbps * _BITS))
-    paths = _list_entries(tunnel, "p2p-tunnel-attributes", "p2p-primary-path", "p2p-primary-path")
+    paths = list_entries(tunnel, "p2p-tunnel-attributes", "p2p-primary-path", "p2p-primary-path")
     for primary in paths[:1]:
         for key, leaf in (("setup", "setup-priority"), ("hold", "hold-priority")):
-            priority = int(_read_number(primary.take_text("config", leaf) or _LOWEST_PRIORITY))
+            priority = int(parse_number(primary.take_text("config", leaf) or _LOWEST_PRIORITY))
             if str(priority) != _LOWEST_PRIORITY:
                 keys[key] = priority
-    standbys = _list_entries(
+        for key, group in _COLOUR_GROUPS.items():
+            names = take_names(primary.find("admin-groups", "config", group))
+            if names:
+                colours[key] = list(names)
+    standbys = list_entries(
         tunnel, "p2p-tunnel-attributes", "p2p-secondary-paths", "p2p-secondary-path"
     )
-    backups = tuple(each.take_text("config", "explicit-path-name") for each in standbys)
-    return HeadPath(router, name, (), kind == "PATH_SETUP_SR", keys, backups)
+    description = tunnel.take_text("config", "description")
+    protection_of = {backup: name for name, backup in _BACKUP.findall(description)}
+    backups = [each.take_text("config", "explicit-path-name") for each in standbys]
+    duty = _BYPASS.search(description)
+    around = (
+        None
+        if duty is None
+        else (duty[1], tuple(own[each] for each in duty[2].split(", ") if each in own))
+    )
+    return HeadPath(
+        router,
+        name,
+        (),
+        kind == "PATH_SETUP_SR",
+        keys,
+        colours,
+        tuple((protection_of.get(backup, backup), backup) for backup in backups),
+        around,
+        repair not in ("", "UNPROTECTED"),
+    )
 
 
 def _read_label_entries(instance: FileElement, router: str) -> Iterator[LabelEntry]:
-    for each in _list_entries(instance, "mpls", "lsps", "static-lsps", "static-lsp"):
+    for each in list_entries(instance, "mpls", "lsps", "static-lsps", "static-lsp"):
         name = each.take_text("name")
         for role in ("ingress", "transit", "egress"):
             config = each.find(role, "config")
@@ -237,9 +297,6 @@ def _account_for_file(root: FileElement, topology: ImportedTopology) -> None:
     elements = [root]
     while elements:
         element = elements.pop()
-        if element.name in _COLOUR_GROUPS:
-            topology.account.add_left_out("colours of tunnels", "an explicit route has none")
-            continue
         elements += element.children
         if element.children:
             continue
@@ -247,11 +304,6 @@ def _account_for_file(root: FileElement, topology: ImportedTopology) -> None:
             topology.account.add_read(element.name if element.name != "item" else "names")
         else:
             topology.account.add_left_out("other leaves", "they configure the router")
-
-
-def _take_names(element: FileElement | None) -> tuple[str, ...]:
-    children = element.read_children() if element is not None else ()
-    return tuple(str(each.value) for each in children)
 
 
 def _join_ends(topology: ImportedTopology, ends: list[_RouterEnd]) -> None:
@@ -271,10 +323,15 @@ def _join_ends(topology: ImportedTopology, ends: list[_RouterEnd]) -> None:
             ImportedLink(
                 first.router,
                 second.router,
+                name=first.link or second.link,
                 metric=first.metric,
                 metric_back=second.metric,
                 colours=first.colours,
                 risks=first.risks,
                 reservable=first.reservable,
+                port=first.port,
+                port_back=second.port,
+                ingress=second.conditioner,
+                ingress_back=first.conditioner,
             )
         )
