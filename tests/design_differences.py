@@ -32,8 +32,9 @@ _ROUNDED: dict[str, Place] = {
 """Keys behind the element of a rounded quantity."""
 _RECORDED_KEYS = ("account",)
 """Keys of links that record a run."""
-_WIRE_KEYS = {"rate", "delay", "loss", "header", "mtu"}
-"""Keys of links that "rates and delays of links" means."""
+_WIRE = "rates, delays, losses and headers of links"
+_WIRE_KEYS = {"rate", "delay", "loss", "header"}
+"""What an omission calls the wire, and the keys of links that it means."""
 
 
 def list_differences(design: Scenario, again: Scenario) -> set[Place]:
@@ -61,7 +62,7 @@ def list_silent_losses(export: RouterExport, differences: set[Place]) -> set[Pla
     """Differences that neither "not said" nor "asked and expressed" lists."""
     said: list[Place] = []
     for each in export.omissions:
-        if each.element == "rates and delays of links":
+        if each.element == _WIRE:
             continue
         said.append(each.path)
         if each.changes_design and each.path[2:] == ("scheduler",):
@@ -83,7 +84,7 @@ def _is_share_of(place: Place, port: str | int) -> bool:
 
 
 def _has_wire(export: RouterExport) -> bool:
-    return any(each.element == "rates and delays of links" for each in export.omissions)
+    return any(each.element == _WIRE for each in export.omissions)
 
 
 def _find_place(element: str) -> Place:
@@ -134,6 +135,12 @@ def _describe(
         place = ("paths", path_name, "labels", node)
         found[place] = [*found.get(place, []), (entry["label"], tuple(nhlfe["push"]), link_name)]
         found["paths", path_name, "ttl"] = nhlfe["ttl"]
+    for entry in network["nhlfe"]:
+        if 0 <= entry["path"] < len(paths):
+            maps = [*(entry.get("push_diffserv") or ()), entry.get("pop_diffserv")]
+            contents = [network["diffserv"][each] for each in maps if each is not None]
+            if contents:
+                found["paths", paths[entry["path"]], "diffserv"] = contents[0]
     recovery = network.get("recovery") or {}
     for protection in recovery.get("protections", []):
         # One for each path has the path behind its name.
@@ -167,22 +174,25 @@ def _describe_port(port: Any, label_rows: set[int]) -> dict[Place, Any]:
         ("ecn_in_mpls",): port["ecn_in_mpls"],
     }
     rows = port["classifier"]["rows"] or [[[0, 0]] * (_DSCP_COUNT + 8)]
-    if True:
-        used = {0, *port["classifier"]["flow_rows"], *label_rows}
+    used = {0, *port["classifier"]["flow_rows"], *label_rows}
     for number, row in enumerate(rows):
         if number not in used:
             continue
-            for column, (class_index, precedence) in enumerate(row):
-                is_dscp = column < _DSCP_COUNT
-                key = ("dscp", column) if is_dscp else ("tc", column - _DSCP_COUNT)
-                found[("classify", number, *key)] = names[class_index]
-                if precedence:
-                    found[("classify", "precedence", *key)] = precedence
+        for column, (class_index, precedence) in enumerate(row):
+            is_dscp = column < _DSCP_COUNT
+            key = ("dscp", column) if is_dscp else ("tc", column - _DSCP_COUNT)
+            # Rows beside the first are those of labels, by the maps of paths, or of flows.
+            place: Place = ("classify", *key) if number == 0 else ("classify", "rows", number, *key)
+            found[place] = names[class_index]
+            if precedence:
+                found[("classify", "precedence", *key)] = precedence
     for each, share in zip(port["classes"], port["scheduler"]["shares"], strict=True):
         own: Place = ("classes", each["name"])
         for key, value in share.items():
             if key == "parent" and value is not None:
                 value = names[value]
+            if key == "ceil_bit_s":
+                value = value or share["rate_bit_s"]  # Absent: its rate.
             found[(*own, _SHARE_KEYS.get(key, key))] = value
         queue = dict(each["queue"])
         limits = (queue.pop("limit_packets"), queue.pop("limit_bytes"))

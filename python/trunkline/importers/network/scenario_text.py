@@ -17,6 +17,8 @@ MAX_INLINE_DEMANDS = 20  # Demands that are written into the scenario itself.
 MAX_UNSCALED_OFFERED_BIT_S = 5 * 10**9
 """Offered load above which the scenario is scaled down, so that a run takes seconds [bit/s]."""
 DEFAULT_CLASS = "data"
+_NAMED_KEYS = ("port", "ingress", "mtu", "header")
+"""Keys of a direction of a link that one may have and the other not."""
 TRAFFIC_CLASS_KEYS = {"agent": "udp", "arrivals": "poisson", "size": "1000 B"}
 
 
@@ -212,17 +214,14 @@ def _collect_link_keys(link: ImportedLink, default_capacity: float | None) -> di
         delay=link.delay if link.delay_back is None else link.delay_back,
         metric=link.metric if link.metric_back is None else link.metric_back,
         loss=link.loss if link.loss_back is None else link.loss_back,
-        port=link.port_back,
-        ingress=link.ingress_back,
+        **{key: getattr(link, f"{key}_back") for key in _NAMED_KEYS},
     )
     there_keys = _collect_direction_keys(link)
     back_keys = _collect_direction_keys(back)
     backward_keys = {key: value for key, value in back_keys.items() if value != there_keys[key]}
     # A direction has no key that takes a port away: what one alone has stands there.
     forward_keys = {
-        key: there_keys.pop(key)
-        for key in ("port", "ingress")
-        if there_keys[key] and not back_keys[key]
+        key: there_keys.pop(key) for key in _NAMED_KEYS if there_keys[key] and not back_keys[key]
     }
     backward_keys = {key: value for key, value in backward_keys.items() if value != ""}
     absent = {
@@ -230,8 +229,7 @@ def _collect_link_keys(link: ImportedLink, default_capacity: float | None) -> di
         "delay": "0 s",
         "metric": 1,
         "loss": "0 %",
-        "port": "",
-        "ingress": "",
+        **dict.fromkeys(_NAMED_KEYS, ""),
     }
     link_keys = {key: value for key, value in there_keys.items() if value != absent[key]}
     te_keys: dict[str, Any] = {"colours": list(link.colours), "risks": list(link.risks)}
@@ -251,8 +249,7 @@ def _collect_direction_keys(link: ImportedLink) -> dict[str, Any]:
         "delay": format_time(link.delay or 0),
         "metric": 1 if link.metric is None else int(link.metric),
         "loss": format_ratio(link.loss),
-        "port": link.port,
-        "ingress": link.ingress,
+        **{key: getattr(link, key) for key in _NAMED_KEYS},
     }
 
 

@@ -52,6 +52,12 @@ class ImportedLink:
     port_back: str = ""
     ingress: str = ""
     ingress_back: str = ""
+    # mtu, mtu_back, header, header_back: Largest packet, and what a packet has more on the wire, as
+    # a scenario writes them; empty: the file does not say.
+    mtu: str = ""
+    mtu_back: str = ""
+    header: str = ""
+    header_back: str = ""
     name: str = ""  # Its own name; empty: that of its ends.
     devices: tuple[str, str] = ("", "")  # Interfaces at both ends; empty: the file names none.
     line: int = 0  # Where it stands; 0: unknown.
@@ -115,3 +121,19 @@ class ImportedTopology:
     geographic: bool = False  # Places are longitude and latitude.
     # Lines that were read, left out and assumed.
     account: ImportAccount = field(default_factory=ImportAccount)
+
+    def add_port(self, name: str, keys: dict[str, Any]) -> str:
+        """Adds a port of one router; returns its name, another where routers differ."""
+        return _add_element(self.ports, name, keys)
+
+    def add_conditioner(self, name: str, keys: dict[str, Any]) -> str:
+        """Adds a conditioner likewise."""
+        return _add_element(self.conditioners, name, keys)
+
+
+def _add_element(known: dict[str, dict[str, Any]], name: str, keys: dict[str, Any]) -> str:
+    own_name, number = name, 1
+    while known.setdefault(own_name, keys) != keys:
+        number += 1
+        own_name = f"{name}.{number}"
+    return own_name

@@ -94,12 +94,17 @@ def add_filters(
                 f"{chain}{each}"
                 for each in label_filters.list_ingress_marks(script, data, side.node, tcs)
             ]
+        about = f"what arrives over {link['name']}"
+        if ingress is not None:
+            conditioner = data["conditioners"][ingress]
+            profiles = ", ".join(each["name"] for each in conditioner["profiles"])
+            about += f", by {conditioner['name']}: {profiles}"
         for line in filter_lines:
             script.add_command(
                 side.node,
                 "tc",
                 f"filter add dev {side.device} ingress {line}",
-                f"what arrives over {link['name']}",
+                about,
             )
         script.add_command(
             side.node,

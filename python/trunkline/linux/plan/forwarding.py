@@ -76,17 +76,18 @@ class ForwardingRoutes:
                 )
                 ftn_entries = self._find_ftn_entries(node, fec)
                 unconditional = [each for _, each in ftn_entries if not each.get("dscps")]
-                hop = (
-                    self._format_push(state, unconditional[-1])
-                    if unconditional
-                    else self._format_via(link)
-                )
-                found[node, "ip", text] = (f"{hop}{tcp_options}", about)
+                if unconditional:
+                    hop = self._format_push(state, unconditional[-1])
+                    reason = f"{self._name_path(state, unconditional[-1])}{about}"
+                else:
+                    hop, reason = self._format_via(link), about
+                found[node, "ip", text] = (f"{hop}{tcp_options}", reason)
                 for index, each in ftn_entries:
                     if each.get("dscps"):
                         hop = self._format_push(state, each)
-                        table = self._number_table(node, index)
-                        found[node, "ip", f"{text} table {table}"] = (f"{hop}{tcp_options}", about)
+                        key = f"{text} table {self._number_table(node, index)}"
+                        reason = f"{self._name_path(state, each)}{about}"
+                        found[node, "ip", key] = (f"{hop}{tcp_options}", reason)
         for node in range(len(self.network["nodes"])):
             found.update(self._list_label_routes(state, node))
         return found
@@ -139,6 +140,12 @@ class ForwardingRoutes:
                 "nearest: php: false on that path",
             )
         return f"encap mpls {labels}{ttl} {hop}"
+
+    def _name_path(self, state: ForwardingState, ftn_entry: Ftn) -> str:
+        """The path that an entry puts packets on, for a comment; empty: none that is known."""
+        path = state.nhlfe[ftn_entry["nhlfe"]]["path"]
+        known = self.network["paths"]
+        return f"path {known[path]['name']} " if path in range(len(known)) else ""
 
     def _format_via(self, link: int) -> str:
         return (

@@ -29,7 +29,7 @@ def write_openconfig(network: RouterNetwork) -> TargetFiles:
     for router in network.routers:
         files.omit(
             router.name,
-            "rates and delays of links",
+            "rates, delays, losses and headers of links",
             "they are the wire's",
             ("links",),
             changes_design=False,

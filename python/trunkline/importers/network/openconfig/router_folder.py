@@ -52,6 +52,7 @@ class _RouterEnd:
     router: str
     address: IPv4Interface
     link: str  # Name of its link; empty: that of its ends.
+    mtu: str  # As a scenario writes it; empty: none.
     metric: float
     colours: tuple[str, ...]
     risks: tuple[str, ...]
@@ -83,7 +84,7 @@ def read_router_folder(texts: Iterable[tuple[str, str]], title: str) -> Imported
         router_id, metrics, colours, risks = _read_instance(instance)
         reservable = _read_reservable(instance, topology)
         addresses = list(_read_addresses(interfaces))
-        own = {interface: str(address.ip) for interface, address, _ in addresses}
+        own = {interface: str(address.ip) for interface, address, *_ in addresses}
         head_paths[router] = list(_read_head_paths(instance, router, own))
         entries[router] = list(_read_label_entries(instance, router))
         qos = QosReader(root, topology.account).read()
@@ -93,6 +94,7 @@ def read_router_folder(texts: Iterable[tuple[str, str]], title: str) -> Imported
                 router,
                 address,
                 link,
+                mtu,
                 metrics.get(interface, 1.0),
                 colours.get(interface, ()),
                 risks.get(interface, ()),
@@ -100,7 +102,7 @@ def read_router_folder(texts: Iterable[tuple[str, str]], title: str) -> Imported
                 qos.port_of.get(interface, ""),
                 qos.conditioner_of.get(interface, ""),
             )
-            for interface, address, link in addresses
+            for interface, address, link, mtu in addresses
         ]
         routers.append((router_id, router, ends))
         _account_for_file(root, topology)
@@ -125,26 +127,22 @@ def read_router_folder(texts: Iterable[tuple[str, str]], title: str) -> Imported
 
 def _add_qos(topology: ImportedTopology, qos: RouterQos) -> None:
     """Ports and conditioners of a router; one that an earlier router has too is that one's."""
-    for known, found, places in (
-        (topology.ports, qos.ports, qos.port_of),
-        (topology.conditioners, qos.conditioners, qos.conditioner_of),
+    for add, found, places in (
+        (topology.add_port, qos.ports, qos.port_of),
+        (topology.add_conditioner, qos.conditioners, qos.conditioner_of),
     ):
-        for name, keys in found.items():
-            own_name, number = name, 1
-            while known.setdefault(own_name, keys) != keys:
-                number += 1
-                own_name = f"{name}.{number}"
-            for interface, placed in places.items():
-                if placed == name:
-                    places[interface] = own_name
+        names = {name: add(name, keys) for name, keys in found.items()}
+        for interface, name in places.items():
+            places[interface] = names[name]
 
 
-def _read_addresses(interfaces: FileElement) -> Iterator[tuple[str, IPv4Interface, str]]:
-    """Name, address and link of each interface."""
+def _read_addresses(interfaces: FileElement) -> Iterator[tuple[str, IPv4Interface, str, str]]:
+    """Name, address, link and MTU of each interface."""
     for interface in interfaces.find_all("interface") or ():
         for each in interface.read_children("interface"):
             name = each.take_text("name")
             named = _LINK.search(each.take_text("config", "description"))
+            mtu = each.take_text("config", "mtu")
             units = each.find("subinterfaces", "subinterface")
             for unit in units.read_children() if units is not None else ():
                 addresses = unit.find(_IPV4, "addresses", "address")
@@ -155,7 +153,8 @@ def _read_addresses(interfaces: FileElement) -> Iterator[tuple[str, IPv4Interfac
                     except ValueError:
                         raise ImportFault(0, 1, f"{text} is no address") from None
                     if address.network.prefixlen < 32:
-                        yield name, address, "" if named is None else named[1]
+                        link = "" if named is None else named[1]
+                        yield name, address, link, f"{mtu} B" if mtu else ""
 
 
 def _find_instance(root: FileElement) -> FileElement:
@@ -331,6 +330,8 @@ def _join_ends(topology: ImportedTopology, ends: list[_RouterEnd]) -> None:
                 reservable=first.reservable,
                 port=first.port,
                 port_back=second.port,
+                mtu=first.mtu,
+                mtu_back=second.mtu,
                 ingress=second.conditioner,
                 ingress_back=first.conditioner,
             )

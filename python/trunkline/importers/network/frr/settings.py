@@ -1,10 +1,17 @@
-"""FRR: costs and policies of segment routing in the ``frr.conf`` of each node of a laboratory."""
+"""FRR: costs, policies, labels and queues in the files of each node of a laboratory."""
 
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from trunkline.importers.network.paths import HeadPath, add_paths, make_address_book
+from trunkline.importers.network.frr.script_labels import read_script_labels
+from trunkline.importers.network.frr.script_queues import read_script_queues
+from trunkline.importers.network.paths import (
+    HeadPath,
+    LabelEntry,
+    add_paths,
+    make_address_book,
+)
 from trunkline.importers.network.topology import ImportedTopology
 
 CONFIG_FILE = "frr.conf"
@@ -14,6 +21,7 @@ _COST = re.compile(r"\s+ip ospf cost (\d{1,5})")
 _ADDRESS = re.compile(r"\s+ip address (\d+\.\d+\.\d+\.\d+/\d{1,2})")
 _BLOCK = re.compile(r"\s+segment-routing global-block (\d{1,7}) (\d{1,7})")
 _NODE_SEGMENT = re.compile(r"\s+segment-routing prefix (\S+)/32 index (\d{1,7})")
+_ROUTER_ID = re.compile(r"\s+ospf router-id (\S+)")
 _SEGMENT_LIST = re.compile(r"\s+segment-list (\S+)")
 _LABEL_SEGMENT = re.compile(r"\s+index \d+ mpls label (\d{1,7})")
 _LINK_SEGMENT = re.compile(r"\s+index \d+ nai adjacency \S+ (\S+)")
@@ -23,6 +31,7 @@ _LINK_SEGMENT = re.compile(r"\s+index \d+ nai adjacency \S+ (\S+)")
 class _RouterSettings:
     """Links and policies in the file of a router."""
 
+    router_id: str = ""
     costs: dict[str, float] = field(default_factory=dict)  # By interface.
     addresses: list[str] = field(default_factory=list)  # With the length of their prefix.
     block: int = 0  # First label of nodes.
@@ -34,14 +43,14 @@ class _RouterSettings:
 def apply_frr_settings(topology: ImportedTopology, folder: Path) -> None:
     """Give links the costs of their interfaces in ``NODE/frr.conf``, and read the policies."""
     settings: dict[str, _RouterSettings] = {}
+    entries: list[LabelEntry] = []
     for node in topology.nodes:
-        file = folder / node / CONFIG_FILE
-        if file.is_file() and file.resolve().is_relative_to(folder.resolve()):
-            text = file.read_text("utf-8", errors="replace")
-            settings[node] = _read_settings(text, topology)
-        if (folder / node / SCRIPT_FILE).is_file():
-            reason = "labels and queues of the kernel; `import tc` reads the queues"
-            topology.account.add_left_out(SCRIPT_FILE, reason)
+        config, script = (_read_own_file(folder, node, name) for name in (CONFIG_FILE, SCRIPT_FILE))
+        if config is not None:
+            settings[node] = _read_settings(config, topology)
+        if script is not None:
+            entries += read_script_labels(script, node, topology.account)
+            _add_queues(topology, node, script)
     for link in topology.links:
         for end, device, key in zip(
             (link.source, link.target), link.devices, ("metric", "metric_back"), strict=True
@@ -49,10 +58,45 @@ def apply_frr_settings(topology: ImportedTopology, folder: Path) -> None:
             cost = settings[end].costs.get(device) if end in settings else None
             if cost is not None:
                 setattr(link, key, cost)
-    _add_policies(topology, settings)
+    _add_all_paths(topology, settings, entries)
 
 
-def _add_policies(topology: ImportedTopology, settings: dict[str, _RouterSettings]) -> None:
+def _read_own_file(folder: Path, node: str, name: str) -> str | None:
+    """Text of a file of a node; None: there is none inside the folder."""
+    file = folder / node / name
+    if not file.is_file() or not file.resolve().is_relative_to(folder.resolve()):
+        return None
+    return file.read_text("utf-8", errors="replace")
+
+
+def _add_queues(topology: ImportedTopology, node: str, script: str) -> None:
+    """Queues and policers of a node's devices under the names that the links have for them."""
+    places = {
+        link.devices[end]: (link, end)
+        for link in topology.links
+        for end, own in enumerate((link.source, link.target))
+        if own == node
+    }
+    rates = {}
+    for device, (link, end) in places.items():
+        back = link.capacity if link.capacity_back is None else link.capacity_back
+        rates[device] = (back if end else link.capacity) or 0.0
+    found = read_script_queues(script, rates, topology.account)
+    for device, (link, end) in places.items():
+        port_key, ingress_key = ("port_back", "ingress") if end else ("port", "ingress_back")
+        port, conditioner = found.ports.get(device), found.conditioners.get(device)
+        for key, keys, add in (
+            (port_key, port, topology.add_port),
+            (ingress_key, conditioner, topology.add_conditioner),
+        ):
+            own_name = getattr(link, key)
+            if keys is not None or own_name:
+                setattr(link, key, add(own_name or f"{node}-{device}", keys or {}))
+
+
+def _add_all_paths(
+    topology: ImportedTopology, settings: dict[str, _RouterSettings], entries: list[LabelEntry]
+) -> None:
     address_by_label = {
         str(each.block + each.node_segment[1]): each.node_segment[0]
         for each in settings.values()
@@ -63,11 +107,9 @@ def _add_policies(topology: ImportedTopology, settings: dict[str, _RouterSetting
         for node, each in settings.items()
         for name, hops in each.segment_lists.items()
     ]
-    router_ids = {
-        each.node_segment[0]: node for node, each in settings.items() if each.node_segment
-    }
+    router_ids = {each.router_id: node for node, each in settings.items() if each.router_id}
     ends = {address: node for node, each in settings.items() for address in each.addresses}
-    add_paths(topology, policies, (), make_address_book(topology, router_ids, ends))
+    add_paths(topology, policies, entries, make_address_book(topology, router_ids, ends))
 
 
 def _read_settings(text: str, topology: ImportedTopology) -> _RouterSettings:
@@ -84,6 +126,10 @@ def _read_settings(text: str, topology: ImportedTopology) -> _RouterSettings:
             found.block = int(match[1])
         elif match := _NODE_SEGMENT.fullmatch(line):
             found.node_segment = (match[1], int(match[2]))
+        elif match := _ROUTER_ID.fullmatch(line):
+            found.router_id = match[1]
+        elif line == "mpls ldp":
+            topology.has_ldp = True
         elif match := _SEGMENT_LIST.fullmatch(line):
             hops = found.segment_lists.setdefault(match[1], [])
         elif match := _LABEL_SEGMENT.fullmatch(line) or _LINK_SEGMENT.fullmatch(line):
