@@ -1,4 +1,4 @@
-"""What of a design differs between two compiled networks, in the words of a scenario."""
+"""Differences between two compiled networks, in the words of a scenario."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _RECORDED_KEYS = ("account",)
 """Keys of links that record a run."""
 _WIRE = "rates, delays, losses and headers of links"
 _WIRE_KEYS = {"rate", "delay", "loss", "header"}
-"""What an omission calls the wire, and the keys of links that it means."""
+"""Name of the wire in omissions, and its keys of links."""
 
 
 def list_differences(design: Scenario, again: Scenario) -> set[Place]:
-    """Places of a design that another does not have alike.
+    """List the places of a design that differ in another.
 
     Traffic, events and what a run records are no part of it: no router's file has them.
     """
@@ -59,7 +59,7 @@ def _compare(first: dict[Place, Any], second: dict[Place, Any]) -> set[Place]:
 
 
 def list_silent_losses(export: RouterExport, differences: set[Place]) -> set[Place]:
-    """Differences that neither "not said" nor "asked and expressed" lists."""
+    """List the differences that neither table of an export has."""
     said: list[Place] = []
     for each in export.omissions:
         if each.element == _WIRE:
@@ -88,7 +88,7 @@ def _has_wire(export: RouterExport) -> bool:
 
 
 def _find_place(element: str) -> Place:
-    """The place that an element of "asked and expressed" names: ``port core class voice``."""
+    """Find the place that a rounded element names: ``port core class voice``."""
     words = element.split()
     sections = {
         "port": "ports",
@@ -104,7 +104,7 @@ def _find_place(element: str) -> Place:
 def _describe(
     network: NetworkData,
 ) -> tuple[dict[Place, Any], dict[str, tuple[str, dict[Place, Any]]]]:
-    """Values of a compiled network by their place in a scenario, and the port of each direction."""
+    """Describe a compiled network by places of a scenario; ports apart, by direction."""
     ports: dict[str, tuple[str, dict[Place, Any]]] = {}
     label_rows = {each["row"] for each in network["nhlfe"] if each["row"] is not None}
     found: dict[Place, Any] = {("nodes",): [each["name"] for each in network["nodes"]]}

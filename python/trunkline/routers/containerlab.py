@@ -88,7 +88,7 @@ def _list_links(network: RouterNetwork) -> list[dict[str, object]]:
 def _describe_direction(
     network: RouterNetwork, sender: RouterInterface, receiver: RouterInterface
 ) -> dict[str, object]:
-    """Keys of a direction; of its queues and policers, which the scripts have, the names."""
+    """Describe a direction; its queues and policers are in the scripts, their names here."""
     policy = network.port_policies.get(sender.policy)
     optional = {
         "loss": sender.loss,

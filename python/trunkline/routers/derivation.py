@@ -288,7 +288,7 @@ class _Derivation:
         dict[str, list[tuple[str, str]]],
         set[str],
     ]:
-        """Repairs that paths ask for, interfaces by bypass, backups by path, rerouted paths."""
+        """Read the repairs of paths, interfaces by bypass, backups by path, rerouted paths."""
         repairs: dict[str, tuple[str, bool]] = {}
         protects: dict[str, dict[RouterInterface, None]] = {}
         standbys: dict[str, list[tuple[str, str]]] = {}
@@ -501,7 +501,7 @@ class _Derivation:
         return {head: tcs for head, tcs in maps.items() if tcs != standard}
 
     def _check_protocols(self) -> None:
-        """Notes what routers do with protocols where the scenario has tables, and otherwise."""
+        """Note the differences of protocols: routers signal where the scenario has tables."""
         signalling = self._resolved.signalling
         if self._is_signalled and signalling.kind != "rsvp-te":
             for name, route in self._resolved.routes.items():
@@ -563,7 +563,7 @@ class _Derivation:
             )
 
     def _check_heads(self) -> None:
-        """Notes paths that nothing enters: events alone use them, and those are no router's."""
+        """Note the paths that nothing enters: events alone use them, and those are no router's."""
         signalling = self._network.get("signalling")
         rsvp = signalling.get("rsvp") if signalling else None
         sessions = {each["name"] for each in rsvp["sessions"]} if rsvp else set()

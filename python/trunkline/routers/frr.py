@@ -33,7 +33,7 @@ _PLAIN_AGENT: Final[Udp] = {
     "size": {"fixed": {"bytes": 1000}},
     "header_bytes": 28,
 }
-"""What stands for each agent: what it sends is in no router's file."""
+"""Replacement of each agent: traffic is in no router's file."""
 _TRAFFIC_KEYS: Final = ("transfers", "call", "echo")
 _FIRST_LABEL: Final = 16  # Behind the reserved ones (RFC 3032 section 2.1).
 _LABEL_CHUNK: Final = 64  # Labels that ldpd takes at a time; it has a label for each prefix.
@@ -418,7 +418,7 @@ def _find_router(network: RouterNetwork, path: tuple[str | int, ...]) -> str:
 
 
 def _find_place(note: str) -> tuple[str, ...]:
-    """The place of a note of the kernel's plan: ``queue of PORT.CLASS: ...`` or ``port PORT:``."""
+    """Find the place of a note of the kernel's plan: ``queue of PORT.CLASS:``, ``port PORT:``."""
     part = note.partition(": ")[0]
     if part.startswith("queue of "):
         port, _, queue = part.removeprefix("queue of ").rpartition(".")

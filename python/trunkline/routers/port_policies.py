@@ -23,7 +23,7 @@ PLAIN_CLASS: Final[PortClass] = {
         "limit_packets": 100,
     },
 }
-"""The only class of a port that says nothing."""
+"""The only class of a port without keys."""
 _DSCP_COUNT: Final = 64
 _ROW_LENGTH: Final = 72
 _WEIGHTED: Final = ("drr", "wfq", "wrr")
@@ -44,14 +44,14 @@ _NEAREST_AQM: Final = {
     "blue": "red",
     "step": "red with min_th and max_th next to each other",
 }
-"""What routers have that comes nearest, by the kind that they do not have."""
+"""The nearest feature of routers, by the kind that they lack."""
 _RED_DETAILS: Final = {
     "gentle": False,
     "spacing": "uniform",
     "adaptive": False,
     "mean_packet_bytes": 500,
 }
-"""Keys of RED without a word in routers, and what they are where a scenario does not set them."""
+"""Keys of RED that routers lack, with their defaults."""
 
 
 class PortPolicies:
@@ -193,7 +193,7 @@ class PortPolicies:
     def _order_borrowing(
         self, shares: list[dict[str, Any]], names: list[str], leaves: list[int], omit: Any
     ) -> None:
-        """Marks the class that HTB serves first; of the rest only the rates are written.
+        """Mark the class that HTB serves first; of the rest only the rates are written.
 
         The first class of all, if it may not borrow, is what routers call strict priority with a
         limit. HTB's order of borrowing among the others has no other name.
@@ -221,7 +221,7 @@ class PortPolicies:
     def _merge_traffic_classes(
         self, port: Port, rows: list[list[list[int]]], omit: Any
     ) -> dict[int, list[int]]:
-        """Class and drop precedence of each TC, as the rows of all labels have it."""
+        """Merge the class and drop precedence of each TC, as the rows of all labels have it."""
         labelled = [rows[row] for row in self._label_rows if row < len(rows)]
         used = labelled or rows[:1]
         merged: dict[int, list[int]] = {}
@@ -298,7 +298,7 @@ class PortPolicies:
 def _note_hierarchy(
     shares: list[dict[str, Any]], names: list[str], leaves: list[int], omit: Any
 ) -> None:
-    """Notes what of HTB has no word: its upper classes, and how a bucket and a turn are sized."""
+    """Note the parts of HTB that routers lack: upper classes, sizes of buckets and turns."""
     for index, share in enumerate(shares):
         if index not in leaves:
             omit(

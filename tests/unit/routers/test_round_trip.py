@@ -184,8 +184,8 @@ class TestOpenConfig:
         assert compile(again).hash() == compile(load(SMALL)).hash()
         assert again.links["A-C"].te.colours == ("red",)
 
-    def test_what_is_not_said_of_the_wire_is_in_the_table(self, tmp_path: Path) -> None:
-        table = (written(SMALL, "openconfig", tmp_path) / "not-said.csv").read_text()
+    def test_omissions_of_the_wire_are_in_the_table(self, tmp_path: Path) -> None:
+        table = (written(SMALL, "openconfig", tmp_path) / "omissions.csv").read_text()
         assert 'A,"rates, delays, losses and headers of links",they are the wire\'s,False' in table
 
     @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def _format_import(found: ImportedTopology, source: str, matrix_file: str) -> Im
 
 
 def _drop_colours_of_other_routes(found: ImportedTopology, scenario: Scenario) -> bool:
-    """Whether paths whose colours lead along another route than theirs lost their colours."""
+    """Drop the colours that lead along another route than the path's; True: there were some."""
     coloured = [each for each in found.paths if each.colours]
     if not coloured:
         return False

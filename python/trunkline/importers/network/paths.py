@@ -122,7 +122,7 @@ def _add_bypass(
     bypass: tuple[str, tuple[str, ...]],
     book: AddressBook,
 ) -> None:
-    """The protection of the paths that cross what a path goes around, and ask for it."""
+    """Add the protection of the paths that ask for it and cross the links of a bypass."""
     name, addresses = bypass
     links = [book.ends[address][0] for address in addresses if address in book.ends]
     hops = set()

@@ -158,7 +158,7 @@ def _format_elements(elements: dict[str, dict[str, Any]]) -> list[str]:
 def _format_paths(
     topology: ImportedTopology, by_key: dict[str, str], link_names: list[str]
 ) -> list[str]:
-    """Paths, the backups that heads switch to, and bypasses."""
+    """Format the paths, the backups that heads switch to, and bypasses."""
     lines: list[str] = ["paths:"] if topology.paths else []
     for path in topology.paths:
         nodes = [by_key[each] for each in path.route]

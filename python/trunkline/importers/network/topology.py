@@ -123,11 +123,11 @@ class ImportedTopology:
     account: ImportAccount = field(default_factory=ImportAccount)
 
     def add_port(self, name: str, keys: dict[str, Any]) -> str:
-        """Adds a port of one router; returns its name, another where routers differ."""
+        """Add a port of one router; return its name, another where routers differ."""
         return _add_element(self.ports, name, keys)
 
     def add_conditioner(self, name: str, keys: dict[str, Any]) -> str:
-        """Adds a conditioner likewise."""
+        """Add a conditioner likewise."""
         return _add_element(self.conditioners, name, keys)
 
 

@@ -142,7 +142,7 @@ class ForwardingRoutes:
         return f"encap mpls {labels}{ttl} {hop}"
 
     def _name_path(self, state: ForwardingState, ftn_entry: Ftn) -> str:
-        """The path that an entry puts packets on, for a comment; empty: none that is known."""
+        """Name the path that an entry puts packets on, for a comment; empty: no known one."""
         path = state.nhlfe[ftn_entry["nhlfe"]]["path"]
         known = self.network["paths"]
         return f"path {known[path]['name']} " if path in range(len(known)) else ""

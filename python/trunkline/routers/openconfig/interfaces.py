@@ -10,12 +10,12 @@ _MAX_MTU: Final = 65_535
 
 
 def name_interface(interface: RouterInterface) -> str:
-    """The chosen name, or ``eth`` and the interface's number."""
+    """Return the chosen name, or ``eth`` and the interface's number."""
     return interface.device or f"eth{interface.number}"
 
 
 def list_interfaces(router: Router) -> list[Json]:
-    """The loopback with the router id, and the ends of links."""
+    """List the loopback with the router id, and the ends of links."""
     interfaces = []
     loopback = [(LOOPBACK, f"{router.router_id}", 32, "", "softwareLoopback", 0)]
     ends = [
@@ -45,7 +45,7 @@ def list_interfaces(router: Router) -> list[Json]:
 
 
 def make_ospf(network: RouterNetwork, router: Router) -> Json:
-    """OSPF in one area with the costs of the interfaces."""
+    """Make OSPF in one area with the costs of the interfaces."""
     interfaces = [
         {
             "id": LOOPBACK,

@@ -6,10 +6,10 @@ Json = dict[str, Any]
 
 
 def make_entry(key: str, key_value: Any, /, **config: Any) -> Json:
-    """A list entry with its key, which its config repeats."""
+    """Make a list entry with its key, which its config repeats."""
     return {key: key_value, "config": {key: key_value, **config}}
 
 
 def refer_to_interface(interface: str) -> Json:
-    """A reference to an interface of the same file."""
+    """Refer to an interface of the same file."""
     return {"config": {"interface": interface, "subinterface": 0}}

@@ -13,7 +13,7 @@ from trunkline.routers.router_config import Router, RouterInterface, RouterNetwo
 
 
 def make_mpls(files: TargetFiles, network: RouterNetwork, router: Router) -> Json:
-    """All of MPLS that a router has; notes what the models do not say."""
+    """Make the MPLS part of a router; note the features that the models lack."""
     names = [name_interface(each) for each in router.interfaces]
     mpls: Json = {
         "global": {
@@ -107,7 +107,7 @@ def _make_rsvp_interface(files: TargetFiles, router: Router, interface: RouterIn
 def add_segment_routing(
     files: TargetFiles, network: RouterNetwork, router: Router, instance: Json
 ) -> None:
-    """Adds the block of node labels to a router's instance."""
+    """Add the block of node labels to a router's instance."""
     assert network.srgb is not None
     first, last = network.srgb
     instance["mpls"]["global"]["reserved-label-blocks"] = {

@@ -18,7 +18,7 @@ _MAX_EXPLICIT_HOPS: Final = 255
 
 
 def make_tunnel(files: TargetFiles, router: Router, tunnel: Tunnel) -> Json:
-    """A tunnel that RSVP-TE sets up."""
+    """Make a tunnel that RSVP-TE sets up."""
     kbps = math.ceil(tunnel.bandwidth / 1000)
     files.note_rounding(
         router.name, f"path {tunnel.name}", "bandwidth", tunnel.bandwidth, kbps * 1000, "bit/s"
@@ -102,7 +102,7 @@ def make_tunnel(files: TargetFiles, router: Router, tunnel: Tunnel) -> Json:
 
 
 def _describe_protections(tunnel: Tunnel) -> str:
-    """What protects a tunnel from end to end, and what it goes around, as `import` reads them."""
+    """Describe the backups of a tunnel and the links that it goes around, for `import`."""
     duties = [f"protection {name}: backup {backup}" for name, backup in tunnel.backups]
     if tunnel.protects:
         around = ", ".join(name_interface(each) for each in tunnel.protects)
@@ -141,7 +141,7 @@ def make_policy_tunnel(router: Router, policy: SegmentPolicy) -> Json:
 
 
 def make_explicit_path(name: str, addresses: list[str], hop_type: str) -> Json:
-    """A named route of addresses."""
+    """Make a named route of addresses."""
     hops = [
         make_entry("index", index, address=address, **{"hop-type": hop_type})
         for index, address in enumerate(addresses[:_MAX_EXPLICIT_HOPS], 1)
@@ -150,7 +150,7 @@ def make_explicit_path(name: str, addresses: list[str], hop_type: str) -> Json:
 
 
 def make_segment_path(policy: SegmentPolicy) -> Json:
-    """A named route of segments: strict over a link, loose to a node."""
+    """Make a named route of segments: strict over a link, loose to a node."""
     hops = [
         make_entry(
             "index",
@@ -166,7 +166,7 @@ def make_segment_path(policy: SegmentPolicy) -> Json:
 
 
 def list_static_lsps(files: TargetFiles, router: Router) -> list[Json]:
-    """Label entries that are set by hand."""
+    """List the label entries that are set by hand."""
     lsps: list[Json] = []
     counts: dict[str, int] = {}
     for entry in router.labels:

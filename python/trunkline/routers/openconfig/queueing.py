@@ -20,7 +20,7 @@ from trunkline.routers.router_config import (
 
 
 def make_qos(files: TargetFiles, network: RouterNetwork, router: Router) -> Json:
-    """All of QoS that a router has; empty for none."""
+    """Make the QoS part of a router; empty for none."""
     policies = [network.port_policies[name] for name in router.list_port_policies()]
     policers = [(name, network.policers[name]) for name in router.list_policers()]
     if not policies and not any(each for _, each in policers):

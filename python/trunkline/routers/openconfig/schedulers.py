@@ -7,12 +7,12 @@ from trunkline.routers.router_config import PortPolicy, QueuePolicy, Router, Tar
 
 
 def name_queue(policy: PortPolicy, queue: QueuePolicy) -> str:
-    """Name of the queue of a class."""
+    """Name the queue of a class."""
     return f"{policy.name}.{queue.name}"
 
 
 def make_scheduler_policy(files: TargetFiles, router: Router, policy: PortPolicy) -> Json:
-    """Schedulers of a port: strict ones first, then the rates, then the weighted ones."""
+    """Make the schedulers of a port: strict ones, then the rates, then the weighted ones."""
     schedulers: list[Json] = []
     weighted = []
     order = sorted(policy.classes, key=lambda each: (each.priority is None, each.priority or 0))
@@ -82,7 +82,7 @@ def make_scheduler_policy(files: TargetFiles, router: Router, policy: PortPolicy
 
 
 def make_policer_policy(name: str, policers: tuple[Any, ...]) -> Json:
-    """The policers of a conditioner, each a scheduler of one queue."""
+    """Make the policers of a conditioner, each a scheduler of one queue."""
     schedulers = []
     for sequence, policer in enumerate(policers, 1):
         entry = make_entry("sequence", sequence)

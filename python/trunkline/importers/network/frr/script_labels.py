@@ -22,7 +22,7 @@ _EXPLICIT_NULL_LABEL = "0"  # RFC 3032 section 2.1.
 
 
 def read_script_labels(text: str, router: str, account: ImportAccount) -> Iterator[LabelEntry]:
-    """The entries of a router, each path's head once."""
+    """Read the entries of a router, each path's head once."""
     path = ""
     heads: set[tuple[str, str]] = set()
     for number, line in enumerate(text.splitlines(), 1):

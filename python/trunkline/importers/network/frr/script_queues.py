@@ -36,7 +36,7 @@ _PLAIN_PORT = {"scheduler": "fifo", "classes": {"default": {"queue": {"limit": "
 
 @dataclass
 class ScriptQueues:
-    """What a script does with the packets of its devices."""
+    """Queues and policers of a script's devices."""
 
     # ports, conditioners: By device; a device that sends plainly has none.
     ports: dict[str, Keys] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class ScriptQueues:
 
 @dataclass
 class _Chain:
-    """A meter with what becomes of packets in and out of profile, as actions of tc."""
+    """A meter with the actions of tc on packets in and out of profile."""
 
     rate: int
     burst: int
@@ -57,7 +57,7 @@ class _Chain:
 
 
 def read_script_queues(text: str, rates: dict[str, float], account: ImportAccount) -> ScriptQueues:
-    """Read what a script does.
+    """Read the queues and policers of a script.
 
     rates: Of its devices [bit/s].
     """
@@ -86,7 +86,7 @@ def read_script_queues(text: str, rates: dict[str, float], account: ImportAccoun
 
 
 def _strip_link_shaper(port: Keys, rate: int) -> Keys:
-    """A port of one class of the link's rate has a queue alone."""
+    """Reduce a port of one class of the link's rate to its queue."""
     classes = port.get("classes", {})
     if port.get("scheduler") != "htb" or len(classes) != 1:
         return port
@@ -99,7 +99,7 @@ def _strip_link_shaper(port: Keys, rate: int) -> Keys:
 
 
 def _drop_written_defaults(port: Keys) -> None:
-    """What `export` writes where a class has no limit (1,000,000 packets) or no quantum.
+    """Drop the values that `export` writes for no limit (1,000,000 packets) and no quantum.
 
     A quantum is a tenth of a second's bytes then.
     """
@@ -113,7 +113,7 @@ def _drop_written_defaults(port: Keys) -> None:
 
 
 def _read_class_names(text: str) -> dict[str, list[str]]:
-    """Names of the classes of each device, in the order of the script."""
+    """Read the names of the classes of each device, in the order of the script."""
     names: dict[str, list[str]] = {}
     current = ""
     for line in text.splitlines():
@@ -185,7 +185,7 @@ def _make_rule(dscps: list[int | None], profile: str) -> Keys:
 
 
 def _make_profile(chains: dict[int, _Chain], number: int) -> Keys:
-    """A chain, and the one that packets in or out of profile go on to."""
+    """Make a profile of a chain, and of the one that packets go on to."""
     first = chains[number]
     inner, outer = (
         chains.get(int(match[1])) if (match := _NEXT_CHAIN.search(action)) else None

@@ -62,7 +62,7 @@ def apply_frr_settings(topology: ImportedTopology, folder: Path) -> None:
 
 
 def _read_own_file(folder: Path, node: str, name: str) -> str | None:
-    """Text of a file of a node; None: there is none inside the folder."""
+    """Read a file of a node; None: there is none inside the folder."""
     file = folder / node / name
     if not file.is_file() or not file.resolve().is_relative_to(folder.resolve()):
         return None
@@ -70,7 +70,7 @@ def _read_own_file(folder: Path, node: str, name: str) -> str | None:
 
 
 def _add_queues(topology: ImportedTopology, node: str, script: str) -> None:
-    """Queues and policers of a node's devices under the names that the links have for them."""
+    """Add the queues and policers of a node's devices under the names that the links have."""
     places = {
         link.devices[end]: (link, end)
         for link in topology.links

@@ -5,13 +5,13 @@ from trunkline.importers.common.file_elements import FileElement
 
 
 def list_entries(parent: FileElement | None, *path: str) -> list[FileElement]:
-    """Entries of a list of the models; none where there is no such list."""
+    """List the entries of a list of the models; none where there is no such list."""
     found = parent.find(*path) if parent is not None else None
     return found.read_children() if found is not None else []
 
 
 def parse_number(text: str) -> float:
-    """A number of a leaf. Raises ImportFault: It is none."""
+    """Parse the number of a leaf. Raises ImportFault: It is none."""
     try:
         return float(text)
     except ValueError:
@@ -19,11 +19,11 @@ def parse_number(text: str) -> float:
 
 
 def take_names(element: FileElement | None) -> tuple[str, ...]:
-    """The values of a list of leaves."""
+    """Take the values of a list of leaves."""
     children = element.read_children() if element is not None else ()
     return tuple(str(each.value) for each in children)
 
 
 def take_identity(element: FileElement, *path: str) -> str:
-    """The name of an identity without that of its module."""
+    """Take the name of an identity without that of its module."""
     return element.take_text(*path).rpartition(":")[2]

@@ -33,7 +33,7 @@ Keys = dict[str, Any]
 
 @dataclass
 class RouterQos:
-    """What a router does with packets of its interfaces."""
+    """Queues and policers of a router's interfaces."""
 
     ports: dict[str, Keys] = field(default_factory=dict)
     conditioners: dict[str, Keys] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class RouterQos:
 
 @dataclass(frozen=True)
 class _QueueService:
-    """What a scheduler owes a queue."""
+    """The service that a scheduler gives a queue."""
 
     is_strict: bool
     weight: int | None
@@ -94,7 +94,7 @@ class QosReader:
         list_entries(self._qos, "queues", "queue")
 
     def read(self) -> RouterQos:
-        """The ports and conditioners of the interfaces."""
+        """Read the ports and conditioners of the interfaces."""
         found = RouterQos()
         for interface in list_entries(self._qos, "interfaces", "interface"):
             name = interface.take_text("interface-id")
@@ -207,7 +207,7 @@ def _name_dscps(dscps: Iterable[int]) -> list[Any]:
 
 
 def _join_rules(rules: list[Keys]) -> list[Keys]:
-    """Rules of one class and one key as one rule."""
+    """Join the rules of one class and one key."""
     joined: dict[tuple[str, str], list[Any]] = {}
     for rule in rules:
         key = next(iter(rule))
@@ -241,7 +241,7 @@ def _read_services(scheduler: FileElement) -> Iterable[tuple[str, _QueueService]
 def _arrange_classes(
     services: dict[str, _QueueService], names: list[str]
 ) -> tuple[str, dict[str, Keys]]:
-    """The scheduler that serves queues so, and its classes; no scheduler: there is none such.
+    """Find the scheduler that serves queues so, and its classes; empty: there is none.
 
     services: By class, in the order of the schedulers.
     names: Classes in the order of the interface's queues, which is that of the port.
@@ -292,7 +292,7 @@ def _make_rate_classes(services: dict[str, _QueueService]) -> dict[str, Keys]:
 
 
 def _read_profile(config: FileElement) -> Keys:
-    """RED with a curve in bytes."""
+    """Read RED with a curve in bytes."""
     aqm: Keys = {"kind": "red"}
     for key, leaf in (("min_th", "min-threshold"), ("max_th", "max-threshold")):
         aqm[key] = f"{config.take_text(leaf)} B"

@@ -40,7 +40,7 @@ _LINK = re.compile(r": (\S+):\S+->")
 """The name of a link in the description of an interface, where it has one of its own."""
 _BACKUP = re.compile(r"protection (\S+): backup ([^\s;]+)")
 _BYPASS = re.compile(r"protection (\S+): bypass of ([^;]+)")
-"""What the descriptions of tunnels say of their protections."""
+"""Protections in the descriptions of tunnels."""
 _LOWEST_PRIORITY = "7"  # RFC 3209 section 4.7.1.
 _BITS = 1000  # Bandwidths are in kbit/s.
 
@@ -126,7 +126,7 @@ def read_router_folder(texts: Iterable[tuple[str, str]], title: str) -> Imported
 
 
 def _add_qos(topology: ImportedTopology, qos: RouterQos) -> None:
-    """Ports and conditioners of a router; one that an earlier router has too is that one's."""
+    """Add the ports and conditioners of a router; equal ones of routers are one."""
     for add, found, places in (
         (topology.add_port, qos.ports, qos.port_of),
         (topology.add_conditioner, qos.conditioners, qos.conditioner_of),
@@ -137,7 +137,7 @@ def _add_qos(topology: ImportedTopology, qos: RouterQos) -> None:
 
 
 def _read_addresses(interfaces: FileElement) -> Iterator[tuple[str, IPv4Interface, str, str]]:
-    """Name, address, link and MTU of each interface."""
+    """Read name, address, link and MTU of each interface."""
     for interface in interfaces.find_all("interface") or ():
         for each in interface.read_children("interface"):
             name = each.take_text("name")
@@ -211,7 +211,7 @@ def _read_reservable(instance: FileElement, topology: ImportedTopology) -> dict[
 def _read_head_paths(
     instance: FileElement, router: str, addresses: Mapping[str, str]
 ) -> Iterator[HeadPath]:
-    """Tunnels with their explicit routes; a route that is none's own is a backup's."""
+    """Read the tunnels with their explicit routes; a route that is none's own is a backup's."""
     constrained = instance.find("mpls", "lsps", "constrained-path")
     if constrained is None:
         return
@@ -231,7 +231,7 @@ def _read_head_paths(
 
 
 def _read_tunnel(tunnel: FileElement, router: str, own: Mapping[str, str]) -> HeadPath:
-    """A tunnel without its route; ``own``: addresses of the router's interfaces."""
+    """Read a tunnel without its route; ``own``: addresses of the router's interfaces."""
     name = tunnel.take_text("name")
     kind = take_identity(tunnel, "config", "signaling-protocol")
     repair = take_identity(tunnel, "config", "protection-style-requested")
