@@ -101,7 +101,7 @@ def make_ospf(network: RouterNetwork, router: Router) -> Json:
 
 
 def make_static_routes(router: Router) -> Json:
-    """Static routes; the metric of a next hop is the preference of its route."""
+    """Make static routes; the metric of a next hop is the preference of its route."""
     routes = []
     for prefix in dict.fromkeys(str(each.prefix) for each in router.static_routes):
         hops = [
