@@ -327,7 +327,7 @@ def _plan_kernel(
                 files.omit(
                     _find_router(network, (section, name)),
                     f"{section.removesuffix('s')} {name}",
-                    "none of it is written; a FIFO, or no policer, stands in its place",
+                    "none of it is written; a FIFO, or no policer, is its replacement",
                     (section, name),
                     changes_design=False,
                 )

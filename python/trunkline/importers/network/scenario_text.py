@@ -219,7 +219,7 @@ def _collect_link_keys(link: ImportedLink, default_capacity: float | None) -> di
     there_keys = _collect_direction_keys(link)
     back_keys = _collect_direction_keys(back)
     backward_keys = {key: value for key, value in back_keys.items() if value != there_keys[key]}
-    # A direction has no key that takes a port away: what one alone has stands there.
+    # A direction has no key that takes a port away: so a key of one alone is written there.
     forward_keys = {
         key: there_keys.pop(key) for key in _NAMED_KEYS if there_keys[key] and not back_keys[key]
     }

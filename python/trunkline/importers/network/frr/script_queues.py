@@ -185,7 +185,7 @@ def _make_rule(dscps: list[int | None], profile: str) -> Keys:
 
 
 def _make_profile(chains: dict[int, _Chain], number: int) -> Keys:
-    """Make a profile of a chain, and of the one that packets go on to."""
+    """Make a profile of a chain, and of the chain after it."""
     first = chains[number]
     inner, outer = (
         chains.get(int(match[1])) if (match := _NEXT_CHAIN.search(action)) else None
