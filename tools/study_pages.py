@@ -14,10 +14,13 @@ What a row
 - ``kernel``: how many comparisons with a Linux kernel agree, by table, of
 ``NAME-kernel.json``;
   ``kernel TABLE ...``: goodput of all TCP flows in each point of tables.
+- ``fit PART``: of ``fit.json`` in the folder of the study, the ``parameters``, the ``errors``, the
+``cells`` or the tables that were ``left-out``.
 
 ``python tools/study_pages.py --write`` brings the pages up to date; ``--run NAME ...`` runs
 studies first and stores what they give, ``--kernel NAME FOLDER`` stores what ``reproduce NAME
---engine linux --out FOLDER`` found. A stored run has to be one of the study's files and pinned
+--engine linux --out FOLDER`` found, ``--fit NAME FOLDER`` what ``study fit NAME --out FOLDER``
+found, with a picture of the posterior. A stored run has to be one of the study's files and pinned
 stored results.
 """
 
@@ -38,6 +41,7 @@ RUNS = ROOT / "tests" / "evidence" / "studies"
 KEPT_RUNS = ROOT / ".stamps" / "studies"
 VALIDATION = ROOT / "docs" / "validation.md"
 PINNED = ROOT / "tests" / "pinned-results.csv"
+FIT_JSON = "fit.json"
 GENERATED_BLOCK = re.compile(r"(<!-- run: ([^\n]*) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 OUTCOME_WORDS = {
     "held": "held",
@@ -45,8 +49,8 @@ OUTCOME_WORDS = {
     "undecided": "undecided",
     None: "not judged",
 }
-FIT_LINE = re.compile(r"^(?:    prior|fit): .*\n", re.MULTILINE)
-"""Lines of a study file for `study fit` alone: no run of `reproduce` depends on them."""
+FIT_LINE = re.compile(r"^    prior: .*\n|^fit:.*\n(?: .*\n)*", re.MULTILINE)
+"""Parts of a study file for `study fit` alone: no run of `reproduce` depends on them."""
 NUMBER = re.compile(r"(?<![\w.])[-−]?\d+(?:\.\d+)?")
 
 
@@ -252,6 +256,86 @@ def summarise_verdicts(name: str, tables: dict[str, Any]) -> dict[str, Any]:
     return {**head, "points": found}
 
 
+def summarise_fit(document: dict[str, Any]) -> dict[str, Any]:
+    """Keep the part of the JSON object of a fit that pages need."""
+
+    def shorten(value: Any) -> Any:
+        if isinstance(value, float):
+            return float(f"{value:.4g}")
+        if isinstance(value, list):
+            return [shorten(each) for each in value]
+        if isinstance(value, dict):
+            return {key: shorten(each) for key, each in value.items()}
+        return value
+
+    left_out = [
+        {key: each[key] for key in ("tables", "cells", "inside", "log_score")}
+        for each in document["left_out"]
+    ]
+    names = ("study", "trials", "runs", "best", "likeliest", "misfit", "parameters", "errors")
+    kept = {key: document[key] for key in names} | {"left_out": left_out}
+    found: dict[str, Any] = shorten(kept | {"cells": document["cells"]})
+    return found
+
+
+def format_fit(stored: dict[str, Any], part: str) -> str:
+    """A part of a fit."""
+    if part == "parameters":
+        rows = [
+            [each["parameter"], each["value"], _describe_posterior(each), each["verdict"]]
+            for each in stored["parameters"]
+        ]
+        return format_table(["parameter", "by hand", "posterior", "verdict"], rows)
+    if part == "errors":
+        names = list(stored["errors"])
+        tables = dict.fromkeys(table for errors in stored["errors"].values() for table in errors)
+        rows = [
+            [table, *(f"{stored['errors'][name][table]:.3f}" for name in names)] for table in tables
+        ]
+        return format_table(["table", *names], rows)
+    if part == "left-out":
+        rows = [
+            [each["tables"], f"{each['inside']} of {each['cells']}", f"{each['log_score']:.0f}"]
+            for each in stored["left_out"]
+        ]
+        return format_table(["predicted from the other tables", "inside", "log score"], rows)
+    rows = []
+    for table in dict.fromkeys(cell["table"] for cell in stored["cells"]):
+        cells = [cell for cell in stored["cells"] if cell["table"] == table]
+        outside = [cell for cell in cells if not cell["inside"]]
+        listed = [
+            f"{cell['row']} {cell['column']}: {cell['published']:g} of {cell['low']:.3g} to "
+            f"{cell['high']:.3g}"
+            for cell in outside[:3]
+        ]
+        listed += [f"{len(outside) - 3} more"] if len(outside) > 3 else []
+        inside = f"{len(cells) - len(outside)} of {len(cells)}"
+        rows.append([table, inside, "; ".join(listed) or "–"])
+    return format_table(["table", "inside", "published values outside their interval"], rows)
+
+
+def _describe_posterior(parameter: dict[str, Any]) -> str:
+    """The 95 % interval, or the readings with more than 1 % of the probability."""
+    if "low" in parameter:
+        return f"{parameter['low']} to {parameter['high']}"
+    likely = [each for each in parameter["readings"] if each["probability"] > 0.01]
+    return ", ".join(f"{each['reading']} {100 * each['probability']:.0f} %" for each in likely)
+
+
+def store_fit(name: str, folder: Path) -> None:
+    """Store a fit in the folder of its study, and draw its posterior for the page."""
+    from trunkline.plot.figure import save_figure
+    from trunkline.study import find_study
+    from trunkline.study.fit.fit_files import draw_stored_marginals
+
+    document = summarise_fit(json.loads((folder / "fit.json").read_text("utf-8")))
+    _store(STUDIES / name / FIT_JSON, document)
+    pictures = PAGES / "pictures"
+    pictures.mkdir(exist_ok=True)
+    picture = draw_stored_marginals(find_study(name), document)
+    save_figure(picture, pictures / f"{name}-posterior.svg")
+
+
 def update_page(name: str, page: str) -> str:
     """A page with its parts as the stored run has them."""
     stored_run = json.loads((RUNS / f"{name}.json").read_text("utf-8"))
@@ -262,6 +346,9 @@ def update_page(name: str, page: str) -> str:
             text = format_sentences(stored_run, found[3])
         elif kind == "kernel":
             text = format_kernel_table(name, *words)
+        elif kind == "fit":
+            stored_fit = json.loads((STUDIES / name / FIT_JSON).read_text("utf-8"))
+            text = format_fit(stored_fit, *words)
         else:
             make: dict[str, Callable[..., str]] = {
                 "errors": format_errors,
@@ -364,7 +451,7 @@ def main(arguments: list[str]) -> int:
     Parameters
     ----------
     arguments : list of str
-        ``--write``, ``--run NAME ...``, ``--kernel NAME FOLDER`` or nothing.
+        ``--write``, ``--run NAME ...``, ``--kernel NAME FOLDER``, ``--fit NAME FOLDER`` or nothing.
 
     Returns
     -------
@@ -373,6 +460,8 @@ def main(arguments: list[str]) -> int:
     """
     if arguments[:1] == ["--run"]:
         run_studies(arguments[1:])
+    if arguments[:1] == ["--fit"]:
+        store_fit(arguments[1], Path(arguments[2]))
     if arguments[:1] == ["--kernel"]:
         _, name, folder = arguments
         tables = json.loads((Path(folder) / "kernel.json").read_text("utf-8"))["tables"]

@@ -173,6 +173,7 @@ class FitOptions:
     runs: int | None
     budget: float | None
     parameters: tuple[str, ...]
+    no_misfit: bool
     no_checks: bool
 
     def check(self, execution: ExecutionOptions) -> None:
@@ -221,9 +222,14 @@ fit_options = gather_options(
         help="Fit this parameter only; repeatable. Default: all with a prior or other values.",
     ),
     click.option(
+        "--no-misfit",
+        is_flag=True,
+        help="Assume that some setting explains every value, but for chance and rounding.",
+    ),
+    click.option(
         "--no-checks",
         is_flag=True,
-        help="Leave no table out in turn, and do not run the best fit.",
+        help="Leave no table out in turn, and run no trial once more.",
     ),
 )
 
@@ -248,6 +254,7 @@ def run_fit(
                 out=out,
                 options=execution.make_run_options(),
                 create_progress=execution.make_progress,
+                misfit=False if fit_choice.no_misfit else None,
                 check=not fit_choice.no_checks,
                 on_step=lambda text: click.echo(text, err=True),
                 **execution.folder_options,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from trunkline.plot.figure import COLOURS, apply_house_style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-BINS = 20
+BINS = 20  # Parts of the axis of a range; readings have one each.
 MAX_PAIRS_DRAWN = 8  # Parameters of a pairwise picture; more are too small to be read.
 
 PROFILE_DEPTH = 5.0  # A profile is drawn down to that far below its top, in log likelihood.
@@ -26,25 +26,25 @@ class PosteriorAxis:
     """A parameter of a posterior."""
 
     name: str  # Its name.
-    shares: NDArray[np.float64]  # shape (n,): Samples, as shares of its prior's probability.
+    masses: NDArray[np.float64]  # shape (bins,): Probability of each part of the axis.
     ticks: tuple[tuple[float, str], ...]  # Places on the axis with the values that are there.
-    readings: int  # Number of readings; 0 for a range.
     now: float | None  # Where the value is that the study has now.
     # shape (bins,): Highest log likelihood in each part of the axis less the highest of all, or
     # not-a-number.
     profile: NDArray[np.float64]
+    # shape (n,): Samples, as shares of its prior's probability; empty where they were not kept.
+    shares: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
     @property
     def bins(self) -> int:
         """Parts that the axis is drawn in."""
-        return self.readings or BINS
+        return len(self.masses)
 
 
-def draw_marginals(axes: Sequence[PosteriorAxis], weights: NDArray[np.float64]) -> Figure:
+def draw_marginals(axes: Sequence[PosteriorAxis]) -> Figure:
     """Draw each parameter: its posterior over the prior, which is level, and its profile.
 
     axes: One panel each.
-    weights: shape (n,): Of the samples.
     """
     from matplotlib.figure import Figure
 
@@ -54,7 +54,7 @@ def draw_marginals(axes: Sequence[PosteriorAxis], weights: NDArray[np.float64]) 
         figure = Figure(figsize=(2.6 * columns + 0.6, 2.2 * rows + 0.5), layout="constrained")
         panels = np.atleast_1d(figure.subplots(rows, columns, squeeze=False)).ravel()
         for panel, axis in zip(panels, axes, strict=False):
-            _draw_marginal(panel, axis, weights)
+            _draw_marginal(panel, axis)
         for panel in panels[len(axes) :]:
             panel.set_visible(False)
         handles, labels = panels[0].get_legend_handles_labels()
@@ -62,13 +62,13 @@ def draw_marginals(axes: Sequence[PosteriorAxis], weights: NDArray[np.float64]) 
     return figure
 
 
-def _draw_marginal(panel: Any, axis: PosteriorAxis, weights: NDArray[np.float64]) -> None:
-    heights, edges = np.histogram(axis.shares, bins=axis.bins, range=(0, 1), weights=weights)
-    panel.stairs(heights * axis.bins, edges, fill=True, color=COLOURS[5], label="posterior")
+def _draw_marginal(panel: Any, axis: PosteriorAxis) -> None:
+    edges = np.linspace(0, 1, axis.bins + 1)
+    panel.stairs(axis.masses * axis.bins, edges, fill=True, color=COLOURS[5], label="posterior")
     panel.axhline(1.0, color="#777777", linestyle="--", linewidth=1, label="prior")
     middles = (np.arange(len(axis.profile)) + 0.5) / len(axis.profile)
     likelihood = np.exp(np.maximum(axis.profile, -PROFILE_DEPTH))
-    top = max(float(heights.max()) * axis.bins, 1.0)
+    top = max(float(axis.masses.max()) * axis.bins, 1.0)
     panel.plot(middles, likelihood * top, color=COLOURS[1], linewidth=1.2, label="profile")
     if axis.now is not None:
         panel.axvline(axis.now, color=COLOURS[6], linewidth=1, linestyle=":", label="study's value")
@@ -114,10 +114,8 @@ def draw_pairs(axes: Sequence[PosteriorAxis], weights: NDArray[np.float64]) -> F
                 panel.grid(visible=False)
                 panel.set_xlim(0, 1)
                 if row == column:
-                    heights, edges = np.histogram(
-                        lower.shares, bins=lower.bins, range=(0, 1), weights=weights
-                    )
-                    panel.stairs(heights, edges, fill=True, color=COLOURS[5])
+                    edges = np.linspace(0, 1, lower.bins + 1)
+                    panel.stairs(lower.masses, edges, fill=True, color=COLOURS[5])
                     panel.set_yticks([])
                     panel.set_title(escape_plot_text(lower.name), fontsize=9)
                 else:

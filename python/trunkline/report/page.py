@@ -25,6 +25,7 @@ from trunkline.report import (
 )
 from trunkline.report.chart_library import compute_policy_hash, load_chart_library
 from trunkline.report.charts import Chart
+from trunkline.report.fit_grids import build_fit_grids
 from trunkline.report.grids import Grid
 from trunkline.report.reported_run import ReportedRun
 from trunkline.report.topology import NetworkDrawing
@@ -235,7 +236,13 @@ def _render_record_page(
         title=str(record["title"]),
         name=str(record["study"]),
         views=views,
-        study={**about, "record": record, "tables": tables, "data": data},
+        study={
+            **about,
+            "record": record,
+            "tables": tables,
+            "data": data,
+            "fit": build_fit_grids(record["fit"]) if record.get("fit") else [],
+        },
         version=_get_version(reported_runs[0]) if reported_runs else "",
         engine=None,
     )

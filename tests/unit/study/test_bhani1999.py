@@ -80,6 +80,7 @@ def test_json_has_the_agreed_form(short: Reproduction) -> None:
         "claims",
         "sentences",
         "fitted",
+        "fit",
         "summary",
         "overviews",
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -14,16 +15,24 @@ from scipy.optimize import check_grad
 from scipy.stats import kstest, multivariate_normal, norm
 
 from trunkline.report.fit_page import write_fit_page
-from trunkline.scenario import ScenarioError
+from trunkline.scenario import ScenarioError, load
+from trunkline.scenario.expression import parse_scalar
 from trunkline.scenario.fields import Rate
 from trunkline.study.errors import StudyError
-from trunkline.study.fit.cell_likelihood import CellLikelihood, TargetCell, compute_misfit
+from trunkline.study.fit.cell_likelihood import (
+    CellLikelihood,
+    CellSources,
+    TargetCell,
+    compute_misfit,
+    measure_distances,
+)
 from trunkline.study.fit.emulator import Emulator, GaussianProcess
 from trunkline.study.fit.inference import Inference, TrialOutcomes, infer
 from trunkline.study.fit.parameter_space import FloatArray, FreeParameter, ParameterSpace
 from trunkline.study.fit.posterior import PosteriorSamples, judge_parameters, sample_posterior
 from trunkline.study.fit.study_fit import StudyFit, fit_study
-from trunkline.study.fit.trial_runs import list_target_cells
+from trunkline.study.fit.trial_runs import list_free_parameters, list_target_cells
+from trunkline.study.language.catalogue import find_study, list_study_names
 from trunkline.study.language.priors import ParameterPrior
 from trunkline.study.language.study_files import load_study
 
@@ -372,6 +381,108 @@ def test_a_published_value_is_rounded_at_its_last_digit(write_study: Callable[..
     assert [cell.rounded_to for cell in cells] == [0.01, 1.0, 0.01]
 
 
+# The search around the nearest trial
+
+
+def run_bowl(settings: Sequence[Mapping[str, str]]) -> TrialOutcomes:
+    """Trials of cells that are all 1 where every parameter is 0.7."""
+    points = np.array([[float(each[f"x{n}"]) for n in range(6)] for each in settings])
+    steps = points - 0.7
+    values = 1 + steps**2 + 0.1 * np.abs(steps) * np.roll(points, 1, axis=1)
+    return TrialOutcomes(np.repeat(values[:, None, :], 2, axis=1))
+
+
+def build_bowl_space(held_at: str) -> ParameterSpace:
+    prior = ParameterPrior({"from": 0, "to": 1})
+    return ParameterSpace([FreeParameter(f"x{n}", prior, held_at) for n in range(6)])
+
+
+def test_the_search_comes_nearer_than_trials_spread_over_the_priors() -> None:
+    space, cells = build_bowl_space(""), [make_cell(str(n), 1.0) for n in range(6)]
+    found = infer(space, cells, run_bowl, trials=32, live_points=25)
+    distances = measure_distances(cells, found.outcomes.mean(axis=1))
+    assert distances[-8:].min() < 0.5 * distances[:24].min()
+    nearest = found.list_nearest_settings(1)[0]
+    assert measure_distances(cells, run_bowl([nearest]).values[:, 0])[0] == distances.min()
+
+
+def test_the_values_of_a_study_are_its_first_trial_and_never_lost() -> None:
+    # They are exact, so that no other trial can be as near.
+    space, cells = build_bowl_space("0.7"), [make_cell(str(n), 1.0) for n in range(6)]
+    found = infer(space, cells, run_bowl, trials=16, live_points=25)
+    nearest = found.list_nearest_settings(1)[0]
+    assert all(float(value) == pytest.approx(0.7, abs=1e-3) for value in nearest.values())
+
+
+# Readings of the document
+
+
+@pytest.mark.parametrize(
+    ("offset", "verdict"), [(0.7, "determined"), (0.0, "cannot be told apart")]
+)
+def test_a_reading_is_what_a_published_value_is_compared_with(offset: float, verdict: str) -> None:
+    # A run has x + 1 and x + 1 + offset, and x is at most 1, so that no first value is 2.2. Where
+    # the two are the same nothing tells them apart.
+    published, x_found = (2.2, 0.5) if offset else (1.4, 0.4)
+
+    def run(settings: Sequence[Mapping[str, str]]) -> TrialOutcomes:
+        x = np.array([float(each["x"]) for each in settings])
+        values = np.stack([x + 1, x + 1 + offset], axis=1)
+        return TrialOutcomes(np.repeat(values[:, None, :], 2, axis=1))
+
+    space = ParameterSpace(
+        [
+            FreeParameter("x", ParameterPrior({"from": 0, "to": 1})),
+            FreeParameter("reading", ParameterPrior(["first", "second"]), is_run=False),
+        ]
+    )
+    sources = CellSources((("t", "a", "first"), ("t", "a", "second")), np.array([[0], [1]]), 1)
+    cells = [make_cell("a", published)]
+    found = infer(space, cells, run, trials=16, sources=sources, live_points=60, has_misfit=False)
+    reading = found.verdicts[1]
+    assert reading.verdict == verdict
+    if offset:
+        assert reading.readings[0].reading == "second"
+    low, high = found.samples.find_quantiles(0, (0.025, 0.975))
+    assert low < x_found < high
+    assert high - low < 0.1
+
+
+READING_STUDY = STUDY.replace(
+    "unit: ms}\n",
+    "unit: ms}\n  with transmission: {value: wait + 1, unit: ms, hidden: true}\n",
+).replace(
+    "fitted:",
+    """readings:
+  - {says: waits have the transmission in them, columns: {wait: with transmission}}
+fit:
+  points: [2 Mbit/s, 6 Mbit/s]
+  set: {run.duration: 8 s}
+  parameters:
+    - {parameter: buffer, value: none, prior: [none, 2 packets], reason: Unsaid.}
+fitted:""",
+)
+
+
+def test_a_fit_chooses_the_column_and_the_mechanism_behind_published_values(
+    write_study: Callable[..., Path],
+) -> None:
+    # Published are waits of an endless M/D/1 queue by Pollaczek and Khinchine, and the 1 ms that
+    # 1000 B take at 8 Mbit/s; the row of 4 Mbit/s is not fitted, so that its value may be wrong.
+    folder = write_study(
+        READING_STUDY,
+        SCENARIO.replace("delay: 1 ms}", "delay: 1 ms, buffer: none}").replace(
+            "limit: none", "limit: $buffer"
+        ),
+        "1,2 Mbit/s,wait,1.167\n1,4 Mbit/s,wait,99.0\n1,6 Mbit/s,wait,2.500\n",
+    )
+    found = fit_study(str(folder), trials=24, live_points=40, check=False)
+    verdicts = {each.name: each for each in found.inference.verdicts}
+    assert verdicts["reading"].readings[0].reading == "waits have the transmission in them"
+    assert verdicts["buffer"].readings[0].reading == "none"
+    assert found.runs == 24 * 2 * 2
+
+
 # Bad input
 
 
@@ -543,3 +654,32 @@ def test_a_normal_prior_is_that_law_cut_at_four_deviations() -> None:
         assert value * scale == pytest.approx(norm.ppf(share, 10, 2), rel=1e-2)
     assert prior.find_share("10 ms") == pytest.approx(0.5, abs=0.01)
     assert prior.find_share("30 ms") is None
+
+
+@pytest.mark.parametrize("name", list_study_names())
+def test_the_values_of_each_study_of_the_package_are_in_its_priors(name: str) -> None:
+    # So that the search begins at what the study has, and `reproduce` runs what a fit calls so.
+    study = find_study(name)
+    if not (study.fit.parameters or any(each.find_prior() for each in study.fitted)):
+        return
+    for parameter, _ in list_free_parameters(study):
+        share = parameter.prior.find_share(parameter.held_at)
+        assert share is not None, parameter.name
+        found, held = (
+            read_number(each) for each in (parameter.prior.format_at(share), parameter.held_at)
+        )
+        assert found == (held if isinstance(held, str) else pytest.approx(held, rel=2e-3))
+    for item in study.fit.parameters:
+        for case in item.cases or study.cases:
+            scenario = load(study.folder / study.cases[case].scenario)
+            held = scenario.parameters[item.parameter]
+            switch = {True: {"true", "on"}, False: {"false", "off"}}
+            known = switch[held] if isinstance(held, bool) else {str(held)}
+            assert item.value in known, item.parameter
+
+
+def read_number(text: str) -> float | str:
+    found = parse_scalar(text)
+    with contextlib.suppress(ValueError):
+        return float(text) if found is None else float(found.value)
+    return text

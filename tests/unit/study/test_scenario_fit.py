@@ -10,6 +10,7 @@ import pytest
 
 import trunkline as tl
 from trunkline.importers.traffic.measured_values import MeasurementError, read_measured_values
+from trunkline.scenario.expression import parse_scalar
 from trunkline.study.errors import StudyError
 from trunkline.study.fit.scenario_fit import fit_scenario
 
@@ -85,6 +86,89 @@ def test_parameters_behind_our_own_run_are_recovered(folder: Path, name: str) ->
     assert capacity.is_determined or name != "tc.txt"
     queue = verdicts["queue"]
     assert int(queue.low.split()[0]) <= 12 <= int(queue.high.split()[0])
+
+
+# What a Linux kernel measured: 6.1 in user mode, run by `--engine linux --seed 11` with capacity
+# 420 kbit/s, queue 12 and background 120 kbit/s (the packets that reach R, 64 B of each), and with
+# 560 kbit/s, 8 packets and 120 kbit/s (the counts of the root discipline at S).
+MEASURED = Path(__file__).parent / "measured"
+KERNEL_SCENARIO = """
+trunkline: 1
+name: access
+parameters: {capacity: 1 Mbit/s, queue: 50 packets, background: 50 kbit/s}
+nodes: [S, R]
+links: {S-R: {rate: $capacity, delay: 10 ms, forward: {port: short}}}
+ports: {short: {queue: {limit: $queue}}}
+flows:
+  data: {agent: udp, from: S, to: R, arrivals: poisson, rate: 400 kbit/s, size: 1000 B}
+  calls: {agent: udp, from: S, to: R, arrivals: poisson, rate: $background, size: 500 B}
+run: {duration: 12 s}
+"""
+CAPTURED_FLOWS = {
+    "udp 10.0.0.1:1024->10.0.0.2:9": "data",
+    "udp 10.0.0.1:1025->10.0.0.2:9": "calls",
+}
+KERNEL_PRIORS = {
+    "capacity": {"from": "300 kbit/s", "to": "700 kbit/s"},
+    "queue": {"from": "2 packets", "to": "30 packets", "step": "1 packets"},
+    "background": {"from": "20 kbit/s", "to": "300 kbit/s"},
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "free", "known", "truth", "determined"),
+    [
+        (
+            "linux-capture.pcapng.gz",
+            ["capacity", "queue", "background"],
+            {},
+            {"capacity": 420e3, "queue": 12, "background": 120e3},
+            {"capacity", "background"},
+        ),
+        (
+            "linux-counters.json",
+            ["queue", "background"],
+            {"capacity": "560 kbit/s"},
+            {"queue": 8, "background": 120e3},
+            {"background"},
+        ),
+    ],
+)
+def test_parameters_of_a_linux_kernel_are_recovered_within_their_intervals(
+    tmp_path: Path,
+    file: str,
+    free: list[str],
+    known: dict[str, str],
+    truth: dict[str, float],
+    determined: set[str],
+) -> None:
+    scenario = tmp_path / "access.yaml"
+    text = KERNEL_SCENARIO
+    for name, value in known.items():
+        text = text.replace(f"{name}: 1 Mbit/s", f"{name}: {value}")
+    scenario.write_text(text)
+    found = fit_scenario(
+        scenario,
+        MEASURED / file,
+        {name: KERNEL_PRIORS[name] for name in free},
+        matches=CAPTURED_FLOWS if "capture" in file else {},
+        trials=32,
+        live_points=60,
+        misfit=False,
+        check=False,
+    )
+    verdicts = {each.name: each for each in found.inference.verdicts}
+    for name, value in truth.items():
+        low, high = (read_base(getattr(verdicts[name], end)) for end in ("low", "high"))
+        assert low <= value <= high, name
+    assert {name for name in truth if verdicts[name].is_determined} == determined
+
+
+def read_base(text: str) -> float:
+    """A quantity in bit/s or packets."""
+    quantity = parse_scalar(text)
+    assert quantity is not None
+    return float(quantity.value)
 
 
 def test_json_of_tc_says_the_same_as_its_text(tmp_path: Path) -> None:

@@ -59,6 +59,59 @@ class TargetCell:
         return ", ".join(each for each in (self.table, self.row, self.column) if each)
 
 
+@dataclass(frozen=True)
+class CellSources:
+    """Values of ours that published ones are compared with.
+
+    Parameters
+    ----------
+    places : tuple of (str, str, str)
+        Table, row and column of each value that a trial gives.
+    of_reading : ndarray of int, shape (readings, cells)
+        The place that each published value is compared with, by each reading of the document.
+    dimension : int, default 0
+        Dimension of the unit cube that chooses among the readings, if there are several.
+    """
+
+    places: tuple[tuple[str, str, str], ...]
+    of_reading: NDArray[np.int_]
+    dimension: int = 0
+
+    @classmethod
+    def as_published(cls, cells: Sequence[TargetCell]) -> CellSources:
+        """Each published value is compared with the cell of its own name."""
+        places = tuple((cell.table, cell.row, cell.column) for cell in cells)
+        return cls(places, np.arange(len(cells))[None, :])
+
+    def find_places(self, points: FloatArray) -> NDArray[np.int_]:
+        """Places of the cells at points of the unit cube, of shape (n, cells)."""
+        count = len(self.of_reading)
+        if count == 1:
+            return np.repeat(self.of_reading, len(points), axis=0)
+        number = np.minimum((points[:, self.dimension] * count).astype(int), count - 1)
+        found: NDArray[np.int_] = self.of_reading[number]
+        return found
+
+    def pick(self, points: FloatArray, values: FloatArray) -> FloatArray:
+        """Values of the cells, of shape (n, ..., cells), among those that trials give."""
+        places = self.find_places(points)
+        shape = (len(points), *(1,) * (values.ndim - 2), places.shape[1])
+        picked: FloatArray = np.take_along_axis(values, places.reshape(shape), axis=-1)
+        return picked
+
+
+def measure_distances(cells: Sequence[TargetCell], values: FloatArray) -> FloatArray:
+    """Mean distance from what was published, each as a share of the scale of its cell.
+
+    values: shape (n, cells)
+    Returns: shape (n,)
+    """
+    published = np.array([cell.value for cell in cells])
+    scales = np.array([cell.scale for cell in cells])
+    distances: FloatArray = np.mean(np.abs(values - published) / scales, axis=1)
+    return distances
+
+
 def compute_misfit(share: FloatArray) -> FloatArray:
     """Misfit at shares of its prior's probability."""
     low, high = np.log(MISFIT_RANGE)
@@ -72,9 +125,11 @@ class CellLikelihood:
     Parameters
     ----------
     cells : sequence of TargetCell
-        In the order of the emulator's cells.
+        What was published, in the order of the emulator's cells if there are no sources.
     counted : ndarray of bool, optional
         Cells that count; all if left out.
+    sources : CellSources, optional
+        What they are compared with among the emulator's cells; each with its own if left out.
     has_misfit : bool, default True
         Whether points have the misfit as their last coordinate; there is none if not.
     """
@@ -86,9 +141,11 @@ class CellLikelihood:
         cells: Sequence[TargetCell],
         counted: NDArray[np.bool_] | None = None,
         *,
+        sources: CellSources | None = None,
         has_misfit: bool = True,
     ) -> None:
         self.space, self.emulator, self.cells = space, emulator, tuple(cells)
+        self.sources = sources or CellSources.as_published(cells)
         self.has_misfit = has_misfit
         self.counted = np.ones(len(cells), bool) if counted is None else counted
         self._values = np.array([cell.value for cell in cells])
@@ -121,11 +178,13 @@ class CellLikelihood:
             The part that cells have together, as :class:`Prediction` has it.
         """
         found = self.emulator.predict(self.space.to_coordinates(points[:, : len(self.space)]))
-        variance = found.roughness + found.run_variance / self._runs + self._steps**2 / 12
+        pick = self.sources.pick
+        variance = pick(points, found.roughness) + pick(points, found.run_variance) / self._runs
+        variance = variance + self._steps**2 / 12
         if with_misfit and self.has_misfit:
             misfit = compute_misfit(points[:, -1])
             variance = variance + (misfit[:, None] * self._scales) ** 2
-        return found.mean, variance, found.loadings
+        return pick(points, found.mean), variance, pick(points, found.loadings)
 
     def compute_log_probabilities(
         self, points: FloatArray, counted: NDArray[np.bool_] | None = None

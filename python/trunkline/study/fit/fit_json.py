@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from trunkline.plot.posterior import BINS
+from trunkline.study.fit.fit_files import count_bins
 from trunkline.study.fit.inference import CellCheck, Inference, TableCheck
 from trunkline.study.fit.posterior import ParameterVerdict, profile_likelihood
 
@@ -25,6 +27,8 @@ def build_fit_json(fit: StudyFit) -> dict[str, Any]:
             for table, indices in fit.sensitivity.items()
             for name, (first, total) in indices.items()
         ],
+        "best": fit.best,
+        "likeliest": inference.likeliest_settings,
         "errors": fit.errors,
         "warnings": fit.warnings,
     }
@@ -39,7 +43,6 @@ def build_inference_json(
     return {
         "trials": len(inference.points) + len(inference.failures),
         "failed_trials": inference.failures,
-        "best": inference.best_settings,
         "parameters": [
             _build_parameter_json(inference, place, verdict)
             for place, verdict in enumerate(inference.verdicts)
@@ -84,8 +87,9 @@ def build_inference_json(
 def _build_parameter_json(
     inference: Inference, place: int, verdict: ParameterVerdict
 ) -> dict[str, Any]:
-    middles, heights = profile_likelihood(inference.samples, place)
     parameter = inference.space.parameters[place]
+    prior = parameter.prior
+    _, heights = profile_likelihood(inference.samples, place, len(prior.readings) or BINS)
     document: dict[str, Any] = {
         "parameter": verdict.name,
         "value": parameter.held_at,
@@ -104,10 +108,7 @@ def _build_parameter_json(
             }
             for each in verdict.readings
         ]
-    if parameter.prior.is_range:
-        document["profile"] = [
-            {"value": parameter.prior.format_at(middle), "log_likelihood": height}
-            for middle, height in zip(middles.tolist(), heights.tolist(), strict=True)
-            if not math.isnan(height)
-        ]
+    # The posterior and the profile of the log likelihood over equal parts of the prior.
+    document["masses"] = inference.samples.find_masses(place, count_bins(prior)).tolist()
+    document["heights"] = [None if math.isnan(each) else each for each in heights.tolist()]
     return document

@@ -1,7 +1,8 @@
 """Trials in rounds, and the inference from them: the same for a study, a scenario or a formula.
 
-The first half of the trials is spread over the prior, the others go where the posterior of the
-trials before them lies, in rounds: there the emulator has to be right.
+Half of the trials are spread over the prior. A quarter goes where the posterior of the trials
+before it lies, in rounds: there the emulator has to be right. The last quarter looks for settings
+nearer to the published values, around the nearest trial.
 """
 
 from __future__ import annotations
@@ -14,8 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trunkline.study.errors import StudyError
-from trunkline.study.fit.cell_likelihood import CellLikelihood, TargetCell, compute_misfit
+from trunkline.study.fit.cell_likelihood import (
+    CellLikelihood,
+    CellSources,
+    TargetCell,
+    compute_misfit,
+    measure_distances,
+)
 from trunkline.study.fit.emulator import Emulator
+from trunkline.study.fit.local_search import propose_points
 from trunkline.study.fit.parameter_space import FloatArray, ParameterSpace
 from trunkline.study.fit.posterior import (
     LIVE_POINTS,
@@ -25,7 +33,12 @@ from trunkline.study.fit.posterior import (
     sample_posterior,
 )
 
-REFINING_ROUNDS = 2  # Rounds after the first.
+REFINING_ROUNDS = 2  # Rounds after the first that go where the posterior lies.
+
+SEARCHING_SHARE = 0.25
+"""Share of the trials that search around the nearest one."""
+
+SEARCHING_BATCH = 6  # Trials of a round of that search.
 
 TRIALS_A_PARAMETER = 10
 """Trials for each parameter where no number is asked for (Loeppky, Sacks and Welch, Choosing the
@@ -46,7 +59,7 @@ MIN_EXPLAINED = 0.5
 class TrialOutcomes:
     """Values and seeds of trials."""
 
-    values: FloatArray  # shape (trials, runs, cells): Not-a-number where a trial failed.
+    values: FloatArray  # shape (trials, runs, places): Not-a-number where a trial failed.
     failures: list[str] = field(default_factory=list)  # A line for each trial that failed.
 
 
@@ -94,18 +107,24 @@ class Inference:
     cells: tuple[TargetCell, ...]
     # shape (trials, parameters): Of the unit cube; trials that failed are not among them.
     points: FloatArray
-    outcomes: FloatArray  # shape (trials, runs, cells): Their values.
+    outcomes: FloatArray  # shape (trials, runs, places): Their values.
     failures: list[str]  # Trials that failed.
     emulator: Emulator
     samples: PosteriorSamples
-    previous: PosteriorSamples | None  # Posterior before the last round.
+    previous: PosteriorSamples | None  # Posterior before the last round of refining.
+    sources: CellSources  # Places of the outcomes, and which cell is compared with which.
     live_points: int = LIVE_POINTS
     has_misfit: bool = True
 
     def build_likelihood(self, counted: NDArray[np.bool_] | None = None) -> CellLikelihood:
         """Build the likelihood of the cells that count, of all if left out."""
         return CellLikelihood(
-            self.space, self.emulator, self.cells, counted, has_misfit=self.has_misfit
+            self.space,
+            self.emulator,
+            self.cells,
+            counted,
+            sources=self.sources,
+            has_misfit=self.has_misfit,
         )
 
     @property
@@ -120,9 +139,15 @@ class Inference:
         return point
 
     @property
-    def best_settings(self) -> dict[str, str]:
-        """Values of the parameters there."""
+    def likeliest_settings(self) -> dict[str, str]:
+        """Values of the parameters there, as the emulator has it: they were not run."""
         return self.space.format_settings(self.best_point[: len(self.space)].tolist())
+
+    def list_nearest_settings(self, count: int) -> list[dict[str, str]]:
+        """Settings of the trials whose values are nearest to what was published."""
+        distances = _measure_trials(self.cells, self.sources, self.points, self.outcomes)
+        places = np.argsort(distances, kind="stable")[:count]
+        return [self.space.format_settings(self.points[place].tolist()) for place in places]
 
     @property
     def misfit(self) -> tuple[float, float, float]:
@@ -197,10 +222,8 @@ class Inference:
         from scipy.stats import sobol_indices
 
         def evaluate(points: FloatArray) -> FloatArray:
-            predicted: FloatArray = self.emulator.predict(
-                self.space.to_coordinates(points.T)
-            ).mean.T
-            return predicted
+            found = self.emulator.predict(self.space.to_coordinates(points.T)).mean
+            return self.sources.pick(points.T, found).T
 
         if len(self.space) < 2:
             only = self.space.names[0]
@@ -280,13 +303,14 @@ class Inference:
 
     def explained_by_table(self) -> dict[str, float]:
         """Share of the variance of each table's cells that the emulator predicts, left out."""
-        shares = self.emulator.explained_shares
+        usual = self.sources.of_reading[0]
+        shares = self.emulator.explained_shares[usual]
         found = {}
         for table in dict.fromkeys(cell.table for cell in self.cells):
             chosen = [
                 share
                 for share, cell, constant in zip(
-                    shares, self.cells, self.emulator.is_constant, strict=True
+                    shares, self.cells, self.emulator.is_constant[usual], strict=True
                 )
                 if cell.table == table and not constant
             ]
@@ -315,17 +339,20 @@ def infer(
     *,
     trials: int | None = None,
     plan_trials: Callable[[int], int] | None = None,
+    sources: CellSources | None = None,
     live_points: int = LIVE_POINTS,
     has_misfit: bool = True,
     on_step: Callable[[str], None] = lambda text: None,
 ) -> Inference:
     """Run trials in rounds and infer the parameters.
 
-    cells: In the order of the outcomes' cells.
+    cells: Published values.
     run_trials: Runs the settings of a round.
     trials: How many; ten for each parameter if left out, at least 16.
     plan_trials: Gives the number of trials after the first sixteen have ended, in place of
         ``trials``.
+    sources: Values of a trial, and which of them each cell is compared with; one for each cell, in
+        their order, if left out.
     live_points: Points of the nested sampling.
     has_misfit: Whether something may be left that no setting explains.
     on_step: Is given a line for each step.
@@ -344,13 +371,15 @@ def infer(
             outcomes = _join(outcomes, _run_points(space, run_trials, more))
             points = np.concatenate([points, more])
     previous = None
+    sources = sources or CellSources.as_published(cells)
 
     def build_likelihood() -> CellLikelihood:
         emulator = _learn(space, points, outcomes)
-        return CellLikelihood(space, emulator, cells, has_misfit=has_misfit)
+        return CellLikelihood(space, emulator, cells, sources=sources, has_misfit=has_misfit)
 
+    refined = total - round(SEARCHING_SHARE * total)
     for left in range(REFINING_ROUNDS, 0, -1):
-        count = (total - len(points)) // left
+        count = (refined - len(points)) // left
         if count < 1:
             continue
         on_step(f"{len(points)} trials have ended; finding where to try next")
@@ -359,6 +388,24 @@ def infer(
             likelihood, likelihood.dimensions, live_points=max(live_points // 3, 25)
         )
         chosen = previous.draw(count, seed=left)[:, : len(space)]
+        outcomes = _join(outcomes, _run_points(space, run_trials, chosen))
+        points = np.concatenate([points, chosen])
+    while len(points) < total:
+        on_step(f"{len(points)} trials have ended; searching around the nearest")
+        emulator = _learn(space, points, outcomes)
+        distances = _measure_trials(cells, sources, points, outcomes.values)
+
+        def measure(candidates: FloatArray, emulator: Emulator = emulator) -> FloatArray:
+            found = emulator.predict(space.to_coordinates(candidates)).mean
+            return measure_distances(cells, sources.pick(candidates, found))
+
+        chosen = propose_points(
+            space,
+            points[int(np.nanargmin(distances))],
+            measure,
+            min(SEARCHING_BATCH, total - len(points)),
+            seed=len(points),
+        )
         outcomes = _join(outcomes, _run_points(space, run_trials, chosen))
         points = np.concatenate([points, chosen])
     on_step(f"{len(points)} trials have ended; sampling the posterior")
@@ -374,9 +421,17 @@ def infer(
         likelihood.emulator,
         samples,
         previous,
+        sources,
         live_points,
         has_misfit,
     )
+
+
+def _measure_trials(
+    cells: Sequence[TargetCell], sources: CellSources, points: FloatArray, outcomes: FloatArray
+) -> FloatArray:
+    """Distances of trials from what was published; not-a-number of those that failed."""
+    return measure_distances(cells, sources.pick(points, outcomes.mean(axis=1)))
 
 
 def _put_first(space: ParameterSpace, points: FloatArray) -> FloatArray:

@@ -21,6 +21,7 @@ class FreeParameter:
     name: str  # Its name.
     prior: ParameterPrior  # Its possible values.
     held_at: str = ""  # Its value where it is not inferred; empty if there is none.
+    is_run: bool = True  # Whether a run depends on it, or only what its values are compared with.
 
 
 class ParameterSpace:
@@ -33,7 +34,7 @@ class ParameterSpace:
         for place, parameter in enumerate(self.parameters):
             prior = parameter.prior
             is_scale = prior.is_continuous or prior.is_ordered or len(prior.readings) == 1
-            groups += [place] * (1 if is_scale else len(prior.readings))
+            groups += [place] * (1 if is_scale or not parameter.is_run else len(prior.readings))
         self.groups = np.array(groups)
         """Parameter that each coordinate of the emulator is of."""
 
@@ -59,6 +60,9 @@ class ParameterSpace:
         columns: list[FloatArray] = []
         for place, parameter in enumerate(self.parameters):
             share, readings = points[:, place], parameter.prior.readings
+            if not parameter.is_run:
+                columns.append(np.zeros(len(points)))
+                continue
             if not readings:
                 columns.append(share)
                 continue

@@ -91,6 +91,13 @@ class PosteriorSamples:
         found = np.interp(shares, cumulated, self.points[order, dimension])
         return [float(each) for each in found]
 
+    def find_masses(self, dimension: int, bins: int) -> FloatArray:
+        """Probability of equal parts of a dimension, of shape (bins,)."""
+        masses: FloatArray = np.histogram(
+            self.points[:, dimension], bins=bins, range=(0, 1), weights=self.weights
+        )[0]
+        return masses
+
     def find_mean(self, dimension: int) -> tuple[float, float]:
         """Mean and standard deviation of a dimension, as shares of its prior's probability."""
         column = self.points[:, dimension]

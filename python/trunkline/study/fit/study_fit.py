@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from trunkline.results import atomic_folder as folders
 from trunkline.study.errors import StudyError
@@ -19,22 +21,28 @@ from trunkline.study.fit.inference import (
     TableCheck,
     infer,
 )
-from trunkline.study.fit.parameter_space import ParameterSpace
+from trunkline.study.fit.parameter_space import FloatArray, ParameterSpace
 from trunkline.study.fit.posterior import LIVE_POINTS
 from trunkline.study.fit.trial_runs import (
+    AS_IT_IS,
     TrialRuns,
+    find_sources,
     list_free_parameters,
     list_target_cells,
     open_fit_folder,
 )
 from trunkline.study.language.catalogue import find_study
 from trunkline.study.language.model import Study
-from trunkline.study.outcome.reproduction import Reproduction
 from trunkline.study.run.execution import RunOptions
 from trunkline.study.run.progress import Progress
 
 _SIMULATED_SHARE = 0.7
 """Share of a time budget that trials may take; sampling and checks take the rest."""
+
+NEAREST_TRIALS = 3  # Trials among which the best fit is chosen, with more runs.
+
+MAX_MORE_RUNS = 5
+"""Settings that are compared have the study's replications, or so many times those of a trial."""
 
 Errors = dict[str, float]
 
@@ -46,8 +54,12 @@ class StudyFit:
     study: Study  # The study.
     inference: Inference  # Trials and posterior.
     runs: int  # Runs of the simulator, those of the checks among them.
-    # Error of each table, as ``trunkline reproduce`` has it, of the study, ``as it is`` and at the
-    # ``best fit``, run with the study's seeds.
+    # Settings of the nearest trial; of those nearest, the one with the smallest error where they
+    # were compared with the unchanged study, or those of the study where that has.
+    best: dict[str, str]
+    # Error of each table, as ``trunkline reproduce`` has it, of the unchanged study, at the
+    # ``best fit``, and at the ``likeliest`` settings, which the emulator alone recommends; all run
+    # with the study's seeds.
     errors: dict[str, Errors] = field(default_factory=dict)
     cell_checks: list[CellCheck] = field(default_factory=list)
     table_checks: list[TableCheck] = field(default_factory=list)
@@ -86,6 +98,7 @@ def fit_study(
     resume: bool = False,
     overwrite: bool = False,
     live_points: int = LIVE_POINTS,
+    misfit: bool | None = None,
     check: bool = True,
     on_step: Callable[[str], None] = lambda text: None,
 ) -> StudyFit:
@@ -111,8 +124,11 @@ def fit_study(
         Continue with the content of the folder, or replace it.
     live_points : int
         Points of the nested sampling.
+    misfit : bool, optional
+        Whether something may be left that no setting explains; as the study says if left out.
     check : bool, default True
-        Whether tables are left out in turn, and the study runs with the best fit as well.
+        Whether tables are left out in turn, and the nearest trials are run once more, and the
+        unchanged study with them.
 
     Raises
     ------
@@ -124,12 +140,13 @@ def fit_study(
     free = list_free_parameters(study, parameters)
     cells = list_target_cells(study)
     space = ParameterSpace([parameter for parameter, _ in free])
+    sources = find_sources(study, space.names, cells)
     with open_fit_folder(out) as folder:
         _prepare_folder(folder, resume=resume, overwrite=overwrite)
         trial_runs = TrialRuns(
             study,
             free,
-            cells,
+            sources.places,
             folder / "trials",
             runs=study.fit.runs,
             options=options or RunOptions(),
@@ -144,20 +161,20 @@ def fit_study(
             trial_runs.run_trials,
             trials=trials,
             plan_trials=None if budget_s is None else _plan_by_time(budget_s, folder),
+            sources=sources,
             live_points=live_points,
-            has_misfit=study.fit.misfit,
+            has_misfit=study.fit.misfit if misfit is None else misfit,
             on_step=on_step,
         )
         runs_made = trial_runs.ended * trial_runs.count_runs_of_trial()
-        fit = StudyFit(study, inference, runs_made)
+        fit = StudyFit(study, inference, runs_made, inference.list_nearest_settings(1)[0])
         on_step("checking the fit")
         fit.cell_checks = inference.check_cells()
         fit.sensitivity = inference.compute_sensitivity()
         fit.warnings = inference.find_warnings()
         if check:
             fit.table_checks = inference.leave_tables_out()
-            fit.errors = _compare_errors(fit, trial_runs)
-            fit.runs += 2 * study.runs * trial_runs.count_runs_of_trial() // study.fit.runs
+            _choose_best(fit, trial_runs)
         if out is not None:
             fit.write(folder)
     return fit
@@ -203,32 +220,47 @@ def _plan_by_time(budget_s: float, folder: Path) -> Callable[[int], int]:
     return plan
 
 
-def _compare_errors(fit: StudyFit, trial_runs: TrialRuns) -> dict[str, Errors]:
-    """Compute errors of the study, unchanged and with the best fit, with the same seeds."""
-    seeds = list(range(1, fit.study.runs + 1))
-    held = {parameter.name: parameter.held_at for parameter, _ in trial_runs.parameters}
-    settings = {"as it is": held, "best fit": fit.inference.best_settings}
-    return {
-        name: _compute_errors(fit.study, fit.inference.cells, trial_runs, chosen, seeds, name)
-        for name, chosen in settings.items()
+def _choose_best(fit: StudyFit, trial_runs: TrialRuns) -> None:
+    """Run the unchanged study, the nearest trials and the likeliest settings with the same seeds.
+
+    The best fit is the one of the study and the trials with the smallest error: what is best of
+    many trials of few runs is so by chance too, and must not be worse than what is there.
+    """
+    study, inference = fit.study, fit.inference
+    seeds = list(range(1, min(study.runs, MAX_MORE_RUNS * study.fit.runs) + 1))
+    as_it_is = {parameter.name: parameter.held_at for parameter, _ in trial_runs.parameters}
+    compared = {AS_IT_IS: as_it_is} if all(as_it_is.values()) else {}
+    for number, chosen in enumerate(inference.list_nearest_settings(NEAREST_TRIALS), 1):
+        compared[f"nearest trial {number}"] = chosen
+    compared["likeliest"] = inference.likeliest_settings
+    errors, overall = {}, {}
+    for name, chosen in compared.items():
+        values = trial_runs.run_once_more(chosen, seeds, name).mean(axis=0)
+        point = inference.space.find_point(chosen)
+        of_reading = inference.sources.of_reading[0]
+        if point is not None:
+            of_reading = inference.sources.find_places(point[None, :])[0]
+        distances = _measure_errors(study, inference.cells, values[of_reading])
+        tables = [cell.table for cell in inference.cells]
+        errors[name] = {
+            table: float(np.mean(distances[np.array(tables) == table]))
+            for table in dict.fromkeys(tables)
+        }
+        overall[name] = float(distances.mean())
+        fit.runs += len(seeds) * trial_runs.count_runs_of_trial() // study.fit.runs
+    best = min((name for name in compared if name != "likeliest"), key=lambda name: overall[name])
+    fit.best = compared[best]
+    fit.errors = {
+        name: errors[place]
+        for name, place in ((AS_IT_IS, AS_IT_IS), ("best fit", best), ("likeliest", "likeliest"))
+        if place in errors
     }
 
 
-def _compute_errors(
-    study: Study,
-    cells: Sequence[TargetCell],
-    trial_runs: TrialRuns,
-    settings: Mapping[str, str],
-    seeds: Sequence[int],
-    name: str,
-) -> Errors:
-    values = trial_runs.run_tables(settings, seeds, name)
-    reproduction = Reproduction(study.model_copy(update={"variants": []}), seeds, values)
-    relative = study.error == "relative"
-    errors = {}
-    tables = {cell.table for cell in cells}
-    for table, error in reproduction.errors().items():
-        found = error.mean_log_ratio if relative else error.mean_absolute
-        if table in tables and found is not None:
-            errors[table] = found
-    return errors
+def _measure_errors(study: Study, cells: Sequence[TargetCell], values: FloatArray) -> FloatArray:
+    """|ln(ours / published)| of each cell, or |ours - published| in studies that compare so."""
+    published = np.array([cell.value for cell in cells])
+    if study.error != "relative":
+        return np.asarray(np.abs(values - published))
+    least = np.array([cell.rounded_to for cell in cells]) / 2
+    return np.asarray(np.abs(np.log(np.maximum(values, least) / np.maximum(published, least))))

@@ -7,17 +7,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from trunkline.scenario import ScenarioError
 from trunkline.study.errors import StudyError
-from trunkline.study.fit.cell_likelihood import TargetCell
+from trunkline.study.fit.cell_likelihood import CellSources, TargetCell
 from trunkline.study.fit.inference import TrialOutcomes
 from trunkline.study.fit.parameter_space import FloatArray, FreeParameter
 from trunkline.study.language import formula
 from trunkline.study.language.model import Study
-from trunkline.study.language.parts import FittedParameter, PublishedValue, StudyTable
+from trunkline.study.language.parts import (
+    DocumentReading,
+    FittedParameter,
+    PublishedValue,
+    StudyTable,
+)
 from trunkline.study.language.priors import ParameterPrior
 from trunkline.study.run import runner
 from trunkline.study.run.execution import RunOptions
@@ -32,7 +38,9 @@ TRIALS_A_FOLDER = 16
 
 VARIANT = "variant"  # Name of the parameter that chooses one of the variants.
 
-NO_VARIANT = "as it is"
+READING = "reading"  # Name of the parameter that chooses one of the readings of the document.
+
+AS_IT_IS = "as it is"
 
 
 def list_free_parameters(
@@ -44,8 +52,9 @@ def list_free_parameters(
     Raises StudyError: There are none, or a name is not among them.
     """
     found: list[tuple[FreeParameter, FittedParameter | None]] = []
-    counts = [item.parameter for item in study.fitted]
-    for item in study.fitted:
+    inferred = [*study.fitted, *study.fit.parameters]
+    counts = [item.parameter for item in inferred]
+    for item in inferred:
         prior = item.find_prior()
         if prior is None or not item.set:
             continue
@@ -53,8 +62,11 @@ def list_free_parameters(
         name = item.parameter + (cases if counts.count(item.parameter) > 1 else "")
         found.append((FreeParameter(name, prior, item.value), item))
     if study.fit.variants:
-        prior = ParameterPrior([NO_VARIANT, *study.fit.variants])
-        found.append((FreeParameter(VARIANT, prior, NO_VARIANT), None))
+        prior = ParameterPrior([AS_IT_IS, *study.fit.variants])
+        found.append((FreeParameter(VARIANT, prior, AS_IT_IS), None))
+    if readings := _list_compared_readings(study):
+        prior = ParameterPrior([AS_IT_IS, *(reading.says for reading in readings)])
+        found.append((FreeParameter(READING, prior, AS_IT_IS, is_run=False), None))
     known = [parameter.name for parameter, _ in found]
     for name in names:
         if name not in known:
@@ -69,21 +81,55 @@ def list_free_parameters(
     return [each for each in found if not names or each[0].name in names]
 
 
+def _list_compared_readings(study: Study) -> list[DocumentReading]:
+    """Readings by which a published value of the fit is compared with another value of ours."""
+    counted = study.cases if study.fit.tables is None else study.fit.tables
+    return [
+        reading
+        for reading in study.readings
+        if reading.columns or any(table in counted for table in reading.instead)
+    ]
+
+
+def find_sources(study: Study, names: Sequence[str], cells: Sequence[TargetCell]) -> CellSources:
+    """The values of ours that published ones are compared with, by each reading.
+
+    names: Parameters that are inferred, in the order of the unit cube.
+    """
+    readings = [DocumentReading(says=AS_IT_IS)]
+    if READING in names:
+        readings += _list_compared_readings(study)
+    wanted = [
+        [reading.find_source(cell.table, cell.row, cell.column) for cell in cells]
+        for reading in readings
+    ]
+    places = list(dict.fromkeys(place for each in wanted for place in each))
+    order = {place: number for number, place in enumerate(places)}
+    return CellSources(
+        tuple(places),
+        np.array([[order[place] for place in each] for each in wanted]),
+        list(names).index(READING) if READING in names else 0,
+    )
+
+
 def list_target_cells(study: Study) -> list[TargetCell]:
     """Published values that a fit is to explain: no doubtful ones, of the tables of the fit.
 
     Raises StudyError: There are none.
     """
+    tables = {name: study.find_table(name) for name in study.cases}
+    fit = study.fit
+    rows = study.judged if fit.rows is None else fit.rows
     chosen = [
         value
         for value in study.published
         if not value.doubt
-        and (study.fit.tables is None or value.table in study.fit.tables)
-        and (not study.judged or value.row in study.judged)
+        and (fit.tables is None or value.table in fit.tables)
+        and (fit.points is None or tables[value.table].rows[value.row][0] in fit.points)
+        and (not rows or value.row in rows)
     ]
     if not chosen:
         raise StudyError(f"study {study.name} has no published values to fit: see published.csv")
-    tables = {name: study.find_table(name) for name in study.cases}
     units = [study.get_unit(tables[value.table], value.row, value.column) for value in chosen]
     sizes: dict[str, list[float]] = {}
     for value, unit in zip(chosen, units, strict=True):
@@ -118,8 +164,9 @@ def apply_settings(
         id(item): settings[parameter.name] for parameter, item in parameters if item is not None
     }
     fitted = [
-        item.model_copy(update={"value": changed[id(item)]}) if id(item) in changed else item
-        for item in study.fitted
+        item.model_copy(update={"value": changed.get(id(item), item.value)})
+        for item in [*study.fitted, *study.fit.parameters]
+        if id(item) in changed or item in study.fitted
     ]
     return study.model_copy(update={"fitted": fitted})
 
@@ -127,8 +174,8 @@ def apply_settings(
 class TrialRuns:
     """Runs trials of a study, a folder for every few of them, and continues stored ones.
 
-    parameters: Values of parameters.
-    cells: Cells to read from the runs.
+    parameters: Parameters to set.
+    places: Table, row and column of each value that is taken from the runs.
     folder: Where they are stored.
     runs: Replications of each point; no two trials share a seed.
     create_progress: Gives the display of the progress of runs with such a name.
@@ -138,7 +185,7 @@ class TrialRuns:
         self,
         study: Study,
         parameters: Sequence[tuple[FreeParameter, FittedParameter | None]],
-        cells: Sequence[TargetCell],
+        places: Sequence[tuple[str, str, str]],
         folder: Path,
         *,
         runs: int,
@@ -146,15 +193,15 @@ class TrialRuns:
         create_progress: Callable[[str], Progress],
         resume: bool = False,
     ) -> None:
-        self.study, self.parameters, self.cells = study, list(parameters), list(cells)
+        self.study, self.parameters, self.places = study, list(parameters), list(places)
         self.folder, self.runs, self.options = folder, runs, options
         self.create_progress, self.resume = create_progress, resume
         self.ended = 0
         self.names = self._list_needed_tables()
 
     def _list_needed_tables(self) -> list[str]:
-        """Tables of the cells, and those that their formulas speak of, in the study's order."""
-        needed = {cell.table for cell in self.cells}
+        """Tables of the values, and those that their formulas speak of, in the study's order."""
+        needed = {table for table, _, _ in self.places}
         for name in list(needed):
             table = self.study.find_table(name)
             family = [*table.columns.values(), *self.study.measures.values()]
@@ -162,22 +209,35 @@ class TrialRuns:
                 if column.value is not None:
                     tree = formula.parse_formula(column.value, claim=False)
                     needed |= {each for each, _, _ in formula.iterate_references(tree) if each}
-        return [name for name in self.study.cases if name in needed]
+        tables = (table.name for table in self.study.list_tables())
+        return [name for name in tables if name in needed]
 
     def count_runs_of_trial(self) -> int:
-        """Count the runs of the simulator that a trial takes."""
-        return self.runs * sum(len(self.study.find_table(name).points) for name in self.names)
+        """Runs of the simulator that a trial takes."""
+        return self.runs * self._count_points()
 
     def list_trial_tables(self, settings: Mapping[str, str]) -> list[StudyTable]:
         """Tables of a trial, each with the variant that is chosen, under the name of its case."""
-        chosen = settings.get(VARIANT, NO_VARIANT)
+        chosen = settings.get(VARIANT, AS_IT_IS)
         variants = {each.name: each.cases for each in self.study.variants}
         tables = []
         for name in self.names:
-            has_variant = chosen != NO_VARIANT and name in (variants[chosen] or self.names)
+            has_variant = chosen != AS_IT_IS and name in (variants[chosen] or self.study.cases)
             table = self.study.find_table(f"{name}, {chosen}" if has_variant else name)
-            tables.append(replace(table, name=name))
+            tables.append(self._set_in_trials(replace(table, name=name)))
         return tables
+
+    def _set_in_trials(self, table: StudyTable) -> StudyTable:
+        """A table with the parameters that trials alone have."""
+        settings = {**table.case.set, **self.study.fit.set}
+        return replace(table, case=table.case.model_copy(update={"set": settings}))
+
+    def _list_run_points(self, table: StudyTable) -> dict[str, dict[str, str]]:
+        """Points of a table that trials run."""
+        chosen = self.study.fit.points
+        return {
+            label: each for label, each in table.points.items() if chosen is None or label in chosen
+        }
 
     def run_trials(self, settings: Sequence[Mapping[str, str]]) -> TrialOutcomes:
         """Run settings after those before."""
@@ -192,7 +252,7 @@ class TrialRuns:
     def _run_folder(self, settings: Sequence[Mapping[str, str]]) -> TrialOutcomes:
         first = self.ended + 1
         self.ended += len(settings)
-        values = np.full((len(settings), self.runs, len(self.cells)), np.nan)
+        values = np.full((len(settings), self.runs, len(self.places)), np.nan)
         failures: dict[int, str] = {}
         points: list[StudyPoint] = []
         planned: list[int] = []
@@ -221,8 +281,7 @@ class TrialRuns:
                 outcome = self._read_cells(settings[place], [records[number] for number in numbers])
                 unknown = np.flatnonzero(np.isnan(outcome).any(axis=0))
                 if len(unknown):
-                    cell = self.cells[int(unknown[0])]
-                    text = f"cell {cell.label} has no value"
+                    text = f"cell {', '.join(self.places[int(unknown[0])])} has no value"
                     failures[place] = f"{describe_settings(settings[place])}: {text}"
                     continue
                 values[place] = outcome
@@ -235,18 +294,24 @@ class TrialRuns:
         return [
             replace(point, labels={"trial": str(trial), "table": table.name}, keep=0)
             for table in self.list_trial_tables(settings)
-            for point in runner.build_table_points(study, table, seeds)
+            for point in self._build_table_points(study, table, seeds)
         ]
 
+    def _build_table_points(
+        self, study: Study, table: StudyTable, seeds: Sequence[int]
+    ) -> Iterator[StudyPoint]:
+        shortened = replace(table, points=self._list_run_points(table))
+        return runner.build_table_points(study, shortened, seeds)
+
     def _read_cells(self, settings: Mapping[str, str], records: Sequence[RunRecord]) -> FloatArray:
-        """Read the values of shape (runs, cells) of a trial whose runs have all ended."""
+        """Values of shape (runs, places) of a trial whose runs have all ended."""
         study_values = self.read_tables(settings, records)
         tables = {table.name: table for table in self.list_trial_tables(settings)}
         rows = {name: list(table.rows) for name, table in tables.items()}
         return np.stack(
             [
-                study_values.columns[cell.table, cell.column][rows[cell.table].index(cell.row)]
-                for cell in self.cells
+                study_values.columns[table, column][rows[table].index(row)]
+                for table, row, column in self.places
             ],
             axis=1,
         )
@@ -261,26 +326,32 @@ class TrialRuns:
         study_values = runner.StudyValues(
             {}, runner.digest_hashes(record.hash for record in records), 0, len(records)
         )
+        seeds = len(records) // self._count_points()
         place = 0
         for table in self.list_trial_tables(settings):
-            count = len(table.points) * len(records) // self._count_points()
-            own = records[place : place + count]
-            place += count
-            names = dict.fromkeys(name for record in own for name in record.values)
+            run_points = self._list_run_points(table)
+            own: list[Mapping[str, Any]] = []
+            for label in table.points:
+                if label not in run_points:
+                    own += [{}] * seeds
+                    continue
+                own += [record.values for record in records[place : place + seeds]]
+                place += seeds
+            names = dict.fromkeys(name for values in own for name in values)
             block = pl.DataFrame(
-                {name: [record.values.get(name) for record in own] for name in names},
-                strict=False,
+                {name: [values.get(name) for values in own] for name in names}, strict=False
             )
             runner.read_table_values(study, table, block, study_values)
         return study_values
 
     def _count_points(self) -> int:
-        return sum(len(self.study.find_table(name).points) for name in self.names)
+        tables = map(self.study.find_table, self.names)
+        return sum(len(self._list_run_points(table)) for table in tables)
 
-    def run_tables(
+    def run_once_more(
         self, settings: Mapping[str, str], seeds: Sequence[int], name: str
-    ) -> runner.StudyValues:
-        """Run the tables at one setting with these seeds, and read their values.
+    ) -> FloatArray:
+        """Run one setting with these seeds, and give its values, of shape (seeds, places).
 
         Raises StudyError: A run failed.
         """
@@ -288,7 +359,7 @@ class TrialRuns:
         points = [
             replace(point, labels={"trial": name, "table": table.name}, keep=0)
             for table in self.list_trial_tables(settings)
-            for point in runner.build_table_points(study, table, seeds)
+            for point in self._build_table_points(study, table, seeds)
         ]
         plan = RunPlan(f"{self.study.name}, {name}", self.study.title, points)
         folder = self.folder / name.replace(" ", "-")
@@ -296,7 +367,7 @@ class TrialRuns:
         with hold_and_execute(store, self.options, self.create_progress(plan.name)) as failed:
             if failed:
                 raise StudyError(f"{name}: {failed[0].description}")
-            return self.read_tables(settings, [store.records[n] for n in sorted(store.records)])
+            return self._read_cells(settings, [store.records[n] for n in sorted(store.records)])
 
 
 def describe_settings(settings: Mapping[str, str]) -> str:

@@ -45,6 +45,9 @@ def check_study(study: Study, problems: Problems) -> None:
     check_names_known(
         problems, ("fit", "variants"), study.fit.variants, [each.name for each in study.variants]
     )
+    if study.fit.points is not None:
+        labels = dict.fromkeys(label for name in study.cases for label in study.list_points(name))
+        check_names_known(problems, ("fit", "points"), study.fit.points, labels)
     if problems.has_errors:
         return
     if _refers_to_cells(study):
@@ -56,6 +59,7 @@ def check_study(study: Study, problems: Problems) -> None:
         _check_pictures(study, tables, problems)
         rows = {row for table in tables.values() for row in table.rows}
         check_names_known(problems, ("judged",), study.judged, rows)
+        check_names_known(problems, ("fit", "rows"), study.fit.rows or (), rows)
     if not problems.has_errors:
         _check_scenarios(study, problems)
 
@@ -95,6 +99,9 @@ def _check_cases(study: Study, problems: Problems) -> None:
     for key, items in parts.items():
         for index, item in enumerate(items):
             check_names_known(problems, (key, index, "cases"), item.cases or (), study.cases)
+    for index, item in enumerate(study.fit.parameters):
+        place: DocumentPath = ("fit", "parameters", index, "cases")
+        check_names_known(problems, place, item.cases or (), study.cases)
     table_names = set(study.cases)
     for index, variant in enumerate(study.variants):
         for name in variant.cases or study.cases:
@@ -109,6 +116,10 @@ def _check_cases(study: Study, problems: Problems) -> None:
         check_names_known(problems, (*at, "instead"), reading.instead, study.cases)
         for name, replacement in reading.instead.items():
             check_names_known(problems, (*at, "instead", name), [replacement], table_names)
+        for name, replacement in reading.columns.items():
+            known = {each for case in study.cases.values() for each in case.columns or ()}
+            known |= set(study.columns)
+            check_names_known(problems, (*at, "columns", name), [name, replacement], known)
 
 
 def _check_values(study: Study, problems: Problems) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,6 +32,8 @@ from trunkline.study.language.parts import (
 from trunkline.study.language.pictures import Picture
 from trunkline.study.language.random_draws import RandomDraw
 from trunkline.study.language.study_columns import UNITS, StudyColumn
+
+FIT_JSON = "fit.json"  # File of a fit, in its folder and in that of a study.
 
 STUDY_FORMAT = 1  # Version of the form of study files.
 
@@ -174,6 +177,14 @@ class Study(StudyFile):
     def folder(self) -> Path:
         """Folder of the study file."""
         return self.file.parent
+
+    def read_stored_fit(self) -> dict[str, Any] | None:
+        """Read the fit that is stored as ``fit.json`` in the folder of the study file.
+
+        None where there is no such file.
+        """
+        path = self.folder / FIT_JSON
+        return json.loads(path.read_text("utf-8")) if path.is_file() else None
 
     def list_tables(self) -> list[StudyTable]:
         """List every table: the cases, then what varies them."""

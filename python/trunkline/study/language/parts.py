@@ -176,6 +176,13 @@ class FitSettings(StudyPart):
     ----------
     tables : list of str, optional
         Published tables that count; all if left out.
+    rows : list of str, optional
+        Published rows that count; those that are judged if left out.
+    points : list of str, optional
+        Points that trials run, by the names of their rows; all if left out. Values of other points
+        are not fitted: what a fit says of them is a prediction.
+    set : dict of str to str
+        Parameters of trials alone, such as a shorter run.
     runs : int
         Replications of each point of each trial, from which the run-to-run spread is measured.
     variants : list of str
@@ -183,12 +190,19 @@ class FitSettings(StudyPart):
         cases that they are of.
     misfit : bool
         Whether something may be left that no setting explains, a share of each value.
+    parameters : list of FittedParameter
+        Parameters that the scenarios set themselves and that fits infer too, with the value that
+        the scenarios have.
     """
 
     tables: list[str] | None = None
+    rows: list[str] | None = None
+    points: list[str] | None = None
+    set: dict[str, ParameterText] = {}
     runs: Annotated[int, PlainInteger("the replications of a trial", 2, 1000)] = 2
     variants: list[str] = []
     misfit: Switch = True
+    parameters: list[FittedParameter] = []
 
 
 class DocumentSentence(StudyPart):
@@ -265,13 +279,20 @@ class DocumentReading(StudyPart):
         How it is read.
     instead : dict of str to str
         Published table to the table of ours that it is compared with.
+    columns : dict of str to str
+        Published column to the column of ours that it is compared with.
     tables : list of str, optional
         Published tables that count; all if left out.
     """
 
     says: str
     instead: dict[str, str] = {}
+    columns: dict[str, str] = {}
     tables: list[str] | None = None
+
+    def find_source(self, table: str, row: str, column: str) -> tuple[str, str, str]:
+        """The cell of ours that a published one is compared with."""
+        return self.instead.get(table, table), row, self.columns.get(column, column)
 
 
 class OverviewCell(StudyPart):

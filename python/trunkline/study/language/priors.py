@@ -12,7 +12,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from trunkline.scenario.expression import parse_scalar
+from trunkline.scenario import units
+from trunkline.scenario.expression import ExactQuantity, parse_scalar
 from trunkline.scenario.fields import describe_value, make_invalid_error
 from trunkline.study.language.grid import (
     SAMPLED_RANGE_SCHEMA,
@@ -88,6 +89,12 @@ Prior = Annotated[
 """Readings, each as likely; a range, linear or logarithmic; or a normal law."""
 
 
+def _parse_text(text: str) -> ExactQuantity | None:
+    """A value as a study file writes it: a number without a unit is one too."""
+    number = units.parse_number(text)
+    return parse_scalar(text) if number is None else ExactQuantity(number)
+
+
 class ParameterPrior:
     """The prior of a parameter, from a share of its probability to a value.
 
@@ -126,7 +133,7 @@ class ParameterPrior:
     @functools.cached_property
     def is_ordered(self) -> bool:
         """Whether neighbours are alike: numbers, in rising or falling order."""
-        quantities = [parse_scalar(each) for each in self.readings]
+        quantities = [_parse_text(each) for each in self.readings]
         if any(each is None for each in quantities):
             return False
         values = [each.value for each in quantities if each is not None]
@@ -177,7 +184,7 @@ class ParameterPrior:
                 if value in self.readings
                 else None
             )
-        quantity = parse_scalar(value)
+        quantity = _parse_text(value)
         assert self._range is not None
         if quantity is None or quantity.exponents != self._range.exponents:
             return None
@@ -185,7 +192,7 @@ class ParameterPrior:
         low, high = 0.0, 1.0
         for _ in range(40):
             middle = (low + high) / 2
-            found = parse_scalar(self.format_at(middle))
+            found = _parse_text(self.format_at(middle))
             assert found is not None
             is_rising = self._range.high > self._range.low
             low, high = (

@@ -192,16 +192,15 @@ class Reproduction:
         float or None
             None where nothing is published, or ours has no value somewhere.
         """
-        simulated_means = {(c.table, c.row, c.column): c.ours.mean for c in self.cells}
-        instead = {} if reading is None else reading.instead
-        counted_tables = self.study.cases if reading is None else reading.tables or self.study.cases
+        reading = reading or DocumentReading(says="as published")
+        counted_tables = reading.tables or self.study.cases
         differences = [
             abs(
-                simulated_means[
-                    instead.get(published_value.table, published_value.table),
-                    published_value.row,
-                    published_value.column,
-                ]
+                self._find_mean(
+                    *reading.find_source(
+                        published_value.table, published_value.row, published_value.column
+                    )
+                )
                 - published_value.value
             )
             for published_value in self.study.published
@@ -210,6 +209,10 @@ class Reproduction:
             and (not self.study.judged or published_value.row in self.study.judged)
         ]
         return _compute_mean(differences)
+
+    def _find_mean(self, table: str, row: str, column: str) -> float:
+        place = list(self.tables[table].rows).index(row)
+        return float(np.mean(self.measured.columns[table, column][place]))
 
     def errors(self) -> dict[str, TableError]:
         """Errors of each table that has published values."""

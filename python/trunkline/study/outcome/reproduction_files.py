@@ -56,6 +56,10 @@ def write_reproduction_files(
         }
     else:
         figures = draw_pictures(reproduction)
+    if stored_fit := reproduction.study.read_stored_fit():
+        from trunkline.study.fit.fit_files import draw_stored_marginals
+
+        figures["posterior"] = draw_stored_marginals(reproduction.study, stored_fit)
     json_text = json.dumps(reproduction.to_json(), indent=2, ensure_ascii=False, allow_nan=False)
     folders.write_text(folder / STUDY_JSON, json_text + "\n")
     for name, figure in figures.items():

@@ -99,6 +99,7 @@ def build_reproduction_json(reproduction: Reproduction) -> dict[str, Any]:
             item.model_dump(include={"parameter", "value", "reason"})
             for item in reproduction.study.fitted
         ],
+        "fit": reproduction.study.read_stored_fit(),
         "summary": {
             "tables": {name: error for name, error in errors.items() if name in cases},
             "variants": {name: error for name, error in errors.items() if name not in cases},
