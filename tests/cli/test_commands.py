@@ -207,9 +207,9 @@ def test_interrupt_ends_a_run_within_a_second(how, tmp_path):
         assert child.poll() is None
         time.sleep(0.05)
     child.send_signal(how)
-    _, said = child.communicate(timeout=60)
+    _, message = child.communicate(timeout=60)
     assert child.returncode == 130
-    assert "Traceback" not in said
+    assert "Traceback" not in message
     assert sorted(f.name for f in tmp_path.iterdir()) == ["long.yaml"]
 
 
@@ -289,11 +289,11 @@ def test_unknown_study_ends_with_2(trunkline):
 def test_a_study_shows_each_table_as_soon_as_it_is_known(tmp_path):
     command = [sys.executable, "-m", "trunkline", "reproduce", "bhani1999", "--runs", "2"]
     both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    said = subprocess.run(command, cwd=tmp_path, check=True, **both).stdout
+    message = subprocess.run(command, cwd=tmp_path, check=True, **both).stdout
     order = [f"Table {case}:" for case in range(1, 5)] + ["40 of 40 done", "Claims"]
-    places = [said.index(words) for words in order]
+    places = [message.index(words) for words in order]
     assert places == sorted(places)
-    assert said.count("Table 1:") == 1
+    assert message.count("Table 1:") == 1
 
 
 def test_a_study_that_is_kept_goes_on_when_nobody_reads_its_tables(tmp_path):
@@ -302,9 +302,9 @@ def test_a_study_that_is_kept_goes_on_when_nobody_reads_its_tables(tmp_path):
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=tmp_path, **pipes) as process:
         process.stdout.close()
-        said = process.stderr.read()
-    assert process.returncode == 0, said
-    assert "Traceback" not in said
+        message = process.stderr.read()
+    assert process.returncode == 0, message
+    assert "Traceback" not in message
     assert json.loads((tmp_path / "kept/manifest.json").read_text())["files"]
     assert json.loads((tmp_path / "kept/study.json").read_text())["claims"]
 
@@ -327,9 +327,9 @@ def test_whether_a_verdict_is_read_changes_neither_status_nor_files(tmp_path, er
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=errors, text=True
     ) as process:
         process.stdout.close()
-        said = "" if process.stderr is None else process.stderr.read()
-    assert process.returncode == 3, said
-    assert "Traceback" not in said
+        message = "" if process.stderr is None else process.stderr.read()
+    assert process.returncode == 3, message
+    assert "Traceback" not in message
     assert (tmp_path / "kept/report.html").stat().st_size > 100_000
 
 
@@ -351,9 +351,9 @@ def test_a_study_that_nobody_reads_or_keeps_ends_early(tmp_path):
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=tmp_path, **pipes) as process:
         process.stdout.close()
-        said = process.stderr.read()
-    assert process.returncode == 0, said
-    assert json.loads(said.splitlines()[-1])["done"] < 200
+        message = process.stderr.read()
+    assert process.returncode == 0, message
+    assert json.loads(message.splitlines()[-1])["done"] < 200
 
 
 def test_a_picture_for_a_paper_needs_a_folder(trunkline):
@@ -393,8 +393,8 @@ def test_colour_is_for_terminals_or_on_request(trunkline, hello, variables, colo
 
 
 def test_copied_example_finds_its_schema_where_the_hint_puts_it(trunkline, hello, tmp_path):
-    said = trunkline("examples", "copy", "md1").stderr
-    assert "trunkline schema > scenario.schema.json" in said
+    message = trunkline("examples", "copy", "md1").stderr
+    assert "trunkline schema > scenario.schema.json" in message
     first = (tmp_path / hello).read_text("utf-8").splitlines()[0]
     assert first == "# yaml-language-server: $schema=scenario.schema.json"
     (tmp_path / "scenario.schema.json").write_text("{}", "utf-8")

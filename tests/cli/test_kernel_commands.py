@@ -48,7 +48,7 @@ def test_export_as_json_holds_the_scripts(trunkline, copied):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected"),
     [
         (["export", "--to", "linux"], LACKING),
         (["verify"], LACKING),
@@ -57,10 +57,10 @@ def test_export_as_json_holds_the_scripts(trunkline, copied):
         (["run", "--engine", "linux", "--batches"], "--batches is for the simulator"),
     ],
 )
-def test_what_cannot_be_ends_with_2_and_says_why(trunkline, copied, words, said):
+def test_what_cannot_be_ends_with_2_and_says_why(trunkline, copied, words, expected):
     done = trunkline(words[0], copied("wfq-shares"), *words[1:])
     assert done.returncode == 2
-    assert said in done.stderr
+    assert expected in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -86,10 +86,10 @@ def test_f16_without_a_runner_the_remedies_are_said_at_once_and_the_simulator_wo
 
 
 @pytest.mark.parametrize(
-    ("kernel", "status", "said"), [(101, 0, "all 1 comparisons agree"), (200, 3, "DIFFERS")]
+    ("kernel", "status", "expected"), [(101, 0, "all 1 comparisons agree"), (200, 3, "DIFFERS")]
 )
 def test_verify_without_a_file_compares_two_examples_and_ends_with_3_if_they_differ(
-    monkeypatch, kernel, status, said
+    monkeypatch, kernel, status, expected
 ):
     asked = []
 
@@ -103,7 +103,7 @@ def test_verify_without_a_file_compares_two_examples_and_ends_with_3_if_they_dif
     done = CliRunner().invoke(verify_command, ["--runs", "2", "--seed", "7"], standalone_mode=False)
     assert done.return_value == status
     assert asked == [("diffserv-over-mpls", [7, 8]), ("hello", [7, 8])]
-    assert done.stdout.count(said) == 2
+    assert done.stdout.count(expected) == 2
     set_ = "flows.tcp.preset=linux"
     assert f"verify: the examples diffserv-over-mpls and hello with {set_}\n" in done.stderr
     done = CliRunner().invoke(verify_command, ["--json"], standalone_mode=False)
@@ -168,11 +168,11 @@ def test_reproduce_in_the_kernel_goes_on_where_it_was_cut(monkeypatch, tmp_path)
     first, last = done["verdicts"][0], done["verdicts"][-1]
     assert {**first, "table": ""} | {"rows": []} == {**last, "table": ""} | {"rows": []}
     kept = tmp_path / "kept" / "kernel.json"
-    whole = kept.read_text("utf-8")
-    for damaged in (whole.replace('"DE"', '"EF"', 1), whole[:100]):
+    text = kept.read_text("utf-8")
+    for damaged in (text.replace('"DE"', '"EF"', 1), text[:100]):
         kept.write_text(damaged, "utf-8")
         assert "damaged" in str(run("--resume").exception)
-    kept.write_text(whole, "utf-8")
+    kept.write_text(text, "utf-8")
     # Other seeds are other runs.
     words[words.index("2")] = "3"
     assert run("--resume").return_value == 0

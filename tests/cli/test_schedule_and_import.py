@@ -59,9 +59,9 @@ def test_tc_is_explained_or_handed_on_as_json(trunkline, tmp_path: Path) -> None
     script += "tc filter add dev eth0 parent 1: prio 2 u32 match ip dport 80 0xffff flowid 1:2\n"
     (tmp_path / "a.tc").write_text(script)
     known = ("--node", "10.0.0.1=A", "--port", "80=x")
-    said = trunkline("import", "tc", "a.tc", "--explain", *known)
-    assert "eth0: source A joins class-1-1" in said.stdout.splitlines()
-    assert "left out: modprobe x (line 2): modules are the kernel's" in said.stdout.splitlines()
+    output = trunkline("import", "tc", "a.tc", "--explain", *known)
+    assert "eth0: source A joins class-1-1" in output.stdout.splitlines()
+    assert "left out: modprobe x (line 2): modules are the kernel's" in output.stdout.splitlines()
     data = json.loads(trunkline("import", "tc", "a.tc", "--json", *known).stdout)
     assert set(data) == {"schema", "ports", "conditioners", "words", "account"}
     assert data["account"]["left_out"] == [
@@ -97,10 +97,10 @@ def test_a_capture_is_explained_and_its_account_heads_the_flows(trunkline, tmp_p
         data += struct.pack("<IIII", 1, 0, len(packet), len(packet)) + packet
     (tmp_path / "a.pcap").write_bytes(data)
     nodes = ("--node", "10.0.0.1=A", "--node", "10.0.0.2=B")
-    said = trunkline("import", "traffic", "a.pcap", "--explain", *nodes).stdout.splitlines()
-    assert said[:2] == ["read: frames (3)", "read: TCP segments (2): bytes of transfers"]
+    output = trunkline("import", "traffic", "a.pcap", "--explain", *nodes).stdout.splitlines()
+    assert output[:2] == ["read: frames (3)", "read: TCP segments (2): bytes of transfers"]
     again = "TCP segments: sent again, captured twice or keep-alives: all their bytes came before"
-    assert said[2:] == [f"left out: {again}"]
+    assert output[2:] == [f"left out: {again}"]
     strict = trunkline("import", "traffic", "a.pcap", "-o", "out", "--strict", *nodes)
     assert (strict.returncode, (tmp_path / "out").exists()) == (2, False)
     assert strict.stderr == f"a.pcap: error[import]: left out: {again}\n"
@@ -122,8 +122,8 @@ def test_records_are_explained_and_strict_refuses_columns_that_say_nothing(
     (tmp_path / "a.csv").write_text("from;to;bytes;sampling;port\nA;B;3750;10;5\n")
     over = ("--over", "5 min")
     assert trunkline("import", "records", "a.csv", *over).stdout == "from,to,rate\nA,B,1000 bit/s\n"
-    said = trunkline("import", "records", "a.csv", "--explain", *over).stdout.splitlines()
-    assert "left out: column port (line 1): not used by this import" in said
+    output = trunkline("import", "records", "a.csv", "--explain", *over).stdout.splitlines()
+    assert "left out: column port (line 1): not used by this import" in output
     strict = trunkline("import", "records", "a.csv", "--strict", *over)
     assert (strict.returncode, strict.stdout) == (2, "")
     other = trunkline("import", "records", "a.csv", "--sampling", "100", *over)

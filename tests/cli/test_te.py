@@ -87,10 +87,10 @@ def test_protect_lists_what_is_not_placed(trunkline, net, tmp_path):
 
 
 def test_protect_json_has_backups_gaps_and_links(trunkline, net):
-    said = json.loads(trunkline("te", "protect", net, "--json").stdout)
-    assert said["coverage"] == 1
-    assert {each["backup"] for each in said["backups"]} >= {"frr.A-B"}
-    assert set(said["links"][0]) == {
+    expected = json.loads(trunkline("te", "protect", net, "--json").stdout)
+    assert expected["coverage"] == 1
+    assert {each["backup"] for each in expected["backups"]} >= {"frr.A-B"}
+    assert set(expected["links"][0]) == {
         *("link", "capacity_bit_s", "load_bit_s", "reserved_bit_s", "backup_bit_s"),
         *("unshared_bit_s", "utilisation"),
     }
@@ -120,17 +120,25 @@ def test_survive_json_ranks_failures_and_judges_the_worst_in_packets(trunkline, 
     (tmp_path / "net.yaml").write_text(NETWORK + SLAS, "utf-8")
     done = trunkline("te", "survive", "net.yaml", "--packets", "1", "--judge", "--json")
     assert done.returncode == 3, done.stderr
-    said = json.loads(done.stdout)
-    assert set(said["failures"][0]) >= {
+    expected = json.loads(done.stdout)
+    assert set(expected["failures"][0]) >= {
         *("failure", "mlu", "worst_link", "lost_bit_s", "rerouted", "unprotected", "stretch_s"),
     }
-    assert {each["outcome"] for each in said["slas"] if each["by"] == "packets"} == {"refuted"}
-    counts = said["judgement"]
-    assert counts["pairs"] == len(said["slas"]) == len(said["failures"])
+    assert {each["outcome"] for each in expected["slas"] if each["by"] == "packets"} == {"refuted"}
+    counts = expected["judgement"]
+    assert counts["pairs"] == len(expected["slas"]) == len(expected["failures"])
     assert (
         counts["broken"] + counts["held_by_screen"] + counts["held_in_packets"] <= counts["pairs"]
     )
-    assert set(said["slas"][0]) >= {"sla", "failure", "bound", "value", "low", "high", "outcome"}
+    assert set(expected["slas"][0]) >= {
+        "sla",
+        "failure",
+        "bound",
+        "value",
+        "low",
+        "high",
+        "outcome",
+    }
     assert trunkline("te", "protect", "net.yaml", "-o", "safe.yaml").returncode == 0
     done = trunkline(
         *("te", "survive", "safe.yaml", "--each", "link", "--packets", "2", "--judge"),
@@ -147,7 +155,7 @@ def test_survive_json_ranks_failures_and_judges_the_worst_in_packets(trunkline, 
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "expected"),
     [
         (("--each", "duct"), "--each takes link, node, risk, named, pair"),
         (("--judge", "--ecmp"), "--ecmp is only for the screen"),
@@ -155,7 +163,7 @@ def test_survive_json_ranks_failures_and_judges_the_worst_in_packets(trunkline, 
         (("--packets", "1", "--ecmp"), "--ecmp is only for the screen"),
     ],
 )
-def test_what_survive_cannot_do_is_one_error(trunkline, net, options, said):
+def test_what_survive_cannot_do_is_one_error(trunkline, net, options, expected):
     done = trunkline("te", "survive", net, *options)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert expected in done.stderr

@@ -75,7 +75,7 @@ def test_bad_input_writes_nothing(trunkline, nets, tmp_path, arguments, message)
 
 
 @pytest.mark.parametrize(
-    ("side", "old", "new", "said"),
+    ("side", "old", "new", "expected"),
     [
         (
             "after",
@@ -98,7 +98,7 @@ def test_bad_input_writes_nothing(trunkline, nets, tmp_path, arguments, message)
     ],
 )
 def test_scenarios_that_do_not_fit_are_refused_at_their_place(
-    trunkline, nets, tmp_path, side, old, new, said
+    trunkline, nets, tmp_path, side, old, new, expected
 ):
     file = tmp_path / f"{side}.yaml"
     text = file.read_text("utf-8")
@@ -106,5 +106,5 @@ def test_scenarios_that_do_not_fit_are_refused_at_their_place(
     file.write_text(text.replace(old, new), "utf-8")
     done = trunkline("te", "migrate", *nets, "-o", "steps")
     assert done.returncode == 2
-    assert said in done.stderr
+    assert expected in done.stderr
     assert not (tmp_path / "steps").exists()

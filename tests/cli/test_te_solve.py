@@ -38,16 +38,16 @@ def test_import_place_run_are_three_commands(trunkline, net, tmp_path):
     assert trunkline("import", "network", net, "-o", "net.yaml").returncode == 0
     done = trunkline("te", "place", "net.yaml", "-o", "placed.yaml", "--json")
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    assert set(said["methods"][0]) == {"method", "mlu", "bound", "gap", "cost", "cost_gap"}
-    found = {each["method"]: each["mlu"] for each in said["methods"]}
+    document = json.loads(done.stdout)
+    assert set(document["methods"][0]) == {"method", "mlu", "bound", "gap", "cost", "cost_gap"}
+    found = {each["method"]: each["mlu"] for each in document["methods"]}
     # 6 from A and 9 from C on links of 10: split, 15 enter B over two links.
     assert found["placed"] == pytest.approx(0.9)
     assert found["optimum"] == pytest.approx(0.75)
     keys = {"path", "route", "bandwidth_bit_s", "placed", "why"}
-    assert keys <= set(said["paths"][0])
+    assert keys <= set(document["paths"][0])
     keys = {"link", "capacity_bit_s", "load_bit_s", "reserved_bit_s", "utilisation"}
-    assert keys <= set(said["links"][0])
+    assert keys <= set(document["links"][0])
     ran = trunkline("run", "placed.yaml", "--no-report", "--set", "run.duration=200 ms")
     assert ran.returncode == 0, ran.stderr
 
@@ -65,10 +65,10 @@ def test_solve_writes_scenario_picture_page_and_json(trunkline, net, tmp_path):
     page = (tmp_path / "plan.html").read_text("utf-8")
     assert "igp-weights" in page
     assert "<script" not in page
-    said = json.loads(trunkline("te", "solve", "net.yaml", "--json").stdout)
-    assert said["schema"] == 1
-    assert said["form"] == "arcs"
-    found = {each["method"]: each["mlu"] for each in said["methods"]}
+    document = json.loads(trunkline("te", "solve", "net.yaml", "--json").stdout)
+    assert document["schema"] == 1
+    assert document["form"] == "arcs"
+    found = {each["method"]: each["mlu"] for each in document["methods"]}
     assert found["unsplit"] == pytest.approx(0.9)
     placed = json.loads(trunkline("te", "place", "best.yaml", "--json").stdout)
     assert placed["methods"][0]["mlu"] == pytest.approx(0.9)
@@ -83,8 +83,8 @@ def test_a_report_shows_planned_beside_measured_load_and_the_scale(trunkline, ne
     assert done.returncode == 0, done.stderr
     words = "a run has 50 % of these rates: queueing times there are 2 times as long"
     assert words in done.stderr
-    said = json.loads(trunkline("run", "placed.yaml", "--json").stdout)
-    assert said["scale"] == 0.5
+    document = json.loads(trunkline("run", "placed.yaml", "--json").stdout)
+    assert document["scale"] == 0.5
     plan = json.loads((tmp_path / "r" / "plan.json").read_text("utf-8"))
     assert plan["methods"][0]["method"] == "placed"
     page = (tmp_path / "r" / "report.html").read_text("utf-8")
@@ -167,11 +167,11 @@ def test_robust_paths_for_every_failure_and_two_hours(trunkline, net, tmp_path):
         *("-o", "safe.yaml", "--picture", "map.svg", "--report", "plan.html", "--json"),
     )
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
+    document = json.loads(done.stdout)
     # Without A-B all 15 enter B over one link of 10.
-    assert said["methods"][0]["mlu"] == pytest.approx(1.5)
-    assert said["methods"][0]["gap"] == 0
-    assert set(said["backups"]) == {"A-B", "C-B"}
+    assert document["methods"][0]["mlu"] == pytest.approx(1.5)
+    assert document["methods"][0]["gap"] == 0
+    assert set(document["backups"]) == {"A-B", "C-B"}
     assert "backup" in (tmp_path / "plan.html").read_text("utf-8")
     screened = json.loads(trunkline("te", "survive", "safe.yaml", "--json").stdout)
     assert max(each["mlu"] for each in screened["failures"]) == pytest.approx(1.5)

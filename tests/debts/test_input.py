@@ -37,8 +37,8 @@ def command(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, 
     """Exit status, output and talk of a command, as a shell would see them."""
     with pytest.raises(SystemExit) as ended:
         main(list(words))
-    said = capsys.readouterr()
-    return int(ended.value.code or 0), said.out, said.err
+    found = capsys.readouterr()
+    return int(ended.value.code or 0), found.out, found.err
 
 
 def faults(scenario: dict[str, Any]) -> list[str]:
@@ -339,19 +339,19 @@ class TestWaysThatAreDown:
             }
         )
 
-        def said(scenario: tl.Scenario) -> list[str]:
+        def found(scenario: tl.Scenario) -> list[str]:
             network = json.loads(tl.compile(scenario).to_json())
             facts = list_run_facts(ReportedRun("", "", network, [tl.run(scenario)]))
             return [f"{each.text}: {each.detail}" for each in facts if "protection" in each.text]
 
-        assert said(scenario) == [
+        assert found(scenario) == [
             "Path p has no protection: it crosses B->C, which failure cut takes down"
         ]
         guarded = tl.Scenario.model_validate(
             scenario.model_dump(mode="json", by_alias=True, exclude_unset=True)
             | {"protections": {"b": {"path": "p", "kind": "backup", "backup": "q"}}}
         )
-        assert not any("has no protection" in each for each in said(guarded))
+        assert not any("has no protection" in each for each in found(guarded))
 
 
 def test_text_of_one_line_is_text() -> None:

@@ -82,10 +82,10 @@ def test_a_failure_study_says_which_class_breaks_under_which_failure(
 
 def test_the_terminal_answers_first(cuts: tuple[Path, str]) -> None:
     """E2. It had 105 rows in long form, and no word of what failed."""
-    said = cuts[1]
-    assert said.index("Which aggregate breaks under which failure") < said.index("A diamond")
-    assert "102 % beyond" in said
-    assert "EF breaks under 1 of 2 failures" in said
+    printed = cuts[1]
+    assert printed.index("Which aggregate breaks under which failure") < printed.index("A diamond")
+    assert "102 % beyond" in printed
+    assert "EF breaks under 1 of 2 failures" in printed
 
 
 def test_the_page_answers_first(cuts: tuple[Path, str]) -> None:

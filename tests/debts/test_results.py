@@ -54,10 +54,10 @@ def test_a_delay_of_many_flows_is_taken_over_them_as_asked(over: str) -> None:
     """C6. Four calls with a p99 near 10 ms have no delay of 40 ms."""
     run = tl.run(tl.load(CALLS))
     column = {"table": "flows", "measure": "delay_p99_s", "where": {"flow": "call[*]"}}
-    said = build_measure({"d": {**column, "unit": "ms", "scale": 1e-3, "over": over}})
+    lines = build_measure({"d": {**column, "unit": "ms", "scale": 1e-3, "over": over}})
     each = [1e3 * float(value or math.nan) for value in run.flows["delay_p99_s"]]
     assert len(each) == 4
-    value = parse_measure(said)(run)["d"]
+    value = parse_measure(lines)(run)["d"]
     assert isinstance(value, float)
     # The fourth of four is the value of rank ceil(0.95 * 4).
     wanted = {"mean": math.fsum(each) / 4, "min": min(each), "max": max(each), "p95": max(each)}

@@ -106,7 +106,7 @@ def flow(delays_ns: list[int]) -> FlowDatagrams:
 # A packet's time is 1 ms here, and 2 of 1000 packets were lost in one engine alone, which allows
 # 50 packets that are late, by 2 packets' times at most, and 10 of them one after the other.
 @pytest.mark.parametrize(
-    ("late", "told"),
+    ("late", "shown_text"),
     [
         ({}, []),
         ({7 * n: 1_000_000 for n in range(50)}, []),
@@ -116,17 +116,17 @@ def flow(delays_ns: list[int]) -> FlowDatagrams:
     ],
 )
 def test_what_is_left_out_is_bounded_in_number_size_and_sequence(
-    late: dict[int, int], told: list[str]
+    late: dict[int, int], shown_text: list[str]
 ) -> None:
     """A3: what other packets did may move a few by a packet's time, not a run of them at will."""
     ours = flow([20_000_000] * 1000)
     theirs = flow([20_000_000 + late.get(number, 0) for number in range(1000)])
     lost = np.array([3]), np.array([4])
-    its = PacketTolerance(10_000, 0.05, 1_000_000, is_disturbed=True, has_choice=False)
+    value = PacketTolerance(10_000, 0.05, 1_000_000, is_disturbed=True, has_choice=False)
     rows = [
-        make_fixed_row("f", *each) for each in compare_flow_packets([(ours, theirs, *lost)], its)
+        make_fixed_row("f", *each) for each in compare_flow_packets([(ours, theirs, *lost)], value)
     ]
-    assert [row.measure for row in rows if row.outcome == "differs"] == told
+    assert [row.measure for row in rows if row.outcome == "differs"] == shown_text
 
 
 @pytest.mark.parametrize(
@@ -191,14 +191,14 @@ def test_a_flow_that_lacks_the_preset_of_linux_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "status", "said"),
+    ("change", "status", "expected"),
     [
         (("", ""), Status.DONE, "comparisons agree"),
         (("limit: 20 packets", "limit: 19 packets"), Status.NOT_HELD, "DIFFERS"),
     ],
 )
 def test_the_command_says_what_was_compared_and_ends_with_the_outcome(
-    tmp_path, change, status, said
+    tmp_path, change, status, expected
 ) -> None:
     """A1: status 0 agrees, 3 differs, 6 undecided."""
     (tmp_path / "line.yaml").write_text(DROP_TAIL_LINE)
@@ -209,7 +209,7 @@ def test_the_command_says_what_was_compared_and_ends_with_the_outcome(
     wide = {"COLUMNS": "160"}
     done = CliRunner(env=wide).invoke(command, words, standalone_mode=False)
     assert done.return_value == status
-    assert said in done.stdout
+    assert expected in done.stdout
     assert "lost by cause" in done.stdout
 
 

@@ -92,7 +92,7 @@ def ours(qdisc: str) -> dict[str, dict[str, float]]:
                     if (str(row["precedence"]), row["cause"]) == (dp, cause)
                 ]
                 found[dp][cause].append(sum(lost))
-    return {dp: {k: float(np.mean(v)) for k, v in its.items()} for dp, its in found.items()}
+    return {dp: {k: float(np.mean(v)) for k, v in value.items()} for dp, value in found.items()}
 
 
 @pytest.mark.parametrize("qdisc", ["red", "gred"])
@@ -116,5 +116,5 @@ def test_goodput_and_drops_of_each_virtual_queue_are_those_of_the_kernel(qdisc: 
 def test_gred_divides_the_link_as_the_kernel_does() -> None:
     """The share of the virtual queue with the higher thresholds: 63.5 % there, within a point."""
     kernel = [float(row["goodput_mbit_s"]) for row in ROWS if row["qdisc"] == "gred"]
-    mine = [its["goodput_mbit_s"] for its in ours("gred").values()]
+    mine = [value["goodput_mbit_s"] for value in ours("gred").values()]
     assert mine[0] / sum(mine) == pytest.approx(kernel[0] / sum(kernel), abs=0.01)

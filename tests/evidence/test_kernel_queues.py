@@ -16,10 +16,10 @@ UNDER = ("ip", "label")
 @pytest.mark.parametrize(("runner", "kind", "under"), kernel_queues.list_recorded())
 def test_means_over_seeds_are_the_kernels(runner: str, kind: str, under: str) -> None:
     """Goodput within 1 %, drops within 10 %, the mean delay of voice within 3 %."""
-    its = read_recorded_rows(runner, kind, under)
+    value = read_recorded_rows(runner, kind, under)
     for name, margin in zip(MEASURES, (0.01, 0.1, 0.03), strict=True):
-        theirs = fmean(float(row[name]) for row in its)
-        ours = fmean(MEASURES[name](run) for run in run_simulator(kind, under, len(its)))
+        theirs = fmean(float(row[name]) for row in value)
+        ours = fmean(MEASURES[name](run) for run in run_simulator(kind, under, len(value)))
         assert ours == pytest.approx(theirs, rel=margin), name
 
 
@@ -53,8 +53,8 @@ def test_datagrams_through_every_discipline_agree_with_the_kernel() -> None:
     assert found.pop(unsure) == "undecided"
     assert found == {
         (runner, kind, under): "agrees"
-        for runner, its in kinds.items()
-        for kind in its
+        for runner, value in kinds.items()
+        for kind in value
         for under in UNDER
         if (runner, kind, under) != unsure
     }

@@ -63,8 +63,8 @@ def test_develder2003_gain_of_50_ms_in_the_kernel_is_what_the_page_says() -> Non
 
 def test_develder2003_slides_17_and_28() -> None:
     with (STUDIES / "develder2003" / "published.csv").open(encoding="utf-8", newline="") as file:
-        said = {(cell["table"], cell["row"]): cell["value"] for cell in csv.DictReader(file)}
-    assert said == {
+        expected = {(cell["table"], cell["row"]): cell["value"] for cell in csv.DictReader(file)}
+    assert expected == {
         ("a", "50 ms"): "28.72",
         ("b", "50 ms"): "11.89",
         ("b", "250 ms"): "7.55",

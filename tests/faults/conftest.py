@@ -56,10 +56,10 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_study(tmp_path_factory.mktemp("study"))
 
 
-def write_study(folder: Path, *, scenario: str = SCENARIO, said: str = STUDY) -> Path:
+def write_study(folder: Path, *, scenario: str = SCENARIO, study: str = STUDY) -> Path:
     """Write a study into a folder; its file."""
     (folder / "queue.yaml").write_text(scenario)
-    (folder / "small.yaml").write_text(said)
+    (folder / "small.yaml").write_text(study)
     return folder / "small.yaml"
 
 

@@ -37,8 +37,8 @@ def test_f10_a_worker_that_is_killed_costs_nothing(
     )
     until_done(process, 1)
     os.kill(workers(process.pid)[0], signal.SIGKILL)
-    _, said = process.communicate(timeout=240)
-    assert process.returncode == 0, said
+    _, lines = process.communicate(timeout=240)
+    assert process.returncode == 0, lines
     with perform_plan(StudySubject(str(slow)).plan, out=tmp_path / "clean"):
         assert files(tmp_path / "out") == files(tmp_path / "clean")
 
@@ -175,10 +175,10 @@ def cluster_of(tmp_path: Path) -> Iterator[Callable[..., Cluster]]:
 def killing(number: int, deaths: Path, missing: list[RunTask]) -> Callable[..., object]:
     """The work of a cluster, with a run that kills whoever takes it."""
     lethal = next(task for task in missing if task.number == number)
-    its = (lethal.point.network_json, lethal.seed)
+    value = (lethal.point.network_json, lethal.seed)
 
     def working(network_json: str, seed: int, *more: object) -> object:
-        if (network_json, seed) == its:
+        if (network_json, seed) == value:
             with deaths.open("a") as file:
                 file.write("died\n")
             os.kill(os.getpid(), signal.SIGKILL)
@@ -201,8 +201,8 @@ def test_f10_a_killed_worker_of_a_cluster_of_ones_own_costs_nothing(
     process = start("study", "run", file, *words)
     until_done(process, 1)
     os.kill(workers(first.pid)[0], signal.SIGKILL)
-    _, said = process.communicate(timeout=240)
-    assert process.returncode == 0, said
+    _, lines = process.communicate(timeout=240)
+    assert process.returncode == 0, lines
     with perform_plan(StudySubject(file).plan, out=tmp_path / "clean"):
         assert files(tmp_path / "out") == files(tmp_path / "clean")
 
@@ -264,10 +264,10 @@ def test_f22_a_scheduler_that_dies_is_said_and_what_had_ended_is_kept(
     process = start("study", "run", str(slow), *words)
     until_done(process, 1)
     theirs.scheduler.kill()
-    _, said = process.communicate(timeout=60)
+    _, lines = process.communicate(timeout=60)
     assert process.returncode == 4
-    assert said.splitlines()[-1] == "Error: the cluster was lost; resume with --resume --out out"
-    assert "Traceback" not in said
+    assert lines.splitlines()[-1] == "Error: the cluster was lost; resume with --resume --out out"
+    assert "Traceback" not in lines
     store = StudyStore(tmp_path / "out", StudySubject(str(slow)).plan, resume=True)
     assert 0 < len(store.list_missing()) < 20
     store.close()
@@ -310,8 +310,8 @@ def test_a_cluster_of_two_workers_gives_the_same_bytes(
     start: Start, study: Path, clean: dict[str, bytes], tmp_path: Path
 ) -> None:
     process = start("study", "run", str(study), "--cluster", "local:2", "--out", "out")
-    _, said = process.communicate(timeout=240)
-    assert process.returncode == 0, said
+    _, lines = process.communicate(timeout=240)
+    assert process.returncode == 0, lines
     assert files(tmp_path / "out") == clean
 
 
@@ -325,8 +325,8 @@ def test_f02_ctrl_c_ends_a_cluster_of_this_machine_without_a_word_from_its_worke
     until_done(process, 1)
     os.killpg(process.pid, signal.SIGINT)  # As a terminal does: to all processes of the group.
     began = time.monotonic()
-    _, said = process.communicate(timeout=120)
+    _, lines = process.communicate(timeout=120)
     assert time.monotonic() - began < 10.0  # Half a second, on a machine that does not stall.
     assert process.returncode == 130
-    assert "Traceback" not in said
-    assert "done; resume with --resume --out out" in said.splitlines()[-1]
+    assert "Traceback" not in lines
+    assert "done; resume with --resume --out out" in lines.splitlines()[-1]

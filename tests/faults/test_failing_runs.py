@@ -30,7 +30,7 @@ ENDLESS = STUDY.replace("runs: 4", "runs: 1").replace(
 def endless(tmp_path: Path) -> Path:
     """File of a study of three runs, the second of which takes days."""
     scenario = SCENARIO.replace("{load: 0.5}", "{load: 0.5, length: 1 s}")
-    return write_study(tmp_path, scenario=scenario.replace("20 s", "$length"), said=ENDLESS)
+    return write_study(tmp_path, scenario=scenario.replace("20 s", "$length"), study=ENDLESS)
 
 
 def test_f11_a_run_over_its_time_fails_and_the_others_end(
@@ -38,16 +38,16 @@ def test_f11_a_run_over_its_time_fails_and_the_others_end(
 ) -> None:
     words = ("study", "run", str(endless), "--out", "out")
     process = quick(*words, "--limit-time", "2", "--json")
-    out, said = process.communicate(timeout=240)
-    assert process.returncode == 5, said
+    out, found = process.communicate(timeout=240)
+    assert process.returncode == 5, found
     assert json.loads(out)["runs"] == 2
-    assert "failed: run 1, seed 1, length 40000000 s: time: stopped at" in said
+    assert "failed: run 1, seed 1, length 40000000 s: time: stopped at" in found
     kept = tmp_path / "out" / "failed" / "1"
     assert json.loads((kept / "failure.json").read_text())["labels"] == {"length": "40000000 s"}
     # What is kept is enough to run it again.
     process = quick("run", str(kept / "scenario.yaml"), "--set", "run.duration=1 s", "--json")
-    out, said = process.communicate(timeout=240)
-    assert process.returncode == 0, said
+    out, found = process.communicate(timeout=240)
+    assert process.returncode == 0, found
     process = quick("study", "status", "out", "--json")
     status = json.loads(process.communicate(timeout=240)[0])
     assert (status["done"], status["of"], len(status["failed"])) == (2, 3, 1)
@@ -74,12 +74,12 @@ RUN_STREAM = _core.run_stream
 def broken(jobs: Any, threads: int, ended: Callable[..., object], *rest: Any, **more: Any) -> None:
     """Runs, of which number 7 ends as one in which the engine panics."""
 
-    def told(number: int, failure: str | None, outcome: Any) -> object:
+    def shown_text(number: int, failure: str | None, outcome: Any) -> object:
         if number == 7:
             return ended(number, "panic", "run 7 is to break")
         return ended(number, failure, outcome)
 
-    RUN_STREAM(jobs, threads, told, *rest, **more)
+    RUN_STREAM(jobs, threads, shown_text, *rest, **more)
 
 
 def test_f13_a_panic_fails_its_run_only_and_the_resumed_study_is_whole(
@@ -92,9 +92,9 @@ def test_f13_a_panic_fails_its_run_only_and_the_resumed_study_is_whole(
     with monkeypatch.context() as patched:
         patched.setattr(_core, "run_stream", broken)
         failed = perform(plan, out, RunOptions(threads=2))
-        told = r"1 of 20 runs failed.*run 7, seed 4, load 0.3: panic: run 7 is to"
+        shown_text = r"1 of 20 runs failed.*run 7, seed 4, load 0.3: panic: run 7 is to"
         with (
-            pytest.raises(IncompleteStudy, match=told),
+            pytest.raises(IncompleteStudy, match=shown_text),
             perform_plan(plan, options=RunOptions(threads=2)),
         ):
             pass
@@ -109,19 +109,19 @@ def test_f13_a_panic_fails_its_run_only_and_the_resumed_study_is_whole(
 def test_f11_f12_b23_a_single_run_has_limits_too(start: Start, quick: Start, endless: Path) -> None:
     queue = str(endless.with_name("queue.yaml"))
     late = quick("run", queue, "--set", "length=40000000 s", "--limit-time", "0.3")
-    _, said = late.communicate(timeout=240)
+    _, found = late.communicate(timeout=240)
     assert late.returncode == 4
-    assert said.startswith("error[time]: the time limit is reached: stopped at ")
+    assert found.startswith("error[time]: the time limit is reached: stopped at ")
     flood = ("--set", "flows.f.rate=10 Gbit/s", "--set", "ports.big.queue.limit=1000000000 packets")
     hungry = start("run", queue, "--set", "length=100 s", *flood, "--limit-memory", "400 MB")
-    _, said = hungry.communicate(timeout=240)
+    _, found = hungry.communicate(timeout=240)
     assert hungry.returncode == 4
-    assert said.startswith("error[memory]: the limit is reached: stopped at ")
-    assert "packets in the network" in said
+    assert found.startswith("error[memory]: the limit is reached: stopped at ")
+    assert "packets in the network" in found
     many = quick("run", queue, "--set", "flows.f.replicate=100000", "--limit-memory", "400 MB")
-    _, said = many.communicate(timeout=240)
+    _, found = many.communicate(timeout=240)
     assert many.returncode == 2
-    assert "need about 1 GB; the limit is 0.4 GB (--limit-memory)" in said
+    assert "need about 1 GB; the limit is 0.4 GB (--limit-memory)" in found
 
 
 def test_a_fault_of_the_engine_is_one_plain_error(

@@ -50,8 +50,10 @@ def test_f24_where_threads_cannot_be_started_the_study_goes_on_with_fewer_and_sa
     done = limited(24, *words, where=tmp_path)
     assert done.returncode == 0, done.stderr
     # 24 with the thread that waits for the others; one more may still be ending.
-    told = "warning: only (\\d+) of 64 threads could be started: Resource temporarily unavailable"
-    found = re.search(told, done.stderr)
+    shown_text = (
+        "warning: only (\\d+) of 64 threads could be started: Resource temporarily unavailable"
+    )
+    found = re.search(shown_text, done.stderr)
     assert found is not None
     assert 21 <= int(found[1]) <= 23
     assert files(tmp_path / "out") == clean
@@ -72,10 +74,10 @@ def test_f24_too_few_open_files_are_said_before_it_begins(
 ) -> None:
     limit: Callable[[], None] = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # noqa: E731
     process = start("study", "run", str(study), "--out", "out", preexec_fn=limit)
-    _, said = process.communicate(timeout=120)
-    assert process.returncode == 4, said
-    assert f"only {most} files may be open at a time, a study needs 32: raise ulimit -n" in said
-    assert "Traceback" not in said
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 4, errors
+    assert f"only {most} files may be open at a time, a study needs 32: raise ulimit -n" in errors
+    assert "Traceback" not in errors
 
 
 def test_f24_the_fewest_open_files_that_are_allowed_are_enough(
@@ -83,6 +85,6 @@ def test_f24_the_fewest_open_files_that_are_allowed_are_enough(
 ) -> None:
     limit: Callable[[], None] = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32))  # noqa: E731
     process = start("study", "run", str(study), "--out", "out", preexec_fn=limit)
-    _, said = process.communicate(timeout=120)
-    assert process.returncode == 0, said
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
     assert files(tmp_path / "out") == clean

@@ -164,29 +164,29 @@ def fail_nth(patched: pytest.MonkeyPatch, call: str, nth: int) -> list[int]:
 def whole_or_absent(out: Path) -> None:
     """No file under its own name is half written."""
     if (out / disk.MANIFEST_FILE).exists():
-        said = disk.read_manifest(out)
-        for name, digest in said.get("files", {}).items():
+        lines = disk.read_manifest(out)
+        for name, digest in lines.get("files", {}).items():
             assert disk.compute_file_digest(out / name) == digest
 
 
 def test_f04_a_file_is_flushed_before_it_gets_its_name_and_the_folder_after(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said: list[str] = []
+    lines: list[str] = []
     fsync, replace = os.fsync, os.replace
 
     def flushed(handle: int) -> None:
-        said.append("flush " + ("folder" if os.path.isdir(f"/proc/self/fd/{handle}") else "file"))
+        lines.append("flush " + ("folder" if os.path.isdir(f"/proc/self/fd/{handle}") else "file"))
         fsync(handle)
 
     def renamed(*names: Path) -> None:
-        said.append("rename")
+        lines.append("rename")
         replace(*names)
 
     monkeypatch.setattr(os, "fsync", flushed)
     monkeypatch.setattr(os, "replace", renamed)
     disk.write_bytes(tmp_path / "data" / "x", b"1")
-    assert said == ["flush file", "rename", "flush folder"]
+    assert lines == ["flush file", "rename", "flush folder"]
 
 
 def interrupted(
@@ -203,11 +203,11 @@ def interrupted(
     time.sleep(0.3)
     ticks = Path(f"/proc/{process.pid}/stat").read_text("utf-8").rpartition(")")[2].split()
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=120)
+    _, lines = process.communicate(timeout=120)
     # What has ended counts with its own children (times(2)); so do fields 14 to 17 (proc(5)).
-    whole = processor_time(resource.getrusage(resource.RUSAGE_CHILDREN)) - before
+    total = processor_time(resource.getrusage(resource.RUSAGE_CHILDREN)) - before
     until = sum(map(int, ticks[11:15])) / os.sysconf("SC_CLK_TCK")
-    return whole - until, process.returncode, said.splitlines()[-1]
+    return total - until, process.returncode, lines.splitlines()[-1]
 
 
 def processor_time(usage: resource.struct_rusage) -> float:
@@ -216,17 +216,17 @@ def processor_time(usage: resource.struct_rusage) -> float:
 
 def test_f01_f02_ctrl_c_within_a_second_also_inside_the_engine(start: Start, endless: Path) -> None:
     # A second of its own: what others do on the machine does not count.
-    used, status, said = interrupted(start, endless, done=0)
+    used, status, lines = interrupted(start, endless, done=0)
     assert status == 130
-    assert said == "0 of 20 done; resume with --resume --out out"
+    assert lines == "0 of 20 done; resume with --resume --out out"
     assert used < 1.0
 
 
 def test_f02_what_had_ended_is_kept_and_the_rest_runs_on_resume(
     start: Start, quick: Start, slow: Path, tmp_path: Path
 ) -> None:
-    _, status, said = interrupted(start, slow, done=1)
-    done = int(said.split()[0])
+    _, status, lines = interrupted(start, slow, done=1)
+    done = int(lines.split()[0])
     assert status == 130
     assert 0 < done < 20
     process = quick("study", "run", str(slow), "--out", "out", "--resume", "--progress", "json")
@@ -250,13 +250,13 @@ def test_f05_a_full_disk_says_so_and_resume_works_after_space_is_made(
         filler = disk / "filler"
         filler.write_bytes(bytes(48 * 1024))
         process = quick("study", "run", str(study), "--out", str(disk / "out"))
-        _, said = process.communicate(timeout=240)
-        assert process.returncode == 4, said
-        assert "No space left on device" in said
+        _, lines = process.communicate(timeout=240)
+        assert process.returncode == 4, lines
+        assert "No space left on device" in lines
         filler.unlink()
         process = quick("study", "run", str(study), "--out", str(disk / "out"), "--resume")
-        _, said = process.communicate(timeout=240)
-        assert process.returncode == 0, said
+        _, lines = process.communicate(timeout=240)
+        assert process.returncode == 0, lines
         assert files(disk / "out") == clean
     finally:
         subprocess.run(["umount", str(disk)], check=True)
@@ -269,12 +269,12 @@ def test_f05_a_file_that_must_not_grow_is_a_full_disk_too(
         resource.setrlimit(resource.RLIMIT_FSIZE, (4200, resource.RLIM_INFINITY))
 
     process = start("study", "run", str(study), "--out", "out", preexec_fn=limit)
-    _, said = process.communicate(timeout=240)
-    assert process.returncode == 4, said
-    assert "File too large" in said
+    _, lines = process.communicate(timeout=240)
+    assert process.returncode == 4, lines
+    assert "File too large" in lines
     process = quick("study", "run", str(study), "--out", "out", "--resume")
-    _, said = process.communicate(timeout=240)
-    assert process.returncode == 0, said
+    _, lines = process.communicate(timeout=240)
+    assert process.returncode == 0, lines
     assert files(tmp_path / "out") == clean
 
 

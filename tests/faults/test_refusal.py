@@ -43,10 +43,10 @@ def test_f06_a_folder_that_cannot_be_is_found_before_the_first_run(
     (tmp_path / "file").write_text("")
     for out in ("file", "file/out", "/proc/out"):
         process = quick("study", "run", str(study), "--out", out)
-        _, said = process.communicate(timeout=240)
-        assert process.returncode == 2, said
-        assert "done" not in said
-        assert "Traceback" not in said
+        _, message = process.communicate(timeout=240)
+        assert process.returncode == 2, message
+        assert "done" not in message
+        assert "Traceback" not in message
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_f08_resuming_something_else_is_refused_with_the_difference(
 ) -> None:
     out = tmp_path / "out"
     StudyStore(out, plan).close()
-    changed = write_study(tmp_path, said=STUDY.replace(old, new))
+    changed = write_study(tmp_path, study=STUDY.replace(old, new))
     queue = (tmp_path / "queue.yaml").read_text()
     (tmp_path / "other.yaml").write_text(queue.replace("1 Mbit/s, delay", "2 Mbit/s, delay"))
     again = StudySubject(str(changed)).plan
@@ -107,9 +107,9 @@ def test_f09_a_second_process_is_told_who_holds_the_folder(
     assert first.stderr is not None
     first.stderr.readline()
     second = quick("study", "run", str(endless), "--out", "out", "--resume")
-    _, said = second.communicate(timeout=240)
+    _, message = second.communicate(timeout=240)
     assert second.returncode == 2
-    assert f"out is in use by process {first.pid} on {os.uname().nodename} since 20" in said
+    assert f"out is in use by process {first.pid} on {os.uname().nodename} since 20" in message
     assert str(first.pid) in folder_lock.find_lock_holder(tmp_path / "out")
     first.send_signal(signal.SIGKILL)
     first.communicate()
@@ -181,8 +181,8 @@ def test_f15_time_zone_and_locale_do_not_matter(
     start: Start, study: Path, clean: dict[str, bytes], tmp_path: Path, env: dict[str, str]
 ) -> None:
     process = start("study", "run", str(study), "--out", "out", env=env)
-    _, said = process.communicate(timeout=240)
-    assert process.returncode == 0, said
+    _, message = process.communicate(timeout=240)
+    assert process.returncode == 0, message
     assert files(tmp_path / "out") == clean
 
 
@@ -192,9 +192,9 @@ def test_f23_a_reader_that_has_enough_is_no_fault(start: Start, study: Path) -> 
     assert process.stderr is not None
     with process, process.stderr:
         process.stdout.close()
-        said = process.stderr.read()
-        assert process.wait(timeout=240) == 0, said
-    assert "Traceback" not in said
+        message = process.stderr.read()
+        assert process.wait(timeout=240) == 0, message
+    assert "Traceback" not in message
 
 
 def test_f24_few_open_files_are_enough_and_too_few_are_said(start: Start, study: Path) -> None:
@@ -203,8 +203,8 @@ def test_f24_few_open_files_are_enough_and_too_few_are_said(start: Start, study:
             *("study", "run", str(study), "--out", f"out{files}", "--threads", "64"),
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files)),
         )
-        _, said = process.communicate(timeout=240)
-        assert "internal error" not in said
+        _, message = process.communicate(timeout=240)
+        assert "internal error" not in message
         return process.returncode
 
     assert limit(32) == 0

@@ -39,13 +39,13 @@ def test_what_a_lost_cluster_left_is_gone_on_with(
     # Of 20 runs those that were kept are not run again.
     talk = [json.loads(line) for line in again[1].splitlines() if line.startswith("{")]
     assert 0 < next(each for each in talk if "done" in each)["done"] < 20
-    whole = ended(quick(*SURVIVE, "--out", "whole"))
-    assert json.loads(again[0]) == json.loads(whole[0])
+    total = ended(quick(*SURVIVE, "--out", "whole"))
+    assert json.loads(again[0]) == json.loads(total[0])
     assert files(tmp_path / "out") == files(tmp_path / "whole")
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[str, str]:
     """What a command said, if it ended well."""
-    out, said = process.communicate(timeout=240)
-    assert process.returncode == 0, said
-    return out, said
+    out, errors = process.communicate(timeout=240)
+    assert process.returncode == 0, errors
+    return out, errors

@@ -41,9 +41,9 @@ def both(written: str, folder: Path, runner: str) -> tuple[Results, Results]:
 
 
 def test_five_controls_of_one_node_have_the_kernels_goodput_each(uml: str, tmp_path: Path) -> None:
-    ours, its = both(MIXED, tmp_path, uml)
+    ours, found_value = both(MIXED, tmp_path, uml)
     for flow in ("cubic", "bbr", "dctcp", "vegas", "westwood"):
-        wanted = its.flows.where(flow=flow)["goodput_bit_s"]
+        wanted = found_value.flows.where(flow=flow)["goodput_bit_s"]
         assert ours.flows.where(flow=flow)["goodput_bit_s"] == pytest.approx(wanted, rel=0.03)
 
 
@@ -66,13 +66,13 @@ def test_rfc3168_s6_1_ecn_is_each_flows_own(uml: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("queue", ["fifo", "red", "fq-codel"])
 @pytest.mark.parametrize("control", ["cubic", "bbr", "dctcp"])
 def test_verify_finds_no_difference(control: str, queue: str, uml: str) -> None:
-    said = {
+    expected = {
         "control": control,
         "paced": str(control == "bbr").lower(),
         "marked": str(control == "dctcp").lower(),
         "queue": queue,
     }
-    overrides = {f"parameters.{key}": value for key, value in said.items()}
+    overrides = {f"parameters.{key}": value for key, value in expected.items()}
     network = compile(load(CONTROLS, overrides=overrides)).to_json()
     found = verification.verify_kernel(network, [1, 2, 3, 4, 5], runner=uml)
     assert [row for row in found.rows if row.outcome == "differs"] == []

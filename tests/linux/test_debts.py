@@ -52,9 +52,9 @@ def test_b1_a_window_that_binds_is_goodput_times_round_trip(
     window: int, goodput: float, kernel: str, tmp_path: Path
 ) -> None:
     written = network(WINDOW, WINDOW=str(window))
-    its = engine.run_in_guest(written, 1, tmp_path, runner=kernel).results
+    found_value = engine.run_in_guest(written, 1, tmp_path, runner=kernel).results
     (ours,) = simulate(written, seeds=[1])
-    for results in (its, ours):
+    for results in (found_value, ours):
         assert results.flows["goodput_bit_s"] == [pytest.approx(goodput, rel=0.01)]
     samples = json.loads((tmp_path / "tcp-0.json").read_text())
     assert samples["retransmitted_segments"] == 0
@@ -101,9 +101,9 @@ def test_b4_rfc1812_s5_3_1_what_routers_refuse_has_its_cause_in_both_engines(
     paths: str, quick: str, tmp_path: Path
 ) -> None:
     written = network(REFUSED + paths)
-    its = engine.run_in_guest(written, 1, tmp_path, runner=quick).results
+    found_value = engine.run_in_guest(written, 1, tmp_path, runner=quick).results
     (ours,) = simulate(written, seeds=[1])
-    for results in (its, ours):
+    for results in (found_value, ours):
         lost = {row["cause"]: (row["node"], row["packets"]) for row in results.drops.rows()}
         assert lost == {"ttl_expired": ("C", 123), "too_big": ("C", 60)}
 
@@ -146,8 +146,8 @@ run: {duration: 10 s}
 
 def test_b9_ecn_is_a_flows_own(uml: str, tmp_path: Path) -> None:
     """RFC 3168: ``features ecn`` of both routes; tcp_ecn is a node's."""
-    its = engine.run_in_guest(network(ECN), 1, tmp_path, runner=uml).results.flows
-    again = dict(zip(its["flow"], its["retransmissions"], strict=True))
+    found_value = engine.run_in_guest(network(ECN), 1, tmp_path, runner=uml).results.flows
+    again = dict(zip(found_value["flow"], found_value["retransmissions"], strict=True))
     assert again["capable"] < 10 < again["not"]
 
 

@@ -28,8 +28,8 @@ def dropped(aqm: str, ecn: str, folder: Path, runner: str) -> tuple[int, int]:
     """Packets dropped in the simulator and in the kernel."""
     written = compile(load(SCENARIO.replace("AQM", aqm).replace("ECN", ecn))).to_json()
     ours = simulate(written, seeds=[1])[0]
-    its = engine.run_in_guest(written, 1, folder, runner=runner).results
-    return sum(ours.flows["packets_dropped"]), sum(its.flows["packets_dropped"])
+    value = engine.run_in_guest(written, 1, folder, runner=runner).results
+    return sum(ours.flows["packets_dropped"]), sum(value.flows["packets_dropped"])
 
 
 def test_s5_who_is_capable_loses_nothing(quick: str, tmp_path: Path) -> None:
@@ -45,5 +45,5 @@ def test_s5_who_is_capable_loses_nothing(quick: str, tmp_path: Path) -> None:
 def test_s5_others_and_harddrop_are_dropped(
     aqm: str, ecn: str, drops: bool, kernel: str, tmp_path: Path
 ) -> None:
-    ours, its = dropped(aqm, ecn, tmp_path, kernel)
-    assert (ours > 0, its > 0) == (drops, drops)
+    ours, value = dropped(aqm, ecn, tmp_path, kernel)
+    assert (ours > 0, value > 0) == (drops, drops)

@@ -209,10 +209,10 @@ def test_f19_a_run_on_a_busy_host_says_by_how_much_it_was_late(native, tmp_path)
     record = execute_plan(plan, given, tmp_path, native, on_progress=stall)
     assert record.late_ns > 80_000_000
     assert not record.trustworthy
-    said = list(_list_doubts(record))
-    assert said[0] == "native runs in real time: its delays are not to be compared"
-    assert re.match(r"not trustworthy: late by \d+\.\d ms with a packet", said[1])
-    assert list(_list_doubts(replace(record, late_ns=0, trustworthy=True))) == said[:1]
+    printed = list(_list_doubts(record))
+    assert printed[0] == "native runs in real time: its delays are not to be compared"
+    assert re.match(r"not trustworthy: late by \d+\.\d ms with a packet", printed[1])
+    assert list(_list_doubts(replace(record, late_ns=0, trustworthy=True))) == printed[:1]
 
 
 def test_where_no_runner_is_ready_the_reasons_and_remedies_are_said(tmp_path, monkeypatch):

@@ -35,8 +35,8 @@ def test_loads_of_placed_paths_are_those_of_the_plan(kernel: str, tmp_path: Path
     assert planned == {"A->C": 9e6, "A->B": 7e6, "B->C": 5e6, "C->D": 3e6}
     written = compile(scenario).to_json()
     (ours,) = simulate(written, seeds=[1])
-    its = engine.run_in_guest(written, 1, tmp_path, runner=kernel).results
-    for results in (ours, its):
+    value = engine.run_in_guest(written, 1, tmp_path, runner=kernel).results
+    for results in (ours, value):
         ports = {str(row["link"]): row for row in results.ports.rows()}
         for link, load_bit_s in planned.items():
             # Bytes sent over the time; a label adds 4 B to 1400, 0.3 %.

@@ -32,17 +32,17 @@ BY_FLOW = ("fq-codel", "fq-pie", "sfq", "fq", "cake")
 def test_verify_says_what_is_recorded(row: dict[str, str], request: pytest.FixtureRequest) -> None:
     """`trunkline verify` again, with as many seeds."""
     request.getfixturevalue("uml" if row["runner"] == "uml" else "quick")
-    its = [row[name] for name in ("runner", "scenario", "queue", "under", "seeds")]
+    result = [row[name] for name in ("runner", "scenario", "queue", "under", "seeds")]
     assert {
-        name: str(value) for name, value in kernel_queues.judge_with_verify(*its).items()
+        name: str(value) for name, value in kernel_queues.judge_with_verify(*result).items()
     } == row
 
 
 # In the short tier: an overload without chance is the kernel's, packet by packet.
 @pytest.mark.parametrize("kind", ["codel", "fq-codel", "sfq", "hfsc"])
 def test_datagrams_through_a_discipline_agree_packet_by_packet(kind: str, uml: str) -> None:
-    its = kernel_queues.judge_with_verify(uml, "overload", kind, "label", "1")
-    assert (its["outcome"], its["one_by_one"]) == ("agrees", "true")
+    result = kernel_queues.judge_with_verify(uml, "overload", kind, "label", "1")
+    assert (result["outcome"], result["one_by_one"]) == ("agrees", "true")
 
 
 def written(kind: str, *, path: bool = False, labelled: str = "label", seconds: int = 30) -> str:
@@ -61,8 +61,8 @@ def written(kind: str, *, path: bool = False, labelled: str = "label", seconds: 
 
 def both(network: str, runner: str, seeds: int) -> tuple[list[Results], list[Results]]:
     listed = list(range(1, seeds + 1))
-    its = [kernel_queues.run_kernel(network, runner, seed) for seed in listed]
-    return simulate(network, seeds=listed), its
+    result = [kernel_queues.run_kernel(network, runner, seed) for seed in listed]
+    return simulate(network, seeds=listed), result
 
 
 @pytest.mark.guest_minutes
@@ -101,7 +101,7 @@ def refusal(network: str, *, keeps_hash: bool) -> str:
 def test_what_a_kernel_would_tell_apart_otherwise_is_refused() -> None:
     """A kernel that keeps the hash of the sender; one that does not; sfq has its own hash."""
     for kind in set(BY_FLOW) - {"fq"}:
-        for labelled, keeps_hash, said in (
+        for labelled, keeps_hash, found in (
             ("label", True, "the hash of the sender's socket stays"),
             ("5-tuple", False, "sees no flow behind a label; nearest: labelled: label"),
         ):
@@ -109,7 +109,7 @@ def test_what_a_kernel_would_tell_apart_otherwise_is_refused() -> None:
             if kind == "sfq" and keeps_hash:
                 plan(network, target=CommandTarget(keeps_hash=True))
                 continue
-            assert said in refusal(network, keeps_hash=keeps_hash), kind
+            assert found in refusal(network, keeps_hash=keeps_hash), kind
             if kind != "sfq":
                 plan(network, target=CommandTarget(keeps_hash=not keeps_hash))
         for keeps_hash in (False, True):
@@ -153,14 +153,14 @@ def test_two_label_stacks_are_one_flow_to_the_kernel_and_refused() -> None:
 
 def test_pie_is_updated_in_whole_ticks_of_the_kernels_clock() -> None:
     """At 250 Hz a tick is 4 ms: 15 ms are 4, 16 ms; the timer is a tick late, so it gets 3."""
-    for tupdate, said in (("15 ms", True), ("16 ms", False)):
+    for tupdate, found in (("15 ms", True), ("16 ms", False)):
         text = kernel_queues.make_scenario_text("pie").replace(
             "tupdate: 16 ms", f"tupdate: {tupdate}"
         )
         made = plan(compile(load(text)).to_json())
         assert any("tupdate 12000us" in line for node in made.plan.nodes for line in node.tc)
         notes = made.notes
-        assert any("tupdate: 16 ms is the same" in note for note in notes) is said
+        assert any("tupdate: 16 ms is the same" in note for note in notes) is found
 
 
 # RFC 8289 section 4.4 by the arithmetic of Linux: an overload by the clock, nothing left to chance.
@@ -183,8 +183,8 @@ run: {duration: 7 s}
 def lost(observed: EngineRun) -> dict[str, list[int]]:
     """Numbers of the datagrams of each flow that did not arrive."""
     return {
-        name: np.setdiff1d(np.arange(len(its.sent_ns)), its.number).tolist()
-        for name, its in observed.flows.items()
+        name: np.setdiff1d(np.arange(len(result.sent_ns)), result.number).tolist()
+        for name, result in observed.flows.items()
     }
 
 
@@ -195,12 +195,12 @@ def test_rfc8289_each_drop_of_a_scripted_overload_is_the_kernels(
     """Of a thousand drops one may be of the next packet, where two came within a microsecond."""
     network = compile(load(OVERLOAD.replace("QUEUE", f"{{{queue}, aqm: {CODEL_AQM}}}")))
     ours = lost(trace_simulator(network.data, 1))
-    its = lost(
+    result = lost(
         read_kernel_run(engine.run_in_guest(network.to_json(), 1, tmp_path, runner=uml), tmp_path)
     )
     assert sum(map(len, ours.values())) > 900
-    assert list(map(len, ours.values())) == list(map(len, its.values()))
-    assert sum(len(set(ours[name]) - set(its[name])) for name in ours) <= 1
+    assert list(map(len, ours.values())) == list(map(len, result.values()))
+    assert sum(len(set(ours[name]) - set(result[name])) for name in ours) <= 1
 
 
 SPARSE = """\
@@ -275,14 +275,14 @@ def test_an_emulated_machine_has_codel_sfq_and_tbf_on_ip_and_under_labels(
 ) -> None:
     """All of them in one guest: as many packets lost, and the same mean delay within 0.5 %."""
     network = compile(load(lines()))
-    its = read_kernel_run(
+    result = read_kernel_run(
         engine.run_in_guest(network.to_json(), 1, tmp_path, runner=emulated), tmp_path
     )
     ours = trace_simulator(network.data, 1)
-    for name, flow in its.flows.items():
+    for name, flow in result.flows.items():
         sent = len(flow.sent_ns)
-        drops = [sent - len(each.flows[name].number) for each in (ours, its)]
-        delays = [each.flows[name].delay_ns.mean() for each in (ours, its)]
+        drops = [sent - len(each.flows[name].number) for each in (ours, result)]
+        delays = [each.flows[name].delay_ns.mean() for each in (ours, result)]
         assert drops[0] > 100, name
         assert drops[1] == pytest.approx(drops[0], abs=2), name
         assert delays[1] == pytest.approx(delays[0], rel=0.005), name

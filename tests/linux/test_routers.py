@@ -44,12 +44,12 @@ def exported(folder: Path, *options: str) -> Path:
 
 
 def in_namespaces(scripts: Path, source: str, target: str) -> dict[str, Any]:
-    told = scripts.parent / "told.json"
+    lines = scripts.parent / "told.json"
     root = [] if os.geteuid() == 0 else ["--map-root-user"]
     harness = str(Path(__file__).parent / "router_namespaces.py")
     words = ["unshare", "--net", "--mount", *root, sys.executable, harness]
     done = subprocess.run(
-        [*words, str(scripts), str(told), source, target],
+        [*words, str(scripts), str(lines), source, target],
         capture_output=True,
         text=True,
         check=False,
@@ -57,7 +57,7 @@ def in_namespaces(scripts: Path, source: str, target: str) -> dict[str, Any]:
     if "unshare:" in done.stderr or "mount: " in done.stderr or "htb" in done.stderr:
         pytest.skip(f"no network of our own, or no queues, here: {done.stderr.strip()[:200]}")
     assert done.returncode == 0, done.stderr
-    seen: dict[str, Any] = json.loads(told.read_text())
+    seen: dict[str, Any] = json.loads(lines.read_text())
     return seen
 
 

@@ -116,16 +116,16 @@ def test_a_setup_that_is_interrupted_goes_on_where_it_stopped(
 
 
 def test_a_compiler_that_outlives_its_setup_is_waited_for(tmp_path):
-    said = []
-    with setup._lock_cache(tmp_path, said.append) as lock:
+    expected = []
+    with setup._lock_cache(tmp_path, expected.append) as lock:
         left = subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=[lock])
     # It lives until nobody holds the other end of its pipe.
     ends = threading.Timer(0.5, left.stdin.close)
     ends.start()
-    with left, setup._lock_cache(tmp_path, said.append):
+    with left, setup._lock_cache(tmp_path, expected.append):
         assert left.stdin.closed
         assert left.wait(60) == 0
-    assert said == ["waiting for another setup, or for what is left of one"]
+    assert expected == ["waiting for another setup, or for what is left of one"]
 
 
 def test_a_runner_whose_guest_dies_at_its_trial_is_reported_and_not_ready(
@@ -181,12 +181,12 @@ NO_CHECK = "setup.UNPACKED_BYTES['qemu'] = 0; "
 
 
 @pytest.mark.parametrize(
-    ("before", "said"),
+    ("before", "expected"),
     [("", "has 2 MB free; this takes 190 MB"), (NO_CHECK, "No space left on device")],
     ids=["seen-before", "met-on-the-way"],
 )
 def test_f5_a_full_disk_is_said_and_nothing_half_unpacked_stays(
-    before, said, environment, fakes, tmp_path
+    before, expected, environment, fakes, tmp_path
 ):
     # A file system of 2 MB in a mount namespace of its own; 4 MB are to be unpacked into it.
     (fakes / "large").touch()
@@ -209,5 +209,5 @@ def test_f5_a_full_disk_is_said_and_nothing_half_unpacked_stays(
     if done.returncode == 99 or "unshare:" in done.stderr:
         pytest.skip(f"no small file system here: {done.stderr.strip()}")
     assert done.stdout.splitlines() == ["status 4"], done.stderr
-    assert said in done.stderr
+    assert expected in done.stderr
     assert "Traceback" not in done.stderr

@@ -49,16 +49,16 @@ def test_kernel_alone_each_transfer_takes_the_same_time_and_packets(
     written = line(tmp_path, schedule, "5 s").to_json()
     (tmp_path / "guest").mkdir()
     ours = simulate(written, seeds=[1])[0]
-    its = engine.run_in_guest(written, 1, tmp_path / "guest", runner=quick).results
+    value = engine.run_in_guest(written, 1, tmp_path / "guest", runner=quick).results
     for column in ("packets_sent", "bytes_sent"):
-        assert list(its.ports[column]) == list(ours.ports[column])
-    times = list(zip(ours.transfers["fct_s"], its.transfers["fct_s"], strict=True))
+        assert list(value.ports[column]) == list(ours.ports[column])
+    times = list(zip(ours.transfers["fct_s"], value.transfers["fct_s"], strict=True))
     assert len(times) == len(SIZES)
     assert all(
         abs(float(str(one)) - float(str(other))) < (20e-6 if quick == "uml" else 1e-3)
         for one, other in times
     )
-    assert list(its.completions["finished"]) == list(ours.completions["finished"])
+    assert list(value.completions["finished"]) == list(ours.completions["finished"])
 
 
 @pytest.mark.guest_minutes

@@ -53,8 +53,8 @@ def test_a_transfer_with_losses_has_the_bytes_that_tcptrace_counts_once(
     capture, plain = tmp_path / "run.pcapng", tmp_path / "run.pcap"
     write_capture(results, json.loads(network.to_json()), str(capture), at=(place,))
     run_tool("editcap", "-F", "pcap", capture, plain)
-    told = run_tool("tcptrace", "-l", "-n", plain)
-    pairs = dict(re.findall(r"^ *(\w[\w ]+): +(\d+) ", told, re.M))
+    entries = run_tool("tcptrace", "-l", "-n", plain)
+    pairs = dict(re.findall(r"^ *(\w[\w ]+): +(\d+) ", entries, re.M))
     for file in (capture, plain):
         account = ImportAccount()
         (flow,) = collect_flows(read_packets(file.read_bytes(), account), account=account)

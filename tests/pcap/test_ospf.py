@@ -41,8 +41,8 @@ def test_tshark_dissects_every_message_with_its_checksum(tmp_path: Path) -> None
             header = struct.pack(">BBHHHBBH4s4s", 0x45, 0xC0, size, 0, 0, 1, OSPF, 0, *ends)
             file.write(struct.pack("<IIII", number, 0, size, size) + header + octets)
     command = ["tshark", "-V", "-r", capture]
-    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    kinds = Counter(re.findall(r"Message Type: (.+) \(\d\)", told))
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    kinds = Counter(re.findall(r"Message Type: (.+) \(\d\)", output))
     sent: Counter[str] = Counter()
     for row in results.tables["control"].rows():
         sent[row["message"]] += row["messages"]
@@ -53,6 +53,6 @@ def test_tshark_dissects_every_message_with_its_checksum(tmp_path: Path) -> None
     }
     assert {names[kind]: number for kind, number in kinds.items()} == sent
     assert sum(sent.values()) == len(messages) > 50
-    assert len(re.findall(r"Checksum: 0x[0-9a-f]{4} \[correct\]", told)) == len(messages)
-    assert "Malformed" not in told
-    assert "Metric: 300" in told
+    assert len(re.findall(r"Checksum: 0x[0-9a-f]{4} \[correct\]", output)) == len(messages)
+    assert "Malformed" not in output
+    assert "Metric: 300" in output

@@ -40,9 +40,9 @@ def test_segments_retransmissions_and_sack_are_those_of_the_tables(tmp_path: Pat
     # It is of 2004 and reads the format before pcapng.
     subprocess.run(["editcap", "-F", "pcap", capture, plain], check=True, capture_output=True)
     command = ["tcptrace", "-l", "-n", plain]
-    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    pairs = dict(re.findall(r"^ *(\w[\w ]+): +(\d+) ", told, re.M))
-    backward = dict(re.findall(r"(?<!d)(sack pkts sent|pure acks sent): +(\d+) *$", told, re.M))
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    pairs = dict(re.findall(r"^ *(\w[\w ]+): +(\d+) ", output, re.M))
+    backward = dict(re.findall(r"(?<!d)(sack pkts sent|pure acks sent): +(\d+) *$", output, re.M))
     events = [row for row in results.packets.rows() if row["link"] in ("S->R", "R->S")]
     sent = [row for row in events if row["event"] == "queued" and row["link"] == "S->R"]
     sent = [row for row in sent if row["wait_ns"] is not None]

@@ -99,7 +99,7 @@ def test_losses_on_the_wire_and_in_the_queue_are_told_as_the_table_counts_them(
     results, network = run(CUT)
     path = tmp_path / "cut.pcapng"
     write_capture(results, network, path, at=("A->B",))
-    told = Counter(text.rpartition("; ")[2] for _, text in comments(path))
+    counts = Counter(text.rpartition("; ")[2] for _, text in comments(path))
     counted = {row["cause"]: row["packets"] for row in results.drops.rows()}
     assert set(counted) == {"corrupted", "failed_in_flight", "failed_queued", "link_down"}
     for cause, before in (
@@ -108,7 +108,7 @@ def test_losses_on_the_wire_and_in_the_queue_are_told_as_the_table_counts_them(
         ("failed_queued", "dropped"),
         ("link_down", "dropped"),
     ):
-        assert told[f"{before}: {cause}"] == counted[cause] > 0
+        assert counts[f"{before}: {cause}"] == counted[cause] > 0
     offered = results.ports.where(link="A->B")["packets_offered"]
     # Those still waiting when the run ended are in neither.
     events = results.packets.to_polars()
@@ -134,14 +134,14 @@ def test_a_policer_at_the_far_end_drops_what_had_arrived(tmp_path: Path) -> None
     path = tmp_path / "policed.pcapng"
     write_capture(results, network, path, at=("A",))
     policed = results.drops["packets"][0]
-    told = [(number, text) for number, text in comments(path) if "dropped: policed" in text]
-    assert len(told) == policed
+    counts = [(number, text) for number, text in comments(path) if "dropped: policed" in text]
+    assert len(counts) == policed
     names = [
         body[12 : 12 + struct.unpack_from("<H", body, 10)[0]].decode()
         for kind, body in blocks(path.read_bytes())
         if kind == 1
     ]
-    assert {names[number] for number, _ in told} == {"S->A in"}
+    assert {names[number] for number, _ in counts} == {"S->A in"}
 
 
 @pytest.mark.parametrize("scheduler", ["priority", "drr", "wfq"])
@@ -203,7 +203,7 @@ def test_without_a_trace_or_with_a_wrong_place_there_is_no_file(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected"),
     [
         (["--pcap-at", "S"], "need --pcap"),
         (["--pcap", "x.pcapng", "--runs", "2"], "one run"),
@@ -213,9 +213,9 @@ def test_without_a_trace_or_with_a_wrong_place_there_is_no_file(tmp_path: Path) 
     ],
 )
 def test_options_that_do_not_go_together_are_refused(
-    words: list[str], said: str, trunkline: Any, tmp_path: Path
+    words: list[str], expected: str, trunkline: Any, tmp_path: Path
 ) -> None:
     (tmp_path / "s.yaml").write_text(CUT)
     done = trunkline("run", str(tmp_path / "s.yaml"), *words)
     assert done.returncode == 2
-    assert said in " ".join(done.stderr.split())
+    assert expected in " ".join(done.stderr.split())

@@ -240,12 +240,12 @@ def test_a_comment_tells_queue_wait_and_fate(tmp_path: Path) -> None:
     text = BOTTLENECK.format(variant="new-reno", aqm="", keys="")
     results, packets = captured(load(text), tmp_path, ("R->D",))
     dropped = rows(results, event="dropped", link="R->D")
-    told = [packet for packet in packets if "dropped: queue_full" in packet["frame.comment"]]
-    assert [ns(packet) for packet in told] == [row["time_ns"] for row in dropped]
-    assert len(told) == sum(results.drops["packets"]) > 10
+    lines = [packet for packet in packets if "dropped: queue_full" in packet["frame.comment"]]
+    assert [ns(packet) for packet in lines] == [row["time_ns"] for row in dropped]
+    assert len(lines) == sum(results.drops["packets"]) > 10
     waits = {row["packet"]: row["wait_ns"] for row in rows(results, event="queued", link="R->D")}
     for packet in packets:
-        if packet not in told:
+        if packet not in lines:
             words = packet["frame.comment"].split("; ")
             number = int(words[0].rpartition(" ")[2])
             assert words[2] == f"waited {waits[number] // 1000}.{waits[number] % 1000:03} us"
@@ -261,9 +261,9 @@ def test_the_same_run_gives_the_same_bytes_and_a_snapshot_length_cuts(tmp_path: 
         files.append((tmp_path / name).read_bytes())
     assert files[0] == files[1]
     write_capture(results, compiled, tmp_path / "cut", snaplen=54)
-    whole, cut = dissected(tmp_path / "a"), dissected(tmp_path / "cut")
+    total, cut = dissected(tmp_path / "a"), dissected(tmp_path / "cut")
     for field in ("frame.len", "frame.time_epoch", "tcp.seq_raw", "tcp.ack_raw", "tcp.len"):
-        assert [packet[field] for packet in whole] == [packet[field] for packet in cut]
+        assert [packet[field] for packet in total] == [packet[field] for packet in cut]
     assert not list(tmp_path.glob(".*"))
 
 

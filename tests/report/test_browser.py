@@ -96,13 +96,13 @@ def test_the_slider_moves_by_the_keyboard_and_tells_states(page_of_protected, lo
     lanes = (
         "[...document.querySelectorAll('.lane')].map((lane) => lane.getAttribute('class')).join()"
     )
-    whole = page.evaluate(lanes)
+    total = page.evaluate(lanes)
     slider.focus()
     for _ in range(3):
         page.keyboard.press("ArrowRight")
     assert slider.input_value() == "3"
     assert page.locator(".now").inner_text() == slider.get_attribute("aria-valuetext")
-    assert page.evaluate(lanes) != whole
+    assert page.evaluate(lanes) != total
     # What the whole run lost is not said of a moment.
     losses = page.locator(".captions .loss")
     assert losses.count() >= 4
@@ -119,7 +119,7 @@ def test_the_slider_moves_by_the_keyboard_and_tells_states(page_of_protected, lo
         "carries the traffic of working",
     ]
     page.keyboard.press("Home")
-    assert page.evaluate(lanes) == whole
+    assert page.evaluate(lanes) == total
     assert losses.first.is_visible()
 
 
@@ -143,9 +143,9 @@ def test_a_click_on_a_packet_tells_its_story(page_of_protected, look):
     slider.evaluate("(it) => { it.value = 300; it.dispatchEvent(new Event('input')); }")
     assert page.locator("circle.packet").count() > 10
     page.locator("circle.packet").last.click(force=True)
-    told = page.locator(".story").inner_text()
-    assert told.startswith("Packet ")
-    assert "waited" in told
+    text_shown = page.locator(".story").inner_text()
+    assert text_shown.startswith("Packet ")
+    assert "waited" in text_shown
     # By the keyboard, one that the failure cost: lost on 5->6 after the labels were put on at 4.
     lost = page.evaluate(
         "exhibits.get('x0').packets.trips.find((trip) => trip.fate && trip.fate[0] === 'dropped')"
@@ -165,9 +165,9 @@ def test_a_click_on_a_packet_tells_its_story(page_of_protected, look):
     )
     page.get_by_role("button", name=name, exact=True).focus()
     page.keyboard.press("Enter")
-    told = page.locator(".story").inner_text()
-    assert f"Dropped at {lost['fate'][2]}" in told
-    assert lost["fate"][3] in told
+    text_shown = page.locator(".story").inner_text()
+    assert f"Dropped at {lost['fate'][2]}" in text_shown
+    assert lost["fate"][3] in text_shown
 
 
 def test_paths_light_up_by_focus_and_stay_by_a_press(page_of_protected, look):

@@ -53,10 +53,10 @@ def until(condition: Callable[[], object], longest_s: float = 30) -> None:
         time.sleep(0.02)
 
 
-def send(server: LiveServer, what: str, said: object, **headers: str) -> int:
+def send(server: LiveServer, what: str, printed: object, **headers: str) -> int:
     own = {"Origin": f"http://127.0.0.1:{server.server_port}", "Content-Type": "application/json"}
     connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
-    body = said if isinstance(said, bytes) else json.dumps(said).encode()
+    body = printed if isinstance(printed, bytes) else json.dumps(printed).encode()
     connection.request("POST", f"/{server.token}/{what}", body, {**own, **headers})
     status = connection.getresponse().status
     connection.close()
@@ -230,8 +230,8 @@ def test_in_a_browser_an_error_is_seen_and_mended_and_a_slider_is_dragged(server
     looker.count_drawn_pixels()
     file.write_text(QUEUE.replace("rate: 1 Mbit/s", "rate: 1"))
     page.locator("#problems pre").first.wait_for()
-    told = page.locator("#problems").inner_text()
-    assert "queue.yaml:5:" in told
+    text_shown = page.locator("#problems").inner_text()
+    assert "queue.yaml:5:" in text_shown
     assert "mend and save" in page.locator("#state").inner_text()
     assert page.locator("#run .figures").is_visible()
     file.write_text(QUEUE)

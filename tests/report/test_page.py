@@ -155,8 +155,8 @@ def test_links_while_something_is_down_are_told_from_the_rest(protected):
     # Both times together are the run: what the link carried in all is in the table of ports.
     for link, each in found.items():
         row = next(row for row in exhibit.first_run.ports.rows() if row["link"] == link)
-        whole = (5 * each.use_down + 10 * each.use_up) / 15
-        assert whole == pytest.approx(row["utilisation"], rel=0.02, abs=0.002)
+        total = (5 * each.use_down + 10 * each.use_up) / 15
+        assert total == pytest.approx(row["utilisation"], rel=0.02, abs=0.002)
     refused = sum(row["packets_dropped"] for row in exhibit.first_run.ports.rows())
     assert 0 < sum(each.dropped for each in found.values()) < refused
     table = next(grid for grid in grids.build_grids(exhibit) if grid.key == "stress")
@@ -273,8 +273,8 @@ def test_the_packets_of_a_traced_run_are_its_own(tmp_path, run_example):
 def test_the_command_writes_the_page_and_says_where(protected, trunkline, tmp_path):
     done = trunkline("report", str(protected), "--out", "page.html", "--json")
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    assert (tmp_path / said["report"]).stat().st_size == said["bytes"]
+    printed = json.loads(done.stdout)
+    assert (tmp_path / printed["report"]).stat().st_size == printed["bytes"]
     refused = trunkline("report", ".")
     assert refused.returncode == 2
     assert "holds no results" in refused.stderr

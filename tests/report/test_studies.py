@@ -117,9 +117,9 @@ def test_a_claim_and_its_negation_do_not_both_hold(done: Reproduction) -> None:
         verdict = claim.judge(here)
         if verdict is not None and verdict.is_held:
             for each in negations(claim):
-                told = each.judge(here)
-                assert told is not None
-                assert not told.is_held, each.that
+                shown_text = each.judge(here)
+                assert shown_text is not None
+                assert not shown_text.is_held, each.that
 
 
 def test_other_values_break_every_claim(done: Reproduction) -> None:

@@ -111,6 +111,30 @@ def test_the_map_of_architecture_is_the_one_that_is_checked(arrows, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("crates/agent/src/tcp/sender.rs", "crates/agent/src/tcp/sending.rs"),
+        ("1. `crates/agent/src/tcp/sender.rs`", "1. the sender"),
+        ("10. `crates/engine/src/delivery.rs`", "`crates/engine/src/delivery.rs`"),
+    ],
+)
+def test_the_walks_of_architecture_have_ten_steps_with_files(
+    arrows, monkeypatch, tmp_path, old, new
+):
+    monkeypatch.setattr(arrows, "ROOT", ROOT)
+    assert arrows.find_missing_files() == []
+    page = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    assert old in page
+    for entry in ROOT.iterdir():
+        if not entry.name.startswith((".", "ARCH")):
+            (tmp_path / entry.name).symlink_to(entry)
+    (tmp_path / ".github").symlink_to(ROOT / ".github")
+    (tmp_path / "ARCHITECTURE.md").write_text(page.replace(old, new, 1), "utf-8")
+    monkeypatch.setattr(arrows, "ROOT", tmp_path)
+    assert len(arrows.find_missing_files()) == 1
+
+
+@pytest.mark.parametrize(
     ("manifest", "source", "faults"),
     [
         ("[dependencies]\ntrunkline-engine.workspace = true", "", 1),
@@ -175,6 +199,7 @@ def test_words_finds_a_forbidden_word(monkeypatch, tmp_path, capsys, name, line)
         ("python/trunkline/felt.py", ""),
         ("crates/a/src/lib.rs", "pub(crate) struct Kept;\n"),
         ("crates/a/src/lib.rs", "fn f() {\n    let mut told = 1;\n}\n"),
+        ("python/trunkline/a.py", '"""Values of `MOST_ROWS`."""\n'),
     ],
 )
 def test_names_that_say_nothing_are_refused(monkeypatch, tmp_path, capsys, place, text):
@@ -198,6 +223,28 @@ def test_a_class_name_stands_for_one_thing(monkeypatch, tmp_path, capsys):
         file.write_text("class ChartLine:\n    pass\n", "utf-8")
     assert names.main() == 1
     assert "ChartLine: also a class of" in capsys.readouterr().out
+
+
+def test_a_type_of_the_crates_stands_for_one_thing(monkeypatch, tmp_path, capsys):
+    names = tool("names")
+    monkeypatch.setattr(names, "ROOT", tmp_path)
+    texts = {
+        "port/src/sched/cbq.rs": "struct Class;\nstruct Cubic;\n",
+        "port/src/sched/htb.rs": "pub(super) struct Class;\n",
+        "engine/src/network/queue.rs": "pub struct Class;\n",
+        "agent/src/cubic/mod.rs": "pub enum Cubic {}\n",
+        "agent/src/cubic/linux.rs": "pub struct Curve;\n",
+        "agent/src/cubic/rfc.rs": "pub struct Curve;\n#[cfg(test)]\nstruct Class;\n",
+    }
+    for place, text in texts.items():
+        file = tmp_path / "crates" / place
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+    assert names.main() == 1
+    printed = capsys.readouterr().out
+    assert "Class: also a class of crates/port/src/sched/htb.rs\n" in printed
+    assert "Cubic: also" in printed
+    assert "Curve" not in printed
 
 
 @pytest.mark.parametrize(

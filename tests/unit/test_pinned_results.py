@@ -57,11 +57,11 @@ class Run:
 
 def _shortened(network_json: str, duration_s: float | None) -> str:
     """A network whose run, with its warm-up, takes at most so long."""
-    said = json.loads(network_json)
-    run = said["run"]
+    document = json.loads(network_json)
+    run = document["run"]
     share = min(1.0, (duration_s or 1e9) * 1e9 / run["duration_ns"])
     run |= {key: int(run[key] * share) for key in ("duration_ns", "warmup_ns")}
-    return json.dumps(said, sort_keys=True, separators=(",", ":"))
+    return json.dumps(document, sort_keys=True, separators=(",", ":"))
 
 
 def _hash_the_rest(results: Results) -> str:
@@ -95,12 +95,14 @@ def _of_example(file: Path) -> Iterator[tuple[Run, Hashes]]:
 
 def _of_study(name: str) -> Iterator[tuple[Run, Hashes]]:
     """The last point of each table."""
-    its = study.find_study(name)
-    for table in its.list_tables():
-        said = [one for one in its.draws if one.cases is None or table.base in one.cases]
-        draws = serialise_draws(name, said)
+    found_value = study.find_study(name)
+    for table in found_value.list_tables():
+        document = [
+            one for one in found_value.draws if one.cases is None or table.base in one.cases
+        ]
+        draws = serialise_draws(name, document)
         label, values = list(table.points.items())[-1]
-        compiled = network.compile(load_point_scenario(its, table, values)).to_json()
+        compiled = network.compile(load_point_scenario(found_value, table, values)).to_json()
         compiled = _shortened(
             apply_draws(compiled, draws, 1) if draws else compiled, SHORT.get(name)
         )
@@ -125,20 +127,22 @@ def _pinned() -> dict[Run, Hashes]:
 def _rewrite(what: str, found: dict[Run, Hashes]) -> None:
     """Replace the lines of an example or a study."""
     kept = (
-        {run: its for run, its in _pinned().items() if run.what != what} if PINNED.exists() else {}
+        {run: found_value for run, found_value in _pinned().items() if run.what != what}
+        if PINNED.exists()
+        else {}
     )
     lines = sorted((kept | found).items(), key=lambda line: (line[0].what, line[0].threads))
     with PINNED.open("w", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow([*(field.name for field in fields(Run)), "hash", "other_columns"])
-        table.writerows([*astuple(run), *its] for run, its in lines)
+        table.writerows([*astuple(run), *found_value] for run, found_value in lines)
     _pinned.cache_clear()
 
 
 def _hold(what: str, found: dict[Run, Hashes], rewrite: bool) -> None:
     if rewrite:
         _rewrite(what, found)
-    assert found == {run: its for run, its in _pinned().items() if run.what == what}
+    assert found == {run: found_value for run, found_value in _pinned().items() if run.what == what}
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)

@@ -55,8 +55,8 @@ def test_without_posix_a_scenario_runs_and_a_study_keeps_its_lock(tmp_path):
         [sys.executable, "-c", BARE], cwd=tmp_path, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
-    said = done.stdout.splitlines()
+    output = done.stdout.splitlines()
     # 0.5 Mbit/s in packets of 4000 bit: 125 in a second.
-    assert said[0] == "125"
-    assert "True 0" in said
+    assert output[0] == "125"
+    assert "True 0" in output
     assert "4 of 4 runs" in done.stdout

@@ -106,7 +106,7 @@ def test_every_cause_of_a_drop_has_its_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "said"),
+    ("before", "after", "expected"),
     [
         (None, "16/0/64", "label 16 (TC 0, TTL 64) pushed"),
         ("16/5/64", "17/5/63", "label 16 swapped for 17 (TC 5, TTL 63)"),
@@ -118,21 +118,21 @@ def test_every_cause_of_a_drop_has_its_words() -> None:
         ("16/5/64", "16/5/64", ""),
     ],
 )  # fmt: skip
-def test_rfc3031_s3_10_operations_are_told(before: str, after: str, said: str) -> None:
-    assert describe_label_change(before, after) == said
+def test_rfc3031_s3_10_operations_are_told(before: str, after: str, expected: str) -> None:
+    assert describe_label_change(before, after) == expected
 
 
 def test_spans_are_told_in_their_unit() -> None:
-    told = [format_duration(value) for value in (0, 999, 1500, 2_000_000, 1.23456e9)]
-    assert told == ["0 s", "999 ns", "1.5 µs", "2 ms", "1.235 s"]
+    output = [format_duration(value) for value in (0, 999, 1500, 2_000_000, 1.23456e9)]
+    assert output == ["0 s", "999 ns", "1.5 µs", "2 ms", "1.235 s"]
 
 
 def test_inspect_tells_stories_from_a_folder(trunkline: Any, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(TEXT.replace("TRACE", "on"))
     folder = str(tmp_path / "out")
     assert trunkline("run", str(tmp_path / "s.yaml"), "--out", folder).returncode == 0
-    told = trunkline("inspect", folder, "--packet", "1")
-    assert told.stdout.startswith("Packet 1 is datagram 0 of flow two")
+    output = trunkline("inspect", folder, "--packet", "1")
+    assert output.stdout.startswith("Packet 1 is datagram 0 of flow two")
     assert "# Label tables" in trunkline("inspect", folder).stdout
     assert (
         json.loads(trunkline("inspect", folder, "--flow", "one", "--json").stdout)["flow"] == "one"

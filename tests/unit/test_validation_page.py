@@ -47,10 +47,10 @@ BOUNDS = [
 ]
 
 
-@pytest.mark.parametrize(("row", "said", "file", "held", "unit"), BOUNDS)
-def test_bound_on_the_page_is_that_of_the_test(row, said, file, held, unit):
+@pytest.mark.parametrize(("row", "expected", "file", "held", "unit"), BOUNDS)
+def test_bound_on_the_page_is_that_of_the_test(row, expected, file, held, unit):
     [line] = [each for each in PAGE.splitlines() if each.startswith(f"| {row}")]
-    [bound] = re.findall(said, line)
+    [bound] = re.findall(expected, line)
     figures = [float(each) for each in re.findall(held, (ROOT / file).read_text("utf-8"), re.M)]
     assert max(figures) == pytest.approx(float(bound) * unit), line
 

@@ -113,14 +113,14 @@ def test_a_focus_on_a_failure_a_path_or_a_link_is_the_full_run(name, kept):
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "expected"),
     [
         ("S-C", "there is no link (A->B), path, trunk or failure S-C"),
         ("spare", "no flow is on spare"),
     ],
 )
-def test_a_focus_on_nothing_is_refused(name, said):
-    with pytest.raises(ValueError, match=re.escape(said)):
+def test_a_focus_on_nothing_is_refused(name, expected):
+    with pytest.raises(ValueError, match=re.escape(expected)):
         focus_network(compile(scenario()).data, [name])
 
 
@@ -136,13 +136,13 @@ trunks: {voice: {path: upper, flows: [call]}, mesh: {path: auto, demands: all}}
 flows: {call: {agent: udp, from: a, to: c, rate: 64 kbit/s, size: 200 B}}
 run: {duration: 5 s}
 """
-    its = tl.loads(text)
-    assert expand_trunk_names(its, ["voice", "mesh", "upper", "a->b"]) == (
+    value = tl.loads(text)
+    assert expand_trunk_names(value, ["voice", "mesh", "upper", "a->b"]) == (
         "upper",
         "one",
         "two",
         "a->b",
     )
-    narrow = focus_network(compile(its).data, expand_trunk_names(its, ["voice"]))
+    narrow = focus_network(compile(value).data, expand_trunk_names(value, ["voice"]))
     names = [flow["name"] for flow in narrow.network["flows"]]
     assert [each for each in names if not each.startswith("background")] == ["call"]

@@ -73,10 +73,10 @@ def test_waits_are_inside_the_packet_engines_interval(text):
         if row["link"] != "S->R":
             continue
         key = {"link": "S->R", "class": row["class"]}
-        its = mean_interval(
+        value = mean_interval(
             [run.ports.where(**key)["wait_mean_s"] for run in runs], confidence=0.99
         )
-        assert its.low < row["wait_mean_s"] < its.high
+        assert value.low < row["wait_mean_s"] < value.high
 
 
 def test_packets_of_one_size_wait_at_the_first_of_equal_links_alone():

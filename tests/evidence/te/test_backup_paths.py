@@ -109,16 +109,16 @@ def test_backups_are_as_short_as_networkx_finds_without_what_they_go_around(seed
     nodes = [f"n{n}" for n in drawn]
     arcs = [Arc(nodes[a], nodes[b], FREE, igp=int(draw.integers(1, 9))) for a, b in drawn.edges]
     graph = build_topology(nodes, add_reverse_arcs(arcs))
-    whole = nx.Graph()
-    whole.add_nodes_from(nodes)
-    whole.add_weighted_edges_from((arc.tail, arc.head, arc.igp) for arc in arcs)
+    total = nx.Graph()
+    total.add_nodes_from(nodes)
+    total.add_weighted_edges_from((arc.tail, arc.head, arc.igp) for arc in arcs)
     for source in nodes:
-        for target, way in nx.single_source_dijkstra_path(whole, source).items():
+        for target, way in nx.single_source_dijkstra_path(total, source).items():
             if len(way) < 3:
                 continue
             path = graph.find_path_through(*way)
             for protect in ("link", "node"):
-                left = whole.copy()
+                left = total.copy()
                 if protect == "link":
                     left.remove_edge(way[0], way[1])
                 else:

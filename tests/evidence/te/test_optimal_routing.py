@@ -103,10 +103,10 @@ def test_pdh_unsplit_is_optimal_since_one_demand_fills_its_link():
 
 
 @pytest.mark.parametrize(
-    ("sizes", "split", "whole"),
+    ("sizes", "split", "total"),
     [((6, 6, 6, 6), 0.8, 1.2), ((4,) * 5, 2 / 3, 0.8), ((7, 5, 4, 4, 3), 23 / 30, 0.8)],
 )
-def test_three_routes_of_ten_split_and_unsplit(sizes, split, whole):
+def test_three_routes_of_ten_split_and_unsplit(sizes, split, total):
     # Whole: every assignment of demands to routes was tried by a program of its own.
     ways = [(a, b) for m in "XYZ" for a, b in (("S", m), (m, "T"))]
     graph = build_topology("SXYZT", add_reverse_arcs(Arc(a, b, 10) for a, b in ways))
@@ -115,7 +115,7 @@ def test_three_routes_of_ten_split_and_unsplit(sizes, split, whole):
     for form in ("arcs", "paths"):
         assert minimise_utilisation(graph, traffic, form).mlu == pytest.approx(split)
     demands = [Commodity(0, 4, size) for size in sizes]
-    assert route_unsplittable(graph, demands).mlu == pytest.approx(whole)
+    assert route_unsplittable(graph, demands).mlu == pytest.approx(total)
     assert compute_lower_bound(graph, demands, split) == pytest.approx(max(split, max(sizes) / 10))
 
 
@@ -211,9 +211,9 @@ def test_no_routing_beats_its_bound(problem):
     graph, traffic = problem
     best = minimise_utilisation(graph, traffic)
     demands = listed(traffic)
-    whole = route_unsplittable(graph, demands)
-    assert whole.mlu >= compute_lower_bound(graph, demands, best.bound) - 1e-9
-    assert whole.mlu <= whole.greedy_mlu
+    total = route_unsplittable(graph, demands)
+    assert total.mlu >= compute_lower_bound(graph, demands, best.bound) - 1e-9
+    assert total.mlu <= total.greedy_mlu
     weighed = search_weights(graph, traffic, evaluations=100)
     assert weighed.mlu >= best.bound - 1e-9
     least = minimise_congestion(graph, traffic).cost

@@ -16,7 +16,7 @@ def ring(count, dear=None):
     )
 
 
-def said(graph, target, protect="link"):
+def lines(graph, target, protect="link"):
     """The list for a packet from 1 whose link to 2 fails."""
     repair = find_repair_list(
         graph, graph.igp, graph.find_path_through("1", "2")[0], graph.node_number[target], protect
@@ -38,12 +38,12 @@ RINGS = [(3, "2", []), (4, "2", ["3"]), (5, "2", ["4"]), (6, "2", ["4"]), (7, "2
 
 @pytest.mark.parametrize(("count", "target", "segments"), [*RINGS, (6, "3", ["5"])])
 def test_rfc9855_s6_repair_lists_of_rings(count, target, segments):
-    assert said(ring(count), target) == segments
+    assert lines(ring(count), target) == segments
 
 
 def test_rfc9855_s6_an_adjacency_segment_where_the_spaces_do_not_meet() -> None:
     # With 10 on 4-5 the way from 5 to 4 is 5 6 1 2 3 4, over what failed.
-    assert said(ring(6, {"4", "5"}), "2") == ["5", "5-4"]
+    assert lines(ring(6, {"4", "5"}), "2") == ["5", "5-4"]
 
 
 def test_a_list_longer_than_the_depth_and_a_bridge_have_no_repair():
@@ -62,15 +62,15 @@ def test_every_branch_of_a_repair_avoids_the_failure_and_arrives(seed, protect):
     nodes = [f"n{node}" for node in drawn]
     arcs = [Arc(nodes[a], nodes[b], 1, igp=int(draw.integers(1, 6))) for a, b in drawn.edges]
     graph = build_topology(nodes, add_reverse_arcs(arcs))
-    whole = nx.Graph()
-    whole.add_nodes_from(nodes)
-    whole.add_weighted_edges_from((arc.tail, arc.head, arc.igp) for arc in arcs)
+    total = nx.Graph()
+    total.add_nodes_from(nodes)
+    total.add_weighted_edges_from((arc.tail, arc.head, arc.igp) for arc in arcs)
     repaired = 0
     for failed, arc in enumerate(graph.arcs):
         for target in nodes:
-            if target == arc.tail or not nx.has_path(whole, arc.head, target):
+            if target == arc.tail or not nx.has_path(total, arc.head, target):
                 continue
-            left = whole.copy()
+            left = total.copy()
             gone = protect == "node" and arc.head != target
             left.remove_node(arc.head) if gone else left.remove_edge(arc.tail, arc.head)
             repair = find_repair_list(graph, graph.igp, failed, graph.node_number[target], protect)
@@ -90,7 +90,7 @@ def test_every_branch_of_a_repair_avoids_the_failure_and_arrives(seed, protect):
                     assert left.has_edge(at, end)
                 else:
                     # Tables are still those before the failure: each of the equal shortest paths.
-                    for one in nx.all_shortest_paths(whole, at, end, weight="weight"):
+                    for one in nx.all_shortest_paths(total, at, end, weight="weight"):
                         assert nx.is_path(left, one)
                 at = end
             assert at == target

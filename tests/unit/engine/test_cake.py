@@ -172,8 +172,10 @@ def test_feng2002_blue_drops_what_does_not_fit() -> None:
             "LIMIT", "1000 packets"
         )
     )
-    its = port_of(result, "A->B")
-    assert its["packets_dropped"] / its["packets_offered"] == pytest.approx(1 / 11, abs=0.02)
+    port_row = port_of(result, "A->B")
+    assert port_row["packets_dropped"] / port_row["packets_offered"] == pytest.approx(
+        1 / 11, abs=0.02
+    )
     assert {row["cause"] for row in result.drops.rows()} == {"early"}
 
 

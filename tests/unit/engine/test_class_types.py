@@ -171,8 +171,8 @@ def test_RFC_4124_s6_1_tshark_reads_the_class_type_of_every_path_but_those_of_0(
     command = ["tshark", "-r", str(capture), "-Y", "rsvp", "-T", "fields"]
     for field in ("rsvp.msg", "rsvp.session.tunnel_id", "rsvp.dste.classtype", "_ws.malformed"):
         command += ["-e", field]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    rows = {tuple(line.split("\t")) for line in told.splitlines()}
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rows = {tuple(line.split("\t")) for line in output.splitlines()}
     path, resv = "1", "2"
     sessions = {session for kind, session, *_ in rows if kind == path}
     assert len(sessions) == 3

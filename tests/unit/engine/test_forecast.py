@@ -35,17 +35,17 @@ def test_no_more_packets_than_are_offered_and_fit_on_the_links() -> None:
 
 
 def test_a_run_that_ends_within_the_look_is_counted_and_not_foreseen() -> None:
-    (whole,) = simulate(written("20 s"), seeds=[1])
+    (total,) = simulate(written("20 s"), seeds=[1])
     seen = forecast_runs([written("20 s")], 7)
-    assert seen.events == 7 * int(whole.summary["events"] or 0)
+    assert seen.events == 7 * int(total.summary["events"] or 0)
 
 
 def test_a_longer_run_is_foreseen_from_its_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
     # CBR: each second of it is like the others.
-    (whole,) = simulate(written("20 s"), seeds=[1])
+    (total,) = simulate(written("20 s"), seeds=[1])
     monkeypatch.setattr(forecasts, "OBSERVATION_S", 0.02)
     seen = forecast_runs([written("2000000 s")], 1)
-    assert seen.events == pytest.approx(100_000 * int(whole.summary["events"] or 0), rel=0.01)
+    assert seen.events == pytest.approx(100_000 * int(total.summary["events"] or 0), rel=0.01)
     assert seen.core_s > 1
     assert str(seen).startswith(f"about {seen.events:.2g} events, ")
 

@@ -118,9 +118,9 @@ def test_rfc5036_s2_6_1_ordered_control_gives_no_label_before_the_next_hop_has_o
     if control == "ordered":
         assert lost == {}
         # From B over 40 ms, then from A over 4 ms: labels of B and of T.
-        told = BARE + 10 + 2 * MAPPING
+        lines = BARE + 10 + 2 * MAPPING
         (from_b, *_) = [at for at in moments(results, "ldp-labels", "A") if at > 200_000_000]
-        assert from_b + took(told) in moments(results, "ldp-labels", "S")
+        assert from_b + took(lines) in moments(results, "ldp-labels", "S")
     else:
         assert set(lost) == {("A", "no_label")}
 
@@ -307,17 +307,17 @@ def test_tshark_dissects_every_message_with_its_checksum(tmp_path: Path) -> None
     write_capture(results, compile(scenario).data, capture)
     checks = ["-o", "tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"]
     command = ["tshark", *checks, "-V", "-r", capture, "-Y", "tcp.port == 646 or udp.port == 646"]
-    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    assert "Malformed" not in told
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert "Malformed" not in lines
     messages = sent(results)
-    statuses = re.findall(r"\[Checksum Status: (\w+)\]", told)
+    statuses = re.findall(r"\[Checksum Status: (\w+)\]", lines)
     lost = sum(row["packets"] for row in results.drops.rows() if row["flow"] == "ldp")
     assert Counter(statuses) == {"Good": sum(messages.values()) - lost}
-    kinds = Counter(re.findall(r"Message Type: (.+) \(0x", told))
+    kinds = Counter(re.findall(r"Message Type: (.+) \(0x", lines))
     assert kinds["Hello Message"] == messages["hello"]
     assert kinds["Initialization Message"] == messages["initialization"]
     assert kinds["Address Message"] == messages["address"]
     assert kinds["Label Mapping Message"] >= 5 * messages["label-mapping"]
     assert kinds["Keep Alive Message"] == messages["keepalive"]
-    assert "Destination Address: 224.0.0.2" in told
-    assert "Generic Label: 300003" in told
+    assert "Destination Address: 224.0.0.2" in lines
+    assert "Generic Label: 300003" in lines

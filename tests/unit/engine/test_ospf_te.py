@@ -162,14 +162,14 @@ def test_tshark_reads_what_links_offer(tmp_path: Path) -> None:
     capture = tmp_path / "run.pcapng"
     write_capture(results, json.loads(network.to_json()), capture)
     command = ["tshark", "-V", "-r", str(capture), "-Y", "ospf"]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert "Malformed" not in told
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "Malformed" not in output
     sent = sum(row["messages"] for row in results.control.rows() if row["protocol"] == "ospf")
-    assert len(re.findall(r"Checksum: 0x[0-9a-f]{4} \[correct\]", told)) == sent
-    assert len(set(re.findall(r"Router Address: (10\.0\.0\.\d)", told))) == 5
+    assert len(re.findall(r"Checksum: 0x[0-9a-f]{4} \[correct\]", output)) == sent
+    assert len(set(re.findall(r"Router Address: (10\.0\.0\.\d)", output))) == 5
     # What X said of X-Y at 10.2 s: 12 Mbit/s may be reserved, 2 are left to what has priority 7.
-    said = [part for part in told.split("LSA-type ") if "Link ID: 10.0.0.4" in part]
-    full = next(part for part in said if LEFT in part)
+    lines = [part for part in output.split("LSA-type ") if "Link ID: 10.0.0.4" in part]
+    full = next(part for part in lines if LEFT in part)
     for words in (
         "Length: 120",
         "MPLS/TE Link Type: Point-to-point (1)",

@@ -43,9 +43,12 @@ def row(results: Results, name: str = "p") -> dict[str, Any]:
 def test_a_lone_packet_waits_for_its_own_bits_alone() -> None:
     # Four links of 1 ms, 400 us for 500 B; the label's 4 B add 3.2 us on A-B, PHP takes it off.
     alone = {"one": {"agent": "udp", "from": "S", "to": "T", "size": "500 B", "rate": "1 Mbit/s"}}
-    its = row(run(path(), {"t": {"path": "p", "flows": "one"}}, flows=alone))
+    row_found = row(run(path(), {"t": {"path": "p", "flows": "one"}}, flows=alone))
     wanted = 4 * (1_000_000 + 400_000) + 3_200
-    assert (its["delay_min_ns"], its["delay_mean_ns"]) == (wanted, pytest.approx(wanted))
+    assert (row_found["delay_min_ns"], row_found["delay_mean_ns"]) == (
+        wanted,
+        pytest.approx(wanted),
+    )
 
 
 def test_one_flow_on_one_path_has_the_delays_of_the_path() -> None:
@@ -62,34 +65,34 @@ def test_one_flow_on_one_path_has_the_delays_of_the_path() -> None:
         ports={"short": {"queue": {"limit": "9 packets"}}},
         run={"duration": "20 s", "warm_up": "2 s"},
     )
-    its, flow = row(results), dict(results.flows.where(flow="two"))
+    row_found, flow = row(results), dict(results.flows.where(flow="two"))
     assert flow["packets_dropped"] > 100
     for name in ("packets_delivered", "packets_dropped", "reordered"):
-        assert its[name] == flow[name]
+        assert row_found[name] == flow[name]
     for which in DELAYS:
-        assert its[f"delay_{which}_s"] == flow[f"delay_{which}_s"]
-    assert its["jitter_s"] == flow["jitter_s"]
-    assert its["delay_range_s"] == flow["delay_range_s"]
-    lost = its["packets_dropped"]
-    assert its["loss_ratio"] == pytest.approx(lost / (lost + its["packets_delivered"]))
+        assert row_found[f"delay_{which}_s"] == flow[f"delay_{which}_s"]
+    assert row_found["jitter_s"] == flow["jitter_s"]
+    assert row_found["delay_range_s"] == flow["delay_range_s"]
+    lost = row_found["packets_dropped"]
+    assert row_found["loss_ratio"] == pytest.approx(lost / (lost + row_found["packets_delivered"]))
 
 
 def test_two_flows_of_one_path_are_measured_together_but_not_against_each_other() -> None:
     results = run(path(), {"t": {"path": "p", "flows": "all"}})
-    its, flows = row(results), list(results.flows.rows())
-    assert its["packets_delivered"] == sum(int(f["packets_delivered"] or 0) for f in flows)
-    assert its["delay_min_s"] == min(f["delay_min_s"] for f in flows)
-    assert its["delay_max_s"] == max(f["delay_max_s"] for f in flows)
+    row_found, flows = row(results), list(results.flows.rows())
+    assert row_found["packets_delivered"] == sum(int(f["packets_delivered"] or 0) for f in flows)
+    assert row_found["delay_min_s"] == min(f["delay_min_s"] for f in flows)
+    assert row_found["delay_max_s"] == max(f["delay_max_s"] for f in flows)
     total = sum(f["delay_mean_s"] * f["packets_delivered"] for f in flows)
-    assert its["delay_mean_s"] == pytest.approx(total / its["packets_delivered"])
-    assert its["reordered"] == 0
+    assert row_found["delay_mean_s"] == pytest.approx(total / row_found["packets_delivered"])
+    assert row_found["reordered"] == 0
 
 
 def test_a_flow_on_two_paths_by_dscp_is_parted_among_them() -> None:
     # A policer makes AF12 of what exceeds 0.5 of 1 Mbit/s: half the packets take each path.
-    its = {"kind": "l-lsp", "scheduling_class": "AF1"}
+    row_found = {"kind": "l-lsp", "scheduling_class": "AF1"}
     results = run(
-        path("a", diffserv=its) | path("b", diffserv=its),
+        path("a", diffserv=row_found) | path("b", diffserv=row_found),
         {
             "a": {"path": "a", "flows": "two", "dscp": "AF11"},
             "b": {"path": "b", "flows": "two", "dscp": "AF12"},
@@ -147,6 +150,8 @@ def test_the_copy_that_is_not_selected_is_no_loss() -> None:
 
 def test_a_path_that_does_not_ask_has_no_account() -> None:
     results = run({"p": {"route": ["A", "B", "C"]}}, {"t": {"path": "p", "flows": "all"}})
-    its = row(results)
-    assert its["packets"] > 0
-    assert (its["packets_delivered"], its["delay_mean_s"], its["loss_ratio"]) == (None,) * 3
+    row_found = row(results)
+    assert row_found["packets"] > 0
+    assert (row_found["packets_delivered"], row_found["delay_mean_s"], row_found["loss_ratio"]) == (
+        None,
+    ) * 3

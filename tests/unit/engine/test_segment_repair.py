@@ -179,9 +179,9 @@ def test_rfc8402_s3_1_labels_of_nodes_follow_all_routes_of_equal_cost(chosen_by:
     results = tl.run(tl.load(text))
     unlabelled = tl.run(tl.load(plain.replace("trunks: {t: {path: p, flows: all}}\n", "")))
 
-    def ways(its: Results, since: int, until: int) -> dict[str, set[str]]:
+    def ways(value: Results, since: int, until: int) -> dict[str, set[str]]:
         found: dict[str, set[str]] = {}
-        for row in its.packets.rows():
+        for row in value.packets.rows():
             at_s = row["event"] == "queued" and row["link"] in ("S->A", "S->B")
             if at_s and row["flow"].startswith("f") and since * MS <= row["time_ns"] < until * MS:
                 found.setdefault(row["flow"], set()).add(row["link"])
@@ -195,8 +195,8 @@ def test_rfc8402_s3_1_labels_of_nodes_follow_all_routes_of_equal_cost(chosen_by:
     assert ways(results, 4000, 6000) == before
     over_a = sum(link == {"S->A"} for link in before.values())
     lost_of = [
-        {row["flow"]: row["packets_dropped"] for row in its.flows.rows() if row["flow"] != "ospf"}
-        for its in (results, unlabelled)
+        {row["flow"]: row["packets_dropped"] for row in value.flows.rows() if row["flow"] != "ospf"}
+        for value in (results, unlabelled)
     ]
     if chosen_by == "flow":
         assert ways(unlabelled, 0, 1000) == before

@@ -56,10 +56,10 @@ def test_stoica2000_s2_a_concave_curve_bounds_the_delay_of_a_slow_flow() -> None
     assert voice["delay_max_s"] <= 0.0062
     assert voice["packets_dropped"] == 0
     # What voice leaves, 3 to 1, in bytes on the wire (1500 to 1486 of IP).
-    its = rates(result)
+    rates_found = rates(result)
     left = 10e6 - 64e3 * 200 / 186
-    assert its["bulk"] == pytest.approx(left * 0.75 * 1486 / 1500, rel=0.005)
-    assert its["rest"] == pytest.approx(left * 0.25 * 1486 / 1500, rel=0.01)
+    assert rates_found["bulk"] == pytest.approx(left * 0.75 * 1486 / 1500, rel=0.005)
+    assert rates_found["rest"] == pytest.approx(left * 0.25 * 1486 / 1500, rel=0.01)
 
 
 def test_stoica2000_s5_an_upper_limit_leaves_the_line_idle() -> None:
@@ -67,19 +67,19 @@ def test_stoica2000_s5_an_upper_limit_leaves_the_line_idle() -> None:
         "{voice: {link_share: 1 Mbit/s}, bulk: {link_share: 50 %, upper_limit: 30 %},"
         " default: {link_share: 1 Mbit/s, upper_limit: 2 Mbit/s}}"
     )
-    its = rates(run(line("hfsc", classes)))
-    assert its["bulk"] == pytest.approx(3e6 * 1486 / 1500, rel=0.005)
-    assert its["rest"] == pytest.approx(2e6 * 1486 / 1500, rel=0.005)
+    rates_found = rates(run(line("hfsc", classes)))
+    assert rates_found["bulk"] == pytest.approx(3e6 * 1486 / 1500, rel=0.005)
+    assert rates_found["rest"] == pytest.approx(2e6 * 1486 / 1500, rel=0.005)
 
 
 def test_katevenis1991_turns_count_packets() -> None:
     # Turns of 1, 2 and 3 packets of 200, 1500 and 1500 B on the wire.
     classes = "{voice: {weight: 1}, bulk: {weight: 2}, default: {weight: 3}}"
-    its = rates(run(line("wrr", classes, voice="3 Mbit/s")))
+    rates_found = rates(run(line("wrr", classes, voice="3 Mbit/s")))
     turn = 200 + 5 * 1500
-    assert its["voice"] == pytest.approx(10e6 * 186 / turn, rel=0.01)
-    assert its["bulk"] == pytest.approx(10e6 * 2 * 1486 / turn, rel=0.01)
-    assert its["rest"] == pytest.approx(10e6 * 3 * 1486 / turn, rel=0.01)
+    assert rates_found["voice"] == pytest.approx(10e6 * 186 / turn, rel=0.01)
+    assert rates_found["bulk"] == pytest.approx(10e6 * 2 * 1486 / turn, rel=0.01)
+    assert rates_found["rest"] == pytest.approx(10e6 * 3 * 1486 / turn, rel=0.01)
 
 
 FILTER = """\
@@ -92,10 +92,10 @@ run: {duration: 4 s, warm_up: 1 s}
 
 
 def test_sch_tbf_a_flow_above_the_rate_gets_the_rate() -> None:
-    its = run(FILTER.replace("CLASS", "rate: 2 Mbit/s, burst: 5 kB"))
-    assert rates(its)["f"] == pytest.approx(2e6, rel=0.002)
+    rates_found = run(FILTER.replace("CLASS", "rate: 2 Mbit/s, burst: 5 kB"))
+    assert rates(rates_found)["f"] == pytest.approx(2e6, rel=0.002)
     # Little: 20 waiting packets leave at 250 a second.
-    (port,) = (row for row in its.ports.rows() if row["link"] == "A->B")
+    (port,) = (row for row in rates_found.ports.rows() if row["link"] == "A->B")
     assert port["wait_mean_s"] == pytest.approx(20 / 250, rel=0.01)
 
 

@@ -178,7 +178,9 @@ def test_kelly_1986_two_links_are_blocked_as_the_product_form_says() -> None:
     Exact: states (a, b, c) with a + b <= 10 and a + c <= 10, weight 4^(a+b+c) / (a! b! c!).
     """
     states = [(a, b, c) for a in range(11) for b in range(11 - a) for c in range(11 - a)]
-    weight = {its: math.prod(4.0**each / math.factorial(each) for each in its) for its in states}
+    weight = {
+        value: math.prod(4.0**each / math.factorial(each) for each in value) for value in states
+    }
     total = sum(weight.values())
     both = sum(w for (a, b, c), w in weight.items() if a + max(b, c) == 10) / total
     one = sum(w for (a, b, _), w in weight.items() if a + b == 10) / total
@@ -210,7 +212,7 @@ def test_kelly_1991_the_reduced_load_of_a_chain_is_near_what_is_blocked() -> Non
     single = 0.1
     for _ in range(200):
         single = erlang_b(4 + 2 * (1 - single) ** 3, 10)
-    whole = 1 - (1 - single) ** 4
+    full = 1 - (1 - single) ** 4
 
     def room(units: int) -> float:
         return sum(4.0**busy / math.factorial(busy) for busy in range(units + 1))
@@ -243,7 +245,7 @@ run: {{duration: 21000 s, warm_up: 1000 s}}
     results = run(text)
     measured = lsp(results, "all")["blocking_ratio"]
     assert measured == pytest.approx(through, abs=0.02)
-    assert abs(measured - whole) < abs(whole - through) + 0.02
+    assert abs(measured - full) < abs(full - through) + 0.02
     for name in ("onA", "onB", "onC", "onD"):
         measured = lsp(results, name)["blocking_ratio"]
         assert measured == pytest.approx(one, abs=0.008)
@@ -358,8 +360,8 @@ def test_tshark_dissects_every_message(tmp_path: Path) -> None:
     command = ["tshark", "-r", str(capture), "-Y", "ip.proto == 46", "-T", "fields"]
     command += [part for each in fields for part in ("-e", each)]
     command += ["-E", "header=y", "-E", "separator=,", "-E", "occurrence=f"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    rows = list(csv.DictReader(io.StringIO(said)))
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rows = list(csv.DictReader(io.StringIO(output)))
     assert all(not row["_ws.malformed"] for row in rows)
     kinds = {row["rsvp.msg"] for row in rows}
     # Path, Resv, PathErr, PathTear, Ack, Srefresh, Hello.
@@ -401,9 +403,9 @@ def test_rfc4090_s6_5_the_head_hears_of_the_repair_and_moves_the_path(kind: str)
     # To Path and Resv over three nodes, 156 + 148 + 256 B, come FAST_REROUTE 24 twice and RRO of 8
     # a node passed, 12 + 20, and of 16, 20 + 36. Before the PathErr of 104 B goes a Resv that says
     # that protection is in use: 164 B.
-    told = 1_010_000_000 + 4_000_000 + (164 + 104) * 800
+    shown_text = 1_010_000_000 + 4_000_000 + (164 + 104) * 800
     sizes = 156 + 148 + 256 + 2 * 24 + 12 + 20 + 20 + 36
-    waited = moved["time_ns"] - (told + 24_000_000 + sizes * 800)
+    waited = moved["time_ns"] - (shown_text + 24_000_000 + sizes * 800)
     # At C the Path waits for one packet of the backup at most, 1008 B.
     assert 0 <= waited <= 1008 * 800
     assert not [row for row in events(results, "down") if row["path"] == "p"]
@@ -451,8 +453,8 @@ def test_tshark_dissects_the_messages_of_local_repair(
     fields = ("rsvp.msg", "_ws.malformed", "rsvp.object", "mpls.label")
     command = ["tshark", "-r", str(capture), "-Y", "rsvp", "-T", "fields"]
     command += [part for each in fields for part in ("-e", each)]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    rows = [line.split("\t") for line in said.splitlines()]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rows = [line.split("\t") for line in output.splitlines()]
     assert len(rows) > 60
     assert not [row for row in rows if row[1]]
     assert {"1", "2", "3"} <= {row[0] for row in rows}
@@ -490,8 +492,8 @@ def test_rsvp_te_and_ospf_run_side_by_side_and_each_answers_to_a_cut() -> None:
     causes = {row["cause"] for row in both.drops.rows() if row["flow"] == "g"}
     assert causes == {"failed_in_flight", "link_down"}
     lost = {
-        name: dict(zip(its.flows["flow"], its.flows["packets_dropped"], strict=True))["g"]
-        for name, its in (("both", both), ("alone", before))
+        name: dict(zip(value.flows["flow"], value.flows["packets_dropped"], strict=True))["g"]
+        for name, value in (("both", both), ("alone", before))
     }
     # The routes follow after 60 ms; without OSPF they stay until the repair.
     assert lost["both"] < 12

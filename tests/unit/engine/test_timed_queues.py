@@ -38,22 +38,24 @@ def test_rfc8289_s4_4_codel_drops_by_the_law_until_the_overload_ends() -> None:
     # (2850 / 200)^2 = 203 in the 2.85 s that are left (and a few for the sum's constant, +1.46).
     result = run(OVERLOAD.format(port="{queue: {limit: none, aqm: codel}}"))
     causes = {row["cause"] for row in result.drops.rows()}
-    its = port_of(result, "A->B")
+    port_row = port_of(result, "A->B")
     assert causes == {"early"}
-    assert its["packets_dropped"] == pytest.approx((2850 / 200 + 0.73) ** 2, rel=0.03)
-    assert its["packets_offered"] == pytest.approx(3 * 1100, abs=2)
-    waiting = its["packets_offered"] - its["packets_sent"] - its["packets_dropped"]
-    assert 0 < waiting <= its["queue_max_packets"] + 1
+    assert port_row["packets_dropped"] == pytest.approx((2850 / 200 + 0.73) ** 2, rel=0.03)
+    assert port_row["packets_offered"] == pytest.approx(3 * 1100, abs=2)
+    waiting = port_row["packets_offered"] - port_row["packets_sent"] - port_row["packets_dropped"]
+    assert 0 < waiting <= port_row["queue_max_packets"] + 1
 
 
 def test_rfc8033_s4_pie_keeps_the_delay_about_its_target() -> None:
     text = OVERLOAD.format(port="{queue: {limit: none, aqm: pie}}").replace(
         "3 s", "60 s, warm_up: 20 s"
     )
-    its = port_of(run(text), "A->B")
-    assert its["wait_mean_s"] == pytest.approx(0.015, rel=0.15)
+    port_row = port_of(run(text), "A->B")
+    assert port_row["wait_mean_s"] == pytest.approx(0.015, rel=0.15)
     # What does not fit is dropped: 1 of 11.
-    assert its["packets_dropped"] / its["packets_offered"] == pytest.approx(1 / 11, rel=0.03)
+    assert port_row["packets_dropped"] / port_row["packets_offered"] == pytest.approx(
+        1 / 11, rel=0.03
+    )
 
 
 def test_ns3_pie_drops_less_for_a_longer_target_and_more_for_a_slower_line() -> None:

@@ -48,9 +48,9 @@ def test_a_load_is_reached_within_2_per_cent(size: str) -> None:
 
 
 def test_bins_and_rows_say_the_same() -> None:
-    its = run("transfers: {load: 20 Mbit/s, size: storage, bins: [8 kB, 64 kB], record: true}")
-    rows = [row for row in its.transfers.rows() if row["fct_s"] is not None]
-    found = {str(row["sizes"]): row for row in its.completions.rows()}
+    result = run("transfers: {load: 20 Mbit/s, size: storage, bins: [8 kB, 64 kB], record: true}")
+    rows = [row for row in result.transfers.rows() if row["fct_s"] is not None]
+    found = {str(row["sizes"]): row for row in result.completions.rows()}
     assert list(found) == ["all", "to 8 kB", "to 64 kB", "above 64 kB"]
     limits = {"to 8 kB": (0, 8000), "to 64 kB": (8000, 64_000), "above 64 kB": (64_000, 10**9)}
     for sizes, (low, high) in limits.items():
@@ -65,8 +65,8 @@ def test_bins_and_rows_say_the_same() -> None:
 
 
 def test_runs_without_transfers_have_the_hash_of_before() -> None:
-    its = run("size: 100 kB")
-    assert len(its.completions) == len(its.transfers) == 0
+    result = run("size: 100 kB")
+    assert len(result.completions) == len(result.transfers) == 0
 
 
 def test_demands_become_transfers_at_their_rate() -> None:
@@ -80,8 +80,8 @@ traffic:
   web: {agent: tcp, variant: sack, window: 100 packets, transfers: {size: 30 kB}}
 run: {duration: 40 s}
 """
-    its = tl.run(tl.loads(text))
-    (flow,) = its.flows.rows()
+    result = tl.run(tl.loads(text))
+    (flow,) = result.flows.rows()
     assert float(str(flow["offered_bit_s"])) == pytest.approx(20e6, rel=0.03)
 
 

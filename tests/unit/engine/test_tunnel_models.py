@@ -28,8 +28,8 @@ def test_rfc3270_s2_6_dscp_and_queueing_of_the_gold_flow_behind_the_tunnel(
     total = sum(int(row["packets_sent"] or 0) for row in run.flows.rows())
     assert sum(lost.values()) / total == pytest.approx(1 / 6, abs=0.02)
     assert (lost["gold"] == 0) == (model == "short-pipe")
-    its = dict(run.paths.where(path="provider"))
-    assert its["packets_dropped"] == sum(lost.values())
+    value = dict(run.paths.where(path="provider"))
+    assert value["packets_dropped"] == sum(lost.values())
 
 
 # The outer label's TC 1 stands for AF11, by the map of the inner path for AF13, and 5 for EF in the

@@ -72,8 +72,8 @@ run: {duration: 1 s}
     found = tl.run(tl.loads(text), engine="fluid")
     # 500 B and a label of 4 B.
     for link in ("A->B", "A->C", "B->D", "C->D"):
-        its = found.ports.where(link=link, **{"class": "default"})
-        assert its["throughput_bit_s"] == pytest.approx(100_800)
+        value = found.ports.where(link=link, **{"class": "default"})
+        assert value["throughput_bit_s"] == pytest.approx(100_800)
     assert found.flows.where(flow="f")["throughput_bit_s"] == pytest.approx(100_000)
 
 
@@ -97,16 +97,16 @@ def test_verdict_agrees_where_it_should_and_differs_where_the_model_is_wrong() -
     assert other.outcome == "differs"
     assert {"load"} <= {row.measure for row in other.rows if row.outcome == "differs"}
     single = verify_fluid(compile(example("hello.yaml")).to_json(), [1, 2])
-    assert any("mean delay" in said for said in single.not_compared)
+    assert any("mean delay" in printed for printed in single.not_compared)
 
 
 def test_hops_follow_each_other_from_source_to_destination() -> None:
     network = compile(example("diffserv-over-mpls.yaml")).data
-    its = trace_streams(network, np.full(len(network["flows"]), 100))
-    for stream in range(len(its.flow)):
-        hops = np.flatnonzero(its.stream == stream)
-        links = [network["links"][link] for link in its.link[hops]]
-        flow = network["flows"][its.flow[stream]]
+    value = trace_streams(network, np.full(len(network["flows"]), 100))
+    for stream in range(len(value.flow)):
+        hops = np.flatnonzero(value.stream == stream)
+        links = [network["links"][link] for link in value.link[hops]]
+        flow = network["flows"][value.flow[stream]]
         assert links[0]["from"] == flow["src"]
         assert links[-1]["to"] == flow["dst"]
         for one, two in pairwise(links):
@@ -119,13 +119,13 @@ def test_hops_follow_each_other_from_source_to_destination() -> None:
 def test_routing_in_arrays_is_the_packet_engines(name: str) -> None:
     network = compile(example(name)).data
     sizes = np.full(len(network["flows"]), 100)
-    its = trace_streams(network, sizes)
+    value = trace_streams(network, sizes)
     back = [f for f, flow in enumerate(network["flows"]) if get_answer_bytes(flow)]
-    hops, lost = _trace_with_packets(network, sizes, back, np.arange(len(its.flow)))
+    hops, lost = _trace_with_packets(network, sizes, back, np.arange(len(value.flow)))
     assert not lost.any()
     stream, _, step, link, class_, header = hops
     for ours, theirs in zip(
-        (its.stream, its.step, its.link, its.class_, its.header),
+        (value.stream, value.step, value.link, value.class_, value.header),
         (stream, step, link, class_, header),
         strict=True,
     ):

@@ -152,7 +152,7 @@ HOSTS = Addresses({"10.0.0.1": "A", "10.0.0.2": "B"}, {80: "web"})
 
 
 @pytest.fixture(scope="module")
-def told() -> dict[str, tuple[list[tuple[int, list[str]]], str]]:
+def lines() -> dict[str, tuple[list[tuple[int, list[str]]], str]]:
     """What tc answered to each command of each script, and what it lists afterwards."""
     if not shutil.which("tc") or not shutil.which("unshare"):
         pytest.skip("tc and unshare are not installed")
@@ -182,26 +182,26 @@ def is_accepted(answers: list[tuple[int, list[str]]]) -> bool:
 
 @pytest.mark.parametrize("script", ACCEPTED)
 def test_what_tc_accepts_is_read(
-    script: str, told: dict[str, tuple[list[tuple[int, list[str]]], str]]
+    script: str, lines: dict[str, tuple[list[tuple[int, list[str]]], str]]
 ) -> None:
-    assert is_accepted(told[script][0]), told[script][0]
+    assert is_accepted(lines[script][0]), lines[script][0]
     read_tc(script, addresses=HOSTS)
 
 
 @pytest.mark.parametrize("script", REFUSED)
 def test_what_tc_refuses_is_refused(
-    script: str, told: dict[str, tuple[list[tuple[int, list[str]]], str]]
+    script: str, lines: dict[str, tuple[list[tuple[int, list[str]]], str]]
 ) -> None:
-    assert not is_accepted(told[script][0]), told[script][0]
+    assert not is_accepted(lines[script][0]), lines[script][0]
     with pytest.raises(ImportFault):
         read_tc(script, addresses=HOSTS)
 
 
 @pytest.mark.parametrize("script", ACCEPTED)
 def test_what_tc_lists_is_what_the_script_says(
-    script: str, told: dict[str, tuple[list[tuple[int, list[str]]], str]]
+    script: str, lines: dict[str, tuple[list[tuple[int, list[str]]], str]]
 ) -> None:
-    answers, listing = told[script]
+    answers, listing = lines[script]
     if any(code for code, _ in answers):
         pytest.skip(f"this kernel lacks it: {answers}")
     listed, written = (

@@ -158,10 +158,10 @@ def test_40b_rfc_791_fragments_are_packets_of_their_flow() -> None:
 
 
 def test_40b_fragments_of_tcp_have_their_place_among_its_bytes() -> None:
-    whole = tcp(1, 2000)[20:]
+    full = tcp(1, 2000)[20:]
     frames = [
-        (0, ip(A, B, 6, whole[:1480], ident=7, fragment=0x2000)),
-        (0.001, ip(A, B, 6, whole[1480:], ident=7, fragment=1480 // 8)),
+        (0, ip(A, B, 6, full[:1480], ident=7, fragment=0x2000)),
+        (0.001, ip(A, B, 6, full[1480:], ident=7, fragment=1480 // 8)),
         (0.1, tcp(1, 2000)),
     ]
     assert sizes(pcap(frames, RAW)) == [[2000]]

@@ -61,7 +61,8 @@ def test_a_script_with_some_words_changed(name: str, edits: list[tuple[str, floa
         "trunkline": 1,
         "nodes": ["A", "B"],
         "links": {
-            name: {"between": ["A", "B"], "rate": "100 Mbit/s"} | its for name, its in links.items()
+            name: {"between": ["A", "B"], "rate": "100 Mbit/s"} | value
+            for name, value in links.items()
         },
         "flows": {"web": {"agent": "udp", "from": "A", "to": "B", "rate": "1 Mbit/s"}},
         "run": {"duration": "1 s"},

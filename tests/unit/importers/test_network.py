@@ -52,14 +52,14 @@ def refused(tmp_path: Path, text: str, rules: ImportRules | None = None) -> str:
 
 @pytest.mark.parametrize("text", [SNDLIB_XML, SNDLIB_NATIVE], ids=["xml", "native"])
 def test_sndlib_in_both_formats(tmp_path: Path, text: str) -> None:
-    written, said = made(tmp_path, text, ImportRules(capacity="module"))
-    assert said["nodes"]["B.1"] == {"position": [1.0, 0.0]}
-    assert said["defaults"] == {"link": {"rate": "622 Mbit/s"}}
+    written, expected = made(tmp_path, text, ImportRules(capacity="module"))
+    assert expected["nodes"]["B.1"] == {"position": [1.0, 0.0]}
+    assert expected["defaults"] == {"link": {"rate": "622 Mbit/s"}}
     # The capacity of B.1-C is the smallest module; a parallel link gets a name of its own.
-    assert said["links"]["B.1-C"]["rate"] == "155 Mbit/s"
-    assert said["links"]["A-B.1.2"]["between"] == ["A", "B.1"]
+    assert expected["links"]["B.1-C"]["rate"] == "155 Mbit/s"
+    assert expected["links"]["A-B.1.2"]["between"] == ["A", "B.1"]
     # Two routing units of 5.5 Mbit/s each; the demands of A to itself and of zero are left out.
-    assert said["demands"] == {
+    assert expected["demands"] == {
         "A-C": {"from": "A", "to": "C", "rate": "11 Mbit/s", "class": "data"}
     }
     assert {("demands of a node to itself", 1), ("demands of zero", 1)} <= {
@@ -70,20 +70,20 @@ def test_sndlib_in_both_formats(tmp_path: Path, text: str) -> None:
 def test_a_delay_is_the_great_circle_at_two_thirds_of_light(tmp_path: Path) -> None:
     # A degree of the equator is 2 pi R / 360 = 111.195 km: 556.4 us in glass.
     assert compute_distance_km((0, 0), (1, 0)) == pytest.approx(math.pi * 6371.0088 / 180)
-    _, said = made(tmp_path, SNDLIB_XML, ImportRules(capacity="module"))
-    assert said["links"]["A-B.1"]["delay"] == "556 us"
+    _, expected = made(tmp_path, SNDLIB_XML, ImportRules(capacity="module"))
+    assert expected["links"]["A-B.1"]["delay"] == "556 us"
 
 
 def test_what_stands_in_the_file_goes_before_the_rule(tmp_path: Path) -> None:
-    _, said = made(tmp_path, SNDLIB_XML, ImportRules(capacity=10 * GBIT))
-    assert said["links"]["B.1-C"]["rate"] == "10 Gbit/s"
-    assert said["defaults"] == {"link": {"rate": "622 Mbit/s"}}
+    _, expected = made(tmp_path, SNDLIB_XML, ImportRules(capacity=10 * GBIT))
+    assert expected["links"]["B.1-C"]["rate"] == "10 Gbit/s"
+    assert expected["defaults"] == {"link": {"rate": "622 Mbit/s"}}
 
 
 def test_a_missing_capacity_needs_a_rule(tmp_path: Path) -> None:
-    said = refused(tmp_path, SNDLIB_NATIVE)
-    assert said.startswith("net:15:1: 1 of 3 links have no capacity, the first from B.1 to C: ")
-    assert "--capacity module, the smallest that the file offers" in said
+    expected = refused(tmp_path, SNDLIB_NATIVE)
+    assert expected.startswith("net:15:1: 1 of 3 links have no capacity, the first from B.1 to C: ")
+    assert "--capacity module, the smallest that the file offers" in expected
 
 
 @pytest.mark.parametrize("word", RESERVED_NAMES)
@@ -94,49 +94,49 @@ def test_nodes_called_as_words_of_the_language_are_renamed(tmp_path: Path, word:
 
 
 def test_gml_with_labels_twice_parallel_links_and_gaps_in_ids(tmp_path: Path) -> None:
-    written, said = made(tmp_path, GML, ImportRules(capacity=GBIT))
-    assert list(said["nodes"]) == ["London", "London_2", "New_York"]
-    assert said["nodes"]["New_York"] == {}
-    assert list(said["links"]) == ["London-London_2", "London_2-New_York", "London-London_2.2"]
-    assert said["links"]["London_2-New_York"] == {"rate": "1 Gbit/s"}
+    written, expected = made(tmp_path, GML, ImportRules(capacity=GBIT))
+    assert list(expected["nodes"]) == ["London", "London_2", "New_York"]
+    assert expected["nodes"]["New_York"] == {}
+    assert list(expected["links"]) == ["London-London_2", "London_2-New_York", "London-London_2.2"]
+    assert expected["links"]["London_2-New_York"] == {"rate": "1 Gbit/s"}
     assert ("names of nodes", 2) in {(e.element, e.count) for e in written.account.assumed}
     _, inside = made(tmp_path, GML, ImportRules(capacity=GBIT, internal=True))
     assert list(inside["nodes"]) == ["London", "London_2"]
 
 
 def test_graphml_by_the_names_of_its_keys(tmp_path: Path) -> None:
-    _, said = made(tmp_path, GRAPHML)
-    assert list(said["nodes"]) == ["Paris", "Zürich"]
-    assert said["defaults"] == {"link": {"rate": "2.5 Gbit/s"}}
+    _, expected = made(tmp_path, GRAPHML)
+    assert list(expected["nodes"]) == ["Paris", "Zürich"]
+    assert expected["defaults"] == {"link": {"rate": "2.5 Gbit/s"}}
     # About 488 km, as an atlas has it.
-    assert 2.35 < float(said["links"]["Paris-Zürich"]["delay"].split()[0]) < 2.5
+    assert 2.35 < float(expected["links"]["Paris-Zürich"]["delay"].split()[0]) < 2.5
 
 
 def test_repetita_with_its_demands(tmp_path: Path) -> None:
     (tmp_path / "net.demands").write_text(REPETITA_DEMANDS)
-    _, said = made(tmp_path, REPETITA, demands=tmp_path / "net.demands")
-    assert said["links"]["R1-R2"] == {
+    _, expected = made(tmp_path, REPETITA, demands=tmp_path / "net.demands")
+    assert expected["links"]["R1-R2"] == {
         "delay": "2 ms",
         "metric": 10,
         "backward": {"rate": "500 Mbit/s", "metric": 20},
     }
-    assert said["demands"]["R1-R3"]["rate"] == "300 Mbit/s"
-    assert said["demands"]["R3-R1"]["rate"] == "100 kbit/s"
+    assert expected["demands"]["R1-R3"]["rate"] == "300 Mbit/s"
+    assert expected["demands"]["R3-R1"]["rate"] == "100 kbit/s"
 
 
 def test_containerlab(tmp_path: Path) -> None:
-    written, said = made(tmp_path, CONTAINERLAB, ImportRules(capacity=GBIT, delay=1_000_000))
-    assert list(said["links"]) == ["srl1-srl2", "srl1-srl2.2"]
-    assert said["links"]["srl1-srl2"] == {"delay": "1 ms"}
+    written, expected = made(tmp_path, CONTAINERLAB, ImportRules(capacity=GBIT, delay=1_000_000))
+    assert list(expected["links"]) == ["srl1-srl2", "srl1-srl2.2"]
+    assert expected["links"]["srl1-srl2"] == {"delay": "1 ms"}
     assert ("topology/links/item", "a link to host leaves the lab") in {
         (each.element, each.reason) for each in written.account.left_out
     }
 
 
 def test_netlab(tmp_path: Path) -> None:
-    _, said = made(tmp_path, NETLAB, ImportRules(capacity=GBIT))
+    _, expected = made(tmp_path, NETLAB, ImportRules(capacity=GBIT))
     # netlab's bandwidth is in kbit/s; a hyphen may be part of a name.
-    assert said["links"] == {
+    assert expected["links"] == {
         "r1-r2": {},
         "r2-pe-1": {},
         "r1-pe-1": {"rate": "100 Mbit/s"},
@@ -147,19 +147,19 @@ def test_netlab(tmp_path: Path) -> None:
 def test_what_is_imported_keeps_its_sum_and_can_be_scaled(tmp_path: Path) -> None:
     rows = "".join(f"d{n} {n % 3} {(n + 1) % 3} 9000000\n" for n in range(3))
     (tmp_path / "d").write_text("DEMANDS 3\nlabel src dest bw\n" + rows)
-    _, said = made(tmp_path, REPETITA, demands=tmp_path / "d")
+    _, expected = made(tmp_path, REPETITA, demands=tmp_path / "d")
     # 27 Gbit/s are more than 5: a tenth of it is run.
-    assert said["scale"] == "10 %"
-    assert [each["rate"] for each in said["demands"].values()] == ["9 Gbit/s"] * 3
+    assert expected["scale"] == "10 %"
+    assert [each["rate"] for each in expected["demands"].values()] == ["9 Gbit/s"] * 3
 
 
 def test_demands_that_no_path_has_room_for_follow_ip_routing(tmp_path: Path) -> None:
     # 2 x 400 Mbit/s from A to C, where B.1-C has 155 Mbit/s.
     text = SNDLIB_NATIVE.replace("5.50", "400")
-    _, said = made(tmp_path, text, ImportRules(capacity="module", unit=10**6))
-    assert said["te"] == {"unplaced": "igp"}
-    _, said = made(tmp_path, SNDLIB_NATIVE, ImportRules(capacity="module", unit=10**6))
-    assert "te" not in said
+    _, expected = made(tmp_path, text, ImportRules(capacity="module", unit=10**6))
+    assert expected["te"] == {"unplaced": "igp"}
+    _, expected = made(tmp_path, SNDLIB_NATIVE, ImportRules(capacity="module", unit=10**6))
+    assert "te" not in expected
 
 
 def test_names_that_are_long_or_look_alike_give_links_with_names_of_their_own(
@@ -181,15 +181,15 @@ def test_many_demands_stand_in_a_table_beside(tmp_path: Path) -> None:
         f"  D{a}_{b} ( N{a} N{b} ) 1 0.1 UNLIMITED\n" for a in range(6) for b in range(6) if a != b
     )
     text = f"NODES (\n{nodes})\nLINKS (\n{links})\nDEMANDS (\n{demands})\n"
-    written, said = made(tmp_path, text, ImportRules(unit=10**6), matrix_file="net.demands.csv")
-    assert said["demands"] == {"matrix": {"file": "net.demands.csv", "class": "data"}}
+    written, expected = made(tmp_path, text, ImportRules(unit=10**6), matrix_file="net.demands.csv")
+    assert expected["demands"] == {"matrix": {"file": "net.demands.csv", "class": "data"}}
     assert written.matrix.splitlines()[:2] == ["from,to,rate", "N0,N1,100 kbit/s"]
     assert written.matrix.count("\n") == 31
     assert "--unit" in refused(tmp_path, text)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         (SNDLIB_XML.replace("<network ", '<!DOCTYPE n [<!ENTITY a "b">]><network ', 1), "net:2:"),
         (GRAPHML.replace("<graphml ", '<!DOCTYPE n SYSTEM "x"><graphml ', 1), "net:2:"),
@@ -224,16 +224,16 @@ def test_many_demands_stand_in_a_table_beside(tmp_path: Path) -> None:
         ("", "the format is not recognised"),
     ],
 )  # fmt: skip
-def test_what_is_refused(tmp_path: Path, text: str, said: str) -> None:
-    assert said in refused(tmp_path, text, ImportRules(capacity="module", unit=10**6))
+def test_what_is_refused(tmp_path: Path, text: str, expected: str) -> None:
+    assert expected in refused(tmp_path, text, ImportRules(capacity="module", unit=10**6))
 
 
 def test_the_largest_part_of_a_network_of_islands(tmp_path: Path) -> None:
     text = REPETITA.replace("NODES 3", "NODES 4").replace("R3 12.0", "X 0.0 0.0\nR3 12.0")
     text = text.replace("1 2 1 ", "1 3 1 ").replace("2 1 1 ", "3 1 1 ")
     assert "2 parts that no link joins; outside the largest: X" in refused(tmp_path, text)
-    _, said = made(tmp_path, text, ImportRules(largest_part=True))
-    assert list(said["nodes"]) == ["R1", "R2", "R3"]
+    _, expected = made(tmp_path, text, ImportRules(largest_part=True))
+    assert list(expected["nodes"]) == ["R1", "R2", "R3"]
 
 
 FILES = {
@@ -308,10 +308,10 @@ def test_topohub_graphs_whose_ids_have_gaps_or_whose_labels_repeat(name: str) ->
     file = files("topohub") / "data" / "topozoo" / f"{name}.json"
     data = json.loads(file.read_text("utf-8"))
     written = read_network(f"topohub:topozoo/{name}", ImportRules(capacity=GBIT))
-    said, _ = parse_yaml(written.text, "made")
-    assert len(said["nodes"]) == len(data["nodes"])
-    assert len(said["links"]) == len(data["edges"])
+    expected, _ = parse_yaml(written.text, "made")
+    assert len(expected["nodes"]) == len(data["nodes"])
+    assert len(expected["links"]) == len(data["edges"])
     # The k-th edge joins the nodes that bear its ids, wherever they stand in the list.
-    by_id = {each["id"]: name for each, name in zip(data["nodes"], said["nodes"], strict=True)}
-    edge, link = data["edges"][-1], list(said["links"])[-1]
+    by_id = {each["id"]: name for each, name in zip(data["nodes"], expected["nodes"], strict=True)}
+    edge, link = data["edges"][-1], list(expected["links"])[-1]
     assert link == f"{by_id[edge['source']]}-{by_id[edge['target']]}"

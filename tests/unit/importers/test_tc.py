@@ -85,8 +85,8 @@ def test_cbq_quanta_share_the_allot_of_one_priority_by_weight() -> None:
         "flowid 1:1\n"
         "tc filter add dev eth0 parent 1: protocol ip prio 2 u32 match u32 0 0 flowid 1:2\n"
     )
-    its = {name: each["quantum"] for name, each in made["classes"].items()}
-    assert its == {"EF": "757 B", "default": "2271 B"}
+    found_value = {name: each["quantum"] for name, each in made["classes"].items()}
+    assert found_value == {"EF": "757 B", "default": "2271 B"}
     assert "bounded" not in made["classes"]["EF"]
 
 
@@ -112,7 +112,7 @@ def test_prio_takes_bands_by_the_type_of_service_where_no_filter_does() -> None:
     # DSCP 4 is octet 0x10, DSCP 2 is 0x08.
     assert (bands["4"], bands["2"]) == ("class-1-1", "class-1-3")
     assert bands.get("EF", "default") == "default"
-    assert {name: its["priority"] for name, its in made["classes"].items()} == {
+    assert {name: found_value["priority"] for name, found_value in made["classes"].items()} == {
         "class-1-1": 0,
         "default": 1,
         "class-1-3": 2,
@@ -270,7 +270,7 @@ def test_several_devices_are_several_ports() -> None:
     made = imported(
         "tc qdisc add dev eth0 root pfifo limit 10\ntc qdisc add dev eth1 root pfifo limit 20\n"
     )
-    assert {name: its["queue"]["limit"] for name, its in made.ports.items()} == {
+    assert {name: found_value["queue"]["limit"] for name, found_value in made.ports.items()} == {
         "eth0": "10 packets",
         "eth1": "20 packets",
     }
@@ -432,13 +432,13 @@ $TC qdisc ls $EGDEV
 
 def test_an_edge_of_the_time_marks_by_source_and_meter() -> None:
     made = imported(EDGE)
-    its = made.conditioners["eth2-ingress"]
+    found_value = made.conditioners["eth2-ingress"]
     # The subnet has mark 1: in profile octet 0x88, AF41, out of it 0x90, AF42. All else is policed
     # and becomes default traffic.
-    first, rest = its["rules"]
+    first, rest = found_value["rules"]
     assert first["source"] == ["h1", "h2"]
     assert "source" not in rest
-    subnet, others = (its["profiles"][rule["profile"]] for rule in its["rules"])
+    subnet, others = (found_value["profiles"][rule["profile"]] for rule in found_value["rules"])
     assert (subnet["green"], subnet["red"]) == ({"dscp": "AF41"}, {"dscp": "AF42"})
     assert (others["green"], others["red"]) == ({"dscp": "DF"}, "drop")
     assert [each["meter"]["rate"] for each in (subnet, others)] == [
@@ -461,8 +461,8 @@ def test_a_policer_may_be_shared_by_packets_that_fare_alike() -> None:
         "tc filter add dev eth0 parent ffff: protocol ip prio 2 u32 match ip tos 0x30 0xfc "
         "police index 7 rate 1mbit burst 10k drop flowid :1\n"
     )
-    its = made.conditioners["eth0-ingress"]
-    assert [rule["profile"] for rule in its["rules"]] == ["af11", "af11"]
+    found_value = made.conditioners["eth0-ingress"]
+    assert [rule["profile"] for rule in found_value["rules"]] == ["af11", "af11"]
     with pytest.raises(ImportFault) as caught:
         imported(EDGE.replace("index 2", "index 1"))
     assert "policer 1 is shared by packets that fare differently behind it" in str(caught.value)
@@ -515,7 +515,7 @@ def test_a_home_router_with_flow_queues_ifb_and_cake() -> None:
 
 def test_tc_cake_without_a_word_has_the_tins_of_diffserv3() -> None:
     port = read_tc("tc qdisc add dev eth0 root cake bandwidth 8mbit\n").ports["eth0"]
-    assert {name: its["rate"] for name, its in port["classes"].items()} == {
+    assert {name: found_value["rate"] for name, found_value in port["classes"].items()} == {
         "voice": "25 %",
         "bulk": "6.25 %",
         "default": "100 %",

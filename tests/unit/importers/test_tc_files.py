@@ -309,8 +309,10 @@ ports:
 flows: {f: {agent: udp, from: A, to: B, rate: 1 Mbit/s, dscp: EF}}
 run: {duration: 1 s}
 """)
-    told = CliRunner().invoke(export, [str(scenario), "--to", "linux", "-o", str(tmp_path / "out")])
-    assert told.exit_code == 0, told.output
+    shown_text = CliRunner().invoke(
+        export, [str(scenario), "--to", "linux", "-o", str(tmp_path / "out")]
+    )
+    assert shown_text.exit_code == 0, shown_text.output
     made = read_tc((tmp_path / "out" / "n0-A.sh").read_text())
     (port,) = made.ports.values()
     assert port["scheduler"] == "htb"

@@ -162,8 +162,8 @@ def test_a_bucket_used_twice_is_one_bucket() -> None:
         "  class (1) if ip_dscp == AF11 && (conform $p && count $p || drop);\n"
         "  class (1) if ip_dscp == AF12 && (conform $p && count $p || drop);\n} }\n"
     )
-    its = read_tcng(text).conditioners["eth1-ingress"]
-    assert [rule["profile"] for rule in its["rules"]] == ["af11", "af11"]
+    found_value = read_tcng(text).conditioners["eth1-ingress"]
+    assert [rule["profile"] for rule in found_value["rules"]] == ["af11", "af11"]
     with pytest.raises(ImportFault, match="shared by packets that fare differently"):
         read_tcng(text.replace("$p || drop);\n} }", "$p);\n} }"))
 
@@ -180,8 +180,8 @@ limit 120kB, min 10kB, max 100kB, avpkt
 
 def test_definitions_broken_in_print_go_on_in_the_next_line() -> None:
     broken = read_tcng(PRINTED + "eth1 red(RED_DE_PARAM)\n")
-    whole = PRINTED.replace(",\nlimit", ", limit").replace("avpkt\n", "avpkt ")
-    assert broken.ports == read_tcng(whole + "eth1 red(RED_DE_PARAM)\n").ports
+    total = PRINTED.replace(",\nlimit", ", limit").replace("avpkt\n", "avpkt ")
+    assert broken.ports == read_tcng(total + "eth1 red(RED_DE_PARAM)\n").ports
     assert broken.ports["eth1"]["queue"]["aqm"]["probability"] == 0.3
     with pytest.raises(ImportFault, match=r"^8:6: there is no queueing discipline sfq"):
         read_tcng(PRINTED + "\neth1 sfq\n")

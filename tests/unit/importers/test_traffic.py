@@ -139,11 +139,11 @@ def test_damaged_files_are_told_apart() -> None:
         list(read_packets(b"\x1f\x8b\x08\x00"))
 
 
-@pytest.mark.parametrize("whole", [pcap(FRAMES), pcapng(FRAMES)])
-def test_a_last_record_that_is_cut_is_left_out(whole: bytes) -> None:
+@pytest.mark.parametrize("total", [pcap(FRAMES), pcapng(FRAMES)])
+def test_a_last_record_that_is_cut_is_left_out(total: bytes) -> None:
     for cut in (1, 3, 40):
         account = ImportAccount()
-        assert len(list(read_packets(whole[:-cut], account))) == 1
+        assert len(list(read_packets(total[:-cut], account))) == 1
         (entry,) = account.left_out
         assert (entry.element, entry.count) == ("last record", 1)
         assert "the file ends within it" in entry.reason

@@ -240,8 +240,8 @@ def test_what_a_filter_matches_is_spelt_as_tc_flower_spells_it(rest: str) -> Non
     )
     rules = f"{{rules: [{{protocol: tcp, profile: p}}], profiles: {{p: {profile}}}}}"
     edge = f"conditioners: {{edge: {rules}}}\n"
-    its = planned(written + edge).plan
-    words = [each.split() for node in its.nodes for each in node.tc if " flower " in each]
+    found_value = planned(written + edge).plan
+    words = [each.split() for node in found_value.nodes for each in node.tc if " flower " in each]
     assert {word for line in words for word in line if word.endswith("port")} <= {
         "dst_port",
         "src_port",

@@ -78,8 +78,8 @@ class TestConfiguration:
 
     def test_each_router_starts_zebra_before_ospfd_and_has_no_route_of_the_plan(self) -> None:
         made = planned()
-        said = [(each.node, each.command[0]) for each in made.plan.daemons]
-        assert said[:4] == [("n0", "zebra"), ("n0", "ospfd"), ("n1", "zebra"), ("n1", "ospfd")]
+        expected = [(each.node, each.command[0]) for each in made.plan.daemons]
+        assert expected[:4] == [("n0", "zebra"), ("n0", "ospfd"), ("n1", "zebra"), ("n1", "ospfd")]
         assert not [line for node in made.plan.nodes for line in node.ip if "route add" in line]
         orders = write_orders(made.plan).decode()
         assert "\ndaemon n0 /tmp/n0/zebra.log zebra -d " in orders
@@ -139,7 +139,7 @@ _ENDS = ("n1", "n3")
 
 class TestLacking:
     @pytest.mark.parametrize(
-        ("ospf", "said"),
+        ("ospf", "expected"),
         [
             ("{fib_update: 10 ms}", "fib_update: zebra has its own delay; nearest: 0 s"),
             ("{compute: 1 ms}", "compute: the daemons take no time in virtual time"),
@@ -150,8 +150,10 @@ class TestLacking:
             ("{spf: {kind: rfc8405}}", "spf: FRR's ospfd has no rfc8405; nearest: backoff"),
         ],
     )
-    def test_what_frr_has_not_is_refused_with_what_is_nearest(self, ospf: str, said: str) -> None:
-        assert said in reasons(ospf)
+    def test_what_frr_has_not_is_refused_with_what_is_nearest(
+        self, ospf: str, expected: str
+    ) -> None:
+        assert expected in reasons(ospf)
 
     def test_a_network_without_ospf_is_refused(self) -> None:
         text = SQUARE.replace("routing: {ospf: {OSPF}}\n", "")
@@ -161,12 +163,12 @@ class TestLacking:
         text = SQUARE.replace("agent: udp, from: S, to: T, rate: 80 kbit/s, size: 500 B", "TCP")
         text = text.replace("TCP", "agent: tcp, from: S, to: T")
         text += "paths: {p: {route: [S, A, T]}}\n"
-        said = reasons("{}", text)
-        assert "labels over a device that goes down are lost" in said
-        assert "flow f: what TCP takes from its route" in said
+        expected = reasons("{}", text)
+        assert "labels over a device that goes down are lost" in expected
+        assert "flow f: what TCP takes from its route" in expected
 
     @pytest.mark.parametrize(
-        ("ldp", "said"),
+        ("ldp", "expected"),
         [
             ("{start: 1 s}", "start: the daemons run before time zero; nearest: 0 s"),
             ("{keepalive: 9 s}", "keepalive: FRR takes 15 s or more; nearest: 15 s"),
@@ -175,8 +177,10 @@ class TestLacking:
             ("{igp_sync: on}", "igp_sync: FRR's is not set up here; nearest: off"),
         ],
     )
-    def test_what_ldpd_has_not_is_refused_with_what_is_nearest(self, ldp: str, said: str) -> None:
-        assert said in reasons("{}", labelled(ldp))
+    def test_what_ldpd_has_not_is_refused_with_what_is_nearest(
+        self, ldp: str, expected: str
+    ) -> None:
+        assert expected in reasons("{}", labelled(ldp))
 
     def test_a_delay_of_the_router_at_the_cut_is_refused(self) -> None:
         assert "local_delay: FRR's ospfd has none" in reasons("{local_delay: 1 s}")
@@ -294,7 +298,7 @@ class TestOutcome:
         from trunkline.results.decode.columns import RawRows
 
         table = RawRows(rows)
-        said = [
+        expected = [
             (time, _core.TIMELINE_EVENTS[event])
             for time, event, node in zip(
                 table["time_ns"], table["event"], table["node"], strict=True
@@ -302,14 +306,14 @@ class TestOutcome:
             if node == 1 and time < 2 * 10**9
         ]
         assert (
-            said
+            expected
             == [
                 (1_010_000_000, "detected"),
                 (1_010_000_000, "lsa-originated"),
                 (1_014_100_000, "lsa-learnt"),
                 (1_060_000_000, "spf"),
                 (1_010_000_000, "rerouted"),
-            ][: len(said)]
+            ][: len(expected)]
         )
 
 
@@ -325,11 +329,11 @@ class TestLabels:
             (folder / f"n{node}.labels").write_text("")
             (folder / f"n{node}.ldpd.log").write_text("")
         (folder / "n1.labels").write_text(f"16 as to {swap} via inet 10.0.0.1 dev l0b proto 193 \n")
-        told = (
+        shown_text = (
             "1970/01/01 00:01:41 LDP: msg[out]: label mapping: lsr-id 1.1.1.1, fec {}/32, label {}"
         )
-        (folder / "n1.ldpd.log").write_text(told.format(end, 16))
-        (folder / "n0.ldpd.log").write_text(told.format(end, 18))
+        (folder / "n1.ldpd.log").write_text(shown_text.format(end, 16))
+        (folder / "n0.ldpd.log").write_text(shown_text.format(end, 18))
         return label_use.read_kernel_labels(made, folder)
 
     def test_rfc3031_s3_10_a_label_counts_if_the_next_hop_has_told_it(self, tmp_path: Path) -> None:
@@ -360,12 +364,12 @@ class TestLabels:
         made = planned(text=labelled())
         end = made.traffic.route_addresses.get_address(3, 0)
         with_label = f"{end} nhid 8  encap mpls  18 via 10.0.0.1 dev l0b proto ospf "
-        told = [
+        shown_text = [
             f"[1970-01-01T00:01:30.000000] {with_label}",
             f"[1970-01-01T00:01:41.070000] {via(end, '10.0.0.1', 'l0b')}",
             f"[1970-01-01T00:01:41.080000] {with_label}",
         ]
-        left(tmp_path, {1: told}, {})
+        left(tmp_path, {1: shown_text}, {})
         seen = label_use.read_label_changes(made, tmp_path, 1)
         assert [each.time_ns for each in seen] == [-10 * 10**9, 1_070_000_000, 1_080_000_000]
         others = {node: [] for node in (0, 2, 3)}

@@ -82,12 +82,12 @@ def test_results_are_read_as_they_were_written():
 
 
 def test_results_that_are_cut_off_or_damaged_are_refused_at_every_byte():
-    whole = stream({"udp-0.bin": b"0123456789", "tcp-1.json": b"{}"})
-    for length in range(len(whole)):
+    total = stream({"udp-0.bin": b"0123456789", "tcp-1.json": b"{}"})
+    for length in range(len(total)):
         with pytest.raises(DamagedArchive):
-            read_archive(whole[:length])
-    for at in range(len(whole)):
-        broken = bytearray(whole)
+            read_archive(total[:length])
+    for at in range(len(total)):
+        broken = bytearray(total)
         broken[at] ^= 0x40
         try:
             files = read_archive(bytes(broken))

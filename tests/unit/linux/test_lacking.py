@@ -71,8 +71,8 @@ def test_each_is_told_once_with_its_line_and_what_is_nearest(tmp_path: Path) -> 
     assert {each.file for each in found} == {str(file)}
     assert {each.code for each in found} == {"linux"}
     assert [(each.line, each.path) for each in found] == [(line, at) for line, at, _ in EXPECTED]
-    for each, (_, _, said) in zip(found, EXPECTED, strict=True):
-        assert said in each.message
+    for each, (_, _, printed) in zip(found, EXPECTED, strict=True):
+        assert printed in each.message
 
 
 def test_what_is_lacking_by_default_is_told_at_what_encloses_it(tmp_path: Path) -> None:
@@ -85,9 +85,9 @@ def test_what_is_lacking_by_default_is_told_at_what_encloses_it(tmp_path: Path) 
     scenario = load(file)
     with pytest.raises(UnsupportedError) as caught:
         plan_of(compile(scenario).to_json())
-    (told,) = caught.value.to_scenario_error(scenario).diagnostics
-    assert (told.line, told.column, told.path) == (5, 3, "flows[t]")
-    assert "nearest: header: 52 B" in told.message
+    (shown_text,) = caught.value.to_scenario_error(scenario).diagnostics
+    assert (shown_text.line, shown_text.column, shown_text.path) == (5, 3, "flows[t]")
+    assert "nearest: header: 52 B" in shown_text.message
 
 
 def test_a_scenario_without_a_file_is_told_without_a_place() -> None:
@@ -97,8 +97,8 @@ def test_a_scenario_without_a_file_is_told_without_a_place() -> None:
     scenario = load(parts)
     with pytest.raises(UnsupportedError) as caught:
         plan_of(compile(scenario).to_json())
-    (told,) = caught.value.to_scenario_error(scenario).diagnostics
-    assert (told.line, told.path) == (0, "flows[t].variant")
+    (shown_text,) = caught.value.to_scenario_error(scenario).diagnostics
+    assert (shown_text.line, shown_text.path) == (0, "flows[t].variant")
 
 
 WORKLOADS = """\

@@ -56,8 +56,8 @@ def test_b6_a_link_is_given_a_mtu_with_room_for_its_labels() -> None:
     """B6: every device was given 65535 B, which real ones refuse."""
     assert "link l0a mtu 1500\n" in exported()["n0-Rome.sh"]
     assert "link l0a mtu 1504\n" in exported(scenario=LABELS)["n0-Rome.sh"]
-    said = SCENARIO.replace("rate: 1 Mbit/s,", "rate: 1 Mbit/s, mtu: 9000 B,")
-    assert "link l0a mtu 9000\n" in exported(scenario=said)["n0-Rome.sh"]
+    expected = SCENARIO.replace("rate: 1 Mbit/s,", "rate: 1 Mbit/s, mtu: 9000 B,")
+    assert "link l0a mtu 9000\n" in exported(scenario=expected)["n0-Rome.sh"]
 
 
 def test_b6_a_bucket_holds_a_frame_and_a_millisecond() -> None:
@@ -107,7 +107,7 @@ def test_b6_addresses_and_devices_can_be_chosen(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("nodes: {Oslo: 203.0.113.1}", "no node Oslo"),
         ("nodes: {Rome: here}", "no IPv4 address"),
@@ -118,12 +118,12 @@ def test_b6_addresses_and_devices_can_be_chosen(tmp_path: Path) -> None:
     ],
 )
 def test_b6_a_wrong_file_of_addresses_is_told_with_its_place(
-    text: str, said: str, tmp_path: Path
+    text: str, expected: str, tmp_path: Path
 ) -> None:
     """B6: what is wrong has a file, a line and a column."""
     with pytest.raises(ScenarioError) as wrong:
         ground_of(text, tmp_path)
-    assert said in wrong.value.render()
+    assert expected in wrong.value.render()
     assert "addresses.yaml" in wrong.value.render()
 
 

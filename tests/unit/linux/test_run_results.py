@@ -170,13 +170,13 @@ def test_drops_behind_the_last_arrival_are_those_that_the_queues_tell() -> None:
     # flow half was lost before, of the last a quarter, so of 6 and 6 undecided 3 and 1.5 would be:
     # 4 and 2. The second has lost nothing: its 5 were on their way. Where all are known nothing is
     # added, nor more than is undecided.
-    for told, expected in ((12, [8, 0, 4]), (6, [4, 0, 2]), (3, [4, 0, 2]), (99, [10, 0, 8])):
+    for shown_text, expected in ((12, [8, 0, 4]), (6, [4, 0, 2]), (3, [4, 0, 2]), (99, [10, 0, 8])):
         flows = [
             run_results.FlowCounts(packets_dropped=4, packets_delivered=4, undecided=6),
             run_results.FlowCounts(packets_delivered=90, undecided=5),
             run_results.FlowCounts(packets_dropped=2, packets_delivered=6, undecided=6),
         ]
-        run_results.share_drops(flows, told)
+        run_results.share_drops(flows, shown_text)
         assert [each.packets_dropped for each in flows] == expected
 
 

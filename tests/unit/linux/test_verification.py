@@ -50,7 +50,7 @@ def test_sizes_mix_where_several_compete_and_some_do_not_get_through(
 
 # Where flows take turns a tie lasts; where CoDel looks at the clock, what a processor takes does.
 @pytest.mark.parametrize(
-    ("queue", "machine", "said"),
+    ("queue", "machine", "expected"),
     [
         ("limit: 5 packets", "emulated", ""),
         ("flows: sfq", "virtual", "flows take turns"),
@@ -59,23 +59,28 @@ def test_sizes_mix_where_several_compete_and_some_do_not_get_through(
     ],
 )
 def test_a_tie_lasts_where_flows_take_turns_and_on_a_slow_processor_by_the_clock(
-    queue: str, machine: ReferenceMachine, said: str
+    queue: str, machine: ReferenceMachine, expected: str
 ) -> None:
     text = SCENARIO.replace("limit: 5 packets", queue).replace("RATE", "400 kbit/s")
     text = text.replace("SIZE", "1000 B").replace("MARK", "DF")
     network = json.loads(compile(load(text)).to_json())
     why = explain_lasting_shift(network, trace_simulator(network, 1), machine)
-    assert said in why
-    assert bool(said) == bool(why)
+    assert expected in why
+    assert bool(expected) == bool(why)
 
 
 # Linux's BBR draws the phase in which it begins to probe (tcp_bbr.c, bbr_reset_probe_bw_mode): runs
 # of one flow differ by it, and have to be compared by their mean.
 @pytest.mark.parametrize(("control", "random"), [("cubic", False), ("dctcp", False), ("bbr", True)])
 def test_bbr_is_random_though_its_queue_is_not(control: str, random: bool) -> None:
-    said = {"preset": "linux", "variant": "sack", "congestion": control, "ecn": control == "dctcp"}
+    expected = {
+        "preset": "linux",
+        "variant": "sack",
+        "congestion": control,
+        "ecn": control == "dctcp",
+    }
     text = SCENARIO.replace("RATE", "400 kbit/s").replace("SIZE", "1000 B").replace("MARK", "DF")
-    flow = json.dumps({"agent": "tcp", "from": "A", "to": "C"} | said)
+    flow = json.dumps({"agent": "tcp", "from": "A", "to": "C"} | expected)
     text = text.replace("flows:\n", f"flows:\n  t: {flow}\n").replace(
         "forward: {ingress: edge}", ""
     )

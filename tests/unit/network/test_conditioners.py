@@ -121,10 +121,10 @@ class TestPresets:
     def test_a_class_set_to_null_is_left_out_with_its_rules(self) -> None:
         port = {"preset": "diffserv", "classes": {"af2": None}}
         made = scenario(ports={"core": port}).ports["core"]
-        whole = scenario(ports={"core": {"preset": "diffserv"}}).ports["core"]
-        assert set(whole.classes) - set(made.classes) == {"af2"}
-        others = [rule for rule in whole.classify if rule.class_ != "af2"]
-        assert len(others) < len(whole.classify)
+        total = scenario(ports={"core": {"preset": "diffserv"}}).ports["core"]
+        assert set(total.classes) - set(made.classes) == {"af2"}
+        others = [rule for rule in total.classify if rule.class_ != "af2"]
+        assert len(others) < len(total.classify)
         assert list(made.classify) == others
 
     def test_rfc3246_s2_ef_leaves_first_and_rfc8622_s3_le_last(self) -> None:

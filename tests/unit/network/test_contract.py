@@ -77,7 +77,8 @@ def every(kind: Any, length: int | None = None) -> list[Any]:
         nested = get_origin(get_args(kind)[0]) is list
         return [(values * length)[:length] if length and not nested else values]
     columns = {
-        key: every(its, LENGTHS.get((kind.__name__, key))) for key, its in hints(kind).items()
+        key: every(found_value, LENGTHS.get((kind.__name__, key)))
+        for key, found_value in hints(kind).items()
     }
     count = max(map(len, columns.values()), default=1)
     return [
@@ -89,14 +90,14 @@ def matching(value: Any, kind: Any) -> Any:
     """The alternative that a value is of, by its keys and the words that choose among them."""
     for one in alternatives(kind):
         if is_dict(one):
-            its = hints(one)
-            known = isinstance(value, dict) and value.keys() <= its.keys()
+            found_value = hints(one)
+            known = isinstance(value, dict) and value.keys() <= found_value.keys()
             if (
                 known
                 and all(
-                    value.get(tag) in get_args(its[tag])
+                    value.get(tag) in get_args(found_value[tag])
                     for tag in TAGS
-                    if tag in its and get_origin(its[tag]) is Literal
+                    if tag in found_value and get_origin(found_value[tag]) is Literal
                 )
                 and one.__required_keys__ <= value.keys()
             ):
@@ -114,9 +115,9 @@ def places(value: Any, kind: Any, at: Place = ()) -> Iterator[tuple[Place, Any, 
     yield at, value, kind
     one = matching(value, kind)
     if is_dict(one):
-        for key, its in hints(one).items():
+        for key, found_value in hints(one).items():
             if key in value:
-                yield from places(value[key], its, (*at, key))
+                yield from places(value[key], found_value, (*at, key))
     elif get_origin(one) is list:
         for index, item in enumerate(value):
             yield from places(item, get_args(one)[0], (*at, index))
@@ -124,7 +125,9 @@ def places(value: Any, kind: Any, at: Place = ()) -> Iterator[tuple[Place, Any, 
 
 def misfits(value: Any) -> list[tuple[Place, Any]]:
     return [
-        (at, its) for at, its, kind in places(value, NetworkData) if matching(its, kind) is None
+        (at, found_value)
+        for at, found_value, kind in places(value, NetworkData)
+        if matching(found_value, kind) is None
     ]
 
 
@@ -178,10 +181,10 @@ def around(filled: Any, at: Place) -> tuple[Any, Place]:
     }
     if not at:
         return made, at
-    key, its = at[0], filled[at[0]]
-    if isinstance(its, list) and made[key] == []:
-        return {**made, key: [its[at[1]]]}, (key, 0, *at[2:])
-    return {**made, key: its}, at
+    key, found_value = at[0], filled[at[0]]
+    if isinstance(found_value, list) and made[key] == []:
+        return {**made, key: [found_value[at[1]]]}, (key, 0, *at[2:])
+    return {**made, key: found_value}, at
 
 
 def tags(value: Any) -> tuple[Any, ...]:
@@ -225,7 +228,7 @@ def test_each_word_is_one_of_the_engine_and_each_of_the_engine_has_a_type() -> N
     words: dict[Any, set[str]] = {}
     for filled, at, _, one in structs():
         for key, kind in hints(one).items():
-            offered = {word for its in alternatives(kind) for word in words_of(its)}
+            offered = {word for found_value in alternatives(kind) for word in words_of(found_value)}
             if not offered:
                 continue
             value = changed(filled, (*at, key), "?")
@@ -257,13 +260,15 @@ def fits(written: str) -> None:
     assert holds(read, compiled)
 
 
-def holds(whole: Any, part: Any) -> bool:
+def holds(total: Any, part: Any) -> bool:
     """Whether all of a part is in the whole."""
     if isinstance(part, dict):
-        return all(key in whole and holds(whole[key], its) for key, its in part.items())
+        return all(
+            key in total and holds(total[key], found_value) for key, found_value in part.items()
+        )
     if isinstance(part, list):
-        return len(whole) == len(part) and all(map(holds, whole, part))
-    return bool(whole == part)
+        return len(total) == len(part) and all(map(holds, total, part))
+    return bool(total == part)
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
@@ -273,10 +278,10 @@ def test_an_example_compiles_to_the_types(file: Path) -> None:
 
 @pytest.mark.parametrize("name", study.list_study_names())
 def test_each_table_of_a_study_compiles_to_the_types(name: str) -> None:
-    its = study.find_study(name)
-    for table in its.list_tables():
+    found_value = study.find_study(name)
+    for table in found_value.list_tables():
         _, values = list(table.points.items())[-1]
-        fits(network.compile(load_point_scenario(its, table, values)).to_json())
+        fits(network.compile(load_point_scenario(found_value, table, values)).to_json())
 
 
 def test_measures_are_those_of_the_engine() -> None:

@@ -44,8 +44,8 @@ def network(
 
 
 def l_lsp(**more: Any) -> dict[str, Any]:
-    its = {"kind": "l-lsp", "scheduling_class": "AF1"} | more
-    return {"route": ["A", "B", "C", "D"], "php": False, "diffserv": its}
+    value = {"kind": "l-lsp", "scheduling_class": "AF1"} | more
+    return {"route": ["A", "B", "C", "D"], "php": False, "diffserv": value}
 
 
 def e_lsp(tcs: dict[str, int], **more: Any) -> dict[str, Any]:

@@ -164,9 +164,9 @@ def test_messages_of_protocols_have_a_class_and_a_meter_of_their_own_per_flow() 
     )
     names = ["f", "rsvp-te", "ospf", "ldp"]
     assert [flow["name"] for flow in made.flows] == names
-    assert [its["name"] for its in made.ports[0]["classes"]] == names
+    assert [value["name"] for value in made.ports[0]["classes"]] == names
     profiles = made.data["conditioners"][0]["profiles"]  # type: ignore[typeddict-item]
-    assert [its["name"] for its in profiles] == [f"q/{name}" for name in names]
+    assert [value["name"] for value in profiles] == [f"q/{name}" for name in names]
     (results,) = simulate(made, seeds=[1])
     sent = {row["flow"]: row["packets_sent"] for row in results.flows.rows()}
     classes = [row for row in results.ports.rows() if row["link"] == "A->B"]

@@ -32,9 +32,9 @@ def is_rate(path: tuple[object, ...]) -> bool:
 )
 def test_every_rate_of_every_key_is_scaled(file: Path) -> None:
     scenario = load(file)
-    whole = compile(scenario.model_copy(update={"scale": 1.0})).data
+    full_network = compile(scenario.model_copy(update={"scale": 1.0})).data
     half = dict(leaves(compile(scenario.model_copy(update={"scale": 0.5})).data))
-    rates = {path: value for path, value in leaves(whole) if is_rate(path) and value}
+    rates = {path: value for path, value in leaves(full_network) if is_rate(path) and value}
     assert rates
     for path, rate in rates.items():
         assert half[path] == pytest.approx(rate / 2, abs=1), path

@@ -103,8 +103,8 @@ TI_LFA += "  detection: {kind: fixed, delay: 10 ms}}}\n"
 def test_rfc9855_s6_a_repair_list_carries_packets_before_routing_converges() -> None:
     """Ring of six, 10 on N4-N5, N1-N2 fails: node 5, then the link 5-4, then the segment's end."""
     scenario = tl.load(RING + TI_LFA)
-    its = scenario.resolve()
-    assert its.paths["tilfa.N1-N2.N2"].segments == ("N1->N6", "N5", "N5->N4", "N2")
+    resolved = scenario.resolve()
+    assert resolved.paths["tilfa.N1-N2.N2"].segments == ("N1->N6", "N5", "N5->N4", "N2")
     data = compile(scenario).data
     spare = [
         data["nhlfe"][switch["alternative"]]["push"]

@@ -61,9 +61,9 @@ def test_a_bypass_moves_a_path_and_what_it_loads() -> None:
 
 
 def test_end_to_end_protection_comes_before_local_repair_and_restoration_last() -> None:
-    whole = "  q: {path: one, kind: backup, backup: auto}\n"
+    total = "  q: {path: one, kind: backup, backup: auto}\n"
     local = REPAIRED.replace("{p:", "\n  p:").replace("}\n", "\n", 1).rstrip("}\n") + "}\n"
-    each = by_name(NETWORK + local + whole)["B-C"]
+    each = by_name(NETWORK + local + total)["B-C"]
     # A D C has as many links as A B C.
     assert (each.rerouted, each.stretch_s) == (1, 0)
     restored = NETWORK + "protections: {r: {path: two, kind: restoration}}\n"

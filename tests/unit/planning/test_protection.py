@@ -35,8 +35,8 @@ run: {duration: 1 s}
 """
 
 
-def frr(said: str) -> tl.Scenario:
-    return tl.load(RING + f"protections: {{frr: {{path: all, backup: auto, {said}}}}}\n")
+def frr(document: str) -> tl.Scenario:
+    return tl.load(RING + f"protections: {{frr: {{path: all, backup: auto, {document}}}}}\n")
 
 
 def test_one_bypass_serves_all_paths_over_a_link() -> None:
@@ -75,8 +75,8 @@ run: {duration: 1 s}
 
 @pytest.mark.parametrize("kind", ["facility-bypass", "detour", "backup"])
 def test_rfc4090_s3_a_backup_that_asks_for_no_bandwidth_is_not_refused_for_lack_of_it(kind) -> None:
-    said = f"kind: {kind}, path: [x, y, z], backup: auto"
-    plan = protect(tl.load(NARROW + f"protections: {{p: {{{said}}}}}\n"))
+    document = f"kind: {kind}, path: [x, y, z], backup: auto"
+    plan = protect(tl.load(NARROW + f"protections: {{p: {{{document}}}}}\n"))
     assert (plan.places, plan.coverage, plan.unprotected) == (3, 1.0, ())
     # That it would be too much is said by the link, not by leaving paths without a backup.
     assert {each.link: each.backup_bit_s for each in plan.links}["A->C"] == 24_000_000
@@ -84,8 +84,8 @@ def test_rfc4090_s3_a_backup_that_asks_for_no_bandwidth_is_not_refused_for_lack_
 
 @pytest.mark.parametrize("kind", ["facility-bypass", "detour", "backup"])
 def test_rfc4090_s4_1_a_backup_that_asks_for_bandwidth_gets_it_or_is_refused(kind) -> None:
-    said = f"kind: {kind}, path: [x, y, z], backup: auto, bandwidth: 100 %"
-    plan = protect(tl.load(NARROW + f"protections: {{p: {{{said}}}}}\n", strict=False))
+    document = f"kind: {kind}, path: [x, y, z], backup: auto, bandwidth: 100 %"
+    plan = protect(tl.load(NARROW + f"protections: {{p: {{{document}}}}}\n", strict=False))
     assert plan.coverage == pytest.approx(1 / 3)
     assert [gap.path for gap in plan.unprotected] == ["y", "z"]
     assert all(
@@ -191,8 +191,8 @@ def test_link_narrows_what_is_protected() -> None:
 
 def test_constraints_hold_for_backups() -> None:
     text = RING.replace("D-A: {}", "D-A: {te: {colours: red}}")
-    said = "kind: facility-bypass, constraints: {exclude: red}"
-    scenario = tl.load(text + f"protections: {{frr: {{path: all, backup: auto, {said}}}}}\n")
+    document = "kind: facility-bypass, constraints: {exclude: red}"
+    scenario = tl.load(text + f"protections: {{frr: {{path: all, backup: auto, {document}}}}}\n")
     plan = protect(scenario)
     assert not plan.backups
     assert {gap.why.split(":")[0] for gap in plan.unprotected} == {"colour"}
@@ -207,5 +207,5 @@ def test_a_scenario_without_protections_gets_one() -> None:
 
 
 def test_plain_data_is_json() -> None:
-    said = json.loads(json.dumps(protect(frr("kind: detour")).to_dict()))
-    assert set(said) == {"backups", "unprotected", "links", "places", "coverage", "scale"}
+    document = json.loads(json.dumps(protect(frr("kind: detour")).to_dict()))
+    assert set(document) == {"backups", "unprotected", "links", "places", "coverage", "scale"}

@@ -87,9 +87,9 @@ def test_a_run_without_routing_has_nothing_to_draw(loop: tl.Results) -> None:
     assert [label.get_text() for label in bars.get_yticklabels()] == ["T", "C", "A", "S", "B"]
     legend = losses.get_legend()
     assert legend is not None
-    told = dict(text.get_text().split(": ") for text in legend.get_texts())
+    entries = dict(text.get_text().split(": ") for text in legend.get_texts())
     lost = sum(row["packets"] for row in loop.drops.rows())
-    assert sum(map(int, told.values())) == lost
+    assert sum(map(int, entries.values())) == lost
     still = tl.run(tl.loads(PATH[: PATH.index("failures")] + "run: {duration: 1 s}"))
     assert list_answered_changes(still) == []
     with pytest.raises(MissingData, match="no failure that routing or signalling followed"):

@@ -90,8 +90,8 @@ def test_svg_shows_every_node_link_and_path_and_dashes_backups() -> None:
     assert len(lines) == 4
     paths = [each.get("class") for each in root.findall(f"{SVG}polyline")]
     assert paths == ["path", "path backup"]
-    for said in ("2 Gbit/s", "working", "spare (backup of working)", "A, C, D"):
-        assert said in texts(svg)
+    for found in ("2 Gbit/s", "working", "spare (backup of working)", "A, C, D"):
+        assert found in texts(svg)
     assert svg == network_graph.render_svg(NetworkSketch.from_network(network()))
 
 

@@ -215,10 +215,10 @@ def test_what_is_missing_comes_with_what_to_add(kind: str) -> None:
     bare = simulate(compile(load(text)), seeds=[1])
     with pytest.raises(MissingData) as raised:
         draw(kind, [PlotSource("a", bare)], PlotChoice())
-    told = str(raised.value)
-    assert "add to the scenario" in told
+    message = str(raised.value)
+    assert "add to the scenario" in message
     # What it says to add is right: with it the plot is drawn.
-    added = "\n".join(line[2:] for line in told.splitlines()[1:] if line.startswith("  "))
+    added = "\n".join(line[2:] for line in message.splitlines()[1:] if line.startswith("  "))
     again = text.replace("run: {duration: 1 s}", "run: {duration: 1 s, trace: on}")
     if kind != "time-sequence":
         again = f"{text}\n{added}\n"
@@ -248,12 +248,12 @@ def test_plot_draws_folders_over_each_other(trunkline: Any, tmp_path: Path) -> N
     assert done.returncode == 0, done.stderr
     for label in ("one: tcp", "two: tcp"):
         assert label in picture.read_text()
-    for words, said in (
+    for words, printed in (
         (["kwnd"], "did you mean cwnd"),
         (["cwnd", "-o", "p.gif"], "a picture ends in"),
         (["published"], "no reproduction"),
     ):
         wrong = trunkline("plot", *folders, *words)
         assert wrong.returncode == 2
-        assert said in wrong.stderr
+        assert printed in wrong.stderr
     assert "Kinds:" in trunkline("plot", "--help").stdout

@@ -207,9 +207,9 @@ def test_issue_faults_first_1_of_a_flow_whose_syn_alone_arrives() -> None:
     assert (row["packets_delivered"], row["packets_timed"], row["delays_compared"]) == (2, 0, 0)
     measures = [name for name in row if re.match("delay_(?!s_)|jitter", name)]
     assert {name: row[name] for name in measures} == dict.fromkeys(measures)
-    (whole,) = run.aggregates.rows()
-    measures = [name for name in whole if re.match("delay_(?!s_)|jitter", name)]
-    assert {name: whole[name] for name in measures} == dict.fromkeys(measures)
+    (total,) = run.aggregates.rows()
+    measures = [name for name in total if re.match("delay_(?!s_)|jitter", name)]
+    assert {name: total[name] for name in measures} == dict.fromkeys(measures)
     assert [level.bound.sla for level in tl.judge(scenario, run) if level.met] == []
     (shown,) = (line for line in run.render(width=120).splitlines() if line.startswith("  bulk"))
     assert " ".join(shown.split()) == "bulk DF 0 bit/s 1.408 kbit/s 33.3 % – – – 0"

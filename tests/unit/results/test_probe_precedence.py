@@ -45,8 +45,8 @@ def series() -> dict[int, list[float]]:
 
 
 def test_the_precedences_of_a_queue_add_up_to_the_queue() -> None:
-    whole, green, yellow, red, *_ = series().values()
-    assert [sum(each) for each in zip(green, yellow, red, strict=True)] == whole
+    total, green, yellow, red, *_ = series().values()
+    assert [sum(each) for each in zip(green, yellow, red, strict=True)] == total
     assert set(yellow) == {0.0}
     assert max(green) > 0
     assert max(red) > 0

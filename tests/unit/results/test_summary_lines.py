@@ -63,9 +63,9 @@ def test_long_tables_are_cut_and_all_shows_them():
     many = OVERLOAD.replace("f: {", "f: {replicate: 20, ").replace("RATE", "10 kbit/s")
     run = tl.run(tl.loads(many))
     assert "Flows (the busiest of each kind; 5 more: --all)" in run.render(width=120)
-    whole = run.render(width=120, show_all=True)
-    assert "more: --all" not in whole
-    assert all(f"f[{number}] " in whole for number in range(20))
+    all_rows = run.render(width=120, show_all=True)
+    assert "more: --all" not in all_rows
+    assert all(f"f[{number}] " in all_rows for number in range(20))
 
 
 def test_of_flows_that_are_alike_one_is_shown_before_a_second():
@@ -83,13 +83,13 @@ def test_of_flows_that_are_alike_one_is_shown_before_a_second():
 
 def test_a_small_run_shows_its_flows_and_names_the_tables_that_all_adds():
     run = tl.run(tl.loads(OVERLOAD.replace("RATE", "2 Mbit/s")))
-    short, whole = run.render(width=120), run.render(width=120, show_all=True)
+    short, all_rows = run.render(width=120), run.render(width=120, show_all=True)
     titles = ("Ports", "Drops")
     assert "\nFlows " in short
     assert "\nwith --all also: ports, drops\n" in short
     assert not any(f"\n{title} " in short for title in titles)
-    assert "with --all" not in whole
-    assert all(f"\n{title} " in whole for title in titles)
+    assert "with --all" not in all_rows
+    assert all(f"\n{title} " in all_rows for title in titles)
 
 
 def test_with_flows_left_out_their_aggregates_sum_them_up():

@@ -57,21 +57,21 @@ LAWS: list[tuple[dict[str, Any], Any, float, float]] = [
 ]
 
 
-@pytest.mark.parametrize(("law", "whole", "least", "most"), LAWS)
+@pytest.mark.parametrize(("law", "total", "least", "most"), LAWS)
 def test_means_and_tails_are_those_of_the_truncated_law(
-    law: dict[str, Any], whole: Any, least: float, most: float
+    law: dict[str, Any], total: Any, least: float, most: float
 ) -> None:
-    share = whole.cdf(most) - whole.cdf(least)
+    share = total.cdf(most) - total.cdf(least)
     # In the logarithm, so that the integrand is smooth over all sizes.
     area, _ = integrate.quad(
-        lambda y: math.exp(2 * y) * whole.pdf(math.exp(y)),
+        lambda y: math.exp(2 * y) * total.pdf(math.exp(y)),
         math.log(max(least, 1e-3)),
         math.log(most),
         limit=500,
     )
     assert compute_mean(law) == pytest.approx(area / share, rel=1e-3)
     for size in (least + 1, 2000.0, 0.3 * most):
-        expected = (whole.cdf(most) - whole.cdf(max(size, least))) / share
+        expected = (total.cdf(most) - total.cdf(max(size, least))) / share
         assert make_survival_function(law)(size) == pytest.approx(expected, abs=1e-4)
 
 

@@ -105,6 +105,6 @@ def test_any_text_is_a_quantity_or_a_unit_error(text: str) -> None:
 @given(st.integers(0, 10**9), st.integers(0, 6))
 def test_decimals_are_exact(digits: int, places: int) -> None:
     # d digits shifted right by p places, in seconds, are d * 10^(9-p) ns exactly.
-    whole, rest = divmod(digits, 10**places)
-    text = f"{whole}.{rest:0{places}d} s" if places else f"{whole} s"
+    total, rest = divmod(digits, 10**places)
+    text = f"{total}.{rest:0{places}d} s" if places else f"{total} s"
     assert units.parse_time(text) == digits * 10 ** (9 - places)

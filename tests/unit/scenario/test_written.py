@@ -62,7 +62,9 @@ def language() -> set[tuple[type[Element], str]]:
 
 def declared(kind: type[Element], name: str) -> tuple[type[Element], str]:
     """The class that declares a key of another that inherits it."""
-    return next(its for its in kind.__mro__ if name in inspect.get_annotations(its)), name
+    return next(
+        found_value for found_value in kind.__mro__ if name in inspect.get_annotations(found_value)
+    ), name
 
 
 def set_keys(value: Any) -> Iterator[tuple[type[Element], str]]:
@@ -70,11 +72,11 @@ def set_keys(value: Any) -> Iterator[tuple[type[Element], str]]:
     if isinstance(value, Element):
         kind = type(value)
         for name in value.model_fields_set:
-            its, field = getattr(value, name), kind.model_fields[name]
+            found_value, field = getattr(value, name), kind.model_fields[name]
             one_value = typing.get_origin(field.annotation) is Literal
-            if its != field.get_default(call_default_factory=True) or one_value:
+            if found_value != field.get_default(call_default_factory=True) or one_value:
                 yield declared(kind, name)
-            yield from set_keys(its)
+            yield from set_keys(found_value)
     elif isinstance(value, dict):
         for each in value.values():
             yield from set_keys(each)

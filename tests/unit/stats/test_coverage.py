@@ -31,8 +31,8 @@ RUNS = 5
 
 
 def _queue(rho: float, length: str) -> Scenario:
-    said = {"load": str(rho), "run.duration": length, "run.warm_up": "200 ms"}
-    return load(MD1_SCENARIO, overrides=said)
+    message = {"load": str(rho), "run.duration": length, "run.warm_up": "200 ms"}
+    return load(MD1_SCENARIO, overrides=message)
 
 
 def below(wait: float, rho: float) -> float:
@@ -100,7 +100,7 @@ def test_erlang1909_interval_of_a_pooled_quantile_holds_that_of_the_delay(
     assert merged is not None
     assert 0.995 * true <= merged <= (1 + 1 / 64) * 1.005 * true
     studies = [pooled_quantile(found[i : i + 10], probability) for i in range(0, 500, 10)]
-    held = [(its.low or 0) / (1 + 1 / 64) <= true <= (its.high or 0) for its in studies]
+    held = [(value.low or 0) / (1 + 1 / 64) <= true <= (value.high or 0) for value in studies]
     # 50 studies at 95 %: 44 or more with probability 0.988, more as a bucket is allowed for.
     assert sum(held) >= 44
 

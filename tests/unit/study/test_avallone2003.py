@@ -21,10 +21,10 @@ NEEDED = ("routers of today: HTB", "sender without a tick", "routers take no tim
 @pytest.fixture(scope="module")
 def study() -> Study:
     """The study with the variants that its claims need, with few seeds."""
-    whole = find_study("avallone2003")
-    variants = [each for each in whole.variants if each.name in NEEDED]
+    full = find_study("avallone2003")
+    variants = [each for each in full.variants if each.name in NEEDED]
     fewer = [each.model_copy(update={"runs": None}) for each in variants]
-    return whole.model_copy(update={"variants": fewer, "overviews": [], "pictures": None})
+    return full.model_copy(update={"variants": fewer, "overviews": [], "pictures": None})
 
 
 @pytest.fixture(scope="module")
@@ -132,8 +132,8 @@ def test_htb_is_as_the_kernel_has_it(done: Reproduction) -> None:
     }
     for scenario, (means, lost) in kernel.items():
         table = f"{scenario}, routers of today: HTB"
-        for flow, its in zip(FLOWS, means, strict=True):
-            assert mean(done, table, "mean", flow) == pytest.approx(its, rel=0.03)
+        for flow, value in zip(FLOWS, means, strict=True):
+            assert mean(done, table, "mean", flow) == pytest.approx(value, rel=0.03)
         ours = sum(mean(done, table, "dropped", flow) for flow in FLOWS)
         # Its seeds drew their own counts of packets: 8 and 25 of EF and DE from seed to seed.
         assert ours == pytest.approx(sum(lost), rel=0.08)
@@ -144,7 +144,7 @@ def test_htb_is_as_the_kernel_has_it(done: Reproduction) -> None:
 
 
 def test_the_outcome_counts_its_runs_and_cells(done: Reproduction) -> None:
-    said = done.to_json()
-    assert sum(cell["table"] in SCENARIOS for cell in said["cells"]) == 80
-    assert said["summary"]["runs"] == SEEDS * (4 + 4 + 4 + 4)
+    found = done.to_json()
+    assert sum(cell["table"] in SCENARIOS for cell in found["cells"]) == 80
+    assert found["summary"]["runs"] == SEEDS * (4 + 4 + 4 + 4)
     assert "Table diffserv-over-mpls" in done.render(width=100)

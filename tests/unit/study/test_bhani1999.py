@@ -61,8 +61,8 @@ def test_scenarios_run_alone_with_the_values_of_the_study(study: Study) -> None:
         path = study.folder / case.scenario
         alone = scenarios.load(path)
         table = next(table for table in study.list_tables() if table.case == case)
-        told = scenarios.load(path, overrides=study.get_settings(table))
-        assert alone.model_dump() == told.model_dump()
+        shown_text = scenarios.load(path, overrides=study.get_settings(table))
+        assert alone.model_dump() == shown_text.model_dump()
 
 
 def test_every_fitted_value_has_a_reason(study: Study) -> None:

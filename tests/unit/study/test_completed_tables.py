@@ -22,14 +22,14 @@ def ended(
     subject = StudySubject(request.param, runs=1)
     folder = tmp_path_factory.mktemp("study") / "out"
     with perform_plan(subject.plan, out=folder) as runs:
-        whole = subject.build_reproduction(runs)
+        all_rows = subject.build_reproduction(runs)
     found = [each for path in folder.glob("data/*.parquet") for each in read_records(path)]
-    return subject, whole, {each.run: each for each in found}
+    return subject, all_rows, {each.run: each for each in found}
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_whatever_ends_first_the_tables_are_those_of_the_end(ended, seed: int) -> None:
-    subject, whole, known = ended
+    subject, all_rows, known = ended
     order = list(known.values())
     random.Random(seed).shuffle(order)
     arriving, done, shown = CompletedTables(subject), {}, ""
@@ -40,9 +40,9 @@ def test_whatever_ends_first_the_tables_are_those_of_the_end(ended, seed: int) -
             shown += render_tables(found, width=100)
     assert arriving.collect_new(done) is None
     assert shown.count("Table ") >= len(subject.study.cases)
-    assert shown + render_reproduction(whole, without=arriving.names, width=100) == whole.render(
-        width=100
-    )
+    assert shown + render_reproduction(
+        all_rows, without=arriving.names, width=100
+    ) == all_rows.render(width=100)
 
 
 def test_a_table_is_known_as_soon_as_its_last_run_has_ended(ended) -> None:

@@ -55,9 +55,10 @@ def series(results: Results, measure: str, target: str) -> NDArray[np.float64]:
 
 
 def test_draws_lie_in_the_stated_ranges_and_are_the_same_for_every_delay(study: Study) -> None:
-    its = build_plan(only(study, ["b", "sweep"]), [1]).points
+    value = build_plan(only(study, ["b", "sweep"]), [1]).points
     made = [
-        json.loads(apply_draws(its[0].network_json, its[0].draws, seed)) for seed in range(1, 51)
+        json.loads(apply_draws(value[0].network_json, value[0].draws, seed))
+        for seed in range(1, 51)
     ]
     delays = [each["delay_ns"] for one in made for each in one["links"] if each["name"][0] in "SF"]
     starts = [each["start_ns"] for one in made for each in one["flows"]]
@@ -70,7 +71,7 @@ def test_draws_lie_in_the_stated_ranges_and_are_the_same_for_every_delay(study: 
     assert abs(np.mean(delays) / 1e6 - 50.5) < 3.6
     both = {each["name"]: each["delay_ns"] for each in made[6]["links"]}
     assert all(both[f"A->S{n}"] == both[f"S{n}->A"] for n in range(10))
-    none, some = (json.loads(apply_draws(its[n].network_json, its[n].draws, 7)) for n in (0, 2))
+    none, some = (json.loads(apply_draws(value[n].network_json, value[n].draws, 7)) for n in (0, 2))
     assert none["flows"] == some["flows"]
     assert none["links"] == some["links"]
     assert none["recovery"] != some["recovery"]

@@ -25,7 +25,7 @@ AXIS: TypeAdapter[list[str]] = TypeAdapter(Axis)
 
 
 @pytest.mark.parametrize(
-    ("said", "values"),
+    ("expected", "values"),
     [
         (["1 ms", 5, 0.25], ["1 ms", "5", "0.25"]),
         ({"from": "1 ms", "to": "3 ms", "step": "500 us"}, "1 ms,1.5 ms,2 ms,2.5 ms,3 ms"),
@@ -41,13 +41,13 @@ AXIS: TypeAdapter[list[str]] = TypeAdapter(Axis)
         ({"from": 7, "to": 7, "count": 1}, "7"),
     ],
 )  # fmt: skip
-def test_an_axis_has_these_values(said: object, values: list[str] | str) -> None:
+def test_an_axis_has_these_values(expected: object, values: list[str] | str) -> None:
     wanted = values.split(",") if isinstance(values, str) else values
-    assert AXIS.validate_python(said) == wanted
+    assert AXIS.validate_python(expected) == wanted
 
 
 @pytest.mark.parametrize(
-    ("said", "message"),
+    ("expected", "message"),
     [
         ([], "an axis needs at least one value"),
         (["1 ms", "1 ms"], "1 ms is twice in this axis"),
@@ -72,9 +72,9 @@ def test_an_axis_has_these_values(said: object, values: list[str] | str) -> None
         ({"from": 0, "to": 1, "count": 10**8}, "100 000 000 points; 1 000 000 at most"),
     ],
 )
-def test_an_axis_that_cannot_be_is_refused(said: object, message: str) -> None:
+def test_an_axis_that_cannot_be_is_refused(expected: object, message: str) -> None:
     with pytest.raises(ValidationError, match=message):
-        AXIS.validate_python(said)
+        AXIS.validate_python(expected)
 
 
 def test_points_are_the_product_of_lists_rows_side_by_side_and_a_sample() -> None:
@@ -193,15 +193,15 @@ def test_a_fault_of_the_grid_is_shown_at_its_line(
     changed: Callable[[str], Path], grid: str, code: str, at: str
 ) -> None:
     folder = changed(grid)
-    said = message(folder)
+    expected = message(folder)
     line = next(
         number
         for number, text in enumerate((folder / "study.yaml").read_text("utf-8").split("\n"), 1)
         if text.startswith(("grid:", "zip:", "sample:"))
     )
-    assert f"study.yaml:{line}:" in said
-    assert f"error[{code}]" in said
-    assert at in said
+    assert f"study.yaml:{line}:" in expected
+    assert f"error[{code}]" in expected
+    assert at in expected
 
 
 def test_a_hundred_million_points_are_counted_and_refused_at_once(
@@ -209,7 +209,7 @@ def test_a_hundred_million_points_are_counted_and_refused_at_once(
 ) -> None:
     axes = ", ".join(f"p{i}: {{from: 1, to: 100, step: 1}}" for i in range(4))
     begin = time.process_time()
-    said = message(changed(f"grid: {{{axes}}}"))
-    assert "100 000 000 points; 1 000 000 at most" in said
+    expected = message(changed(f"grid: {{{axes}}}"))
+    assert "100 000 000 points; 1 000 000 at most" in expected
     assert time.process_time() - begin < 5
     assert MAX_STUDY_POINTS == 1_000_000

@@ -183,8 +183,8 @@ def test_overviews_and_pictures(done: Reproduction, tmp_path: Path) -> None:
 
 def test_claims_hold_with_their_unit(done: Reproduction) -> None:
     assert [claim.is_held for claim in done.claims] == [True]
-    said = "[kbit/s]; published: 500 against 250 [kbit/s]"
-    assert done.claims[0].detail.endswith(said)
+    found = "[kbit/s]; published: 500 against 250 [kbit/s]"
+    assert done.claims[0].detail.endswith(found)
 
 
 def test_a_script_of_tc_configures_a_scenario_that_names_tables(tmp_path: Path) -> None:
@@ -290,10 +290,10 @@ def test_a_fault_is_told_with_its_place(
 ) -> None:
     with pytest.raises(ScenarioError) as caught:
         runner.build_plan(changed(folder, old, new)(), [1])
-    said = caught.value.render()
-    assert "study.yaml:" in said
-    assert message in said
-    assert f"at: {place}" in said
+    found = caught.value.render()
+    assert "study.yaml:" in found
+    assert message in found
+    assert f"at: {place}" in found
 
 
 @pytest.mark.parametrize(
@@ -314,6 +314,6 @@ def test_a_fault_of_the_published_values_is_told_with_its_line(
     (folder / "published.csv").write_text(table)
     with pytest.raises(ScenarioError) as caught:
         find_study(str(folder))
-    said = caught.value.render()
-    assert f"published.csv:{line}:1: " in said
-    assert message in said
+    found = caught.value.render()
+    assert f"published.csv:{line}:1: " in found
+    assert message in found

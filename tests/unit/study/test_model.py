@@ -40,34 +40,34 @@ def test_a_folder_of_ones_own_is_a_study(edited: Callable[[str, str], Path]) -> 
 
 
 def test_a_number_of_seeds_is_a_number_of_runs(edited: Callable[[str, str], Path]) -> None:
-    said = message(edited("runs: ", "seeds: "))
-    assert "there is no key seeds here" in said
-    assert "did you mean runs?" in said
+    found = message(edited("runs: ", "seeds: "))
+    assert "there is no key seeds here" in found
+    assert "did you mean runs?" in found
 
 
 def test_an_unknown_key_is_an_error_at_its_line(edited: Callable[[str, str], Path]) -> None:
-    said = message(edited("row_title:", "row_titel:"))
-    assert "study.yaml:" in said
-    assert "row_titel" in said
+    found = message(edited("row_title:", "row_titel:"))
+    assert "study.yaml:" in found
+    assert "row_titel" in found
 
 
 def test_a_claim_about_no_table_is_an_error(edited: Callable[[str, str], Path]) -> None:
-    said = message(edited('carried("1")', 'carried("9")'))
-    assert "study.yaml:" in said
-    assert "there is no '9' here" in said
-    assert "allowed: 1, 2, 3, 4" in said
+    found = message(edited('carried("1")', 'carried("9")'))
+    assert "study.yaml:" in found
+    assert "there is no '9' here" in found
+    assert "allowed: 1, 2, 3, 4" in found
 
 
 def test_an_unknown_unit_is_an_error(edited: Callable[[str, str], Path]) -> None:
-    said = message(edited("unit: Mbit/s", "unit: furlongs"))
-    assert "unit 'furlongs' is not one of bit/s, kbit/s, Mbit/s" in said
+    found = message(edited("unit: Mbit/s", "unit: furlongs"))
+    assert "unit 'furlongs' is not one of bit/s, kbit/s, Mbit/s" in found
 
 
 def test_a_published_cell_outside_the_study_is_an_error(
     edited: Callable[[str, str], Path],
 ) -> None:
-    said = message(edited("[16.8 Mbit/s, ", "["))
-    assert "published cell 1, 16.8 Mbit/s, UDP is not in the study" in said
+    found = message(edited("[16.8 Mbit/s, ", "["))
+    assert "published cell 1, 16.8 Mbit/s, UDP is not in the study" in found
 
 
 def test_text_that_is_not_yaml_is_an_error(edited: Callable[[str, str], Path]) -> None:

@@ -80,8 +80,8 @@ def documents() -> dict[str, tuple[Path | None, dict[str, Any]]]:
 
 
 def plain(text: str) -> dict[str, Any]:
-    said: dict[str, Any] = json.loads(json.dumps(parse_yaml(text, "test")[0]))
-    return said
+    expected: dict[str, Any] = json.loads(json.dumps(parse_yaml(text, "test")[0]))
+    return expected
 
 
 def mappings(value: Any, rule: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, Any, Any]]:
@@ -116,15 +116,15 @@ def test_study_files_are_valid(name: str) -> None:
 def test_every_key_of_the_schema_is_one_that_the_reader_takes() -> None:
     """Each stands in a study file that is read without a fault, where unknown keys are faults."""
     known: set[tuple[tuple[str, ...], str]] = set()
-    said: set[tuple[tuple[str, ...], str]] = set()
+    expected: set[tuple[tuple[str, ...], str]] = set()
     for _, document in DOCUMENTS.values():
         for _, keys, value in mappings(document, SCHEMA):
             known |= {(keys, key) for key in keys}
-            said |= {(keys, key) for key in value}
+            expected |= {(keys, key) for key in value}
     for rule in SCHEMA["definitions"].values():
         keys = tuple(rule["properties"])
         known |= {(keys, key) for key in keys}
-    assert known == said
+    assert known == expected
 
 
 def read(name: str, document: dict[str, Any], tmp_path: Path) -> None:
@@ -162,9 +162,9 @@ def test_the_reader_knows_the_keys_of_the_schema_in_every_place_and_no_other(
             assert not json_schema_draft7.is_valid(wrong, SCHEMA, SCHEMA), at
             with pytest.raises(ScenarioError) as caught:
                 read(name, wrong, tmp_path)
-            told = [each for each in caught.value.diagnostics if each.code == "unknown-key"]
-            assert [set(each.allowed.split(", ")) for each in told] == [set(keys)], at
-            assert told[0].line > 0
+            lines = [each for each in caught.value.diagnostics if each.code == "unknown-key"]
+            assert [set(each.allowed.split(", ")) for each in lines] == [set(keys)], at
+            assert lines[0].line > 0
     assert len(tried) > len(SCHEMA["definitions"])
 
 

@@ -38,8 +38,8 @@ def test_draft_figure_5a_first_column(study: Study) -> None:
 def test_draft_table2_parameters_of_each_figure(study: Study) -> None:
     """The captions name the panels: (a) no overlap, (b) overlap."""
     for table in FIGURES:
-        said = study.cases[table].set
-        assert ("min_0" in said) == table.endswith("b")
+        expected = study.cases[table].set
+        assert ("min_0" in expected) == table.endswith("b")
 
 
 class TestDraftTable3:
@@ -128,13 +128,13 @@ def test_every_sentence_is_judged_or_says_why(study: Study) -> None:
 
 
 def test_scenario_alone_has_the_values_of_the_study(study: Study) -> None:
-    said = {each.parameter: each.value for each in (*study.fitted, *study.stated)}
+    expected = {each.parameter: each.value for each in (*study.fitted, *study.stated)}
     for file in ("af.yaml", "four.yaml", "classes.yaml"):
         parameters = scenarios.load(study.folder / file).parameters
-        for name in said.keys() & parameters.keys():
+        for name in expected.keys() & parameters.keys():
             # UDP has precedences or a class of its own in two of the files.
             if not name.startswith("udp_in"):
-                assert str(parameters[name]).lower() == said[name].lower(), (file, name)
+                assert str(parameters[name]).lower() == expected[name].lower(), (file, name)
 
 
 def test_json_tells_every_row_of_table_3(once: Reproduction) -> None:

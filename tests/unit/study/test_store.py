@@ -80,8 +80,8 @@ def test_duckdb_and_pandas_read_the_file_as_polars_does(runs: Runs) -> None:
     pandas = pytest.importorskip("pandas")
     file = str(runs.folder / "data" / "00000.parquet")
     expected = runs.to_polars()["wait"].sum()
-    said = duckdb.sql(f"select sum(wait), count(*) from '{file}'").fetchall()
-    assert said == [(pytest.approx(expected, rel=1e-12), 12)]
+    lines = duckdb.sql(f"select sum(wait), count(*) from '{file}'").fetchall()
+    assert lines == [(pytest.approx(expected, rel=1e-12), 12)]
     assert pandas.read_parquet(file)["wait"].sum() == pytest.approx(expected, rel=1e-12)
     assert runs.to_pandas().shape == runs.to_polars().shape
     by_load = runs.sql("select load, avg(wait) from runs group by load order by load").fetchall()
@@ -108,8 +108,8 @@ def test_xarray_of_what_is_no_full_product_goes_by_points(runs: Runs) -> None:
 
 
 def test_shown_means_have_student_intervals_over_the_seeds(runs: Runs, trunkline: Call) -> None:
-    said = trunkline("study", "show", str(runs.folder), "--json")
-    point = json.loads(said.stdout)["points"][3]  # type: ignore[attr-defined]
+    lines = trunkline("study", "show", str(runs.folder), "--json")
+    point = json.loads(lines.stdout)["points"][3]  # type: ignore[attr-defined]
     assert point["labels"] == {"load": "0.8", "size": "1000 B"}
     waits = runs.table.filter(point=3)["wait"].to_list()
     wanted = mean_interval(waits)
@@ -136,8 +136,8 @@ def test_the_command_line_shows_plots_and_tells_the_state(
 
 
 def test_one_run_a_point_is_said_not_to_be_enough(study: Path, trunkline: Call) -> None:
-    said = trunkline("study", "run", str(study), "--runs", "1", "--out", "one")
-    assert "NOT ENOUGH RUNS" in said.stdout  # type: ignore[attr-defined]
+    lines = trunkline("study", "run", str(study), "--runs", "1", "--out", "one")
+    assert "NOT ENOUGH RUNS" in lines.stdout  # type: ignore[attr-defined]
 
 
 def test_a_fault_of_a_study_file_has_its_line(study: Path) -> None:
@@ -171,14 +171,14 @@ def test_a_manifest_is_written_as_json_writes_it_and_its_checksum_is_of_all_else
 ) -> None:
     odd = 'a "quoted" \\ name\nof two lines, "points": [], µ'
     points = [{"part": "", "labels": {odd: odd}, "seeds": [1, 3]}, {"part": odd, "labels": {}}]
-    said = {"format": 1, "points": points, "shard": [1, 2]}
-    write_json(tmp_path / "manifest.json", said)
+    lines = {"format": 1, "points": points, "shard": [1, 2]}
+    write_json(tmp_path / "manifest.json", lines)
     read_back = json.loads((tmp_path / "manifest.json").read_text("utf-8"))
-    plain = json.dumps(said, indent=1, ensure_ascii=False) + "\n"
-    assert read_back == {**said, "checksum": hashlib.sha256(plain.encode()).hexdigest()}
-    whole = json.dumps(read_back, indent=1, ensure_ascii=False) + "\n"
-    assert (tmp_path / "manifest.json").read_text("utf-8") == whole
-    assert read_manifest(tmp_path) == said
+    plain = json.dumps(lines, indent=1, ensure_ascii=False) + "\n"
+    assert read_back == {**lines, "checksum": hashlib.sha256(plain.encode()).hexdigest()}
+    total = json.dumps(read_back, indent=1, ensure_ascii=False) + "\n"
+    assert (tmp_path / "manifest.json").read_text("utf-8") == total
+    assert read_manifest(tmp_path) == lines
 
 
 def test_times_read_as_people_say_them() -> None:
