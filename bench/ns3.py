@@ -1,8 +1,8 @@
 """A workload for the ns-3 driver (``ns3/driver.cc``), and the driver compiled.
 
-ns-3's NewReno comes with SACK and proportional rate reduction, each packet bears 2 B of PPP, and
-only the first seconds, mostly slow start, can be waited for: work is the same within `TOLERANCE`
-when our TCP has SACK too. Speeds are per packet-hop.
+ns-3's NewReno has SACK and proportional rate reduction, and each packet bears 2 B of PPP. Only the
+first seconds, mostly slow start, are short enough to simulate. The work is the same within
+`MAX_WORK_DIFFERENCE` when our TCP has SACK too. Speeds are per packet-hop.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ def count_instructions_and_misses(engine: str, network: str) -> dict[str, float]
     """Instructions and misses of the last-level cache, which no other program moves.
 
     engine: Path of ``trunkline-sim``.
-    network: A compiled network; its run is cut to about `COUNTED` packet-hops.
+    network: A compiled network; its run is cut to about `COUNTED_HOPS` packet-hops.
     Returns: Both per packet-hop; empty without valgrind.
     """
     if shutil.which("valgrind") is None:

@@ -274,13 +274,29 @@ def find_architecture_faults() -> list[str]:
 
 
 def find_missing_files() -> list[str]:
-    """Find the files that ARCHITECTURE.md names and the repository does not have.
+    """Find files that the pages for developers name and the repository does not have.
 
+    The walks of ARCHITECTURE.md have ten steps each, with at least one file in each step.
     Returns: One line a fault.
     """
-    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
-    named = re.findall(r"`((?:crates|python|docs|tools|tests)/[\w./-]+\.\w+)`", text)
-    return [f"ARCHITECTURE.md: there is no {name}" for name in named if not (ROOT / name).exists()]
+    faults = []
+    for page in ("ARCHITECTURE.md", "CONTRIBUTING.md", ".github/CODEOWNERS"):
+        text = (ROOT / page).read_text("utf-8")
+        names = re.findall(r"`((?:crates|python|docs|tools|tests|\.github)/[\w./-]+\.\w+)`", text)
+        names += re.findall(r"\]\(([\w./-]+)\)", text)
+        names += re.findall(r"^/([\w./-]+)", text, re.MULTILINE)
+        faults += [f"{page}: there is no {name}" for name in names if not (ROOT / name).exists()]
+        if page != "ARCHITECTURE.md":
+            continue
+        for walk in re.split(r"^\*\*A", text.partition("## Three walks")[2], flags=re.MULTILINE)[
+            1:
+        ]:
+            steps = re.findall(r"^\d+\. (.*)", walk.partition("\n## ")[0], re.MULTILINE)
+            if len(steps) != 10 or not all(
+                "`crates/" in s or "`python/" in s or "docs/" in s for s in steps
+            ):
+                faults.append(f"{page}: the walk 'A{walk[:20]}...' is not ten steps with files")
+    return faults
 
 
 def find_crate_faults() -> list[str]:

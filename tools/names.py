@@ -2,7 +2,8 @@
 
 A name says what it holds in words that an engineer knows: a class is a noun phrase, a function
 begins with a verb, a constant says of what it is the maximum. A class name stands for one thing in
-all packages. `docs/glossary.md` has the words to use.
+all packages, and so does the name of a type in all crates. A name in backticks is one that the code
+has. `docs/glossary.md` has the words to use.
 """
 
 from __future__ import annotations
@@ -40,6 +41,10 @@ RUST_ITEM = re.compile(
     r"^\s*(?:pub(?:\([a-z: ]+\))? )?(?:const )?(?:unsafe )?"
     r"(?P<kind>struct|enum|trait|fn|const|static|type|mod) (?P<name>[A-Za-z_]\w*)"
 )
+RUST_TYPE = re.compile(
+    r"\s*(?:pub(?:\([a-z: ]+\))? )?(?:(?:struct|enum|trait|union) |(?<! )type )(?P<name>[A-Z]\w*)"
+)
+CONTRACT_PLACES = ("crates/engine/src/network.rs", "crates/engine/src/network/")
 RUST_LOCAL = re.compile(r"\blet (?:mut )?(?P<name>[a-z_]\w*)\b")
 
 Fault = tuple[str, int, str, str]
@@ -97,10 +102,46 @@ def check_rust(file: str, text: str) -> Iterator[Fault]:
                 yield file, number, local["name"], "a variable says what it holds"
 
 
+def list_definitions(file: str, text: str) -> Iterator[str]:
+    """List the types that a Rust file of a crate defines outside its tests.
+
+    Left out are the contract, whose types the engine has under the same names, and the variants of
+    one algorithm, which are files in its folder.
+    """
+    if file.startswith(CONTRACT_PLACES) or Path(file).stem.endswith(("tests", "test_link")):
+        return
+    for line in text.partition("#[cfg(test)]")[0].splitlines():
+        item = RUST_TYPE.match(line)
+        if item:
+            yield item["name"]
+
+
+def is_variant(files: list[str]) -> bool:
+    """Whether all files are the variants of one algorithm: `mod.rs`, `linux.rs` and `rfc.rs`."""
+    places = {re.sub(r"/(mod|linux|rfc)(/mod)?\.rs$|\.rs$", "", file) for file in files}
+    return len({place.removesuffix("/sender") for place in places}) == 1
+
+
+def find_lost_references(texts: dict[str, str]) -> Iterator[Fault]:
+    """Find names in backticks in Python files that no code has any more."""
+    known = {
+        word
+        for file, text in texts.items()
+        for word in [*re.findall(r"\w+", re.sub(r"`[^`\n]*`", "", text)), *re.split(r"[/.]", file)]
+    }
+    for file, text in texts.items():
+        if not file.endswith(".py") or file.startswith("tests/"):
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            for name in re.findall(r"(?<!`)`([A-Za-z_][\w.]*)`(?!`)", line):
+                if not set(name.strip(".").split(".")) <= known:
+                    yield file, number, name, "no code has this name"
+
+
 def find_shared_names(classes: dict[str, list[str]]) -> Iterator[Fault]:
     """Find class names that stand for several things."""
     for name, files in sorted(classes.items()):
-        if len(files) > 1 and not name.startswith("_"):
+        if len(files) > 1 and not is_variant(files):
             yield files[0], 1, name, f"also a class of {', '.join(files[1:])}"
 
 
@@ -120,12 +161,29 @@ def main() -> int:
             for node in tree.body:
                 if isinstance(node, ast.ClassDef):
                     classes[node.name].append(file)
+    rust_types: dict[str, list[str]] = defaultdict(list)
     for path in sorted(ROOT.glob("crates/*/src/**/*.rs")):
-        file = path.relative_to(ROOT).as_posix()
-        faults += check_rust(file, path.read_text("utf-8"))
+        file, text = path.relative_to(ROOT).as_posix(), path.read_text("utf-8")
+        faults += check_rust(file, text)
+        for name in list_definitions(file, text):
+            rust_types[name].append(file)
         if find_reason(path.stem):
             faults.append((file, 1, path.stem, str(find_reason(path.stem))))
-    faults += find_shared_names(classes)
+    faults += [*find_shared_names(classes), *find_shared_names(rust_types)]
+    faults += find_lost_references(
+        {
+            path.relative_to(ROOT).as_posix(): path.read_text("utf-8", errors="replace")
+            for pattern in (
+                "python/**/*",
+                "crates/*/src/**/*.rs",
+                "bench/**/*",
+                "tools/**/*",
+                "tests/**/*",
+            )
+            for path in ROOT.glob(pattern)
+            if path.suffix in {".py", ".rs", ".yaml", ".js", ".j2", ".cc"}
+        }
+    )
     for file, line, name, reason in faults:
         print(f"{file}:{line}: {name}: {reason}")
     return 1 if faults else 0

@@ -115,8 +115,8 @@ STATUS_BY_OUTCOME: dict[EquivalenceOutcome, Status] = {
     "--within",
     type=PercentType(),
     metavar="SHARE",
-    help="Power asked for, such as 1%: a comparison agrees only if a difference of more than this "
-    "share could not have hidden in it; otherwise it is undecided.",
+    help="Required power, such as 1%: a comparison agrees only if it would have detected a "
+    "difference of this share; otherwise it is undecided.",
 )
 @click.option(
     "--prove",

@@ -7,8 +7,8 @@ bound in each round. The method ends when bound and value meet.
 Source: L. R. Ford, D. R. Fulkerson, A Suggested Computation for Maximal Multi-Commodity Network
 Flows, Management Science 5(1), 1958.
 
-Differs: the first paths are those that `PREPARED` steps of Frank-Wolfe's method would take, which
-saves most rounds.
+Differs: the first paths are those of `PREPARATION_STEPS` steps of Frank-Wolfe's method, which saves
+most rounds.
 """
 
 import numpy as np

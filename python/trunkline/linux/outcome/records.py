@@ -33,7 +33,7 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class TcpSample:
-    """A sample of ``TCP_INFO``; see `trunkline.linux.plan.guest_plan.SAMPLE`."""
+    """A sample of ``TCP_INFO``; see `trunkline.linux.plan.guest_plan.TCP_INFO_RECORD`."""
 
     time_ns: int
     cwnd: int

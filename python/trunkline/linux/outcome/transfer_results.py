@@ -46,7 +46,7 @@ class TransferResult:
 
 @dataclass(frozen=True, slots=True)
 class TransferTotals:
-    """A flow's transfers together; see `trunkline.linux.plan.guest_plan.TALLY`."""
+    """A flow's transfers together; see `trunkline.linux.plan.guest_plan.TRANSFER_TOTALS_RECORD`."""
 
     time_ns: int = 0
     sent: int = 0

@@ -49,8 +49,8 @@ def add_queue(egress_port: EgressPort, index: int, parent: str, handle: str) -> 
     if aqm["kind"] == "red" or aqm["kind"] == "red-linux":
         red = _format_red(part, aqm) if aqm["kind"] == "red" else _format_red_linux(part, aqm)
         if aqm.get("adaptive"):
-            # iproute2 since 5.7 sends the flag in TCA_RED_FLAGS alone; the kernel's `__red_change`
-            # looks in the older structure when it starts the timer, and shows it nevertheless.
+            # iproute2 since 5.7 sends the flag in TCA_RED_FLAGS alone. The kernel starts the
+            # timer by the older structure (``__red_change``), although it shows the flag.
             part.refuse(
                 "tc cannot start the adaptation of the kernel's red, though the "
                 "kernel then shows it; nearest: adaptive: false",

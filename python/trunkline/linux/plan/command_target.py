@@ -47,7 +47,7 @@ class CommandTarget:
     # Packets keep the flow hash of their sender's socket from namespace to namespace, as in every
     # kernel but the one that is built for this.
     keeps_hash: bool = False
-    # Modules of `DISCIPLINES` that the kernel does not have.
+    # Modules of `QDISC_MODULES` that the kernel does not have.
     missing_modules: frozenset[str] = frozenset()
     # ``frr``: the routers' own daemons find the routes; None: they are the plan's.
     control: str | None = None

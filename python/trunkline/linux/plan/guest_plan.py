@@ -20,13 +20,13 @@ The guest does, in this order:
 The folder that a run leaves:
 
 ``udp-ID.bin``
-    `RECEIVED` for each datagram that arrived, in that order.
+    `ARRIVAL_RECORD` for each datagram that arrived, in that order.
 ``udp-ID.sent``
     Number of datagrams sent, in decimal, and a line feed.
 ``tcp-ID.bin``
-    `SAMPLE` at each ``sample_ns`` of the sender's ``TCP_INFO``.
+    `TCP_INFO_RECORD` at each ``sample_ns`` of the sender's ``TCP_INFO``.
 ``tcp-ID.goodput``
-    `GOODPUT` at each ``sample_ns``: bytes the receiver has read.
+    `GOODPUT_RECORD` at each ``sample_ns``: bytes the receiver has read.
 ``tcp-ID.json``
     Totals at the end, integers: ``established_ns``, ``finished_ns`` (last byte acknowledged; may be
     null), ``received_bytes``, ``acked_bytes``, ``data_segments_sent``, ``data_segments_received``,
@@ -36,9 +36,9 @@ The folder that a run leaves:
     the ring full) and ``segments``, lists of flow, 0 for data where the flow ends or 1 for
     acknowledgements where it begins, TOS byte, TTL and how many have come.
 ``transfers-ID.bin``
-    `FATE` for each transfer that began, in the order of its schedule.
+    `TRANSFER_RESULT_RECORD` for each transfer that began, in the order of its schedule.
 ``transfers-ID.tally``
-    `TALLY` at each ``sample_ns``, and at the end.
+    `TRANSFER_TOTALS_RECORD` at each ``sample_ns``, and at the end.
 ``count-N.json``
     What ``counts[N]`` read: a list of one object, ``time_ns`` and ``queues``.
 ``stats.json``
@@ -171,7 +171,7 @@ class TcpFlow(PlannedFlow):
 class TransferFlow:
     """Transfers that come and go, a connection each."""
 
-    schedule: str  # Name of its file of `TRANSFER` records, in order of time.
+    schedule: str  # Name of its file of `TRANSFER_RECORD`, in order of time.
     tcp: TcpFlow  # Parameters of all connections; each has a port of its own at the source.
 
 

@@ -142,7 +142,7 @@ class StudyColumn(StudyPart):
         return self.series is not None and self.series.time == "all"
 
     def to_measure(self) -> dict[str, Any]:
-        """Build its part of the text of a measure; see `of_columns`."""
+        """Build its part of the text of a measure; see `run_measures.build_measure`."""
         spec: dict[str, Any] = {"unit": self.unit, "scale": UNITS[self.unit]}
         if self.series is not None:
             return {**spec, "series": self.series.model_dump(exclude_defaults=True), "of": self.of}

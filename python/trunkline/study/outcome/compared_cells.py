@@ -122,5 +122,5 @@ class TableError:
     # Mean ``|ln(ours / published)|`` of the cells that are judged; None where one of ours is 0.
     mean_log_ratio: float | None
     # Judged cells whose published value lies in the 95 % prediction interval of as many runs, its
-    # half `WIDEST` at most.
+    # half `MAX_RELATIVE_HALF_WIDTH` at most.
     published_inside_prediction: int
