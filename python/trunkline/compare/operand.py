@@ -10,8 +10,8 @@ from typing import Any
 from trunkline.engine import simulate
 from trunkline.network import Network, compile
 from trunkline.results import Results
-from trunkline.results.store import NETWORK_FILE, RUN_FILE, read_results
-from trunkline.scenario import Scenario, load
+from trunkline.results.store import NETWORK_FILE, read_results
+from trunkline.scenario import Scenario
 
 EngineFunction = Callable[[Network, Sequence[int], str], list[Results]]
 """An engine: network, seeds, text of the scenario; results in the order of the seeds."""
@@ -71,21 +71,6 @@ class ComparisonOperand:
         """A scenario, run when runs are wanted, by the packet simulator or another engine."""
         data = compile(scenario).data
         return cls(name, data, {}, scenario=scenario.text, stored=False, run=run)
-
-    @classmethod
-    def open_operand(
-        cls, place: str, overrides: Mapping[str, str] | None = None
-    ) -> ComparisonOperand:
-        """Open results if the place is a folder, else a scenario file.
-
-        place: Folder with ``run.json``, or a scenario.
-        Raises ValueError: Values cannot be set in stored results.
-        """
-        if (Path(place) / RUN_FILE).exists():
-            if overrides:
-                raise ValueError(f"{place} holds results: nothing can be set in them")
-            return cls.read_folder(place)
-        return cls.from_scenario(load(Path(place), overrides=overrides or {}), place)
 
     def get_runs(self, seeds: Sequence[int], *, threads: int | None = None) -> list[Results]:
         """Return the runs with these seeds, made if need be.

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from trunkline.study.language.catalogue import find_study, list_study_names
     from trunkline.study.language.model import Study
     from trunkline.study.outcome.reproduction import Reproduction, StudySubject, reproduce
-    from trunkline.study.outcome.sensitivity import sensitivity
     from trunkline.study.run.data_set import Runs, read
     from trunkline.study.run.execution import RunOptions
     from trunkline.study.run.merge import merge_shards
@@ -31,7 +30,6 @@ else:
             "trunkline.study.language.catalogue": "find_study list_study_names",
             "trunkline.study.language.model": "Study",
             "trunkline.study.outcome.reproduction": "Reproduction StudySubject reproduce",
-            "trunkline.study.outcome.sensitivity": "sensitivity",
             "trunkline.study.run.execution": "RunOptions",
             "trunkline.study.run.data_set": "Runs read",
             "trunkline.study.run.merge": "merge_shards",
@@ -69,5 +67,4 @@ __all__ = [
     "perform_plan",
     "read",
     "reproduce",
-    "sensitivity",
 ]
