@@ -1,4 +1,4 @@
-"""A scenario in, results out, promises kept or not: the calls that most programs need."""
+"""The calls that most programs need: load a scenario, run it, judge its service levels."""
 
 from __future__ import annotations
 

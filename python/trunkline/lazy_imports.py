@@ -1,4 +1,4 @@
-"""Names of a package that are imported when first used: what nobody asks for costs no time.
+"""Names of a package that are imported at their first use, so that unused ones cost no time.
 
 ``from trunkline.study.run import cluster`` imports ``trunkline.study`` too. Were its names there at
 once, a worker that only measures runs would read the whole language of scenarios first.

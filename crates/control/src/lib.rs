@@ -32,11 +32,11 @@ pub struct SignalledLink {
 #[derive(Clone, Debug)]
 pub enum Message {
     /// LDP.
-    Ldp(ldp::Message),
+    Ldp(ldp::LdpMessage),
     /// OSPF.
-    Ospf(ospf::Message),
+    Ospf(ospf::OspfMessage),
     /// RSVP-TE.
-    Rsvp(rsvp::Message),
+    Rsvp(rsvp::RsvpMessage),
 }
 
 /// A message that leaves a node.
@@ -58,7 +58,7 @@ pub struct OutgoingMessage {
 
 /// A forwarding entry that signalling makes: at most one label off and two on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Entry {
+pub struct ForwardingEntry {
     /// Link to send on; none: the packet is looked up again here.
     pub link: Option<u32>,
     /// Whether the top label is taken off.
@@ -185,7 +185,7 @@ pub trait NetworkPlane {
     /// Sends a message by a forwarding entry of a node into a path, to the far end of `link`.
     fn tunnel(&mut self, entry: u32, link: u32, message: OutgoingMessage);
     /// Adds a forwarding entry; its index.
-    fn install(&mut self, entry: Entry) -> u32;
+    fn install(&mut self, entry: ForwardingEntry) -> u32;
     /// Adds a set of entries that share the packets bound to it; returns its index.
     fn install_set(&mut self, entries: &[u32]) -> u32;
     /// Removes an entry or a set without bindings.

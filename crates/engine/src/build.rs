@@ -8,7 +8,7 @@ pub(crate) use check::check_indices;
 
 use crate::adaptive::AdaptiveFlow;
 use crate::calendar::Calendar;
-use crate::control::Control;
+use crate::control::ControlPlane;
 use crate::counters::{CongestionMarks, DelayStatistics, Drops, Totals};
 use crate::event_free_hops::EventFreeHops;
 use crate::histogram::Pool;
@@ -68,7 +68,7 @@ impl<O: Observer> Simulation<O> {
         let recovery = Recovery::new(network, seed);
         let processors = crate::processing::processors_of(network);
         let mut agents = AgentArrays::default();
-        let control = Control::new(network, &recovery.lines, seed);
+        let control = ControlPlane::new(network, &recovery.lines, seed);
         let of_control = control.as_ref().map_or(0, |control| control.sources());
         let late_packets = crate::reordering::late_packets_of(network, seed);
         let of_stages = (processors.len() + late_packets.len()) as u32;

@@ -27,7 +27,7 @@ const LOOKED_AHEAD_EVENTS: u64 = 12;
 
 /// Time and neighbours of a source: both words are read together, so they share a cache line.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct CalendarEntry {
     /// When it is due; `NEVER` = not pending.
     due: Time,
     /// The next source in its bucket's list.
@@ -50,7 +50,7 @@ pub struct Calendar {
     heads: Vec<u32>,
     /// Last source of each list of two or more.
     tails: Vec<u32>,
-    entries: Vec<Entry>,
+    entries: Vec<CalendarEntry>,
     used: OccupiedSlots,
     /// Blocks beyond the horizon; an event that was moved since is stale and skipped.
     blocks: Vec<Vec<(Time, Source)>>,
@@ -80,7 +80,7 @@ impl Calendar {
             block_shift,
             heads: vec![NO_SOURCE; slots],
             tails: vec![NO_SOURCE; slots],
-            entries: vec![Entry { due: NEVER, next: DETACHED }; sources],
+            entries: vec![CalendarEntry { due: NEVER, next: DETACHED }; sources],
             used: OccupiedSlots::new(slots),
             blocks: vec![Vec::new(); BLOCKS],
             used_blocks: OccupiedSlots::new(BLOCKS),
@@ -94,7 +94,7 @@ impl Calendar {
     /// Makes room for `more` sources, numbered on.
     pub fn grow(&mut self, more: usize) {
         let sources = self.entries.len() + more;
-        self.entries.resize(sources, Entry { due: NEVER, next: DETACHED });
+        self.entries.resize(sources, CalendarEntry { due: NEVER, next: DETACHED });
     }
 
     /// When `source` is due; `NEVER` if it is not pending.
@@ -143,8 +143,9 @@ impl Calendar {
     /// Removes the pending event of `source`, if any.
     #[inline(never)]
     pub fn cancel(&mut self, source: Source) {
-        let absent = Entry { due: NEVER, next: DETACHED };
-        let Entry { due, next } = std::mem::replace(&mut self.entries[source as usize], absent);
+        let absent = CalendarEntry { due: NEVER, next: DETACHED };
+        let CalendarEntry { due, next } =
+            std::mem::replace(&mut self.entries[source as usize], absent);
         if due == NEVER || next == DETACHED {
             return; // not pending, or in a block, where its entry is stale now
         }
@@ -178,9 +179,9 @@ impl Calendar {
             self.enter_block();
         }
         let source = self.heads[slot];
-        let Entry { due, next } = self.entries[source as usize];
+        let CalendarEntry { due, next } = self.entries[source as usize];
         self.set_head(slot, next);
-        self.entries[source as usize] = Entry { due: NEVER, next: DETACHED };
+        self.entries[source as usize] = CalendarEntry { due: NEVER, next: DETACHED };
         Some((due, source))
     }
 
@@ -220,7 +221,7 @@ impl Calendar {
             self.tails[slot] = head;
         }
         self.heads[slot] = source;
-        self.entries[source as usize] = Entry { due: at, next: head };
+        self.entries[source as usize] = CalendarEntry { due: at, next: head };
     }
 
     /// Whether an event is due before that of another source.
@@ -252,7 +253,7 @@ impl Calendar {
             before = next;
         };
         self.entries[before as usize].next = source;
-        self.entries[source as usize] = Entry { due: at, next };
+        self.entries[source as usize] = CalendarEntry { due: at, next };
     }
 
     #[inline(always)]
@@ -281,7 +282,7 @@ impl Calendar {
     }
 
     /// Whether an event of a block still holds.
-    fn is_still_due(entries: &[Entry], at: Time, source: Source) -> bool {
+    fn is_still_due(entries: &[CalendarEntry], at: Time, source: Source) -> bool {
         let entry = entries[source as usize];
         entry.due == at && entry.next == DETACHED
     }

@@ -15,8 +15,8 @@ use trunkline_control::ldp::Ldp;
 use trunkline_control::ospf::Ospf;
 use trunkline_control::rsvp::Rsvp;
 use trunkline_control::{
-    self as control, Entry, LabelBinding, Message, NetworkPlane, OutgoingMessage, Protocol,
-    ProtocolNotice, SignalledLink, SignallingRow, ALL_ROUTERS,
+    self as control, ForwardingEntry, LabelBinding, Message, NetworkPlane, OutgoingMessage,
+    Protocol, ProtocolNotice, SignalledLink, SignallingRow, ALL_ROUTERS,
 };
 use trunkline_packet::{Packet, PacketId};
 use trunkline_units::{Time, NEVER};
@@ -29,7 +29,7 @@ type CapturedMessage = (u32, u32, [u32; 2], u8, u16, Vec<u8>);
 
 /// Protocols of a run, and their messages under way.
 #[derive(Debug)]
-pub(crate) struct Control {
+pub(crate) struct ControlPlane {
     protocols: Vec<Option<Protocol>>,
     /// Messages by the slot that their packets bear.
     messages_under_way: Vec<Option<Message>>,
@@ -44,7 +44,7 @@ pub(crate) struct Control {
     notices: Vec<ProtocolNotice>,
 }
 
-impl Control {
+impl ControlPlane {
     /// The protocols of a network; none if it has none.
     pub fn new(
         network: &Network,
@@ -125,7 +125,7 @@ impl Control {
 }
 
 /// The tables of signalling; empty without it.
-pub(crate) fn control_tables(control: Option<&Control>) -> [Table; 4] {
+pub(crate) fn control_tables(control: Option<&ControlPlane>) -> [Table; 4] {
     let rows = || control.into_iter().flat_map(|control| &control.rows);
     let or_none = |value: Option<u64>| value.map_or(-1, |value| value as i64);
     let signalling = Table::new("signalling")
@@ -190,7 +190,7 @@ impl<O: Observer> NetworkPlane for SimulatedPlane<'_, O> {
         self.simulation.send_message(self.flow, link, Some(entry), message);
     }
 
-    fn install(&mut self, entry: Entry) -> u32 {
+    fn install(&mut self, entry: ForwardingEntry) -> u32 {
         self.simulation.tables.add_entry(entry)
     }
 

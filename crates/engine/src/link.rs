@@ -57,7 +57,7 @@ impl Departure {
 
 /// The only queue of a FIFO port.
 #[derive(Clone, Debug)]
-pub struct Fifo {
+pub struct FifoQueue {
     bytes_in_port: u64,
     gate: QueueGate,
 }
@@ -66,7 +66,7 @@ pub struct Fifo {
 #[derive(Clone, Debug)]
 pub enum Port {
     /// One queue in order of arrival.
-    Fifo(Fifo),
+    Fifo(FifoQueue),
     /// Classes and a scheduler.
     Classful(Box<ClassfulPort>),
 }
@@ -166,7 +166,7 @@ pub struct Link {
     pub far_end: Option<Box<FarEnd>>,
 }
 
-impl Fifo {
+impl FifoQueue {
     /// An empty queue.
     #[must_use]
     pub fn new(gate: QueueGate) -> Self {
@@ -373,7 +373,7 @@ impl Link {
 /// after its last bit, or the next one at its first bit.
 #[inline]
 fn report_departure(
-    fifo: &mut Fifo,
+    fifo: &mut FifoQueue,
     wire: &Ring<Departure>,
     next: u32,
     gone: Departure,

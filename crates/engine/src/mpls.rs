@@ -22,8 +22,8 @@ mod signalled;
 pub use congestion::CongestionMap;
 use diffserv::TcMarking;
 use label_map::LabelMap;
-use nhlfe::Entry;
 pub use nhlfe::NextHop;
+use nhlfe::NhlfeRow;
 pub use overlay::{EntryOverlay, Overlays};
 
 const NO_ENTRY: u32 = u32::MAX;
@@ -48,7 +48,7 @@ pub struct Tables {
     ftn: Vec<Vec<u32>>,
     /// NHLFE by DSCP, of the classes that FTNs split.
     by_dscp: Vec<[u32; 64]>,
-    nhlfe: Vec<Entry>,
+    nhlfe: Vec<NhlfeRow>,
     sets: Vec<Vec<u32>>,
     pub(crate) chooser: EcmpHasher,
     diffserv: Vec<TcMarking>,
@@ -141,7 +141,7 @@ impl Tables {
 
     /// The entry of this number, or the one of a set that the packet's hash chooses.
     #[inline(always)]
-    fn entry(&self, node: u32, nhlfe: u32, packet: &Packet) -> &Entry {
+    fn entry(&self, node: u32, nhlfe: u32, packet: &Packet) -> &NhlfeRow {
         match self.nhlfe.get(nhlfe as usize) {
             Some(entry) => entry,
             None => self.entry_of_set(node, nhlfe, packet),
@@ -149,7 +149,7 @@ impl Tables {
     }
 
     #[cold]
-    fn entry_of_set(&self, node: u32, nhlfe: u32, packet: &Packet) -> &Entry {
+    fn entry_of_set(&self, node: u32, nhlfe: u32, packet: &Packet) -> &NhlfeRow {
         let set = &self.sets[(nhlfe - FIRST_SET) as usize];
         &self.nhlfe[set[self.chooser.choose(node, packet, set.len())] as usize]
     }
@@ -214,7 +214,7 @@ impl Tables {
     #[inline(never)]
     fn switch_by(
         &self,
-        entry: &Entry,
+        entry: &NhlfeRow,
         packet: &mut Packet,
         top: StackEntry,
         ttl: u8,

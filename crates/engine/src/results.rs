@@ -3,7 +3,7 @@
 mod rows;
 
 use crate::conditioner::Conditioner;
-use crate::control::{self, Control};
+use crate::control::{self, ControlPlane};
 use crate::delivered_marks::DeliveredMarks;
 use crate::link::{Link, Port};
 use crate::observer::Observer;
@@ -144,7 +144,7 @@ impl AnySimulation {
         self.check_conservation(inside)?;
         self.check_little()?;
         let control = self.control.as_deref();
-        control.map_or(Ok(()), Control::check).map_err(RunError::Conservation)?;
+        control.map_or(Ok(()), ControlPlane::check).map_err(RunError::Conservation)?;
         let mut tables = vec![
             self.flow_table(),
             self.delay_table(),

@@ -9,7 +9,7 @@ use crate::adaptive::AdaptiveFlow;
 use crate::calendar::{Calendar, Source};
 use crate::classifier::Classifier;
 use crate::conditioner::Conditioner;
-use crate::control::Control;
+use crate::control::ControlPlane;
 use crate::counters::{CongestionMarks, DelayStatistics, Drops, Totals};
 use crate::delivered_marks::DeliveredMarks;
 use crate::echo::EchoSender;
@@ -238,7 +238,7 @@ pub struct Simulation<O: ?Sized> {
     pub(crate) processors: Vec<Processor>,
     pub(crate) late_packets: Vec<LatePackets>,
     pub(crate) recovery: Recovery,
-    pub(crate) control: Option<Box<Control>>,
+    pub(crate) control: Option<Box<ControlPlane>>,
     pub(crate) lookahead: PrefetchPipeline,
     pub(crate) region: Region,
     pub(crate) ahead: EventFreeHops,

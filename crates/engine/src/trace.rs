@@ -60,9 +60,9 @@ fn segment_number(packet: &Packet) -> i64 {
 }
 
 /// A column to be filled.
-type Column<'a> = Box<dyn Fn() -> Vec<i64> + Sync + 'a>;
+type TraceColumn<'a> = Box<dyn Fn() -> Vec<i64> + Sync + 'a>;
 
-fn column<'a, I: Iterator<Item = i64>>(values: impl Fn() -> I + Sync + 'a) -> Column<'a> {
+fn column<'a, I: Iterator<Item = i64>>(values: impl Fn() -> I + Sync + 'a) -> TraceColumn<'a> {
     Box::new(move || values().collect())
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn table(trace: &Trace, end: Time, threads: usize) -> Table {
     let lines = || trace.lines.iter();
     let flagged = |flags: u8, bit: u8| i64::from(flags & bit != 0);
     let packets = || lines().map(|line| &line.packet);
-    let columns: Vec<(&'static str, Column<'_>)> = vec![
+    let columns: Vec<(&'static str, TraceColumn<'_>)> = vec![
         ("time_ns", column(|| lines().map(|line| line.at as i64))),
         ("event", column(|| lines().map(|line| event_place(&line.event).0))),
         ("packet", column(|| lines().map(|line| line.number as i64))),

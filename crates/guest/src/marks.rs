@@ -9,14 +9,14 @@ use std::fmt::Write;
 use std::net::Ipv4Addr;
 
 /// Packets that came to one end of a flow: its number, whether these are acknowledgements, TOS byte and TTL.
-type Mark = (u32, bool, u8, u8);
+type ArrivedMark = (u32, bool, u8, u8);
 
 /// Rings of the nodes at which TCP flows begin or end, and what has come so far.
 #[derive(Debug)]
 pub struct MarkCounter {
     rings: Vec<(usize, PacketRing)>,
     flows: Vec<SocketPath>,
-    counts: BTreeMap<Mark, u64>,
+    counts: BTreeMap<ArrivedMark, u64>,
     snapshots: Vec<String>,
 }
 
@@ -90,7 +90,7 @@ impl MarkCounter {
 
 /// Kind of a segment at a node: data of a flow that ends there, or an acknowledgement without
 /// data of one that begins there. A SYN is neither, nor is what is under way to another node.
-fn read_mark(header: &[u8], node: usize, flows: &[SocketPath]) -> Option<Mark> {
+fn read_mark(header: &[u8], node: usize, flows: &[SocketPath]) -> Option<ArrivedMark> {
     let ip_bytes = usize::from(header.first()? & 15) * 4;
     let total = usize::from(u16::from_be_bytes([*header.get(2)?, *header.get(3)?]));
     let tcp = header.get(ip_bytes..)?;

@@ -26,7 +26,7 @@ pub struct Netlink(File);
 
 /// Counters of a queueing discipline or class.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Counters {
+pub struct QdiscCounters {
     /// `qdisc` or `class`.
     pub kind_name: &'static str,
     /// Its kind: `htb`, ...
@@ -115,7 +115,7 @@ impl Netlink {
     }
 
     /// Counters of the disciplines and classes of a device, as the kernel lists them.
-    pub fn counters(&mut self, device: i32) -> io::Result<Vec<Counters>> {
+    pub fn counters(&mut self, device: i32) -> io::Result<Vec<QdiscCounters>> {
         let mut about = vec![0; 20];
         about[4..8].copy_from_slice(&device.to_ne_bytes());
         let mut counters_found = Vec::new();
@@ -216,7 +216,7 @@ fn number(bytes: &[u8], at: usize) -> u32 {
 }
 
 /// Counters in a `struct tcmsg` with its attributes, if it is about this device.
-fn counters_in(what: &'static str, device: i32, body: &[u8]) -> Option<Counters> {
+fn counters_in(what: &'static str, device: i32, body: &[u8]) -> Option<QdiscCounters> {
     const KIND: u16 = 1;
     const STATISTICS: u16 = 7;
     const BASIC: u16 = 1;
@@ -240,7 +240,7 @@ fn counters_in(what: &'static str, device: i32, body: &[u8]) -> Option<Counters>
             _ => {}
         }
     }
-    Some(Counters {
+    Some(QdiscCounters {
         kind_name: what,
         kind,
         handle: number(body, 8),

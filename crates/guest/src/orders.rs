@@ -67,7 +67,7 @@ pub struct Udp {
 
 /// A bulk transfer.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Tcp {
+pub struct TcpOrders {
     /// Its sockets.
     pub path: SocketPath,
     /// When it connects \[ns\].
@@ -96,7 +96,7 @@ pub struct Transfers {
     /// File of its schedule.
     pub schedule: String,
     /// Options of all connections; the sender's port is any.
-    pub tcp: Tcp,
+    pub tcp: TcpOrders,
 }
 
 /// A device whose queues are read in steps.
@@ -161,7 +161,7 @@ pub struct GuestOrders {
     /// UDP flows.
     pub udp: Vec<Udp>,
     /// TCP flows.
-    pub tcp: Vec<Tcp>,
+    pub tcp: Vec<TcpOrders>,
     /// Transfers.
     pub transfers: Vec<Transfers>,
     /// Devices read in steps.
@@ -310,8 +310,8 @@ impl GuestOrders {
         })
     }
 
-    fn tcp(&self, words: &mut WordReader<'_>) -> Result<Tcp, String> {
-        let flow = Tcp {
+    fn tcp(&self, words: &mut WordReader<'_>) -> Result<TcpOrders, String> {
+        let flow = TcpOrders {
             path: self.path(words)?,
             start_ns: words.number()?,
             stop_ns: words.option()?,

@@ -3,7 +3,7 @@
 use crate::archive::Archive;
 use crate::batch::CommandBatch;
 use crate::namespaces::NodeNamespaces;
-use crate::netlink::{Counters, Netlink};
+use crate::netlink::{Netlink, QdiscCounters};
 use crate::orders::GuestOrders;
 use std::fmt::Write;
 use std::fs;
@@ -193,7 +193,7 @@ fn run_in_namespace<T>(
 }
 
 /// Counters as `tc -j` would print them.
-fn format_counters(of: &Counters) -> String {
+fn format_counters(of: &QdiscCounters) -> String {
     let mut text = format!(
         "{{\"{}\":\"{}\",\"handle\":\"{}\"",
         of.kind_name,

@@ -2,7 +2,7 @@
 
 use crate::archive::Archive;
 use crate::namespaces::NodeNamespaces;
-use crate::orders::Tcp;
+use crate::orders::TcpOrders;
 use crate::sys::time::Waiter;
 use crate::sys::{socket, time};
 use crate::udp::{set_buffer, set_marks};
@@ -23,7 +23,11 @@ pub static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 ///
 /// # Errors
 /// Those of the kernel.
-pub fn open_listener(orders: &Tcp, spaces: &NodeNamespaces, backlog: i32) -> io::Result<OwnedFd> {
+pub fn open_listener(
+    orders: &TcpOrders,
+    spaces: &NodeNamespaces,
+    backlog: i32,
+) -> io::Result<OwnedFd> {
     let path = &orders.path;
     let fd =
         spaces.run_in_namespace(path.destination, || socket::inet_socket(socket::STREAM))??;
@@ -47,7 +51,7 @@ pub fn open_listener(orders: &Tcp, spaces: &NodeNamespaces, backlog: i32) -> io:
 /// # Errors
 /// Those of the kernel.
 pub fn open_connection(
-    orders: &Tcp,
+    orders: &TcpOrders,
     spaces: &NodeNamespaces,
     port: u16,
     stamped: bool,
@@ -104,7 +108,7 @@ pub enum SocketRole {
 /// A flow under way.
 #[derive(Debug)]
 pub struct TcpFlow {
-    orders: Tcp,
+    orders: TcpOrders,
     listener: OwnedFd,
     sender: Option<OwnedFd>,
     receiver: Option<OwnedFd>,
@@ -123,7 +127,7 @@ impl TcpFlow {
     ///
     /// # Errors
     /// The refused call.
-    pub fn open(orders: Tcp, spaces: &NodeNamespaces) -> Result<Self, String> {
+    pub fn open(orders: TcpOrders, spaces: &NodeNamespaces) -> Result<Self, String> {
         let listener = open_listener(&orders, spaces, 8)
             .map_err(|why| format!("flow {}: {why}", orders.path.id))?;
         Ok(Self {
@@ -143,7 +147,7 @@ impl TcpFlow {
     }
 
     /// The orders of the flow.
-    pub fn orders(&self) -> &Tcp {
+    pub fn orders(&self) -> &TcpOrders {
         &self.orders
     }
 

@@ -4,8 +4,10 @@
 //! port drops it; at the far end when its last bit arrives.
 
 use crate::block::{Direction, Interface, PcapngWriter};
-use crate::header::{Frame, Tcp, Transport};
-pub use crate::trace::{Connection, Content, Event, Flow, Link, Point, Row, Trace};
+use crate::header::{Frame, TcpHeader, Transport};
+pub use crate::trace::{
+    CapturedFlow, CapturedLink, Content, PacketEvent, PacketTrace, Point, Row, TcpConnection,
+};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -39,7 +41,7 @@ struct PacketInFlight {
     seen: Option<usize>,
 }
 
-impl Trace {
+impl PacketTrace {
     /// Writes the packets seen at `points`; returns how many they were.
     ///
     /// # Errors
@@ -90,7 +92,7 @@ impl Trace {
     fn creation_times(&self) -> Vec<u64> {
         let packets = self.rows.iter().map(|row| row.packet as usize + 1).max().unwrap_or(0);
         let mut times = vec![0; packets];
-        for row in self.rows.iter().filter(|row| row.event == Event::Made) {
+        for row in self.rows.iter().filter(|row| row.event == PacketEvent::Made) {
             times[row.packet as usize] = row.at_ns;
         }
         times
@@ -109,17 +111,18 @@ impl Trace {
             let [near, far] = ends[link as usize];
             let under_way = &mut under_way[row.packet as usize];
             let (at_ns, point) = match row.event {
-                Event::Queued => {
+                PacketEvent::Queued => {
                     let Some(wait) = row.wait_ns else { continue };
                     let seen = near.map(|_| seen.len());
                     *under_way = Some(PacketInFlight { link, seen });
                     (row.at_ns + wait, near)
                 }
-                Event::Arrived => {
+                PacketEvent::Arrived => {
                     *under_way = None;
                     (row.at_ns, far)
                 }
-                Event::Dropped => match under_way.take().filter(|packet| packet.link == link) {
+                PacketEvent::Dropped => match under_way.take().filter(|packet| packet.link == link)
+                {
                     None => (row.at_ns, near),
                     Some(_) if self.reached_the_end(row) => (row.at_ns, far),
                     Some(packet) => {
@@ -174,7 +177,13 @@ impl Trace {
     }
 
     /// Writes a row's packet as a frame of a link; gives the frame's length.
-    fn frame(&self, row: &Row, link: &Link, creation_times: &[u64], out: &mut Vec<u8>) -> u32 {
+    fn frame(
+        &self,
+        row: &Row,
+        link: &CapturedLink,
+        creation_times: &[u64],
+        out: &mut Vec<u8>,
+    ) -> u32 {
         let flow = &self.flows[row.flow as usize];
         let source = FIRST_PORT + (row.flow % LAST_PORT) as u16;
         let [from, to] = flow.ends.map(address);
@@ -231,7 +240,7 @@ impl Trace {
     fn describe_window_scales(&self) -> String {
         let mut text = String::new();
         for flow in &self.flows {
-            if let Some(shift @ 1..) = flow.tcp.as_ref().map(Connection::shift) {
+            if let Some(shift @ 1..) = flow.tcp.as_ref().map(TcpConnection::shift) {
                 let _ = write!(text, "\nflow {}: window scale {shift}", flow.name);
             }
         }
@@ -239,7 +248,7 @@ impl Trace {
     }
 }
 
-impl Connection {
+impl TcpConnection {
     /// Minimum shift by which the window fits its field (RFC 7323 section 2.3).
     fn shift(&self) -> u32 {
         (0..MAX_WINDOW_SHIFT)
@@ -249,7 +258,7 @@ impl Connection {
 }
 
 /// The TCP header: the first byte of a stream is number 1, as after a SYN numbered 0.
-fn segment(row: &Row, tcp: &Connection, headers: u32, created_at: u64) -> Tcp {
+fn segment(row: &Row, tcp: &TcpConnection, headers: u32, created_at: u64) -> TcpHeader {
     let mss = u64::from(tcp.mss_bytes);
     let byte = |segment: u32| (1 + u64::from(segment) * mss) as u32;
     let window = (tcp.window_bytes >> tcp.shift()).min(65_535) as u16;
@@ -265,7 +274,7 @@ fn segment(row: &Row, tcp: &Connection, headers: u32, created_at: u64) -> Tcp {
         (byte(row.seq), 1)
     };
     let edges = |block: [u32; 2]| if block == [0, 0] { block } else { block.map(byte) };
-    Tcp {
+    TcpHeader {
         seq: numbers.0,
         ack: numbers.1,
         ece: row.ece,

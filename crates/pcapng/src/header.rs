@@ -14,7 +14,7 @@ const NOP: u8 = 1;
 
 /// The TCP header of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tcp {
+pub struct TcpHeader {
     /// Sequence number.
     pub seq: u32,
     /// Acknowledgement number.
@@ -41,7 +41,7 @@ pub struct Tcp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport<'a> {
     /// A segment.
-    Tcp(Tcp),
+    Tcp(TcpHeader),
     /// A datagram.
     Udp,
     /// A request, or a reply, of this identifier and sequence number (RFC 792).
@@ -185,7 +185,7 @@ impl Frame<'_> {
     }
 }
 
-impl Tcp {
+impl TcpHeader {
     /// Options, a multiple of four bytes.
     fn options(&self) -> Vec<u8> {
         let mut options = Vec::with_capacity(MAX_OPTION_BYTES);
@@ -302,7 +302,7 @@ mod tests {
         /// Flags: CWR 80, ECE 40, ACK 10. Offset: 20 bytes are 5 words.
         #[test]
         fn s3_1_a_segment_without_options_has_five_words_and_its_flags() {
-            let tcp = Tcp {
+            let tcp = TcpHeader {
                 seq: 1461,
                 ack: 1,
                 ece: true,
@@ -310,7 +310,7 @@ mod tests {
                 acknowledges: true,
                 window: 1000,
                 room: 20,
-                ..Tcp::default()
+                ..TcpHeader::default()
             };
             let (bytes, length) = write_frame(&frame(Transport::Tcp(tcp)));
             let header = &bytes[34..];
@@ -330,7 +330,7 @@ mod tests {
         #[test]
         fn s3_three_blocks_fit_with_time_stamps() {
             let sack = [[10, 20], [30, 40], [50, 60]];
-            let tcp = Tcp { stamps: Some((1, 2)), sack, room: 32, ..Tcp::default() };
+            let tcp = TcpHeader { stamps: Some((1, 2)), sack, room: 32, ..TcpHeader::default() };
             let (bytes, _) = write_frame(&frame(Transport::Tcp(tcp)));
             assert_eq!(bytes[34 + 12] >> 4, 15);
             assert_eq!(bytes[54..58], [1, 1, 8, 10]);
@@ -341,7 +341,7 @@ mod tests {
 
         #[test]
         fn s3_room_that_no_option_takes_is_filled_with_no_operations() {
-            let tcp = Tcp { room: 30, ..Tcp::default() };
+            let tcp = TcpHeader { room: 30, ..TcpHeader::default() };
             let (bytes, _) = write_frame(&frame(Transport::Tcp(tcp)));
             assert_eq!(bytes[54..], [1; 8]);
         }

@@ -10,5 +10,5 @@ pub mod header;
 pub mod trace;
 
 pub use block::{Direction, Interface, PcapngWriter};
-pub use header::{Frame, Tcp, Transport};
-pub use trace::Trace;
+pub use header::{Frame, TcpHeader, Transport};
+pub use trace::PacketTrace;

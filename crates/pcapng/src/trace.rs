@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// A one-way link.
 #[derive(Clone, Debug)]
-pub struct Link {
+pub struct CapturedLink {
     /// Its name.
     pub name: String,
     /// Node that sends.
@@ -17,7 +17,7 @@ pub struct Link {
 
 /// A flow.
 #[derive(Clone, Debug)]
-pub struct Flow {
+pub struct CapturedFlow {
     /// Its name.
     pub name: String,
     /// Nodes of source and sink.
@@ -25,14 +25,14 @@ pub struct Flow {
     /// Bytes of headers in a data packet's size.
     pub header_bytes: u32,
     /// Of TCP.
-    pub tcp: Option<Connection>,
+    pub tcp: Option<TcpConnection>,
     /// Whether its packets are echo requests and replies of ICMP.
     pub icmp: bool,
 }
 
 /// Values for the headers of a TCP connection.
 #[derive(Clone, Copy, Debug)]
-pub struct Connection {
+pub struct TcpConnection {
     /// Payload of a full segment [B].
     pub mss_bytes: u32,
     /// Size of an acknowledgement [B].
@@ -54,7 +54,7 @@ pub struct Point {
 
 /// An event, as far as a capture needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum PacketEvent {
     /// The packet came into being.
     Made,
     /// It joined a queue.
@@ -73,7 +73,7 @@ pub struct Row {
     /// When [ns].
     pub at_ns: u64,
     /// Kind of event.
-    pub event: Event,
+    pub event: PacketEvent,
     /// Number of the packet.
     pub packet: u64,
     /// Index of the flow.
@@ -127,11 +127,11 @@ pub struct Content {
 
 /// A trace and the names in it.
 #[derive(Clone, Debug, Default)]
-pub struct Trace {
+pub struct PacketTrace {
     /// Links by index.
-    pub links: Vec<Link>,
+    pub links: Vec<CapturedLink>,
     /// Flows by index.
-    pub flows: Vec<Flow>,
+    pub flows: Vec<CapturedFlow>,
     /// Classes by index.
     pub classes: Vec<String>,
     /// Causes of drops by index.

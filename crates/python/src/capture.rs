@@ -6,7 +6,9 @@ use pyo3::types::{PyBytes, PyDict};
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
-use trunkline_pcapng::capture::{Connection, Content, Event, Flow, Link, Point, Row, Trace};
+use trunkline_pcapng::capture::{
+    CapturedFlow, CapturedLink, Content, PacketEvent, PacketTrace, Point, Row, TcpConnection,
+};
 
 /// Name, from, to, rate.
 type LinkParts = (String, u32, u32, u64);
@@ -39,7 +41,7 @@ pub fn write_capture(
     snaplen: u32,
 ) -> PyResult<u64> {
     let rows = rows(columns)?;
-    let trace = Trace {
+    let trace = PacketTrace {
         links: links.into_iter().map(link).collect(),
         flows: flows.into_iter().map(flow).collect(),
         classes,
@@ -60,22 +62,22 @@ fn message(parts: MessageParts) -> ((u32, u32), Content) {
     ((flow, number), Content { ends: [source, destination], protocol, alert, octets })
 }
 
-fn link((name, from, to, rate_bit_s): LinkParts) -> Link {
-    Link { name, from, to, rate_bit_s }
+fn link((name, from, to, rate_bit_s): LinkParts) -> CapturedLink {
+    CapturedLink { name, from, to, rate_bit_s }
 }
 
-fn flow((name, src, dst, header_bytes, tcp, icmp): FlowParts) -> Flow {
-    let tcp = tcp.map(|(mss_bytes, ack_bytes, window_bytes, stamps)| Connection {
+fn flow((name, src, dst, header_bytes, tcp, icmp): FlowParts) -> CapturedFlow {
+    let tcp = tcp.map(|(mss_bytes, ack_bytes, window_bytes, stamps)| TcpConnection {
         mss_bytes,
         ack_bytes,
         window_bytes,
         stamps,
     });
-    Flow { name, ends: [src, dst], header_bytes, tcp, icmp }
+    CapturedFlow { name, ends: [src, dst], header_bytes, tcp, icmp }
 }
 
 /// Refuses indices out of range.
-fn check(trace: &Trace, points: &[Point]) -> PyResult<()> {
+fn check(trace: &PacketTrace, points: &[Point]) -> PyResult<()> {
     let links = trace.links.len() as u32;
     let beyond = |index: Option<u32>, count: usize| index.is_some_and(|it| it as usize >= count);
     let wrong = points.iter().any(|point| point.link >= links)
@@ -154,12 +156,12 @@ fn rows(columns: &Bound<'_, PyDict>) -> PyResult<Vec<Row>> {
 }
 
 /// Events by number: sent, queued, arrived, delivered, dropped, copied.
-fn event_of(number: i64) -> Event {
+fn event_of(number: i64) -> PacketEvent {
     match number {
-        0 | 5 => Event::Made,
-        1 => Event::Queued,
-        2 => Event::Arrived,
-        4 => Event::Dropped,
-        _ => Event::Other,
+        0 | 5 => PacketEvent::Made,
+        1 => PacketEvent::Queued,
+        2 => PacketEvent::Arrived,
+        4 => PacketEvent::Dropped,
+        _ => PacketEvent::Other,
     }
 }

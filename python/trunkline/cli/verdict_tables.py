@@ -1,4 +1,4 @@
-"""Tables of a verdict: rows that differ or are undecided, a summary, and what was not compared."""
+"""Tables of a verdict: rows that differ or are undecided, a summary, and measures not compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of a decomposed run: those of the fluid engine, with what links and paths measured."""
+"""The tables of a decomposed run: those of the fluid engine, with measures of links and paths."""
 
 from __future__ import annotations
 

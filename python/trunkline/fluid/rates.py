@@ -1,4 +1,4 @@
-"""Rates of all flows: what fits of the open ones, and what TCP makes of the rest.
+"""Rates of all flows: the part of UDP that fits, and the shares of TCP in the rest.
 
 Sources: D. Bertsekas and R. Gallager, Data Networks, 1992, 6.5.2 (max-min fair shares); M. Mathis
 and others, The macroscopic behavior of the TCP congestion avoidance algorithm, 1997 (of those that

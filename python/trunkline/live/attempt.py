@@ -1,4 +1,4 @@
-"""One attempt at a scenario: read, checked, run and drawn, or what is wrong with it."""
+"""One attempt at a scenario: read, checked, run and drawn, or its errors."""
 
 import shlex
 import time

@@ -1,4 +1,4 @@
-"""A migration as a picture, and as a page: links by steps, the steps, what an order would need."""
+"""A migration as a picture, and as a page: links by steps, the steps, the missing bandwidth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""After a cut: what each router and head knew and did, above what was lost meanwhile."""
+"""Plot of convergence after a cut: events of each router and head, above the losses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A compiled network as what a picture of it shows: lines between nodes, and paths along them."""
+"""A compiled network as a drawing: lines between nodes, and paths along them."""
 
 from __future__ import annotations
 

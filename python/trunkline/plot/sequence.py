@@ -1,4 +1,4 @@
-"""The time-sequence graph: what a TCP sender sent, what came back, and what was lost.
+"""The time-sequence graph: segments that a TCP sender sent, acknowledgements, and losses.
 
 Source: its form follows S. Ostermann's tcptrace: bytes over time at the sender.
 """

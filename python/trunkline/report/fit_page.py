@@ -1,4 +1,4 @@
-"""A fit as one page: what is determined, the posterior's pictures, every published cell."""
+"""A fit as one page: verdicts on parameters, pictures of the posterior, every published cell."""
 
 from __future__ import annotations
 

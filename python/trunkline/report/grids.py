@@ -1,4 +1,4 @@
-"""The tables of a report: cells with what to sort by, means with intervals where runs are many."""
+"""The tables of a report: cells with sort keys, means with intervals over several runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server for this machine alone, on which the pages that need one stand.
+"""A server for this machine alone, for pages that need one.
 
 Only this machine is answered (127.0.0.1), only requests that know the token in the address, name
 this server as their host and come from no other page.

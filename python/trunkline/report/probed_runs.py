@@ -1,4 +1,4 @@
-"""Repeat runs with probes and a trace, to see what the tables of a run do not hold.
+"""Repeat runs with probes and a trace, for values that the tables of a run do not have.
 
 Probes and traces only look: a repeated run gives the same tables, and that is checked.
 """

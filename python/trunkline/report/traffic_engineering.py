@@ -1,4 +1,4 @@
-"""The plan: loads of links, methods against the bound, reservations, what was refused."""
+"""The traffic engineering plan: link loads, methods and bound, reservations, refused paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verdicts as one page: outcome, power, what was not compared, and what a proof caught."""
+"""Verdicts as one page: outcome, power, measures not compared, and alterations that were caught."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

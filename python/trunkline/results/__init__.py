@@ -1,4 +1,4 @@
-"""Results: what a run measured, in tables that name their units, and how to get them again."""
+"""Results: the measures of a run in tables that name their units, and how to repeat the run."""
 
 from trunkline.lazy_imports import make_lazy_getattr
 from trunkline.results.results import Provenance, Results

@@ -1,4 +1,4 @@
-"""A folder that is there whole or not at all."""
+"""A folder that is complete or absent."""
 
 from __future__ import annotations
 

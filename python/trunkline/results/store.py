@@ -1,4 +1,4 @@
-"""Results on disk: a folder of Parquet tables and ``run.json``, whole or not there at all.
+"""Results on disk: a folder of Parquet tables and ``run.json``, complete or absent.
 
 No file has a time stamp: the same runs give the same bytes.
 """

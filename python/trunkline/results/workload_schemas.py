@@ -1,4 +1,4 @@
-"""Tables of what people feel: calls, films, transfers and pages."""
+"""Tables of user experience: calls, films, transfers and pages."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The neutral form of a scenario, derived once from what it means and from its compiled network.
+"""The neutral form of a scenario, derived once from its resolved and its compiled form.
 
 Rules where the scenario is silent: router ids are 10.255.0.1 and on, in the order of the nodes;
 links have a /30 each from 10.0.0.0/9; interfaces count from 1 at each router in the order of the

@@ -1,4 +1,4 @@
-"""All that an export makes: files by target, what they do not say, what changed in them."""
+"""The output of an export: files by target, omissions, and changed values."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""The neutral form: what a network asks of each router, in no vendor's words.
+"""The neutral form: the configuration of each router, in no vendor's words.
 
 Rates are bit/s, sizes bytes, times nanoseconds. Names are those of the scenario.
 """

@@ -1,4 +1,4 @@
-"""Calls: codecs, talk spurts and what the E-model needs to know of them."""
+"""Calls: codecs, talk spurts and the parameters of the E-model."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal

@@ -1,4 +1,4 @@
-"""Diagnostics: what is wrong with a scenario, where, and what is allowed instead."""
+"""Diagnostics: faults of a scenario, with place and allowed values."""
 
 import difflib
 import re

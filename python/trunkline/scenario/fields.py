@@ -1,4 +1,4 @@
-"""Field types of the model: what a scalar of a scenario may be, and how it is written back.
+"""Field types of the model: the values of a scalar, and its text in files.
 
 In a file a quantity is text with its unit. From Python it may also be the exact integer in base
 units, which is what the model holds.

@@ -1,4 +1,4 @@
-"""Flows: what sends, from where to where."""
+"""Flows: agents, with source and destination."""
 
 from typing import Annotated, Any, Literal
 

@@ -1,4 +1,4 @@
-"""Stand-ins for faulty values, so that what is wrong between elements is seen in the same round.
+"""Placeholders for faulty values, so that the same round shows faults between elements.
 
 Faults of single values keep a scenario from being built, and only a built scenario can be checked
 as a whole. So a draft takes a plausible value where one is at fault; what the checks then say of

@@ -1,4 +1,4 @@
-"""Probes: what is recorded over time."""
+"""Probes: values recorded over time."""
 
 from typing import Annotated, Literal, get_args
 

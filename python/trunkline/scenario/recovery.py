@@ -1,4 +1,4 @@
-"""Failures, and what is done about them: detection, protection of paths, IP rerouting."""
+"""Failures, and the reactions: detection, protection of paths, IP rerouting."""
 
 from typing import Annotated, Literal
 

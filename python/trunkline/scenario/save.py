@@ -1,4 +1,4 @@
-"""Scenarios written to files with the tables that they name: only what loads is written."""
+"""Scenarios written to files with the tables that they name, if they load again."""
 
 import os
 import tempfile

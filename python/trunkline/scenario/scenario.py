@@ -1,4 +1,4 @@
-"""A scenario: what is written, what it means, and how it is loaded."""
+"""A scenario: its text, its meaning, and its loading."""
 
 import os
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Laws of sizes as engines read them, and their means: what makes a load into a rate of arrivals.
+"""Laws of sizes as engines read them, and their means, which turn a load into a rate of arrivals.
 
 A law is a mapping of its name to its parameters, as `Sizes` of ``crates/agent/src/workload``.
 """

@@ -1,4 +1,4 @@
-"""Service level agreements: what flows and aggregates are promised (RFC 2475 section 1.2).
+"""Service level agreements: bounds for flows and aggregates (RFC 2475 section 1.2).
 
 An SLA is the contract; what a scenario holds is its measurable part, the service level
 specification (SLS, RFC 3260 section 2.1). It is judged after the run and never changes it.

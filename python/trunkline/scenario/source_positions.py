@@ -1,4 +1,4 @@
-"""Places of what is written: paths of a document to lines and columns of its file."""
+"""Source positions: from paths of a document to lines and columns of its file."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

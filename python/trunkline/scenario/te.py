@@ -1,4 +1,4 @@
-"""Traffic engineering: what links offer, what paths ask for, and the rules between them."""
+"""Traffic engineering: attributes of links, constraints of paths, and the rules of placement."""
 
 from typing import Annotated, Literal
 

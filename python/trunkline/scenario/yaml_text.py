@@ -1,4 +1,4 @@
-"""YAML text to plain values that know where they stand.
+"""YAML text to plain values with their positions.
 
 A subset of YAML 1.2: core scalars (so ``no``, ``1:30``, ``010`` and ``1_000`` stay text), one
 document, no tags, no duplicate keys, merge keys allowed. Everything is counted before it is

@@ -1,4 +1,4 @@
-"""Codes that a page gives for solved tasks: the values that solve them, and what the runs gave.
+"""Codes that a page gives for solved tasks: the values of the solution, and its results.
 
 A code is ``TL1-`` and a JSON object in the alphabet of RFC 4648 section 5 (base64url). Whoever has
 the scenario runs it with these values and sees whether the results are the same and keep the

@@ -1,4 +1,4 @@
-"""Studies: many runs of a scenario, on one machine or many, and what they say.
+"""Studies: many runs of a scenario, on one machine or many, and their outcome.
 
 ``read`` gives the runs of a study's folder, whether or not all have ended; ``reproduce`` runs a
 study and compares it with what was published; ``fit_study`` infers what a document leaves unsaid.

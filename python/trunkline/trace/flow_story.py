@@ -1,4 +1,4 @@
-"""The story of a flow: what it offered, what arrived, what was lost where, and how it took it."""
+"""The story of a flow: offered load, arrivals, losses by place, and the reaction to them."""
 
 from collections import Counter
 from itertools import pairwise

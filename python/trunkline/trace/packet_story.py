@@ -1,4 +1,4 @@
-"""The story of one packet: where it went, what was done to it, how long it waited, how it ended."""
+"""The story of one packet: its path, its treatment, its waits and its end."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""The story of a label-switched path: its labels, what it carried, and what befell it."""
+"""The story of a label-switched path: its labels, its load and its events."""
 
 from typing import Any
 

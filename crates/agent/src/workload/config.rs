@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A law of sizes [B], or of counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Sizes {
+pub enum TransferSizes {
     /// All alike.
     Fixed {
         /// Size [B].
@@ -76,7 +76,7 @@ pub enum Times {
 /// When transfers arrive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Gaps {
+pub enum TransferGaps {
     /// Exponential gaps: a Poisson process.
     Poisson {
         /// Mean gap [ns, > 0].
@@ -105,9 +105,9 @@ pub enum Gaps {
 #[serde(deny_unknown_fields)]
 pub struct OpenConfig {
     /// When.
-    pub gaps: Gaps,
+    pub gaps: TransferGaps,
     /// How large; a schedule has its own.
-    pub sizes: Sizes,
+    pub sizes: TransferSizes,
 }
 
 /// Users who read pages: request, main object, parsing, embedded objects, reading, and again.
@@ -119,11 +119,11 @@ pub struct PagesConfig {
     /// Embedded objects one user fetches at the same time [>= 1].
     pub parallel: u32,
     /// Size of the main object.
-    pub main: Sizes,
+    pub main: TransferSizes,
     /// Size of an embedded object.
-    pub embedded: Sizes,
+    pub embedded: TransferSizes,
     /// Embedded objects of a page; the integer part of a draw.
-    pub objects: Sizes,
+    pub objects: TransferSizes,
     /// From the end of a page to the next request.
     pub reading: Times,
     /// From the main object to the first requests of embedded ones.

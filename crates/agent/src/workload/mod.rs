@@ -12,7 +12,7 @@ mod sizes;
 mod tests;
 mod video;
 
-pub use config::{Gaps, OpenConfig, PagesConfig, Rule, Sizes, Times, VideoConfig};
+pub use config::{OpenConfig, PagesConfig, Rule, Times, TransferGaps, TransferSizes, VideoConfig};
 pub use open::OpenSource;
 pub use pages::{CompletedPage, Pages, Request};
 pub use sizes::{SizeLaw, LARGEST_TRANSFER};

@@ -1,12 +1,12 @@
 //! Open loop: transfers arrive by their own process, independent of earlier ones.
 
-use super::{Gaps, OpenConfig, SizeLaw};
+use super::{OpenConfig, SizeLaw, TransferGaps};
 use trunkline_units::{RandomStream, Span, Time, NEVER};
 
 /// A source of transfers.
 #[derive(Clone, Debug)]
 pub struct OpenSource {
-    gaps: Gaps,
+    gaps: TransferGaps,
     law: SizeLaw,
     start: Time,
     end: Time,
@@ -46,7 +46,7 @@ impl OpenSource {
     /// Size of the transfer that arrives now [B]; the next is due at [`OpenSource::next_at`].
     pub fn take(&mut self) -> u64 {
         let bytes = match &self.gaps {
-            Gaps::Schedule { sizes_bytes, .. } => sizes_bytes[self.next - 1],
+            TransferGaps::Schedule { sizes_bytes, .. } => sizes_bytes[self.next - 1],
             _ => self.law.bytes(&mut self.sizes),
         };
         self.advance();
@@ -56,10 +56,10 @@ impl OpenSource {
     fn advance(&mut self) {
         let random = &mut self.arrivals;
         self.next_at = match &self.gaps {
-            Gaps::Poisson { mean_ns } => {
+            TransferGaps::Poisson { mean_ns } => {
                 self.next_at.saturating_add(rounded(random.exponential(*mean_ns)))
             }
-            Gaps::OnOff { mean_ns, mean_on_ns, mean_off_ns } => {
+            TransferGaps::OnOff { mean_ns, mean_on_ns, mean_off_ns } => {
                 let mut gap = rounded(random.exponential(*mean_ns));
                 let mut at = self.next_at;
                 while gap >= self.on_left {
@@ -79,7 +79,7 @@ impl OpenSource {
                 self.on_left -= gap;
                 at.saturating_add(gap)
             }
-            Gaps::Schedule { times_ns, .. } => {
+            TransferGaps::Schedule { times_ns, .. } => {
                 let at = times_ns.get(self.next).map_or(NEVER, |time| self.start + time);
                 self.next += 1;
                 at

@@ -4,7 +4,7 @@
 //! V.4.4 (Marsaglia's polar method). A draw outside the bounds is drawn again, so that the law is
 //! the truncated one.
 
-use super::{Sizes, Times};
+use super::{Times, TransferSizes};
 use trunkline_units::{math, RandomStream, Span};
 
 /// Draws before a law with almost no probability inside its bounds gives the nearer bound.
@@ -15,34 +15,36 @@ pub const LARGEST_TRANSFER: u64 = 1 << 50;
 
 /// A law of sizes, ready to be drawn from.
 #[derive(Clone, Debug)]
-pub struct SizeLaw(Sizes);
+pub struct SizeLaw(TransferSizes);
 
 impl SizeLaw {
     /// The law of some parameters.
     #[must_use]
-    pub fn new(sizes: &Sizes) -> Self {
+    pub fn new(sizes: &TransferSizes) -> Self {
         Self(sizes.clone())
     }
 
     /// A real number.
     pub fn draw(&self, random: &mut RandomStream) -> f64 {
         match &self.0 {
-            Sizes::Fixed { bytes } => *bytes as f64,
-            Sizes::Exponential { mean_bytes } => random.exponential(*mean_bytes),
-            Sizes::Pareto { shape, least_bytes, most_bytes, cut, less } => {
+            TransferSizes::Fixed { bytes } => *bytes as f64,
+            TransferSizes::Exponential { mean_bytes } => random.exponential(*mean_bytes),
+            TransferSizes::Pareto { shape, least_bytes, most_bytes, cut, less } => {
                 let drawn =
                     draw_within(0.0, if *cut { f64::INFINITY } else { *most_bytes }, || {
                         least_bytes * math::pow(1.0 - random.uniform(), -1.0 / shape)
                     });
                 drawn.min(*most_bytes) - less
             }
-            Sizes::Lognormal { mu, sigma, least_bytes, most_bytes } => {
+            TransferSizes::Lognormal { mu, sigma, least_bytes, most_bytes } => {
                 draw_within(*least_bytes, *most_bytes, || math::exp(mu + sigma * normal(random)))
             }
-            Sizes::Weibull { shape, scale_bytes } => {
+            TransferSizes::Weibull { shape, scale_bytes } => {
                 scale_bytes * math::pow(random.exponential(1.0), 1.0 / shape)
             }
-            Sizes::Table { bytes, shares } => invert_distribution(bytes, shares, random.uniform()),
+            TransferSizes::Table { bytes, shares } => {
+                invert_distribution(bytes, shares, random.uniform())
+            }
         }
     }
 

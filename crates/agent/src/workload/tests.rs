@@ -5,7 +5,7 @@ use trunkline_units::{RandomStream, NEVER, SECOND};
 
 const DRAWS: usize = 400_000;
 
-fn draws(sizes: &Sizes) -> Vec<f64> {
+fn draws(sizes: &TransferSizes) -> Vec<f64> {
     let mut random = RandomStream::new(5, "flows[w]", "sizes");
     let law = SizeLaw::new(sizes);
     (0..DRAWS).map(|_| law.draw(&mut random)).collect()
@@ -26,7 +26,7 @@ fn four_errors(values: &[f64]) -> f64 {
 /// a = 1.5, l = 1000, h = 100000: 1.5 * 31622.78 * (0.0316228 - 0.0031623) / (0.5 * 0.999) = 2702.7.
 #[test]
 fn bounded_pareto_has_the_mean_of_its_formula() {
-    let drawn = draws(&Sizes::Pareto {
+    let drawn = draws(&TransferSizes::Pareto {
         shape: 1.5,
         least_bytes: 1000.0,
         most_bytes: 100_000.0,
@@ -41,7 +41,7 @@ fn bounded_pareto_has_the_mean_of_its_formula() {
 /// By hand: E min(X, h) = (a l - l^a h^(1-a)) / (a - 1) = (2.2 - 2.1435 * 0.66981) / 0.1 = 7.642.
 #[test]
 fn embedded_objects_of_3gpp_have_a_mean_of_5_64() {
-    let drawn = draws(&Sizes::Pareto {
+    let drawn = draws(&TransferSizes::Pareto {
         shape: 1.1,
         least_bytes: 2.0,
         most_bytes: 55.0,
@@ -55,31 +55,37 @@ fn embedded_objects_of_3gpp_have_a_mean_of_5_64() {
 /// E X = exp(mu + sigma^2 / 2): mu 8, sigma 0.5: exp(8.125) = 3377.87. The bounds are far away.
 #[test]
 fn lognormal_has_the_mean_of_its_formula() {
-    let drawn =
-        draws(&Sizes::Lognormal { mu: 8.0, sigma: 0.5, least_bytes: 0.0, most_bytes: 1e12 });
+    let drawn = draws(&TransferSizes::Lognormal {
+        mu: 8.0,
+        sigma: 0.5,
+        least_bytes: 0.0,
+        most_bytes: 1e12,
+    });
     assert!((mean(&drawn) - 3377.87).abs() < four_errors(&drawn), "{}", mean(&drawn));
 }
 
 /// E X = scale * Gamma(1 + 1 / shape): shape 2, scale 1000: 1000 * sqrt(pi) / 2 = 886.23.
 #[test]
 fn weibull_has_the_mean_of_its_formula() {
-    let drawn = draws(&Sizes::Weibull { shape: 2.0, scale_bytes: 1000.0 });
+    let drawn = draws(&TransferSizes::Weibull { shape: 2.0, scale_bytes: 1000.0 });
     assert!((mean(&drawn) - 886.23).abs() < four_errors(&drawn), "{}", mean(&drawn));
 }
 
 /// Straight lines: half of the sizes from 0 to 100 (mean 50), half from 100 to 1000 (mean 550).
 #[test]
 fn a_table_is_read_along_straight_lines() {
-    let drawn =
-        draws(&Sizes::Table { bytes: vec![0.0, 100.0, 1000.0], shares: vec![0.0, 0.5, 1.0] });
+    let drawn = draws(&TransferSizes::Table {
+        bytes: vec![0.0, 100.0, 1000.0],
+        shares: vec![0.0, 0.5, 1.0],
+    });
     assert!((mean(&drawn) - 300.0).abs() < four_errors(&drawn), "{}", mean(&drawn));
     let below = drawn.iter().filter(|x| **x < 50.0).count() as f64 / DRAWS as f64;
     assert!((below - 0.25).abs() < 4.0 * (0.25f64 * 0.75 / DRAWS as f64).sqrt(), "{below}");
 }
 
-fn open(gaps: Gaps) -> OpenSource {
+fn open(gaps: TransferGaps) -> OpenSource {
     let stream = |purpose| RandomStream::new(3, "flows[w]", purpose);
-    let sizes = Sizes::Fixed { bytes: 100 };
+    let sizes = TransferSizes::Fixed { bytes: 100 };
     OpenSource::new(&OpenConfig { gaps, sizes }, (0, NEVER), stream("arrivals"), stream("sizes"))
 }
 
@@ -95,7 +101,7 @@ fn arrivals(source: &mut OpenSource, until: u64) -> f64 {
 /// 100 s at a mean gap of 1 ms: 100,000 arrivals, standard deviation sqrt(100,000) = 316.
 #[test]
 fn poisson_arrivals_have_their_rate() {
-    let count = arrivals(&mut open(Gaps::Poisson { mean_ns: 1e6 }), 100 * SECOND);
+    let count = arrivals(&mut open(TransferGaps::Poisson { mean_ns: 1e6 }), 100 * SECOND);
     assert!((count - 100_000.0).abs() < 4.0 * 316.2, "{count}");
 }
 
@@ -103,14 +109,14 @@ fn poisson_arrivals_have_their_rate() {
 /// periods is about 833, so the time spent on varies by some 5 %.
 #[test]
 fn on_off_arrivals_have_the_rate_of_their_share_on() {
-    let gaps = Gaps::OnOff { mean_ns: 1e6, mean_on_ns: 3e7, mean_off_ns: 9e7 };
+    let gaps = TransferGaps::OnOff { mean_ns: 1e6, mean_on_ns: 3e7, mean_off_ns: 9e7 };
     let count = arrivals(&mut open(gaps), 100 * SECOND);
     assert!((count - 25_000.0).abs() < 4.0 * 1_300.0, "{count}");
 }
 
 #[test]
 fn a_schedule_is_replayed_and_ends() {
-    let gaps = Gaps::Schedule { times_ns: vec![5, 5, 9], sizes_bytes: vec![10, 20, 30] };
+    let gaps = TransferGaps::Schedule { times_ns: vec![5, 5, 9], sizes_bytes: vec![10, 20, 30] };
     let mut source = open(gaps);
     let mut seen = vec![];
     while source.next_at() != u64::MAX {
@@ -126,7 +132,7 @@ fn a_schedule_is_replayed_and_ends() {
 #[test]
 fn a_page_is_fetched_as_the_model_says() {
     let stream = |purpose| RandomStream::new(3, "flows[w]", purpose);
-    let fixed = |bytes| Sizes::Fixed { bytes };
+    let fixed = |bytes| TransferSizes::Fixed { bytes };
     let config = PagesConfig {
         users: 1,
         parallel: 2,

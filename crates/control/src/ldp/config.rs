@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// LDP in all nodes, one label space each.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Config {
+pub struct LdpConfig {
     /// Flow that its messages are counted under.
     pub flow: u32,
     /// When nodes begin [ns].

@@ -4,9 +4,9 @@
 //! 2.7 (use of a label: that of the next hop of the route), 3.5.7 to 3.5.11 (mapping, withdraw,
 //! release), appendix A.1; RFC 3032 section 2.1 (implicit null to the node before the last).
 
-use super::session::State;
-use super::{Binding, Body, Ldp, SessionEnd, FIRST_LABEL};
-use crate::{Entry, LabelBinding, NetworkPlane};
+use super::session::SessionState;
+use super::{Body, FecState, Ldp, SessionEnd, FIRST_LABEL};
+use crate::{ForwardingEntry, LabelBinding, NetworkPlane};
 
 const IMPLICIT_NULL: u32 = 3;
 
@@ -36,7 +36,7 @@ impl Ldp {
     pub(super) fn advertise(&mut self, end: SessionEnd, fec: u32) {
         let (has, label) = (self.has_label(end.0, fec), label(end.0, fec));
         let Some(peer) = self.peers.get_mut(&end) else { return };
-        if peer.state != State::Operational || has == peer.advertised_fecs.contains(&fec) {
+        if peer.state != SessionState::Operational || has == peer.advertised_fecs.contains(&fec) {
             return;
         }
         if has {
@@ -99,18 +99,18 @@ impl Ldp {
         for entry in old.installed.into_iter().flatten() {
             plane.withdraw(entry);
         }
-        let binding = Binding { routes: old.routes, hops, installed };
+        let binding = FecState { routes: old.routes, hops, installed };
         self.bindings[node as usize][fec as usize] = binding;
     }
 
     /// Entries of some next hops, and of the set of them if there are several; none for none.
     fn install(&self, hops: &[(u32, u32)], pop: bool, plane: &mut dyn NetworkPlane) -> Vec<u32> {
-        let entry = |(line, label): &(u32, u32)| Entry {
+        let entry = |(line, label): &(u32, u32)| ForwardingEntry {
             link: Some(*line),
             pop,
             push: Some(*label).filter(|label| *label != IMPLICIT_NULL),
             path: self.path,
-            ..Entry::default()
+            ..ForwardingEntry::default()
         };
         let mut entries: Vec<u32> = hops.iter().map(|hop| plane.install(entry(hop))).collect();
         if entries.len() > 1 {

@@ -14,9 +14,9 @@ mod packet;
 mod session;
 mod tcp_stream;
 
-pub use config::Config;
+pub use config::LdpConfig;
 pub use packet::KINDS;
-pub use tcp_stream::Segment;
+pub use tcp_stream::StreamSegment;
 
 use crate::timers::Timers;
 use crate::{NetworkPlane, OutgoingMessage, SignalledLink, ALL_ROUTERS};
@@ -65,11 +65,11 @@ impl Body {
 
 /// A message.
 #[derive(Clone, Debug)]
-pub enum Message {
+pub enum LdpMessage {
     /// A link hello.
     Hello,
     /// A segment of a session.
-    Segment(Segment),
+    Segment(StreamSegment),
 }
 
 /// One end of a session: node and peer.
@@ -91,7 +91,7 @@ enum LdpTimer {
 
 /// State of a FEC at a node: next hops with their labels, and the entries installed.
 #[derive(Clone, Debug, Default)]
-struct Binding {
+struct FecState {
     /// Lines of its routes.
     routes: Vec<u32>,
     hops: Vec<(u32, u32)>,
@@ -103,10 +103,10 @@ struct Binding {
 #[derive(Debug)]
 pub struct Ldp {
     /// As compiled.
-    pub config: Config,
+    pub config: LdpConfig,
     lines: Vec<SignalledLink>,
     /// By node and FEC.
-    bindings: Vec<Vec<Binding>>,
+    bindings: Vec<Vec<FecState>>,
     peers: BTreeMap<SessionEnd, Peer>,
     /// Lines that a node has noticed to be down.
     cut: BTreeSet<u32>,
@@ -127,7 +127,7 @@ pub struct Ldp {
 impl Ldp {
     /// LDP of `nodes` nodes; packets with its labels are counted under `path`.
     #[must_use]
-    pub fn new(config: Config, nodes: u32, lines: Vec<SignalledLink>, path: u32) -> Self {
+    pub fn new(config: LdpConfig, nodes: u32, lines: Vec<SignalledLink>, path: u32) -> Self {
         let mut peers: BTreeMap<SessionEnd, Peer> = BTreeMap::new();
         for (line, line_config) in
             (0..).zip(&lines).filter(|(_, line_config)| line_config.reverse.is_some())
@@ -136,7 +136,7 @@ impl Ldp {
         }
         Self {
             peers,
-            bindings: vec![vec![Binding::default(); nodes as usize]; nodes as usize],
+            bindings: vec![vec![FecState::default(); nodes as usize]; nodes as usize],
             cut: BTreeSet::new(),
             hellos: vec![0; lines.len()],
             hold_until: BTreeMap::new(),
@@ -185,10 +185,10 @@ impl Ldp {
     }
 
     /// A message has arrived over `line`.
-    pub fn receive(&mut self, line: u32, message: Message, plane: &mut dyn NetworkPlane) {
+    pub fn receive(&mut self, line: u32, message: LdpMessage, plane: &mut dyn NetworkPlane) {
         match message {
-            Message::Hello => self.on_hello(line, plane),
-            Message::Segment(segment) => self.on_segment(line, segment, plane),
+            LdpMessage::Hello => self.on_hello(line, plane),
+            LdpMessage::Segment(segment) => self.on_segment(line, segment, plane),
         }
         self.flush(plane);
     }
@@ -229,7 +229,7 @@ impl Ldp {
         let from = self.lines[line as usize].from;
         self.messages += 1;
         let octets = packet::hello(from, self.messages, self.config.hello_hold_ns);
-        let (message, ends) = (crate::Message::Ldp(Message::Hello), [from, ALL_ROUTERS]);
+        let (message, ends) = (crate::Message::Ldp(LdpMessage::Hello), [from, ALL_ROUTERS]);
         plane.send(
             line,
             OutgoingMessage {

@@ -4,7 +4,7 @@
 //! section 3.1.
 //! Absent: TCP options.
 
-use super::tcp_stream::Segment;
+use super::tcp_stream::StreamSegment;
 use super::{Body, PORT};
 use crate::address;
 use trunkline_units::Span;
@@ -120,7 +120,7 @@ pub fn hello(node: u32, id: u32, hold: Span) -> Vec<u8> {
 }
 
 /// A TCP segment; `octets` is its payload.
-pub fn segment(segment: &Segment, ends: [u32; 2], payload: &[u8]) -> Vec<u8> {
+pub fn segment(segment: &StreamSegment, ends: [u32; 2], payload: &[u8]) -> Vec<u8> {
     let ports = if segment.from_active { [segment.port, PORT] } else { [PORT, segment.port] };
     let mut octets: Vec<u8> = ports.iter().flat_map(|port| port.to_be_bytes()).collect();
     octets.extend(segment.seq.to_be_bytes());

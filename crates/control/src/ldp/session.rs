@@ -5,8 +5,8 @@
 //! timer of hellos, `KeepAlive` timer), 3.5.1.1 (notifications), 3.9 (status codes); RFC 6720 (TTL of
 //! segments).
 
-use super::tcp_stream::{Segment, TcpStream};
-use super::{packet, Body, Ldp, LdpTimer, Message, SessionEnd, IP_BYTES};
+use super::tcp_stream::{StreamSegment, TcpStream};
+use super::{packet, Body, Ldp, LdpMessage, LdpTimer, SessionEnd, IP_BYTES};
 use crate::{NetworkPlane, OutgoingMessage, ProtocolNotice, RoutingEvent};
 use std::collections::{BTreeMap, BTreeSet};
 use trunkline_units::Time;
@@ -22,7 +22,7 @@ const FIRST_PORT: u16 = 49_152;
 
 /// States of a session (RFC 5036 section 2.5.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum SessionState {
     #[default]
     NonExistent,
     Initialized,
@@ -36,7 +36,7 @@ pub(super) enum State {
 pub(super) struct Peer {
     /// Lines from it.
     pub incoming: Vec<u32>,
-    pub state: State,
+    pub state: SessionState,
     stream: TcpStream,
     /// Connections begun so far, which number the ports.
     begun: u16,
@@ -65,10 +65,10 @@ impl Ldp {
         let peer = self.peer(end);
         peer.awaits_retry = false;
         // Addresses rise with the number of the node.
-        if end.0 < end.1 || peer.state != State::NonExistent || !ready {
+        if end.0 < end.1 || peer.state != SessionState::NonExistent || !ready {
             return;
         }
-        peer.state = State::Initialized;
+        peer.state = SessionState::Initialized;
         let port = FIRST_PORT + peer.begun;
         peer.begun = (peer.begun + 1) % (u16::MAX - FIRST_PORT);
         peer.stream = TcpStream::new(port, true, resend);
@@ -84,7 +84,7 @@ impl Ldp {
         line: Option<u32>,
         plane: &mut dyn NetworkPlane,
     ) {
-        if self.line_to(end).is_none() && self.peer(end).state != State::NonExistent {
+        if self.line_to(end).is_none() && self.peer(end).state != SessionState::NonExistent {
             self.close(end, line.map(|line| (HOLD_TIMER_EXPIRED, line)), plane);
         }
     }
@@ -104,7 +104,7 @@ impl Ldp {
         peer.stream = TcpStream::default();
         peer.advertised_fecs.clear();
         let fecs: Vec<u32> = std::mem::take(&mut peer.learnt).into_keys().collect();
-        if was == State::Operational {
+        if was == SessionState::Operational {
             plane.record_routing_event(RoutingEvent::SessionDown, end.0, None);
             plane.notify_protocols(ProtocolNotice::Session { node: end.0, peer: end.1, up: false });
         }
@@ -126,19 +126,24 @@ impl Ldp {
         }
     }
 
-    pub(super) fn on_segment(&mut self, line: u32, segment: Segment, plane: &mut dyn NetworkPlane) {
+    pub(super) fn on_segment(
+        &mut self,
+        line: u32,
+        segment: StreamSegment,
+        plane: &mut dyn NetworkPlane,
+    ) {
         let link = &self.lines[line as usize];
         let (end, back) = ((link.to, link.from), link.reverse);
         let (now, first) = (plane.now(), self.config.resend_ns);
         let known = self.peer(end).stream.port == segment.port;
         if segment.syn && segment.from_active && !known {
             // A new connection takes the place of one whose end was not noticed.
-            if self.peer(end).state != State::NonExistent {
+            if self.peer(end).state != SessionState::NonExistent {
                 self.close(end, None, plane);
             }
             let peer = self.peer(end);
             peer.stream = TcpStream::new(segment.port, false, first);
-            peer.state = State::Initialized;
+            peer.state = SessionState::Initialized;
             peer.stream.receive(segment, first, now);
             let answer = peer.stream.open(now);
             self.send_segment(end, answer, back, plane);
@@ -148,8 +153,12 @@ impl Ldp {
             // RFC 9293 section 3.5.2: a segment without a connection.
             if !segment.rst && !segment.fin {
                 let from_active = !segment.from_active;
-                let reset =
-                    Segment { port: segment.port, from_active, rst: true, ..Segment::default() };
+                let reset = StreamSegment {
+                    port: segment.port,
+                    from_active,
+                    rst: true,
+                    ..StreamSegment::default()
+                };
                 self.send_segment(end, reset, back, plane);
             }
             return;
@@ -167,7 +176,7 @@ impl Ldp {
         }
         if opens && !self.peer(end).stream.open && self.peer(end).stream.active {
             self.peer(end).stream.open = true;
-            self.peer(end).state = State::OpenSent;
+            self.peer(end).state = SessionState::OpenSent;
             self.queue(end, Body::Initialization);
         }
         for segment in ready {
@@ -193,28 +202,28 @@ impl Ldp {
     fn on_message(&mut self, end: SessionEnd, body: Body, line: u32, plane: &mut dyn NetworkPlane) {
         match (self.peer(end).state, body) {
             // The segment of a notification ends the connection.
-            (State::NonExistent, _) | (_, Body::Notification(_)) => {}
-            (State::Initialized, Body::Initialization) => {
+            (SessionState::NonExistent, _) | (_, Body::Notification(_)) => {}
+            (SessionState::Initialized, Body::Initialization) => {
                 if self.line_to(end).is_none() {
                     return self.close(end, Some((NO_HELLO, line)), plane);
                 }
                 self.queue(end, Body::Initialization);
                 self.queue(end, Body::KeepAlive);
-                self.peer(end).state = State::OpenRec;
+                self.peer(end).state = SessionState::OpenRec;
             }
-            (State::OpenSent, Body::Initialization) => {
+            (SessionState::OpenSent, Body::Initialization) => {
                 self.queue(end, Body::KeepAlive);
-                self.peer(end).state = State::OpenRec;
+                self.peer(end).state = SessionState::OpenRec;
             }
-            (State::OpenRec, Body::KeepAlive) => self.become_operational(end, line, plane),
-            (State::Operational, body) => self.on_label(end, body, plane),
+            (SessionState::OpenRec, Body::KeepAlive) => self.become_operational(end, line, plane),
+            (SessionState::Operational, body) => self.on_label(end, body, plane),
             _ => {}
         }
     }
 
     fn become_operational(&mut self, end: SessionEnd, line: u32, plane: &mut dyn NetworkPlane) {
         let peer = self.peer(end);
-        (peer.state, peer.refused) = (State::Operational, 0);
+        (peer.state, peer.refused) = (SessionState::Operational, 0);
         let port = peer.stream.port;
         self.timers.set(plane.now() + self.config.keepalive_ns / 3, LdpTimer::Alive(end, port));
         plane.record_routing_event(
@@ -234,7 +243,7 @@ impl Ldp {
     pub(super) fn stay_alive(&mut self, end: SessionEnd, port: u16, plane: &mut dyn NetworkPlane) {
         let (now, time) = (plane.now(), self.config.keepalive_ns);
         let peer = self.peer(end);
-        if peer.stream.port != port || peer.state != State::Operational {
+        if peer.stream.port != port || peer.state != SessionState::Operational {
             return;
         }
         let (silent, due) = (peer.heard + time, peer.spoke + time / 3);
@@ -313,7 +322,7 @@ impl Ldp {
     fn send_segment(
         &mut self,
         end: SessionEnd,
-        segment: Segment,
+        segment: StreamSegment,
         line: Option<u32>,
         plane: &mut dyn NetworkPlane,
     ) {
@@ -328,7 +337,7 @@ impl Ldp {
         let ends = [end.0, end.1];
         let octets = packet::segment(&segment, ends, &segment.payload);
         let kind = segment.bodies.first().map_or(1, Body::kind);
-        let message = crate::Message::Ldp(Message::Segment(segment));
+        let message = crate::Message::Ldp(LdpMessage::Segment(segment));
         let header_bytes = IP_BYTES;
         plane
             .send(line, OutgoingMessage { message, octets, header_bytes, protocol: 6, ends, kind });

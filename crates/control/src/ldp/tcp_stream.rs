@@ -13,7 +13,7 @@ use trunkline_units::{Span, Time};
 
 /// A segment.
 #[derive(Clone, Debug, Default)]
-pub struct Segment {
+pub struct StreamSegment {
     /// Port of the active side, which identifies the connection.
     pub port: u16,
     /// Sent by the active side.
@@ -36,7 +36,7 @@ pub struct Segment {
     pub payload: Vec<u8>,
 }
 
-impl Segment {
+impl StreamSegment {
     /// Octets of sequence space.
     fn space(&self) -> u32 {
         self.bytes + u32::from(self.syn) + u32::from(self.fin)
@@ -53,8 +53,8 @@ pub(super) struct TcpStream {
     next: u32,
     expected: u32,
     /// Sent and not acknowledged, with the messages that wait for the handshake behind.
-    unacknowledged: VecDeque<Segment>,
-    early: BTreeMap<u32, Segment>,
+    unacknowledged: VecDeque<StreamSegment>,
+    early: BTreeMap<u32, StreamSegment>,
     /// An acknowledgment is owed.
     pub owes: bool,
     resent: bool,
@@ -68,31 +68,31 @@ impl TcpStream {
         Self { port, active, span, ..Self::default() }
     }
 
-    fn header(&self) -> Segment {
+    fn header(&self) -> StreamSegment {
         let ack = (self.expected > 0).then_some(self.expected);
-        Segment {
+        StreamSegment {
             port: self.port,
             from_active: self.active,
             seq: self.next,
             ack,
-            ..Segment::default()
+            ..StreamSegment::default()
         }
     }
 
     /// The segment that opens the connection, or answers the one that does.
-    pub fn open(&mut self, now: Time) -> Segment {
-        let segment = Segment { syn: true, ..self.header() };
+    pub fn open(&mut self, now: Time) -> StreamSegment {
+        let segment = StreamSegment { syn: true, ..self.header() };
         self.track(segment, now)
     }
 
     /// A segment of messages.
-    pub fn data(&mut self, bodies: Vec<Body>, payload: Vec<u8>, now: Time) -> Segment {
+    pub fn data(&mut self, bodies: Vec<Body>, payload: Vec<u8>, now: Time) -> StreamSegment {
         let bytes = payload.len() as u32;
-        let segment = Segment { bodies, payload, bytes, ..self.header() };
+        let segment = StreamSegment { bodies, payload, bytes, ..self.header() };
         self.track(segment, now)
     }
 
-    fn track(&mut self, segment: Segment, now: Time) -> Segment {
+    fn track(&mut self, segment: StreamSegment, now: Time) -> StreamSegment {
         self.next += segment.space();
         self.unacknowledged.push_back(segment.clone());
         self.owes = false;
@@ -103,35 +103,35 @@ impl TcpStream {
     }
 
     /// An acknowledgment alone.
-    pub fn acknowledgment(&mut self) -> Segment {
+    pub fn acknowledgment(&mut self) -> StreamSegment {
         self.owes = false;
         self.header()
     }
 
     /// The last segment; the connection is not used after it.
-    pub fn last(&self, bodies: Vec<Body>, payload: Vec<u8>) -> Segment {
+    pub fn last(&self, bodies: Vec<Body>, payload: Vec<u8>) -> StreamSegment {
         let bytes = payload.len() as u32;
-        Segment { bodies, payload, bytes, fin: true, ..self.header() }
+        StreamSegment { bodies, payload, bytes, fin: true, ..self.header() }
     }
 
     /// The first segment not acknowledged, again; the timer is set to twice as long.
-    pub fn resend_first(&mut self, now: Time) -> Option<Segment> {
+    pub fn resend_first(&mut self, now: Time) -> Option<StreamSegment> {
         self.due = None;
         let first = self.unacknowledged.front()?.clone();
         self.span = self.span.saturating_mul(2);
         self.due = Some(now.saturating_add(self.span));
         self.resent = true;
         let ack = (self.expected > 0).then_some(self.expected);
-        Some(Segment { ack, ..first })
+        Some(StreamSegment { ack, ..first })
     }
 
     /// Takes a segment in: those that are now in order, and one to send again, if any.
     pub fn receive(
         &mut self,
-        segment: Segment,
+        segment: StreamSegment,
         first: Span,
         now: Time,
-    ) -> (Vec<Segment>, Option<Segment>) {
+    ) -> (Vec<StreamSegment>, Option<StreamSegment>) {
         let again = segment.ack.and_then(|ack| self.acknowledged(ack, first, now));
         let mut ready = Vec::new();
         if segment.space() > 0 {
@@ -151,7 +151,7 @@ impl TcpStream {
         (ready, again)
     }
 
-    fn acknowledged(&mut self, ack: u32, first: Span, now: Time) -> Option<Segment> {
+    fn acknowledged(&mut self, ack: u32, first: Span, now: Time) -> Option<StreamSegment> {
         let before = self.unacknowledged.len();
         while self
             .unacknowledged

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// OSPF in all nodes, in one area.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Config {
+pub struct OspfConfig {
     /// Flow that its messages are counted under.
     pub flow: u32,
     /// Time a node takes to handle and pass on an update [ns].

@@ -4,7 +4,7 @@
 //! Differs: acknowledgments are not delayed.
 
 use super::lsa::{Lsa, LsaContent};
-use super::{packet, Message, Ospf, OspfTimer};
+use super::{packet, Ospf, OspfMessage, OspfTimer};
 use crate::{NetworkPlane, OutgoingMessage, RoutingEvent, SignalledLink};
 use trunkline_units::Time;
 
@@ -43,22 +43,22 @@ impl Ospf {
         let node = self.lines[line as usize].from;
         for part in lsas.chunks(MAX_LSAS_PER_UPDATE) {
             let octets = packet::update(node, part);
-            self.transmit(line, Message::Update(part.to_vec()), octets, plane);
+            self.transmit(line, OspfMessage::Update(part.to_vec()), octets, plane);
         }
     }
 
     pub(super) fn transmit(
         &self,
         line: u32,
-        message: Message,
+        message: OspfMessage,
         octets: Vec<u8>,
         plane: &mut dyn NetworkPlane,
     ) {
         let SignalledLink { from, to, .. } = self.lines[line as usize];
         let kind = match message {
-            Message::Hello => 0,
-            Message::Update(_) => 1,
-            Message::Acknowledgment(_) => 2,
+            OspfMessage::Hello => 0,
+            OspfMessage::Update(_) => 1,
+            OspfMessage::Acknowledgment(_) => 2,
         };
         let message = crate::Message::Ospf(message);
         plane.send(
@@ -135,7 +135,7 @@ impl Ospf {
         if !heads.is_empty() {
             let octets = packet::acknowledgment(node, &heads);
             let instances = heads.iter().map(|lsa| (lsa.place, lsa.sequence)).collect();
-            self.transmit(back, Message::Acknowledgment(instances), octets, plane);
+            self.transmit(back, OspfMessage::Acknowledgment(instances), octets, plane);
         }
         if !news.is_empty() {
             self.flood(node, Some(back), &news, plane);

@@ -19,7 +19,7 @@ mod spf;
 mod te_lsa;
 mod throttle;
 
-pub use config::{Config, LinkTe, SpfDelay};
+pub use config::{LinkTe, OspfConfig, SpfDelay};
 pub use lsa::Lsa;
 pub use packet::KINDS;
 
@@ -36,7 +36,7 @@ const LARGEST_METRIC: u64 = 65_535;
 
 /// A message.
 #[derive(Clone, Debug)]
-pub enum Message {
+pub enum OspfMessage {
     /// The neighbour is up.
     Hello,
     /// LSAs.
@@ -102,7 +102,7 @@ struct Adjacency {
 #[derive(Debug)]
 pub struct Ospf {
     /// As compiled.
-    pub config: Config,
+    pub config: OspfConfig,
     lines: Vec<SignalledLink>,
     routers: Vec<Router>,
     adjacencies: Vec<Adjacency>,
@@ -121,7 +121,7 @@ pub struct Ospf {
 impl Ospf {
     /// All neighbours are adjacent and know the same.
     #[must_use]
-    pub fn new(config: Config, nodes: u32, lines: Vec<SignalledLink>, seed: u64) -> Self {
+    pub fn new(config: OspfConfig, nodes: u32, lines: Vec<SignalledLink>, seed: u64) -> Self {
         let up =
             |line: &SignalledLink| Adjacency { up: line.reverse.is_some(), ..Adjacency::default() };
         let adjacencies: Vec<Adjacency> = lines.iter().map(up).collect();
@@ -191,21 +191,21 @@ impl Ospf {
     }
 
     /// A message has arrived over `line`.
-    pub fn receive(&mut self, line: u32, message: Message, plane: &mut dyn NetworkPlane) {
+    pub fn receive(&mut self, line: u32, message: OspfMessage, plane: &mut dyn NetworkPlane) {
         let Some(back) = self.lines[line as usize].reverse else { return };
         match message {
-            Message::Hello => {
+            OspfMessage::Hello => {
                 let adjacency = &mut self.adjacencies[back as usize];
                 adjacency.heard = plane.now();
                 if !adjacency.up && !adjacency.cut {
                     self.change(back, true, plane);
                 }
             }
-            Message::Update(lsas) => {
+            OspfMessage::Update(lsas) => {
                 let at = plane.now() + self.config.processing_ns;
                 self.timers.set(at, OspfTimer::Handle(line, lsas));
             }
-            Message::Acknowledgment(instances) => {
+            OspfMessage::Acknowledgment(instances) => {
                 let waiting = &mut self.adjacencies[back as usize].unacknowledged;
                 for (place, sequence) in instances {
                     if waiting.get(&place) == Some(&sequence) {
@@ -389,7 +389,7 @@ impl Ospf {
         let SignalledLink { from, to, .. } = self.lines[line as usize];
         let heard = Some(to).filter(|_| self.adjacencies[line as usize].up);
         let octets = packet::hello(from, heard, interval, self.config.dead_ns);
-        self.transmit(line, Message::Hello, octets, plane);
+        self.transmit(line, OspfMessage::Hello, octets, plane);
         self.timers.set(plane.now() + interval, OspfTimer::Hello(line));
     }
 

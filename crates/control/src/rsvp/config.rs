@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Signalling of the network.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Config {
+pub struct RsvpConfig {
     /// Flow that its messages are counted under.
     pub flow: u32,
     /// Mean time between refreshes, R of RFC 2205 section 3.7 [ns, > 0].

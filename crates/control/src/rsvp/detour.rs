@@ -7,7 +7,7 @@
 //! `merging.rs` has the merging of detours with each other.
 
 use super::message::{
-    other_sender, Detour, Kind, Message, PathKey, PathRequest, ALIAS_BIT, NO_ROUTE,
+    other_sender, Detour, Kind, PathKey, PathRequest, RsvpMessage, ALIAS_BIT, NO_ROUTE,
 };
 use super::state::PathState;
 use super::te_database::{RouteBounds, RouteRequirements};
@@ -69,7 +69,7 @@ impl Rsvp {
             return self.await_detour(node, key, plane);
         }
         self.open(node, own, request.clone(), 0, plane.now());
-        self.send(link, Message::for_path(Kind::Path, own, request, 1), plane);
+        self.send(link, RsvpMessage::for_path(Kind::Path, own, request, 1), plane);
     }
 
     fn await_detour(&mut self, node: u32, key: PathKey, plane: &dyn NetworkPlane) {

@@ -9,7 +9,7 @@
 //! routes are recorded for paths with local protection alone.
 //! Absent: INTEGRITY, POLICY_DATA, Bundle.
 
-use super::message::{DesiredProtection, Kind, Message, PathRequest, RecordedHop, ALIAS_BIT};
+use super::message::{DesiredProtection, Kind, PathRequest, RecordedHop, RsvpMessage, ALIAS_BIT};
 use crate::{address, SignalledLink};
 
 /// Address in a SENDER_TEMPLATE: of the node, or another one of it.
@@ -19,7 +19,7 @@ fn sender(sender_address: u32) -> [u8; 4] {
     octets
 }
 
-impl Message {
+impl RsvpMessage {
     /// Its octets behind the IP header, as sent from `from` to `to` on a link.
     #[must_use]
     pub fn octets(&self, lines: &[SignalledLink], from: u32, refresh_ns: u64) -> Vec<u8> {

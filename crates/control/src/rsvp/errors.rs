@@ -4,7 +4,7 @@
 //! removes the state of the path).
 //! Differs: a node that refuses a reservation also sends a PathErr to the head, as routers do.
 
-use super::message::{Error, Kind, Message, PathKey, PathRequest, NO_BANDWIDTH};
+use super::message::{Error, Kind, PathKey, PathRequest, RsvpMessage, NO_BANDWIDTH};
 use super::state::PathState;
 use super::Rsvp;
 use crate::NetworkPlane;
@@ -21,7 +21,7 @@ impl Rsvp {
         (error, link): (Error, u32),
         plane: &mut dyn NetworkPlane,
     ) {
-        let mut message = Message::for_path(Kind::PathErr, key, request, hop.saturating_sub(1));
+        let mut message = RsvpMessage::for_path(Kind::PathErr, key, request, hop.saturating_sub(1));
         message.error = Some((error, node, link));
         message.tunnel = self.tunnel_of(node, key);
         if hop == 0 {
@@ -42,7 +42,7 @@ impl Rsvp {
         let Some(state) = self.states.get(&(node, key)) else { return };
         let (request, hop) = (state.request.clone(), state.hop);
         self.share_error(node, key, ((NO_BANDWIDTH, link), false), plane);
-        let mut down = Message::for_path(Kind::ResvErr, key, request.clone(), hop + 1);
+        let mut down = RsvpMessage::for_path(Kind::ResvErr, key, request.clone(), hop + 1);
         down.error = Some((NO_BANDWIDTH, node, link));
         self.send(link, down, plane);
         self.refuse(node, key, request, hop, (NO_BANDWIDTH, link), plane);
@@ -64,8 +64,8 @@ impl Rsvp {
         }
         match hop.checked_sub(1) {
             Some(before) => {
-                let message = Message::for_path(Kind::ResvTear, key, request, before);
-                self.send_up(Message { tunnel, ..message }, plane);
+                let message = RsvpMessage::for_path(Kind::ResvTear, key, request, before);
+                self.send_up(RsvpMessage { tunnel, ..message }, plane);
             }
             None => self.on_lost_reservation(key, plane),
         }
@@ -105,7 +105,7 @@ impl Rsvp {
         if state.hop == 0 {
             return self.on_error_at_head(key, error, link, plane);
         }
-        let mut message = Message::for_path(Kind::PathErr, key, state.request, state.hop - 1);
+        let mut message = RsvpMessage::for_path(Kind::PathErr, key, state.request, state.hop - 1);
         (message.error, message.removes) = (Some((error, node, link)), true);
         message.tunnel = state.tunnel;
         self.send_up(message, plane);
@@ -119,14 +119,18 @@ impl Rsvp {
     ) {
         if let Some(link) = state.out_link().filter(|_| state.into.is_none()) {
             let request = state.request.clone();
-            self.send(link, Message::for_path(Kind::PathTear, key, request, state.hop + 1), plane);
+            self.send(
+                link,
+                RsvpMessage::for_path(Kind::PathTear, key, request, state.hop + 1),
+                plane,
+            );
         }
     }
 
     pub(super) fn on_path_err(
         &mut self,
         node: u32,
-        message: &Message,
+        message: &RsvpMessage,
         plane: &mut dyn NetworkPlane,
     ) {
         let (key, Some((error, at, link))) = (message.key, message.error) else { return };
@@ -139,7 +143,7 @@ impl Rsvp {
         if message.hop == 0 {
             return self.on_error_at_head(key, error, link, plane);
         }
-        let mut on = Message::for_path(Kind::PathErr, key, request.clone(), message.hop - 1);
+        let mut on = RsvpMessage::for_path(Kind::PathErr, key, request.clone(), message.hop - 1);
         (on.error, on.removes, on.tunnel) = (Some((error, at, link)), message.removes, tunnel);
         self.send_up(on, plane);
     }
@@ -147,13 +151,13 @@ impl Rsvp {
     pub(super) fn on_resv_err(
         &mut self,
         node: u32,
-        message: &Message,
+        message: &RsvpMessage,
         plane: &mut dyn NetworkPlane,
     ) {
         let Some(state) = self.states.get(&(node, message.key)) else { return };
         if let Some(link) = state.out_link() {
             let request = state.request.clone();
-            let mut on = Message::for_path(Kind::ResvErr, message.key, request, state.hop + 1);
+            let mut on = RsvpMessage::for_path(Kind::ResvErr, message.key, request, state.hop + 1);
             on.error = message.error;
             self.send(link, on, plane);
         }

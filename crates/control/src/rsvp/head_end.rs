@@ -8,10 +8,10 @@
 use super::config::{
     AutoBandwidth, Constraints, Hop, Minimise, Protection, Requests, Session, Shared,
 };
-use super::message::{Error, Kind, Message, PathKey, PathRequest, REPAIRED, SOFT_PREEMPTED};
+use super::message::{Error, Kind, PathKey, PathRequest, RsvpMessage, REPAIRED, SOFT_PREEMPTED};
 use super::te_database::{RouteBounds, RouteRequirements};
 use super::{event, Rsvp, RsvpTimer};
-use crate::{Entry, NetworkPlane, SignalledLink};
+use crate::{ForwardingEntry, NetworkPlane, SignalledLink};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use trunkline_units::Time;
@@ -196,7 +196,7 @@ impl Rsvp {
             return self.on_error_at_head(key, error, link, plane);
         }
         self.open(ends.0, key, request.clone(), 0, plane.now());
-        self.send(link, Message::for_path(Kind::Path, key, request, 1), plane);
+        self.send(link, RsvpMessage::for_path(Kind::Path, key, request, 1), plane);
     }
 
     /// Route of the next attempt.
@@ -455,7 +455,7 @@ impl Rsvp {
         let head = &mut self.heads[session as usize];
         let Some(path) = head.path.filter(|_| head.active.is_none()) else { return };
         if self.config.discard && head.closed.is_none() && !head.classes.is_empty() {
-            let entry = Entry { closed: true, path, ..Entry::default() };
+            let entry = ForwardingEntry { closed: true, path, ..ForwardingEntry::default() };
             head.closed = Some(plane.install(entry));
         }
         for (fec, dscps) in &head.classes {

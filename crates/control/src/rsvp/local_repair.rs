@@ -10,12 +10,12 @@
 //! before its neighbour. A node that the failure has isolated keeps its state for its lifetime.
 
 use super::message::{
-    BypassTunnel, Kind, Message, PathKey, PathRequest, AVAILABLE, BANDWIDTH, IMPLICIT_NULL, IN_USE,
-    NODE, REPAIRED,
+    BypassTunnel, Kind, PathKey, PathRequest, RsvpMessage, AVAILABLE, BANDWIDTH, IMPLICIT_NULL,
+    IN_USE, NODE, REPAIRED,
 };
 use super::state::PathState;
 use super::{event, Rsvp, RsvpTimer};
-use crate::{Entry, NetworkPlane};
+use crate::{ForwardingEntry, NetworkPlane};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -198,7 +198,12 @@ impl Rsvp {
 
     /// The entry that sends a path's packets over their backup: into a bypass tunnel with the label of
     /// the merge point below, or into a detour.
-    fn entry_around(&self, node: u32, key: PathKey, repair: &LocalRepair) -> Option<Entry> {
+    fn entry_around(
+        &self,
+        node: u32,
+        key: PathKey,
+        repair: &LocalRepair,
+    ) -> Option<ForwardingEntry> {
         let state = self.states.get(&(node, key))?;
         let carrier = self.states.get(&(node, repair.carrier))?;
         let (own, other) = (key.session, repair.carrier.session);
@@ -209,7 +214,7 @@ impl Rsvp {
         let (head, bypass) = (&self.heads[own as usize], &self.heads[other as usize]);
         let [on, off] = head.diffserv;
         let bare = push.is_none() && inner.is_none();
-        Some(Entry {
+        Some(ForwardingEntry {
             link: carrier.out_link(),
             pop: state.hop > 0,
             inner,
@@ -260,7 +265,7 @@ impl Rsvp {
         let mp = self.lines[heard as usize].to;
         let back = repair.links.iter().rev().map(reverse).collect();
         let tunnel = Arc::new(BypassTunnel { plr: node, mp, hop, back });
-        let mut message = Message::for_path(kind, key, request, repair.place);
+        let mut message = RsvpMessage::for_path(kind, key, request, repair.place);
         message.tunnel = Some(tunnel);
         plane.tunnel(entry, heard, self.make_packet(message, [node, mp]));
     }
@@ -333,7 +338,7 @@ impl Rsvp {
         }
         // Both the node before and the one that repaired the path have to know (section 7.1).
         if let Some(message) = self.describe(node, key, Kind::Resv) {
-            self.send_up(Message { tunnel: None, ..message }, plane);
+            self.send_up(RsvpMessage { tunnel: None, ..message }, plane);
         }
     }
 
@@ -341,7 +346,7 @@ impl Rsvp {
     pub(super) fn on_path_tear_at_merge_point(
         &mut self,
         node: u32,
-        message: &Message,
+        message: &RsvpMessage,
         plane: &mut dyn NetworkPlane,
     ) {
         let key = message.key;
@@ -363,7 +368,7 @@ impl Rsvp {
     pub(super) fn on_resv_again(
         &mut self,
         node: u32,
-        message: &Message,
+        message: &RsvpMessage,
         plane: &mut dyn NetworkPlane,
     ) {
         let key = message.key;

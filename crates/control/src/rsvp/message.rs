@@ -222,7 +222,7 @@ impl PathRequest {
 
 /// A message between two neighbours.
 #[derive(Clone, Debug)]
-pub struct Message {
+pub struct RsvpMessage {
     /// Kind.
     pub kind: Kind,
     /// State it is about.
@@ -255,7 +255,7 @@ pub struct Message {
     pub via: Vec<u32>,
 }
 
-impl Message {
+impl RsvpMessage {
     /// A message about a path.
     #[must_use]
     pub fn for_path(kind: Kind, key: PathKey, request: Arc<PathRequest>, hop: usize) -> Self {

@@ -27,9 +27,9 @@ mod soft_state;
 mod state;
 mod te_database;
 
-pub use config::Config;
+pub use config::RsvpConfig;
 pub use event::EVENTS;
-pub use message::{Kind, Message, KINDS};
+pub use message::{Kind, RsvpMessage, KINDS};
 
 use crate::timers::Timers;
 use crate::{
@@ -58,7 +58,7 @@ const FIRST_LABEL: u32 = 500_000;
 #[derive(Clone, Debug)]
 enum RsvpTimer {
     /// A node has handled a message.
-    Handle(u32, Box<Message>),
+    Handle(u32, Box<RsvpMessage>),
     /// A node refreshes a path downstream or a reservation upstream.
     Refresh(u32, PathKey, Kind),
     /// A state may have died.
@@ -118,7 +118,7 @@ struct LinkCosts {
 }
 
 impl LinkCosts {
-    fn new(config: &Config, lines: &[SignalledLink]) -> Self {
+    fn new(config: &RsvpConfig, lines: &[SignalledLink]) -> Self {
         Self {
             igp: lines.iter().map(|line| line.metric).collect(),
             te: config.attributes.iter().map(|link| link.metric).collect(),
@@ -131,7 +131,7 @@ impl LinkCosts {
 #[derive(Debug)]
 pub struct Rsvp {
     /// Its parameters.
-    pub config: Config,
+    pub config: RsvpConfig,
     lines: Vec<SignalledLink>,
     timers: Timers<RsvpTimer>,
     /// When each node has handled the messages sent to it before.
@@ -158,7 +158,7 @@ pub struct Rsvp {
 impl Rsvp {
     /// Signalling of a network of `nodes` nodes and these links.
     #[must_use]
-    pub fn new(config: Config, nodes: u32, lines: Vec<SignalledLink>, seed: u64) -> Self {
+    pub fn new(config: RsvpConfig, nodes: u32, lines: Vec<SignalledLink>, seed: u64) -> Self {
         let pools = Self::make_pools(&config);
         let stream = |element: String, purpose: &str| RandomStream::new(seed, &element, purpose);
         let arrivals = config.requests.iter().map(|capacity| {
@@ -196,7 +196,7 @@ impl Rsvp {
     }
 
     /// The links without a reservation.
-    fn make_pools(config: &Config) -> Vec<LinkReservations> {
+    fn make_pools(config: &RsvpConfig) -> Vec<LinkReservations> {
         let types = &config.class_types;
         let links = config.reservable.iter().enumerate();
         let bounds = |link: usize| types.bounds.get(link).map_or(&[][..], Vec::as_slice);
@@ -265,7 +265,7 @@ impl Rsvp {
     }
 
     /// A message has arrived over a link; the node handles one after the other.
-    pub fn receive(&mut self, link: u32, mut message: Message, plane: &mut dyn NetworkPlane) {
+    pub fn receive(&mut self, link: u32, mut message: RsvpMessage, plane: &mut dyn NetworkPlane) {
         if !message.via.is_empty() {
             // It is for another node and is forwarded like any packet.
             let next = message.via.remove(0);
@@ -279,7 +279,7 @@ impl Rsvp {
         self.timers.set(*busy, RsvpTimer::Handle(link, Box::new(message)));
     }
 
-    fn handle(&mut self, link: u32, message: Message, plane: &mut dyn NetworkPlane) {
+    fn handle(&mut self, link: u32, message: RsvpMessage, plane: &mut dyn NetworkPlane) {
         let node = self.lines[link as usize].to;
         if !self.process_header(link, &message, plane) {
             return;
@@ -296,12 +296,12 @@ impl Rsvp {
     }
 
     /// Sends a message on a link; one that changes state is sent again until it is acknowledged.
-    fn send(&mut self, link: u32, mut message: Message, plane: &mut dyn NetworkPlane) {
+    fn send(&mut self, link: u32, mut message: RsvpMessage, plane: &mut dyn NetworkPlane) {
         self.identify(link, &mut message, plane.now());
         self.transmit(link, message, plane);
     }
 
-    fn transmit(&self, link: u32, message: Message, plane: &mut dyn NetworkPlane) {
+    fn transmit(&self, link: u32, message: RsvpMessage, plane: &mut dyn NetworkPlane) {
         let SignalledLink { from, to, .. } = self.lines[link as usize];
         let ends = match &message.tunnel {
             Some(tunnel) => [tunnel.mp, tunnel.plr],
@@ -311,7 +311,7 @@ impl Rsvp {
     }
 
     /// A message as a packet from one node to another.
-    fn make_packet(&self, message: Message, ends: [u32; 2]) -> OutgoingMessage {
+    fn make_packet(&self, message: RsvpMessage, ends: [u32; 2]) -> OutgoingMessage {
         let octets = message.octets(&self.lines, ends[0], self.config.refresh_ns);
         let alert = message.has_alert();
         let ends = match &message.request {
@@ -326,7 +326,7 @@ impl Rsvp {
 
     /// Sends a message about a path to the node before on its route, or around a failure to the
     /// one that repaired it.
-    fn send_up(&mut self, mut message: Message, plane: &mut dyn NetworkPlane) {
+    fn send_up(&mut self, mut message: RsvpMessage, plane: &mut dyn NetworkPlane) {
         if let Some(tunnel) = &message.tunnel {
             message.hop = tunnel.hop;
             message.via = tunnel.back[1..].to_vec();

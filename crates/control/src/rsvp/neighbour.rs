@@ -5,7 +5,7 @@
 //! 3.5 intervals of silence).
 //! Differs: each acknowledgement is a separate message, sent at once; epochs do not change.
 
-use super::message::{Kind, Message, PathKey};
+use super::message::{Kind, PathKey, RsvpMessage};
 use super::{event, Rsvp, RsvpTimer};
 use crate::NetworkPlane;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ const MAX_IDS_PER_SUMMARY: usize = 360;
 /// A message that waits for its acknowledgement.
 #[derive(Clone, Debug)]
 struct PendingMessage {
-    message: Message,
+    message: RsvpMessage,
     sent: u32,
     span: Span,
 }
@@ -52,7 +52,7 @@ impl Rsvp {
     }
 
     /// Gives a message an identifier and sees to its resends, where delivery is reliable.
-    pub(super) fn identify(&mut self, link: u32, message: &mut Message, now: Time) {
+    pub(super) fn identify(&mut self, link: u32, message: &mut RsvpMessage, now: Time) {
         let Some(span) = self.config.resend_ns else { return };
         if matches!(message.kind, Kind::Ack | Kind::Hello) {
             return;
@@ -97,7 +97,7 @@ impl Rsvp {
     pub(super) fn process_header(
         &mut self,
         link: u32,
-        message: &Message,
+        message: &RsvpMessage,
         plane: &mut dyn NetworkPlane,
     ) -> bool {
         let Some(back) = self.lines[link as usize].reverse else { return true };
@@ -110,7 +110,7 @@ impl Rsvp {
         if let Some((answer, _, _)) = message.hello {
             self.on_hello(link, back, answer, plane);
         }
-        let mut reply = Message::between(Kind::Ack);
+        let mut reply = RsvpMessage::between(Kind::Ack);
         reply.acks.extend(message.id);
         for id in &message.list {
             if !self.refreshed_by(link, *id, plane.now()) {
@@ -170,7 +170,7 @@ impl Rsvp {
             let ids: Vec<u32> =
                 listed.keys().copied().filter(|id| !pending.contains_key(&(link, *id))).collect();
             for part in ids.chunks(MAX_IDS_PER_SUMMARY) {
-                let mut message = Message::between(Kind::Srefresh);
+                let mut message = RsvpMessage::between(Kind::Srefresh);
                 message.list = part.to_vec();
                 self.send(link, message, plane);
             }
@@ -192,7 +192,7 @@ impl Rsvp {
                 self.link_changed(node, back, true, plane);
             }
         }
-        let mut message = Message::between(Kind::Hello);
+        let mut message = RsvpMessage::between(Kind::Hello);
         message.hello = Some((false, node + 1, 0));
         self.transmit(link, message, plane);
     }
@@ -204,7 +204,7 @@ impl Rsvp {
             self.link_changed(node, link, false, plane);
         }
         if !answer {
-            let mut message = Message::between(Kind::Hello);
+            let mut message = RsvpMessage::between(Kind::Hello);
             message.hello = Some((true, node + 1, other + 1));
             self.transmit(back, message, plane);
         }

@@ -5,11 +5,11 @@
 
 use super::local_repair::LocalRepair;
 use super::message::{
-    BypassTunnel, Error, Kind, Message, PathKey, PathRequest, RecordedHop, IMPLICIT_NULL,
+    BypassTunnel, Error, Kind, PathKey, PathRequest, RecordedHop, RsvpMessage, IMPLICIT_NULL,
     NO_BANDWIDTH, NO_ROUTE, NO_TE_CLASS, NO_TE_CLASS_OF_HOLD, NO_TE_CLASS_OF_SETUP,
 };
 use super::{Rsvp, RsvpTimer};
-use crate::{Entry, NetworkPlane};
+use crate::{ForwardingEntry, NetworkPlane};
 use std::sync::Arc;
 use trunkline_units::{Time, NEVER};
 
@@ -104,7 +104,12 @@ impl Rsvp {
         self.states.insert((node, key), state);
     }
 
-    pub(super) fn on_path(&mut self, node: u32, message: Message, plane: &mut dyn NetworkPlane) {
+    pub(super) fn on_path(
+        &mut self,
+        node: u32,
+        message: RsvpMessage,
+        plane: &mut dyn NetworkPlane,
+    ) {
         let (key, hop) = (message.key, message.hop);
         let Some(request) = message.request else { return };
         let until = plane.now() + self.lifetime();
@@ -136,7 +141,7 @@ impl Rsvp {
         }
         match request.route.get(hop) {
             Some(&link) => {
-                self.send(link, Message::for_path(Kind::Path, key, request, hop + 1), plane)
+                self.send(link, RsvpMessage::for_path(Kind::Path, key, request, hop + 1), plane)
             }
             None => self.answer(node, key, plane),
         }
@@ -204,15 +209,15 @@ impl Rsvp {
     }
 
     /// The message with the current state for a neighbour.
-    pub(super) fn describe(&self, node: u32, key: PathKey, kind: Kind) -> Option<Message> {
+    pub(super) fn describe(&self, node: u32, key: PathKey, kind: Kind) -> Option<RsvpMessage> {
         let state = self.states.get(&(node, key))?;
         let request = state.request.clone();
         if kind == Kind::Path {
             state.out_link().filter(|_| state.into.is_none())?;
             let request = state.onward.clone().unwrap_or(request);
-            return Some(Message::for_path(kind, key, request, state.hop + 1));
+            return Some(RsvpMessage::for_path(kind, key, request, state.hop + 1));
         }
-        let mut message = Message::for_path(kind, key, request, state.hop.checked_sub(1)?);
+        let mut message = RsvpMessage::for_path(kind, key, request, state.hop.checked_sub(1)?);
         message.label = state.label.filter(|_| state.reserved)?;
         if state.request.desired.is_some() {
             let (flags, label) = (state.flags, message.label);
@@ -223,7 +228,12 @@ impl Rsvp {
         Some(message)
     }
 
-    pub(super) fn on_resv(&mut self, node: u32, message: Message, plane: &mut dyn NetworkPlane) {
+    pub(super) fn on_resv(
+        &mut self,
+        node: u32,
+        message: RsvpMessage,
+        plane: &mut dyn NetworkPlane,
+    ) {
         let (key, until) = (message.key, plane.now() + self.lifetime());
         let Some(state) = self.states.get_mut(&(node, key)) else { return };
         let Some(link) = state.out_link() else { return };
@@ -289,14 +299,14 @@ impl Rsvp {
         };
         let push = Some(state.label_out).filter(|it| *it != IMPLICIT_NULL && out.is_some());
         let [on, off] = session.diffserv;
-        let new_entry = Entry {
+        let new_entry = ForwardingEntry {
             link: out,
             pop: hop > 0,
             push,
             pipe: session.pipe,
             diffserv: [on.filter(|_| hop == 0), off.filter(|_| push.is_none() && hop > 0)],
             path: session.path.unwrap_or(0),
-            ..Entry::default()
+            ..ForwardingEntry::default()
         };
         // A label without packets needs no entry; the entry of the first node of a detour is installed
         // when it is used.

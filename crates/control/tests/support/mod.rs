@@ -4,7 +4,7 @@
 #![allow(dead_code)]
 
 use std::collections::BTreeMap;
-use trunkline_control::rsvp::config::{ClassTypes, Config, Hop, Session};
+use trunkline_control::rsvp::config::{ClassTypes, Hop, RsvpConfig, Session};
 use trunkline_control::rsvp::{Rsvp, EVENTS, KINDS};
 use trunkline_control::{
     Entry, Message, NetworkPlane, OutgoingMessage, SignalledLink, SignallingRow,
@@ -34,7 +34,7 @@ pub struct Wires {
     pub octets: Vec<(u64, &'static str, Vec<u8>)>,
     pub rows: Vec<(u64, &'static str, SignallingRow)>,
     /// Forwarding entries that are there.
-    pub entries: BTreeMap<u32, Entry>,
+    pub entries: BTreeMap<u32, ForwardingEntry>,
     installed: u32,
     /// Incoming labels of nodes.
     pub labels: BTreeMap<(u32, u32), u32>,
@@ -77,7 +77,7 @@ impl NetworkPlane for Wires {
         let bytes = self.record(link, &outgoing);
         self.put(Packet { link, heard, label: by.push, bytes, message: outgoing.message });
     }
-    fn install(&mut self, entry: Entry) -> u32 {
+    fn install(&mut self, entry: ForwardingEntry) -> u32 {
         self.installed += 1;
         self.entries.insert(self.installed, entry);
         self.installed
@@ -157,8 +157,8 @@ pub fn session(name: &str, nodes: u32, bandwidth: u64) -> Session {
     }
 }
 
-pub fn config(links: usize, sessions: Vec<Session>) -> Config {
-    Config {
+pub fn config(links: usize, sessions: Vec<Session>) -> RsvpConfig {
+    RsvpConfig {
         flow: 0,
         refresh_ns: 30_000 * MS,
         multiplier: 3,
@@ -192,7 +192,7 @@ pub struct Network {
 }
 
 impl Network {
-    pub fn new(nodes: u32, lines: Vec<SignalledLink>, config: Config) -> Self {
+    pub fn new(nodes: u32, lines: Vec<SignalledLink>, config: RsvpConfig) -> Self {
         let wires = Wires {
             now: 0,
             delay: 4 * MS,

@@ -6,7 +6,7 @@ use crate::classful::ClassfulPort;
 use crate::classifier::Classifier;
 use crate::dual_queue::DualQueue;
 use crate::flow_queue::FlowQueues;
-use crate::link::{Fifo, Port};
+use crate::link::{FifoQueue, Port};
 use crate::network::{Class, PortConfig};
 use crate::queue::{QueueGate, QueueLimit};
 use crate::simulation::RunError;
@@ -29,7 +29,12 @@ pub(super) fn build_port(
     flows: &[crate::network::Flow],
 ) -> Result<Port, RunError> {
     if is_fifo(config) {
-        return Ok(Port::Fifo(Fifo::new(build_gate(&config.classes[0], rate, seed, element)?)));
+        return Ok(Port::Fifo(FifoQueue::new(build_gate(
+            &config.classes[0],
+            rate,
+            seed,
+            element,
+        )?)));
     }
     let classes = config
         .classes

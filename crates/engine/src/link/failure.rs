@@ -97,7 +97,7 @@ impl Link {
 
 #[cfg(test)]
 mod tests {
-    use crate::link::{Fifo, Link, Port};
+    use crate::link::{FifoQueue, Link, Port};
     use crate::queue::{QueueDecision, QueueGate, QueueLimit};
     use trunkline_port::aqm::{Aqm, AqmConfig, DropTailConfig};
     use trunkline_units::{RandomStream, TransmissionClock};
@@ -109,8 +109,11 @@ mod tests {
     fn a_cut_separates_queued_packets_from_those_under_way_and_gives_back_their_waits() {
         let limit = QueueLimit { packets: 50, bytes: u64::MAX, counts_in_service: false };
         let aqm = Aqm::new(&AqmConfig::DropTail(DropTailConfig {}), 8_000_000).expect("drop-tail");
-        let port =
-            Port::Fifo(Fifo::new(QueueGate::new(limit, aqm, RandomStream::new(1, "l", "aqm"))));
+        let port = Port::Fifo(FifoQueue::new(QueueGate::new(
+            limit,
+            aqm,
+            RandomStream::new(1, "l", "aqm"),
+        )));
         let rate = TransmissionClock::new(8_000_000);
         let mut link = Link::new(1, 1_500_000, rate, 0, 1500, None, port);
         for id in 0..5 {

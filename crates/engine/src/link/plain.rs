@@ -103,7 +103,7 @@ impl Link {
 
 #[cfg(test)]
 mod tests {
-    use crate::link::{Fifo, Link, Port};
+    use crate::link::{FifoQueue, Link, Port};
     use crate::queue::{QueueGate, QueueLimit};
     use proptest::prelude::*;
     use trunkline_port::aqm::{Aqm, AqmConfig, DropTailConfig};
@@ -113,8 +113,11 @@ mod tests {
     fn link(packets: u32, counts_in_service: bool, bytes: u64) -> Link {
         let limit = QueueLimit { packets, bytes, counts_in_service };
         let aqm = Aqm::new(&AqmConfig::DropTail(DropTailConfig {}), 8_000_000).expect("drop-tail");
-        let port =
-            Port::Fifo(Fifo::new(QueueGate::new(limit, aqm, RandomStream::new(1, "l", "aqm"))));
+        let port = Port::Fifo(FifoQueue::new(QueueGate::new(
+            limit,
+            aqm,
+            RandomStream::new(1, "l", "aqm"),
+        )));
         Link::new(1, 700, TransmissionClock::new(7_000_000_000), 0, 1500, None, port)
     }
 

@@ -2,7 +2,7 @@
 
 use super::diffserv::TcMarking;
 use super::label_map::LabelMap;
-use super::nhlfe::Entry;
+use super::nhlfe::NhlfeRow;
 use super::{
     segments, CongestionMap, Overlays, PathCounters, Tables, FIRST_SET, FIRST_SPLIT, NO_ENTRY,
 };
@@ -46,7 +46,7 @@ impl Tables {
             diffserv.push(TcMarking::plain(congestion));
             plain = diffserv.len() as u16;
         }
-        let nhlfe = network.nhlfe.iter().map(|segment| Entry::new(segment, plain)).collect();
+        let nhlfe = network.nhlfe.iter().map(|segment| NhlfeRow::new(segment, plain)).collect();
         let (overlays, spare, spare_sets) = (Overlays::default(), Vec::new(), Vec::new());
         let followers = segments::followers(network, &sets);
         Self {

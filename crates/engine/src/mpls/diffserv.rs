@@ -3,7 +3,7 @@
 //! Source: RFC 3270 sections 2.6 (tunnelling models), 3.2 to 3.4 and 4.2 to 4.4 (maps of E-LSPs
 //! and L-LSPs), RFC 5462 (EXP is called TC), RFC 5129 (`congestion.rs`).
 
-use super::{reveal_ttl, CongestionMap, Entry, NextHop, Tables};
+use super::{reveal_ttl, CongestionMap, NextHop, NhlfeRow, Tables};
 use crate::classifier::OWN_COLUMN;
 use crate::network::{DiffServ, Tunnel};
 use trunkline_packet::{Cause, Ecn, Packet, StackEntry};
@@ -77,7 +77,7 @@ impl Tables {
     #[inline(never)]
     pub(super) fn pop_marked(
         &self,
-        entry: &Entry,
+        entry: &NhlfeRow,
         packet: &mut Packet,
         ttl: u8,
     ) -> Result<NextHop, Cause> {

@@ -32,7 +32,7 @@ pub enum NextHop {
 /// A cache line, so that no entry lies on two.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
-pub(super) struct Entry {
+pub(super) struct NhlfeRow {
     pub(super) link: u32,
     pub(super) pop: bool,
     pub(super) pushes: u8,
@@ -48,7 +48,7 @@ pub(super) struct Entry {
     pub(super) unmark: u16,
 }
 
-impl Entry {
+impl NhlfeRow {
     /// `plain`: the marking of labels that have none of their own.
     pub(super) fn new(config: &network::Nhlfe, plain: u16) -> Self {
         let mut push = [0; trunkline_packet::MAX_DEPTH];

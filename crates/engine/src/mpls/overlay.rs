@@ -3,7 +3,7 @@
 //! An entry keeps its first content; overlays are added to it and removed again, the last one counts.
 //! Forwarding reads the entry alone, so a switch costs the packets nothing.
 
-use super::nhlfe::{Entry, BRIDGED, CHANGED_ENTRIES, DISCARDED};
+use super::nhlfe::{NhlfeRow, BRIDGED, CHANGED_ENTRIES, DISCARDED};
 use super::Tables;
 use std::collections::BTreeMap;
 use trunkline_packet::{Cause, Packet};
@@ -38,10 +38,10 @@ pub enum EntryOverlay {
 /// Overlays, and the entries under them.
 #[derive(Clone, Debug, Default)]
 pub struct Overlays {
-    originals: BTreeMap<u32, Entry>,
+    originals: BTreeMap<u32, NhlfeRow>,
     /// Owner, entry, overlay, in the order they were laid.
     laid: Vec<(u32, u32, EntryOverlay)>,
-    bridges: Vec<[Entry; 2]>,
+    bridges: Vec<[NhlfeRow; 2]>,
 }
 
 /// Overlays of overlays to follow before a cycle is suspected.
@@ -95,7 +95,7 @@ impl Tables {
     }
 
     /// Changes the content of an entry below its overlays.
-    pub(super) fn change_entry(&mut self, entry: u32, change: impl FnOnce(&mut Entry)) {
+    pub(super) fn change_entry(&mut self, entry: u32, change: impl FnOnce(&mut NhlfeRow)) {
         match self.overlays.originals.get_mut(&entry) {
             Some(original) => change(original),
             None => change(&mut self.nhlfe[entry as usize]),
@@ -110,7 +110,7 @@ impl Tables {
         }
     }
 
-    fn effective_entry(&self, entry: u32, depth: usize) -> Entry {
+    fn effective_entry(&self, entry: u32, depth: usize) -> NhlfeRow {
         let original = self.overlays.originals.get(&entry).unwrap_or(&self.nhlfe[entry as usize]);
         let top = self.overlays.laid.iter().rev().find(|laid| laid.1 == entry);
         let mut changed = original.clone();
@@ -148,7 +148,7 @@ impl Tables {
             path,
             ..Default::default()
         };
-        self.nhlfe.push(Entry::new(&entry, self.plain));
+        self.nhlfe.push(NhlfeRow::new(&entry, self.plain));
         self.ilm[node as usize].insert(label, self.nhlfe.len() as u32 - 1);
     }
 }

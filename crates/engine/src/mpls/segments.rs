@@ -5,7 +5,7 @@
 //! it depends on the next hop whether it stays. With ECMP the next hops of equal cost share its packets:
 //! one entry each, in a set.
 
-use super::nhlfe::{Entry, UNREACHABLE};
+use super::nhlfe::{NhlfeRow, UNREACHABLE};
 use super::Tables;
 use crate::classifier::NO_ROW;
 use crate::network::routing::NodeSegment;
@@ -41,7 +41,12 @@ pub(super) fn followers(network: &Network, sets: &[Vec<u32>]) -> Followers {
 }
 
 /// Sets the route of an entry: its link and the node at the far end, if there is one.
-fn follow_route(entry: &mut Entry, segment: &NodeSegment, route: Option<(u32, u32)>, plain: u16) {
+fn follow_route(
+    entry: &mut NhlfeRow,
+    segment: &NodeSegment,
+    route: Option<(u32, u32)>,
+    plain: u16,
+) {
     let top = usize::from(entry.pushes);
     let labelled = top > 0 && entry.push[top - 1] == segment.label;
     let Some((link, to)) = route else {

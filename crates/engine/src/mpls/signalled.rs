@@ -1,14 +1,14 @@
 //! Forwarding entries and bindings that signalling makes and takes away.
 
 use super::build::bind;
-use super::nhlfe::{Entry, BRIDGED, CHANGED_ENTRIES};
+use super::nhlfe::{NhlfeRow, BRIDGED, CHANGED_ENTRIES};
 use super::{Tables, FIRST_SET, NO_ENTRY};
 use crate::network::{Ftn, Nhlfe, Ttl};
 use trunkline_control as control;
 
 impl Tables {
     /// Adds an entry, in the place of an unused one if there is any; returns its index.
-    pub fn add_entry(&mut self, signalled_entry: control::Entry) -> u32 {
+    pub fn add_entry(&mut self, signalled_entry: control::ForwardingEntry) -> u32 {
         let [on, off] = signalled_entry.diffserv;
         let config = Nhlfe {
             link: signalled_entry.link,
@@ -20,14 +20,14 @@ impl Tables {
             path: signalled_entry.path,
             ..Nhlfe::default()
         };
-        let mut entry = Entry::new(&config, self.plain);
+        let mut entry = NhlfeRow::new(&config, self.plain);
         if signalled_entry.closed {
             entry.link = CHANGED_ENTRIES;
         }
         self.store_entry(entry)
     }
 
-    pub(super) fn store_entry(&mut self, entry: Entry) -> u32 {
+    pub(super) fn store_entry(&mut self, entry: NhlfeRow) -> u32 {
         match self.spare.pop() {
             Some(index) => {
                 self.nhlfe[index as usize] = entry;

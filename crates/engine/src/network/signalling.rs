@@ -13,13 +13,13 @@ pub struct Signalling {
     pub detection: Detection,
     /// LDP.
     #[serde(default)]
-    pub ldp: Option<ldp::Config>,
+    pub ldp: Option<ldp::LdpConfig>,
     /// OSPF.
     #[serde(default)]
-    pub ospf: Option<ospf::Config>,
+    pub ospf: Option<ospf::OspfConfig>,
     /// RSVP-TE.
     #[serde(default)]
-    pub rsvp: Option<rsvp::Config>,
+    pub rsvp: Option<rsvp::RsvpConfig>,
 }
 
 /// Whether signalling holds together.
@@ -30,7 +30,7 @@ pub(crate) fn check(network: &Network) -> Result<(), String> {
     signalling.rsvp.as_ref().map_or(Ok(()), |config| check_rsvp(config, network))
 }
 
-fn check_ldp(config: &ldp::Config, network: &Network) -> Result<(), String> {
+fn check_ldp(config: &ldp::LdpConfig, network: &Network) -> Result<(), String> {
     let fail = |why: &str| Err(format!("signalling: {why}"));
     check_index("flow", config.flow, network.flows.len())?;
     if !matches!(network.flows[config.flow as usize].agent.as_ref(), Agent::Control(_)) {
@@ -48,7 +48,7 @@ fn check_ldp(config: &ldp::Config, network: &Network) -> Result<(), String> {
     Ok(())
 }
 
-fn check_ospf(config: &ospf::Config, network: &Network) -> Result<(), String> {
+fn check_ospf(config: &ospf::OspfConfig, network: &Network) -> Result<(), String> {
     let fail = |why: &str| Err(format!("signalling: {why}"));
     check_index("flow", config.flow, network.flows.len())?;
     if !matches!(network.flows[config.flow as usize].agent.as_ref(), Agent::Control(_)) {
@@ -85,7 +85,7 @@ fn check_index(what: &str, index: u32, count: usize) -> Result<(), String> {
     Err(format!("signalling: {what} {index} does not exist, there are {count}"))
 }
 
-fn check_rsvp(rsvp_config: &rsvp::Config, network: &Network) -> Result<(), String> {
+fn check_rsvp(rsvp_config: &rsvp::RsvpConfig, network: &Network) -> Result<(), String> {
     let fail = |why: &str| Err(format!("signalling: {why}"));
     check_index("flow", rsvp_config.flow, network.flows.len())?;
     if !matches!(network.flows[rsvp_config.flow as usize].agent.as_ref(), Agent::Control(_)) {
@@ -189,7 +189,7 @@ fn check_session(session: &rsvp::config::Session, network: &Network) -> Result<(
 
 fn check_constraints(
     session: &rsvp::config::Session,
-    rsvp_config: &rsvp::Config,
+    rsvp_config: &rsvp::RsvpConfig,
     network: &Network,
 ) -> Result<(), String> {
     let Some(constraints) = &session.constraints else { return Ok(()) };

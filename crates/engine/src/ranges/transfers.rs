@@ -3,7 +3,7 @@
 use super::{check_span, require, MAX_SPAN};
 use crate::network::{Agent, Flow, Opened, Transfers};
 use trunkline_agent::workload::{
-    chunk_bytes, Gaps, PagesConfig, Sizes, Times, VideoConfig, LARGEST_TRANSFER,
+    chunk_bytes, PagesConfig, Times, TransferGaps, TransferSizes, VideoConfig, LARGEST_TRANSFER,
 };
 
 /// The first number of a flow's transfers that is out of range; `flows` are all of the network's.
@@ -71,16 +71,16 @@ fn check_users(users: &PagesConfig) -> Result<(), String> {
     [&users.main, &users.embedded, &users.objects].into_iter().try_for_each(check_sizes)
 }
 
-fn check_gaps(gaps: &Gaps) -> Result<(), String> {
+fn check_gaps(gaps: &TransferGaps) -> Result<(), String> {
     let positive = |value: f64| value > 0.0 && value.is_finite();
     match gaps {
-        Gaps::Poisson { mean_ns } => require(positive(*mean_ns), "mean_ns must be above 0"),
-        Gaps::OnOff { mean_ns, mean_on_ns, mean_off_ns } => {
+        TransferGaps::Poisson { mean_ns } => require(positive(*mean_ns), "mean_ns must be above 0"),
+        TransferGaps::OnOff { mean_ns, mean_on_ns, mean_off_ns } => {
             let off = *mean_off_ns == 0.0 || positive(*mean_off_ns);
             let on = positive(*mean_ns) && positive(*mean_on_ns);
             require(on && off, "mean_ns and mean_on_ns must be above 0, mean_off_ns 0 or more")
         }
-        Gaps::Schedule { times_ns, sizes_bytes } => {
+        TransferGaps::Schedule { times_ns, sizes_bytes } => {
             require(times_ns.len() == sizes_bytes.len(), "times_ns and sizes_bytes are as many")?;
             require(times_ns.is_sorted(), "times_ns must not decrease")?;
             require(sizes_bytes.iter().all(|bytes| *bytes > 0), "sizes_bytes must be above 0")?;
@@ -89,25 +89,25 @@ fn check_gaps(gaps: &Gaps) -> Result<(), String> {
     }
 }
 
-fn check_sizes(sizes: &Sizes) -> Result<(), String> {
+fn check_sizes(sizes: &TransferSizes) -> Result<(), String> {
     let positive = |value: f64| value.is_finite() && value > 0.0;
     match sizes {
-        Sizes::Fixed { .. } => Ok(()),
-        Sizes::Exponential { mean_bytes } => {
+        TransferSizes::Fixed { .. } => Ok(()),
+        TransferSizes::Exponential { mean_bytes } => {
             require(positive(*mean_bytes), "mean_bytes must be above 0")
         }
-        Sizes::Pareto { shape, least_bytes, most_bytes, less, .. } => {
+        TransferSizes::Pareto { shape, least_bytes, most_bytes, less, .. } => {
             let bounds = positive(*least_bytes) && least_bytes <= most_bytes && less.is_finite();
             require(positive(*shape) && bounds, "shape and least_bytes must be above 0")
         }
-        Sizes::Lognormal { mu, sigma, least_bytes, most_bytes } => {
+        TransferSizes::Lognormal { mu, sigma, least_bytes, most_bytes } => {
             let law = mu.is_finite() && sigma.is_finite() && *sigma >= 0.0;
             require(law && least_bytes <= most_bytes, "sigma must be 0 or more, bounds in order")
         }
-        Sizes::Weibull { shape, scale_bytes } => {
+        TransferSizes::Weibull { shape, scale_bytes } => {
             require(positive(*shape) && positive(*scale_bytes), "shape and scale must be above 0")
         }
-        Sizes::Table { bytes, shares } => {
+        TransferSizes::Table { bytes, shares } => {
             let ends = shares.last() == Some(&1.0) && bytes.len() == shares.len();
             let rise = bytes.is_sorted() && shares.is_sorted();
             let ranges = bytes.iter().chain(shares).all(|value| (0.0..=1e18).contains(value));

@@ -4,14 +4,16 @@ use crate::support::{fifo, poisson, queue, replicate, tcp, Lab, Outcome};
 use crate::support::{GBIT, MBIT, MS, SECOND, UNLIMITED};
 use trunkline_agent::tcp::{TcpConfig, Variant};
 use trunkline_agent::udp::Size;
-use trunkline_agent::workload::{Gaps, OpenConfig, PagesConfig, Rule, Sizes, Times, VideoConfig};
+use trunkline_agent::workload::{
+    OpenConfig, PagesConfig, Rule, Times, TransferGaps, TransferSizes, VideoConfig,
+};
 use trunkline_engine::network::{
     Agent, FlowKey, Flows, Hosts, Measure, Opened, Overflow, Queue, Transfers,
 };
 
 const SEGMENT: u64 = 1040;
 
-fn open(gaps: Gaps, sizes: Sizes) -> Transfers {
+fn open(gaps: TransferGaps, sizes: TransferSizes) -> Transfers {
     let opened = Opened::Arrivals(OpenConfig { gaps, sizes });
     Transfers { opened, bins_bytes: vec![10_000, 100_000], record: true }
 }
@@ -43,13 +45,13 @@ fn whole(run: &Outcome, column: &str) -> i64 {
 fn rfc6928_transfers_take_the_rounds_of_slow_start() {
     let segments = [1, 10, 11, 30, 31, 70, 71, 150];
     let last_rounds = [(1, 1), (1, 10), (2, 1), (2, 20), (3, 1), (3, 40), (4, 1), (4, 80)];
-    let gaps = Gaps::Schedule {
+    let gaps = TransferGaps::Schedule {
         times_ns: (0..8).map(|n| n * SECOND).collect(),
         sizes_bytes: segments.iter().map(|n| n * 1000).collect(),
     };
     let mut lab = Lab::chain(&["a", "b"], GBIT, 50 * MS);
     let config = TcpConfig { initial_window: 10.0, ..tcp(Variant::NewReno) };
-    add(&mut lab, "a", "b", config, open(gaps, Sizes::Fixed { bytes: 1 }));
+    add(&mut lab, "a", "b", config, open(gaps, TransferSizes::Fixed { bytes: 1 }));
     let (each, round) = (8 * SEGMENT as i64, 100_008_640);
     let by_hand = last_rounds.map(|(rounds, last)| (rounds - 1) * round + last * each + 50_000_000);
     assert_eq!(times(&lab.run(1)), by_hand);
@@ -62,21 +64,26 @@ fn rfc6928_transfers_take_the_rounds_of_slow_start() {
 #[test]
 fn mg1_ps_under_fair_queueing_slowdown_is_one_over_one_less_the_load() {
     let mean_bytes = 100_000;
-    let pareto =
-        Sizes::Pareto { shape: 1.5, least_bytes: 36_600.0, most_bytes: 4e6, cut: false, less: 0.0 };
+    let pareto = TransferSizes::Pareto {
+        shape: 1.5,
+        least_bytes: 36_600.0,
+        most_bytes: 4e6,
+        cut: false,
+        less: 0.0,
+    };
     // Mean of it: 1.5 l^1.5 (l^-0.5 - h^-0.5) / (0.5 (1 - (l/h)^1.5)) = 99,380 B.
     let laws = [
-        (Sizes::Fixed { bytes: mean_bytes }, 100_000.0),
-        (Sizes::Exponential { mean_bytes: mean_bytes as f64 }, 100_000.0),
+        (TransferSizes::Fixed { bytes: mean_bytes }, 100_000.0),
+        (TransferSizes::Exponential { mean_bytes: mean_bytes as f64 }, 100_000.0),
         (pareto, 99_380.0),
     ];
     for (sizes, mean) in laws {
         // 100 Mbit/s; 1040 B a segment of 1000 B; half a segment more where sizes vary.
         let bytes = match sizes {
-            Sizes::Fixed { .. } => mean * 1.04,
+            TransferSizes::Fixed { .. } => mean * 1.04,
             _ => mean + 40.0 * (mean / 1000.0 + 0.5),
         };
-        let gaps = Gaps::Poisson { mean_ns: bytes * 80.0 / 0.6 };
+        let gaps = TransferGaps::Poisson { mean_ns: bytes * 80.0 / 0.6 };
         let mut lab = Lab::server(100 * MBIT, fifo(by_connection()));
         let config =
             TcpConfig { initial_window: 1e5, rto_min_ns: 60 * SECOND, ..tcp(Variant::NewReno) };
@@ -114,8 +121,8 @@ fn by_connection() -> Queue {
 fn transfers_that_lose_packets_are_complete_in_the_end_and_freed() {
     for variant in [Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack] {
         let mut lab = Lab::chain(&["a", "b", "c"], 10 * MBIT, 5 * MS);
-        let gaps = Gaps::Poisson { mean_ns: 20e6 };
-        let sizes = Sizes::Exponential { mean_bytes: 15_000.0 };
+        let gaps = TransferGaps::Poisson { mean_ns: 20e6 };
+        let sizes = TransferSizes::Exponential { mean_bytes: 15_000.0 };
         let flow = add(&mut lab, "a", "c", tcp(variant), open(gaps, sizes));
         lab.flow("u", "a", "c", poisson(4 * MBIT, Size::Fixed { bytes: 1000 }));
         lab.feed(0, fifo(queue(8, false)));
@@ -145,8 +152,9 @@ fn transfers_that_lose_packets_are_complete_in_the_end_and_freed() {
 #[test]
 fn transfers_under_way_at_the_end_are_counted() {
     let mut lab = Lab::chain(&["a", "b"], MBIT, MS);
-    let gaps = Gaps::Schedule { times_ns: vec![0, SECOND], sizes_bytes: vec![1000, 1_000_000] };
-    add(&mut lab, "a", "b", tcp(Variant::Sack), open(gaps, Sizes::Fixed { bytes: 1 }));
+    let gaps =
+        TransferGaps::Schedule { times_ns: vec![0, SECOND], sizes_bytes: vec![1000, 1_000_000] };
+    add(&mut lab, "a", "b", tcp(Variant::Sack), open(gaps, TransferSizes::Fixed { bytes: 1 }));
     lab.lasting(0, 2 * SECOND);
     let run = lab.run(1);
     assert_eq!((whole(&run, "started"), whole(&run, "finished")), (2, 1));
@@ -162,7 +170,7 @@ fn transfers_under_way_at_the_end_are_counted() {
 /// three objects of 1 segment, two at a time; 1 Gbit/s and 5 ms one way.
 fn one_user() -> Lab {
     let mut lab = Lab::chain(&["server", "user"], GBIT, 5 * MS);
-    let fixed = |bytes| Sizes::Fixed { bytes };
+    let fixed = |bytes| TransferSizes::Fixed { bytes };
     let users = PagesConfig {
         users: 1,
         parallel: 2,

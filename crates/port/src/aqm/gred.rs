@@ -51,7 +51,7 @@ pub struct GredConfig {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
+enum GredMode {
     Own,
     Rio,
     Wred,
@@ -74,9 +74,9 @@ pub struct Gred {
     dps: Vec<DpState>,
     /// Index into `dps` by precedence.
     of_precedence: [Option<u8>; MAX_DPS as usize],
-    mode: Mode,
+    mode: GredMode,
     harddrop: bool,
-    /// The one average of [`Mode::Wred`].
+    /// The one average of [`GredMode::Wred`].
     shared: LinuxAverage,
 }
 
@@ -126,9 +126,9 @@ impl Gred {
             .enumerate()
             .any(|(i, dp)| dps[..i].iter().any(|other| other.prio == dp.prio));
         let mode = match (config.grio, shared_priority) {
-            (false, _) => Mode::Own,
-            (true, false) => Mode::Rio,
-            (true, true) => Mode::Wred,
+            (false, _) => GredMode::Own,
+            (true, false) => GredMode::Rio,
+            (true, true) => GredMode::Wred,
         };
         Ok(Self {
             dps,
@@ -154,11 +154,11 @@ impl Gred {
 impl ActiveQueueManagement for Gred {
     fn on_arrival(&mut self, arrival: &Arrival, random: &mut RandomStream) -> Verdict {
         let Some(index) = self.index(arrival.precedence) else { return Verdict::Pass };
-        let before = if self.mode == Mode::Rio { self.before(index) } else { 0 };
+        let before = if self.mode == GredMode::Rio { self.before(index) } else { 0 };
         let dp = &mut self.dps[index];
         let (average, backlog) = match self.mode {
-            Mode::Wred => (&mut self.shared, arrival.backlog.bytes),
-            Mode::Own | Mode::Rio => (&mut dp.average, dp.backlog),
+            GredMode::Wred => (&mut self.shared, arrival.backlog.bytes),
+            GredMode::Own | GredMode::Rio => (&mut dp.average, dp.backlog),
         };
         average.sample(&dp.parameters, arrival.now, backlog);
         let scaled = average.scaled + before;
@@ -181,15 +181,15 @@ impl ActiveQueueManagement for Gred {
         let dp = &mut self.dps[index];
         dp.backlog -= u64::from(bytes);
         match self.mode {
-            Mode::Wred if left.packets == 0 => self.shared.idle_since = Some(at),
-            Mode::Own | Mode::Rio if dp.backlog == 0 => dp.average.idle_since = Some(at),
+            GredMode::Wred if left.packets == 0 => self.shared.idle_since = Some(at),
+            GredMode::Own | GredMode::Rio if dp.backlog == 0 => dp.average.idle_since = Some(at),
             _ => {}
         }
     }
 
     fn average(&self) -> Option<f64> {
         match self.mode {
-            Mode::Wred => Some(self.dps[0].parameters.bytes(self.shared.scaled)),
+            GredMode::Wred => Some(self.dps[0].parameters.bytes(self.shared.scaled)),
             _ => Some(self.dps.iter().map(|dp| dp.parameters.bytes(dp.average.scaled)).sum()),
         }
     }
@@ -198,9 +198,9 @@ impl ActiveQueueManagement for Gred {
         let index = self.index(precedence)?;
         let dp = &self.dps[index];
         let scaled = match self.mode {
-            Mode::Own => dp.average.scaled,
-            Mode::Rio => dp.average.scaled + self.before(index),
-            Mode::Wred => self.shared.scaled,
+            GredMode::Own => dp.average.scaled,
+            GredMode::Rio => dp.average.scaled + self.before(index),
+            GredMode::Wred => self.shared.scaled,
         };
         Some(dp.parameters.bytes(scaled))
     }

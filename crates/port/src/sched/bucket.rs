@@ -7,13 +7,13 @@ pub(super) const TOKENS_PER_BYTE: i128 = 8 * SECOND as i128;
 
 /// A bucket; who owns it keeps the time of its last change.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bucket {
+pub(super) struct RateBucket {
     rate: i128,
     depth: i128,
     tokens: i128,
 }
 
-impl Bucket {
+impl RateBucket {
     /// A full one of `bytes`.
     pub(super) fn full(rate_bit_s: u64, bytes: u64) -> Self {
         let depth = i128::from(bytes) * TOKENS_PER_BYTE;
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn rfc2215_s3_1_a_debt_is_paid_at_the_rate() {
         const MS: Time = 1_000_000;
-        let mut bucket = Bucket::full(8000, 1000);
+        let mut bucket = RateBucket::full(8000, 1000);
         assert_eq!(bucket.time_until_holds(5000), 0);
         bucket.take(1500, 10 * SECOND);
         assert_eq!(bucket.time_until_paid(bucket.filled(0)), 500 * MS);
@@ -87,7 +87,7 @@ mod tests {
     /// A byte at 3 bit/s takes 8/3 s, the whole nanosecond after; a debt is no longer than the longest.
     #[test]
     fn rfc2215_s3_1_times_round_up_to_nanoseconds_and_debts_have_a_limit() {
-        let mut bucket = Bucket::full(3, 1);
+        let mut bucket = RateBucket::full(3, 1);
         bucket.take(2, 100 * SECOND);
         assert_eq!(bucket.time_until_holds(0), 2_666_666_667);
         bucket.take(1000, 100 * SECOND);

@@ -67,7 +67,7 @@ pub struct CbqShare {
 }
 
 #[derive(Clone, Debug)]
-struct Class {
+struct CbqClass {
     /// Whom it may borrow from: the index past the last class is the link.
     lender: Option<u16>,
     /// The other class charged for its packets.
@@ -86,7 +86,7 @@ struct Class {
 pub struct Cbq {
     sharing: LinkSharing,
     /// The classes, then the link.
-    classes: Vec<Class>,
+    classes: Vec<CbqClass>,
     /// Backlogged classes by priority, the most urgent first.
     rings: Vec<ClassRing>,
     links: RingLinks,
@@ -136,7 +136,7 @@ impl Cbq {
         priorities.dedup();
         let class = |(index, share): (usize, &CbqShare)| {
             let parent = share.parent.unwrap_or(link);
-            Class {
+            CbqClass {
                 lender: share.borrow.then_some(parent),
                 charged: (!share.isolated).then_some(parent),
                 level: levels[index],
@@ -146,8 +146,8 @@ impl Cbq {
                 estimator: CbqEstimator::new(share, lendable[index], rate_bit_s),
             }
         };
-        let mut classes: Vec<Class> = shares.iter().enumerate().map(class).collect();
-        classes.push(Class {
+        let mut classes: Vec<CbqClass> = shares.iter().enumerate().map(class).collect();
+        classes.push(CbqClass {
             lender: None,
             charged: None,
             level: levels.iter().max().map_or(1, |level| level + 1),
@@ -268,7 +268,7 @@ impl Discipline for Cbq {
         // some level shows that this level is not satisfied.
         let mut at = Some(class);
         while let Some(lender) = at {
-            let Class { level, lender: next, .. } = self.classes[usize::from(lender)];
+            let CbqClass { level, lender: next, .. } = self.classes[usize::from(lender)];
             if level >= self.top_level {
                 return;
             }

@@ -16,7 +16,7 @@
 //! which classes became active (Linux: by class number). Absent: hysteresis (off in Linux too),
 //! direct queue, offload. Cost: O(depth) a packet, and O(log n) for each change of colour.
 
-use super::bucket::Bucket;
+use super::bucket::RateBucket;
 use super::heap::ClassHeap;
 use super::rings::{ClassRing, RingLinks};
 use super::tree::ClassDepths;
@@ -60,20 +60,20 @@ enum ClassColour {
 }
 
 #[derive(Clone, Debug)]
-struct Class {
+struct HtbClass {
     parent: Option<u16>,
     level: u32,
     priority: u32,
     quantum: i64,
-    rate: Bucket,
-    ceil: Bucket,
+    rate: RateBucket,
+    ceil: RateBucket,
     charged_at: Time,
     mode: ClassColour,
     /// Priorities at which it has something to send (a leaf: its own), as bits.
     active: u32,
 }
 
-impl Class {
+impl HtbClass {
     /// Its colour at `now`, and the time until it may change for the better.
     fn mode_at(&self, now: Time) -> (ClassColour, Time) {
         let span = (now - self.charged_at).min(MAX_FILL_TIME);
@@ -92,7 +92,7 @@ impl Class {
 /// A hierarchical token bucket.
 #[derive(Clone, Debug)]
 pub struct Htb {
-    classes: Vec<Class>,
+    classes: Vec<HtbClass>,
     links: RingLinks,
     /// Classes that may send, by level and priority.
     rows: [[ClassRing; PRIORITIES as usize]; LEVELS as usize],
@@ -138,13 +138,13 @@ impl Htb {
                 0 => (rate_bit_s / 80).clamp(1000, 200_000) as i64,
                 bytes => i64::from(bytes),
             };
-            classes.push(Class {
+            classes.push(HtbClass {
                 parent: share.parent,
                 level: if tree.interior[index] { LEVELS - 1 - tree.depths[index] } else { 0 },
                 priority,
                 quantum,
-                rate: Bucket::full(rate_bit_s, burst_bytes),
-                ceil: Bucket::full(ceil_bit_s, cburst_bytes),
+                rate: RateBucket::full(rate_bit_s, burst_bytes),
+                ceil: RateBucket::full(ceil_bit_s, cburst_bytes),
                 charged_at: 0,
                 mode: ClassColour::CanSend,
                 active: 0,
@@ -170,7 +170,7 @@ impl Htb {
     fn activate(&mut self, class: u16, mut mask: u32) {
         let mut at = class;
         while mask != 0 {
-            let Class { mode, parent, level, .. } = self.classes[usize::from(at)];
+            let HtbClass { mode, parent, level, .. } = self.classes[usize::from(at)];
             match (mode, parent) {
                 (ClassColour::CanSend, _) => {
                     for priority in set_bits(mask) {
@@ -203,7 +203,7 @@ impl Htb {
     fn deactivate(&mut self, class: u16, mut mask: u32) {
         let mut at = class;
         while mask != 0 {
-            let Class { mode, parent, level, .. } = self.classes[usize::from(at)];
+            let HtbClass { mode, parent, level, .. } = self.classes[usize::from(at)];
             match (mode, parent) {
                 (ClassColour::CanSend, _) => {
                     for priority in set_bits(mask) {

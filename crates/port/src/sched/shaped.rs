@@ -8,7 +8,7 @@
 //! may send, the lowest priority number is served first; equal ones take turns by packet.
 //! Cost: O(log n) a packet, and as much for each class that becomes able to send.
 
-use super::bucket::Bucket;
+use super::bucket::RateBucket;
 use super::heap::ClassHeap;
 use super::{ClassHeads, Discipline, InvalidParameter, SchedulerChoice};
 use serde::{Deserialize, Serialize};
@@ -30,7 +30,7 @@ pub struct ShapedShare {
 struct Shaper {
     priority: u32,
     /// None: not shaped.
-    bucket: Option<Bucket>,
+    bucket: Option<RateBucket>,
     filled_at: Time,
 }
 
@@ -74,8 +74,8 @@ impl Shaped {
             )?;
         }
         let shaper = |share: &ShapedShare| {
-            let bucket =
-                (share.rate_bit_s > 0).then(|| Bucket::full(share.rate_bit_s, share.burst_bytes));
+            let bucket = (share.rate_bit_s > 0)
+                .then(|| RateBucket::full(share.rate_bit_s, share.burst_bytes));
             Shaper { priority: share.priority, bucket, filled_at: 0 }
         };
         Ok(Self {

@@ -7,7 +7,7 @@
 //! Differs: a packet above a bucket is sent when that is full (Linux drops it; the language refuses
 //! it). Cost: O(1) a packet.
 
-use super::bucket::Bucket;
+use super::bucket::RateBucket;
 use super::{ClassHeads, Discipline, InvalidParameter, SchedulerChoice};
 use serde::{Deserialize, Serialize};
 use trunkline_units::{Time, NEVER};
@@ -29,8 +29,8 @@ pub struct TbfShare {
 /// A token bucket filter.
 #[derive(Clone, Debug)]
 pub struct Tbf {
-    rate: Bucket,
-    peak: Option<Bucket>,
+    rate: RateBucket,
+    peak: Option<RateBucket>,
     filled_at: Time,
 }
 
@@ -56,8 +56,8 @@ impl Tbf {
         InvalidParameter::require(!peaks || min_burst_bytes > 0, "min_burst_bytes", || {
             "must be above 0 with a peak rate".into()
         })?;
-        let peak = peaks.then(|| Bucket::full(peak_rate_bit_s, min_burst_bytes));
-        Ok(Self { rate: Bucket::full(rate_bit_s, burst_bytes), peak, filled_at: 0 })
+        let peak = peaks.then(|| RateBucket::full(peak_rate_bit_s, min_burst_bytes));
+        Ok(Self { rate: RateBucket::full(rate_bit_s, burst_bytes), peak, filled_at: 0 })
     }
 
     fn fill(&mut self, now: Time) {

@@ -1,4 +1,4 @@
-"""The account of an import: what of a file was read, what was left out, what was assumed.
+"""The account of an import: elements of a file that were read, left out or assumed.
 
 An element of a file is in exactly one of read and left out; `file_elements` holds readers of trees
 and tables to that. An assumption is a rule that gave a value which the file does not have.

@@ -1,4 +1,4 @@
-"""Queueing disciplines of Linux that no port configuration stands for, and what is nearest.
+"""Queueing disciplines of Linux without a port configuration, and the nearest one for each.
 
 Source: tc(8) and the manual pages of the disciplines.
 """

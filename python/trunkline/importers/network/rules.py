@@ -1,4 +1,4 @@
-"""The rules that fill what a file leaves open: names, capacities, delays, which demands count."""
+"""Rules that fill the gaps of a file: names, capacities, delays, the demands that count."""
 
 import math
 from dataclasses import dataclass

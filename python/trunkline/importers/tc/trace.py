@@ -1,4 +1,4 @@
-"""Traces of scripts: what ``sh -x SCRIPT 2> trace`` prints, of dash and of bash.
+"""Traces of scripts: the output of ``sh -x SCRIPT 2> trace``, of dash and of bash.
 
 Source: POSIX.1-2017, Shell Command Language, section 2.5.3 (``PS4``, by default ``+ ``); bash(1)
 (the first character of ``PS4`` is repeated for each level of substitution; heads of ``for``,

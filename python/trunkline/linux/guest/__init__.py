@@ -1,1 +1,1 @@
-"""Guests: what they are made of, how they are prepared, and how one is run."""
+"""Guests: their parts, their preparation, and their runs."""

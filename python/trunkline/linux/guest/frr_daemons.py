@@ -1,4 +1,4 @@
-"""FRR's daemons in the guest: Debian's package in the cache, and what it needs to run."""
+"""FRR's daemons in the guest: Debian's package in the cache, and its requirements."""
 
 from __future__ import annotations
 

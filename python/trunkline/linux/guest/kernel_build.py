@@ -1,4 +1,4 @@
-"""The kernel of the `uml` runner: what of its source is changed, and its build."""
+"""The kernel of the `uml` runner: changes of its source, and its build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Preparing a runner: what has to be fetched, how large it is, and doing it.
+"""Preparation of a runner: the downloads, their size, and the steps.
 
 Everything is in the user's cache and needs no root. An interrupted setup continues where it
 stopped: packages, source tree, kernel and the mark of a trial run are each complete or absent.

@@ -1,1 +1,1 @@
-"""Simulator against kernel: what is compared, how far apart it may be, and the verdict."""
+"""Simulator against kernel: measures, tolerances and the verdict."""

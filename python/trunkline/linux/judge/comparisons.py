@@ -1,4 +1,4 @@
-"""Comparisons: one row a measure, with what both engines say, their margin, and the outcome."""
+"""Comparisons: one row for each measure, with both engines' values, margin and outcome."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

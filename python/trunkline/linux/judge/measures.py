@@ -1,4 +1,4 @@
-"""The measures of one run, the same of every engine, each by what it is of."""
+"""The measures of one run, the same for every engine, each with its subject."""
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

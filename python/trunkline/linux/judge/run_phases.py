@@ -1,4 +1,4 @@
-"""Phases of a failure: before it, the gap until packets have another way, and what follows."""
+"""Phases of a failure: before it, the gap until packets have another path, and afterwards."""
 
 from dataclasses import dataclass
 from typing import Final

@@ -1,4 +1,4 @@
-"""Labels that ldpd put into use: what each router does with the packets of each node.
+"""Labels that ldpd put into use: each router's label operation for the packets of each node.
 
 Labels are a router's own choice, so the simulator's and FRR's numbers differ by right. What counts
 is the next hop and whether the label there is the one that this neighbour advertised, or none.

@@ -1,4 +1,4 @@
-"""A run of the simulator before that of the kernel, for what the kernel has no part in.
+"""A run of the simulator before that of the kernel, for events that the kernel does not decide.
 
 The times of datagrams and of failures are drawn from the seed, and what is done about a failure
 (who notices when, which notice travels where, which route is chosen) is control, which no packet

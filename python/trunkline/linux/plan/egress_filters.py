@@ -1,4 +1,4 @@
-"""Classes, precedences and traffic classes of what leaves a device: filters of its egress.
+"""Classes, precedences and traffic classes of packets that leave a device: egress filters.
 
 Linux's MPLS writes TC 0 into every label it puts on. What the label should say is worked out here
 for every entry and written back by a filter, with the class of the port next to it: by the packet's

@@ -1,4 +1,4 @@
-"""Labels by FRR's ldpd: its configuration from a scenario's LDP, and what it has not.
+"""Labels by FRR's ldpd: its configuration from a scenario's LDP, and features that it lacks.
 
 Each node has one address that labels are for, which its sessions use too. The daemon runs until
 time zero before the run begins, so that all labels are known by then.

@@ -1,4 +1,4 @@
-"""A plan as scripts: one a router, commented with what each command is for.
+"""A plan as scripts: one for each router, with the purpose of each command as a comment.
 
 A script notes in a file how each of its steps is undone before it takes it. So a second run begins
 by undoing the first, a run that fails undoes itself, and ``--teardown`` leaves nothing behind. A

@@ -1,4 +1,4 @@
-// A press on the head of a column sorts the table by it; the numbers stand in data-sort.
+// A press on the head of a column sorts the table by it; the numbers are in data-sort.
 function startTables(root = document) {
   for (const table of root.querySelectorAll("table.sortable")) {
     const heads = [...table.tHead.rows[0].cells];

@@ -1,4 +1,4 @@
-"""The table of echo flows: what came back, as the one who asked sees it."""
+"""The table of echo flows: replies, as the sender of the requests measures them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of Differentiated Services on paths: kinds, maps, models, and what the paths carry."""
+"""Checks of Differentiated Services on paths: kinds, maps, models, and the carried DSCPs."""
 
 from trunkline.scenario.check.paths import check_explicit_nulls
 from trunkline.scenario.diagnostic import DocumentPath

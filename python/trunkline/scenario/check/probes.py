@@ -1,4 +1,4 @@
-"""Checks of probes: what they look at, and whether it has what they measure."""
+"""Checks of probes: their subjects, and whether these have the measure."""
 
 from collections.abc import Sequence
 

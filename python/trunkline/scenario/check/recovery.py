@@ -1,4 +1,4 @@
-"""Checks of failures and protections: what they name, their times, whether a backup protects."""
+"""Checks of failures and protections: their elements, their times, whether a backup protects."""
 
 from trunkline.scenario.diagnostic import DocumentPath
 from trunkline.scenario.fields import ALL

@@ -1,4 +1,4 @@
-"""Checks of routing: what equal-cost paths go with, and room for entropy labels."""
+"""Checks of routing: keys that fit equal-cost paths, and room for entropy labels."""
 
 from trunkline.scenario.check.paths import MAX_LABEL_DEPTH
 from trunkline.scenario.diagnostic import DocumentPath

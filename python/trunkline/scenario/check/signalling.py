@@ -1,4 +1,4 @@
-"""Checks of signalling: what needs what, timers that agree, events and requests that can be."""
+"""Checks of signalling: keys that need others, timers that agree, possible events and requests."""
 
 from trunkline.scenario.diagnostic import DocumentPath
 from trunkline.scenario.fields import ALL, AUTO

@@ -1,4 +1,4 @@
-"""Checks of trunks: what rides them, whether it gets to them, whether it fits."""
+"""Checks of trunks: their flows and demands, whether these reach them, whether they fit."""
 
 from trunkline.scenario.check.path_costs import PathCosts
 from trunkline.scenario.diagnostic import DocumentPath

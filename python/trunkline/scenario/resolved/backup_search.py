@@ -1,4 +1,4 @@
-"""Finds the backups of a protection with `backup: auto`, and what it cannot protect.
+"""Search for the backups of a protection with `backup: auto`; elements that it cannot protect.
 
 Paths are served in the order of their setup priority, bandwidth and name. A bypass serves every
 path that needs it and whose bandwidth it has room for; a detour and a standby serve one.

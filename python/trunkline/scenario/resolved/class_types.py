@@ -1,4 +1,4 @@
-"""Class types of signalled paths: the TE-classes in use, and what bounds them on each link.
+"""Class types of signalled paths: the TE-classes in use, and their bounds on each link.
 
 RFC 4124, 4.2: all nodes know the same TE-classes, at most eight pairs of a class type and a
 preemption priority. Here they are those that the signalled paths and random requests ask for.

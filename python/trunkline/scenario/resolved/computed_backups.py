@@ -1,4 +1,4 @@
-"""Computed backups as data: where they go, whom they serve, and what has none."""
+"""Computed backups as data: their routes, their paths, and elements without backup."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING

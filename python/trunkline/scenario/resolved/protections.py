@@ -1,4 +1,4 @@
-"""Protections with the names of what they protect: `all` written out, spans, shared links."""
+"""Protections with the names of the protected elements: `all` expanded, spans, shared links."""
 
 from trunkline.scenario.fields import ALL
 from trunkline.scenario.problems import Problems

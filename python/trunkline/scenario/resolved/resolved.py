@@ -1,4 +1,4 @@
-"""The resolved scenario: what checks judge and the compiler writes."""
+"""The resolved scenario: the input of the checks and of the compiler."""
 
 import re
 from dataclasses import dataclass, field

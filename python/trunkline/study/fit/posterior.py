@@ -1,4 +1,4 @@
-"""The posterior of the parameters, by nested sampling, and what can be read from it.
+"""The posterior of the parameters, by nested sampling, and the verdicts from it.
 
 Nested sampling (Skilling, Nested Sampling for General Bayesian Computation, Bayesian Analysis 1,
 2006), as the package dynesty has it, copes with several modes and with readings, which are steps of

@@ -1,4 +1,4 @@
-"""``trunkline fit``: a scenario fitted to what was measured on a network."""
+"""``trunkline fit``: fit parameters of a scenario to measurements on a network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``study fit``: what the published values say of what the document left unsaid."""
+"""``study fit``: inference of parameters that a document does not give, from its values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether what a study file says fits together: all names stand for something."""
+"""Checks of a study file: every name refers to something."""
 
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

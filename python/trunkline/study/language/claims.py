@@ -1,4 +1,4 @@
-"""Claims: what a document says of its tables, as formulas that the computer judges.
+"""Claims: sentences of a document on its tables, as formulas that the computer judges.
 
 A claim is judged on the values of every seed, which separates chance from effect. A value that is
 claimed to be above or below (``>``, ``<``) is so in every cell by the 95 % interval of the

@@ -1,4 +1,4 @@
-"""Runs that stand for a study: what its report shows of networks, queues and packets.
+"""Runs that represent a study: their networks, queues and packets are in its report.
 
 A study's folder says which in ``exhibits.yaml``: a list ``exhibits`` whose items have a ``title``,
 an ``about`` and either ``table`` and ``row`` of its study file, or a ``scenario`` next to it with

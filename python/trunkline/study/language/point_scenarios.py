@@ -1,4 +1,4 @@
-"""Scenarios of a study, with what the study sets in them."""
+"""Scenarios of a study, with the values that the study sets."""
 
 import functools
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Cells of a study's tables, and how far they are from what was published."""
+"""Cells of a study's tables, and their errors against the published values."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Files of a study: whole or not there, on the disk, and known again by their checksums."""
+"""Files of a study: complete or absent, flushed to the disk, with checksums."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""The data set of a study: a row for each run, and what it is read back as."""
+"""The data set of a study: a row for each run, written and read back."""
 
 from __future__ import annotations
 

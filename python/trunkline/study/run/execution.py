@@ -1,4 +1,4 @@
-"""Running what a study still lacks: on the threads of this machine, or on a cluster."""
+"""Execution of the missing runs of a study: on threads of this machine, or on a cluster."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""The points of a study file, and what their runs gave as tables of values."""
+"""The points of a study file, and the tables of values from their runs."""
 
 from __future__ import annotations
 

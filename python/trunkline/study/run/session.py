@@ -1,4 +1,4 @@
-"""A plan is run and its results are read, in a folder of the user's or in one that goes away."""
+"""Execution of a plan, in a folder of the user or in a temporary one, and its results."""
 
 import os
 import tempfile
