@@ -76,10 +76,7 @@ def check_python(file: str, tree: ast.Module) -> Iterator[Fault]:
             reason = find_reason(node.name)
             if reason:
                 yield file, node.lineno, node.name, reason
-        if isinstance(node, ast.arg) and node.arg in FORBIDDEN_LOCALS:
-            yield file, node.lineno, node.arg, "a variable says what it holds"
-        if isinstance(node, ast.Name) and node.id in FORBIDDEN_LOCALS:
-            yield file, node.lineno, node.id, "a variable says what it holds"
+    yield from check_locals(file, tree)
     for statement in tree.body:
         targets = statement.targets if isinstance(statement, ast.Assign) else []
         if isinstance(statement, ast.AnnAssign):
@@ -87,6 +84,14 @@ def check_python(file: str, tree: ast.Module) -> Iterator[Fault]:
         for target in targets:
             if isinstance(target, ast.Name) and find_reason(target.id):
                 yield file, target.lineno, target.id, str(find_reason(target.id))
+
+
+def check_locals(file: str, tree: ast.Module) -> Iterator[Fault]:
+    """Check the parameters and local variables of a Python file."""
+    for node in ast.walk(tree):
+        name = getattr(node, "arg", None) or getattr(node, "id", None)
+        if name in FORBIDDEN_LOCALS and isinstance(node, ast.arg | ast.Name):
+            yield file, node.lineno, name, "a variable says what it holds"
 
 
 def check_rust(file: str, text: str) -> Iterator[Fault]:
@@ -169,6 +174,10 @@ def main() -> int:
             rust_types[name].append(file)
         if find_reason(path.stem):
             faults.append((file, 1, path.stem, str(find_reason(path.stem))))
+    for path in sorted(ROOT.glob("tests/**/*.py")):
+        faults += check_locals(
+            path.relative_to(ROOT).as_posix(), ast.parse(path.read_text("utf-8"))
+        )
     faults += [*find_shared_names(classes), *find_shared_names(rust_types)]
     faults += find_lost_references(
         {

@@ -139,7 +139,7 @@ def test_a_screen_that_was_interrupted_goes_on_where_it_was(tmp_path: Path) -> N
                 raise KeyboardInterrupt
 
         try:
-            whole = screen_slas(
+            full_screen = screen_slas(
                 scenario,
                 failures,
                 begin_ns=begin_ns,
@@ -147,7 +147,7 @@ def test_a_screen_that_was_interrupted_goes_on_where_it_was(tmp_path: Path) -> N
                 known=journal.get_levels(),
                 on_level=add,
             )
-            assert whole == screen_slas(scenario, failures, begin_ns=begin_ns, runs=2)
+            assert full_screen == screen_slas(scenario, failures, begin_ns=begin_ns, runs=2)
         except KeyboardInterrupt:
             pass
         finally:
@@ -162,12 +162,14 @@ def test_a_screen_that_was_interrupted_goes_on_where_it_was(tmp_path: Path) -> N
     assert len(screen(stop_after=99, resume=False)) == 4
 
 
-@pytest.mark.parametrize(("at", "value", "said"), [("most", 0.2, "held"), ("least", 0.2, "broken")])
-def test_a_level_is_held_only_with_all_of_its_error(at: str, value: float, said: str) -> None:
+@pytest.mark.parametrize(
+    ("at", "value", "outcome"), [("most", 0.2, "held"), ("least", 0.2, "broken")]
+)
+def test_a_level_is_held_only_with_all_of_its_error(at: str, value: float, outcome: str) -> None:
     (bound, *_) = tl.loads(NETWORK).list_sla_bounds()
     bound = replace(bound, at=at, value=value)
     level = ScreenedLevel("EF", 0.05, 0.1, 0.15)
-    assert level.find_outcome(bound) == said
+    assert level.find_outcome(bound) == outcome
     assert level.find_outcome(bound, 0.06) == "open"
 
 
