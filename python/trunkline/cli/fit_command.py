@@ -37,7 +37,7 @@ def _parse_pairs(
     "measured",
     required=True,
     type=click.Path(exists=True, dir_okay=False),
-    help="What was measured: the output of tc -s qdisc show, a file of flent, or a capture.",
+    help="Measurements: the output of tc -s qdisc show, a file of flent, or a capture.",
 )
 @click.option(
     "--prior",

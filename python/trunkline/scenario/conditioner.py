@@ -127,11 +127,11 @@ _ActionField = Annotated[ColourAction, ShortForm(_expand_action, {"enum": ["pass
 class TrafficProfile(Element):
     """A traffic profile: a meter and what each colour means."""
 
-    meter: Meter | None = default(None, "What colours the packets; absent: all are green.")
+    meter: Meter | None = default(None, "Meter that colours the packets; absent: all are green.")
     per: Literal["aggregate", "flow"] = default(
         "aggregate", "`flow`: every flow has its own meter."
     )
-    green: _ActionField = default(ColourAction(), "What is done with green packets.")
+    green: _ActionField = default(ColourAction(), "Action for green packets.")
     yellow: _ActionField = default(ColourAction(), "With yellow ones.")
     red: _ActionField = default(ColourAction(), "With red ones.")
 

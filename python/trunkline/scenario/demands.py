@@ -13,9 +13,9 @@ from trunkline.scenario.workload import TransferWorkload
 class GravityDemands(Element):
     """Demands in proportion to what each node sends and receives."""
 
-    out: dict[NameReference, Rate] = Field(description="What each node offers to all others.")
+    out: dict[NameReference, Rate] = Field(description="Load that each node offers to all others.")
     in_: dict[NameReference, Rate] | None = Field(
-        default=None, alias="in", description="What each node is sent by all others; absent: `out`."
+        default=None, alias="in", description="Load to each node from all others; absent: `out`."
     )
 
 

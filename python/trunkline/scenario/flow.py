@@ -115,8 +115,8 @@ class TcpOptions(FlowOptions):
     )
     partial_ack: Literal["deflate", "reset"] = default(
         "deflate",
-        "With stack rfc, new-reno: what a partial ACK does to the window's inflation: takes what "
-        "it covers (RFC 6582 section 3.2), or all, as in ns-2 until 2003.",
+        "With stack rfc, new-reno: effect of a partial ACK on the window's inflation: it takes off "
+        "the covered part (RFC 6582 section 3.2), or all, as in ns-2 until 2003.",
     )
     connect: Switch = default(
         False,

@@ -34,7 +34,7 @@ class FlowQueues(Element):
     )
     labelled: Literal["label", "5-tuple"] = default(
         "label",
-        "What distinguishes labelled packets: their label stacks, as routers do, or the flows "
+        "Key of labelled packets: their label stacks, as in routers, or the flows "
         "behind the labels.",
     )
     quantum: Annotated[int, QuantityField(BYTES, 1, 2**31 - 1)] = default(

@@ -13,7 +13,7 @@ def pause_garbage_collection() -> Iterator[None]:
     """Keep Python from looking for cycles of objects, and later from looking through these.
 
     It does so again and again while many are made: with 100,000 flows that is a third of the time
-    of loading and compiling. What is not in a cycle is freed as ever; what is in one is looked for
+    of loading and compiling. Objects outside cycles are freed as usual; Python looks for cycles
     again after the next use. What others have frozen stays so, unless we froze too.
     """
     was_on = gc.isenabled()

@@ -28,7 +28,7 @@ OfferedValue = Annotated[
 class LessonTask(Element):
     """Something for the reader to reach, or a question with one right answer."""
 
-    ask: str = Field(description="What to reach or to answer, in Markdown.")
+    ask: str = Field(description="Task or question, in Markdown.")
     targets: NameReferences | None = default(None, "Agreements of `slas` that a run must keep.")
     choices: OneOrMany[OfferedValue] | None = default(
         None, "Instead of targets: answers to choose from."
@@ -36,13 +36,13 @@ class LessonTask(Element):
     answer: Annotated[int, PlainInteger("the number of a choice", 1, 20)] | None = default(
         None, "Number of the right choice, from 1."
     )
-    hint: str = default("", "What to show a reader who asks for help.")
+    hint: str = default("", "Text for a reader who asks for help.")
 
 
 class Lesson(Element):
     """Texts and questions of a page of `trunkline share`; they never change a run."""
 
-    text: str = default("", "What the lesson is about, in Markdown.")
+    text: str = default("", "Subject of the lesson, in Markdown.")
     offer: dict[Name, OneOrMany[OfferedValue]] = default(
         {}, "Values to offer of parameters, in place of a slider's."
     )

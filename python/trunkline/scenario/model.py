@@ -87,7 +87,7 @@ class Node(Element):
     )
     processing: Annotated[
         Processing, ShortForm(_expand_processing, {"type": "string", "examples": ["1 ms"]})
-    ] = default(Processing(), "What it takes to forward a packet; a time alone is `fixed`.")
+    ] = default(Processing(), "Time to forward a packet; a time alone is `fixed`.")
     routes: tuple[StaticRoute, ...] = default((), "Static routes.")
 
     @property
@@ -151,7 +151,7 @@ class LinkOptions(Element):
         "Count what the port is offered and drops by flow, DSCP, colour, class and drop "
         "precedence.",
     )
-    te: LinkTeOptions = default(LinkTeOptions(), "What it offers to traffic engineering.")
+    te: LinkTeOptions = default(LinkTeOptions(), "Its attributes for traffic engineering.")
 
 
 class Link(LinkOptions):
@@ -160,8 +160,8 @@ class Link(LinkOptions):
     between: tuple[NameReference, NameReference] | None = default(
         None, "Its ends; absent: the name is `A-B`."
     )
-    forward: LinkOptions | None = default(None, "What differs from the first end to the second.")
-    backward: LinkOptions | None = default(None, "What differs from the second end to the first.")
+    forward: LinkOptions | None = default(None, "Keys that differ towards the second end.")
+    backward: LinkOptions | None = default(None, "Keys that differ towards the first end.")
 
 
 class Run(Element):
@@ -254,9 +254,7 @@ class ScenarioSections(Element):
     demands: dict[ElementName, Demand] = default(
         {}, "Load offered between nodes, by name; tables of it as well."
     )
-    traffic: dict[Name, TrafficTemplate] = default(
-        {}, "What a demand of a class becomes, by class."
-    )
+    traffic: dict[Name, TrafficTemplate] = default({}, "Flow of a demand of a class, by class.")
     te: TeOptions = default(TeOptions(), "Rules of traffic engineering.")
     scale: Factor = default(
         1.0,
@@ -275,11 +273,11 @@ class ScenarioSections(Element):
         SignallingOptions(), "How paths are set up: from the start, or by RSVP-TE."
     )
     events: tuple[OperatorEvent, ...] = default(
-        (), "What operators do with signalled paths, at their times."
+        (), "Actions of operators on signalled paths, with times."
     )
     requests: dict[Name, RandomRequests] = default({}, "Random requests for paths, by name.")
     routing: RoutingOptions = default(RoutingOptions(), "How routers route.")
-    probes: tuple[Probe, ...] = default((), "What to record over time.")
+    probes: tuple[Probe, ...] = default((), "Values to record over time.")
     slas: dict[Name, Sla] = default({}, "Service level agreements by name, judged after the run.")
     lesson: Lesson | None = default(
         None, "Text and tasks of the page that `trunkline share` writes."

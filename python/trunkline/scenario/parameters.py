@@ -139,7 +139,7 @@ def _list_similar_paths(document: Any, key: str) -> list[str]:
 
 
 def replaced(document: Any, path: list[Any], value: Any, place: Place) -> Any:
-    """A copy of a document with a value at a path; what was there keeps its places."""
+    """A copy of a document with a value at a path; other values keep their places."""
     if not path:
         return value
     copy: Any = PlacedMap() if document is None else _copy_container(document)

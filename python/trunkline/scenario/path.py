@@ -95,7 +95,7 @@ class Trunk(Element):
         1, "With `path: auto`: paths that share each demand equally."
     )
     constraints: RouteConstraints | None = default(
-        None, "With `path: auto`: what the routes must satisfy."
+        None, "With `path: auto`: constraints of the routes."
     )
     reverse: NameReference | None = default(
         None, "Path of the acknowledgements; absent: routed by IP."

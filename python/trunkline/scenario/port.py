@@ -60,7 +60,7 @@ class PortConfiguration(Element):
     ecn_in_mpls: dict[_TcKey, TrafficClass] = default(
         {},
         "Marks labelled packets (RFC 5129): traffic class, and the one that says the same and "
-        "congestion experienced. Absent: what would be marked is dropped.",
+        "congestion experienced. Absent: packets to mark are dropped.",
     )
 
     @model_validator(mode="before")

@@ -153,7 +153,7 @@ class Protection(Element):
     )
     protect: Literal["link", "node", "risk"] = default(
         "link",
-        "With `backup: auto`: what a backup goes around: the link, the next node (but for the last"
+        "With `backup: auto`: what backups avoid: the link, the next node (but for the last"
         " hop), or the links of the same shared risk groups.",
     )
     bandwidth: Factor | None = default(
@@ -163,7 +163,7 @@ class Protection(Element):
     )
     constraints: RouteConstraints | None = default(
         None,
-        "With `backup: auto`: what backups must satisfy; absent: colours and metric of the path, "
+        "With `backup: auto`: constraints of backups; absent: colours and metric of the path, "
         "for a backup from end to end its bounds too.",
     )
     detection: Detection = default(

@@ -178,7 +178,7 @@ class RoutingOptions(Element):
 
     ecmp: Literal["flow", "label", "entropy"] | None = default(
         None,
-        "Equal-cost paths share the traffic; what a router hashes to choose one: the flow, behind "
+        "Equal-cost paths share the traffic; a router hashes, to choose one: the flow, behind "
         "labels too; the label stack of a labelled packet; that with entropy labels (RFC 6790), "
         "which the head of a path with segments puts on. Absent: the next hop listed first in "
         "`nodes` takes all.",

@@ -103,7 +103,7 @@ def load(
     Returns
     -------
     Scenario
-        A scenario without a fault; what is doubtful is in its `warnings`.
+        A scenario without a fault; its `warnings` list doubts.
 
     Raises
     ------

@@ -133,7 +133,7 @@ class CbqClass(RateClass):
         0, "0 is served first."
     )
     bounded: Switch = default(False, "It never borrows.")
-    isolated: Switch = default(False, "What it leaves is not lent to classes outside it.")
+    isolated: Switch = default(False, "Classes outside it cannot borrow its unused rate.")
     max_burst: Annotated[int, QuantityField(PACKETS, 1, 1_000_000)] = default(
         16, "Packets that may go back to back after a silence."
     )

@@ -1,6 +1,6 @@
 """Service level agreements: bounds for flows and aggregates (RFC 2475 section 1.2).
 
-An SLA is the contract; what a scenario holds is its measurable part, the service level
+An SLA is the contract; a scenario has its measurable part, the service level
 specification (SLS, RFC 3260 section 2.1). It is judged after the run and never changes it.
 """
 

@@ -92,7 +92,7 @@ class TeOptions(Element):
     )
     threshold: Factor | None = default(
         None,
-        "With `mar`: what a class type above its constraint leaves free for the others, over the "
+        "With `mar`: bandwidth that a class type above its constraint leaves to others, over the "
         "maximum reservable bandwidth (RFC 4126 section 4).",
     )
     order: Literal["priority", "listed"] = default(

@@ -193,7 +193,7 @@ def _check_flow_queues(queue: QueueOptions, path: DocumentPath, problems: Proble
             allowed=f"a multiple of {CAKE_SET_SIZE}",
         )
     if queue.counts_in_service:
-        message = "counts_in_service means nothing to flows: what is sent has left its queue"
+        message = "counts_in_service has no effect with flows: a packet in service is not queued"
         problems.add("relation", (*path, "counts_in_service"), message, at_key=True)
 
 

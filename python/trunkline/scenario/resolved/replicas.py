@@ -11,7 +11,7 @@ BYTES_PER_FLOW = 8_000  # B for a flow: model, compiled entry, its text, agent a
 
 
 class ScenarioTooLarge(Exception):
-    """The scenario does not fit into memory; what does not was reported."""
+    """The scenario does not fit into memory; the part that does not fit was reported."""
 
 
 def name_flows(scenario: ResolvedScenario, problems: Problems) -> None:

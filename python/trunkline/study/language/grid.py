@@ -272,7 +272,7 @@ Axis = Annotated[
 def check_sampled_range(spec: Any) -> Any:
     """A range to sample, as it stands; refused where it is none."""
     if not isinstance(spec, Mapping):
-        message = "what is sampled is a range"
+        message = "a sampled parameter needs a range"
         raise make_invalid_error(
             "type", message, given=describe_value(spec), allowed="{from: 1 ms, to: 10 ms}"
         )

@@ -39,7 +39,7 @@ STUDY_FORMAT = 1  # Version of the form of study files.
 
 
 class StudyFile(StudyPart):
-    """A study: what to run, what to measure, what it should show.
+    """A study: its runs, its measures, its claims.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Values that each seed draws anew: delays of links, starts of flows, times of packets.
 
 Draws depend on the seed alone, so that all points of a study, which may differ in anything else,
-have the same: what is compared is compared under the same draws.
+have the same: comparisons use the same draws.
 """
 
 from __future__ import annotations
