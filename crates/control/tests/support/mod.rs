@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use trunkline_control::rsvp::config::{ClassTypes, Hop, RsvpConfig, Session};
 use trunkline_control::rsvp::{Rsvp, EVENTS, KINDS};
 use trunkline_control::{
-    Entry, Message, NetworkPlane, OutgoingMessage, SignalledLink, SignallingRow,
+    ForwardingEntry, Message, NetworkPlane, OutgoingMessage, SignalledLink, SignallingRow,
 };
 
 pub const MS: u64 = 1_000_000;

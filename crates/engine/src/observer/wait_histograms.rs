@@ -1,4 +1,4 @@
-//! Histograms of the waits at every port, by class: what a link adds to the delays of its classes.
+//! Histograms of the waits at every port, by class: the delay that a link adds for each class.
 
 use super::{Event, Observer};
 use crate::calendar::Source;
