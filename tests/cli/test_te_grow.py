@@ -86,19 +86,19 @@ def test_a_growth_that_was_interrupted_goes_on_where_it_was(trunkline, net, tmp_
     text = NETWORK + "slas: {data: {dscp: DF, at_most: {loss: 1 %}}}\n"
     (tmp_path / "net.yaml").write_text(text, "utf-8")
     how = ("te", "grow", net, "--by", "20 %", *MODULE, "--json", "--progress", "json")
-    whole = trunkline(*how, "-o", "whole.yaml")
-    assert whole.returncode == 0, whole.stderr
+    full = trunkline(*how, "-o", "full.yaml")
+    assert full.returncode == 0, full.stderr
     # What an interruption leaves: some levels of today and of the last year.
     journal = tmp_path / "up.yaml.screen.jsonl"
-    lines = (tmp_path / "whole.yaml.screen.jsonl").read_text("utf-8").splitlines(keepends=True)
+    lines = (tmp_path / "full.yaml.screen.jsonl").read_text("utf-8").splitlines(keepends=True)
     journal.write_text("".join([*lines[:11], lines[11][:20]]), "utf-8")
     again = trunkline(*how, "-o", "up.yaml", "--resume")
     assert again.returncode == 0, again.stderr
-    assert json.loads(again.stdout) == json.loads(whole.stdout)
-    assert (tmp_path / "up.yaml").read_bytes() == (tmp_path / "whole.yaml").read_bytes()
+    assert json.loads(again.stdout) == json.loads(full.stdout)
+    assert (tmp_path / "up.yaml").read_bytes() == (tmp_path / "full.yaml").read_bytes()
     assert journal.read_text("utf-8").splitlines(keepends=True)[:11] == lines[:11]
     assert len(journal.read_text("utf-8").splitlines()) == len(lines)
-    ends = [json.loads(each.stderr.splitlines()[-2]) for each in (whole, again)]
+    ends = [json.loads(each.stderr.splitlines()[-2]) for each in (full, again)]
     assert [each["done"] for each in ends] == [each["of"] for each in ends]
     # Another growth is another screen, from its beginning.
     other = trunkline(*how, "--years", "3", "-o", "up.yaml", "--resume", "--overwrite")

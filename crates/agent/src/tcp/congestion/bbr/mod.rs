@@ -53,7 +53,7 @@ const PROBE_INTERVAL: u64 = 2_500; // ticks
 const PROBE_DURATION: u64 = 50;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
+enum BbrMode {
     Startup,
     Drain,
     ProbeRate,
@@ -63,7 +63,7 @@ enum Mode {
 #[derive(Clone, Debug)]
 pub(in crate::tcp) struct Bbr {
     mss: u64,
-    mode: Mode,
+    mode: BbrMode,
     best: WindowedMaximum<u64>,
     policer: PolicerDetector,
     aggregation: Aggregation,
@@ -92,7 +92,7 @@ impl Bbr {
     pub(super) fn new(_config: &BbrConfig, tcp: &TcpConfig) -> Self {
         Self {
             mss: u64::from(tcp.mss_bytes.max(1)),
-            mode: Mode::Startup,
+            mode: BbrMode::Startup,
             best: WindowedMaximum::default(),
             policer: PolicerDetector::default(),
             aggregation: Aggregation::default(),
@@ -149,7 +149,7 @@ impl Bbr {
     /// Room for bursts at sender and receiver.
     fn with_bursts(&self, window: u64) -> u64 {
         let even = (window + 3 * self.burst() + 1) & !1;
-        even + if self.mode == Mode::ProbeRate && self.phase == 0 { 2 } else { 0 }
+        even + if self.mode == BbrMode::ProbeRate && self.phase == 0 { 2 } else { 0 }
     }
 
     fn inflight(&self, rate: u64, gain: u64) -> u64 {
@@ -173,7 +173,7 @@ impl Bbr {
             self.round_start = true;
             self.conserving = false;
         }
-        let probing = self.mode == Mode::ProbeRate;
+        let probing = self.mode == BbrMode::ProbeRate;
         if self.policer.sample(now, self.round_start, probing, self.mss) {
             self.probe_rate_anew();
         }
@@ -184,7 +184,7 @@ impl Bbr {
     }
 
     fn probe_rate_anew(&mut self) {
-        self.mode = Mode::ProbeRate;
+        self.mode = BbrMode::ProbeRate;
         self.phase = usize::MAX; // drawn when the acknowledgement is dealt with
     }
 
@@ -201,7 +201,7 @@ impl Bbr {
     }
 
     fn update_phase(&mut self, now: &RateSample) {
-        if self.mode != Mode::ProbeRate || self.phase == usize::MAX {
+        if self.mode != BbrMode::ProbeRate || self.phase == usize::MAX {
             return;
         }
         let long = now.delivered_at - self.phase_at > self.min_rtt.unwrap_or(Span::MAX);
@@ -234,11 +234,11 @@ impl Bbr {
 
     fn check_drained(&mut self, window: &mut Window, now: &RateSample) {
         let fits = self.inflight(self.best.get(), GAIN_UNIT);
-        if self.mode == Mode::Startup && self.filled() {
-            self.mode = Mode::Drain;
+        if self.mode == BbrMode::Startup && self.filled() {
+            self.mode = BbrMode::Drain;
             window.ssthresh = fits as f64;
         }
-        if self.mode == Mode::Drain && self.in_network(now.in_flight, now) <= fits {
+        if self.mode == BbrMode::Drain && self.in_network(now.in_flight, now) <= fits {
             self.probe_rate_anew();
         }
     }
@@ -252,12 +252,12 @@ impl Bbr {
                 (self.min_rtt, self.min_rtt_tick) = (Some(rtt), tick);
             }
         }
-        if expired && self.mode != Mode::ProbeTrip {
+        if expired && self.mode != BbrMode::ProbeTrip {
             self.save(window);
-            self.mode = Mode::ProbeTrip;
+            self.mode = BbrMode::ProbeTrip;
             self.probe_end = None;
         }
-        if self.mode != Mode::ProbeTrip {
+        if self.mode != BbrMode::ProbeTrip {
             return false;
         }
         match self.probe_end {
@@ -274,7 +274,7 @@ impl Bbr {
                     if self.filled() {
                         self.probe_rate_anew();
                     } else {
-                        self.mode = Mode::Startup;
+                        self.mode = BbrMode::Startup;
                     }
                 }
             }
@@ -285,11 +285,11 @@ impl Bbr {
 
     fn update_gains(&mut self) {
         (self.pacing_gain, self.window_gain) = match self.mode {
-            Mode::Startup => (STARTUP_GAIN, STARTUP_GAIN),
-            Mode::Drain => (DRAIN_GAIN, STARTUP_GAIN),
-            Mode::ProbeRate if self.policer.rate().is_some() => (GAIN_UNIT, WINDOW_GAIN),
-            Mode::ProbeRate => (CYCLE[self.phase], WINDOW_GAIN),
-            Mode::ProbeTrip => (GAIN_UNIT, GAIN_UNIT),
+            BbrMode::Startup => (STARTUP_GAIN, STARTUP_GAIN),
+            BbrMode::Drain => (DRAIN_GAIN, STARTUP_GAIN),
+            BbrMode::ProbeRate if self.policer.rate().is_some() => (GAIN_UNIT, WINDOW_GAIN),
+            BbrMode::ProbeRate => (CYCLE[self.phase], WINDOW_GAIN),
+            BbrMode::ProbeTrip => (GAIN_UNIT, GAIN_UNIT),
         };
     }
 

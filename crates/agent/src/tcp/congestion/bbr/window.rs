@@ -2,7 +2,7 @@
 //!
 //! Source: Linux 6.1, `bbr_set_cwnd` and the functions it calls.
 
-use super::{Bbr, Mode, FIRST_WINDOW, MIN_WINDOW};
+use super::{Bbr, BbrMode, FIRST_WINDOW, MIN_WINDOW};
 use crate::tcp::congestion::Window;
 use crate::tcp::rate_sample::RateSample;
 
@@ -25,7 +25,7 @@ impl Bbr {
             cwnd = cwnd.max(MIN_WINDOW);
         }
         cwnd = cwnd.min(window.cap.into());
-        if self.mode == Mode::ProbeTrip {
+        if self.mode == BbrMode::ProbeTrip {
             cwnd = cwnd.min(MIN_WINDOW);
         }
         window.cwnd = cwnd as f64;
@@ -55,7 +55,7 @@ impl Bbr {
     /// Keeps the window for when the recovery, or the short window, is over.
     pub(super) fn save(&mut self, window: &Window) {
         let cwnd = window.cwnd as u64;
-        let calm = !self.was_recovering && !self.was_timed_out && self.mode != Mode::ProbeTrip;
+        let calm = !self.was_recovering && !self.was_timed_out && self.mode != BbrMode::ProbeTrip;
         self.prior_cwnd = if calm { cwnd } else { self.prior_cwnd.max(cwnd) };
     }
 }
