@@ -89,7 +89,7 @@ def judge(scenario: Scenario, runs: Results | Sequence[Results]) -> list[Level]:
     Parameters
     ----------
     scenario : Scenario
-        Whose ``slas`` say what is promised.
+        The scenario with the bounds in ``slas``.
     runs : Results or sequence of Results
         One run or several of it.
 
@@ -141,7 +141,7 @@ def decompose(
     Raises
     ------
     ScenarioError
-        The scenario has what ties its links together: TCP, answers, failures in mid-run.
+        Parts of the scenario tie its links together: TCP, answers, failures in mid-run.
     """
     from trunkline.decomposition.engine import simulate as simulate_links
     from trunkline.fluid.unsupported import FluidUnsupportedError

@@ -109,7 +109,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
         command_line = sys.argv[1:]
         survive_closed_readers()
-        # SIGTERM does what Ctrl-C does: private folders are removed, guests end.
+        # SIGTERM acts as Ctrl-C does: private folders are removed, guests end.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     status = _run_guarded(command_line)
     if arguments is None:

@@ -88,7 +88,7 @@ def run_decomposed(
 ) -> DecomposedRun:
     """Simulate each link of a network alone.
 
-    Raises ScenarioError: The network has what ties its links together.
+    Raises ScenarioError: Parts of the network tie its links together.
     """
     from trunkline.cli.engine_options import placed_means
     from trunkline.decomposition.engine import simulate

@@ -33,7 +33,7 @@ OPTIONAL_PACKAGES = ("duckdb", "pandas", "pyarrow")
 @click.command("doctor", short_help="Show which required software this machine has.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 def command(as_json: bool) -> int:
-    """Show the required and the optional software that this machine has, and what is missing."""
+    """Show the required and the optional software that this machine has or lacks."""
     document = examine_machine()
     if as_json:
         echo_json({"schema": 1, **document})

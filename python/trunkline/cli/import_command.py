@@ -71,7 +71,7 @@ def tc(partial: bool, **options: Any) -> None:
 
     It reads cbq, htb, hfsc, drr, prio, dsmark, gred, red, tbf, cake, codel, fq_codel, pie, fq_pie,
     sfq, fq, pfifo, bfifo and pfifo_fast, the filters u32, fw, tcindex, flower and matchall,
-    policers, and marks of iptables and nft: from a script, a trace, a batch or what tc listed. Any
+    policers, and marks of iptables and nft: from a script, a trace, a batch or a listing of tc. Any
     other command is an error with its line.
     """
     from trunkline.importers import read_tc

@@ -44,7 +44,7 @@ KIND_LIST = "\b\nKinds:\n" + "\n".join(f"  {name:<14}{about}" for name, about in
 
 
 class PlotRefused(click.ClickException):
-    """The results lack what the plot needs."""
+    """The results lack data for the plot."""
 
     exit_code = Status.USAGE
 

@@ -322,7 +322,7 @@ def command(
 
 
 def _check_decompose_options(engine: str, **given: bool) -> None:
-    """Refuse what needs all packets of one run, or several runs."""
+    """Refuse options that need all packets of one run, or several runs."""
     if engine != "sim":
         raise click.UsageError(f"--decompose is for the simulator, not for --engine {engine}.")
     for name, is_given in given.items():

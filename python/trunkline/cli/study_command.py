@@ -74,7 +74,7 @@ class WorkerOptions:
         return RunOptions(self.threads, self.cluster, limits.time_s, limits.memory)
 
     def make_progress(self, name: str) -> Progress:
-        """Make the display of the progress of what has this name."""
+        """Make the display of the progress of a task with this name."""
         from trunkline.engine.packet_engine import count_cores
         from trunkline.study.run.progress import create_progress
 

@@ -150,7 +150,7 @@ def grow(
 
 
 def _make_journal(scenario: Scenario, plan: GrowthPlan, out: str, *, resume: bool) -> ScreenJournal:
-    """Make the file that keeps what is screened."""
+    """Make the file of the screened failures."""
     from pathlib import Path
 
     from trunkline.planning.screen_journal import JOURNAL_SUFFIX, ScreenJournal

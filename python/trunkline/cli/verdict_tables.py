@@ -125,7 +125,7 @@ def _list_explanations(rows: Sequence[ComparisonRow]) -> list[str]:
 
 
 def _make_power_table(verdict: EngineVerdict) -> Table:
-    """Show for each measure the largest difference that could have hidden in what agrees."""
+    """Show for each measure the largest difference that could have hidden in an agreement."""
     from trunkline.results.terminal_tables import add_text_row, begin_table
 
     heads = ["difference that could hide", "share"]
@@ -211,7 +211,7 @@ def render_proof(
     width: int | None = None,
     colour: bool = False,
 ) -> str:
-    """Render what a verdict would have caught: the alterations that it would not have, and why.
+    """Render the power of a verdict: the alterations that it would not catch, and why.
 
     every: Whether to list those that it would have caught and those without effect, too.
     """

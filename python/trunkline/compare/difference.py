@@ -286,7 +286,7 @@ def _choose_seeds(
 ) -> tuple[list[int], list[int]]:
     """Choose the seeds of A and of B: the same if they can be paired, else all that each has."""
     common = list_common_seeds(a, b, runs, seed)
-    # One pair of many runs would throw away what the others say.
+    # One pair of many runs would waste the others.
     is_unpaired = a.is_stored and b.is_stored and len(common) < min(2, len(a.runs), len(b.runs))
     return (list(a.runs), list(b.runs)) if is_unpaired else (common, common)
 

@@ -27,7 +27,7 @@ _NAMED_COLUMNS: dict[str, Literal["nodes", "links", "flows"]] = {
     "node": "nodes",
 }
 PACKET_COLUMNS = ("flow", "reverse", "seq", "ack", "retransmission")
-# The engine's own numbering, and what follows from later events of the trace.
+# The engine's own numbering, and columns that follow from later events of the trace.
 _IGNORED_COLUMNS = ("packet", "wait_ns")
 
 

@@ -79,7 +79,7 @@ def estimate_packet_hops(network: CompiledNetwork | str) -> float:
 
 
 def forecast_runs(networks: Sequence[str], runs: int, *, seed: int = 1) -> Forecast:
-    """Begin a run of each of some networks, and carry on what it does.
+    """Begin a run of each of some networks, and extrapolate its progress.
 
     networks: JSON of compiled networks that stand for all that will be run; at least one.
     runs: How many runs there will be, as many of each of them.
@@ -119,7 +119,7 @@ def _observe_run(network_json: str, seed: int, limit_s: float) -> Forecast:
     simulated_share = float(stop_match[1]) * 1e9 / float(network["run"]["duration_ns"])
     if simulated_share == 0:
         return Forecast(1, math.inf, math.inf, peak_memory)
-    # Memory that grows with time is that of what is recorded; queues fill and are full.
+    # Memory grows with time for recorded values only; queues have a maximum.
     is_recording = network["run"]["trace"] or network["probes"]
     memory = (
         memory_before + (peak_memory - memory_before) / simulated_share
@@ -146,7 +146,7 @@ def _estimate_packet_bytes(agent: Agent) -> float:
 
 
 def _reset_peak_memory() -> None:
-    """Let the peak be what is held now, where Linux allows it (proc(5), clear_refs)."""
+    """Reset the peak to the present memory, where Linux allows it (proc(5), clear_refs)."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 

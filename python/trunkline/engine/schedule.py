@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def record_schedule(scenario: Scenario, flow: str, *, seed: int | None = None) -> PacketSchedule:
     """Record when each datagram of a UDP flow leaves, from a run of that flow alone.
 
-    No other flow changes what a UDP source draws, so the schedule is that of the whole scenario.
+    No other flow changes the draws of a UDP source, so the schedule is that of the whole scenario.
 
     seed: Seed; the scenario's own if left out.
     Returns: Times since the flow's start [ns] and IP bytes.

@@ -28,10 +28,10 @@ class ParameterControl:
 
 
 def list_parameter_controls(content: str, overrides: Mapping[str, str]) -> list[ParameterControl]:
-    """Work out what can be turned in a scenario.
+    """Find the parameters of a scenario that a page can control.
 
     content: Its text; faults in it are reported elsewhere.
-    Returns: The parameters in the order of the file, then what else was set. A parameter that is
+    Returns: The parameters in the order of the file, then further overrides. A parameter that is
         worked out from others is left out, unless it was set.
     """
     try:
@@ -56,7 +56,7 @@ def _build_control(
     name: str, written: str, override: str | None, parameter: bool
 ) -> ParameterControl:
     value = written if override is None else override
-    # The slider starts from what the file says, so that it does not move under the hand.
+    # The slider starts from the value of the file, so that it does not move under the hand.
     number_match = _NUMBER.fullmatch(written) or _NUMBER.fullmatch(value)
     number = (parse_real(number_match[1].replace("_", "")) if number_match else None) or 0.0
     unit = (number_match[2] or "") if number_match else ""

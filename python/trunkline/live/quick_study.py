@@ -28,7 +28,7 @@ MAX_FLOW_COLUMNS = 6
 def write_quick_study(request: RunRequest, parameter: str, values: list[str], runs: int) -> Path:
     """Write the study file.
 
-    request: The scenario and what is set over it, which the study sets too.
+    request: The scenario and its overrides, which the study sets too.
     values: Values that it takes, one or more.
     Returns: The file, ``SCENARIO-PARAMETER-study.yaml`` next to the scenario; an earlier one is
         replaced.

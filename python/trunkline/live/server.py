@@ -143,7 +143,7 @@ def build_live_state(watcher: ScenarioWatcher) -> dict[str, Any]:
 
 
 def _build_run_state(run_attempt: RunAttempt) -> dict[str, Any]:
-    """Build the run as the report's own template writes it, its data, and what changed."""
+    """Build the run as the report's own template writes it, its data, and the changes."""
     assert run_attempt.view is not None
     assert run_attempt.reported_run is not None
     template = page.create_environment().get_template("live.html.j2")

@@ -117,7 +117,7 @@ class ScenarioWatcher:
                 self._accept_attempt(run_attempt)
 
     def stop_watching(self) -> None:
-        """End the following, and what was started."""
+        """End the watch and the programs that it started."""
         self._is_stopping = True
         self.stop_command()
         with self.change_condition:
@@ -184,5 +184,5 @@ def _read_content(request: RunRequest) -> RunRequest:
     try:
         return replace(request, content=read_file_text(str(request.file)))
     except ScenarioError:
-        # Loading says what is wrong with the file.
+        # The loader reports faults of the file.
         return replace(request, content="")

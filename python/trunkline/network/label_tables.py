@@ -250,7 +250,7 @@ class _LabelTableBuilder:
         model = self.scenario.paths[riders[-1]]
         row = self.compiled_ports.find_row(arc, frozenset(riders))
         entry = self.add_nhlfe(name, self.links[arc], pop, push, model, row)
-        # From the bottom: what each pushed label lies on. A swapped label keeps its TC.
+        # From the bottom: the entry below each pushed label. A swapped label keeps its TC.
         keeps_own_label = self.labels[name][index + 1] is not None
         below: list[str | None] = (
             [name, *riders[1:-1]] if keeps_own_label else [None, *riders[1:-1]]

@@ -169,7 +169,7 @@ class _ProtectionCompiler:
         hop = len(self.scenario.routes[detour].hops)
         detour_label = self.tables.labels[detour][hop]
         if detour_label in (None, EXPLICIT_NULL):
-            # The last but one node of the detour puts on what the working path has there.
+            # The last but one node of the detour pushes the label of the working path there.
             entry = self.tables.nhlfe[self.tables.entries[detour, hop - 1]]
             entry["push"] = [] if label is None else [label]
             return

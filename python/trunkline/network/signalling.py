@@ -121,7 +121,7 @@ class _RemainingEntries:
         return [] if entry is None else self._classes.pop(entry, [])
 
     def leave_in(self, tables: label_tables.LabelTables) -> None:
-        """Take from the tables what sessions have."""
+        """Remove the entries of sessions from the tables."""
         tables.ftn = [each for each in tables.ftn if each["nhlfe"] in self._classes]
         tables.ilm = [
             each for each in tables.ilm if (each["node"], each["label"]) in self.entry_of_label

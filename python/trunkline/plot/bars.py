@@ -86,7 +86,7 @@ def _scale_bar(interval: Interval, scale: float) -> PlotBar:
 def _select_largest(
     names: list[str], values: Sequence[dict[str, Interval]]
 ) -> tuple[list[str], str]:
-    """Names that a picture has room for, in their order, and what to say of the others."""
+    """Names that a picture has room for, in their order, and a sentence about the others."""
     if len(names) <= MAX_BARS:
         return names, ""
 

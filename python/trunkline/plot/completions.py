@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def completions(sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
     """Draw the share of transfers, or of pages, that were complete after at most so much time.
 
-    A flow of pages is drawn by its pages. What was unfinished at the end has no time: it is in the
+    A flow of pages is drawn by its pages. Pages unfinished at the end have no time: they are in the
     legend, and a line of all that were begun would end below 1 by its share.
 
     sources: Results; all runs of each together.

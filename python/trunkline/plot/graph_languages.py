@@ -76,7 +76,7 @@ def _quote_dot(text: str) -> str:
 
 
 def _quote_mermaid(text: str) -> str:
-    """A string of Mermaid; what is no letter, digit, space or harmless sign becomes an entity."""
+    """A string of Mermaid; signs that may have a meaning become entities."""
     harmless = " .,-_/µ"
     escaped = "".join(
         c if c.isalnum() or c in harmless else f"#{ord(c)};" for c in escape_unprintable(text)

@@ -49,7 +49,7 @@ def draw(kind: str, sources: Sequence[PlotSource], choice: PlotChoice) -> Figure
     """Draw a named plot.
 
     kind: One of ``KINDS``.
-    Raises MissingData: The results do not hold what the plot needs.
+    Raises MissingData: The results lack data for the plot.
     """
     module: Any = importlib.import_module(f"trunkline.plot.{_MODULES[kind]}")
     if kind in OVER_TIME_KINDS:

@@ -13,7 +13,7 @@ MAX_EXACT_NODES = 80
 
 PART_GAP = 0.6  # Room between parts that are not joined, in lengths of a part of two nodes.
 
-FLAT_RATIO = 0.03  # Height over width below which what is nearly a line is drawn as one.
+FLAT_RATIO = 0.03  # Height over width below which a nearly straight layout is drawn as a line.
 
 
 def place_nodes(
@@ -32,7 +32,7 @@ def place_nodes(
         return {}
     if len(known) == len(nodes):
         return _scale_to_unit({name: known[name] for name in nodes})
-    # Only for a search: with what it asks for, it is 550 modules.
+    # Only for a search: with its own imports it is 550 modules.
     import networkx as nx
 
     graph: Any = nx.Graph()

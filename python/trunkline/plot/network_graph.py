@@ -35,7 +35,7 @@ STYLE = (
 
 @dataclass
 class GraphCanvas:
-    """A drawing that grows: places of nodes, and what is drawn so far."""
+    """A drawing that grows: places of nodes, and the parts drawn so far."""
 
     points: dict[str, NodePosition]
     radius: float

@@ -28,7 +28,7 @@ class ProbePlot:
     title: str
     y_label: str
     scale: float  # Factor of a value for that unit.
-    target_kind: str  # ``flow`` or ``link``: what such a probe watches.
+    target_kind: str  # ``flow`` or ``link``: the subject of such a probe.
 
 
 PROBE_PLOTS = {

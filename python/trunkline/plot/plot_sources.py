@@ -9,7 +9,7 @@ from trunkline.results import Results
 
 
 class MissingData(ValueError):
-    """The results do not hold what a plot needs; the text says what to add to the scenario."""
+    """The results lack data for a plot; the text names the missing probe of the scenario."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ class DropCurve:
 
     name: str  # Port, class and drop precedence, as far as there are several.
     port: str
-    unit: str  # ``packets`` or ``kB``: what the average is counted in.
+    unit: str  # ``packets`` or ``kB``: the unit of the average.
     # Average and probability where the curve bends or jumps, in order.
     corners: Sequence[tuple[float, float]]
 
@@ -65,11 +65,11 @@ def red_curves(sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
 
 
 def draw_curves(axes: Any, named_curves: Sequence[tuple[str, DropCurve]]) -> None:
-    """Draw curves into axes. named_curves: Curves of one unit, with what they are called."""
+    """Draw curves into axes. named_curves: Curves of one unit, with their names."""
     end = 1.1 * max(curve.corners[-1][0] for _, curve in named_curves)
     for number, (name, curve) in enumerate(named_curves):
         points = [(0.0, 0.0), *curve.corners, (end, 1.0)]
-        # Curves may lie on each other: dashes show what is below.
+        # Curves may lie on each other: dashes show those below.
         drawing = choose_line_style(number) | {"linestyle": LINE_STYLES[number % len(LINE_STYLES)]}
         axes.plot(
             *zip(*points, strict=True), label=escape_plot_text(name), linewidth=1.6, **drawing

@@ -44,7 +44,7 @@ class Chart:
 
     key: str  # Name of its place on the page, unique in an exhibit.
     title: str
-    about: str  # How it was made, and what the band is.
+    about: str  # Its method, and the meaning of the band.
     alt: str  # Description of the chart in words.
     kind: Literal["line", "quantile", "bar", "against"]  # How it is drawn.
     unit: str  # Unit of the values.

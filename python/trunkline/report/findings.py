@@ -164,7 +164,7 @@ def list_run_numbers(reported_run: ReportedRun) -> list[HeadlineNumber]:
 def _compute_losses(reported_run: ReportedRun) -> dict[str, float]:
     """Compute packets lost over those that came, by link, and by class where it has several.
 
-    Of a class, only what its port dropped: what a failure takes from the wire is of no class.
+    A class counts only drops of its port: packets lost from the wire by a failure have no class.
     """
     found = compute_class_loads(reported_run)
     classes = Counter(link for link, _ in found)

@@ -35,7 +35,7 @@ _MAX_SORT_KEY = 1e300  # Beyond all numbers of pages.
 
 @dataclass(frozen=True, slots=True)
 class GridCell:
-    """One cell: what it says, and the number it is sorted by (text by itself)."""
+    """One cell: its text, and the number of its sort key (text by itself)."""
 
     text: str
     sort: float | None = None
@@ -60,7 +60,7 @@ class Grid:
 
     key: str
     title: str
-    heads: list[tuple[str, str]]  # Name of each column, and what it means (may be empty).
+    heads: list[tuple[str, str]]  # Name and meaning (may be empty) of each column.
     rows: list[list[GridCell]]
     note: str = ""
     names: int = 1  # Columns from the left that hold names.

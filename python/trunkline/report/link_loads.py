@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from trunkline.report.reported_run import ReportedRun
 
 FAILURE_CAUSES = ("failed_queued", "failed_in_flight", "link_down", "node_down")
-"""Causes of what a failure of the link costs; a port counts none of them as its own drop."""
+"""Causes of drops through a failure of the link; a port counts none of them as its own drop."""
 
 UNOFFERED_CAUSES = ("link_down", "node_down")
 """Causes of drops before the port: the link was down already."""

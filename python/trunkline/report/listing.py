@@ -83,7 +83,7 @@ def _build_entry(root: Path, folder: Path) -> dict[str, Any] | None:
 
 
 def _find_name(folder: Path, kind: str, record: dict[str, Any]) -> str:
-    """Find the name of a study, or what a run's scenario is called."""
+    """Find the name of a study, or of a run's scenario."""
     if kind == "run":
         from trunkline.report.findings import find_title
 

@@ -96,7 +96,7 @@ class LocalHandler(BaseHTTPRequestHandler):
     """Handlers of posts, by the rest of the address; they raise ValueError to refuse."""
 
     def answer_get(self, rest: str) -> None:
-        """Answer a request for what the rest of the address names."""
+        """Answer a request for the rest of the address."""
         self.send_refusal(404, f"there is nothing at {rest}")
 
     def do_GET(self) -> None:
@@ -108,7 +108,7 @@ class LocalHandler(BaseHTTPRequestHandler):
         self.do_GET()
 
     def do_POST(self) -> None:
-        """Take what a page of this server sends."""
+        """Receive a post from a page of this server."""
         self._run_guarded(self._handle_post)
 
     def log_message(self, format: str, *args: Any) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from trunkline.report import probed_runs
 from trunkline.report.reported_run import ReportedRun
 
-MAX_WINDOW_HOPS = 3_000  # Hops in the window: what one can look at, and about 200 kB of the page.
+MAX_WINDOW_HOPS = 3_000  # Hops in the window: as many as one can look at; about 200 kB of the page.
 
 
 TRACE_COLUMNS = (

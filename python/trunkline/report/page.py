@@ -394,5 +394,5 @@ def render_markdown(text: str) -> Markup:
 
 
 def spell_invisible(text: object) -> str:
-    """Spell out what cannot be seen, such as marks that turn the writing round."""
+    """Spell out invisible characters, such as marks that turn the writing round."""
     return escape_unprintable(str(text), keep="\n\t")

@@ -171,7 +171,7 @@ def _choose_step_ns(network: NetworkData, probes: int) -> int:
 
 
 def _list_counts(run: Results) -> list[tuple[str, list[Any]]]:
-    """Everything counted, but for series and what a trace adds."""
+    """All counts, except series and the columns of a trace."""
     return [
         (f"{name}.{field.name}", table[field.name])
         for name, table in run.tables.items()

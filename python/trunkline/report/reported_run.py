@@ -22,7 +22,7 @@ class ReportedRun:
     """A scenario that was run."""
 
     title: str  # Its name on the page.
-    about: str  # A sentence: which part of the whole it is, what to look at; may be empty.
+    about: str  # A sentence: its part of the study, and advice to the reader; may be empty.
     network: NetworkData
     runs: list[Results]  # One run a seed.
     # Of its traffic engineering, as ``te place --json`` prints it.

@@ -42,7 +42,7 @@ class ComparedTable:
 
 
 def read_record(folder: Path) -> dict[str, Any]:
-    """Read the record of a reproduction, and what its study is called where that is kept."""
+    """Read the record of a reproduction, and the name of its study where that is stored."""
     record = read_json(folder / RECORD_FILE)
     index = folder / FEATURED_RUNS_FOLDER / FEATURED_RUNS_INDEX
     heading = read_json(index) if index.is_file() else {}

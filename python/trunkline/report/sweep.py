@@ -24,7 +24,7 @@ MAX_RUNS_SHOWN = 2
 
 
 def read_sweep(folder: Path) -> dict[str, Any]:
-    """Give what a study says in the form of a reproduction without published values.
+    """Build the outcome of a study in the form of a reproduction without published values.
 
     Rows are values of the first parameter, columns the other parameters together.
     """

@@ -19,7 +19,7 @@ from trunkline.results import Results
 def build_completion_chart(reported_run: ReportedRun) -> Chart | None:
     """Distribution of completion times: of pages where a flow has them, else of its transfers.
 
-    A line ends below 1 by the share of what was begun and not complete at the end.
+    A line ends below 1 by the share of those that were incomplete at the end.
     """
     counted: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
     begun: dict[str, int] = defaultdict(int)

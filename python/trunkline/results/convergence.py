@@ -29,7 +29,7 @@ class ConvergenceStep:
 
 @dataclass
 class NetworkChange:
-    """A failure, a repair or a drain, and what followed until the next one."""
+    """A failure, a repair or a drain, and the events until the next one."""
 
     at_ns: int  # When.
     kind: str  # ``failure``, ``repair`` or ``drain``.
@@ -57,7 +57,7 @@ def list_answered_changes(results: Results) -> list[NetworkChange]:
 
 
 def find_network_changes(rows: Sequence[dict[str, Any]]) -> list[NetworkChange]:
-    """Find the failures and repairs in the rows of a timeline, without what followed."""
+    """Find the failures and repairs in the rows of a timeline, without later events."""
     found: list[NetworkChange] = []
     for row in rows:
         kind = CHANGE_KINDS.get(str(row["event"]))

@@ -16,7 +16,7 @@ QUEUE_CAUSES = ("queue_full", "early", "forced")
 def describe_host_drops(runs: Sequence[Results]) -> str:
     """Say which flows lose packets at the port of their own source, the most first.
 
-    Returns: A sentence; empty if there are none, or but one link, whose queue is what is looked at.
+    Returns: A sentence; empty if there are none, or but one link, whose queue is already shown.
     """
     first = runs[0]
     if len(set(first.ports["link"])) <= 2:

@@ -29,7 +29,7 @@ PHASES_AFTER_CHANGE = (
 
 @dataclass
 class LossPhase:
-    """A part of a run, and what was lost in it."""
+    """A part of a run, and its losses."""
 
     # ``set-up``, ``detection``, ``local repair``, ``convergence``, ``re-optimisation`` or
     # ``settled``, when none of these lasts.
@@ -105,7 +105,7 @@ def _append_phases(
     after_change: str | None,
     span: tuple[int, int],
 ) -> None:
-    """Add phases that end at their marks, and what is left of the span."""
+    """Add phases that end at their marks, and the rest of the span."""
     begin = span[0]
     for name, end in phase_ends:
         if end is not None and end > begin:

@@ -28,7 +28,7 @@ def format_quantity(value: Scalar, unit: str) -> str:
 
 
 def _round_to_clock(value: float, unit: str) -> float:
-    """The clock counts ns: less than a thousandth of one is what an average has left over."""
+    """The clock counts ns: less than a thousandth of one is a remainder of an average."""
     return 0.0 if unit == "s" and abs(value) < 1e-12 else value
 
 

@@ -166,7 +166,7 @@ class Results:
         network: NetworkData,
         provenance: Provenance,
     ) -> Results:
-        """Results of what an engine returned; see :func:`trunkline.results.decode.decode`."""
+        """Results from the output of an engine; see :func:`trunkline.results.decode.decode`."""
         return cls(decode_tables(raw, network), provenance)
 
     @property

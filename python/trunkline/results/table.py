@@ -134,7 +134,7 @@ def _join_names(names: list[str | None]) -> str:
     return "\0".join([*filled, ""])
 
 
-LazyColumn = Column | Callable[[], Column]  # A column, or what makes it.
+LazyColumn = Column | Callable[[], Column]  # A column, or a function that makes it.
 
 
 def resolve_column(column: LazyColumn) -> Column:
@@ -154,9 +154,8 @@ class Table:
         Its name, e.g. ``"flows"``.
     fields : sequence of Field
         Names and types of the columns, in order.
-    columns : mapping of str to Column, or to what makes one
-        A column for each field, all of one length. What takes long to make and is seldom looked at
-        is made when it is.
+    columns : mapping of str to Column, or to a function that makes one
+        A column for each field, all of one length. A function makes its column at the first use.
     """
 
     def __init__(

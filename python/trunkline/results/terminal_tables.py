@@ -42,7 +42,7 @@ def render_results(
     colour: bool = False,
     show_all: bool = False,
 ) -> str:
-    """Write a run: what was lost, who waits, what is full, then what each flow got.
+    """Render a run: losses, waits, full links, then the measures of each flow.
 
     results: The run.
     leading_tables: Tables to show before those of the flows, such as that of service levels.
@@ -105,7 +105,7 @@ def describe_hidden_tables(names: Iterable[str]) -> str:
 
 
 def _list_further_tables(results: Results) -> dict[str, Callable[[], RichTable]]:
-    """List the tables beyond those of flows, by what they are called."""
+    """List the tables beyond those of flows, by name."""
     makers: dict[str, Callable[[], RichTable]] = {}
     if 1 < len(results.aggregates) < len(results.flows):
         makers["aggregates"] = lambda: _build_busiest_table(results.aggregates, None)
@@ -258,7 +258,7 @@ def add_text_row(table: RichTable, cells: Sequence[str]) -> None:
 
 
 def escape_unprintable(text: str, *, keep: str = "") -> str:
-    """Spell out what is not printable, so that a name cannot steer a terminal or turn the writing.
+    """Spell out unprintable characters, so that a name cannot steer a terminal or turn the text.
 
     text: Any text, such as a name from a scenario.
     keep: Characters that do not change, such as line ends.

@@ -234,7 +234,7 @@ class Blue(_ThresholdAqm):
 
 
 class StepMarking(_ThresholdAqm):
-    """Marks what is ECN-capable and finds a longer queue (DCTCP, RFC 8257)."""
+    """Marks ECN-capable packets that find a longer queue (DCTCP, RFC 8257)."""
 
     kind: Literal["step"]
     threshold: QueueLimitField = Field(description="Queue above which arrivals are marked.")

@@ -34,7 +34,7 @@ class _MeterOptions(Element):
     """Keys that all meters share."""
 
     def compile_keys(self, *without: str, link_rate: int = 0) -> CompiledKeys:
-        """Compile it for the engine: 0 for what is left out."""
+        """Compile it for the engine: 0 for absent keys."""
         return {key: 0 if value is None else value for key, value in super().compile_keys().items()}
 
 
@@ -125,7 +125,7 @@ _ActionField = Annotated[ColourAction, ShortForm(_expand_action, {"enum": ["pass
 
 
 class TrafficProfile(Element):
-    """A traffic profile: a meter and what each colour means."""
+    """A traffic profile: a meter and the action for each colour."""
 
     meter: Meter | None = default(None, "Meter that colours the packets; absent: all are green.")
     per: Literal["aggregate", "flow"] = default(

@@ -14,7 +14,7 @@ _MTU_TEXT = "Largest packet on the wire, its link header included: "
 
 
 class Codel(Element):
-    """CoDel (RFC 8289): drops at the head what has waited too long for too long."""
+    """CoDel (RFC 8289): drops packets at the head while waits stay too long."""
 
     kind: Literal["codel"]
     target: PositiveTime = default(5_000_000, "Time in the queue that is acceptable.")
@@ -25,7 +25,7 @@ class Codel(Element):
         1514, _MTU_TEXT + "while no more is left in the queue nothing is dropped."
     )
     ce_threshold: PositiveTime | None = default(
-        None, "Time in the queue above which what is ECN-capable is marked; absent: never."
+        None, "Time in the queue above which ECN-capable packets are marked; absent: never."
     )
     arithmetic: Literal["exact", "linux"] = default(
         "exact", "`exact`: the RFC's square root; `linux`: the kernel's fixed point."

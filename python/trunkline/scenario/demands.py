@@ -11,7 +11,7 @@ from trunkline.scenario.workload import TransferWorkload
 
 
 class GravityDemands(Element):
-    """Demands in proportion to what each node sends and receives."""
+    """Demands in proportion to the load that each node sends and receives."""
 
     out: dict[NameReference, Rate] = Field(description="Load that each node offers to all others.")
     in_: dict[NameReference, Rate] | None = Field(
@@ -62,7 +62,7 @@ class UdpTemplate(UdpOptions):
 
 
 class TcpTemplate(TcpOptions):
-    """Each demand is a number of TCP flows, which take what they get, or transfers."""
+    """Each demand is a number of TCP flows, which take their share, or transfers."""
 
     agent: Literal["tcp"] = Field(description="Kind of agent.")
     flows: Annotated[int, PlainInteger("a number of flows", 1, 10_000)] = default(

@@ -50,7 +50,7 @@ CODES: dict[str, str] = {
     "unit": "a quantity without its unit, or with a wrong or ambiguous one",
     "unknown-key": "a key that does not exist here",
 }
-"""Every diagnostic code with what it means."""
+"""Every diagnostic code with its meaning."""
 
 
 class Place(NamedTuple):

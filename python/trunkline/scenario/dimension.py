@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 MAX_TIME_NS = 100 * 365 * 86_400 * 10**9
-"""Longest time anywhere [ns]: 100 years, below half of what signed 64-bit nanoseconds hold."""
+"""Longest time anywhere [ns]: 100 years, below half of the range of signed 64-bit nanoseconds."""
 MAX_RATE_BIT_S = 10**13  # Highest rate [bit/s].
 MAX_BYTES = 2**62
 MAX_PACKETS = 2**32 - 1

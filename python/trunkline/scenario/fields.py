@@ -37,7 +37,7 @@ _NAME_PATTERN = re.compile(r"\w[\w.+-]*\Z")
 
 
 def default(value: ItemType, description: str) -> ItemType:
-    """A key that may be absent: its value then, and what editors and the reference say of it."""
+    """A key that may be absent: its default, and its description for editors and the reference."""
     return Field(default=value, description=description)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 MIN_OBJECTS_TO_FREEZE = 100_000  # Objects to be searched from which it is worth leaving them out.
-_FROZEN_BY_US: list[bool] = []  # Whether we have frozen what there is.
+_FROZEN_BY_US: list[bool] = []  # Whether we have frozen the present objects.
 
 
 @contextmanager
@@ -14,7 +14,7 @@ def pause_garbage_collection() -> Iterator[None]:
 
     It does so again and again while many are made: with 100,000 flows that is a third of the time
     of loading and compiling. Objects outside cycles are freed as usual; Python looks for cycles
-    again after the next use. What others have frozen stays so, unless we froze too.
+    again after the next use. Objects that others have frozen stay so, unless we froze too.
     """
     was_on = gc.isenabled()
     gc.disable()

@@ -33,7 +33,7 @@ def load_kind(
     overrides: Mapping[str, str],
     strict: bool,
 ) -> ScenarioType:
-    """Load a scenario as `trunkline.scenario.load` says; of a kind that knows what it means."""
+    """Load a scenario as `trunkline.scenario.load` does; of a kind with its meaning."""
     if isinstance(source, Mapping):
         return _build_scenario(kind, dict(source), overrides, strict, DocumentOrigin())
     return load_text(kind, *_read_source(source), overrides, strict)
@@ -47,7 +47,7 @@ def load_text(
     overrides: Mapping[str, str],
     strict: bool,
 ) -> ScenarioType:
-    """Load what a file holds, or will hold; its tables are taken from a folder."""
+    """Load the text of a file, which may not exist yet; its tables are taken from a folder."""
     document, place = yaml_text.parse_yaml(content, file)
     if document is None:
         raise ScenarioError([_make_empty_diagnostic(file)], content, file)
@@ -104,7 +104,7 @@ def _set_name(scenario: ScenarioType, stem: str) -> ScenarioType:
 
 
 def _make_head_comment(content: str, overrides: Mapping[str, str]) -> str:
-    """Make the comment at the head of a file, which a dump has not, and what was set over it."""
+    """Make the comment at the head of a file, which a dump lacks, and the overrides."""
     lines = []
     for line in content.splitlines():
         if not line.startswith("#"):
@@ -123,7 +123,7 @@ def _check_scenario(
     origin: DocumentOrigin,
     problems: Problems,
 ) -> None:
-    """Check the scenario as a whole; with faults in it, what else is wrong."""
+    """Check the scenario as a whole; with faults in it, find further ones."""
     faults = [each.path for each in problems.findings if each.diagnostic.severity == "error"]
     if scenario is not None and not faults:
         scenario._resolved = check(scenario, problems)

@@ -80,7 +80,7 @@ def _expand_processing(value: Any) -> Any:
 
 
 class Node(Element):
-    """A node: host, router or label-switching router; it is what the scenario makes of it."""
+    """A node: host, router or label-switching router; the scenario decides its role."""
 
     position: tuple[Coordinate, Coordinate] | None = default(
         None, "Place in pictures: x to the right, y upward."
@@ -229,7 +229,7 @@ ParameterValue = bool | int | float | str | None
 
 
 class ScenarioSections(Element):
-    """The sections of a scenario file; `trunkline.scenario.Scenario` is what users have."""
+    """The sections of a scenario file; `trunkline.scenario.Scenario` is for users."""
 
     trunkline: Annotated[int, BeforeValidator(_validate_version)] = default(
         LANGUAGE_VERSION, "Version of the language: 1."
@@ -311,7 +311,7 @@ class ScenarioSections(Element):
     def text(self) -> str:
         """The text it was loaded from; with overrides or built in Python, its dump.
 
-        A dump with overrides has the file's head of comments and says what was set.
+        A dump with overrides has the file's head of comments and lists the overrides.
         """
         return self._source or self._head_comment + self.dump()
 

@@ -174,7 +174,7 @@ def substitute_parameters(document: Any, problems: Problems) -> Any:
     """The document with ``$name`` and ``${...}`` replaced by their values.
 
     document: PlacedMap or dict; the document; not changed.
-    problems: Gets what is wrong; the place then keeps its text.
+    problems: Gets the faults; the place then keeps its text.
     Returns: PlacedMap or dict; a copy where something was replaced, else the same object.
     """
     parameters = document.get("parameters") if isinstance(document, dict) else None

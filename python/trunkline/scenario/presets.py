@@ -31,7 +31,7 @@ def expand_preset(value: Any) -> Any:
     """A port as written with the keys of its preset added.
 
     value: object; the port; anything but a mapping with a known ``preset`` comes back unchanged.
-    Returns: object; keys of the port win; ``classes`` and what is in each are merged by name, and a
+    Returns: object; keys of the port win; ``classes`` and their keys are merged by name, and a
         class set to null is left out, with the preset's rules for it.
     """
     if not isinstance(value, Mapping) or value.get("preset") not in list_presets():

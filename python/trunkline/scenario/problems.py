@@ -43,7 +43,7 @@ class Finding:
 
 @dataclass
 class Problems:
-    """Collects what is found wrong in one phase."""
+    """Collects the faults that one phase finds."""
 
     findings: list[Finding] = field(default_factory=list)  # In order of discovery.
     # Path of each generated element to that of what it was generated from in the document: what is

@@ -127,7 +127,7 @@ Detection = Annotated[
 
 
 class Protection(Element):
-    """The protection of a path, or of several that share what protects them."""
+    """The protection of a path, or of several that share a backup."""
 
     path: NameReferences = Field(
         description="Working path; several for backup, facility-bypass, restoration; `all`: each "

@@ -188,7 +188,7 @@ class HfscClass(HierarchyClass):
 
     real_time: ServiceCurveField = default(None, "Service it gets whatever others do; of leaves.")
     link_share: ServiceCurveField = default(
-        None, "Its share of what real time leaves, in proportion to others'."
+        None, "Its share of the rest after real-time classes, in proportion to others'."
     )
     upper_limit: ServiceCurveField = default(
         None, "Maximum rate by link sharing; absent: no limit."

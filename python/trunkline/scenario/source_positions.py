@@ -40,7 +40,7 @@ def place_findings(found: Iterable[Finding], document: Any, file: str) -> list[D
 
 
 def find_place(document: Any, path: DocumentPath, at_key: bool) -> Place | None:
-    """Place of a path in a document: of its value, or of its key; else of what encloses it."""
+    """Place of a path in a document: of its value, or of its key; else of the enclosing value."""
     place = None
     value = document
     for index, part in enumerate(path):

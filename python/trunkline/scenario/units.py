@@ -259,7 +259,7 @@ def is_ambiguous_rate(text: str) -> bool:
 
 def _format_scaled(value: int, steps: tuple[tuple[int, str], ...]) -> str:
     for factor, unit in steps:
-        # Three decimals at most, so that what is printed is exact and short.
+        # Three decimals at most, so that the text is exact and short.
         if abs(value) >= factor and value * 1000 % factor == 0:
             return f"{_format_decimal(Fraction(value, factor))} {unit}"
     return f"{value} {steps[-1][1]}"

@@ -28,7 +28,7 @@ RESULTS_HASH_DIGITS = 16
 
 
 class CodeError(ValueError):
-    """A text is no code of a page, or of another scenario; the text says what is wrong."""
+    """A text is no code of a page, or of another scenario; the text describes the fault."""
 
 
 @dataclass(frozen=True, slots=True)

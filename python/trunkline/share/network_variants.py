@@ -36,7 +36,7 @@ class ParameterGroup:
 
 @dataclass(slots=True)
 class NetworkVariants:
-    """A compiled network and what changes it."""
+    """A compiled network and its changes."""
 
     document: Document  # Compiled network of the written scenario.
     # Groups whose patches change different places.
@@ -81,9 +81,9 @@ def find_variants(
     parameters: Sequence[OfferedParameter],
     progress: Callable[[int, int], object] | None = None,
 ) -> NetworkVariants:
-    """Compile what a page offers.
+    """Compile the values that a page offers.
 
-    compile_document: From values by parameter to what the scenario compiles to.
+    compile_document: From values by parameter to the compiled scenario.
     parameters: Parameters to offer.
     progress: Called with the number of values compiled and of all.
     Raises ScenarioError: The written scenario does not compile.
@@ -150,7 +150,7 @@ def _join_dependent_groups(
     groups: list[ParameterGroup],
     count: Callable[[], None],
 ) -> list[ParameterGroup]:
-    """Join groups until the patches of any two give what the compiler gives."""
+    """Join groups until the patches of any two equal the compiler's output."""
     joined = list(groups)
     while True:
         pair = next(
@@ -210,7 +210,7 @@ def _are_independent(
     one: ParameterGroup,
     other: ParameterGroup,
 ) -> bool:
-    """Whether two groups change different places, and together what each changes alone."""
+    """Whether two groups change different places, and together the same as each alone."""
     if _touch_same_place(_list_places(one), _list_places(other)):
         return False
     for first, second in itertools.product(_pick_probes(one), _pick_probes(other)):

@@ -24,7 +24,7 @@ class OfferedParameter:
 def list_offered_parameters(
     content: str, stated_values: Mapping[str, Sequence[str]]
 ) -> list[OfferedParameter]:
-    """Work out what to offer.
+    """Find the values to offer.
 
     content: Text of the scenario.
     stated_values: Values by parameter, where the author chose them. Other numbers get

@@ -12,7 +12,7 @@ MAX_RUNS_IN_PAGE = 30  # Seeds that a page runs one after the other.
 
 
 def build_results_book() -> dict[str, Any]:
-    """Make what ``decode.js`` reads: schemas, words and quantiles.
+    """Make the input of ``decode.js``: schemas, words and quantiles.
 
     Returns: ``schemas`` (a list of columns by table, in the order of the results hash), ``words``
         (by number), ``summed``, ``hashed_if_filled``, and ``t_quantiles``, the 97.5 % quantiles of

@@ -44,9 +44,9 @@ class RunnableScenario:
     """A scenario that a page can run."""
 
     scenario: Scenario  # The written scenario.
-    # The written scenario, run once: what the page shows before anybody runs it.
+    # The written scenario, run once: shown by the page until somebody runs it.
     reported_run: ReportedRun
-    variants: NetworkVariants  # Its network and what the parameters change of it.
+    variants: NetworkVariants  # Its network and the changes by the parameters.
     data: dict[str, Any]  # All of it as the page's scripts read it.
 
 
@@ -66,7 +66,7 @@ def build_runnable_scenario(
     seed: Seed of the first run; the scenario's own if left out.
     progress: Called with the number of values compiled and of all.
     Raises ScenarioError: The scenario has errors.
-    Raises NotShareable: Values are stated of what is no parameter, or a run is too large for a
+    Raises NotShareable: A value belongs to no parameter, or a run is too large for a
         page.
     """
     fixed_values = dict(overrides or {})

@@ -52,7 +52,7 @@ def batch_means(
     """Mean of one run's values, taken in equal steps of time, with its interval.
 
     Begins with 32 batches, or 16 or 8 if there are fewer values, and halves their number while
-    the means of neighbouring batches are correlated, down to 8. What is left over at the beginning,
+    the means of neighbouring batches are correlated, down to 8. The rest at the beginning,
     nearest to the warm-up, is not used.
 
     Parameters

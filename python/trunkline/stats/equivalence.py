@@ -23,7 +23,7 @@ EQUIVALENCE_CONFIDENCE: Final = 0.95
 FALSE_ALARM_PROBABILITY: Final = 0.01
 """Probability at most that any of several comparisons differs by chance."""
 MIN_PAIRS: Final = 5
-"""Pairs below which the spread of what is random is not known well enough to decide."""
+"""Pairs below which the spread of random values is not known well enough to decide."""
 MAX_PAIRS: Final = 100_000
 
 

@@ -26,7 +26,7 @@ class Histogram:
     Parameters
     ----------
     counts : mapping of int to int, optional
-        Upper end of a bucket to what was counted in it; all of one layout.
+        From the upper end of a bucket to its count; all of one layout.
     """
 
     def __init__(self, counts: Mapping[int, int] | None = None) -> None:

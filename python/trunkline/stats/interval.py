@@ -37,7 +37,7 @@ class Interval:
         return None if self.high is None else self.high - self.mean
 
     def at_least(self, min_half_width: float) -> Interval:
-        """The same, at least so far to either side: what is known no better has no narrower one."""
+        """Widen the interval to at least this half width: the precision is no better."""
         if self.low is None or self.high is None:
             return self
         low = min(self.low, self.mean - min_half_width)
@@ -54,7 +54,7 @@ class Interval:
         """Interval that holds the mean of `runs` further values with the same probability.
 
         A prediction interval, ``mean ± t * s * sqrt(1 / n + 1 / runs)``: W. Q. Meeker, G. J. Hahn
-        and L. A. Escobar, Statistical Intervals. What one further run gives is compared with this,
+        and L. A. Escobar, Statistical Intervals. A further run is compared with this,
         and not with the interval of the mean, which no single run needs to be in.
         """
         if self.low is None or self.high is None:
@@ -112,7 +112,7 @@ def paired_difference(
 ) -> Interval:
     """Mean of ``first - second``, pair by pair, with its interval.
 
-    Runs with the same seed share their random numbers, so what chance does to both cancels in
+    Runs with the same seed share their random numbers, so the effect of chance on both cancels in
     the difference and the interval is narrower than that of two separate means.
 
     Parameters

@@ -68,7 +68,7 @@ def render_run_averages(
     colour: bool = False,
     show_all: bool = False,
 ) -> str:
-    """Write what was lost, who waits and what is full, and means of each flow with intervals.
+    """Render losses, waits and full links, and means of each flow with intervals.
 
     runs: Runs of one scenario with different seeds.
     interval: one of "t", "bca", "controlled"; see :func:`trunkline.stats.average_runs`.

@@ -47,7 +47,7 @@ class Precision:
 def assess_precision(
     measures: ReplicationValues, target: float, *, confidence: float = 0.95
 ) -> Precision:
-    """Compare the intervals of several measures with what is wanted.
+    """Compare the intervals of several measures with the required width.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ def write_capture(
 
     results: A run with ``run.trace: on``.
     path: File; an earlier one is replaced.
-    at: Nodes, for what leaves and what reaches them, and links, for what they are given to send;
+    at: Nodes, for packets that leave and reach them, and links, for packets that enter them;
         every link if there is none.
     snaplen: Bytes of each frame that are kept [B, >= 1].
     Raises UntracedRunError: The run recorded no packets.

@@ -163,10 +163,10 @@ def complete_columns(
     network: NetworkData,
     computed: Mapping[str, LazyColumn] | None = None,
 ) -> dict[str, LazyColumn]:
-    """The columns of a table by its schema: what is its own, the rest as the engine gave it.
+    """The columns of a table by its schema: computed ones, and the rest from the engine.
 
     What the engine numbers is named, and times in nanoseconds are given in seconds too, once
-    somebody asks for them. What averages nothing is null.
+    somebody asks for them. An average of nothing is null.
 
     computed: Columns that are worked out.
     """
@@ -189,7 +189,7 @@ def complete_columns(
 
 
 def mask_empty_bases(table: str, columns: Mapping[str, LazyColumn]) -> dict[str, LazyColumn]:
-    """Make null what averages nothing in the columns of a table: see `Field.base`."""
+    """Set averages of nothing to null in the columns of a table: see `Field.base`."""
 
     @functools.cache
     def find_filled(base: tuple[str, ...]) -> Valid:

@@ -21,7 +21,7 @@ def decode_fairness(
     """Decode one row a DSCP of flows, then one a path that flows are bound to."""
     counted = ("goodput_bytes", "bytes_sent", "bytes_delivered")
     goodput, sent, delivered = (flows.column(name).get_numbers() for name in counted)
-    # TCP asks for what it gets: only a source that does not listen has a demand.
+    # The demand of TCP is its share: only a source that does not listen has a demand.
     shares = [
         # Packets under way at the end of the warm-up count as delivered, not as sent.
         min(1.0, delivered[index] / sent[index]) if protocol != "tcp" and sent[index] else None

@@ -61,7 +61,7 @@ def decode_aggregates(flows: Table, delays: Table, measured_s: float) -> dict[st
     timed = counts["packets_timed"]
 
     def having(base: str) -> list[list[int]]:
-        """Flows of each group that have what is averaged."""
+        """Flows of each group with the averaged value."""
         return [[i for i in group if counts[base][i] > 0] for group in groups]
 
     def averaged(name: str, base: str) -> Column:

@@ -120,7 +120,7 @@ def _build_sequence_expressions(network: NetworkData) -> dict[str, pl.Expr]:
 
 
 def _build_header_expressions() -> dict[str, pl.Expr]:
-    """Build the label stack, and what few packets have."""
+    """Build the label stack, and the columns of few packets."""
     import polars as pl
 
     entries = [(pl.col(name) >= 0).cast(pl.Int64) for name in _STACK_COLUMNS]

@@ -85,7 +85,7 @@ def decode_series(rows: RawRows, network: NetworkData) -> dict[str, Column]:
         "class": Column(list(map(classes.__getitem__, probes))),
         "precedence": make_int_column(map(precedences.__getitem__, probes)),
         "measure": make_name_column([probe["measure"] for probe in network["probes"]], probes),
-        # The engine's means of nothing, and what a sender does not know yet, are not a number.
+        # The engine's means of nothing, and values that a sender does not know, are not a number.
         "value": rows.column("value", make_mask(not math.isnan(value) for value in rows["value"])),
     }
 

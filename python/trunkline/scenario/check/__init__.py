@@ -58,7 +58,7 @@ CHECKS = (
 
 
 def check(scenario: ScenarioSections, problems: Problems) -> ResolvedScenario | None:
-    """Works out what a scenario means and checks it.
+    """Resolves a scenario and checks it.
 
     scenario: A scenario whose every key is of the right kind and in range.
     Returns: The resolved scenario, for use where no fault was found; None if it is too large.

@@ -44,7 +44,7 @@ def check(scenario: ResolvedScenario, problems: Problems) -> None:
 
 
 def _list_unread_keys(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str]]:
-    """List each key that the flow does not read, why, and what reads it."""
+    """List each key that the flow does not read, why, and the flows that read it."""
     for key, stack in _STACK_OF_KEY.items():
         if flow.stack != stack:
             yield (key,), f"{key} means nothing to stack {flow.stack}", f"stack: {stack}"
@@ -66,7 +66,7 @@ def _list_unread_keys(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str]]:
 
 
 def _list_missing_options(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str]]:
-    """Each thing that the flow lacks and its congestion control needs: key, why, what has it."""
+    """List the missing needs of the congestion control: key, why, which keys provide it."""
     memory = flow.receive_buffer
     if memory is not None and memory.initial > memory.max:
         reason = f"it begins with {memory.initial} B and has {memory.max} B at most"

@@ -77,10 +77,10 @@ before `flows`, which gives them their defaults, and so on."""
 
 
 def resolve(scenario: ScenarioSections, problems: Problems) -> ResolvedScenario | None:
-    """Works out what a scenario means.
+    """Resolves a scenario.
 
     scenario: A scenario whose every key is of the right kind and in range.
-    problems: Gets what cannot be worked out; findings about generated elements are placed where
+    problems: Gets faults of the resolution; findings about generated elements are placed where
         those come from, here and by whoever uses it after.
     Returns: The sound part of it; None if it is too large to expand.
     """

@@ -32,7 +32,7 @@ class BackupSearch:
 
     scenario: With all routes written out.
     name: Name of the protection.
-    result: Gets what is found.
+    result: Gets the findings.
     """
 
     def __init__(

@@ -36,7 +36,7 @@ def resolve_classes(scenario: ResolvedScenario, problems: Problems) -> None:
 
 
 def _complete_queue(queue: QueueOptions, scheduler: str) -> QueueOptions:
-    """A queue with what its flow queueing, or that of the port, says where it says nothing."""
+    """A queue, with absent keys from its flow queueing, or that of the port."""
     flows: FlowQueues | None = queue.flows
     if scheduler in FLOW_SCHEDULERS or (scheduler == "cake" and flows is None):
         flows = make_flow_queues(scheduler)

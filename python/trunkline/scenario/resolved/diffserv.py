@@ -7,7 +7,7 @@ from trunkline.scenario.resolved.resolved import ResolvedScenario
 
 
 def resolve_diffserv(scenario: ResolvedScenario, problems: Problems) -> None:
-    """Give every path the default, or what its own leaves out of it."""
+    """Give every path the default, or its absent keys from the default."""
     default = scenario.written.defaults.diffserv
     if default is not None:
         scenario.paths = {

@@ -23,7 +23,7 @@ class PathConstraintsAtHead:
 def list_head_constraints(
     scenario: ResolvedScenario, names: Sequence[str]
 ) -> dict[str, PathConstraintsAtHead]:
-    """List what heads keep, by path; paths that only bandwidth constrains are left out.
+    """List the constraints at heads, by path; paths that only bandwidth constrains are left out.
 
     names: Signalled paths.
     """

@@ -66,7 +66,7 @@ def covers_arc(protection: Protection, arc: ResolvedArc) -> bool:
 def list_shared_links(
     scenario: ResolvedScenario, protection: Protection, working: str
 ) -> list[str]:
-    """List the links that the backup shares with what it protects."""
+    """List the links that the backup shares with the protected element."""
     if protection.backup is None or find_span(scenario, protection, working) is None:
         return []
     backup_links = {arc.link for arc in _list_arcs(scenario, protection.backup)}
