@@ -121,7 +121,7 @@ ALLOWED_CRATES: dict[str, set[str]] = {
     "trunkline-python": {"trunkline-engine", "trunkline-guest", "trunkline-pcapng"},
     "trunkline-web": {"trunkline-engine"},
 }
-# Crates from outside, with what they are for in docs/decisions/0002-dependencies.md.
+# Crates from outside, with their purposes in docs/decisions/0002-dependencies.md.
 ALLOWED_EXTERNAL_CRATES = {"chacha20", "libm", "pyo3", "rand_core", "serde", "serde_json"}
 ALLOWED_EXTERNAL_TEST_CRATES = ALLOWED_EXTERNAL_CRATES | {"proptest"}
 # A mechanism is given time and random numbers; it never fetches them.
@@ -300,7 +300,7 @@ def find_missing_files() -> list[str]:
 
 
 def find_crate_faults() -> list[str]:
-    """Dependencies of the crates against the map, and what the mechanisms reach for.
+    """Dependencies of the crates against the map, and forbidden modules in the mechanisms.
 
     Returns: One line a fault.
     """
@@ -322,7 +322,7 @@ def find_crate_faults() -> list[str]:
                     faults.append(f"{place}: {name} may not depend on {target}")
     for crate in MECHANISM_CRATES:
         for file in sorted((ROOT / "crates" / crate / "src").rglob("*.rs")):
-            # Tests may read files; what is shipped may not.
+            # Tests may read files; shipped code may not.
             product_code = file.read_text("utf-8").split("#[cfg(test)]")[0]
             if file.name == "tests.rs" or "tests" in file.parts:
                 continue

@@ -1,4 +1,4 @@
-"""Run what the documentation shows: its commands, its Python and its scenarios.
+"""Run the examples of the documentation: its commands, its Python and its scenarios.
 
 In README.md, ARCHITECTURE.md and docs/**/*.md:
 
@@ -157,7 +157,7 @@ def check_scenario(block: CodeBlock) -> str | None:
 def run_page(page: Path) -> tuple[int, list[str]]:
     """Run every block of a page, in a folder of its own.
 
-    Returns: How many blocks were run, and what is wrong with place.
+    Returns: How many blocks were run, and faults with their places.
     """
     earlier_blocks: list[str] = []
     faults = []
@@ -181,7 +181,7 @@ def run_page(page: Path) -> tuple[int, list[str]]:
 
 
 def main(names: list[str]) -> int:
-    """Run every block, pages side by side, and print what is wrong.
+    """Run every block, pages side by side, and print faults.
 
     names: Pages; all if there are none.
     Returns: 1 if anything is wrong.

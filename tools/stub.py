@@ -1,4 +1,4 @@
-"""Check that the stub of the packet engine says what the compiled module has.
+"""Check that the stub of the packet engine matches the compiled module.
 
 The two are looked at alone: next to the package ``mypy.stubtest`` would judge all that it imports.
 """

@@ -178,7 +178,7 @@ def make_python_page() -> str:
 
 
 def main() -> int:
-    """Build the site. Returns: 0, or what Sphinx ended with."""
+    """Build the site. Returns: 0, or the status of Sphinx."""
     from trunkline import __version__
 
     shutil.rmtree(SITE, ignore_errors=True)

@@ -21,7 +21,7 @@ class WebEngineUnavailable(Exception):
 def build_web_engine(target_folder: str, *options: str) -> None:
     """Compile the engine for pages and put it to its place.
 
-    target_folder: Where cargo keeps what it compiles.
+    target_folder: Folder of cargo's output.
     *options: Further options of cargo.
     Raises WebEngineUnavailable: Rust cannot compile for WebAssembly here.
     """

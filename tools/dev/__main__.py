@@ -46,7 +46,7 @@ def set_bytecode_folder() -> None:
     """Let every Python keep its byte code in a folder of ours, whatever the surroundings say.
 
     Many containers forbid writing it; compiling a few hundred modules at every start then costs
-    three times what a small run costs itself.
+    three times the cost of a small run.
     """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = os.path.join(steps.STAMPS_FOLDER, "byte-code")

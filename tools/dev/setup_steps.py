@@ -30,7 +30,7 @@ def make_relative(path: str) -> str:
 def prepare_environment(level: str) -> None:
     """Make the environment ready.
 
-    level: one of "run", "test", "check", "docs"; what has to be possible in it.
+    level: one of "run", "test", "check", "docs"; the tasks that it must allow.
     Raises StepFailed: A tool is missing or a step failed.
     """
     if level not in PACKAGE_LEVELS:
@@ -68,7 +68,7 @@ def prepare_environment(level: str) -> None:
 
 
 def get_stamp_path(name: str) -> str:
-    """Return the file that says what a step was last done with. name: The step."""
+    """Return the file with the inputs of the last run of a step. name: The step."""
     return os.path.join(STAMPS_FOLDER, name)
 
 
@@ -309,7 +309,7 @@ def link_sources(venv: str = VENV_FOLDER) -> None:
 
 
 def remove_environment() -> None:
-    """Remove what the steps made."""
+    """Remove the output of the steps."""
     vendor_folders = [
         os.path.join(ROOT, "python", "trunkline", name, "vendor") for name in ("report", "share")
     ]

@@ -61,7 +61,7 @@ def simulate(
     check_s: About how much time of one core the full run for the error takes [s].
     threads: Links that run at a time; by default as many as there are cores.
     on_done: Called with the number of links that have run, and of all that will.
-    Raises FluidUnsupportedError: The network has what ties its links together.
+    Raises FluidUnsupportedError: Parts of the network tie its links together.
     """
     network: Mapping[str, Any] = json.loads(network_json)
     check_decomposable(network)

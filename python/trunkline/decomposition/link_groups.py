@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 LOAD_TOLERANCE: Final = 0.01
 """Difference of the load of a class, over the rate of the link."""
 HEADROOM_TOLERANCE: Final = 0.05
-"""Difference of what all classes leave free, over what is free: waits grow as one over it."""
+"""Difference of the free rate, over the free rate: waits grow as one over it."""
 CONCENTRATION_TOLERANCE: Final = 0.05
 """Difference of the sum of squared shares of the links that packets come over."""
 MIX_TOLERANCE: Final = 0.1

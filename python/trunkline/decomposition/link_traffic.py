@@ -50,7 +50,7 @@ class LinkTraffic:
     label_bytes : array of int64, shape (N,)
         Bytes of labels on each packet on this link.
     share : array of float64, shape (N,)
-        Part of what the flow sends that reaches this link, above 0 and at most 1.
+        Share of the flow's packets that reaches this link, above 0 and at most 1.
     offset_ns : array of int64, shape (N,)
         Time without queues from the source to the first of the links before.
     """

@@ -58,7 +58,7 @@ def build_tables(
 
 
 def _replace_delays(flows: dict[str, Any], delays: PathDelays) -> dict[str, Any]:
-    """Flows with the losses of their ports, and the delays of what arrives."""
+    """Flows with the losses of their ports, and the delays of arrivals."""
     arrived = (flows["packets_delivered"] > 0) & (delays.loss < 1)
     kept = np.where(arrived, 1 - delays.loss, 0.0)
     sent = flows["packets_sent"]

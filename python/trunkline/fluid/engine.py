@@ -22,12 +22,12 @@ from trunkline.results import Provenance, Results
 
 
 def simulate(network_json: str, *, scenario: str = "", seed: int = 1) -> Results:
-    """Work out what a network does in the mean, without packets.
+    """Compute the mean behaviour of a network, without packets.
 
-    seed: Of random failures and of what detects them; nothing else is random.
+    seed: Seed of random failures and of their detection; nothing else is random.
     Returns: The tables of the packet engine, null where rates do not say: percentiles, jitter,
         single packets, films and pages.
-    Raises FluidUnsupportedError: It has what formulas for means cannot stand for.
+    Raises FluidUnsupportedError: It has features that formulas for means cannot model.
     Raises ValueError: The network is wrong.
     """
     result_tables = build_tables(solve_phases(json.loads(network_json), seed))
@@ -60,7 +60,7 @@ def solve_without_failures(network: Mapping[str, Any]) -> FluidState:
 def solve_phases(network: Mapping[str, Any], seed: int) -> list[tuple[float, FluidState]]:
     """Solve the rates and waits of a compiled network, before, during and after its failures.
 
-    Returns: Seconds of the measured time, and what holds in them.
+    Returns: Seconds of the measured time, and the state in them.
     """
     failures = (network.get("recovery") or {}).get("failures", [])
     return FailureSolver(network).solve(failures, seed)
@@ -70,7 +70,7 @@ class FailureSolver:
     """Rates and waits of a compiled network under failures in place of its own.
 
     network: Parsed from its JSON.
-    Raises FluidUnsupportedError: It has what formulas for means cannot stand for.
+    Raises FluidUnsupportedError: It has features that formulas for means cannot model.
     """
 
     def __init__(self, network: Mapping[str, Any]) -> None:
@@ -82,7 +82,7 @@ class FailureSolver:
     def solve(
         self, failures: Sequence[Mapping[str, Any]], seed: int
     ) -> list[tuple[float, FluidState]]:
-        """Seconds of the measured time, and what holds in them.
+        """Yield seconds of the measured time, and the state in them.
 
         failures: Compiled failures that happen in one run.
         Raises FluidUnsupportedError: Ways change too often.

@@ -46,8 +46,8 @@ def focus_network(
 
     network: The compiled network, parsed from its JSON.
     names: One-way links (``A->B``): the flows whose data crosses one are kept; paths: the flows on
-        them; failures: all flows that cross what fails.
-    Raises FluidUnsupportedError: The network has what background cannot stand for.
+        them; failures: all flows that cross the failed element.
+    Raises FluidUnsupportedError: The network has flows that background cannot replace.
     Raises ValueError: No such name, or no flow there.
     """
     for each in network.get("conditioners", ()):

@@ -40,7 +40,7 @@ QUEUE_LENGTH_PARTS: Final = np.linspace(0.05, 0.95, 19)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StreamLimits:
-    """Limits for S streams, with what the fluid engine expects."""
+    """Limits for S streams, with the means of the fluid engine."""
 
     least_delay: Floats  # shape (S,): Propagation and transmission of the smallest packet [s].
     unqueued_delay: Floats  # shape (S,): The same of the mean packet [s].
@@ -50,7 +50,7 @@ class StreamLimits:
     decay: Floats  # shape (S,): Sum over hops of 1/theta [s].
     hops: NDArray[np.int64]  # shape (S,): Hops whose waits depend on chance.
     # shape (S,): With all queues full [s]; infinite without limits of queues, and where a full
-    # class has what others leave.
+    # class has the rest of others.
     greatest_delay: Floats
     # shape (S,): Upper limit of the share that full queues drop beyond the loss of the means; 1:
     # unknown.
@@ -134,7 +134,7 @@ def _compute_queue_limits(state: FluidState, greatest: Floats) -> _QueueLimits:
     loads, queues, sources, rates = state.hop_loads, state.queues, state.sources, state.rates
     paths, count = loads.paths, len(state.queues.level)
     link_rate = queues.rate[queues.link]
-    # Poisson arrivals at least: what is more even waits less.
+    # Poisson arrivals at least: smoother arrivals wait less.
     as_poisson = replace(state, sources=replace(sources, gap_scv=np.maximum(sources.gap_scv, 1.0)))
     wait = compute_mean_waits(loads, queues, as_poisson.sources, rates)
     is_weighted = queues.wait_formula > 0
@@ -170,7 +170,7 @@ def _compute_queue_limits(state: FluidState, greatest: Floats) -> _QueueLimits:
         beyond = np.where(decay > 0, np.exp(-np.maximum(onset - batch, 0.0) / decay), 0.0)
     overflow = np.where(onset > batch, beyond, 1.0)
     overflow = np.minimum(overflow, _limit_queue_length(state, smallest, largest, batch, decay))
-    # A full class of open flows loses what the means say, but for their error and for what chance
+    # A full class of open flows loses as the means say, but for their error and for what chance
     # leaves unused: at most 1/(K+1), which is M/M/1/K at a load of 1 (Kleinrock 1975, 3.6).
     onset_packets = np.divide(onset, smallest * byte_time, out=np.zeros(count), where=smallest > 0)
     unused = LOSS_MARGIN.floor + 1 / (1 + onset_packets)

@@ -16,7 +16,7 @@ _LEVEL_TOLERANCE = 1e-9
 def divide_max_min(
     loads: HopLoads, elastic: Bools, weight: Floats, ceiling: Floats, room: Floats
 ) -> tuple[Floats, Bools]:
-    """Divide what is left in every class.
+    """Divide the rest of every class.
 
     elastic: shape (S,): Streams that take what they get.
     weight, ceiling: shape (S,): Of each stream; the ceiling in IP bits per second.

@@ -47,7 +47,7 @@ class PortQueues:
     # shape (Q,): Whether the policy drops by precedence, so that flows do not lose the same share.
     drops_by_precedence: NDArray[np.bool_]
     wait_formula: Ints  # shape (Q,): Formula of waits: 0 by level, 1 by weight, 2 none.
-    # shape (Q,): Whether what a class leaves of the link's rate goes to the others, up to their
+    # shape (Q,): Whether the others share the unused rate of a class, up to their
     # ceilings.
     shares_link: NDArray[np.bool_]
 
@@ -144,7 +144,7 @@ def _read_share(
 
 
 def _read_shared_rate(kind: str, shares: Sequence[Mapping[str, Any]]) -> float:
-    """Rate that the classes of a port share, each taking what the others leave; 0: they do not."""
+    """Rate that the classes of a port share, each taking the rest of the others; 0: they do not."""
     if kind in ("tbf", "shaped", *LEVEL_SCHEDULERS, *WEIGHTED_SCHEDULERS):
         return np.inf
     if kind != "htb":

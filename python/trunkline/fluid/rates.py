@@ -44,7 +44,7 @@ class StreamRates:
     # offered, served: shape (Q,): Bits per second on the wire.
     offered: Floats
     served: Floats
-    overloaded: Bools  # shape (Q,): Classes that lose what does not fit.
+    overloaded: Bools  # shape (Q,): Classes that lose their excess.
     filled: Bools  # shape (Q,): Classes that TCP keeps full.
     kept_delay: Floats  # shape (Q,): Delay of the queue that is kept in such a class [s].
     unknown: Bools  # shape (Q,): Classes that a flow of unknown rate crosses.

@@ -28,7 +28,7 @@ _DELIVERED = _core.PACKET_EVENTS.index("delivered")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StreamPaths:
-    """Hops of streams: data of F flows, then what answers them (TCP, echo). H hops, S streams."""
+    """Hops of streams: data of F flows, then their answers (TCP, echo). H hops, S streams."""
 
     flow: Ints  # shape (S,): Flow of each stream.
     reverse: NDArray[np.bool_]  # shape (S,): Whether it is of acknowledgements or answers.

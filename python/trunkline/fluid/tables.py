@@ -35,7 +35,7 @@ class FluidState:
 def build_tables(states: Sequence[tuple[float, FluidState]]) -> dict[str, Table]:
     """Build every table of ``SCHEMAS``; those of single packets are empty.
 
-    states: Seconds of the measured time, and what holds in them.
+    states: Seconds of the measured time, and the state in them.
     """
     network = states[0][1].network
     durations = [seconds for seconds, _ in states]

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class FluidUnsupportedError(ValueError):
-    """The scenario asks for what the fluid engine, or a focus, does not have.
+    """The scenario asks for a feature that the fluid engine, or a focus, lacks.
 
     text: The feature, and a remedy.
     path: Where the scenario asks for it, by the names of the compiled network.

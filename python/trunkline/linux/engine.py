@@ -23,7 +23,7 @@ class KernelRun:
     """One run in the kernel."""
 
     results: Results
-    # The plan, what is behind it, and notes on what the kernel does differently.
+    # The plan, its sources, and notes on differences of the kernel.
     compiled: CompiledPlan
     folder: Path  # Files of the guest.
     runner: str  # ``uml``, ``qemu`` or ``native``.
@@ -45,7 +45,7 @@ def run_in_guest(
     runner: ``uml``, ``qemu`` or ``native``; the first that is ready if left out.
     control: "frr"; daemons that find the routes; without they are the simulator's.
     on_progress: Gets the part of the run that is done, 0 to 1.
-    Raises UnsupportedError: The network has what the kernel lacks.
+    Raises UnsupportedError: The kernel lacks features of the network.
     """
     compiled = compile_plan(network_json, seed=seed, target=make_target(runner, control))
     return run_compiled_plan(

@@ -100,7 +100,7 @@ def export_routers(
     scenario: The design.
     targets: Keys of `TARGETS`.
     addresses: Chosen addresses and devices.
-    partial: Write what a target can express, and list the rest.
+    partial: Write the parts that a target can express, and list the rest.
     Raises ExportRefused: Without ``partial``: a target cannot express the design; all that, with
         places.
     """

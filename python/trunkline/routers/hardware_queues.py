@@ -33,13 +33,13 @@ class HardwareQueue:
     """A class as a line card has it; rates in kbit/s."""
 
     queue: QueuePolicy  # The class of the scenario.
-    is_default: bool  # Takes what no other class matches.
+    is_default: bool  # Takes the rest of the packets.
     level: int | None  # Strict priority, 1 first.
     # police, bandwidth, shape: Limit of a priority class, guarantee, ceiling of another class.
     police: int | None
     bandwidth: int | None
     shape: int | None
-    ratio: int | None  # Share of what is left.
+    ratio: int | None  # Share of the rest.
     curves: tuple[PrecedenceCurve, ...]  # Drop curves.
 
 
@@ -56,7 +56,7 @@ def list_queues_by_policy(
 def list_hardware_queues(
     files: TargetFiles, router: Router, policy: PortPolicy
 ) -> list[HardwareQueue]:
-    """List the classes of a port, the default class last; notes what is rounded or has no word."""
+    """List the classes of a port, the default class last; note rounded and missing values."""
     default = max(policy.classes, key=lambda each: (0 in each.dscps, len(each.dscps)))
     ratios = _compute_ratios(files, router, policy)
     levels = sorted({each.priority for each in policy.classes if each.priority is not None})

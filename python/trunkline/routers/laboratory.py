@@ -106,7 +106,7 @@ def compile_laboratory(
     network: Whose traffic is sent.
     texts: As of `read_laboratory`.
 
-    Raises UnsupportedError: The network has what the kernel lacks.
+    Raises UnsupportedError: The kernel lacks features of the network.
     """
     target = replace(make_router_target(network, adds_wires=True), sends_flows=True)
     compiled = compile_plan(json.dumps(strip_protocols(network)), seed=seed, target=target)

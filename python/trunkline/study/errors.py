@@ -14,4 +14,4 @@ class MemoryLimitExceeded(Exception):
 
 
 class SystemLimitError(Exception):
-    """The system does not allow this process what a study needs."""
+    """The system does not grant this process the needs of a study."""

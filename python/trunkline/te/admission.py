@@ -46,7 +46,7 @@ class Reservations:
         return tuple(self._holders_by_arc[arc])
 
     def reserve(self, name: str, reservation: Reservation) -> None:
-        """Reserve bandwidth without a check against what is free; the caller has checked.
+        """Reserve bandwidth without a check of the free bandwidth; the caller has checked.
 
         Raises ValueError: The name is in use.
         """

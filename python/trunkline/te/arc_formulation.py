@@ -96,7 +96,7 @@ def minimise_utilisation(topology: Topology, traffic: Floats) -> OptimalRouting:
     for row, source in enumerate(program.sources.tolist()):
         shares |= decompose_flow(topology, source, traffic[source], flows[row])
     mlu = float((loads / topology.capacity).max())
-    # Duality: what conservation is worth is the value of the program.
+    # Duality: the price of conservation is the value of the program.
     bound = float(solution.eqlin.marginals @ program.supply)
     return OptimalRouting("arcs", mlu, tighten_bound(mlu, bound), loads, shares)
 

@@ -85,7 +85,7 @@ class MigrationStep:
 
 @dataclass(frozen=True, slots=True)
 class MigrationOrder:
-    """An order of moves, or what is known of it."""
+    """An order of moves, or the knowledge about it."""
 
     steps: tuple[MigrationStep, ...] | None  # None: no order was found.
     # With steps: none has fewer preemptions, or as many and fewer detours. Without: no order exists
@@ -143,7 +143,7 @@ class _UsageRows:
         self.usage = [rows[:, self.scarce] for rows in self.usage]
 
     def sum_usage(self, positions: Positions) -> Ints:
-        """Sum what the paths hold in their positions, shape (R,)."""
+        """Sum the reservations of the paths in their positions, shape (R,)."""
         total = np.zeros(len(self.room), dtype=np.int64)
         for rows, position in zip(self.usage, positions, strict=True):
             total += rows[position]
@@ -238,7 +238,7 @@ def find_least_headroom(
 def trace_usage(
     moves: Sequence[PathMove], steps: Sequence[MigrationStep], background: Ints
 ) -> list[Ints]:
-    """Compute what all paths hold on each arc, background included: at first, and in each step.
+    """Compute the reservations of all paths on each arc, background included: at each step.
 
     While a path changes over, the larger of its two reservations counts on a shared arc.
     """

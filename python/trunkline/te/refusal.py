@@ -84,7 +84,7 @@ def explain_refusal(
 def _find_cut(
     topology: Topology, source: int, target: int, arcs_left: Bools, arcs_before: Bools
 ) -> tuple[int, ...] | None:
-    """Find removed arcs that border what the source reaches or what reaches the target."""
+    """Find removed arcs at the border of the source's reach, or of those that reach the target."""
     reachable = _find_reachable_nodes(topology, source, arcs_left)
     if reachable[target]:
         return None

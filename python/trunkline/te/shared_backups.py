@@ -31,7 +31,7 @@ def list_failures_of_path(
 
 
 class SharedBandwidth:
-    """Bandwidth that backups hold; ``free`` is what working paths leave of each arc, bit/s."""
+    """Bandwidth that backups hold; ``free`` is the rest of each arc after working paths, bit/s."""
 
     def __init__(self, free: Ints):
         self._unreserved = free

@@ -136,7 +136,7 @@ def sum_path_loads(paths: Sequence[ArcPath], rates: Floats, count: int) -> Float
 
 
 def price_added_load(utilisation: Floats, added_utilisation: Floats) -> Floats:
-    """Compute what a demand adds to the sum of utilisation^8 on each arc, in any unit."""
+    """Compute the increase by a demand of the sum of utilisation^8 on each arc, in any unit."""
     highest = float((utilisation + added_utilisation).max())
     price: Floats = ((utilisation + added_utilisation) / highest) ** UTILISATION_POWER - (
         utilisation / highest

@@ -61,7 +61,7 @@ class ImportAccount:
         return tuple(self._assumed.values())
 
     def add_read(self, element: str, became: str = "", *, count: int = 1, line: int = 0) -> None:
-        """Count elements as read; ``became``: what they are in the result."""
+        """Count elements as read; ``became``: their form in the result."""
         _add_entry(self._read, element, became, count, line)
 
     def add_left_out(self, element: str, reason: str, *, count: int = 1, line: int = 0) -> None:
@@ -107,7 +107,7 @@ class ImportAccount:
         ]
 
     def render_comment(self) -> list[str]:
-        """Lines of a comment at the head of what was made; what was read is one paragraph."""
+        """Render the comment at the head of the result; the read elements are one paragraph."""
         read = ", ".join(f"{each.element} {each.count}" for each in self.read)
         paragraphs = [f"read: {escape_unprintable(read)}"] if read else []
         paragraphs += [line for line in self.render_lines() if not line.startswith("read: ")]

@@ -9,7 +9,7 @@ from trunkline.importers.common.fault import SourceToken, raise_fault
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Names for what configurations call by number."""
+    """Names of nodes and flows that configurations give by number."""
 
     # Node by address; filters ask for those of IPv4.
     nodes: Mapping[str, str] = field(default_factory=dict)

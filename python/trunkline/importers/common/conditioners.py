@@ -109,7 +109,7 @@ def map_remarked_dscps(root: Qdisc, classified: ClassifiedPackets) -> dict[int, 
 
 @dataclass(slots=True)
 class RemarkTable:
-    """DSCPs that packets leave with, by what they got and the DSCP they came with."""
+    """DSCPs that packets leave with, by their marking and the DSCP of their arrival."""
 
     new_dscps: dict[tuple[PacketMarking, int], int]
 
@@ -122,7 +122,7 @@ class RemarkTable:
 
 
 def build_conditioner(outcomes: list[PolicingResult], remarks: RemarkTable) -> ScenarioKeys | None:
-    """Build the conditioner that does what an ingress discipline and dsmark behind it do.
+    """Build the conditioner equal to an ingress discipline and dsmark behind it.
 
     outcomes: In order.
     Returns: None where nothing is done.
@@ -164,7 +164,7 @@ def build_conditioner(outcomes: list[PolicingResult], remarks: RemarkTable) -> S
 def _check_shared_policers(
     policers: tuple[Policer, ...], key: tuple[object, ...], shared: dict[int, tuple[object, ...]]
 ) -> None:
-    """A policer that filters share is one meter of one profile: what it leads to must be one."""
+    """A policer that filters share is one meter of one profile: its action must be one."""
     for policer in policers:
         if policer.index is not None and shared.setdefault(policer.index, key) != key:
             message = (

@@ -23,7 +23,7 @@ class ImportFault(ValueError):
     message: The fault there, with the given text.
     known: Texts that would have been read; empty if they do not help.
     file: Where it stands, if that is another file than the one asked for.
-    others: tuple of ImportFault; what is wrong besides, further down.
+    others: tuple of ImportFault; further faults, further down.
     """
 
     def __init__(self, line: int, column: int, message: str, known: str = ""):
@@ -48,7 +48,7 @@ class MissingPrerequisite(ImportFault):
 
 
 class AbsentProtocol(ImportFault):
-    """A condition that no packet of the simulator fulfils: what has it takes nothing."""
+    """A condition that no packet of the simulator fulfils: a filter with it takes nothing."""
 
 
 def make_absent_protocol(at: SourceToken, protocol: str) -> AbsentProtocol:

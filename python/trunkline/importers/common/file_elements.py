@@ -14,7 +14,7 @@ from typing import Any
 from trunkline.importers.common.account import ImportAccount
 from trunkline.importers.common.fault import ImportFault
 
-NOT_USED = "not used by this import"  # Reason of what no reader asked for.
+NOT_USED = "not used by this import"  # Reason for elements that no reader used.
 
 
 @dataclass(slots=True)

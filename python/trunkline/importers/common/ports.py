@@ -122,7 +122,7 @@ _RULE_KEYS = (*CONDITION_KEYS, "class", "precedence")
 
 
 def get_queueing_discipline(root: Qdisc | None) -> Qdisc | None:
-    """Return the discipline that queues: what is inside dsmark."""
+    """Return the discipline that queues: the one inside dsmark."""
     while root is not None and root.kind == "dsmark":
         root = root.inner
     return root
@@ -277,7 +277,7 @@ def _build_cake_tins(tin_of_dscp: Sequence[int], queue: ScenarioKeys) -> Scenari
 
 
 def _build_rules(classified: list[ClassifiedPackets], names: ClassNames | None) -> ScenarioKeys:
-    """Rules, the first that fits first; none for what goes to the default class anyway."""
+    """Rules, the first that fits first; none for packets of the default class."""
     rules: list[ScenarioKeys] = []
     for packets in classified:
         condition, leaf = packets.group.condition, packets.leaf
@@ -302,7 +302,7 @@ def _build_rules(classified: list[ClassifiedPackets], names: ClassNames | None) 
 
 
 def _drop_redundant_rules(rules: list[ScenarioKeys]) -> list[ScenarioKeys]:
-    """Rules without those that say no more than what holds without them."""
+    """Drop rules that change nothing."""
     needed_rules: list[ScenarioKeys] = []
     is_plain = True
     for rule in reversed(rules):
@@ -573,7 +573,7 @@ def _build_shaper(
         return shaper_keys | {"queue": build_queue(discipline.inner, defaults, inside=True)}
     if "limit" not in tbf_options and "latency" not in tbf_options:
         raise_fault(discipline.at, "tbf needs a limit or a latency")
-    # tc: what the bucket passes within the latency, and the bucket itself.
+    # tc: the bytes that pass the bucket within the latency, and the bucket itself.
     limit = get_integer_option(
         tbf_options,
         "limit",

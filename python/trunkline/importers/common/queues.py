@@ -15,7 +15,7 @@ ScenarioKeys = dict[str, Any]
 RedVariant = str
 
 FLOW_QUEUES_AND_AQMS = ("codel", "pie", "fq_codel", "fq_pie", "sfq", "fq")
-NETEM_LIMIT_PACKETS = 1000  # tc-netem(8): what it holds where no limit is given.
+NETEM_LIMIT_PACKETS = 1000  # tc-netem(8): its default limit.
 LEAF_DISCIPLINES = ("pfifo", "bfifo", "netem", "red", "gred", *FLOW_QUEUES_AND_AQMS)
 _LEAF_DISCIPLINES_TEXT = ", ".join(LEAF_DISCIPLINES)
 _PIE_COEFFICIENT_UNITS = 16  # tc-pie(8): alpha and beta are in sixteenths.
@@ -43,7 +43,7 @@ class SystemDefaults:
 def build_queue(qdisc: Qdisc | None, defaults: SystemDefaults, *, inside: bool) -> ScenarioKeys:
     """Build the queue of a discipline.
 
-    qdisc: A discipline without classes; None is what Linux puts into a class.
+    qdisc: A discipline without classes; None is the default of Linux in a class.
     inside: Whether it is in a class: then RED's average does not age while idle.
     """
     if qdisc is None:

@@ -86,7 +86,7 @@ class Filter:
     # mask, shift: Of ``tcindex``; the mask of ``fw`` too.
     mask: int = 0xFFFF
     shift: int = 0
-    # Of ``tcindex``: what no handle takes gets the masked and shifted index for a class.
+    # Of ``tcindex``: packets without handle get the masked and shifted index for a class.
     fall_through: bool = True
     target: tuple[int, int] | None = None  # Class it chooses: major and minor number.
     index: int | None = None  # Traffic control index that a packet gets.
@@ -95,9 +95,9 @@ class Filter:
     mark: int | None = None
     dscp: int | None = None
     colour: str = ""  # With a meter of three colours: the one that it takes.
-    drop: bool = False  # Whether it drops what it takes.
+    drop: bool = False  # Whether it drops its packets.
     is_table: bool = False  # Whether it only makes room for others, and takes nothing.
-    redirect: str = ""  # Device whose discipline gets what it takes.
+    redirect: str = ""  # Device whose discipline gets its packets.
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class MarkRule:
     # value, mask: Bits of the mark that it writes; mask 0 writes nothing.
     value: int = 0
     mask: int = 0
-    ends: bool = False  # Whether the rules behind it in its chain do not see what it takes.
+    ends: bool = False  # Whether later rules in its chain do not see its packets.
     class_id: tuple[int, int] | None = None  # Class that it chooses.
     device: str = ""  # Device through which its packets leave; empty: any of the namespace.
     namespace: str = ""  # Network namespace whose packets it sees.
@@ -163,7 +163,7 @@ class Qdisc:
 
 @dataclass(slots=True)
 class Device:
-    """A device: what it does with packets that leave and with those that come in."""
+    """A device: its actions on packets that leave and on those that arrive."""
 
     name: str
     root: Qdisc | None = None

@@ -63,7 +63,7 @@ class Imported:
 
 
 def translate(configuration: TrafficControlConfig, age: str) -> Imported:
-    """Translate what was read.
+    """Translate the configuration that was read.
 
     age: one of "plog", "max-p"; how RED of its kernel stores probabilities.
     Raises ImportFault: Something has no counterpart in a scenario.
@@ -120,7 +120,7 @@ def translate(configuration: TrafficControlConfig, age: str) -> Imported:
 
 
 def _validate_keys(model: type[Element], config: ScenarioKeys, at: SourceToken) -> None:
-    """A scenario must hold what was made: its keys have ranges that tc does not know."""
+    """Check that a scenario can hold the result: its keys have ranges that tc does not know."""
     try:
         model.model_validate(config)
     except ValidationError as error:
@@ -164,7 +164,7 @@ def _unwrap_link_shaper(root: Qdisc, account: ImportAccount) -> Qdisc:
 def _note_direct_packets(
     root: Qdisc, classified: list[ClassifiedPackets], account: ImportAccount
 ) -> None:
-    """Note that htb sends what reaches no leaf before all classes."""
+    """Note that htb sends packets without a leaf before all classes."""
     if root.kind == "htb" and any(packets.leaf is None for packets in classified):
         why = (
             "what reaches no class goes past htb, unshaped and first: here a class of the link's "
@@ -287,7 +287,7 @@ def _keep_first_of_dscp(
 def _build_marking_conditioner(
     device: Device, classified: list[ClassifiedPackets]
 ) -> ScenarioKeys | None:
-    """Build the conditioner at the far end of the link that writes what dsmark writes."""
+    """Build the conditioner at the far end of the link that writes as dsmark does."""
     assert device.root is not None
     if device.root.kind != "dsmark":
         return None

@@ -140,7 +140,7 @@ def read_link_attributes(
 ) -> None:
     """Read the attributes of a link from the children of its element.
 
-    link: Gets what the element has.
+    link: Gets the values of the element.
     unit_names: Unit of numbers without one, by quantity, where the file names it.
     Raises ImportFault: A value is not one of its quantity.
     """
@@ -180,7 +180,7 @@ def get_unit(quantity: str, unit_name: str, line: int) -> Fraction:
 
 
 def split_names(text: str) -> tuple[str, ...]:
-    """Split the names of a list: `duct1;duct2`; what a name cannot hold becomes `_`."""
+    """Split the names of a list: `duct1;duct2`; signs that a name cannot have become `_`."""
     words = (re.sub(r"[^\w.+-]+", "_", word).strip("_.+-") for word in re.split(r"[;,|\s]+", text))
     return tuple(dict.fromkeys(word for word in words if word))
 
@@ -201,7 +201,7 @@ def _set_capacity(
 def parse_delay(text: str, unit: Fraction | None, field_name: str, line: int) -> int:
     """Parse a delay [ns]: a text with its unit, or a number in a unit; None: milliseconds.
 
-    Raises ImportFault: It is neither, negative, or beyond what a scenario may say.
+    Raises ImportFault: It is neither, negative, or out of a scenario's range.
     """
     value = units.parse_real(text)
     if value is None:

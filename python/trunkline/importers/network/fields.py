@@ -36,7 +36,7 @@ def parse_count(text: object, field_name: str, line: int) -> int:
 def convert_rate(value: float, unit: int, field_name: str, line: int) -> int | None:
     """A capacity [bit/s]; None where the file says 0, which means unknown.
 
-    Raises ImportFault: It is negative or beyond what a scenario may say.
+    Raises ImportFault: It is negative or out of a scenario's range.
     """
     if value < 0:
         raise ImportFault(line, 1, f"{field_name} is negative: {value:g}")
@@ -47,7 +47,7 @@ def convert_rate(value: float, unit: int, field_name: str, line: int) -> int | N
 
 
 def delay(ns: float, what: str, line: int) -> int:
-    """A delay [ns]. Raises ImportFault: It is negative or beyond what a scenario may say."""
+    """A delay [ns]. Raises ImportFault: It is negative or out of a scenario's range."""
     if ns < 0:
         raise ImportFault(line, 1, f"{what} is negative: {ns:g} ns")
     if ns > MAX_TIME_NS:
@@ -58,7 +58,7 @@ def delay(ns: float, what: str, line: int) -> int:
 def metric(value: float, what: str, line: int) -> float:
     """A metric of a link, which may have a fraction; 0 counts as 1.
 
-    Raises ImportFault: It is negative or beyond what a scenario may say.
+    Raises ImportFault: It is negative or out of a scenario's range.
     """
     if value < 0:
         raise ImportFault(line, 1, f"{what} is negative: {value:g}")

@@ -103,7 +103,7 @@ NETWORK_FORMATS = (
 
 
 def parse_network(content: str, title: str) -> ImportedTopology:
-    """Read a file by what it looks like, and account for everything in it.
+    """Read a file by its looks, and account for everything in it.
 
     Raises ImportFault: It looks like none of the formats, or is broken.
     """

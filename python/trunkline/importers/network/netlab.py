@@ -55,7 +55,7 @@ def read(root: FileElement, title: str) -> ImportedTopology:
 
 
 def _expand_dotted_keys(element: FileElement) -> None:
-    """Make `ospf.cost: 30` what it is short for, `ospf: {cost: 30}`."""
+    """Expand `ospf.cost: 30` to `ospf: {cost: 30}`."""
     for child in list(element.children):
         first, _, rest = child.name.partition(".")
         if first and rest:
@@ -89,7 +89,7 @@ def _create_group_members(network: ImportedTopology, root: FileElement) -> None:
 
 @dataclass(frozen=True)
 class _LinkTraits:
-    """Traits of one direction of a link; what is not given is None."""
+    """Traits of one direction of a link; a missing one is None."""
 
     capacity: float | None = None  # In kbit/s.
     delay: int | None = None  # In ns.
@@ -151,7 +151,7 @@ def _add_segment(
 
 
 def _double_metrics(network: ImportedTopology) -> None:
-    """Make all metrics twice what they are, so that crossing a segment costs its way in.
+    """Double all metrics, so that crossing a segment costs its way in.
 
     The way from a segment to a node costs nothing in OSPF (RFC 2328 section 2.1), and at least 1
     here: with 2 c - 1 into a segment of cost c, and 1 out of it, shortest paths are the same.
@@ -274,7 +274,7 @@ def _complete_directions(
 def _read_link_ends(
     network: ImportedTopology, link: FileElement, traits: _LinkTraits
 ) -> tuple[list[str], list[_LinkTraits]]:
-    """Read the nodes of a link, and what it has in the direction from each.
+    """Read the nodes of a link, and its traits in the direction from each.
 
     A link is `a-b`, a list, a mapping by node, or a list of interfaces.
     """

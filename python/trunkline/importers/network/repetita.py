@@ -24,7 +24,7 @@ MICROSECOND_NS = 10**3  # ns: unit of delays
 
 
 def parse_graph(content: str) -> FileElement:
-    """Read the sections of a `.graph` as rows of named fields; what follows them is a row `line`.
+    """Read the sections of a `.graph` as rows of named fields; later lines are rows `line`.
 
     Raises ImportFault: A line has not the fields of its section.
     """

@@ -34,7 +34,7 @@ class ImportRules:
 
 
 def apply_rules(topology: ImportedTopology, rules: ImportRules) -> None:
-    """Fill the gaps of a topology, and note what was done.
+    """Fill the gaps of a topology, and note the assumptions.
 
     topology: Changed in place: afterwards each link has a capacity, and each demand two nodes in
         one connected part.

@@ -112,7 +112,7 @@ def _read_demands(
 
 
 def _give_reasons(root: FileElement) -> None:
-    """Give the reasons of what a network has no use for."""
+    """Give the reasons to leave elements out."""
     for path, reasons in _OMISSIONS.items():
         enclosing = [root]
         for tag in path:

@@ -67,7 +67,7 @@ def read_workbook(data: bytes) -> list[WorkbookSheet]:
             for data_only in (True, False)
         )
     except Exception as error:
-        # The library raises what its parts raise: KeyError, ValueError, errors of XML.
+        # The library raises errors of its parts: KeyError, ValueError, errors of XML.
         raise ImportFault(0, 1, f"the workbook is damaged: {error}") from None
     sheets = []
     for sheet in values.worksheets:

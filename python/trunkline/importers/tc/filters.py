@@ -93,7 +93,7 @@ def read_filter(reader: WordReader, addresses: Addresses, account: ImportAccount
 
 
 def _matches_routing(reader: WordReader) -> bool:
-    """Whether what follows matches OSPF or LDP, which `export` lets pass the queues."""
+    """Whether the next words match OSPF or LDP, which `export` lets pass the queues."""
     texts = [each.text for each in reader.words[reader.position :]]
     return texts[:5] == ["match", "ip", "protocol", "89", "0xff"] or any(
         pair in (("dport", "646"), ("sport", "646")) for pair in itertools.pairwise(texts)

@@ -53,7 +53,7 @@ UNKNOWN_DEVICE = "port"
 
 
 def is_listing(content: str) -> bool:
-    """Whether a file is what tc printed: ``qdisc htb 1: root ...``."""
+    """Whether a file is a listing of tc: ``qdisc htb 1: root ...``."""
     lines = content.splitlines()
     return any(_ENTRY.match(line) for line in lines) and not any(
         re.match(r"\s*(?:sudo\s+)?(?:/\S*/)?tc\s+(?:\S+\s+)*?(?:add|replace|change)\s", line)
@@ -71,7 +71,7 @@ class _Entry:
 
 
 def split_listing(content: str, account: ImportAccount) -> list[list[SourceToken]]:
-    """The commands that would make what a listing shows.
+    """Translate a listing to the commands that would make it.
 
     account: Gets the lines that say nothing of the configuration.
     """
@@ -96,7 +96,7 @@ def split_listing(content: str, account: ImportAccount) -> list[list[SourceToken
             if entry is not None and entry["kind"] == "mq":
                 hardware_queues[its_device] = (entry["id"].partition(":")[0].strip("0"), [])
             elif place is not None and place[1] == hardware_queues.get(its_device, ("-",))[0]:
-                # One port stands for all queues of the hardware: it gets what the first has.
+                # One port stands for all queues of the hardware: it gets that of the first.
                 its_queues = hardware_queues[its_device][1]
                 its_queues.append(number)
                 if len(its_queues) > 1:
@@ -137,7 +137,7 @@ def _tokens(texts: Sequence[str], line: int) -> list[SourceToken]:
 
 
 def _read_entry(entry: re.Match[str], line: str, number: int, device: str) -> _Entry | None:
-    """Read a discipline or a class; None for what the kernel sets itself."""
+    """Read a discipline or a class; None for those that the kernel sets itself."""
     kind, own_id = entry["kind"], entry["id"]
     rest = line[entry.end() :].split()
     if kind in _DEFAULT_KINDS or (entry["object"] == "class" and kind in _STEADY_CLASSES):
@@ -251,7 +251,7 @@ def _convert_action(text: str) -> list[str]:
 
 
 def _sort_by_need(entries: list[_Entry]) -> list[_Entry]:
-    """Sort entries behind what they depend on; filters last, in their order."""
+    """Sort entries behind their parents; filters last, in their order."""
     filters = [each for each in entries if each.words[0].text == "filter"]
     waiting = [each for each in entries if each.words[0].text != "filter"]
     made: set[tuple[str, str]] = set()

@@ -66,7 +66,7 @@ def make_option_table(words: str, **readers: OptionReader) -> OptionTable:
 def read_head(
     reader: WordReader, description: str, option_table: OptionTable
 ) -> tuple[SourceToken, dict[str, Any]]:
-    """Find the first unknown word, and what the words before it say."""
+    """Find the first unknown word, and the words before it."""
     values = {}
     while (word := reader.take_word(description)).text in option_table:
         name, read = option_table[word.text]

@@ -181,7 +181,7 @@ UNSUPPORTED_OPTIONS: dict[str, dict[str, tuple[int, str]]] = {
         "fwmark": (1, "tins are chosen by the DSCP alone"),
     },
 }
-"""Options that tc takes and that change what happens: their number of values, and the difference
+"""Options of tc that change the behaviour: their number of values, and the difference
 without them."""
 
 _VIRTUAL_QUEUE_OPTIONS = make_option_table(
@@ -265,7 +265,7 @@ def clamp_priority(options: Options, owner: SourceToken, account: ImportAccount)
 
 
 def check_options(qdisc: Qdisc) -> None:
-    """Refuse what tc or the kernel refuses of options together.
+    """Refuse combinations of options that tc or the kernel refuses.
 
     Raises ImportFault: With the reason that they give.
     """

@@ -284,7 +284,7 @@ class _ScriptReader:
             name, read = place[reader.take_word("a word").text]
             values[name] = read(reader)
         if object_word.text != "class" and reader.has_more():
-            # The kind, and what a filter matches: what is deleted is found by its place.
+            # Kind and matches of a filter: a deletion finds it by its place.
             reader.position = len(reader.words)
         if "dev" not in values:
             raise_fault(verb, "the command names no device", "dev DEVICE")
@@ -356,7 +356,7 @@ class _ScriptReader:
         return self.configuration.device(head_values["dev"].text) if "dev" in head_values else None
 
     def read_size_table(self, reader: WordReader) -> None:
-        """``stab overhead 44 linklayer atm`` (tc-stab(8)): what a packet has on the wire."""
+        """``stab overhead 44 linklayer atm`` (tc-stab(8)): bytes of a packet on the wire."""
         at = reader.words[reader.position - 1]
         why = OVERHEAD_NOTE
         while reader.peek_text() in ("mtu", "tsize", "mpu", "overhead", "linklayer"):
@@ -502,7 +502,7 @@ class _ScriptReader:
             raise make_missing_prerequisite(
                 word, f"there is no class {parent_text} yet", _format_class_ids(qdisc)
             )
-        # sch_htb.c, htb_change_class: what htb_find does not find is no parent.
+        # sch_htb.c, htb_change_class: a class that htb_find does not find is no parent.
         why = "there is no such class yet: htb puts this one at the top, as here"
         self.configuration.account.add_assumption(f"parent {parent_text}", why, line=word.line)
         return 0

@@ -76,7 +76,7 @@ def _is_exceed_action(reader: WordReader) -> bool:
 
 
 def _read_exceed_action(reader: WordReader) -> ExceedAction:
-    """``drop``, or of two after a slash the second for what conforms."""
+    """``drop``, or, of two, the second after a slash for conforming packets."""
     word = reader.take_word("an action")
     exceed, _, conform_action = word.text.partition("/")
     if exceed not in _EXCEED_ACTIONS or (

@@ -106,7 +106,7 @@ class _ShellReader:
         self.line_ends = [found.start() for found in re.finditer("\n", self.text)]
         self.variables: dict[str, str] = {"TC": "tc", "IP": "ip", "IPTABLES": "iptables"}
         self.functions: dict[str, bool] = {}
-        """Functions that are passed over, and whether they run what they are given."""
+        """Functions that are passed over, and whether they run their arguments."""
         self.finished_words: list[SourceToken] = []
         self.expanded_characters = 0
         self.computed: set[str] = set()
@@ -238,7 +238,7 @@ class _ShellReader:
                 self.read_word()
 
     def skip_substitution(self, computed: re.Match[str]) -> None:
-        """Pass over ``NAME=$(command)``: what it prints is not known here."""
+        """Pass over ``NAME=$(command)``: its output is not known here."""
         name = computed[1]
         if computed[3] == "`":
             end = self.text.find("`", computed.end())
@@ -407,7 +407,7 @@ class _ShellReader:
 
 
 def _find_closing(text: str, start: int, pair: str) -> int:
-    """Find where what was opened before `start` is closed; quotes and comments are skipped."""
+    """Find the end of a bracket opened before `start`; quotes and comments are skipped."""
     depth, position = 1, start
     while position < len(text):
         character = text[position]

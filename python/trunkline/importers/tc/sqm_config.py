@@ -33,7 +33,7 @@ class _Section:
     taken: set[str] = field(default_factory=set)
 
     def take(self, name: str, default: str = "") -> SourceToken:
-        """The value of an option, or what SQM takes without it."""
+        """The value of an option, or SQM's default."""
         self.taken.add(name)
         return self.options.get(name, SourceToken(default, self.line, 1))
 

@@ -23,7 +23,7 @@ def is_trace(content: str) -> bool:
 def keep_read_commands(content: str, account: ImportAccount) -> str:
     """A trace as a script of the commands that are read, at the same lines and columns.
 
-    account: Gets the other lines: those of other programs, and what programs printed.
+    account: Gets the other lines: those of other programs, and output of programs.
     """
     lines: list[str] = []
     others: list[int] = []

@@ -57,7 +57,7 @@ class WordReader:
         return parse_quantity(self.take_word("a rate"), TC_RATES, "a rate")
 
     def read_size(self) -> int:
-        """Read a size [B]; what follows a slash, a cell size, changes nothing here."""
+        """Read a size [B]; a cell size, behind a slash, changes nothing here."""
         word = self.take_word("a size")
         size_word = SourceToken(word.text.partition("/")[0], word.line, word.column)
         return parse_quantity(size_word, TC_SIZES, "a size")

@@ -105,7 +105,7 @@ class _TcngParser:
         self.words.skip_word(";")
 
     def parse_device_part(self, device: Device) -> None:
-        """``egress``, ``ingress``, or the discipline of what goes out."""
+        """``egress``, ``ingress``, or the discipline of leaving packets."""
         if self.words.skip_word("ingress"):
             device.ingress = Qdisc(self.words.get_next(), "ingress", 0xFFFF)
             self.words.take_word("{")

@@ -22,7 +22,7 @@ _KNOWN_INCLUDES = ("fields.tc", "ports.tc", "meters.tc", "ip.tc", "values.tc", "
 
 
 def read_tokens(content: str, account: ImportAccount) -> list[SourceToken]:
-    """Read all words, macros replaced by what they stand for at the place where they are used.
+    """Read all words, with macros replaced at the place of their use.
 
     account: Gets the files included, whose definitions are built in.
     Raises ImportFault: A character or directive that is not read.

@@ -134,7 +134,7 @@ class _FragmentTable:
     ) -> Iterator[CapturedPacket]:
         """Add the packets whose ports are known now.
 
-        beginning: Of a first fragment: what the others have in common with it, and the length of
+        beginning: Of a first fragment: the key of the others, and the length of
             the header of UDP or TCP [B].
         """
         if isinstance(found, CapturedPacket):
@@ -187,7 +187,7 @@ class _FrameDecoder:
         return struct.unpack_from(f">{form}", self.data, at)
 
     def find_network_layer(self) -> tuple[int, int]:
-        """Ethertype of what the link carries, and where it begins."""
+        """Find the Ethertype of the link's payload, and its beginning."""
         link_type = self.frame.link_type
         if link_type == 1:
             return _ETHERNET_FRAME, 0
@@ -299,7 +299,7 @@ class _FrameDecoder:
     ) -> CapturedPacket | _Fragment:
         """Decode the payload of IP; ``above`` is its length, ``fragment`` its offset and more-bit.
 
-        A fragment of a tunnel's packet is left out: what it carries begins in another.
+        A fragment of a tunnel's packet is left out: the beginning of its payload is in another.
         """
         source, target, protocol, identification = key
         offset, has_more = fragment

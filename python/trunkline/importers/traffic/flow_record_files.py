@@ -68,7 +68,7 @@ def read_flow_records(
     """Read the records of a file.
 
     account: Gets each column and each row that is no record.
-    sampling: One packet of how many was counted; by default what the file says, else all.
+    sampling: One packet of how many was counted; by default the value of the file, else all.
     by_dscp: Whether the DSCP of a record is its class.
     Raises RecordError: A column is missing or a value is no number, with its line.
     """

@@ -34,7 +34,7 @@ def build_demand_table(
     covered_time: Time that the records cover: ``5 min``.
     nodes: Node of each address; records of other addresses are left out. None: nodes are called by
         their addresses.
-    sampling: One packet of how many was counted; by default what the file says, else all.
+    sampling: One packet of how many was counted; by default the value of the file, else all.
     by_dscp: Whether the DSCP of a record is its class.
     account: Gets each row and column once: read, or left out with the reason.
     Returns: CSV with the columns from, to, rate and, if there are any, class, as `demands: {file:

@@ -37,13 +37,13 @@ class MeasuredValue:
     name: str  # The device, the series or the flow, as the file has it.
     # ``sent`` and ``dropped`` count packets, ``rate`` is in Mbit/s, ``round trip`` in ms.
     measure: Measure
-    # value, rounded_to: Its value, and what it is a multiple of.
+    # value, rounded_to: Its value, and the unit of its rounding.
     value: float
     rounded_to: float
 
 
 def read_measured_values(file: Path) -> list[MeasuredValue]:
-    """Read the values of a file: what ``tc -s qdisc show`` printed, of flent, or a capture.
+    """Read the values of a file: output of ``tc -s qdisc show``, of flent, or a capture.
 
     Raises MeasurementError: It is none of them, or nothing was measured in it.
     """

@@ -60,7 +60,7 @@ def list_requirements() -> list[Requirement]:
 def build_control_image(programs: Iterable[str] = PROGRAMS) -> bytes:
     """Build an archive with the daemons and their libraries, to follow that of the agent.
 
-    programs: Daemons, ``vtysh``, or a shell, which brings what scripts of routers need.
+    programs: Daemons, ``vtysh``, or a shell, which brings the tools of routers' scripts.
     Raises OSError: A program or a library is missing; the text names it.
     """
     image, environment = CpioArchive(), _make_environment()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 NAME: Final = "native"
 KERNEL_REQUIREMENT: Final = "kernel"
-"""The part that says what the kernel lacks. It is for scenarios; a plan may need less."""
+"""The part that lists gaps of the kernel. It is for scenarios; a plan may need less."""
 MISSING_MODULE_ADVICE: Final = (
     "this machine's kernel, or a module of it, lacks that: load the module with modprobe, or take "
     "a kernel that has it all: trunkline linux setup"

@@ -124,7 +124,7 @@ class AptRepository:
         return [packages_found[name, version] for name, version in versions.items() if version]
 
     def find_missing(self, names: Iterable[str]) -> list[Package]:
-        """Find the packages, with what they depend on, that are not installed.
+        """Find the packages, with their dependencies, that are not installed.
 
         Raises PackageUnavailable: They cannot be had.
         """
@@ -142,7 +142,7 @@ class AptRepository:
         """Download packages that are not there yet.
 
         Returns: In the order of the packages.
-        Raises PackageUnavailable: One cannot be downloaded, or is not what the lists say.
+        Raises PackageUnavailable: One cannot be downloaded, or differs from the lists.
         """
         folder.mkdir(parents=True, exist_ok=True)
         paths = {package: folder / package.file_name for package in packages}
@@ -179,7 +179,7 @@ class AptRepository:
 def unpack_archives(archives: Iterable[Path], folder: Path) -> None:
     """Unpack packages into a folder, which is there whole or not at all.
 
-    folder: Where to; what was there before is replaced.
+    folder: Target; its earlier content is replaced.
     Raises PackageUnavailable: One cannot be unpacked.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)

@@ -76,7 +76,7 @@ class GuestJob:
 
     @property
     def console(self) -> Path:
-        """File of what the guest says."""
+        """File of the guest's console."""
         return self.folder / "console"
 
 
@@ -148,7 +148,7 @@ def _wait_for_end(process: subprocess.Popen[bytes], job: GuestJob) -> float:
 
 
 def _kill_session(process: subprocess.Popen[bytes]) -> None:
-    """End what is left of the guest's session; its first process is waited for."""
+    """End the rest of the guest's session; its first process is waited for."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     if process.returncode is None:

@@ -105,7 +105,7 @@ def make_environment() -> dict[str, str]:
 
 
 def run_job(job: GuestJob) -> tuple[bytes, bytes, HostCost, dict[str, str]]:
-    """Run a guest: its results, its console, its cost, and digests of what was run."""
+    """Run a guest: its results, its console, its cost, and digests of kernel, image and plan."""
     program, kernel = find_emulator(), find_kernel()
     assert program is not None, "the runner is ready"
     assert kernel is not None, "the runner is ready"

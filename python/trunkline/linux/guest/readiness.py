@@ -60,7 +60,7 @@ class RunnerNotReady(Exception):
 
 
 def examine_runner(runner: str) -> Readiness:
-    """Look at what a runner needs.
+    """Check the requirements of a runner.
 
     runner: one of "uml", "qemu", "native", "frr"; which; ``frr`` is no runner, but runs in one.
     """
@@ -99,7 +99,7 @@ def choose_runner(runner: str | None, control: str | None = None) -> str:
             raise RunnerNotReady([control_readiness])
     for name in candidates:
         state = examine_runner(name)
-        # A plan may need less of the host's kernel than scenarios do; it says what it refuses.
+        # A plan may need less of the host's kernel than scenarios do; it lists what it refuses.
         missing = {part.name for part in state.requirements if not part.found}
         if not missing or (name, missing) == (native.NAME, {native.KERNEL_REQUIREMENT}):
             return name

@@ -13,7 +13,7 @@ from trunkline.linux.guest.cache import get_cache_folder
 
 
 def run_program(command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run a program of the host and keep what it says; ``options`` is of `subprocess.run`."""
+    """Run a program of the host and return its output; ``options`` is of `subprocess.run`."""
     return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
 
@@ -26,11 +26,11 @@ class Requirement:
 
     name: str
     found: bool  # Whether it is there.
-    detail: str  # Where or which; what to do about it if it is not there.
+    detail: str  # Its place or version; the remedy if it is missing.
 
 
 def check_file(name: str, path: Path | None, remedy: str) -> Requirement:
-    """A file that a runner needs, and what to do if it is not there."""
+    """A file that a runner needs, and the remedy if it is missing."""
     is_found = path is not None and path.exists()
     return Requirement(name, is_found, str(path) if is_found else remedy)
 
@@ -66,7 +66,7 @@ def make_tool_environment() -> dict[str, str]:
 def get_package_folder(runner: str) -> Path:
     """Return the folder into which packages are unpacked.
 
-    runner: The runner's name, or ``tools`` for what the runners share.
+    runner: The runner's name, or ``tools`` for the shared part.
     Returns: Below the cache; it need not exist.
     """
     return get_cache_folder() / runner / "root"

@@ -60,7 +60,7 @@ def execute_plan(
     on_progress: Callable[[float], None] | None = None,
     max_silence_s: float = MAX_SILENCE_S,
 ) -> GuestRunRecord:
-    """Run a plan and write what it leaves.
+    """Run a plan and write its files.
 
     folder: Where results are written; it is made.
     runner: ``uml``, ``qemu`` or ``native``; the first of the first two that is ready when left out.

@@ -85,7 +85,7 @@ def plan_setup(runner: str) -> SetupPlan:
     """Plan the steps; only ask the package manager.
 
     runner: one of "qemu", "uml", "frr"; which; ``frr`` are daemons that run in one.
-    Raises SetupFailed: This machine cannot do it: the text says why and what helps.
+    Raises SetupFailed: This machine cannot do it: the text gives reason and remedy.
     """
     state = examine_runner(runner)
     not_preparable = [
@@ -149,7 +149,7 @@ def _plan_packages(runner: str, apt: AptRepository) -> SetupPlan:
         package for name, package in BUILD_TOOL_PACKAGES.items() if find_tool(name) is None
     ]
     if missing_tools:
-        # The folder is replaced as a whole, so what lies in it already comes along.
+        # The folder is replaced as a whole, so its present content is copied.
         tool_names = (
             missing_tools if all(map(shutil.which, ("ip", "tc"))) else [*missing_tools, "iproute2"]
         )
@@ -308,7 +308,7 @@ def get_trial_mark(runner: str) -> Path:
 
 
 def remove_prepared(runner: str | None = None) -> int:
-    """Remove what was prepared.
+    """Remove the prepared files.
 
     runner: Whose; everybody's when left out.
     Returns: Its size on disk [B].
@@ -344,7 +344,7 @@ def _lock_cache(folder: Path, on_step: Callable[[str], None]) -> Iterator[int]:
 
 
 def _remove_partial(folder: Path) -> None:
-    """Remove what a setup that was killed has left half done; its names begin with a dot."""
+    """Remove incomplete files of a killed setup; its names begin with a dot."""
     for pattern in ("packages/.*", "tools/.*", "qemu/.*", "uml/*/.*"):
         for path in folder.glob(pattern):
             if path.is_dir():

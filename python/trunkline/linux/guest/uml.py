@@ -88,7 +88,7 @@ def find_memory_folder(needed_mb: int = 256) -> Path | None:
 
 
 def run_job(job: GuestJob) -> tuple[bytes, bytes, HostCost, dict[str, str]]:
-    """Run a guest: its results, its console, its cost, and digests of what was run."""
+    """Run a guest: its results, its console, its cost, and digests of kernel, image and plan."""
     base = build_base_image(read_agent() or b"") + job.control_image
     (job.folder / "initrd").write_bytes(base + build_order_image(job.files))
     (job.folder / "result").mkdir()

@@ -100,7 +100,7 @@ class ComparisonRow:
 
     @property
     def hidden_share(self) -> float | None:
-        """The same as a part of what it is of; None of the moment of a switch, which is of none."""
+        """The same as a share of its total; None for the moment of a switch, which has none."""
         if self.measure == SWITCH_MEASURE:
             return None
         scale = self.scale or abs(self.simulator)
@@ -144,7 +144,7 @@ def make_fixed_row(
 
 
 def require_power(row: ComparisonRow, share: float) -> ComparisonRow:
-    """A comparison that agrees only if no more than a share of what it is of could have hidden.
+    """A comparison that agrees only if no more than a share of its total could have hidden.
 
     share: Of the packets of a flow, class or link whose count is compared, else of the mean.
     """
@@ -393,7 +393,7 @@ def _compute_margins(
             if key.measure in OWN_COUNT_MEASURES:
                 allowed = tolerance.cap_count_margin(allowed, scale)
             if method.is_emulated and find_flow_name(key) not in pairs[0].datagrams:
-                # Counters are read late there: what was on its way has come, or was answered.
+                # Counters are read late there: packets on their way have come, or were answered.
                 inside = max(pair.packets_inside for pair in pairs)
                 return min(by_ties, allowed) + inside, by_ties + inside
             return min(by_ties, allowed), by_ties
@@ -456,7 +456,7 @@ def _compute_exact_tolerance(
 
 
 def find_flow_name(key: MeasureKey) -> str:
-    """Find the flow that a subject is or is a phase of; another name of what is no flow."""
+    """Find the flow that a subject is or is a phase of; the name itself for other subjects."""
     return key.subject.partition(", ")[0]
 
 

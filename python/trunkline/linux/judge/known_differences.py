@@ -80,7 +80,7 @@ def list_daemon_differences() -> Iterator[KnownDifference]:
 
 
 def _has_popped_pipe(network: NetworkData) -> bool:
-    """Whether a router sends what was in a pipe on without a label."""
+    """Whether a router forwards packets of a pipe without a label."""
     return any(
         entry["ttl"] == "pipe" and entry["link"] is not None and not entry["push"]
         for entry in network["nhlfe"]

@@ -69,7 +69,7 @@ def compare_labels(
 
 
 def _find_last_change(side: Sequence[LabelUseChange], failed_ns: int, end_ns: int) -> int | None:
-    """Find when the last of what differs in the end from what was before a failure came into use.
+    """Find when the last label that a failure changed for good came into use.
 
     A route that zebra writes anew is without its label for a while, and then has it again.
     """

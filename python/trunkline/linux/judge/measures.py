@@ -140,7 +140,7 @@ def measure_run(
 def _measure_datagrams(
     name: str, flow: FlowDatagrams, time_frame: MeasurementFrame, left_out: Ints
 ) -> Iterator[tuple[MeasureKey, float | None]]:
-    """Measure a UDP flow: what was sent, arrived, was lost, how late and how marked."""
+    """Measure a UDP flow: packets sent, arrived and lost, their delays and marks."""
     whole_run = RunPhase("", time_frame.warmup_ns, time_frame.end_ns)
     is_compared = np.ones(len(flow.sent_ns), dtype=bool)
     is_compared[left_out] = False
@@ -236,7 +236,7 @@ def _measure_connections(
 
 
 def _measure_completions(results: Results) -> Iterator[tuple[MeasureKey, float | None]]:
-    """Measure flows of transfers: how many were complete, and after what time."""
+    """Measure flows of transfers: number of complete ones, and their times."""
     rows = [row for row in results.transfers.rows() if row["fct_s"] is not None]
     for row in results.completions.rows():
         if row["sizes"] != "all":

@@ -40,7 +40,7 @@ OUTCOME_ORDER: Final[tuple[AlterationOutcome, ...]] = (
 
 @dataclass(frozen=True)
 class JudgedAlteration:
-    """One alteration, and what the verdict says of it."""
+    """One alteration, and its verdict."""
 
     alteration: SingleAlteration
     outcome: AlterationOutcome  # Whether a comparison differs; else why not.
@@ -95,7 +95,7 @@ def prove_verdict(
     limit: int = MAX_ALTERATIONS,
     on_progress: Callable[[float], None] | None = None,
 ) -> VerdictProof:
-    """Judge alterations of the scenario of a verdict, against what the reference made of it.
+    """Judge alterations of the scenario of a verdict, against the output of the reference.
 
     verdict: With its pairs.
     limit: Alterations at most.

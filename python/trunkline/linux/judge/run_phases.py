@@ -24,7 +24,7 @@ class RunPhase:
 
 
 def find_phases(results: Results, end_ns: int) -> list[RunPhase]:
-    """Find the phases of a run by what happens to its links and paths; none if nothing does."""
+    """Find the phases of a run by the events of its links and paths; none without events."""
     table = results.timeline
     moments: list[tuple[int, str]] = []
     for time, event in zip(table["time_ns"], table["event"], strict=True):

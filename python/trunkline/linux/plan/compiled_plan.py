@@ -33,7 +33,7 @@ _LABEL_BYTES = 4
 
 @dataclass(frozen=True)
 class CompiledPlan:
-    """A plan, and what is needed to read its results and to explain it."""
+    """A plan, with the data to read its results and to explain it."""
 
     plan: GuestPlan  # For the guest.
     schedules: dict[str, bytes]  # Files of the plan.

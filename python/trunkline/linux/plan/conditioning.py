@@ -96,7 +96,7 @@ def _list_profile_filters(
         police = f"police rate {meter['rate_bit_s']}bit burst {meter['burst_bytes']}b {peak_police}"
         return _list_meter_filters(chain, police, green, red)
     if meter["kind"] == "rfc4115":
-        # RFC 4115 section 3: what is not green asks for excess tokens, and takes no others.
+        # RFC 4115 section 3: packets that are not green take only excess tokens.
         committed = _format_police(meter["cir_bit_s"], meter["cbs_bytes"])
         excess = _format_police(meter["eir_bit_s"], meter["ebs_bytes"])
         next_chain = f"action goto chain {chain + 1}"

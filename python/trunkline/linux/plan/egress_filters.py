@@ -97,14 +97,14 @@ class EgressFilters:
     ) -> None:
         """A packet that came with a label: by its mark. `write_zero`: a TC of 0 is written too."""
         action = self.format_action(cell, format_rewrites(tcs, dscp, write_zero=write_zero))
-        # Not the classifier fw: what tc prints of it is no JSON.
+        # Not the classifier fw: its output by tc is no JSON.
         match = f"u32 match mark {mark:#x} 0xffffffff match u32 0 0"
         self.add_filter(protocol, _MARK_PREFERENCE, match, action)
 
     def add_content_filter(
         self, protocol: str, mark: tuple[int, int], match: str, cell: ClassCell, preference: int
     ) -> None:
-        """A packet that came with a label and is classified by what it shows now."""
+        """A packet that came with a label and is classified by its present DSCP."""
         text = f"u32 match mark {mark[0]:#x} {mark[1]:#x} {match}"
         self.add_filter(protocol, preference, text, self.format_action(cell))
 
@@ -197,7 +197,7 @@ class EgressFilters:
 def format_rewrites(tcs: Sequence[int], dscp: int | None, *, write_zero: bool = False) -> str:
     """Actions that write traffic classes, from the top label on, and a DSCP.
 
-    A TC of 0 is what the kernel has written already, unless `write_zero`.
+    The kernel has written a TC of 0 already; `write_zero` writes it again.
     """
     actions = ""
     for depth, tc in enumerate(tcs):

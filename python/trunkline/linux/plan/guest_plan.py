@@ -116,7 +116,7 @@ class PlannedLink:
 
 @dataclass(frozen=True, slots=True)
 class PlannedNode:
-    """A namespace and what is done in it."""
+    """A namespace and its commands."""
 
     name: str  # ``n0``, ``n1``, ...
     # Keys with slashes (``net/ipv4/ip_forward``) and values, in order.

@@ -25,7 +25,7 @@ class EntryEffect:
     """A packet after an entry."""
 
     tcs: tuple[int, ...] = ()  # TC of each label that the entry puts on, from the top.
-    column: int | None = None  # Column it is classified by; None: by what it shows.
+    column: int | None = None  # Column it is classified by; None: by its DSCP.
     dscp: int | None = None  # DSCP that is written, where an IP packet comes out.
     below_tc: int | None = None  # TC that is written, where another label comes out.
     below_column: int | None = None  # Column it is classified by, where another label comes out.
@@ -298,7 +298,7 @@ def list_ttl_filters(network: NetworkData, node: int, own_addresses: Sequence[st
 def list_ingress_marks(
     script: CommandScript, network: NetworkData, node: int, tcs: Sequence[int]
 ) -> list[str]:
-    """Ingress filters that mark what comes with a label, for one device of a node."""
+    """Ingress filters that mark packets with a label, for one device of a node."""
     return [
         f"protocol mpls_uc prio 60 flower mpls_label {label} mpls_tc {tc} "
         f"action skbedit mark {compute_mark(rank, tc):#x} continue"

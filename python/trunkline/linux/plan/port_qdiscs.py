@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from trunkline.network.types import Link
     from trunkline.network.types.ports import Drr, DrrShare, Port
 
-ROOT_HANDLE: Final = "1:"  # Of each port; what is of the class 1:0 passes its queues.
+ROOT_HANDLE: Final = "1:"  # Of each port; packets of the class 1:0 bypass its queues.
 ETHERNET_BYTES: Final = 14  # Link-layer bytes that the kernel counts at a veth device [B].
 UNLIMITED_PACKETS: Final = 1_000_000
 _BASE_QUANTUM: Final = 1500
@@ -80,7 +80,7 @@ def add_port(
 
 
 def _compute_bucket(target: CommandTarget, rate: int) -> int:
-    """Bucket of a port [B]: what it may send at once makes up for timers that are late.
+    """Bucket of a port [B]: bytes sent at once, which make up for late timers.
 
     A microsecond's worth in a guest. Timers of real routers are late by up to a millisecond, those
     of a laboratory's machine by 0.1 ms; there the wire keeps the rate as well.
@@ -91,7 +91,7 @@ def _compute_bucket(target: CommandTarget, rate: int) -> int:
 
 
 def _refuse_unsupported(egress_port: EgressPort, link: Link) -> None:
-    """Refuse what the kernel does otherwise: marks under labels, the size of one packet."""
+    """Refuse features that the kernel has otherwise: marks under labels, the size of one packet."""
     if egress_port.port_config.get("ecn_in_mpls"):
         egress_port.scenario_part.refuse(
             "the Linux kernel marks no labelled packet, it drops it; "

@@ -42,7 +42,7 @@ run() {
     "$@" || { sed '$d' "$state" >"$state.new"; mv "$state.new" "$state"; fail "refused: $*"; }
 }
 setting() { run "sysctl -q -w $1='$(sysctl -n "$1")'" sysctl -q -w "$1=$2"; }
-# value DEVICE WORD: what ip prints behind a word.
+# value DEVICE WORD: the output of ip behind a word.
 value() { ip -d -o link show dev "$1" | sed -n "s/.* $2 \\\\([0-9]*\\\\).*/\\\\1/p"; }
 link() { run "ip link set $1 $2 $(value "$1" "${4:-$2}")" ip link set "$1" "$2" "$3"; }
 up() {
@@ -67,7 +67,7 @@ sysctl -n net.mpls.platform_labels >/dev/null 2>&1 || fail "this kernel has no M
 def write_router_scripts(compiled: CompiledPlan) -> dict[str, str]:
     """Scripts of all nodes.
 
-    Returns: Text by file name, ``n0-NAME.sh``; names are cut to what is safe in a file name.
+    Returns: Text by file name, ``n0-NAME.sh``; names keep only signs that are safe in file names.
     """
     texts = {}
     for index, node in enumerate(compiled.network["nodes"]):
@@ -152,7 +152,7 @@ _PRINTED_WORDS: Final = {"txqueuelen": "qlen"}
 
 
 def _write_step(command: Command) -> str | None:
-    """A command with how it is undone; None for what goes with its root."""
+    """A command with how it is undone; None for those that their root removes."""
     up_match = re.fullmatch(r"link set (\S+) up", command.line)
     if up_match:
         return f"up {up_match[1]}"

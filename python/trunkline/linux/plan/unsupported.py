@@ -7,7 +7,7 @@ from trunkline.network.types import NetworkData
 
 
 def refuse_unsupported(script: CommandScript, network: NetworkData) -> None:
-    """Refuse what routers, links and nodes of the kernel cannot do."""
+    """Refuse features of routers, links and nodes that the kernel lacks."""
     if network.get("signalling") and script.target.control is None:
         script.refuse(
             ("routing", "ospf"),

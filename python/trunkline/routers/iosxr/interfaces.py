@@ -39,7 +39,7 @@ def list_interface(
 def _name_service_policies(
     network: RouterNetwork, router: Router, interface: RouterInterface
 ) -> tuple[str, str]:
-    """Policies of what arrives and of what leaves; empty for none."""
+    """Policies of input and output; empty for none."""
     incoming = "imposition" if router.imposition else ""
     if interface.policer and network.policers[interface.policer]:
         incoming = f"{interface.policer}-in"

@@ -54,7 +54,7 @@ class Claim(StudyPart):
     that : str
         The claim as a formula.
     unit : str
-        Unit of what it compares, for whoever reads the numbers.
+        Unit of its values, for readers.
     """
 
     name: str
@@ -115,7 +115,7 @@ class TableValues:
         return NamedValues(self.values[name, column], tuple(self.rows[name]))
 
     def get_row_parameters(self, table: str | None) -> SeedValues:
-        """Give what varies from row to row."""
+        """Return the names that vary from row to row."""
         return np.array(self.numbers[table or self.default_table])
 
 

@@ -92,7 +92,7 @@ def find_featured_runs(name: str) -> list[FeaturedRun]:
 
 
 def find_study_heading(name: str) -> StudyHeading:
-    """Find what a study is called."""
+    """Find the title of a study."""
     study = catalogue.find_study(name)
     document = study.source
     source = f"{document.document}, {document.date}. {document.about.strip()}" if document else ""

@@ -24,7 +24,7 @@ SeedValues = NDArray[np.float64]  # Values of one column of one table: a row of 
 
 EVERY_COLUMN = "every"  # Stands for all columns.
 ROW_PARAMETER = "parameter"
-"""Stands for what varies from row to row, in columns that are worked out."""
+"""Stands for the name that varies from row to row, in computed columns."""
 
 _OPERATORS: dict[type[ast.operator], Callable[[SeedValues, SeedValues], SeedValues]] = {
     ast.Add: np.add,
@@ -50,11 +50,11 @@ class FormulaError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class NamedValues:
-    """Values with what each is called."""
+    """Values with their names."""
 
     # shape (cells, seeds): The values; a single seed or cell combines with any number.
     values: SeedValues
-    # Rows, or columns where these are what differs; empty if there is nothing to tell apart.
+    # Rows, or columns where these differ; empty if nothing differs.
     names: tuple[str, ...] = ()
 
 
@@ -70,7 +70,7 @@ class FormulaScope(Protocol):
         ...
 
     def get_row_parameters(self, table: str | None) -> SeedValues:
-        """Give what varies from row to row."""
+        """Return the names that vary from row to row."""
         ...
 
 
@@ -270,7 +270,7 @@ def _resolve_columns(node: ast.expr, scope: FormulaScope) -> list[tuple[str, Nam
 def _select_rows(
     columns: list[tuple[str, NamedValues]], rows: Sequence[str] | None = None
 ) -> NamedValues:
-    """Rows of columns, called after what tells them apart; all rows if none are named."""
+    """Rows of columns, with distinct names; all rows if none are named."""
     parts = []
     for column, cells in columns:
         names = list(cells.names) if rows is None else list(rows)

@@ -34,13 +34,13 @@ class OverTimePicture(StudyPart):
     title : str
         Heading.
     measures : dict of str to str
-        Measures of probes to what their axis is called; the first is drawn in full.
+        Measures of probes with the title of their axis; the first is drawn in full.
     factors : dict of str to float
         What the values of a measure are multiplied by.
     targets : dict of str to str
-        Flows or links to what they are called.
+        Flows or links with their labels.
     columns : dict of str to str
-        In place of measures and targets: columns to what they are called; means over the seeds.
+        In place of measures and targets: columns with their labels; means over the seeds.
     y_label : str
         Name of the vertical axis, where it is not that of a measure.
     every : int

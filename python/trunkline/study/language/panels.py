@@ -28,7 +28,7 @@ def create_panels(
 
 
 def add_legend(figure: Figure, *panels: Axes) -> None:
-    """Say below all panels what their lines are: in as many columns as the figure is wide."""
+    """Draw one legend below all panels: in as many columns as the figure is wide."""
     found: dict[str, Any] = {}
     for panel in panels:
         handles, labels = panel.get_legend_handles_labels()

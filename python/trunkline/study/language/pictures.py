@@ -131,7 +131,7 @@ class LinesPicture(StudyPart):
     columns : list of str
         Panels.
     tables : dict of str to str
-        Tables to what their lines are called.
+        Tables with the labels of their lines.
     rows : list of str
         Rows, as marks side by side; if left out all, as lines over the rows' numbers.
     bars : bool
@@ -225,7 +225,7 @@ class RedCurvesPicture(StudyPart):
     kind : {"red-curves"}
         Kind of picture.
     tables : dict of str to str
-        Tables to what their panels are called; their first rows are drawn.
+        Tables with the titles of their panels; their first rows are drawn.
     """
 
     kind: Literal["red-curves"]

@@ -40,7 +40,7 @@ def load_point_scenario(study: Study, table: StudyTable, values: Mapping[str, st
 
 
 def dump_point_scenario(study: Study, table: StudyTable, values: Mapping[str, str]) -> str:
-    """Text of what :func:`load_point_scenario` loads."""
+    """Text of the scenario that :func:`load_point_scenario` loads."""
     return load_point_scenario(study, table, values).dump()
 
 
@@ -77,7 +77,7 @@ def _place_in_study(
 def _find_parameter_key(
     study: Study, table: StudyTable, values: Mapping[str, str], name: str
 ) -> Keys:
-    """Find where a study file says what a parameter is: the last to set it counts."""
+    """Find the place in a study file that sets a parameter: the last counts."""
     variant, case = table.variant, ("cases", table.base)
     if variant is not None and name in variant.set:
         return ("variants", study.variants.index(variant), "set", name)
@@ -97,7 +97,7 @@ def _find_parameter_key(
 
 
 def _find_axis_key(study: Study, table: StudyTable, values: Mapping[str, str], name: str) -> Keys:
-    """Find where a study file says what a parameter is in a row."""
+    """Find the place in a study file that sets a parameter of a row."""
     case = table.case
     if case.rows is not None:
         label = next(label for label, row_values in case.rows.items() if row_values == values)

@@ -119,7 +119,7 @@ class StudyColumn(StudyPart):
         return self
 
     def merge_measure(self, measure: StudyColumn) -> StudyColumn:
-        """A measure at what this column picks."""
+        """Merge a measure with this column's choice."""
         own_fields = self.model_dump(exclude_defaults=True)
         return StudyColumn.model_validate(measure.model_dump(exclude_defaults=True) | own_fields)
 

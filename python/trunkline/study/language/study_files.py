@@ -70,7 +70,7 @@ def read_document(file: Path) -> tuple[Mapping[str, object], str]:
 def validate_part(
     part: type[PartType], mapping: Mapping[str, object], content: str, file: Path
 ) -> PartType:
-    """A part of a study out of what a file says.
+    """Read a part of a study from a file.
 
     Raises ScenarioError: It cannot be such a part; each fault with its line.
     """
@@ -141,7 +141,7 @@ def _check_headers(
 def _validate_row(
     part: type[PartType], cells: dict[str, str], place: Place, problems: Problems
 ) -> list[PartType]:
-    """The part that a line is; none with what is wrong added to the problems."""
+    """Read a part from a line; none, with faults added to the problems."""
     try:
         return [part.model_validate(cells)]
     except ValidationError as error:

@@ -42,7 +42,7 @@ def iterate_point_results(
 
     value_names, agreement_names = _select_values(runs, values), runs.agreements
     histogram_percentiles = set(list_percentiles(runs.manifest["measures"]))
-    # Points that differ only in what is drawn for each seed have the same labels: they are one.
+    # Points that differ only in random draws have the same labels: they are one.
     for key, rows in runs.table.group_by(["part", *runs.labels], maintain_order=True):
         labels = dict(zip(("part", *runs.labels), key, strict=True))
         labels = {name: text for name, text in labels.items() if text}

@@ -67,7 +67,7 @@ class ClusterTask:
 
 
 class TaskReceiver(Protocol):
-    """Takes what tasks return."""
+    """Receives the results of tasks."""
 
     noun: str  # Name of the tasks in messages: ``runs``.
 
@@ -245,7 +245,7 @@ def _block_interrupts() -> Iterator[None]:
 
 
 def _kill_workers(cluster: Any, earlier_children: Collection[BaseProcess]) -> None:
-    """End the workers of this machine at once: what they are doing is not wanted any more."""
+    """End the workers of this machine at once: their tasks are not needed any more."""
     for nanny in cluster.workers.values():
         nanny.close_gracefully()  # Otherwise it starts another worker, and its end waits for that.
     kill_new_children(earlier_children)
@@ -293,7 +293,7 @@ class _ClusterRun:
         self._workers_seen_at = self._workers_checked_at = time.monotonic()
 
     def run_all(self) -> None:
-        """Send tasks and take what comes."""
+        """Send tasks and receive results."""
         self._send_tasks()
         while self._running and not self._receiver.has_enough():
             self._require_workers()

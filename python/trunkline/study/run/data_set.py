@@ -120,7 +120,7 @@ class Runs:
 
     @property
     def values(self) -> list[str]:
-        """Names of the columns that hold what was measured."""
+        """Names of the columns of measures."""
         return [n for n in self.table.columns if n not in FIXED_COLUMNS and n not in self.labels]
 
     @property

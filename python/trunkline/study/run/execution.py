@@ -35,7 +35,7 @@ class RunFailure:
     task: RunTask
     kind: str
     text: str
-    folder: str  # Where what is needed to run it again has been kept.
+    folder: str  # Folder of the files with which it can run again.
 
     @property
     def description(self) -> str:
@@ -44,7 +44,7 @@ class RunFailure:
 
 
 class ResultSink:
-    """Takes what the engine gives and brings it to the disk."""
+    """Receives results of the engine and writes them to the disk."""
 
     def __init__(self, store: StudyStore, progress: Progress) -> None:
         self.store, self.progress = store, progress
@@ -82,7 +82,7 @@ class ResultSink:
         os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
     def flush(self) -> None:
-        """Bring to the disk what has ended."""
+        """Write ended runs to the disk."""
         waiting, self._unflushed = self._unflushed, []
         if waiting:
             self.store.append_records(waiting)
@@ -91,13 +91,13 @@ class ResultSink:
 
 
 def execute_study(store: StudyStore, options: RunOptions, progress: Progress) -> list[RunFailure]:
-    """Run what a study lacks, and write its data set when nothing is missing any more.
+    """Run the missing runs of a study, and write its data set when all are there.
 
     Returns: Runs that failed; the others have ended.
     Raises SystemLimitError: The system allows too few open files or threads.
-    Raises MemoryLimitExceeded: The process held more memory than allowed; what had ended is on the
+    Raises MemoryLimitExceeded: The process held more memory than allowed; ended runs are on the
         disk.
-    Raises KeyboardInterrupt: The user wants no more; what had ended is on the disk.
+    Raises KeyboardInterrupt: The user wants no more; ended runs are on the disk.
     """
     require_system_limits()
     missing = store.list_missing()

@@ -22,7 +22,7 @@ PROGRESS_KINDS = ("bar", "plain", "json", "none")
 
 
 class Progress:
-    """Counts, and says nothing; the other kinds say what this one counts.
+    """Counts, and shows nothing; the other kinds show its counts.
 
     out: Where reports go; standard error if left out.
     clock: Seconds of a clock that never goes back.
@@ -71,7 +71,7 @@ class Progress:
 
     @contextmanager
     def pause(self) -> Iterator[None]:
-        """Make room on the terminal for what others print there."""
+        """Make room on the terminal for other output."""
         yield
 
     def report_if_due(self) -> None:
@@ -103,11 +103,11 @@ class Progress:
         """Say how far the study is."""
 
     def print_message(self, text: str) -> None:
-        """Show what happened."""
+        """Show an event."""
         print(escape_unprintable(text), file=self._out, flush=True)
 
     def print_warning(self, text: str) -> None:
-        """Say before the start what is not as it should be."""
+        """Warn before the start."""
         print(f"warning: {escape_unprintable(text)}", file=self._out, flush=True)
 
 
@@ -215,7 +215,7 @@ class NotebookProgressBar(PlainProgress):
     report_interval_s = 0.25
 
     def begin(self, total: int, done_before: int) -> None:
-        """Show the bar; what it is shown by can show it anew in its place."""
+        """Show the bar; the display can update it in its place."""
         # A notebook has it, and it is asked for nowhere else.
         self._handle = sys.modules["IPython"].display.display(self, display_id=True)
         super().begin(total, done_before)

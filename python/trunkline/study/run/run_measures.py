@@ -64,7 +64,7 @@ def build_measure(
 
 @functools.lru_cache(maxsize=256)
 def parse_measure(text: str) -> RunMeasure:
-    """Find what a text made by :func:`build_measure` stands for.
+    """Parse the text that :func:`build_measure` made.
 
     Raises StudyError: It is no such text.
     """
@@ -185,7 +185,7 @@ def _read_column(name: str, column: Mapping[str, Any], results: Results) -> floa
             values = [table.where(**row_filter)[column["measure"]]]
         except KeyError as error:
             raise StudyError(f"column {name}: {error.args[0]}") from None
-    # Only what was lost has a row among the drops.
+    # Only losses have rows among the drops.
     if not values and column["table"] != "drops":
         raise StudyError(f"column {name}: {column['table']} has no row with {row_filter}")
     over = column.get("over", "sum")

@@ -202,7 +202,7 @@ def read_table_values(
 def compute_derived_values(
     study: Study, table: StudyTable, columns: dict[tuple[str, str], SeedValues]
 ) -> None:
-    """Work out what is given by formulas, where nothing is known yet.
+    """Compute columns of formulas, where nothing is known yet.
 
     columns: Values so far; those of the table are filled in.
     """

@@ -32,7 +32,7 @@ def perform_plan(
     resume: bool = False,
     overwrite: bool = False,
 ) -> Iterator[Runs]:
-    """Run what is missing of a plan, then read it back.
+    """Run the missing runs of a plan, then read it back.
 
     out: Folder of the study; one that is removed in the end if left out.
     resume, overwrite: Action if the folder holds a study.

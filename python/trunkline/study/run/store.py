@@ -168,7 +168,7 @@ class StudyStore:
                 shutil.rmtree(failed)
 
     def write_failure(self, task: RunTask, kind: str, text: str) -> Path:
-        """Keep what is needed to run again a run that failed; its folder."""
+        """Store the files with which a failed run can run again; return the folder."""
         folder = self.folder / FAILED_FOLDER / str(task.number)
         failure_record = build_failure_record(task, kind, text)
 
