@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,18 @@ if TYPE_CHECKING:
     from trunkline.stats import Level
     from trunkline.stats.control_variates import OfferedMean
     from trunkline.study.outcome.steady_state import FlowBatchMeans
+
+
+@dataclass(frozen=True, slots=True)
+class OutputSettings:
+    """Form and place of the output."""
+
+    out: str | None  # Folder for the results.
+    report: bool
+    overwrite: bool
+    as_json: bool
+    show_all: bool
+    judge: bool  # Whether a broken service level ends with status 3.
 
 
 def check_output_folder(out: str, *, overwrite: bool) -> None:
