@@ -93,10 +93,8 @@ TOP_MODULES = {"cli", "__main__"}
 
 # Packages in which no function hides an import, and imports for types make no circle either.
 STRICT_PACKAGES = ("scenario", "network")
-# Files that choose one of several solvers or pictures, and the chosen files, which build on them.
+# Files that choose one of several pictures, and the chosen files, which build on them.
 CHOOSERS = {
-    "te.optimal_routing": {"te.arc_formulation", "te.column_generation", "te.frank_wolfe"},
-    "te.robust_routing": {"te.robust_bypasses"},
     "study.language.pictures": {
         "study.language.point_scenarios",
         "study.outcome.reproduction_files",

@@ -127,5 +127,5 @@ def test_a_catalogue_that_lacks_many_links_names_some_and_counts_the_others(trun
     found = json.loads(trunkline("te", "grow", net, *how, "--json").stdout)
     missing = found["kept_routes"]["missing"]
     assert len(missing) > 3
-    told = f"the catalogue is not enough for {', '.join(missing[:3])}, {len(missing) - 3} more"
-    assert told in " ".join(done.stdout.split())
+    printed = f"the catalogue is not enough for {', '.join(missing[:3])}, {len(missing) - 3} more"
+    assert printed in " ".join(done.stdout.split())

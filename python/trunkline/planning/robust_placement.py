@@ -13,8 +13,9 @@ from trunkline.planning.placement import LinkLoad, PlacedPath, RoutingPlan
 from trunkline.planning.routing_methods import RoutingMethod
 from trunkline.scenario.resolved.placement import build_topology, format_route
 from trunkline.scenario.te import CLASS_TYPE_NAMES
-from trunkline.te.optimal_routing import compute_gap
-from trunkline.te.robust_routing import RobustRouting, minimise_worst_utilisation
+from trunkline.te.robust_program import RobustRouting
+from trunkline.te.robust_routing import minimise_worst_utilisation
+from trunkline.te.split_routing import compute_gap
 
 if TYPE_CHECKING:
     from trunkline.planning.failures import FailureEvent

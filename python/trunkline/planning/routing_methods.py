@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from trunkline.scenario.resolved import ResolvedScenario
     from trunkline.te.arc_formulation import MinCostRouting
     from trunkline.te.igp_weights import OptimisedWeights
-    from trunkline.te.optimal_routing import Formulation, OptimalRouting
+    from trunkline.te.split_routing import Formulation, OptimalRouting
     from trunkline.te.topology import ArcPath, Floats, Topology
     from trunkline.te.unsplittable import Commodity, UnsplittableRouting
 
@@ -122,11 +122,11 @@ class MethodComparison:
             method,
             mlu,
             bound,
-            None if bound is None else te.optimal_routing.compute_gap(mlu, bound),
+            None if bound is None else te.split_routing.compute_gap(mlu, bound),
             cost,
             None
             if min_cost is None
-            else te.optimal_routing.compute_gap(cost, min_cost.cost / self.uncongested_cost),
+            else te.split_routing.compute_gap(cost, min_cost.cost / self.uncongested_cost),
         )
 
     def rate_igp_and_optimum(self, *, with_cost_gap: bool = False) -> list[RoutingMethod]:

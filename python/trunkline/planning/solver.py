@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from trunkline.scenario import Scenario
     from trunkline.scenario.resolved import ResolvedScenario
-    from trunkline.te.optimal_routing import Formulation
+    from trunkline.te.split_routing import Formulation
 
 SolverMethod = Literal["unsplit", "igp-weights", "optimum"]
 SOLVER_METHODS: tuple[SolverMethod, ...] = ("unsplit", "igp-weights", "optimum")

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         reoptimisation as reoptimisation,
         shared_backups as shared_backups,
         spf as spf,
+        split_routing as split_routing,
         ti_lfa as ti_lfa,
         topology as topology,
         traffic_matrices as traffic_matrices,

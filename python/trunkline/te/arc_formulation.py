@@ -18,7 +18,7 @@ from scipy.sparse import block_diag, csc_array, hstack, identity, vstack
 
 from trunkline.te.fortz_thorup import SLOPE_WIDTHS, SLOPES
 from trunkline.te.linear_program import solve_linear_program
-from trunkline.te.optimal_routing import OptimalRouting, tighten_bound, validate_traffic
+from trunkline.te.split_routing import OptimalRouting, tighten_bound, validate_traffic
 from trunkline.te.topology import ArcPath, Bools, Floats, Topology
 
 NEGLIGIBLE_SHARE = 1e-9  # Part of a source's traffic below which a flow is rounding.
@@ -76,7 +76,7 @@ class _FlowProgram:
 def minimise_utilisation(topology: Topology, traffic: Floats) -> OptimalRouting:
     """Compute the least maximum utilisation exactly, with paths.
 
-    ``traffic`` comes from `optimal_routing.validate_traffic` and is not all zero.
+    ``traffic`` comes from `split_routing.validate_traffic` and is not all zero.
 
     Raises ValueError: The solver did not end.
     """
@@ -106,7 +106,7 @@ def minimise_congestion(topology: Topology, traffic: Floats) -> MinCostRouting:
 
     The cost is in the unit of the traffic, see `fortz_thorup.compute_cost`.
 
-    Raises ValueError: See `optimal_routing.validate_traffic`; or the solver did not end.
+    Raises ValueError: See `split_routing.validate_traffic`; or the solver did not end.
     """
     program = _FlowProgram(topology, validate_traffic(topology, traffic))
     if not program.columns:

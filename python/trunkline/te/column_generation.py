@@ -15,13 +15,13 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from trunkline.te.linear_program import solve_linear_program
-from trunkline.te.optimal_routing import (
+from trunkline.te.spf import compute_trees
+from trunkline.te.split_routing import (
     OptimalRouting,
     compute_price_bound,
     compute_tree_loads,
     tighten_bound,
 )
-from trunkline.te.spf import compute_trees
 from trunkline.te.topology import ArcPath, Floats, Ints, Topology
 
 TARGET_GAP = 1e-7  # Relative gap at which it ends.
@@ -91,7 +91,7 @@ class _PathProgram:
 def minimise_utilisation(topology: Topology, traffic: Floats) -> OptimalRouting:
     """Compute the least maximum utilisation exactly, with the paths used.
 
-    ``traffic`` comes from `optimal_routing.validate_traffic` and is not all zero.
+    ``traffic`` comes from `split_routing.validate_traffic` and is not all zero.
 
     Raises ValueError: The solver did not end.
     """

@@ -13,13 +13,13 @@ Differs: eta grows with the step, from a start that the utilisation of the first
 
 import numpy as np
 
-from trunkline.te.optimal_routing import (
+from trunkline.te.spf import compute_trees
+from trunkline.te.split_routing import (
     OptimalRouting,
     compute_price_bound,
     compute_tree_loads,
     tighten_bound,
 )
-from trunkline.te.spf import compute_trees
 from trunkline.te.topology import Floats, Topology
 
 MAX_STEPS = 400
@@ -33,7 +33,7 @@ def minimise_utilisation(
 ) -> OptimalRouting:
     """Find a routing near the least maximum utilisation, without paths, and a bound.
 
-    ``traffic`` comes from `optimal_routing.validate_traffic` and is not all zero. The gap may be
+    ``traffic`` comes from `split_routing.validate_traffic` and is not all zero. The gap may be
     above ``target_gap`` if the steps ran out.
     """
     sources = np.flatnonzero(traffic.any(axis=1))

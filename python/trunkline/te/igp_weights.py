@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from trunkline.te import fortz_thorup
-from trunkline.te.optimal_routing import validate_traffic
 from trunkline.te.spf import compute_distances, find_equal_cost_arcs, spread_traffic
+from trunkline.te.split_routing import validate_traffic
 from trunkline.te.topology import Floats, Ints, Topology
 
 MAX_WEIGHT = 20
@@ -93,7 +93,7 @@ def search_weights(
     and in proportion to the inverse of the capacity. ``evaluations`` bounds the weight vectors
     tried after these.
 
-    Raises ValueError: See `optimal_routing.validate_traffic`.
+    Raises ValueError: See `split_routing.validate_traffic`.
     """
     validated = validate_traffic(topology, traffic)
     starts = [

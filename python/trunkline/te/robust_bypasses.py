@@ -24,7 +24,7 @@ from trunkline.te.linear_program import (
     solve_linear_program,
 )
 from trunkline.te.post_failure_routing import find_components
-from trunkline.te.robust_routing import (
+from trunkline.te.robust_program import (
     MAX_MOVES,
     MAX_ROUNDS,
     MAX_SEARCH_NODES,

@@ -11,13 +11,9 @@ from scipy.optimize import linprog
 from trunkline.te import fortz_thorup
 from trunkline.te.arc_formulation import minimise_congestion
 from trunkline.te.igp_weights import search_weights
-from trunkline.te.optimal_routing import (
-    choose_formulation,
-    compute_gap,
-    minimise_utilisation,
-    validate_traffic,
-)
+from trunkline.te.optimal_routing import choose_formulation, minimise_utilisation
 from trunkline.te.spf import compute_ecmp_loads
+from trunkline.te.split_routing import compute_gap, validate_traffic
 from trunkline.te.topology import Arc, add_reverse_arcs, build_topology
 from trunkline.te.unsplittable import Commodity, compute_lower_bound, route_unsplittable
 

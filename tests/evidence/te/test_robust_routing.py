@@ -10,7 +10,7 @@ import pytest
 
 import trunkline as tl
 from trunkline.planning import place, place_robustly, survive, write_solution
-from trunkline.te import robust_routing
+from trunkline.te import robust_program
 from trunkline.te.robust_routing import minimise_worst_utilisation
 from trunkline.te.topology import Arc, Topology, add_reverse_arcs, build_topology
 
@@ -98,7 +98,7 @@ def test_generated_columns_reach_the_linear_program_over_all(
     if protection == "none":
         failures = failures[:1]
     listed = minimise_worst_utilisation(graph, ends, rates, failures, protection)
-    monkeypatch.setattr(robust_routing, "MAX_LISTED_COLUMNS", 0)
+    monkeypatch.setattr(robust_program, "MAX_LISTED_COLUMNS", 0)
     generated = minimise_worst_utilisation(graph, ends, rates, failures, protection)
     assert listed.is_complete
     assert not generated.is_complete

@@ -122,6 +122,6 @@ def test_pollaczek_khinchine_the_wait_is_held_and_its_interval_is_narrower(
     assert widths["controlled"] < 0.9 * widths["t"]
     # 40 groups at 95 %: fewer than 33 has a probability of 0.1 %.
     assert held >= 33
-    whole = average_runs(runs, "ports", interval="controlled", offered_means=means)[0]
-    mean = whole.measures["wait_mean_s"]
+    full = average_runs(runs, "ports", interval="controlled", offered_means=means)[0]
+    mean = full.measures["wait_mean_s"]
     assert mean.mean == pytest.approx(true_wait, rel=0.02)
