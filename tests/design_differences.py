@@ -60,20 +60,20 @@ def _compare(first: dict[Place, Any], second: dict[Place, Any]) -> set[Place]:
 
 def list_silent_losses(export: RouterExport, differences: set[Place]) -> set[Place]:
     """List the differences that neither table of an export has."""
-    said: list[Place] = []
+    listed_places: list[Place] = []
     for each in export.omissions:
         if each.element == _WIRE:
             continue
-        said.append(each.path)
+        listed_places.append(each.path)
         if each.changes_design and each.path[2:] == ("scheduler",):
             shares = [place for place in differences if _is_share_of(place, each.path[1])]
-            said += shares
+            listed_places += shares
     for rounded in export.rounded:
-        said.append((*_find_place(rounded.element), *_ROUNDED.get(rounded.quantity, ())))
+        listed_places.append((*_find_place(rounded.element), *_ROUNDED.get(rounded.quantity, ())))
     return {
         place
         for place in differences
-        if not any(place[: len(each)] == each for each in said)
+        if not any(place[: len(each)] == each for each in listed_places)
         and not (place[0] == "links" and place[2] in _WIRE_KEYS and _has_wire(export))
     }
 

@@ -112,7 +112,7 @@ impl TeDatabase {
         let RouteBounds { via, max_hops, max_delay } = requirements.bounds;
         let (head, tail) = requirements.ends;
         let stops: Vec<u32> = via.iter().copied().chain([tail]).collect();
-        let mut search = RouteSearch {
+        let mut search = ConstrainedSearch {
             lines,
             bounds: requirements.bounds,
             all: Vec::new(),
@@ -170,7 +170,7 @@ fn pass(stops: &[u32], mut passed: usize, node: u32) -> usize {
 }
 
 /// Partial routes of a search.
-struct RouteSearch<'a> {
+struct ConstrainedSearch<'a> {
     lines: &'a [SignalledLink],
     bounds: RouteBounds<'a>,
     all: Vec<PartialRoute>,
@@ -179,7 +179,7 @@ struct RouteSearch<'a> {
     open: BinaryHeap<Reverse<(u64, u32, u32, usize)>>,
 }
 
-impl RouteSearch<'_> {
+impl ConstrainedSearch<'_> {
     fn place(&self, partial: &PartialRoute) -> usize {
         let stops = self.bounds.via.len() + 2;
         partial.node as usize * stops + partial.passed
