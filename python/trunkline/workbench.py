@@ -78,7 +78,7 @@ def first_difference(a: Operand, b: Operand, *, seed: int | None = None) -> Dive
     a, b : Scenario, Results, sequence of Results, str or Path
         Two scenarios, or folders of results.
     seed : int, optional
-        Of both runs; that of A if left out.
+        Seed of both runs; that of A if left out.
 
     Returns
     -------

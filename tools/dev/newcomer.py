@@ -70,7 +70,7 @@ def wait_for_run(
     """Wait for a run with its picture.
 
     page: The server.
-    address: Of the page.
+    address: Address of the page.
     previous_run: The run that was shown before.
     Returns: The texts of the page.
     """

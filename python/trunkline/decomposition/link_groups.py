@@ -115,9 +115,9 @@ class LinkGroup:
     Parameters
     ----------
     profile : LinkProfile
-        Of the first.
+        Values of the first.
     traffic : LinkTraffic
-        Of the first.
+        Values of the first.
     """
 
     profile: LinkProfile

@@ -100,7 +100,7 @@ class _LinkTree:
     sources : list of int
         Node at which each flow enters.
     places : list of list of int
-        Of each flow the places in `links` of those that it crosses, the last one first.
+        For each flow, the places in `links` of those that it crosses, the last one first.
     """
 
     links: list[int]

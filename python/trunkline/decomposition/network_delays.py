@@ -36,7 +36,7 @@ class LinkSimulations:
     """Runs of the links of one network and its variants.
 
     network: The compiled network.
-    seed: Of every run.
+    seed: Seed of every run.
     packets: That should reach a link in its run.
     groups: LinkGroups; links that share runs.
     runs: list of dict of int to WaitDistribution; waits of each group by class.

@@ -83,7 +83,7 @@ def forecast_runs(networks: Sequence[str], runs: int, *, seed: int = 1) -> Forec
 
     networks: JSON of compiled networks that stand for all that will be run; at least one.
     runs: How many runs there will be, as many of each of them.
-    seed: Of the runs that are begun.
+    seed: Seed of the runs that are begun.
     Raises ValueError, RuntimeError, OSError: As :func:`trunkline.engine.simulate`.
     """
     samples = [_observe_run(network, seed, OBSERVATION_S / len(networks)) for network in networks]

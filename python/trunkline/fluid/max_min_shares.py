@@ -19,7 +19,7 @@ def divide_max_min(
     """Divide the rest of every class.
 
     elastic: shape (S,): Streams that take what they get.
-    weight, ceiling: shape (S,): Of each stream; the ceiling in IP bits per second.
+    weight, ceiling: shape (S,): Those of each stream; the ceiling in IP bits per second.
     room: shape (Q,): Bits per second on the wire that they may take of each class.
     Returns rate: IP bits per second, 0 of streams that are not elastic.
     Returns filled: Classes that are some stream's bottleneck.

@@ -39,7 +39,7 @@ class LinkPairs:
 
     The load on both links bounds the load that can move or be lost.
 
-    loads: shape (E,): Of every arc without a failure [bit/s].
+    loads: shape (E,): Loads of every arc without a failure [bit/s].
     fixed: shape (E,): Part of it that nothing restores: it may be lost although a path exists.
     pair_loads: shape (P,): Load on both links of each pair [bit/s].
     avoidable_loads, max_utilisations: shape (P,): Bounds of the loss that routing could avoid

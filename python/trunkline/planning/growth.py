@@ -49,10 +49,10 @@ MAX_GROWTH_PERIODS = 100
 class GrowthPlan:
     """The periods of a growth, with the factor of each class of demands."""
 
-    labels: tuple[str, ...]  # Of the periods; the first is today.
-    # Of all demands whose class has none of its own, by period; never falling.
+    labels: tuple[str, ...]  # Names of the periods; the first is today.
+    # Factor of all demands whose class has none of its own, by period; never falling.
     factors: tuple[float, ...]
-    class_factors: Mapping[str, tuple[float, ...]]  # Of the demands of a class, by period.
+    class_factors: Mapping[str, tuple[float, ...]]  # Factors of the demands of a class, by period.
 
     @property
     def is_uniform(self) -> bool:
@@ -138,7 +138,7 @@ class UpgradeList:
 
     modules: dict[str, dict[str, int]]  # By link, how many of which module.
     link_costs: dict[str, float]  # By link, what its modules cost.
-    cost: float  # Of all.
+    cost: float  # Cost of all.
     bound: float  # No choice for this kind of routing costs less.
     gap: float  # Cost over bound, less one; 0: proven cheapest.
     # Links, or failures, that the catalogue cannot carry; with any, the list is not enough.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class OfferedLoad:
     """Load between two nodes."""
 
-    name: str  # Of the demand or flow.
+    name: str  # Name of the demand or flow.
     source: int
     target: int
     rate: float  # Bit/s.

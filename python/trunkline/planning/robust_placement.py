@@ -64,7 +64,8 @@ class RobustPlan(RoutingPlan):
     protection: RobustProtection
     backups: dict[str, tuple[str, ...]]  # Route of the backup of each path.
     states: tuple[StateLoad, ...]  # The worst first.
-    bypasses: tuple[LinkBypass, ...]  # Of each direction of a link that fails and carries a path.
+    # Bypass of each direction of a link that fails and carries a path.
+    bypasses: tuple[LinkBypass, ...]
     # Whether every path and backup was listed, so that the bounds are the optima.
     is_complete: bool
     method: Literal["robust"] = "robust"

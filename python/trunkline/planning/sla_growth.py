@@ -52,7 +52,7 @@ def find_sla_breaks(
     """Find when each bound breaks under each failure; empty without agreements.
 
     scenarios, screens: The network and its screened failures in each period.
-    labels: Of the periods.
+    labels: Names of the periods.
     progress: Counts screened failures; those of periods between are added when they are needed.
     journal: Keeps the levels of screened failures by period.
     options: Where the screens run.

@@ -98,7 +98,7 @@ class SlaJudgement:
 class SlaJudge:
     """Chooses the failures that must run in packets, and takes their results.
 
-    screen: Of all failures of the survival.
+    screen: Screen of all failures of the survival.
     begin_ns: Begin of each failure [ns].
     """
 

@@ -101,7 +101,7 @@ def histogram(sources: Sequence[PlotSource], choice: PlotChoice) -> Figure:
 def compute_densities(delay_counts: Histogram) -> tuple[list[float], list[float]]:
     """Compute a histogram in bars of equal width up to the 99.9th percentile.
 
-    delay_counts: Of delays [ns].
+    delay_counts: Counts of delays [ns].
     Returns: Edges [ms], one more than bars, and densities [1/ms].
     """
     ends = list(delay_counts.counts)
@@ -140,7 +140,7 @@ def fit_distribution(delay_counts: Histogram, kind: str) -> FittedDistribution |
     Where many packets have the least delay, as where a queue is often empty, these are told apart
     and the distribution describes the others.
 
-    delay_counts: Of delays [ns].
+    delay_counts: Counts of delays [ns].
     kind: One of ``FITS``, or ``best``.
     Returns: None where all delays are alike.
     """

@@ -20,7 +20,7 @@ def draw_load_grid(
     """Draw a grid as SVG.
 
     links, steps: Heads of the rows, and long names of the columns, which tooltips show.
-    utilisations: Of each link in each step [1].
+    utilisations: Utilisation of each link in each step [1].
     """
     width = min(MAX_CELL_WIDTH, (WIDTH - NAME_WIDTH - 10) / max(len(steps), 1))
     parts = []

@@ -21,8 +21,8 @@ def place_names(
 
     names: Middles of the nodes that have a name next to them [px], and their names.
     nodes: Middles of all nodes [px].
-    radius: Of a node [px].
-    width: Of the drawing, which no name leaves [px].
+    radius: Radius of a node [px].
+    width: Width of the drawing, which no name leaves [px].
     letter: Width of a letter, about [px].
     Returns: Middle and base line of each name, and where it stands.
     """

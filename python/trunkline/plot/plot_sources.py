@@ -23,7 +23,7 @@ class PlotSource:
     runs : sequence of Results
         Runs of one scenario with different seeds; none for a reproduction.
     record : dict
-        Of a reproduction: its JSON object.
+        For a reproduction: its JSON object.
     network : dict
         The compiled network, as the engine reads it; empty if it was not kept.
     """

@@ -118,7 +118,7 @@ def place_captions(
 
     requests: One for every link, also where there is nothing to say: its arrows are in the way.
     dots: Middles of the nodes [px].
-    radius: Of a node [px].
+    radius: Radius of a node [px].
     names: Positions of the names of nodes [px].
     """
     middle = _find_middle(dots)

@@ -25,7 +25,7 @@ class ReportedRun:
     about: str  # A sentence: its part of the study, and advice to the reader; may be empty.
     network: NetworkData
     runs: list[Results]  # One run a seed.
-    # Of its traffic engineering, as ``te place --json`` prints it.
+    # Plan of its traffic engineering, as ``te place --json`` prints it.
     plan: Mapping[str, Any] | None = None
     # Its comparison with another engine, as ``trunkline verify --json`` prints it.
     verdict: Mapping[str, Any] | None = None

@@ -20,7 +20,7 @@ CHANGE_KINDS = {"failed": "failure", "repaired": "repair", "drained": "drain"}
 class ConvergenceStep:
     """Reaction of a router, or of the head of a signalled path, to a change."""
 
-    name: str  # Of the router, or ``path`` and its name.
+    name: str  # Name of the router, or ``path`` and its name.
     heard_ns: int  # When it got to know.
     computed_ns: int | None = None  # When it last computed its routes; None of a head.
     # When other routes or labels, or another path, were in use for good; None if they never were.

@@ -112,7 +112,7 @@ def merge_defaults(element: AnyElement, default: Element | None) -> AnyElement:
     """An element with the keys it leaves out taken from another.
 
     default: Keys of the user for all such elements; only keys that are set there count.
-    Returns: Of the class of `element`; `element` itself where there is nothing to take.
+    Returns: An element of the class of `element`; `element` itself where there is nothing to take.
     """
     if default is None or not default.model_fields_set:
         return element

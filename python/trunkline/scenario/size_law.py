@@ -15,7 +15,7 @@ MAX_TERMS = 100_000  # Segments up to which the expected number of them is summe
 def make_lognormal_law(mean: float, sd: float, lower: float, upper: float) -> SizeLaw:
     """Make a lognormal law by its mean and standard deviation before truncation.
 
-    mean, sd: Of the law without bounds [B].
+    mean, sd: Mean and deviation of the law without bounds [B].
     lower, upper: Bounds; draws outside are drawn again [B].
     """
     variance = math.log1p((sd / mean) ** 2)

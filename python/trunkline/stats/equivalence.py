@@ -34,7 +34,7 @@ class Equivalence:
     # The interval is inside the margin, the wider one of `FALSE_ALARM_PROBABILITY` is outside it,
     # or neither.
     outcome: EquivalenceOutcome
-    interval: Interval  # Of the mean difference, `EQUIVALENCE_CONFIDENCE`.
+    interval: Interval  # Interval of the mean difference, `EQUIVALENCE_CONFIDENCE`.
     # Pairs more that are likely to decide; None where it is decided, or no number would.
     more_pairs: int | None
 

@@ -143,7 +143,7 @@ def minimise_added_capacity(
     Each case is traffic, not all zero, and the arcs that are down. It is routed alone.
 
     capacity: shape (E,): Available capacity; by default that of the topology.
-    cost: shape (L,): Of a unit on each link, of which the sum is least; by default all are 1.
+    cost: shape (L,): Cost of a unit on each link, of which the sum is least; by default all are 1.
     Raises ValueError: The solver did not end, or some traffic has no path at all.
     """
     links, arcs = len(topology.links), len(topology.arcs)

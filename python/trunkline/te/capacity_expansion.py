@@ -46,7 +46,7 @@ class CapacityModule:
 class ModuleChoice:
     """Modules for each link."""
 
-    counts: Ints  # shape (L, M): Of each of M modules on each link.
+    counts: Ints  # shape (L, M): Number of each of M modules on each link.
     cost: float
     bound: float  # No choice costs less.
 

@@ -115,7 +115,7 @@ class LeastHeadroom:
 class _UsageRows:
     """Usage of the moves on the rows (bound and arc) that may be scarce.
 
-    usage: shape (positions, R): Of each move by position; the last row, position -1, is zero.
+    usage: shape (positions, R): Usage of each move by position; the last row, position -1, is zero.
     room: shape (R,): Bound less background.
     """
 

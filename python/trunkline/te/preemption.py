@@ -24,7 +24,7 @@ def choose_victims(
     """Choose the holders to tear down so that no bound is passed on a path.
 
     reservations: With the reservation of the new request included.
-    path, name, setup: Of the new request, which is never a victim.
+    path, name, setup: Those of the new request, which is never a victim.
     rule: The criterion to minimise (RFC 4829, 2). The first: priority of those displaced, then
         their bandwidth from the largest, then names from the last. The second: their number, then
         priority. The third: bandwidth displaced; each time the smallest that is enough alone, or

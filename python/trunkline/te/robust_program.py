@@ -69,7 +69,7 @@ class RobustRouting:
     single_path_bound: float
     shortest_mlu: float  # That of the pairs of least metric, from which the search began.
     worst: Floats  # shape (M, F): Maximum link utilisation in each traffic and each failure.
-    loads: Floats  # shape (M, F, E): Of every arc in each state, in the unit of the traffic.
+    loads: Floats  # shape (M, F, E): Loads of every arc in each state, in the unit of the traffic.
     # Whether every column was listed: the bounds are then the optima, to the limit of the search.
     is_complete: bool
     # With ``"facility-bypass"``: the path round each arc that fails and carries a demand.

@@ -20,7 +20,7 @@ def minimise_worst_utilisation(
     """Place one protected path for each demand so that the worst state is loaded least.
 
     ends: Nodes of each of D demands.
-    rates: shape (M, D): Of each demand in each traffic.
+    rates: shape (M, D): Rate of each demand in each traffic.
     failures: shape (F, E): Arcs that each failure takes down; the first takes none.
     protection: Protection of a demand whose path fails: nothing; a backup that is empty before; a
         backup that carries a copy at all times; a bypass round each arc that fails, one for all

@@ -84,8 +84,8 @@ def relieve_busiest_link(
 ) -> tuple[Floats, int]:
     """Move demands off the busiest link while that lowers the maximum, or leaves fewer at it.
 
-    rates: shape (D,): Of each demand.
-    paths: Of each demand, changed in place; an empty one takes no part.
+    rates: shape (D,): Rate of each demand.
+    paths: Path of each demand, changed in place; an empty one takes no part.
     route: See `RerouteFunction`; it returns paths of allowed arcs only.
     background_loads: shape (E,): Load that stays where it is.
     Returns loads: After the moves.

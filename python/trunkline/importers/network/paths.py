@@ -37,7 +37,7 @@ class LabelEntry:
     incoming: str  # Label; empty at the head end.
     next_hop: str  # Empty: packets end here.
     push: str  # Label, `IMPLICIT_NULL` or `EXPLICIT_NULL`.
-    keys: Mapping[str, Any] = field(default_factory=dict)  # Of a head: what else its path has.
+    keys: Mapping[str, Any] = field(default_factory=dict)  # Further keys of a head's path.
 
 
 @dataclass(frozen=True)

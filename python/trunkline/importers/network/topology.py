@@ -83,7 +83,7 @@ class ImportedPath:
 
     name: str
     route: tuple[str, ...]  # Nodes, by their keys; of a policy its head end alone.
-    segments: tuple[str | int, ...] = ()  # Of a policy: nodes, and links by their index.
+    segments: tuple[str | int, ...] = ()  # Segments of a policy: nodes, and links by their index.
     keys: dict[str, Any] = field(default_factory=dict)  # Further keys, as in a scenario.
     colours: dict[str, Any] = field(default_factory=dict)  # That its links must have, likewise.
     # Protections from end to end, each with the path that takes over.

@@ -61,12 +61,12 @@ class CapturedPacket:
     source: str
     destination: str
     protocol: int  # 17 is UDP, 6 TCP.
-    ports: tuple[int, int]  # Of source and destination.
+    ports: tuple[int, int]  # Ports of source and destination.
     ip_bytes: int  # Length of the IP packet with its header [B].
     payload: int  # Bytes above UDP's or TCP's header [B].
     # Fields that a second capture of the same packet shares; empty if packets look alike.
     identity: tuple[int, ...] = ()
-    # sequence, flags: Of TCP.
+    # sequence, flags: Fields of TCP.
     sequence: int = 0
     flags: int = 0
 
@@ -134,7 +134,7 @@ class _FragmentTable:
     ) -> Iterator[CapturedPacket]:
         """Add the packets whose ports are known now.
 
-        beginning: Of a first fragment: the key of the others, and the length of
+        beginning: Beginning of a first fragment: the key of the others, and the length of
             the header of UDP or TCP [B].
         """
         if isinstance(found, CapturedPacket):

@@ -34,8 +34,8 @@ class Package:
 
     name: str
     version: str
-    size: int  # Of the archive [B].
-    sha256: str  # Of the archive, hexadecimal.
+    size: int  # Size of the archive [B].
+    sha256: str  # Digest of the archive, hexadecimal.
 
     @property
     def file_name(self) -> str:

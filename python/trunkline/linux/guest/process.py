@@ -68,7 +68,7 @@ class GuestJob:
 
     files: Mapping[str, bytes]  # Orders, schedules and configurations.
     folder: Path  # An empty folder; the guest sees its name nowhere.
-    seed: int  # Of the guest's random numbers; of no meaning on the host's kernel.
+    seed: int  # Seed of the guest's random numbers; of no meaning on the host's kernel.
     memory_mb: int  # Its memory [MB]; of no meaning on the host's kernel.
     on_progress: Callable[[float], None] | None  # Gets the part of the run that is done, 0 to 1.
     max_silence_s: float  # How long it may say nothing.

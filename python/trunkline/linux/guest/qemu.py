@@ -130,7 +130,7 @@ def run_job(job: GuestJob) -> tuple[bytes, bytes, HostCost, dict[str, str]]:
 def list_machine_options(kernel: Path, seed: int, memory_mb: int) -> list[str]:
     """List the options of the emulator.
 
-    seed: Of the random numbers that the guest is given.
+    seed: Seed of the random numbers that the guest is given.
     memory_mb: Its memory [MB].
     Returns: There is no network device among them, and no file but those named here.
     """

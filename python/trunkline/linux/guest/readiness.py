@@ -50,7 +50,7 @@ class Readiness:
 class RunnerNotReady(Exception):
     """Neither a runner nor the requested one can run.
 
-    states: Of those that were considered.
+    states: States of the considered runners.
     """
 
     def __init__(self, states: Iterable[Readiness]) -> None:

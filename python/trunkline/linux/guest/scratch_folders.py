@@ -13,7 +13,7 @@ SCRATCH_PREFIX: Final = "trunkline-guest-"
 def make_scratch_folder() -> tempfile.TemporaryDirectory[str]:
     """Make a private folder, as a context manager.
 
-    Of a process that is killed the next run removes it, as its name says whose it is.
+    The next run removes the folder of a killed process, whose number is in its name.
     """
     return tempfile.TemporaryDirectory(prefix=f"{SCRATCH_PREFIX}{os.getpid()}-")
 

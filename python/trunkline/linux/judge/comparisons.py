@@ -146,7 +146,7 @@ def make_fixed_row(
 def require_power(row: ComparisonRow, share: float) -> ComparisonRow:
     """A comparison that agrees only if no more than a share of its total could have hidden.
 
-    share: Of the packets of a flow, class or link whose count is compared, else of the mean.
+    share: Share of the packets of a flow, class or link whose count is compared, else of the mean.
     """
     if not row.agrees or row.measure == SWITCH_MEASURE:
         return row

@@ -32,10 +32,10 @@ _CUT_CAUSES = [_core.CAUSES.index(name) for name in ("failed_queued", "failed_in
 class FlowDatagrams:
     """Datagrams of one flow; arrays of those that arrived are in order of their number."""
 
-    # sent_ns, ip_bytes: Of every datagram sent, by number.
+    # sent_ns, ip_bytes: Times and sizes of every datagram sent, by number.
     sent_ns: Ints
     ip_bytes: Ints
-    # number, delay_ns, dscp, ecn, ttl: Of each that arrived before the end of the run, as it
+    # number, delay_ns, dscp, ecn, ttl: Values of each that arrived before the end of the run, as it
     # arrived; ``ecn`` is the two bits.
     number: Ints
     delay_ns: Ints

@@ -50,7 +50,7 @@ class MeasurementFrame:
     warmup_ns: int
     end_ns: int
     settled_ns: int  # Packets sent from then on may still be under way when the run ends.
-    phases: Sequence[RunPhase]  # Of a failure; none without.
+    phases: Sequence[RunPhase]  # Phases of a failure; none without.
 
 
 def make_frame(

@@ -46,7 +46,7 @@ def find_lost_packets(
 ) -> tuple[Ints, Ints]:
     """Numbers of the packets that each engine lost, without those that the end of the run decides.
 
-    ours, theirs: Of one flow in the simulator, which gives its losses, and in the reference.
+    ours, theirs: One flow in the simulator, which gives its losses, and in the reference.
     tolerance_ns: A packet that comes so near to the end in one engine is under way in the other.
     left_out: Numbers of packets that are not compared.
     """

@@ -30,7 +30,7 @@ class LabelUse(NamedTuple):
     """Label operation of a node for the packets of a FEC."""
 
     link: int  # Out-link.
-    # unlabelled, labelled: Of packets without a label and of those with the node's own: ``label``
+    # unlabelled, labelled: On packets without a label, and on those with the node's own: ``label``
     # of the neighbour, ``no label``, or what else there is.
     unlabelled: str
     labelled: str

@@ -73,7 +73,7 @@ class DryRun:
 
     # Time [ns] and IP bytes of each datagram, by UDP flow.
     datagrams: dict[int, list[tuple[int, int]]]
-    transfers: dict[int, list[PlannedTransfer]]  # Of each flow of transfers, in order of time.
+    transfers: dict[int, list[PlannedTransfer]]  # Transfers by flow, in order of time.
     starts: list[int]  # When each flow starts [ns].
     # Events of links and protections, until a while after the end of the run.
     timeline_events: list[TimelineEvent]

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from trunkline.network.types import Link
     from trunkline.network.types.ports import Drr, DrrShare, Port
 
-ROOT_HANDLE: Final = "1:"  # Of each port; packets of the class 1:0 bypass its queues.
+ROOT_HANDLE: Final = (
+    "1:"  # Handle of the root of each port; packets of the class 1:0 bypass its queues.
+)
 ETHERNET_BYTES: Final = 14  # Link-layer bytes that the kernel counts at a veth device [B].
 UNLIMITED_PACKETS: Final = 1_000_000
 _BASE_QUANTUM: Final = 1500

@@ -44,7 +44,7 @@ def list_class_type_limits(
 
     scenario: Its model is none, maximum allocation or Russian dolls.
     reservable: Maximum reservable bandwidth of each link, bit/s.
-    Returns: Of each link, besides its reservable bandwidth.
+    Returns: For each link the bounds besides its reservable bandwidth.
     """
     if scenario.written.te.model == "none":
         return [[] for _ in reservable]

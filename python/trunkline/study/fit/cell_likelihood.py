@@ -166,7 +166,7 @@ class CellLikelihood:
         Parameters
         ----------
         points : ndarray of shape (n, dimensions)
-            Of the unit cube: the parameters, then the misfit.
+            Point of the unit cube: the parameters, then the misfit.
         with_misfit : bool, default True
             Whether what no setting explains is in the variance.
 

@@ -105,7 +105,7 @@ class Inference:
 
     space: ParameterSpace
     cells: tuple[TargetCell, ...]
-    # shape (trials, parameters): Of the unit cube; trials that failed are not among them.
+    # shape (trials, parameters): Points of the unit cube; trials that failed are not among them.
     points: FloatArray
     outcomes: FloatArray  # shape (trials, runs, places): Their values.
     failures: list[str]  # Trials that failed.

@@ -54,7 +54,7 @@ class ParameterSpace:
         Numbers are from 0 to 1; readings that are no numbers have a coordinate each, so that any
         two of them are as far from each other.
 
-        points: shape (n, parameters): Of the unit cube.
+        points: shape (n, parameters): Points of the unit cube.
         Returns: shape (n, coordinates):
         """
         columns: list[FloatArray] = []

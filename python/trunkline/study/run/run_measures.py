@@ -46,9 +46,9 @@ def build_measure(
 
     columns: Name to ``table``, ``measure``, ``where``, or to ``series`` and ``of``; and ``unit``
         with its ``scale``, which the value is divided by.
-    bounds: Of the scenario; each agreement becomes a value ``sla.NAME``, 1 in a run that keeps all
-        its bounds and 0 in others.
-    dscps: In a study of failures, each DSCP and the agreements about it: how it fared and the worst
+    bounds: Bounds in the scenario; each agreement gives a value ``sla.NAME``, 1 in a run that keeps
+        all its bounds and 0 in others.
+    dscps: In a study of failures, each DSCP and the agreements about it: its service and the worst
         value of each bound become values too.
     """
     slas: dict[str, list[dict[str, Any]]] = {}

@@ -59,7 +59,7 @@ class _Chain:
 def read_script_queues(text: str, rates: dict[str, float], account: ImportAccount) -> ScriptQueues:
     """Read the queues and policers of a script.
 
-    rates: Of its devices [bit/s].
+    rates: Rates of its devices [bit/s].
     """
     found = ScriptQueues(conditioners=dict(_read_conditioners(text)))
     try:

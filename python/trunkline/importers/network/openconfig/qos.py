@@ -66,7 +66,7 @@ class _Term:
 class QosReader:
     """The definitions of a router's QoS, which its interfaces refer to.
 
-    root: Of its file.
+    root: Root of its file.
     account: Gets what has no counterpart in a scenario.
     """
 
