@@ -65,13 +65,13 @@ def compile_signalling(
     ]
     remaining.leave_in(tables)
     orders = [
-        {
-            "at_ns": event.at,
-            "session": names.index(path),
-            "action": _compile_action(scenario, links, event),
-        }
-        for event in sorted(scenario.events, key=lambda event: event.at)
+        (event.at, path, _compile_action(scenario, links, event))
+        for event in scenario.events
         for path in list_paths_of_event(scenario, event)
+    ]
+    orders += [
+        (move.at, move.path, {"kind": "move", "route": [links[arc] for arc in move.arcs]})
+        for move in scenario.drain_moves
     ]
     requests = [
         {
@@ -100,7 +100,10 @@ def compile_signalling(
         **_compile_class_types(scenario),
         **({"attributes": _compile_attributes(scenario)} if constraints else {}),
         "sessions": sessions,
-        "orders": orders,
+        "orders": [
+            {"at_ns": at, "session": names.index(path), "action": action}
+            for at, path, action in sorted(orders, key=lambda order: order[0])
+        ],
         "requests": requests,
     }
     return {"detection": options.detection.compile_keys(), "rsvp": rsvp}

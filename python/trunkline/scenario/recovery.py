@@ -62,8 +62,8 @@ class MaintenanceWindow(Element):
     drain: Literal["both", "metric", "lsp", "none"] = default(
         "both",
         "How traffic leaves them before: `metric`: routers advertise the largest metric; `lsp`: "
-        "protections move label-switched paths, make before break; `none`: they are cut with their "
-        "traffic.",
+        "protections, or the heads of signalled paths, move label-switched paths, make before "
+        "break; `none`: they are cut with their traffic.",
     )
     lead: Time = default(500 * NS_PER_MS, "From the drain to the cut.")
 

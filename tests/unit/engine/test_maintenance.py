@@ -142,3 +142,78 @@ def test_the_fluid_engine_follows_the_drain(text: str, drain: str) -> None:
     for mine, theirs in zip(packets.ports.rows(), fluid.ports.rows(), strict=True):
         assert theirs["utilisation"] == pytest.approx(mine["utilisation"], abs=0.001)
     assert bool(count_lost(packets)) == (drain == "none")
+
+
+SIGNALLED = """\
+trunkline: 1
+nodes: [S, A, B, C, D, T]
+defaults: {link: {rate: 10 Mbit/s, delay: 2 ms}}
+links:
+  S-A: {}
+  A-B: {}
+  B-T: {}
+  A-C: {metric: 3}
+  C-T: {metric: 3}
+  A-D: {metric: 5}
+  D-T: {metric: 5}
+paths: {p: {route: [S, A, B, T], bandwidth: 6 Mbit/s}}
+trunks: {t: {path: p, flows: f}}
+flows: {f: {agent: udp, from: S, to: T, rate: 1 Mbit/s, size: 500 B, start: 200 ms}}
+maintenance: {work: {link: A-B, from: 2 s, to: 3 s, drain: lsp}}
+signalling: {kind: rsvp-te}
+run: {duration: 5 s}
+"""
+
+
+def list_moves(text: str) -> list[tuple[int, str, list[str]]]:
+    moves = tl.loads(text).resolve().drain_moves
+    return [(each.at // MS, each.path, [arc[-1] for arc in each.arcs]) for each in moves]
+
+
+def test_rfc5817_4_the_head_moves_a_path_before_the_cut_and_back_and_loses_nothing() -> None:
+    results = tl.run(tl.loads(SIGNALLED))
+    moved = [
+        row["time_ns"] for row in results.tables["signalling"].rows() if row["event"] == "moved"
+    ]
+    # Path and Resv over three links of 2 ms; of other times each is below 1 ms.
+    assert [time // MS for time in moved] == [1512, 3512]
+    assert results.flows["packets_dropped"][0] == 0
+    # Cut with its traffic the path loses what it sends while the link is out.
+    cut = tl.run(tl.loads(SIGNALLED.replace("drain: lsp", "drain: none")))
+    assert cut.flows["packets_dropped"][0] > 0
+
+
+def test_a_path_moves_to_the_shortest_route_with_room_round_all_windows_at_the_time() -> None:
+    assert list_moves(SIGNALLED) == [(1500, "p", ["A", "C", "T"]), (3500, "p", ["A", "B", "T"])]
+    # The way by C is full, so the next is by D.
+    full = SIGNALLED.replace("paths: {", "paths: {q: {route: [A, C, T], bandwidth: 5 Mbit/s}, ")
+    assert list_moves(full) == [(1500, "p", ["A", "D", "T"]), (3500, "p", ["A", "B", "T"])]
+    # A second window takes the way by C from 2.2 s on, while A-B is still out.
+    two = SIGNALLED.replace("maintenance: {", "maintenance: {c: {link: A-C, from: 2700 ms}, ")
+    assert list_moves(two) == [
+        (1500, "p", ["A", "C", "T"]),
+        (2200, "p", ["A", "D", "T"]),
+        (3500, "p", ["A", "B", "T"]),
+    ]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        # A protection moves the path itself.
+        "protections: {r: {path: p, kind: restoration}}\n",
+        "protections: {b: {path: p, kind: facility-bypass, backup: auto}}\n",
+        # An operator's event decides of the path.
+        "events: [{at: 1 s, move: p, to: [S, A, D, T]}]\nrerouting: {}\n",
+    ],
+)
+def test_a_path_that_something_else_moves_is_left_to_it(other: str) -> None:
+    text = SIGNALLED.replace("drain: lsp", "drain: both") + other
+    assert list_moves(text) == []
+
+
+def test_a_path_without_another_route_is_said_and_cut() -> None:
+    text = SIGNALLED.replace("  A-C: {metric: 3}\n", "").replace("  A-D: {metric: 5}\n", "")
+    (warning,) = tl.loads(text).warnings
+    assert "path p has no other route with room: it is cut with the link" in str(warning)
+    assert list_moves(text) == []

@@ -82,18 +82,21 @@ def _check_drain(
     moves = []
     if scenario.rerouting is not None or scenario.routing.ospf is not None:
         moves.append("metric")
-    if _has_protected_path(scenario, window):
+    _report_paths_that_stay(scenario, window, drain_path, problems, is_written=is_written)
+    times = [each.at for each in scenario.drain_moves] + [at for at, _ in scenario.undrained_paths]
+    if window.drained_ns in times or _has_protected_path(scenario, window):
         moves.append("lsp")
     if window.drain in moves or (window.drain == "both" and moves):
         return
     lacks = {
         "metric": "routes do not follow metrics",
-        "lsp": "no protection covers a path over these links",
-        "both": "routes do not follow metrics, and no protection covers a path over these links",
+        "lsp": "no path over these links is protected or signalled",
+        "both": "routes do not follow metrics, and no path over these links is protected or "
+        "signalled",
     }
     hints = {
         "metric": "`rerouting: {}` or `routing: {ospf: {}}` lets them",
-        "lsp": "protect it; a signalled path is moved by `events`",
+        "lsp": "protect it, or let its head move it: `signalling: {kind: rsvp-te}`",
         "both": "`drain: none` cuts the links with their traffic",
     }
     problems.add(
@@ -103,6 +106,23 @@ def _check_drain(
         hint=hints[window.drain],
         at_key=not is_written,
     )
+
+
+def _report_paths_that_stay(
+    scenario: ResolvedScenario,
+    window: MaintenanceWindow,
+    path: DocumentPath,
+    problems: Problems,
+    *,
+    is_written: bool,
+) -> None:
+    """Warn of signalled paths that have no route without the links."""
+    if window.drain == "metric":
+        return
+    for at, name in scenario.undrained_paths:
+        if at == window.drained_ns:
+            message = f"path {name} has no other route with room: it is cut with the link"
+            problems.add("relation", path, message, at_key=not is_written, warning=True)
 
 
 def _has_protected_path(scenario: ResolvedScenario, window: MaintenanceWindow) -> bool:

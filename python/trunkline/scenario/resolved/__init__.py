@@ -14,6 +14,7 @@ from trunkline.scenario.resolved.backups import resolve_backups
 from trunkline.scenario.resolved.classes import resolve_classes
 from trunkline.scenario.resolved.demands import resolve_demands
 from trunkline.scenario.resolved.diffserv import resolve_diffserv
+from trunkline.scenario.resolved.drained_paths import resolve_drains
 from trunkline.scenario.resolved.flows import resolve_flows
 from trunkline.scenario.resolved.links import resolve_links
 from trunkline.scenario.resolved.meshes import expand_meshes
@@ -70,6 +71,7 @@ PASSES: tuple[Callable[[ResolvedScenario, Problems], None], ...] = (
     scale_rates,
     resolve_routes,
     resolve_protections,
+    resolve_drains,
     resolve_slas,
 )
 """Passes in their order. One that makes links is before `links`, one that makes flows

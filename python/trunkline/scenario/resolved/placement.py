@@ -89,7 +89,7 @@ def _find_retried_route(
     is_error = scenario.written.te.unplaced == "error"
     if scenario.signalling.kind == "none" or is_error or IS_LENIENT.get():
         return None
-    found = _make_placer(scenario, graph)([request]).outcomes[0].route
+    found = make_placer(scenario, graph)([request]).outcomes[0].route
     if found is not None:
         scenario.unplanned_paths.add(request.name)
     return found
@@ -145,7 +145,7 @@ def place_all_paths(scenario: ResolvedScenario, graph: "Topology") -> "Placement
         for name, path in scenario.paths.items()
         if name in fixed or is_computed(path)
     }
-    place = _make_placer(scenario, graph)
+    place = make_placer(scenario, graph)
     absent = list_paths_set_up_later(scenario) | list_route_only_paths(scenario)
     first = place(
         [request for name, request in requests.items() if name not in absent],
@@ -157,7 +157,7 @@ def place_all_paths(scenario: ResolvedScenario, graph: "Topology") -> "Placement
     return replace(first, outcomes=tuple(outcomes[name] for name in requests))
 
 
-def _make_placer(scenario: ResolvedScenario, graph: "Topology") -> "Callable[..., Placement]":
+def make_placer(scenario: ResolvedScenario, graph: "Topology") -> "Callable[..., Placement]":
     """Make a function that places requests by the rules of the scenario."""
     rules = scenario.written.te
     return partial(

@@ -102,6 +102,14 @@ class ResolvedStaticRoute(NamedTuple):
     place: Place  # In the document.
 
 
+class DrainMove(NamedTuple):
+    """A move of a signalled path because of maintenance: off a drained link, or back."""
+
+    at: int  # [ns].
+    path: str
+    arcs: tuple[str, ...]  # Directions of links of its route from then on.
+
+
 class ResolvedDemand(NamedTuple):
     """A demand between two nodes."""
 
@@ -177,6 +185,10 @@ class ResolvedScenario:
     unplanned_paths: set[str] = field(default_factory=set)
     # Computed backups; None where no protection asks for any.
     computed_backups: ComputedBackups | None = None
+    # Moves of signalled paths because of maintenance, by time.
+    drain_moves: list[DrainMove] = field(default_factory=list)
+    # Paths without another route at the time when a drain begins [ns].
+    undrained_paths: list[tuple[int, str]] = field(default_factory=list)
     # Links, ports and flows at their own rates, where the scenario is scaled.
     before_scale: "ResolvedScenario | None" = None
     # Place of each generated element to that of what it was generated from in the document.
