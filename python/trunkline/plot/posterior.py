@@ -28,6 +28,7 @@ class PosteriorAxis:
     name: str  # Its name.
     masses: NDArray[np.float64]  # shape (bins,): Probability of each part of the axis.
     ticks: tuple[tuple[float, str], ...]  # Places on the axis with the values that are there.
+    is_range: bool  # Whether neighbours on the axis are alike.
     now: float | None  # Where the value is that the study has now.
     # shape (bins,): Highest log likelihood in each part of the axis less the highest of all, or
     # not-a-number.
@@ -69,7 +70,17 @@ def _draw_marginal(panel: Any, axis: PosteriorAxis) -> None:
     middles = (np.arange(len(axis.profile)) + 0.5) / len(axis.profile)
     likelihood = np.exp(np.maximum(axis.profile, -PROFILE_DEPTH))
     top = max(float(axis.masses.max()) * axis.bins, 1.0)
-    panel.plot(middles, likelihood * top, color=COLOURS[1], linewidth=1.2, label="profile")
+    # Readings have no order, so that nothing lies between two of them.
+    style = "-" if axis.is_range else "o"
+    panel.plot(
+        middles,
+        likelihood * top,
+        style,
+        color=COLOURS[1],
+        linewidth=1.2,
+        markersize=4,
+        label="profile",
+    )
     if axis.now is not None:
         panel.axvline(axis.now, color=COLOURS[6], linewidth=1, linestyle=":", label="study's value")
     panel.set_xlim(0, 1)

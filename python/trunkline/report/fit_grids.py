@@ -7,6 +7,8 @@ from typing import Any
 
 from trunkline.report.grids import MAX_UNFOLDED_ROWS, Grid, GridCell
 
+LEAST_SHARE_SHOWN = 0.001  # Of the probability.
+
 
 def build_fit_grids(document: Mapping[str, Any]) -> list[Grid]:
     """Tables of a fit: parameters, errors, tables left out, every published value."""
@@ -62,14 +64,21 @@ def _build_parameter_grid(document: Mapping[str, Any]) -> Grid:
                 [
                     *names,
                     GridCell("" if reading is None else reading["reading"]),
-                    GridCell(each["value"]),
+                    GridCell(each["value"] if is_first else ""),
                     GridCell(each.get("median", "") if is_first else ""),
                     GridCell(interval if is_first else ""),
-                    GridCell.of_number("" if share is None else f"{100 * share:.3g} %", share),
+                    GridCell.of_number(_format_share(share), share),
                     GridCell(verdict if is_first else "", mark=mark if is_first else ""),
                 ]
             )
     return Grid("parameters", "Parameters", heads, rows, names=2)
+
+
+def _format_share(share: float | None) -> str:
+    """A probability in per cent; one that is nearly none is not worth its digits."""
+    if share is None:
+        return ""
+    return f"{100 * share:.3g} %" if share >= LEAST_SHARE_SHOWN else "below 0.1 %"
 
 
 def _build_left_out_grid(document: Mapping[str, Any]) -> Grid:

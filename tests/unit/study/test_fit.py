@@ -343,7 +343,8 @@ def test_a_study_finds_the_parameters_behind_pollaczek_and_khinchine(
     low, high = (rate.validate_python(text) for text in (capacity.low, capacity.high))
     assert low < 8e6 < high
     assert verdicts["capacity"].is_determined
-    assert float(verdicts["size"].low.split()[0]) <= 1000 <= float(verdicts["size"].high.split()[0])
+    size_low, size_high = (read_number(getattr(verdicts["size"], end)) for end in ("low", "high"))
+    assert size_low <= read_number("1000 B") <= size_high
     assert fitted_queue.errors["best fit"]["1"] < 0.05 < fitted_queue.errors["as it is"]["1"]
 
 

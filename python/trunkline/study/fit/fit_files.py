@@ -14,6 +14,7 @@ from trunkline.plot.posterior import BINS, PosteriorAxis, draw_marginals, draw_p
 from trunkline.results import atomic_folder as folders
 from trunkline.study.fit.inference import Inference
 from trunkline.study.fit.posterior import profile_likelihood
+from trunkline.study.fit.quantity_text import shorten_quantity
 from trunkline.study.fit.trial_runs import list_free_parameters
 from trunkline.study.language.model import FIT_JSON, Study
 from trunkline.study.language.priors import ParameterPrior
@@ -26,14 +27,6 @@ if TYPE_CHECKING:
 MAX_READINGS_NAMED = 6  # Readings of a parameter whose names are below its axis.
 MAX_TICK_LENGTH = 18
 _TICK_SHARES = (0.02, 0.5, 0.98)
-_NEXT_UNIT = {
-    "bit/s": "kbit/s",
-    "kbit/s": "Mbit/s",
-    "Mbit/s": "Gbit/s",
-    "ns": "us",
-    "us": "ms",
-    "ms": "s",
-}
 
 
 def write_fit_files(fit: StudyFit, folder: Path) -> None:
@@ -68,6 +61,7 @@ def build_posterior_axes(inference: Inference) -> list[PosteriorAxis]:
                 parameter.name,
                 inference.samples.find_masses(place, count_bins(prior)),
                 _list_ticks(prior),
+                prior.is_range,
                 prior.find_share(parameter.held_at) if parameter.held_at else None,
                 np.asarray(heights),
                 inference.samples.points[:, place],
@@ -87,6 +81,7 @@ def draw_stored_marginals(study: Study, document: Mapping[str, Any]) -> Figure:
                 each["parameter"],
                 np.array(each["masses"]),
                 _list_ticks(prior),
+                prior.is_range,
                 prior.find_share(each["value"]) if each["value"] else None,
                 np.array([np.nan if height is None else height for height in each["heights"]]),
             )
@@ -106,21 +101,9 @@ def _list_ticks(prior: ParameterPrior) -> tuple[tuple[float, str], ...]:
         return tuple(
             ((number + 0.5) / count, _abridge(text)) for number, text in enumerate(prior.readings)
         )
-    return tuple((share, _shorten(prior.format_at(share))) for share in _TICK_SHARES)
+    return tuple((share, shorten_quantity(prior.format_at(share), 3)) for share in _TICK_SHARES)
 
 
 def _abridge(text: str) -> str:
     """A reading that fits under an axis."""
     return text if len(text) <= MAX_TICK_LENGTH else text[: MAX_TICK_LENGTH - 3].rstrip() + "..."
-
-
-def _shorten(text: str) -> str:
-    """A value with three significant digits, in a unit that needs no power of ten."""
-    number, _, unit = text.partition(" ")
-    try:
-        value = float(number)
-    except ValueError:
-        return text
-    while abs(value) >= 1000 and unit in _NEXT_UNIT:
-        value, unit = value / 1000, _NEXT_UNIT[unit]
-    return f"{value:.3g} {unit}".strip()

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trunkline.study.fit.parameter_space import FloatArray, ParameterSpace
+from trunkline.study.fit.quantity_text import shorten_quantity
 from trunkline.study.language.priors import ParameterPrior
 
 LIVE_POINTS = 300
@@ -270,7 +271,7 @@ def _judge_parameter(
 
 
 def _format_all(prior: ParameterPrior, shares: tuple[float, float, float]) -> tuple[str, str, str]:
-    low, median, high = (prior.format_at(share) for share in shares)
+    low, median, high = (shorten_quantity(prior.format_at(share)) for share in shares)
     return low, median, high
 
 
