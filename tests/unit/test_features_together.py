@@ -153,6 +153,7 @@ flows:
 defaults: {link: {loss: 1 %, account: on}}
 links: {A-B: {lose: [{flow: tcp, segment: 2}]}}
 """,
+    "media": "flows: {seen: {agent: udp, from: A, to: D, media: {max_rate: 9 Mbit/s, ecn: on}}}",
     "heeding UDP": "flows: {paced: {agent: udp, from: A, to: D, arrivals: tfrc, rate: 9 Mbit/s}}",
     "reordering": "defaults: {link: {reorder: {share: 20 %, by: 30 us}}}",
     "marks and flow queues": """
@@ -185,7 +186,9 @@ REFUSED_ALONE = {
 """Features that an engine, or a way to run, does not support, and what is said of them."""
 REFUSED_ALONE["focus"] = REFUSED_ALONE["means"] | {
     **dict.fromkeys(("per-flow meter", "marking"), "conditioners know single flows"),
-    **dict.fromkeys(("pages", "video", "heeding UDP"), "is unknown: they can be no background"),
+    **dict.fromkeys(
+        ("pages", "video", "media", "heeding UDP"), "is unknown: they can be no background"
+    ),
 }
 
 

@@ -1,9 +1,11 @@
-//! UDP flows that heed congestion: datagrams at the rate of TFRC, and its receiver's reports.
+//! UDP flows that heed congestion: both ends have state. Here TFRC, datagrams and reports; `media.rs` has
+//! the frames of interactive media.
 //!
 //! Source: RFC 5348 section 3.2 (what packets carry). A datagram carries the sender's round trip in the
 //! field `echo`; a report the adjusted time stamp in `echo`, the loss event rate in billionths in `ack`, and the
 //! rate received in the field of the window [B/s].
 
+use crate::media::MediaFlow;
 use crate::observer::{Event, Observer};
 use crate::simulation::{FlowPlan, Simulation};
 use trunkline_agent::udp::{Feedback, TfrcReceiver, TfrcSender};
@@ -17,7 +19,14 @@ const BILLION: f64 = 1e9;
 
 /// Both ends of such a flow.
 #[derive(Clone, Debug)]
-pub(crate) struct AdaptiveFlow {
+pub(crate) enum AdaptiveFlow {
+    Tfrc(TfrcFlow),
+    Media(Box<MediaFlow>),
+}
+
+/// Both ends of a flow at the rate of TFRC.
+#[derive(Clone, Debug)]
+pub(crate) struct TfrcFlow {
     pub sender: TfrcSender,
     pub receiver: TfrcReceiver,
     pub bytes: u16,
@@ -30,7 +39,9 @@ impl<O: Observer> Simulation<O> {
         if self.now >= plan.stop {
             return;
         }
-        let session = &mut self.adaptive_flows[agent as usize];
+        let AdaptiveFlow::Tfrc(session) = &mut self.adaptive_flows[agent as usize] else {
+            return self.wake_media_sender(flow, plan, agent);
+        };
         let (sends, bytes, rtt) =
             (session.sender.wake(self.now), session.bytes, session.sender.rtt());
         self.calendar.schedule(plan.wakes[0], session.sender.wakes_at());
@@ -60,7 +71,11 @@ impl<O: Observer> Simulation<O> {
     ) {
         let packet = self.arena[id];
         self.arena.remove(id);
-        let receiver = &mut self.adaptive_flows[agent as usize].receiver;
+        let AdaptiveFlow::Tfrc(TfrcFlow { receiver, .. }) =
+            &mut self.adaptive_flows[agent as usize]
+        else {
+            return self.take_media_packet(&packet, plan, agent);
+        };
         let stamps = (packet.sent_at, packet.echo);
         if receiver.on_datagram(packet.seq, packet.ip_bytes, stamps, self.now) {
             self.report_adaptive(flow, plan, agent);
@@ -70,7 +85,11 @@ impl<O: Observer> Simulation<O> {
     /// Sends a report, if there is anything to report, and sets the timer of the next.
     #[cold]
     pub(crate) fn report_adaptive(&mut self, flow: u32, plan: &FlowPlan, agent: u32) {
-        let receiver = &mut self.adaptive_flows[agent as usize].receiver;
+        let AdaptiveFlow::Tfrc(TfrcFlow { receiver, .. }) =
+            &mut self.adaptive_flows[agent as usize]
+        else {
+            return self.report_media(flow, plan, agent);
+        };
         let report = receiver.report(self.now);
         let due = receiver.due();
         if due != NEVER {
@@ -105,7 +124,10 @@ impl<O: Observer> Simulation<O> {
             received_rate: f64::from(window),
             loss_rate: f64::from(report.ack) / BILLION,
         };
-        let sender = &mut self.adaptive_flows[agent as usize].sender;
+        let AdaptiveFlow::Tfrc(TfrcFlow { sender, .. }) = &mut self.adaptive_flows[agent as usize]
+        else {
+            return self.take_media_report(report, agent);
+        };
         sender.on_feedback(&feedback, self.now);
         self.calendar.schedule(plan.wakes[0], sender.wakes_at());
     }

@@ -6,13 +6,14 @@ mod port;
 
 pub(crate) use check::check_indices;
 
-use crate::adaptive::AdaptiveFlow;
+use crate::adaptive::{AdaptiveFlow, TfrcFlow};
 use crate::calendar::Calendar;
 use crate::control::ControlPlane;
 use crate::counters::{CongestionMarks, DelayStatistics, Drops, Totals};
 use crate::event_free_hops::EventFreeHops;
 use crate::histogram::Pool;
 use crate::link::Link;
+use crate::media::MediaFlow;
 use crate::mpls::Tables;
 use crate::network::{Agent, Measure, Network};
 use crate::observer::Observer;
@@ -236,6 +237,13 @@ impl AgentArrays {
         plans
     }
 
+    fn add_adaptive(&mut self, session: AdaptiveFlow) -> FlowAgents {
+        self.adaptive_flows.push(session);
+        // A report's rate is stored outside the packet, as a window is.
+        self.with_ack_details = true;
+        FlowAgents::Adaptive(self.adaptive_flows.len() as u32 - 1)
+    }
+
     fn add(
         &mut self,
         flow: &crate::network::Flow,
@@ -266,15 +274,20 @@ impl AgentArrays {
             }
             Agent::Udp(config @ UdpConfig { arrivals: Arrivals::Tfrc { max_bit_s }, .. }) => {
                 let bytes = config.size.mean() as u16;
-                self.adaptive_flows.push(AdaptiveFlow {
+                let session = TfrcFlow {
                     sender: udp::TfrcSender::new(bytes, *max_bit_s, start),
                     receiver: udp::TfrcReceiver::new(bytes),
                     bytes,
-                });
-                // A report's rate is stored outside the packet, as a window is.
-                self.with_ack_details = true;
-                let index = self.adaptive_flows.len() as u32 - 1;
-                (FlowAgents::Adaptive(index), config.header_bytes, Ecn::NotCapable)
+                };
+                let agents = self.add_adaptive(AdaptiveFlow::Tfrc(session));
+                (agents, config.header_bytes, Ecn::NotCapable)
+            }
+            Agent::Udp(config @ UdpConfig { arrivals: Arrivals::Media(media), .. }) => {
+                let bytes = config.size.mean() as u16;
+                let session = MediaFlow::new(media, config.rate_bit_s, bytes, start);
+                let agents = self.add_adaptive(AdaptiveFlow::Media(Box::new(session)));
+                let ecn = if media.ecn { Ecn::Ect0 } else { Ecn::NotCapable };
+                (agents, config.header_bytes, ecn)
             }
             Agent::Udp(config) => {
                 self.datagrams.push(udp::Source::new(config, start, duration));

@@ -26,6 +26,7 @@ mod handshakes;
 pub mod histogram;
 mod host_queue;
 mod link;
+mod media;
 mod mpls;
 pub mod network;
 pub mod observer;

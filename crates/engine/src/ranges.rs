@@ -5,7 +5,7 @@ mod transfers;
 
 use crate::network::{Agent, Flow, Link, Network};
 use trunkline_agent::tcp::TcpConfig;
-use trunkline_agent::udp::{Arrivals, Gaps, Size, UdpConfig};
+use trunkline_agent::udp::{Arrivals, Gaps, MediaConfig, Size, UdpConfig};
 use trunkline_units::{Span, SECOND};
 
 /// Longest time anywhere: 100 years. Sums of a few stay below 2^64 ns.
@@ -154,10 +154,24 @@ fn check_udp(config: &UdpConfig) -> Result<(), String> {
             let fixed = matches!(config.size, Size::Fixed { .. });
             require(fixed, "tfrc sends datagrams of one size")?;
         }
+        Arrivals::Media(media) => check_media(media, config)?,
         Arrivals::Gaps(gaps) => check_gaps(gaps)?,
     }
     require(config.rate_bit_s > 0, "rate_bit_s must be above 0")?;
     check_size(&config.size)
+}
+
+fn check_media(media: &MediaConfig, config: &UdpConfig) -> Result<(), String> {
+    require(matches!(config.size, Size::Fixed { .. }), "media has one largest size of packets")?;
+    require(media.min_bit_s > 0, "min_bit_s must be above 0")?;
+    require(media.min_bit_s <= config.rate_bit_s, "min_bit_s must be at most rate_bit_s")?;
+    require(media.priority > 0.0 && media.priority.is_finite(), "priority must be above 0")?;
+    require(media.frame_ns > 0, "frame_ns must be above 0")?;
+    let ladder = &media.ladder_bit_s;
+    require(ladder.iter().all(|rate| *rate > 0), "ladder_bit_s must be above 0")?;
+    require(ladder.is_sorted(), "ladder_bit_s must not decrease")?;
+    check_span("frame_ns", media.frame_ns)?;
+    check_span("playout_ns", media.playout_ns)
 }
 
 fn check_gaps(gaps: &Gaps) -> Result<(), String> {

@@ -163,7 +163,8 @@ impl AnySimulation {
             self.summary(live),
         ];
         tables.extend(control::control_tables(self.control.as_deref()));
-        tables.extend(self.workloads.tables(&self.pool, now));
+        tables.extend(self.workloads.tables(&self.pool));
+        tables.push(self.video_table());
         tables.push(self.call_table());
         tables.push(self.echo_table());
         tables.extend(self.delivered_marks.as_deref().map(DeliveredMarks::table));

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from trunkline.fluid.flow_sources import heeds_congestion
 from trunkline.fluid.unsupported import FluidUnsupportedError
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def check_decomposable(network: Mapping[str, Any]) -> None:
     run = network["run"]
     for flow in network["flows"]:
         place = ("flows", flow["name"])
-        if flow["agent"]["protocol"] != "udp" or "tfrc" in flow["agent"]["arrivals"]:
+        if flow["agent"]["protocol"] != "udp" or heeds_congestion(flow["agent"]["arrivals"]):
             msg = (
                 "a flow that heeds congestion is one loop over all its links: no link can be "
                 "simulated alone; use the packet engine, or --focus"

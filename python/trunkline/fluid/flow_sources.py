@@ -81,7 +81,7 @@ def _read_udp(
             rate *= parameters["mean_on_ns"] / (
                 parameters["mean_on_ns"] + parameters["mean_off_ns"]
             )
-        if kind == "tfrc":
+        if heeds_congestion(arrivals):
             rate = np.nan
         if kind == "schedule":
             times = np.array(parameters["times_ns"], dtype=np.float64)
@@ -100,6 +100,11 @@ def _read_udp(
             scv = square / mean**2 - 1
     payload = max(0.0, 1 - agent["header_bytes"] / mean)
     return rate, mean, square, scv, 0.0, np.inf, payload, 0.0, 1.0
+
+
+def heeds_congestion(arrivals: Any) -> bool:
+    """Whether datagrams come at a rate that depends on the network: TFRC, interactive media."""
+    return "tfrc" in arrivals or "media" in arrivals
 
 
 def _read_gaps(law: Mapping[str, Any]) -> tuple[float, float]:

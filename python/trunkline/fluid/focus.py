@@ -57,7 +57,7 @@ def focus_network(
     states = solve_phases(network, seed)
     unknown = np.flatnonzero(np.isnan(states[0][1].sources.rate))
     if len(unknown):
-        msg = "the rate of pages, films and TFRC is unknown: they can be no background"
+        msg = "the rate of pages, films, media and TFRC is unknown: they can be no background"
         raise FluidUnsupportedError(msg, ("flows", network["flows"][unknown[0]]["name"]))
     phase_paths = [part.hop_loads.paths for _, part in states]
     kept_flows: set[int] = set()

@@ -6,6 +6,7 @@ from trunkline.network import transfers
 from trunkline.scenario.call import CODECS, Call
 from trunkline.scenario.flow import Echo, ReceiveBuffer, Tcp, Udp
 from trunkline.scenario.game import GAMES
+from trunkline.scenario.media import Media
 from trunkline.scenario.resolved import ResolvedScenario
 
 SEGMENTS_PER_DELAYED_ACK = 2  # Segments that are acknowledged at once (RFC 5681 section 4.2).
@@ -158,7 +159,20 @@ def _compile_call(call: Call) -> dict[str, Any]:
     }
 
 
+def _compile_media(media: Media) -> dict[str, Any]:
+    return {
+        "min_bit_s": media.least_rate,
+        "ladder_bit_s": list(media.ladder),
+        "priority": media.priority,
+        "frame_ns": media.frame,
+        "playout_ns": media.playout,
+        "ecn": media.ecn,
+    }
+
+
 def _compile_arrivals(scenario: ResolvedScenario, flow: Udp) -> Any:
+    if flow.media is not None:
+        return {"media": _compile_media(flow.media)}
     if flow.game is not None:
         gap, scale = (each * 1e6 for each in GAMES[flow.game.model].gap_ms)
         if scale:

@@ -110,17 +110,19 @@ _PLAYBACK_TIMES = (
 )
 
 VIDEOS: Final = (
-    define_name("flow", "flow with `video`"),
+    define_name("flow", "flow with `video` or `media`"),
     define_count("player", "number of the player, from 0"),
     *_PLAYBACK_TIMES,
-    define_count("stalls", "times that its buffer ran empty"),
-    define_count("chunks", "chunks that arrived"),
-    define_count("switches", "chunks with another bit rate than the chunk before"),
+    define_count(
+        "stalls", "times that its buffer ran empty; of media, that the picture stood still"
+    ),
+    define_count("chunks", "chunks that arrived; of media, frames shown"),
+    define_count("switches", "chunks, or frames, with another bit rate than the one before"),
     *define_seconds(*_PLAYBACK_TIMES),
     define_derived(
         "stall_ratio", "time stalled over the time since the first picture; null before"
     ),
-    define_derived("bit_rate_bit_s", "mean bit rate of the chunks", "chunks"),
+    define_derived("bit_rate_bit_s", "mean bit rate of the chunks or frames", "chunks"),
 )
 
 _NULL_IF_UNFINISHED = "null where it is not complete"

@@ -23,6 +23,7 @@ from trunkline.scenario.fields import (
     make_invalid_error,
 )
 from trunkline.scenario.game import Game
+from trunkline.scenario.media import Media
 from trunkline.scenario.units import BYTES, TIME
 from trunkline.scenario.workload import PageWorkload, TransferWorkload, VideoWorkload
 
@@ -312,6 +313,9 @@ class Udp(UdpOptions):
         None, "The flow is a call, whose codec says rate, size and arrivals."
     )
     game: Game | None = default(None, "The flow is of a game, whose model says size and arrivals.")
+    media: Media | None = default(
+        None, "The flow is interactive media: frames whose size follows the network."
+    )
 
     @property
     def largest_packet(self) -> int:

@@ -1,4 +1,4 @@
-//! Arrival processes.
+//! ArrivedMediaPacket processes.
 //!
 //! All but `schedule` send the first datagram at the flow's start. Constant bit rates carry the
 //! remainder of every division, so 16.8 Mbit/s of 210 B is 10,000 datagrams a second for ever.
@@ -38,7 +38,9 @@ impl ArrivalProcess {
                 end,
             },
             Arrivals::Gaps(gaps) => Self::Gaps(gaps.clone()),
-            Arrivals::Tfrc { .. } => Self::Schedule { start, list: Vec::new(), next: 0 },
+            Arrivals::Tfrc { .. } | Arrivals::Media(_) => {
+                Self::Schedule { start, list: Vec::new(), next: 0 }
+            }
             Arrivals::Schedule { times_ns, sizes } => {
                 let list =
                     times_ns.iter().copied().zip(sizes.iter().map(|bytes| clamp_size(*bytes)));

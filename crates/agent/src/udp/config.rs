@@ -1,5 +1,6 @@
 //! Parameters of a UDP source.
 
+use super::media::MediaConfig;
 use serde::{Deserialize, Serialize};
 
 /// A UDP source.
@@ -49,6 +50,9 @@ pub enum Arrivals {
         /// Rate of the application [bit/s]; none: as much as there is room for.
         max_bit_s: Option<u64>,
     },
+    /// Frames of a coder whose rate follows the network (RFC 8698), `rate_bit_s` at most, in packets of
+    /// `size` at most: it needs a sender and a receiver, and is no process.
+    Media(Box<MediaConfig>),
     /// Replay of a list.
     Schedule {
         /// Times after the flow's start, not decreasing [ns].

@@ -1,16 +1,21 @@
 //! UDP: sources that send datagrams by a process of arrivals and a law of sizes.
 //!
 //! `config.rs` holds the parameters and defines what they mean; `arrivals.rs` draws the gaps,
-//! `sizes.rs` the sizes. Sizes and rates count IP bytes, headers included.
+//! `sizes.rs` the sizes. Two sources heed congestion: `tfrc.rs`, and the frames of `media/`. Sizes and rates count IP bytes, headers included.
 
 mod arrivals;
 mod config;
+mod media;
 mod sizes;
 #[cfg(test)]
 mod tests;
 mod tfrc;
 
 pub use config::{Arrivals, Gaps, Size, UdpConfig};
+pub use media::{
+    report_bytes, ArrivedMediaPacket, EncodedFrame, Encoder, FeedbackLog, MediaConfig, MediaPacket,
+    MediaPlayer, Nada, REPORT_INTERVAL,
+};
 pub use tfrc::{throughput, Feedback, TfrcReceiver, TfrcSender};
 
 use arrivals::ArrivalProcess;

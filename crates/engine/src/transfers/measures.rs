@@ -2,7 +2,7 @@
 
 use crate::histogram::{Histogram, Pool};
 use crate::tables::Table;
-use trunkline_agent::workload::Video;
+use trunkline_agent::workload::Viewing;
 use trunkline_units::{Span, Time};
 
 /// Quantiles of completion times, and of slowdowns.
@@ -180,14 +180,9 @@ pub fn tables(all: &[(u32, &TransferMeasures)], pool: &Pool) -> Vec<Table> {
     vec![transfer_table(all), completion_table(all, pool), completion_histogram_table(all, pool)]
 }
 
-/// Playback of viewers since they began, of each flow with its end.
-pub fn viewing_table<'a>(videos: impl Iterator<Item = (u32, &'a Video, Time)>) -> Table {
-    let rows: Vec<_> = videos
-        .flat_map(|(flow, video, end)| video.viewings(end).map(move |viewing| (flow, viewing)))
-        .collect();
-    let column = |field: fn(&trunkline_agent::workload::Viewing) -> i64| {
-        rows.iter().map(move |(_, viewing)| field(viewing))
-    };
+/// Playback of viewers since they began, each with its flow, in the order of flows.
+pub fn viewing_table(rows: &[(u32, Viewing)]) -> Table {
+    let column = |field: fn(&Viewing) -> i64| rows.iter().map(move |(_, viewing)| field(viewing));
     let mut numbers: Vec<i64> = Vec::with_capacity(rows.len());
     for (index, (flow, _)) in rows.iter().enumerate() {
         let same = index > 0 && rows[index - 1].0 == *flow;

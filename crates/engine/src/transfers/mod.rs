@@ -11,6 +11,8 @@ mod measures;
 mod min_time;
 mod workload;
 
+pub(crate) use measures::viewing_table;
+
 use crate::histogram::Pool;
 use crate::network::{Agent, Network};
 use crate::observer::Observer;
@@ -18,7 +20,7 @@ use crate::route::Fib;
 use crate::simulation::{AnySimulation, FlowAgents, FlowPlan, Simulation};
 use crate::tables::Table;
 use trunkline_agent::tcp::{Counters, Receiver, Sender};
-use trunkline_agent::workload::Request;
+use trunkline_agent::workload::{Request, Viewing};
 use trunkline_packet::flag;
 use trunkline_units::{Time, NEVER};
 use workload::{Opener, Workload};
@@ -138,16 +140,22 @@ impl Workloads {
     }
 
     /// Transfers, and their measures.
-    pub fn tables(&self, pool: &Pool, now: Time) -> Vec<Table> {
+    pub fn tables(&self, pool: &Pool) -> Vec<Table> {
         let all: Vec<_> =
             self.all.iter().map(|workload| (workload.flow, &workload.measures)).collect();
-        let mut tables = measures::tables(&all, pool);
-        let players = self.all.iter().filter_map(|workload| match &workload.opener {
-            Opener::Video { players, .. } => Some((workload.flow, players, now.min(workload.stop))),
-            _ => None,
-        });
-        tables.push(measures::viewing_table(players));
-        tables
+        measures::tables(&all, pool)
+    }
+
+    /// Playback of each viewer of films until `now`, with its flow.
+    pub fn viewings(&self, now: Time) -> Vec<(u32, Viewing)> {
+        let of_workload = |workload: &Workload| match &workload.opener {
+            Opener::Video { players, .. } => {
+                let viewings = players.viewings(now.min(workload.stop));
+                viewings.map(|viewing| (workload.flow, viewing)).collect()
+            }
+            _ => Vec::new(),
+        };
+        self.all.iter().flat_map(of_workload).collect()
     }
 }
 

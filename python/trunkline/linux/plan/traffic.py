@@ -125,6 +125,9 @@ def plan_traffic(script: CommandScript, network: NetworkData, dry_run: DryRun) -
         if flow["agent"]["protocol"] == "udp" and "tfrc" in flow["agent"]["arrivals"]:
             reason = "the kernel has no TFRC for UDP; nearest: a TCP flow"
             _make_part(script, flow).refuse(reason, "arrivals")
+        elif flow["agent"]["protocol"] == "udp" and "media" in flow["agent"]["arrivals"]:
+            reason = "the kernel has no media that follow the network; nearest: a UDP flow"
+            _make_part(script, flow).refuse(reason, "media")
         elif flow["agent"]["protocol"] == "udp":
             _plan_udp(script, planned, index, flow)
         else:

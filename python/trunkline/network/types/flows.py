@@ -82,6 +82,18 @@ class TfrcArrivals(TypedDict):  # Arrivals at the rate of TFRC (RFC 5348).
 TfrcVariant = TypedDict("TfrcVariant", {"tfrc": TfrcArrivals})
 
 
+class MediaArrivals(TypedDict):  # Packets of frames whose rate follows the network (RFC 8698).
+    min_bit_s: int
+    ladder_bit_s: list[int]
+    priority: float
+    frame_ns: int
+    playout_ns: int
+    ecn: bool
+
+
+MediaVariant = TypedDict("MediaVariant", {"media": MediaArrivals})
+
+
 class ScheduledArrivals(TypedDict):  # Replay of a list.
     times_ns: list[int]
     sizes: list[int]
@@ -113,7 +125,13 @@ ScheduleVariant = TypedDict("ScheduleVariant", {"schedule": ScheduledArrivals})
 
 
 Arrivals = (
-    Literal["poisson"] | CbrVariant | TfrcVariant | OnOffVariant | GapsVariant | ScheduleVariant
+    Literal["poisson"]
+    | CbrVariant
+    | TfrcVariant
+    | MediaVariant
+    | OnOffVariant
+    | GapsVariant
+    | ScheduleVariant
 )
 
 

@@ -5,9 +5,10 @@ from itertools import pairwise
 from trunkline.scenario.call import LARGEST_DATAGRAM, Call, compute_datagram_bytes
 from trunkline.scenario.diagnostic import DocumentPath
 from trunkline.scenario.flow import Echo, Tcp, Udp
+from trunkline.scenario.media import Media
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved import ResolvedScenario
-from trunkline.scenario.units import format_bytes, format_time
+from trunkline.scenario.units import format_bytes, format_rate, format_time
 
 
 def check(scenario: ResolvedScenario, problems: Problems) -> None:
@@ -142,8 +143,13 @@ def _check_udp(
 ) -> None:
     written = scenario.written.flows.get(str(path[1]), flow)
     keys_set = written.model_fields_set
-    if flow.call is not None and flow.game is not None:
-        problems.add("relation", (*path, "game"), "a flow is a call or of a game", at_key=True)
+    models = [key for key in ("call", "game", "media") if getattr(flow, key) is not None]
+    if len(models) > 1:
+        message = "a flow is a call, of a game or media"
+        problems.add("relation", (*path, models[1]), message, given=", ".join(models), at_key=True)
+        return
+    if flow.media is not None:
+        _check_media(flow.media, keys_set, path, problems)
         return
     if flow.call is not None:
         _check_call(flow.call, keys_set, path, problems)
@@ -209,6 +215,37 @@ def _check_call(call: Call, keys_set: set[str], path: DocumentPath, problems: Pr
             f"{LARGEST_DATAGRAM} B",
             given=f"{size:.1f} B with headers",
             hint="packet: 20 ms",
+        )
+
+
+def _check_media(media: Media, keys_set: set[str], path: DocumentPath, problems: Problems) -> None:
+    _report_keys_set_by_model(keys_set, "media: its encoder sets it", path, problems)
+    place = (*path, "media")
+    if any(low >= high for low, high in pairwise(media.ladder)):
+        rates_text = ", ".join(format_rate(each) for each in media.ladder)
+        message = "a ladder must rise"
+        problems.add("relation", (*place, "ladder"), message, given=rates_text, at_key=True)
+        return
+    if media.ladder and not media.least_rate <= media.ladder[0] <= media.ladder[-1] <= (
+        media.largest_rate
+    ):
+        problems.add(
+            "relation",
+            (*place, "ladder"),
+            "a ladder must lie between min_rate and max_rate",
+            given=f"{format_rate(media.ladder[0])} to {format_rate(media.ladder[-1])}",
+            allowed=f"{format_rate(media.least_rate)} to {format_rate(media.largest_rate)}",
+            at_key=True,
+        )
+    if media.least_rate > media.largest_rate:
+        key = "min_rate" if media.min_rate is not None else "max_rate"
+        problems.add(
+            "relation",
+            (*place, key),
+            "min_rate must not be above max_rate",
+            given=format_rate(media.least_rate),
+            allowed=f"at most {format_rate(media.largest_rate)}",
+            at_key=True,
         )
 
 

@@ -66,7 +66,8 @@ def _check_flow_measures(
                 "echo": is_echo,
                 "fct": tcp is not None and not tcp.is_one_connection,
                 "page": tcp is not None and tcp.pages is not None,
-                "video": tcp is not None and tcp.video is not None,
+                "video": getattr(flow, "video", None) is not None
+                or getattr(flow, "media", None) is not None,
             }
             if not is_measured[kind]:
                 measured_things = {
@@ -74,7 +75,7 @@ def _check_flow_measures(
                     "page": "pages",
                     "rtt": "echo flows",
                     "echo": "echo flows",
-                    "video": "films",
+                    "video": "films and media",
                 }
                 shortcoming = "is none" if measured_things[kind] == "echo flows" else "has not"
                 message = (

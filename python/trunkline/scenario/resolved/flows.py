@@ -12,6 +12,7 @@ from trunkline.scenario.call import (
 )
 from trunkline.scenario.flow import LINUX_TCP_OPTIONS, DatagramSize, Tcp, Udp
 from trunkline.scenario.game import GAMES, Game
+from trunkline.scenario.media import Media
 from trunkline.scenario.model import Defaults
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved.resolved import ResolvedScenario
@@ -37,6 +38,8 @@ def _complete_flow(flow: Tcp | Udp, defaults: Defaults) -> Tcp | Udp:
     udp = merge_defaults(flow, defaults.udp)
     if udp.game is not None:
         return _complete_game(udp, udp.game)
+    if udp.media is not None:
+        return _complete_media(udp, udp.media)
     return udp if udp.call is None else _complete_call(udp, udp.call)
 
 
@@ -47,6 +50,19 @@ def _complete_game(flow: Udp, game: Game) -> Udp:
     update: dict[str, Any] = {
         "size": DatagramSize(fixed=round(size)),
         "rate": round(size * 8e3 / law.mean_gap_ms),
+        "arrivals": "cbr",
+        "schedule": None,
+        "datagrams": (),
+        "jitter": 0.0,
+    }
+    return flow.model_copy(update=update)
+
+
+def _complete_media(flow: Udp, media: Media) -> Udp:
+    """A media flow's largest rate and packets; the network has its frames."""
+    update: dict[str, Any] = {
+        "size": DatagramSize(fixed=media.packet),
+        "rate": media.largest_rate,
         "arrivals": "cbr",
         "schedule": None,
         "datagrams": (),

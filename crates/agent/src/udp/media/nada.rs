@@ -1,0 +1,217 @@
+//! NADA: the rate of a media stream from delay, losses and marks.
+//!
+//! Source: RFC 8698 sections 4.2 and 4.3, parameters of its figure 3. Both parts of the algorithm run at the
+//! sender, on feedback by packet (section 5.3). The base delay is the least since the start. Average
+//! intervals of loss are weighted as in RFC 5348 section 5.4 (section 4.2). Absent: the slow path of a
+//! sender without feedback.
+
+use super::feedback::ArrivedMediaPacket;
+use std::collections::VecDeque;
+use trunkline_units::math::exp;
+use trunkline_units::{Span, Time, SECOND};
+
+const MILLISECOND: Span = SECOND / 1000;
+
+/// Figure 3, times in ms: XREF, KAPPA, ETA, TAU.
+const REFERENCE_SIGNAL: f64 = 10.0;
+const SCALING: f64 = 0.5;
+const CHANGE_WEIGHT: f64 = 2.0;
+const LARGEST_ROUND_TRIP: f64 = 500.0;
+/// DELTA, DFILT and QBOUND of the ramp-up [ms], and GAMMA_MAX.
+const REPORT_INTERVAL: f64 = 100.0;
+const FILTER_DELAY: f64 = 120.0;
+const RAMP_UP_DELAY: f64 = 50.0;
+const LARGEST_RAMP_UP: f64 = 0.5;
+/// LOGWIN, and QEPS: a queue that counts as building up.
+const WINDOW: Span = 500 * MILLISECOND;
+const EMPTY_QUEUE: f64 = 10.0;
+/// QTH, LAMBDA and MULTILOSS of the warping.
+const WARPING_DELAY: f64 = 50.0;
+const WARPING: f64 = 0.5;
+const LOSS_MEMORY: f64 = 7.0;
+/// DLOSS at PLRREF, DMARK at PMRREF, and ALPHA of both ratios.
+const LOSS_PENALTY: f64 = 10.0;
+const MARK_PENALTY: f64 = 2.0;
+const REFERENCE_RATIO: f64 = 0.01;
+const SMOOTHING: f64 = 0.1;
+/// Section 5.1.1: taps of the minimum filter of delays.
+const FILTER_TAPS: usize = 15;
+/// RFC 5348 section 5.4: weights of the intervals of loss.
+const INTERVAL_WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
+
+fn milliseconds(span: Span) -> f64 {
+    span as f64 / MILLISECOND as f64
+}
+
+/// A packet within the window.
+#[derive(Clone, Copy, Debug)]
+struct Observation {
+    at: Time,
+    bytes: u16,
+    is_marked: bool,
+    lost_before: u32,
+    has_queue: bool,
+}
+
+/// The rate controller of one stream.
+#[derive(Clone, Debug)]
+pub struct Nada {
+    min_rate: f64, // [bit/s]
+    max_rate: f64,
+    priority: f64,
+    rate: f64,          // r_ref
+    signal: f64,        // x_prev [ms]
+    base: Option<Span>, // d_base
+    delays: VecDeque<Span>,
+    window: VecDeque<Observation>,
+    next_number: u32,
+    loss_ratio: f64, // p_loss, p_mark
+    mark_ratio: f64,
+    intervals: VecDeque<f64>, // packets from loss to loss, the current first
+    updated_at: Time,
+}
+
+impl Nada {
+    /// A controller between two rates [bit/s] that starts with the smaller.
+    #[must_use]
+    pub fn new(min_bit_s: u64, max_bit_s: u64, priority: f64, start: Time) -> Self {
+        Self {
+            min_rate: min_bit_s as f64,
+            max_rate: max_bit_s as f64,
+            priority,
+            rate: min_bit_s as f64,
+            signal: 0.0,
+            base: None,
+            delays: VecDeque::with_capacity(FILTER_TAPS),
+            window: VecDeque::new(),
+            next_number: 0,
+            loss_ratio: 0.0,
+            mark_ratio: 0.0,
+            intervals: VecDeque::new(),
+            updated_at: start,
+        }
+    }
+
+    /// The reference rate r_ref [bit/s].
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// The last aggregate congestion signal x_curr [ms].
+    #[must_use]
+    pub fn signal(&self) -> f64 {
+        self.signal
+    }
+
+    /// Feedback came in: what it says arrived, in the order of arrival, and the round trip.
+    pub fn on_feedback(&mut self, arrivals: &[ArrivedMediaPacket], round_trip: Span, now: Time) {
+        let Some(last) = arrivals.last() else { return };
+        for arrival in arrivals {
+            self.observe(arrival);
+        }
+        let oldest = last.arrived_at.saturating_sub(WINDOW);
+        while self.window.front().is_some_and(|one| one.at <= oldest) {
+            self.window.pop_front();
+        }
+        let (lost, marked) = self.window.iter().fold((0, 0), |(lost, marked), one| {
+            (lost + one.lost_before, marked + u32::from(one.is_marked))
+        });
+        let sent = f64::from(lost) + self.window.len() as f64;
+        let smooth = |ratio: f64, count: u32| {
+            SMOOTHING * f64::from(count) / sent + (1.0 - SMOOTHING) * ratio
+        };
+        self.loss_ratio = smooth(self.loss_ratio, lost);
+        self.mark_ratio = smooth(self.mark_ratio, marked);
+        let signal = self.aggregate_signal();
+        let elapsed = milliseconds(now.saturating_sub(self.updated_at));
+        self.updated_at = now;
+        if lost == 0 && self.window.iter().all(|one| !one.has_queue) {
+            self.ramp_up(milliseconds(round_trip));
+        } else {
+            self.update_gradually(signal, elapsed);
+        }
+        self.signal = signal;
+        self.rate = self.rate.clamp(self.min_rate, self.max_rate);
+    }
+
+    fn observe(&mut self, arrival: &ArrivedMediaPacket) {
+        let delay = arrival.arrived_at.saturating_sub(arrival.sent_at);
+        self.base = Some(self.base.map_or(delay, |base| base.min(delay)));
+        if self.delays.len() == FILTER_TAPS {
+            self.delays.pop_front();
+        }
+        self.delays.push_back(delay);
+        let lost_before = arrival.number.saturating_sub(self.next_number);
+        if lost_before > 0 {
+            self.intervals.push_front(0.0);
+            self.intervals.truncate(INTERVAL_WEIGHTS.len() + 1);
+        }
+        if let Some(current) = self.intervals.front_mut() {
+            *current += 1.0 + f64::from(lost_before);
+        }
+        if arrival.number < self.next_number {
+            // It was late, not lost.
+            if let Some(gap) = self.window.iter_mut().rev().find(|one| one.lost_before > 0) {
+                gap.lost_before -= 1;
+            }
+        }
+        self.next_number = self.next_number.max(arrival.number + 1);
+        let has_queue = self.queuing_delay() >= EMPTY_QUEUE;
+        self.window.push_back(Observation {
+            at: arrival.arrived_at,
+            bytes: arrival.bytes,
+            is_marked: arrival.is_marked,
+            lost_before,
+            has_queue,
+        });
+    }
+
+    /// d_queue [ms]: the least of the last delays over the base.
+    fn queuing_delay(&self) -> f64 {
+        let least = self.delays.iter().min().copied().unwrap_or(0);
+        milliseconds(least - self.base.unwrap_or(least))
+    }
+
+    /// Whether the last loss is so near that a flow that fills queues probably shares the queue (section 4.2).
+    fn has_recent_loss(&self) -> bool {
+        let Some(&current) = self.intervals.front() else { return false };
+        let closed = self.intervals.iter().skip(1);
+        let (total, weights) =
+            closed.zip(INTERVAL_WEIGHTS).fold((0.0, 0.0), |(total, weights), (one, weight)| {
+                (total + weight * one, weights + weight)
+            });
+        // A first loss has no interval before it.
+        weights == 0.0 || current < LOSS_MEMORY * total / weights
+    }
+
+    /// x_curr [ms], equations (1) and (2).
+    fn aggregate_signal(&self) -> f64 {
+        let delay = self.queuing_delay();
+        let warped = if delay < WARPING_DELAY || !self.has_recent_loss() {
+            delay
+        } else {
+            WARPING_DELAY * exp(-WARPING * (delay - WARPING_DELAY) / WARPING_DELAY)
+        };
+        let square = |ratio: f64| (ratio / REFERENCE_RATIO).powi(2);
+        warped + MARK_PENALTY * square(self.mark_ratio) + LOSS_PENALTY * square(self.loss_ratio)
+    }
+
+    /// Equations (3) and (4): the accelerated mode.
+    fn ramp_up(&mut self, round_trip: f64) {
+        let bits: f64 = self.window.iter().map(|one| f64::from(one.bytes) * 8.0).sum();
+        let received = bits * SECOND as f64 / WINDOW as f64;
+        let growth =
+            LARGEST_RAMP_UP.min(RAMP_UP_DELAY / (round_trip + REPORT_INTERVAL + FILTER_DELAY));
+        self.rate = self.rate.max((1.0 + growth) * received);
+    }
+
+    /// Equations (5) to (7): the gradual mode.
+    fn update_gradually(&mut self, signal: f64, elapsed: f64) {
+        let offset = signal - self.priority * REFERENCE_SIGNAL * self.max_rate / self.rate;
+        let change = signal - self.signal;
+        self.rate -=
+            SCALING * (elapsed / LARGEST_ROUND_TRIP) * (offset / LARGEST_ROUND_TRIP) * self.rate
+                + SCALING * CHANGE_WEIGHT * (change / LARGEST_ROUND_TRIP) * self.rate;
+    }
+}
