@@ -8,6 +8,7 @@ which uses all crates.
 
 import functools
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -29,8 +30,10 @@ SWITCH = "TRUNKLINE_MUTANT"
 MEMORY_LIMIT = 6 << 30
 """Maximum memory of a test [B]; a mutant may ask for memory without end."""
 MIN_CPU_LIMIT_S = 5
-MAX_TEST_S = 15
+MAX_TEST_S = 3
 """Processor's time after which a test is too slow to be tried on mutants."""
+MAX_TRIAL_S = 15
+"""Processor's time of all tests that a mutant is tried on, the quick ones first."""
 BATCH_S = 2.0
 """Tests that take so long together run in one process."""
 
@@ -159,9 +162,13 @@ def try_mutant(mutant: RustMutant, tests: list[TestCase]) -> list[str]:
     """Tests that catch a mutant: of its own crate, or else of the others; none where it lives."""
     own = [test for test in tests if test.crate == mutant.crate]
     others = [test for test in tests if test.crate != mutant.crate]
+    total_s = 0.0
     for cases in (own, others):
         for program, names, cpu_s in _batch(cases):
             crate = next(test.crate for test in cases if test.program == program)
+            if total_s > MAX_TRIAL_S:
+                return []
+            total_s += cpu_s
             limit = max(MIN_CPU_LIMIT_S, 10 * cpu_s)
             failed, _ = _run_tests(crate, program, names, str(mutant.number), limit)
             if failed:
@@ -195,14 +202,17 @@ def try_crates(crates: list[str], plan: Plan) -> None:
     clock = Stopwatch()
     mutants, programs = compile_mutants(CRATES)
     mutants = [each for each in mutants if each.is_viable]
-    left = []
+    left_by_crate = []
     for crate in crates:
         listed = [each for each in mutants if each.crate == crate]
         chosen = plan.choose(listed)
         if plan.difference is None:
             write_list(crate, len(listed), plan, {each.identity: each.name for each in chosen})
         caught = find_caught(crate)
-        left += [each for each in chosen if each.identity not in caught]
+        left_by_crate.append([each for each in chosen if each.identity not in caught])
+    # Whenever the run ends, all crates have their share.
+    turns = itertools.zip_longest(*left_by_crate)
+    left = [each for turn in turns for each in turn if each is not None]
     print_message(f"{len(mutants)} mutants compiled ({clock})")
     if plan.difference is not None:
         own = {each.crate for each in left}
