@@ -14,10 +14,12 @@ from typing import Any
 
 import setup_steps as steps
 from mutant_journal import FOLDER
-from rust_mutant_list import RustMutant, list_mutants, parse
+from rust_mutant_list import RustMutant, parse
 from shell import StepFailed, print_message
 
-WORKSPACE = os.path.join(FOLDER, "workspace")
+ALL_FOLDER = FOLDER
+CHANGED_FOLDER = os.path.join(FOLDER, "changed")
+"""Where the crates are compiled: with all mutants, or with those of a change alone."""
 SWITCH_PATH = "crates/units/src/lib.rs"
 
 SWITCH_MODULE = """
@@ -138,14 +140,15 @@ def _find_expression(tree: Any, mutant: RustMutant) -> Any:
     return node
 
 
-def prepare_workspace(rewritten: set[str]) -> None:
+def prepare_workspace(folder: str, rewritten: set[str]) -> None:
     """Copy what the crates and their tests need to a folder, but for what is rewritten there."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "crates", "bench", "python", "tests", "Cargo.toml", "Cargo.lock"],
         cwd=steps.ROOT, capture_output=True, check=True,
     ).stdout.decode().split("\0")  # fmt: skip
     for path in filter(None, listed):
-        source, target = os.path.join(steps.ROOT, path), os.path.join(WORKSPACE, path)
+        source = os.path.join(steps.ROOT, path)
+        target = os.path.join(folder, "workspace", path)
         if path not in rewritten and os.path.isfile(source):
             with open(source, "rb") as stream:
                 _write_if_other(target, stream.read())
@@ -163,24 +166,25 @@ def _write_if_other(path: str, content: bytes) -> None:
         stream.write(content)
 
 
-def compile_mutants(crates: Iterable[str]) -> tuple[list[RustMutant], dict[str, list[str]]]:
-    """Compile the crates with all their mutants.
+def compile_mutants(
+    folder: str, crates: Iterable[str], mutants: list[RustMutant]
+) -> dict[str, list[str]]:
+    """Compile the tests of crates with mutants.
 
     Parameters
     ----------
+    folder : str
+        Where to; what is there already is not compiled again.
     crates : iterable of str
         Names.
+    mutants : list of RustMutant
+        Theirs. They get numbers, and those that do not compile are no longer ``is_viable``.
 
     Returns
     -------
-    mutants : list of RustMutant
-        Those that compile have ``is_viable``.
-    programs : dict of str to list of str
+    dict of str to list of str
         Test programs by crate.
     """
-    mutants: list[RustMutant] = []
-    for crate in crates:
-        mutants += list_mutants(crate)
     for number, mutant in enumerate(mutants, 1):
         mutant.number = number
     refused = _read_refused()
@@ -192,7 +196,7 @@ def compile_mutants(crates: Iterable[str]) -> tuple[list[RustMutant], dict[str, 
         by_path[mutant.path].append(mutant)
     # The switch is in `units`, whatever is mutated.
     stale = {*by_path, SWITCH_PATH}
-    prepare_workspace(stale)
+    prepare_workspace(folder, stale)
     while True:
         for path in stale:
             with open(os.path.join(steps.ROOT, path), "rb") as stream:
@@ -201,11 +205,11 @@ def compile_mutants(crates: Iterable[str]) -> tuple[list[RustMutant], dict[str, 
             text = rewrite(path, content, viable)
             if path == SWITCH_PATH:
                 text += SWITCH_MODULE
-            _write_if_other(os.path.join(WORKSPACE, path), text.encode())
+            _write_if_other(os.path.join(folder, "workspace", path), text.encode())
         # A check finds what does not compile in a fraction of the time.
-        programs, failed = _compile(crates, ["check", "--lib", "--keep-going"])
+        programs, failed = _compile(folder, crates, ["check", "--lib", "--keep-going"])
         if programs is not None:
-            programs, failed = _compile(crates, ["test", "--no-run", "--lib", "--tests"])
+            programs, failed = _compile(folder, crates, ["test", "--no-run", "--lib", "--tests"])
         if programs is not None:
             break
         if not failed:
@@ -217,7 +221,7 @@ def compile_mutants(crates: Iterable[str]) -> tuple[list[RustMutant], dict[str, 
             stale.add(by_number[number].path)
         with open(os.path.join(FOLDER, "refused.txt"), "a", encoding="utf-8") as stream:
             stream.writelines(by_number[number].identity + "\n" for number in sorted(failed))
-    return mutants, programs
+    return programs
 
 
 def _read_refused() -> set[str]:
@@ -229,7 +233,7 @@ def _read_refused() -> set[str]:
 
 
 def _compile(
-    crates: Iterable[str], words: list[str]
+    folder: str, crates: Iterable[str], words: list[str]
 ) -> tuple[dict[str, list[str]] | None, set[int]]:
     """Compile the tests: programs by crate, or the numbers of mutants that do not compile."""
     command = ["cargo", *words, "--release", "--locked", "--message-format=json"]
@@ -241,13 +245,17 @@ def _compile(
     environment = {
         **os.environ,
         **steps.CARGO_ENVIRONMENT,
-        "CARGO_TARGET_DIR": os.path.join(FOLDER, "target"),
+        "CARGO_TARGET_DIR": os.path.join(folder, "target"),
         "RUSTFLAGS": "-A warnings",
     }
     ended = subprocess.run(
-        command, cwd=WORKSPACE, env=environment, capture_output=True, text=True,
+        command,
+        cwd=os.path.join(folder, "workspace"),
+        env=environment,
+        capture_output=True,
+        text=True,
         check=False,
-    )  # fmt: skip
+    )
     programs: dict[str, list[str]] = defaultdict(list)
     failed: set[int] = set()
     lost = []
@@ -259,7 +267,7 @@ def _compile(
         if message["reason"] != "compiler-message" or message["message"]["level"] != "error":
             continue
         spans = message["message"]["spans"]
-        found = {n for span in spans if (n := _find_number(span)) is not None}
+        found = {n for span in spans if (n := _find_number(folder, span)) is not None}
         failed |= found
         if spans and not found:
             lost.append(message["message"]["rendered"])
@@ -270,11 +278,11 @@ def _compile(
     return None, failed
 
 
-def _find_number(span: dict[str, Any]) -> int | None:
+def _find_number(folder: str, span: dict[str, Any]) -> int | None:
     """Find the number of the innermost mutant that a message points into."""
     while span["expansion"] is not None:
         span = span["expansion"]["span"]
-    path = os.path.join(WORKSPACE, span["file_name"])
+    path = os.path.join(folder, "workspace", span["file_name"])
     if not os.path.isfile(path):
         return None
     with open(path, "rb") as stream:

@@ -22,8 +22,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from mutant_journal import FOLDER, Plan, find_caught, write_list, write_outcome
-from rust_mutant_build import WORKSPACE, compile_mutants
-from rust_mutant_list import CRATES, RustMutant
+from rust_mutant_build import ALL_FOLDER, CHANGED_FOLDER, compile_mutants
+from rust_mutant_list import CRATES, RustMutant, list_mutants
 from shell import Stopwatch, print_message
 
 SWITCH = "TRUNKLINE_MUTANT"
@@ -43,28 +43,31 @@ class TestCase:
     """A test of a program, and what it needs."""
 
     crate: str
+    folder: str
+    """Of the crate: its tests read files from there."""
     program: str
     name: str
     cpu_s: float = 0.0
 
 
-def list_tests(programs: dict[str, list[str]]) -> list[TestCase]:
+def list_tests(folder: str, programs: dict[str, list[str]]) -> list[TestCase]:
     """List all tests of the programs."""
     found = []
     for crate, paths in programs.items():
+        crate_folder = os.path.join(folder, "workspace", "crates", crate)
         for path in sorted(paths):
             listed = subprocess.run(
                 [path, "--list", "--format", "terse"],
-                cwd=os.path.join(WORKSPACE, "crates", crate), capture_output=True, text=True,
+                cwd=crate_folder, capture_output=True, text=True,
                 check=True,
             ).stdout  # fmt: skip
             names = [each.removesuffix(": test") for each in listed.splitlines()]
-            found += [TestCase(crate, path, name) for name in names if name]
+            found += [TestCase(crate, crate_folder, path, name) for name in names if name]
     return found
 
 
-def _run_tests(
-    crate: str, program: str, names: list[str], switch: str, cpu_limit_s: float
+def run_tests(
+    folder: str, program: str, names: list[str], switch: str, cpu_limit_s: float
 ) -> tuple[list[str], float]:
     """The tests of a program that fail, and the processor's time that all of them take."""
 
@@ -77,7 +80,7 @@ def _run_tests(
         tempfile.TemporaryFile() as output,
         subprocess.Popen(
             [program, "--exact", "--test-threads", "1", *names],
-            cwd=os.path.join(WORKSPACE, "crates", crate),
+            cwd=folder,
             env={**os.environ, SWITCH: switch, "PROPTEST_RNG_SEED": "1"},
             stdout=output,
             stderr=subprocess.DEVNULL,
@@ -136,8 +139,8 @@ def _note_test(test: TestCase) -> list[int]:
         with open(known, encoding="utf-8") as stream:
             test.cpu_s, numbers = json.load(stream)
         return list(numbers)
-    failed, test.cpu_s = _run_tests(
-        test.crate, test.program, [test.name], f"notes:{notes}", MAX_TEST_S
+    failed, test.cpu_s = run_tests(
+        test.folder, test.program, [test.name], f"notes:{notes}", MAX_TEST_S
     )
     numbers = []
     if failed and test.cpu_s > MAX_TEST_S:
@@ -165,14 +168,14 @@ def try_mutant(mutant: RustMutant, tests: list[TestCase]) -> list[str]:
     total_s = 0.0
     for cases in (own, others):
         for program, names, cpu_s in _batch(cases):
-            crate = next(test.crate for test in cases if test.program == program)
+            first = next(test for test in cases if test.program == program)
             if total_s > MAX_TRIAL_S:
                 return []
             total_s += cpu_s
             limit = max(MIN_CPU_LIMIT_S, 10 * cpu_s)
-            failed, _ = _run_tests(crate, program, names, str(mutant.number), limit)
+            failed, _ = run_tests(first.folder, program, names, str(mutant.number), limit)
             if failed:
-                return [f"{crate}: {name}" for name in failed]
+                return [f"{first.crate}: {name}" for name in failed]
     return []
 
 
@@ -200,8 +203,15 @@ def try_crates(crates: list[str], plan: Plan) -> None:
         Which mutants. Where only changed lines are tried, it is on tests of their own crate.
     """
     clock = Stopwatch()
-    mutants, programs = compile_mutants(CRATES)
-    mutants = [each for each in mutants if each.is_viable]
+    if plan.difference is None:
+        folder, compiled = ALL_FOLDER, [each for crate in CRATES for each in list_mutants(crate)]
+        programs = compile_mutants(folder, CRATES, compiled)
+    else:
+        folder = CHANGED_FOLDER
+        compiled = plan.choose([each for crate in crates for each in list_mutants(crate)])
+        changed = sorted({each.crate for each in compiled})
+        programs = compile_mutants(folder, changed, compiled) if changed else {}
+    mutants = [each for each in compiled if each.is_viable]
     left_by_crate = []
     for crate in crates:
         listed = [each for each in mutants if each.crate == crate]
@@ -214,11 +224,8 @@ def try_crates(crates: list[str], plan: Plan) -> None:
     turns = itertools.zip_longest(*left_by_crate)
     left = [each for turn in turns for each in turn if each is not None]
     print_message(f"{len(mutants)} mutants compiled ({clock})")
-    if plan.difference is not None:
-        own = {each.crate for each in left}
-        programs = {crate: paths for crate, paths in programs.items() if crate in own}
     print_message(f"{len(left)} mutants of {', '.join(crates)} left to try")
-    tests = list_tests(programs) if left else []
+    tests = list_tests(folder, programs) if left else []
     reached = note_reached(tests, plan.jobs)
     print_message(f"{len(tests)} tests noted what they reach ({clock})")
 

@@ -1,0 +1,114 @@
+"""``./dev mutants --seen``: for each test file of the page of validation, a mutant that it catches.
+
+Of the mutants that the tests of a file reach, those that the fewest other tests reach come first:
+they are nearest to what the file is about. ``tests/mutants-seen.csv`` keeps what was found.
+"""
+
+import csv
+import os
+import re
+from collections.abc import Iterator
+
+import setup_steps as steps
+from mutant_journal import Plan
+from rust_mutant_build import ALL_FOLDER, compile_mutants
+from rust_mutant_list import CRATES, RustMutant, list_mutants
+from rust_mutants import MIN_CPU_LIMIT_S, TestCase, list_tests, note_reached, run_tests
+from shell import print_message
+
+PAGE = os.path.join(steps.ROOT, "docs", "validation.md")
+SEEN = os.path.join(steps.ROOT, "tests", "mutants-seen.csv")
+SEEN_COLUMNS = ["file", "test", "mutant"]
+MAX_TRIALS = 12
+"""Of mutants for a file."""
+
+
+def list_linked_files() -> list[str]:
+    """List the Rust files, and folders of them, that rows of the page link."""
+    with open(PAGE, encoding="utf-8") as stream:
+        rows = [line for line in stream if line.startswith("| ")]
+    linked = [path for row in rows for path in re.findall(r"\]\(\.\./(crates/[^)]*)\)", row)]
+    return sorted(set(linked))
+
+
+def find_tests(path: str, tests: list[TestCase]) -> list[TestCase]:
+    """Find the tests that are defined in a file or a folder, the quick ones first."""
+    names = set()
+    for file in _iterate_files(os.path.join(steps.ROOT, path)):
+        with open(file, encoding="utf-8") as stream:
+            names |= set(re.findall(r"^ *fn (\w+)\(", stream.read(), re.M))
+    crate = path.split("/")[1]
+    found = [
+        test for test in tests if test.crate == crate and test.name.rsplit("::", 1)[-1] in names
+    ]
+    return sorted(found, key=lambda test: test.cpu_s)
+
+
+def _iterate_files(path: str) -> Iterator[str]:
+    if path.endswith(".rs"):
+        yield path
+    for base, _, files in os.walk(path):
+        yield from (os.path.join(base, file) for file in files if file.endswith(".rs"))
+
+
+def find_witness(
+    tests: list[TestCase], reached: dict[int, list[TestCase]], mutants: list[RustMutant]
+) -> tuple[str, RustMutant] | None:
+    """Find a mutant that some tests catch, and the first test that does; None without one."""
+    own = {(test.program, test.name) for test in tests}
+    reaching: dict[int, list[TestCase]] = {}
+    for mutant in mutants:
+        cases = [
+            test for test in reached.get(mutant.number, []) if (test.program, test.name) in own
+        ]
+        if cases:
+            reaching[mutant.number] = cases
+    # Among equals the order of their identities is as good as chance.
+    chosen = sorted(
+        (each for each in mutants if each.number in reaching),
+        key=lambda each: (len(reached[each.number]), each.identity),
+    )
+    for mutant in chosen[:MAX_TRIALS]:
+        for test in reaching[mutant.number][:3]:
+            limit_s = max(MIN_CPU_LIMIT_S, 10 * test.cpu_s)
+            number = str(mutant.number)
+            failed, _ = run_tests(test.folder, test.program, [test.name], number, limit_s)
+            # A program that is ended by its limit is no assertion that fails.
+            if test.name in failed:
+                return test.name, mutant
+    return None
+
+
+def write_seen(plan: Plan) -> None:
+    """Find a mutant for each file that has none, and write them."""
+    rows = {row["file"]: row for row in read_seen()}
+    left = [path for path in list_linked_files() if path not in rows]
+    if not left:
+        return
+    mutants = [each for crate in CRATES for each in list_mutants(crate)]
+    programs = compile_mutants(ALL_FOLDER, CRATES, mutants)
+    viable = [each for each in mutants if each.is_viable]
+    tests = list_tests(ALL_FOLDER, programs)
+    reached = note_reached(tests, plan.jobs)
+    for path in left:
+        found = find_witness(find_tests(path, tests), reached, viable)
+        if found is None:
+            print_message(f"{path}: no mutant caught")
+            continue
+        test, mutant = found
+        name = re.sub(r":\d+:\d+: ", ": ", mutant.name)
+        rows[path] = {"file": path, "test": test.rsplit("::", 1)[-1], "mutant": name}
+        print_message(f"{path}: {rows[path]['test']} catches {name}")
+        with open(SEEN, "w", encoding="utf-8", newline="") as stream:
+            table = csv.DictWriter(stream, SEEN_COLUMNS, lineterminator="\n")
+            table.writeheader()
+            table.writerows(rows[each] for each in sorted(rows))
+
+
+def read_seen() -> list[dict[str, str]]:
+    """Read the mutants that were seen to be caught, by file."""
+    try:
+        with open(SEEN, encoding="utf-8", newline="") as stream:
+            return list(csv.DictReader(stream))
+    except OSError:
+        return []
