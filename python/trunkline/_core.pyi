@@ -47,8 +47,8 @@ def run_stream(
     a text. ``few`` gets the number of threads and a reason where fewer than asked for start.
     """
 
-def routes(network: str) -> list[tuple[int, int, int]]:
-    """Next hops: node, end of a flow, link; -1 where there is no route."""
+def routes(network: str, to_all: bool = False) -> list[tuple[int, int, int]]:
+    """Next hops: node, end of a flow or any node, link; -1 where there is no route."""
 
 def guest_agent() -> bytes | None:
     """Program of the Linux engine's agent; None where there is none for this platform."""

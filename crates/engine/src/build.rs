@@ -90,7 +90,7 @@ impl<O: Observer> Simulation<O> {
             near_ends,
             link_from: network.links.iter().map(|link| link.from).collect(),
             tables: Tables::new(network, seed),
-            static_routes: static_routes_of(network),
+            static_routes: static_routes_of(network, &end_nodes(network)),
             fib,
             arena: Arena::new(agents.with_ack_details),
             totals: vec![Totals::default(); flows.len()],
@@ -170,10 +170,15 @@ fn build_links(network: &Network, seed: u64) -> Result<(Vec<Link>, NearEnds), Ru
     Ok((links, near_ends))
 }
 
-/// The routes of a network before anything fails.
+/// The routes of a network to its ends, before anything fails.
 pub(crate) fn initial_routes(network: &Network) -> Fib {
-    let Some(routes) = static_routes_of(network) else { return found_routes(network) };
-    let mut fib = found_routes(network);
+    routes_to(network, &end_nodes(network))
+}
+
+/// The routes of a network to some nodes, before anything fails.
+pub(crate) fn routes_to(network: &Network, ends: &[u32]) -> Fib {
+    let mut fib = found_routes(network, ends);
+    let Some(routes) = static_routes_of(network, ends) else { return fib };
     for node in routes.nodes() {
         routes.install(node, &mut fib);
     }
@@ -181,20 +186,20 @@ pub(crate) fn initial_routes(network: &Network) -> Fib {
 }
 
 /// Routes of the IGP alone.
-fn found_routes(network: &Network) -> Fib {
+fn found_routes(network: &Network, ends: &[u32]) -> Fib {
     let edges: Vec<Edge> = network.links.iter().map(routing_edge).collect();
     let search = RouteSearch {
         multipath: network.routing.ecmp.is_some(),
         neighbours_only: network.routing.without_igp,
     };
-    Fib::new(network.nodes.len(), &edges, &end_nodes(network), search)
+    Fib::new(network.nodes.len(), &edges, ends, search)
 }
 
-fn static_routes_of(network: &Network) -> Option<StaticRoutes> {
+fn static_routes_of(network: &Network, ends: &[u32]) -> Option<StaticRoutes> {
     if network.routing.static_routes.is_empty() {
         return None;
     }
-    StaticRoutes::new(network, end_nodes(network), found_routes(network))
+    StaticRoutes::new(network, ends.to_vec(), found_routes(network, ends))
 }
 
 /// A link as routing sees it.

@@ -121,13 +121,16 @@ fn run_observed<O: Observer>(
     simulation.finish()
 }
 
-/// Next hops of a network: (node, destination, link) for every node and every end of a flow, a row
-/// for each of equal cost where they share; link -1 where there is no route, and no row where the
-/// node is the destination.
+/// Next hops of a network: (node, destination, link) for every node and every end of a flow, or
+/// every node `to_all`, a row for each of equal cost where they share; link -1 where there is no
+/// route, and no row where the node is the destination.
 #[must_use]
-pub fn initial_next_hops(network: &Network) -> Vec<(u32, u32, i64)> {
-    let ends = build::end_nodes(network);
-    let fib = build::initial_routes(network);
+pub fn initial_next_hops(network: &Network, to_all: bool) -> Vec<(u32, u32, i64)> {
+    let ends = match to_all {
+        true => (0..network.nodes.len() as u32).collect(),
+        false => build::end_nodes(network),
+    };
+    let fib = build::routes_to(network, &ends);
     let mut rows = Vec::new();
     for node in 0..network.nodes.len() as u32 {
         for (&end, column) in ends.iter().zip(0..) {

@@ -62,9 +62,10 @@ fn run<'py>(py: Python<'py>, network: &str, seed: u64) -> PyResult<Bound<'py, Py
 
 /// Next hops: for every node and destination of a flow, the link index, or -1 for none.
 #[pyfunction]
-fn routes(network: &str) -> PyResult<Vec<(u32, u32, i64)>> {
+#[pyo3(signature = (network, to_all=false))]
+fn routes(network: &str, to_all: bool) -> PyResult<Vec<(u32, u32, i64)>> {
     let network = parse(network)?;
-    Ok(trunkline_engine::initial_next_hops(&network))
+    Ok(trunkline_engine::initial_next_hops(&network, to_all))
 }
 
 /// The program of the Linux engine's agent; None where there is none for this platform.
