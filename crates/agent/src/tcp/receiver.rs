@@ -121,8 +121,9 @@ impl Receiver {
             self.note_marks(ce, cwr, now);
         }
         // RFC 7323 section 4.3 (2): the echo is of the segment that will move the acknowledgement,
-        // so a delayed one reports the oldest segment it covers.
-        if seq <= self.last_ack {
+        // so a delayed one reports the oldest segment it covers. Linux rejects first what lies wholly
+        // before the window (section 5.3 R2, `tcp_sequence`).
+        if seq <= self.last_ack && (seq + 1 >= self.last_ack || self.linux.is_none()) {
             self.echo = sent_at;
         }
         if seq == self.next && self.high <= seq {

@@ -56,6 +56,25 @@ fn rfc8985_s6_2_three_held_need_no_time_to_settle() {
     assert_eq!(hand.sack(0, &[[1, 4]]), [0, 10]);
 }
 
+/// An outage of the acknowledgements: 5 goes again in vain, and one 100 ms later acknowledges all below
+/// 12. It takes the timeout back (6 to 11 went once), and 12 to 14, sent 10 to 30 ms after 11, are not
+/// lost yet: Linux measures by 11, the last in order (`tcp_rack_advance`), not by 5, sent last.
+#[test]
+fn linux_6_1_an_outage_of_acknowledgements_loses_nothing_that_was_sent_after_the_last() {
+    let (mut hand, _) = Hand::start(&linux(Variant::Sack));
+    for each in 1..=5 {
+        hand.now = 90 * MS + u64::from(each) * 10 * MS;
+        assert_eq!(hand.ack(each)[0], 9 + each);
+    }
+    assert_eq!(hand.expire(), [15], "a loss probe");
+    assert_eq!(hand.expire(), [5]);
+    hand.now += 100 * MS;
+    let sent = hand.ack(12);
+    assert_eq!(hand.sender.state(), State::CongestionAvoidance);
+    assert!(sent.iter().all(|seq| *seq > 15), "{sent:?}");
+    assert_eq!(hand.sender.counters().retransmissions, 1);
+}
+
 /// 10 was sent after 0 went again, and came: 0 is lost a second time.
 #[test]
 fn rfc8985_s3_a_lost_retransmission_is_seen() {
@@ -155,6 +174,24 @@ fn linux_sixteen_are_acknowledged_one_by_one_at_the_start_and_after_a_duplicate(
     let segments: Vec<u32> = (0..20).chain([19]).chain(20..40).collect();
     let expected: Vec<u32> = (0..16).chain([17, 19, 19]).chain(20..35).chain([36, 38]).collect();
     assert_eq!(answered(&segments).0, expected);
+}
+
+/// RFC 7323 section 5.3: "R2) If the segment is outside the window, reject it", before R3 records its
+/// stamp. 0 and 1, sent again at 90 although they had arrived, echo what the last in order did, which
+/// tells the sender that it sent them in vain. 2 ends where the window begins: Linux takes it
+/// (`tcp_sequence` compares with `rcv_wup`).
+#[test]
+fn rfc7323_s5_3_a_segment_before_the_window_is_not_echoed() {
+    let mut receiver = Receiver::new(&linux(Variant::Sack));
+    for seq in 0..3 {
+        receiver.on_segment(seq, false, 10 * (1 + u64::from(seq)), false, false, 60);
+        receiver.ack(70);
+    }
+    let echoes = [0, 1, 2].map(|seq| {
+        receiver.on_segment(seq, false, 90, false, false, 100);
+        receiver.ack(100).echo
+    });
+    assert_eq!(echoes, [30, 30, 90]);
 }
 
 /// The 17th waits. At 10 ms, tick 2: 40 ms are 10 ticks, and the slot after tick 12 ends at 52 ms.

@@ -30,12 +30,14 @@ impl Sender {
         now: Time,
         summary: &mut AckSummary,
     ) -> RemovedSegments {
-        let mut held = RemovedSegments::default();
+        let mut held = self.begin_removal(ack, now);
         if !self.sack || ack.sack[0][1] == 0 {
             return held;
         }
         let high = self.queue.high_held();
-        for [start, end] in ack.sack {
+        let mut blocks = ack.sack;
+        blocks.sort_unstable(); // as `tcp_sacktag_write_queue` does
+        for [start, end] in blocks {
             self.queue.mark_sacked(start.max(self.una), end, self.high_seq, &mut held);
         }
         if held.count == 0 {
@@ -44,7 +46,7 @@ impl Sender {
         summary.covers_new = true;
         summary.original |= held.original;
         summary.delivered += held.count;
-        self.rack.advance(&held, now, &self.estimator, ack.echo, self.timestamps);
+        self.rack.advance(&held, now);
         if let Some(low) = held.lowest.filter(|low| *low < high) {
             if self.phase != Phase::Loss || self.undo {
                 self.see_reordering(low, self.queue.high_held());
@@ -64,7 +66,7 @@ impl Sender {
         summary: &mut AckSummary,
     ) -> u32 {
         let prior_held = self.queue.sacked_count;
-        let removed = self.queue.take(ack.ack, self.high_seq);
+        let removed = self.queue.take(ack.ack, self.high_seq, self.begin_removal(ack, now));
         summary.acknowledges_resent = removed.again;
         summary.original |= removed.original;
         self.time(&removed, held, ack, now, summary);
@@ -74,7 +76,7 @@ impl Sender {
         summary.set_timer = true;
         if self.sack {
             summary.delivered += removed.fresh;
-            self.rack.advance(&removed, now, &self.estimator, ack.echo, self.timestamps);
+            self.rack.advance(&removed, now);
             if let Some(low) = removed.lowest.filter(|low| *low < prior_high) {
                 self.see_reordering(low, self.queue.high_held());
             }

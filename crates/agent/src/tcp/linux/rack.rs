@@ -5,18 +5,20 @@
 //! was seen; a D-SACK makes it a quarter longer, once a round trip, until 16 recoveries have passed.
 
 use super::retransmission_queue::RemovedSegments;
-use super::timer::{ticks, Estimator};
+use super::timer::ticks;
 use super::{AckSummary, PendingTimer, Phase, Sender};
+use crate::tcp::Ack;
 use trunkline_units::Time;
 
 const US: u64 = 1_000;
+const MS: u64 = 1_000_000;
 const MIN_TIMER_US: u64 = 2_000;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rack {
     sent_at: Time, // of the segment sent last among those delivered
     seq: u32,
-    rtt: u64, // of the segment delivered last [us]
+    rtt: u64, // of the segment with the highest number delivered last [us]
     advanced: bool,
     doubted: bool,           // a D-SACK arrived
     more: u64,               // quarters of a round trip beyond the first
@@ -25,26 +27,17 @@ pub(super) struct Rack {
 }
 
 impl Rack {
-    /// RFC 8985 section 6.2 steps 1 and 2.
-    pub(super) fn advance(
-        &mut self,
-        removed: &RemovedSegments,
-        now: Time,
-        estimator: &Estimator,
-        echo: Time,
-        timestamps: bool,
-    ) {
-        let Some((sent_at, seq, again)) = removed.latest else { return };
-        let rtt = (now - sent_at) / US;
-        // Of a segment sent again, this may be the first one's delivery.
-        let spurious = timestamps && echo / 1_000_000 < sent_at / 1_000_000;
-        if again && (spurious || rtt < estimator.min_rtt) {
+    /// RFC 8985 section 6.2 step 2. The round trip is that of the segment with the highest number, not of
+    /// the one sent last (`tcp_rack_advance`, which is called for each in their order): after an outage
+    /// of the acknowledgements, the one that brings news of many excuses those sent soon after them.
+    pub(super) fn advance(&mut self, removed: &RemovedSegments, now: Time) {
+        let (Some(latest), Some(highest_sent)) = (removed.latest, removed.highest_sent) else {
             return;
-        }
+        };
         self.advanced = true;
-        self.rtt = rtt;
-        if (sent_at, seq) > (self.sent_at, self.seq) {
-            (self.sent_at, self.seq) = (sent_at, seq);
+        self.rtt = (now - highest_sent) / US;
+        if latest > (self.sent_at, self.seq) {
+            (self.sent_at, self.seq) = latest;
         }
     }
 
@@ -79,6 +72,14 @@ impl Rack {
 }
 
 impl Sender {
+    /// RFC 8985 section 6.2 step 1: segments that an acknowledgement is about to remove, none yet. Of one
+    /// sent again less than the least round trip ago, or after the echo, the first may have arrived.
+    pub(super) fn begin_removal(&self, ack: &Ack, now: Time) -> RemovedSegments {
+        let trip = self.estimator.min_rtt.saturating_mul(US);
+        let echoed = if self.timestamps { (ack.echo / MS + 1) * MS - 1 } else { Time::MAX };
+        RemovedSegments::until(now.saturating_sub(trip).min(echoed))
+    }
+
     fn reordering_window(&self) -> u64 {
         let sure = self.phase >= Phase::Recovery || self.queue.sacked_count >= self.reordering;
         if !self.reordering_seen && sure {

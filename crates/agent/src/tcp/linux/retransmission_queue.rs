@@ -36,11 +36,20 @@ pub(super) struct RemovedSegments {
     pub original: bool,
     /// Whether one had been sent again.
     pub again: bool,
-    /// The segment sent last: time, number, whether it had been sent again.
-    pub latest: Option<(Time, u32, bool)>,
+    /// Of a segment sent again after that, this may be the first one's delivery.
+    sure_until: Time,
+    /// Of those whose last transmission was surely delivered the one sent last: time and number.
+    pub latest: Option<(Time, u32)>,
+    /// When the one with the highest number of them was sent.
+    pub highest_sent: Option<Time>,
 }
 
 impl RemovedSegments {
+    /// None yet. `sure_until`: a segment sent again after that may have been delivered before.
+    pub fn until(sure_until: Time) -> Self {
+        Self { sure_until, ..Self::default() }
+    }
+
     fn add(&mut self, seq: u32, entry: Entry, below: u32) {
         let again = entry.flags & EVER_RESENT != 0;
         if again {
@@ -52,9 +61,11 @@ impl RemovedSegments {
             self.original |= seq < below;
         }
         self.fresh += 1;
-        if self.latest.is_none_or(|(time, number, _)| (entry.sent_at, seq) > (time, number)) {
-            self.latest = Some((entry.sent_at, seq, again));
+        if again && entry.sent_at > self.sure_until {
+            return;
         }
+        self.highest_sent = Some(entry.sent_at);
+        self.latest = self.latest.max(Some((entry.sent_at, seq)));
     }
 }
 
@@ -116,9 +127,8 @@ impl RetransmissionQueue {
             || self.entries.front().is_some_and(|entry| entry.flags & EVER_RESENT != 0)
     }
 
-    /// All below `ack` is acknowledged. `below`: see [`RemovedSegments::original`].
-    pub fn take(&mut self, ack: u32, below: u32) -> RemovedSegments {
-        let mut removed = RemovedSegments::default();
+    /// All below `ack` is acknowledged. `below`: see [`RemovedSegments::original`]. Fills `removed`.
+    pub fn take(&mut self, ack: u32, below: u32, mut removed: RemovedSegments) -> RemovedSegments {
         while self.first < ack {
             let Some(entry) = self.entries.pop_front() else { break };
             removed.count += 1;
