@@ -252,7 +252,8 @@ def _describe_weakest(verdict: EngineVerdict) -> str:
     if based:
         worst = max(based, key=lambda row: row.hidden_share or 0.0)
         weakest = f"{worst.measure.partition(':')[0]} of {worst.subject}"
-        sentence = f"; at most {format_share(worst.hidden_share)} could have hidden ({weakest})"
+        share = format_share(worst.hidden_share)
+        sentence = f"; at most {share} of the packets or of the mean could have hidden ({weakest})"
     for row in shares:
         if row not in based:
             sentence += f"; {row.measure.partition(':')[0]} of 0 could hide {row.hidden:.3g}"
@@ -263,27 +264,37 @@ def _describe_weakest(verdict: EngineVerdict) -> str:
 def _format_closing_line(verdict: EngineVerdict, disagreeing_count: int, shown: int) -> str:
     # Nobody who reads this line alone may believe more than was compared.
     count = len(verdict.rows)
-    agreeing = f"all {count} comparisons agree"
-    if verdict.not_compared:
-        kinds = f"{len(verdict.not_compared)} kind{'s' * (len(verdict.not_compared) > 1)}"
-        agreeing = f"{count} comparisons agree, {kinds} of values not compared"
     sentence = {
-        "agrees": agreeing + _describe_weakest(verdict),
-        "differs": f"{sum(row.outcome == 'differs' for row in verdict.rows)} of "
-        f"{len(verdict.rows)} comparisons differ",
+        "agrees": f"{'' if verdict.not_compared else 'all '}{count} comparisons agree",
+        "differs": _count_differing_rows(verdict.rows),
         "undecided": f"undecided: {sum(not row.agrees for row in verdict.rows)} of {count} "
         "comparisons",
     }[verdict.outcome]
     if verdict.outcome == "undecided":
         sentence += (
-            ", and the number of seeds that would decide them is unknown"
+            ", and no number of seeds is known to decide them"
             if verdict.more is None
             else f", which {verdict.more} more seeds would probably decide (--until-decided)"
         )
+    if verdict.not_compared:
+        kinds = f"{len(verdict.not_compared)} kind{'s' * (len(verdict.not_compared) > 1)}"
+        sentence += f", {kinds} of values not compared"
+    if verdict.agrees:
+        sentence += _describe_weakest(verdict)
     if shown < disagreeing_count:
         sentence += f" ({shown} shown, --all shows the rest)"
-    comparison_method = "packet by packet" if verdict.is_exact else "by means over the seeds"
     seeds = f"seeds {verdict.seeds[0]} to {verdict.seeds[-1]}"
     if len(verdict.seeds) == 1:
         seeds = f"seed {verdict.seeds[0]}"
-    return f"{sentence}; {comparison_method}, {seeds}; {verdict.reference}"
+    return f"{sentence}; {verdict.method}, {seeds}; {verdict.reference}"
+
+
+def _count_differing_rows(rows: Sequence[ComparisonRow]) -> str:
+    """Say how many comparisons differ, how many of them known differences explain, and the rest."""
+    differing_rows = [row for row in rows if row.outcome == "differs"]
+    explained_count = sum(bool(row.explanation) for row in differing_rows)
+    undecided_count = sum(row.outcome == "undecided" for row in rows)
+    sentence = f"{len(differing_rows)} of {len(rows)} comparisons differ"
+    if explained_count:
+        sentence += f" ({explained_count} as a known difference explains)"
+    return sentence + (f", {undecided_count} are undecided" if undecided_count else "")

@@ -43,7 +43,12 @@ def _build_view(verdict: Mapping[str, Any], key: str) -> VerdictView:
     shares = [each["share"] for each in verdict["power"] if each["share"] is not None]
     figures = [HeadlineNumber(str(len(rows)), "comparisons")]
     if shares:
-        figures.append(HeadlineNumber(_format_share(max(shares)), "at most could have hidden"))
+        figures.append(
+            HeadlineNumber(
+                _format_share(max(shares)),
+                "of the packets or of the mean could have hidden at most",
+            )
+        )
     if proof and proof["score"] is not None:
         score = f"{100 * proof['score']:.0f} %"
         figures.append(HeadlineNumber(score, "of the alterations that show would be caught"))
@@ -59,8 +64,8 @@ def _list_facts(verdict: Mapping[str, Any]) -> list[Fact]:
         for outcome in SIGN_BY_VERDICT
     }
     seeds = verdict["seeds"]
-    method = "packet by packet" if verdict["packet_by_packet"] else "by means over the seeds"
-    detail = f"{method}, {len(seeds)} seed{'s' * (len(seeds) > 1)}, against {verdict['reference']}"
+    seed_count = f"{len(seeds)} seed{'s' * (len(seeds) > 1)}"
+    detail = f"{verdict['method']}, {seed_count}, against {verdict['reference']}"
     facts = [
         Fact(
             SIGN_BY_VERDICT[verdict["outcome"]],

@@ -24,7 +24,8 @@ FALSE_ALARM_PROBABILITY: Final = 0.01
 """Probability at most that any of several comparisons differs by chance."""
 MIN_PAIRS: Final = 5
 """Pairs below which the spread of random values is not known well enough to decide."""
-MAX_PAIRS: Final = 100_000
+MAX_PAIRS: Final = 1_000
+"""Pairs beyond which more are no help: a kernel takes seconds for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Equivalence:
     # or neither.
     outcome: EquivalenceOutcome
     interval: Interval  # Interval of the mean difference, `EQUIVALENCE_CONFIDENCE`.
-    # Pairs more that are likely to decide; None where it is decided, or no number would.
+    # Pairs more that are likely to decide; None where it is decided, or `MAX_PAIRS` would not.
     more_pairs: int | None
 
 

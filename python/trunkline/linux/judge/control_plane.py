@@ -94,7 +94,15 @@ def verify_control(
             seed_rows = [replace(row, subject=f"{row.subject}, seed {seed}") for row in seed_rows]
         rows += seed_rows
     explained_rows = explain_rows(rows, list(list_daemon_differences()))
-    return EngineVerdict(tuple(explained_rows), tuple(notes), tuple(seeds), False, reference)
+    return EngineVerdict(
+        tuple(explained_rows),
+        tuple(notes),
+        tuple(seeds),
+        False,
+        reference,
+        ("delays, marks and causes of loss of packets, and counts of ports",),
+        scope="routes, labels and losses alone" if get_ldp(network) else "routes and losses alone",
+    )
 
 
 def find_last_routes(network: NetworkData, dry_run: DryRun) -> dict[tuple[int, int], int]:

@@ -59,8 +59,16 @@ class EngineVerdict:
     not_compared: tuple[str, ...] = ()  # Measures that could not be compared.
     # Share that was asked for: no more may have hidden where a comparison agrees.
     within: float | None = None
+    scope: str = ""  # What alone was compared; empty for all that both engines tell.
     # Both runs of each seed, for a proof; empty where they were not kept.
     pairs: tuple[SeedPair, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def method(self) -> str:
+        """How, and of what, comparisons were made."""
+        if self.scope:
+            return self.scope
+        return "packet by packet" if self.is_exact else "by means over the seeds"
 
     @property
     def power(self) -> list[ComparisonRow]:
@@ -105,6 +113,8 @@ class EngineVerdict:
             "reference": self.reference,
             "seeds": list(self.seeds),
             "packet_by_packet": self.is_exact,
+            "scope": self.scope,
+            "method": self.method,
             "within": self.within,
             "power": [
                 {
@@ -140,6 +150,7 @@ class EngineVerdict:
             reference=verdict_json["reference"],
             not_compared=tuple(verdict_json["not_compared"]),
             within=verdict_json.get("within"),
+            scope=verdict_json.get("scope", ""),
         )
 
 
@@ -292,6 +303,7 @@ def judge_pairs(
         rows = explain_rows(rows, list(list_known_differences(pairs[0].network)))
     not_compared += list_left_out(pairs)
     not_compared += list_uncounted_marks(pairs)
+    not_compared += list_unwatched_windows(pairs[0].network)
     return EngineVerdict(
         tuple(rows),
         tuple(sentences),
@@ -315,8 +327,18 @@ def list_left_out(pairs: Sequence[SeedPair]) -> list[str]:
 def list_uncounted_marks(pairs: Sequence[SeedPair]) -> list[str]:
     """List a line on the marks of TCP segments that an engine did not count."""
     flows = list(dict.fromkeys(name for pair in pairs for name in pair.uncounted_flows))
-    more = f" and {len(flows) - 1} more" if len(flows) > 1 else ""
-    return [f"DSCP, ECN and TTL of TCP segments, of {flows[0]}{more}"] if flows else []
+    return [f"DSCP, ECN and TTL of TCP segments, of {_name_first(flows)}"] if flows else []
+
+
+def list_unwatched_windows(network: NetworkData) -> list[str]:
+    """A line on the TCP flows whose windows no probe of a verdict watches."""
+    watched_flows = {probe["target"] for probe in replace_probes(network)["probes"]}
+    flows = [
+        str(flow["name"])
+        for index, flow in enumerate(network["flows"])
+        if flow["agent"]["protocol"] == "tcp" and index not in watched_flows
+    ]
+    return [f"windows, of {_name_first(flows)}"] if flows else []
 
 
 def list_unknown_measures(keys: Sequence[MeasureKey]) -> list[str]:
@@ -325,11 +347,12 @@ def list_unknown_measures(keys: Sequence[MeasureKey]) -> list[str]:
     for key in keys:
         name = f"{key.measure}: {key.detail}" if key.measure == "lost by cause" else key.measure
         subjects_by_measure.setdefault(name, []).append(key.subject)
-    return [
-        f"{name}, of {subjects[0]}"
-        + (f" and {len(subjects) - 1} more" if len(subjects) > 1 else "")
-        for name, subjects in subjects_by_measure.items()
-    ]
+    return [f"{name}, of {_name_first(subjects)}" for name, subjects in subjects_by_measure.items()]
+
+
+def _name_first(names: Sequence[str]) -> str:
+    """The first of several, and how many more there are."""
+    return names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else "")
 
 
 def make_simulator_runner(network_json: str, other_json: str, name: str) -> SeedRunner:
