@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
+from recorded_kernel import TABLES, RecordedResults, RecordedTable
+
 from trunkline.linux.judge.engine_run import EngineRun, trace_simulator
 from trunkline.linux.judge.seed_pair import SeedPair, make_seed_pair
 from trunkline.linux.judge.verification import (
@@ -25,6 +27,7 @@ from trunkline.scenario import load
 
 if TYPE_CHECKING:
     from trunkline.network.types import NetworkData
+    from trunkline.results import Results
 
 COIN_MARK = "'"
 """What the names of links with other coins end with."""
@@ -651,20 +654,14 @@ def judge_alteration(
         replace_probes(compile_scenario(subject.text)),
         replace_probes(compile_scenario(text)),
     )
-    if subject.is_random:
-        altered_network = toss_other_coins(altered_network)
+    run_altered = run_other_coins if subject.is_random else trace_simulator
 
     def one(
         network_json: str, seed: int, _: ProgressCallback | None
     ) -> tuple[SeedPair, str, tuple[str, ...]]:
         data = json.loads(network_json)
-        pair_ = make_seed_pair(
-            data,
-            run_simulator(network_json, seed),
-            trace_simulator(altered_network, seed),
-            "virtual",
-        )
-        return take_coin_marks(pair_), "altered", ()
+        both_runs = run_simulator(network_json, seed), run_altered(altered_network, seed)
+        return make_seed_pair(data, *both_runs, "virtual"), "altered", ()
 
     network_json = json.dumps(original_network)
     return run_until_decided(
@@ -678,14 +675,33 @@ def toss_other_coins(network: NetworkData) -> NetworkData:
     return cast("NetworkData", {**network, "links": links})
 
 
-def take_coin_marks(pair: SeedPair) -> SeedPair:
-    """A pair whose reference names its links as the simulator does."""
-    simulator_values, reference_values = pair.values
-    named_values = {
-        key._replace(subject=key.subject.replace(COIN_MARK, "")): value
-        for key, value in reference_values.items()
+def run_other_coins(network: NetworkData, seed: int) -> EngineRun:
+    """What the simulator makes of a network with other coins, with the names of its links."""
+    run = trace_simulator(toss_other_coins(network), seed)
+    tables = {
+        name: RecordedTable(
+            {
+                column: [take_coin_mark(value) for value in getattr(run.results, name)[column]]
+                for column in getattr(run.results, name).columns
+            }
+        )
+        for name in TABLES
     }
-    return replace(pair, values=(simulator_values, named_values))
+    return replace(run, results=cast("Results", RecordedResults(tables)))
+
+
+def take_coin_mark(value: Any) -> Any:
+    """A value of a table as it is with the coins of the simulator."""
+    return value.replace(COIN_MARK, "") if isinstance(value, str) else value
+
+
+def shorten(network: NetworkData, duration_s: float) -> NetworkData:
+    """A network that runs so long at most, with a warm-up that is as much shorter."""
+    run = network["run"]
+    duration_ns = min(run["duration_ns"], round(duration_s * 1e9))
+    warmup_ns = run["warmup_ns"] * duration_ns // run["duration_ns"]
+    shortened = {**run, "duration_ns": duration_ns, "warmup_ns": warmup_ns}
+    return cast("NetworkData", {**network, "run": shortened})
 
 
 @lru_cache(maxsize=2 * SEED_COUNT)
