@@ -314,17 +314,19 @@ def test_the_last_line_says_of_every_outcome_what_was_not_compared() -> None:
 
 
 def test_the_last_line_says_how_many_differences_are_known_ones() -> None:
-    said = read_last_line(judge("pipe", "pipe", "uml"))
-    assert re.match(r"(\d+) of \d+ comparisons differ \(\1 as a known difference explains\)", said)
+    last_line = read_last_line(judge("pipe", "pipe", "uml"))
+    assert re.match(
+        r"(\d+) of \d+ comparisons differ \(\1 as a known difference explains\)", last_line
+    )
 
 
 def test_the_last_line_of_a_comparison_of_routes_does_not_speak_of_packets() -> None:
     """`verify --control frr` said "all 31 comparisons agree; by means over the seeds"."""
     verdict = judge("probe-a", "probe-a", "uml")
-    said = read_last_line(replace(verdict, scope="routes and losses alone"))
-    assert "; routes and losses alone, seed 1; " in said
-    assert "packet by packet" not in said
-    assert "means" not in said
+    last_line = read_last_line(replace(verdict, scope="routes and losses alone"))
+    assert "; routes and losses alone, seed 1; " in last_line
+    assert "packet by packet" not in last_line
+    assert "means" not in last_line
     assert EngineVerdict.from_json(replace(verdict, scope="routes").to_json()).method == "routes"
 
 

@@ -178,7 +178,7 @@ fn linux_sixteen_are_acknowledged_one_by_one_at_the_start_and_after_a_duplicate(
 
 /// RFC 7323 section 5.3: "R2) If the segment is outside the window, reject it", before R3 records its
 /// stamp. 0 and 1, sent again at 90 although they had arrived, echo what the last in order did, which
-/// tells the sender that it sent them in vain. 2 ends where the window begins: Linux takes it
+/// shows the sender that it sent them in vain. 2 ends where the window begins: Linux takes it
 /// (`tcp_sequence` compares with `rcv_wup`).
 #[test]
 fn rfc7323_s5_3_a_segment_before_the_window_is_not_echoed() {

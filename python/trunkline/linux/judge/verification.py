@@ -59,7 +59,7 @@ class EngineVerdict:
     not_compared: tuple[str, ...] = ()  # Measures that could not be compared.
     # Share that was asked for: no more may have hidden where a comparison agrees.
     within: float | None = None
-    scope: str = ""  # What alone was compared; empty for all that both engines tell.
+    scope: str = ""  # The only things compared; empty for all that both engines report.
     # Both runs of each seed, for a proof; empty where they were not kept.
     pairs: tuple[SeedPair, ...] = field(default=(), repr=False, compare=False)
 
