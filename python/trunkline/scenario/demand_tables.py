@@ -2,7 +2,7 @@
 
 import csv
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -74,18 +74,35 @@ def parse_demand_table(lines: Iterable[str]) -> list[DemandRow]:
 
 
 def _parse_square_matrix(table: Iterable[list[str]], names: list[str]) -> list[DemandRow]:
-    """Rows of a square matrix: a line a source, which it begins with; a column a destination."""
-    found: list[DemandRow] = []
+    """Parse a square matrix without its first line."""
+    lines = ((line, [each.strip() for each in row]) for line, row in enumerate(table, 2) if row)
+    found = [
+        DemandRow(source, target, _parse_rate(value, line), "", line)
+        for line, source, target, value in iterate_matrix_cells(lines, names, 1)
+        if value not in ("", "0") and source != target
+    ]
+    if not found:
+        raise ScenarioFileError("holds no demand")
+    return found
+
+
+def iterate_matrix_cells(
+    rows: Iterable[tuple[int, list[str]]], names: list[str], first_line: int
+) -> Iterator[tuple[int, str, str, str]]:
+    """Iterate over a square matrix: a line a source, which it begins with; a column a destination.
+
+    rows: Lines behind the first, with their numbers.
+    names: Names of the columns, in the first line.
+    Yields: Line, source, destination and text of each cell, those of the diagonal too.
+    Raises ScenarioFileError: A node twice, a line of another length, or of a node without a column.
+    """
     duplicate = next(
         (name for position, name in enumerate(names) if name in names[:position]), None
     )
     if duplicate is not None:
-        raise ScenarioFileError(f"node {duplicate} has two columns", 1)
+        raise ScenarioFileError(f"node {duplicate} has two columns", first_line)
     sources_seen: set[str] = set()
-    for line, row in enumerate(table, 2):
-        if not row:
-            continue
-        source, *values = [each.strip() for each in row]
+    for line, (source, *values) in rows:
         if len(values) != len(names):
             raise ScenarioFileError(f"a node and {len(names)} values are expected", line)
         if source in sources_seen or source not in names:
@@ -93,11 +110,7 @@ def _parse_square_matrix(table: Iterable[list[str]], names: list[str]) -> list[D
             raise ScenarioFileError(f"node {source} has {fault}", line)
         sources_seen.add(source)
         for target, value in zip(names, values, strict=True):
-            if value not in ("", "0") and source != target:
-                found.append(DemandRow(source, target, _parse_rate(value, line), "", line))
-    if not found:
-        raise ScenarioFileError("holds no demand")
-    return found
+            yield line, source, target, value
 
 
 def _parse_rate(text: str, line: int) -> int:

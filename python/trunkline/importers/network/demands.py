@@ -19,7 +19,9 @@ from trunkline.importers.network.link_lists import find_end_columns, normalise_t
 from trunkline.importers.network.tables import make_rows, split_rows
 from trunkline.importers.network.topology import ImportedDemand, ImportedTopology
 from trunkline.importers.network.xml import parse_xml
+from trunkline.scenario.demand_tables import iterate_matrix_cells
 from trunkline.scenario.dscp import DSCP_NAMES
+from trunkline.scenario.scenario_files import ScenarioFileError
 from trunkline.scenario.units import parse_real
 
 RATE_TITLES = ("rate", "demand", "value", "traffic", "load", "volume", "bandwidth", "bw",
@@ -271,22 +273,11 @@ def _parse_rate(text: str, unit: int | None, line: int) -> tuple[float, int | No
 def _read_square_matrix(
     rows: list[tuple[int, list[str]]], topology: ImportedTopology, root: FileElement
 ) -> DemandSeries:
-    """Read a line a source, which it begins with, and a column a destination."""
     header_line, (_, *names) = rows[0]
-    for number, name in enumerate(names):
-        if name in names[:number]:
-            raise ImportFault(header_line, 1, f"node {name} has two columns")
     labels = _map_labels(topology)
-    sources: set[str] = set()
     demands = []
-    for line, (source, *cells) in rows[1:]:
-        if len(cells) != len(names):
-            raise ImportFault(line, 1, f"a node and {len(names)} values are expected")
-        if source in sources or source not in names:
-            fault = "two lines" if source in sources else "no column"
-            raise ImportFault(line, 1, f"node {source} has {fault}")
-        sources.add(source)
-        for target, cell in zip(names, cells, strict=True):
+    try:
+        for line, source, target, cell in iterate_matrix_cells(rows[1:], names, header_line):
             element = root.add("cell", cell, line)
             element.is_read = True
             if source == target or cell in ("", "-"):
@@ -294,6 +285,8 @@ def _read_square_matrix(
             keys = [labels[find_node_key(each, labels, line)] for each in (source, target)]
             value, unit = _parse_rate(cell, None, line)
             demands.append(ImportedDemand(keys[0], keys[1], value, unit, line=line))
+    except ScenarioFileError as error:
+        raise ImportFault(error.line, 1, error.message) from None
     return DemandSeries({"": demands})
 
 
