@@ -73,6 +73,21 @@ def test_rust_without_its_profile_tool_says_how_to_get_it(rust, capsys, monkeypa
     assert rust.called == []
 
 
+def test_build_that_fails_ends_without_a_trace_of_python(rust, capsys, monkeypatch):
+    """The first real run: maturin found no zig."""
+    run = profiled_wheel.subprocess.run
+
+    def fail(command, **options):
+        if "maturin" in command:
+            raise profiled_wheel.subprocess.CalledProcessError(1, command)
+        return run(command, **options)
+
+    monkeypatch.setattr(profiled_wheel.subprocess, "run", fail)
+    monkeypatch.setattr(sys, "argv", ["profiled_wheel.py", "--out", "dist"])
+    assert profiled_wheel.main() == 3
+    assert "returned non-zero exit status 1" in capsys.readouterr().err
+
+
 def test_counts_that_were_not_written_are_missed(tmp_path):
     with pytest.raises(profiled_wheel.ProfileUnavailable, match="no counts"):
         profiled_wheel.merge_counts("llvm-profdata", str(tmp_path))

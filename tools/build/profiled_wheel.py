@@ -160,7 +160,7 @@ def main() -> int:
     Returns
     -------
     int
-        4 where no profile can be made, else 0.
+        4 where no profile can be made, 3 where a program that it calls fails, else 0.
     """
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", required=True, help="folder of the wheel")
@@ -170,6 +170,10 @@ def main() -> int:
     except ProfileUnavailable as error:
         print(f"profiled_wheel: {error}", file=sys.stderr)
         return 4
+    except subprocess.CalledProcessError as error:
+        # The program has printed why.
+        print(f"profiled_wheel: {error}", file=sys.stderr)
+        return 3
     return 0
 
 

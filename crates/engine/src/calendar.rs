@@ -179,9 +179,10 @@ impl Calendar {
             self.enter_block();
         }
         let source = self.heads[slot];
-        let CalendarEntry { due, next } = self.entries[source as usize];
+        let absent = CalendarEntry { due: NEVER, next: DETACHED };
+        let CalendarEntry { due, next } =
+            std::mem::replace(&mut self.entries[source as usize], absent);
         self.set_head(slot, next);
-        self.entries[source as usize] = CalendarEntry { due: NEVER, next: DETACHED };
         Some((due, source))
     }
 

@@ -25,6 +25,9 @@ enum QueueKind {
 pub struct ClassQueue {
     store: QueueKind,
     gate: QueueGate,
+    /// Whether the integral of the queue comes from the waits (of a port with plain classes), where the time
+    /// of measurement begins and ends.
+    pub area_from_waits: bool,
     /// Counters since the warm-up.
     pub counters: QueueCounters,
     /// Integral of the packets waiting over time [packet ns].
@@ -39,7 +42,13 @@ impl ClassQueue {
             Some(flows) => QueueKind::Flows(Box::new(flows)),
             None => QueueKind::One { queue: Ring::new(8), bytes: 0 },
         };
-        Self { store, gate, counters: QueueCounters::default(), area: TimeIntegral::default() }
+        Self {
+            store,
+            gate,
+            area_from_waits: false,
+            counters: QueueCounters::default(),
+            area: TimeIntegral::default(),
+        }
     }
 
     /// An empty class whose packets wait in two queues behind the `gate`.
@@ -50,7 +59,27 @@ impl ClassQueue {
 
     /// Brings the integral of waiting packets up to `now`.
     pub fn close_area(&mut self, now: Time) {
-        self.area.add(self.stored_backlog().packets, now);
+        if !self.area_from_waits {
+            self.area.add(self.stored_backlog().packets, now);
+        }
+    }
+
+    /// Begins the integral of waiting packets at `now`, after `close_area(now)`.
+    pub fn restart_area(&mut self, now: Time) {
+        self.area.sum = if self.area_from_waits { -self.waits_so_far(now) } else { 0 };
+    }
+
+    /// The integral of waiting packets up to the end of the run.
+    pub fn end_area(&mut self, now: Time) {
+        self.close_area(now);
+        if self.area_from_waits {
+            self.area.sum += self.counters.wait + self.waits_so_far(now);
+        }
+    }
+
+    /// Waits up to `now` of the packets that still wait, which are not counted yet [ns].
+    pub fn waits_so_far(&self, now: Time) -> i128 {
+        self.waiting().map(|waiting| i128::from(now - waiting.joined_at)).sum()
     }
 
     /// Packets waiting, oldest first in each queue.
@@ -101,7 +130,7 @@ impl ClassQueue {
     #[inline(always)]
     pub fn head(&mut self, now: Time) -> Option<u32> {
         match &mut self.store {
-            QueueKind::One { queue, .. } => queue.front().map(|waiting| waiting.bytes),
+            QueueKind::One { queue, .. } => queue.front().map(|waiting| waiting.bytes()),
             QueueKind::Flows(flows) => flows.head(now),
             QueueKind::Dual(queues) => queues.head(),
         }
@@ -160,8 +189,13 @@ impl ClassQueue {
     #[inline(always)]
     pub fn count_passed(&mut self, bytes: u32) -> bool {
         let QueueKind::One { .. } = self.store else { return false };
-        let passes =
-            !self.gate.has_aqm() && self.gate.has_room(QueueBacklog::default(), bytes, true);
+        !self.gate.has_aqm() && self.pass_plain(bytes)
+    }
+
+    /// The same of a class that drops at the tail alone.
+    #[inline(always)]
+    pub fn pass_plain(&mut self, bytes: u32) -> bool {
+        let passes = self.gate.has_room(QueueBacklog::default(), bytes, true);
         if passes {
             self.counters.enter(bytes);
             self.counters.started += 1;
@@ -174,31 +208,35 @@ impl ClassQueue {
     #[inline(always)]
     pub fn join_plain(&mut self, waiting: WaitingPacket, in_service: u32) -> Option<bool> {
         let QueueKind::One { queue, bytes } = &mut self.store else { return None };
-        let before = queue.len();
+        let (before, size) = (queue.len(), waiting.bytes());
         let mut backlog = QueueBacklog { packets: before, bytes: *bytes };
         if self.gate.counts_in_service() && in_service > 0 {
             backlog.packets += 1;
             backlog.bytes += u64::from(in_service);
         }
-        if !self.gate.has_room(backlog, waiting.bytes, false) {
-            self.counters.refuse(waiting.bytes);
+        if !self.gate.has_room(backlog, size, false) {
+            self.counters.refuse(size);
             return None;
         }
-        self.area.add(before, waiting.joined_at);
-        self.counters.enter(waiting.bytes);
+        self.counters.enter(size);
         self.counters.waiting_max = self.counters.waiting_max.max(before + 1);
-        *bytes += u64::from(waiting.bytes);
+        *bytes += u64::from(size);
         queue.push(waiting);
         Some(before == 0)
     }
 
-    /// Takes the head of such a class, which is sent at `now`; whether none waits any more.
+    /// Takes the head of such a class, in which a packet waits, to be sent at `now`, if it has at most so
+    /// many bytes; whether none waits any more.
     #[inline(always)]
-    pub fn leave_plain(&mut self, now: Time) -> Option<(WaitingPacket, bool)> {
+    pub fn leave_plain(&mut self, now: Time, most_bytes: u64) -> Option<(WaitingPacket, bool)> {
         let QueueKind::One { queue, bytes } = &mut self.store else { return None };
-        self.area.add(queue.len(), now);
-        let waiting = queue.pop()?;
-        *bytes -= u64::from(waiting.bytes);
+        let waiting = *queue.get(queue.head());
+        let size = u64::from(waiting.bytes());
+        if size > most_bytes {
+            return None;
+        }
+        queue.forget_to(queue.head().wrapping_add(1));
+        *bytes -= size;
         self.counters.wait(now - waiting.joined_at);
         self.counters.started += 1;
         Some((waiting, queue.is_empty()))
@@ -208,12 +246,12 @@ impl ClassQueue {
     #[inline]
     pub fn push(&mut self, flow: u16, waiting: WaitingPacket) {
         self.close_area(waiting.joined_at);
-        self.counters.enter(waiting.bytes);
+        self.counters.enter(waiting.bytes());
         match &mut self.store {
             QueueKind::One { queue, bytes } => {
                 queue.push(waiting);
-                *bytes += u64::from(waiting.bytes);
-                self.gate.on_enqueue(waiting.bytes, waiting.precedence);
+                *bytes += u64::from(waiting.bytes());
+                self.gate.on_enqueue(waiting.bytes(), waiting.precedence());
             }
             QueueKind::Flows(flows) => flows.push(flow, waiting),
             QueueKind::Dual(queues) => queues.push(flow, waiting),
@@ -230,7 +268,7 @@ impl ClassQueue {
         self.area.add(flows.stored_backlog().packets, now);
         let counters = &mut self.counters;
         flows.drop_overflow(now, |waiting| {
-            counters.discard(waiting.bytes, now - waiting.joined_at);
+            counters.discard(waiting.bytes(), now - waiting.joined_at);
             dropped(waiting);
         });
     }
@@ -241,7 +279,7 @@ impl ClassQueue {
         self.close_area(now);
         let departure = match &mut self.store {
             QueueKind::One { queue, bytes } => queue.pop().map(|waiting| {
-                *bytes -= u64::from(waiting.bytes);
+                *bytes -= u64::from(waiting.bytes());
                 let left = QueueBacklog { packets: queue.len(), bytes: *bytes };
                 (waiting, release_head(&mut self.gate, &waiting, now, left))
             }),
@@ -256,7 +294,7 @@ impl ClassQueue {
             self.counters.wait(wait);
             self.counters.started += 1;
         } else {
-            self.counters.discard(waiting.bytes, wait);
+            self.counters.discard(waiting.bytes(), wait);
         }
         (waiting, offer)
     }
@@ -282,9 +320,9 @@ impl ClassQueue {
         let waiting = match &mut self.store {
             QueueKind::One { queue, bytes } => {
                 let waiting = queue.pop()?;
-                *bytes -= u64::from(waiting.bytes);
+                *bytes -= u64::from(waiting.bytes());
                 let left = QueueBacklog { packets: queue.len(), bytes: *bytes };
-                self.gate.on_departure(now, waiting.bytes, waiting.precedence, left);
+                self.gate.on_departure(now, waiting.bytes(), waiting.precedence(), left);
                 waiting
             }
             QueueKind::Flows(flows) => flows.take_lost(now)?,
@@ -292,7 +330,7 @@ impl ClassQueue {
         };
         self.counters.wait(now - waiting.joined_at);
         self.counters.started += 1;
-        self.counters.lose(waiting.bytes);
+        self.counters.lose(waiting.bytes());
         Some(waiting)
     }
 }
@@ -305,10 +343,90 @@ fn release_head(
     now: Time,
     left: QueueBacklog,
 ) -> QueueDecision {
-    let WaitingPacket { bytes, precedence, can_mark, joined_at: since, .. } = *waiting;
+    let WaitingPacket { joined_at: since, size, .. } = *waiting;
+    let (bytes, precedence, can_mark) = (size.bytes(), size.precedence(), size.can_mark());
     let offer = gate.release(&HeadPacket { now, since, bytes, precedence, left, can_mark });
     if !gate.counts_in_service() || matches!(offer, QueueDecision::Dropped(_)) {
         gate.on_departure(now, bytes, precedence, left);
     }
     offer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::{QueueLimit, SizeAndMarks};
+    use proptest::prelude::*;
+    use trunkline_port::aqm::{Aqm, DropTail};
+    use trunkline_units::RandomStream;
+
+    /// A class for `packets` packets and `bytes` bytes.
+    fn class(packets: u32, bytes: u64, counts_in_service: bool) -> ClassQueue {
+        let limit = QueueLimit { packets, bytes, counts_in_service };
+        let random = RandomStream::new(1, "class", "aqm");
+        ClassQueue::new(QueueGate::new(limit, Aqm::DropTail(DropTail), random), None)
+    }
+
+    /// Offers a packet the long way, with an admission for any AQM.
+    fn offer(class: &mut ClassQueue, waiting: WaitingPacket, in_service: u32) -> Option<bool> {
+        let (now, bytes) = (waiting.joined_at, waiting.bytes());
+        let arrival = Arrival { now, bytes, precedence: 0, backlog: class.backlog(in_service) };
+        let was_empty = class.is_empty();
+        if let QueueDecision::Dropped(_) = class.admit(0, &arrival, false, false) {
+            class.counters.refuse(bytes);
+            return None;
+        }
+        class.push(0, waiting);
+        class.count_waiting();
+        Some(was_empty)
+    }
+
+    proptest! {
+        /// A class of a plain port lets in, drops and counts as one that goes the long way. The integral of
+        /// its queue, which comes from the waits, is the one that the other updates at each change.
+        #[test]
+        fn a_class_by_the_short_way_counts_as_one_by_the_long_way(
+            steps in proptest::collection::vec((0u64..3_000, 40u32..1500, 0u8..9, 0u32..1500), 1..300),
+            packets in 1u32..8,
+            bytes in prop_oneof![Just(u64::MAX), 1500u64..6_000],
+            counts_in_service: bool,
+        ) {
+            let mut short = class(packets, bytes, counts_in_service);
+            let mut long = class(packets, bytes, counts_in_service);
+            short.area_from_waits = true;
+            let mut now = 0;
+            for (packet, (pause, bytes, kind, in_service)) in (0..).zip(steps) {
+                now += pause;
+                match kind {
+                    0 => {
+                        for class in [&mut short, &mut long] {
+                            class.close_area(now);
+                            let waiting_max = class.stored_backlog().packets;
+                            class.counters = QueueCounters { waiting_max, ..Default::default() };
+                            class.restart_area(now);
+                        }
+                    }
+                    1..=4 if !short.is_empty() => {
+                        prop_assert_eq!(short.head(now), long.head(now));
+                        let most = u64::from(short.head(now).unwrap_or(0));
+                        prop_assert!(short.leave_plain(now, most - 1).is_none());
+                        let left = short.leave_plain(now, most).map(|(it, empty)| (it.packet, empty));
+                        let (taken, _) = long.take(now);
+                        prop_assert_eq!(left, Some((taken.packet, long.is_empty())));
+                    }
+                    _ => {
+                        let size = SizeAndMarks::new(bytes, 0, false);
+                        let waiting = WaitingPacket { joined_at: now, packet, size };
+                        let joined = short.join_plain(waiting, in_service);
+                        prop_assert_eq!(joined, offer(&mut long, waiting, in_service));
+                    }
+                }
+            }
+            short.end_area(now);
+            long.end_area(now);
+            prop_assert_eq!(short.area.sum, long.area.sum);
+            prop_assert_eq!(short.stored_backlog(), long.stored_backlog());
+            prop_assert_eq!(format!("{:?}", short.counters), format!("{:?}", long.counters));
+        }
+    }
 }

@@ -5,7 +5,7 @@ mod plain;
 
 use crate::class_queue::ClassQueue;
 use crate::classifier::{Assignment, Classifier};
-use crate::queue::{QueueDecision, WaitingPacket};
+use crate::queue::{QueueDecision, SizeAndMarks, WaitingPacket};
 use trunkline_packet::{Cause, Packet, PacketId};
 use trunkline_port::aqm::{Arrival, QueueBacklog};
 use trunkline_port::sched::{ClassHeads, Discipline, Sched, SchedulerChoice};
@@ -25,12 +25,10 @@ impl ClassHeads for HeadSizes<'_> {
 pub struct InService {
     /// The packet.
     pub packet: PacketId,
+    /// Its bytes on the wire and drop precedence.
+    pub size: SizeAndMarks,
     /// Its class.
     pub class: u16,
-    /// Its bytes on the wire.
-    pub bytes: u32,
-    /// Its drop precedence.
-    pub precedence: u8,
     /// Whether it is on the wire already because no event can come before its last bit.
     pub on_wire: bool,
 }
@@ -98,11 +96,12 @@ pub struct ClassfulPort {
 impl ClassfulPort {
     /// An idle port.
     #[must_use]
-    pub fn new(classifier: Classifier, classes: Vec<ClassQueue>, scheduler: Sched) -> Self {
+    pub fn new(classifier: Classifier, mut classes: Vec<ClassQueue>, scheduler: Sched) -> Self {
         let at_rest = scheduler.clone();
         let forgets = scheduler.is_stateless_when_empty();
         let may_lag = scheduler.never_waits() && classes.iter().all(|class| !class.judges_heads());
         let plain = may_lag && forgets && classes.iter().all(|class| !class.has_aqm());
+        classes.iter_mut().for_each(|class| class.area_from_waits = plain);
         Self {
             forgets,
             may_lag,
@@ -166,7 +165,8 @@ impl ClassfulPort {
         let passes =
             self.forgets && self.is_clear() && self.classes[usize::from(class)].count_passed(bytes);
         if passes {
-            self.in_service = Some(InService { packet, class, bytes, precedence, on_wire: false });
+            let size = SizeAndMarks::new(bytes, precedence, false);
+            self.in_service = Some(InService { packet, size, class, on_wire: false });
         }
         passes
     }
@@ -182,7 +182,7 @@ impl ClassfulPort {
     ) -> QueueDecision {
         let Assignment { class, precedence } = assignment;
         let in_service = match &self.in_service {
-            Some(service) if service.class == class => service.bytes,
+            Some(service) if service.class == class => service.size.bytes(),
             _ => 0,
         };
         let idle = self.in_service.is_none();
@@ -195,10 +195,8 @@ impl ClassfulPort {
             entry.counters.refuse(bytes);
             return offer;
         }
-        entry.push(
-            flow,
-            WaitingPacket { packet: packet.0, bytes, precedence, can_mark, joined_at: now },
-        );
+        let size = SizeAndMarks::new(bytes, precedence, can_mark);
+        entry.push(flow, WaitingPacket { joined_at: now, packet: packet.0, size });
         self.waiting += 1;
         if idle {
             self.joined = class; // it may be sent at once: `start_next` decides
@@ -207,7 +205,8 @@ impl ClassfulPort {
         }
         self.scheduler.on_enqueue(class, bytes, was_empty, now);
         let before = self.discarded.len();
-        entry.drop_overflow(now, |WaitingPacket { packet, bytes, precedence, .. }| {
+        entry.drop_overflow(now, |WaitingPacket { packet, size, .. }| {
+            let (bytes, precedence) = (size.bytes(), size.precedence());
             let place = Assignment { class, precedence };
             self.discarded.push(DiscardedPacket { packet, bytes, place, cause: Cause::QueueFull });
         });
@@ -228,14 +227,14 @@ impl ClassfulPort {
                 SchedulerChoice::Class(class) => class,
             };
             let entry = &mut self.classes[usize::from(class)];
-            let (WaitingPacket { packet, bytes, precedence, .. }, offer) = entry.take(now);
+            let (WaitingPacket { packet, size, .. }, offer) = entry.take(now);
+            let (bytes, precedence) = (size.bytes(), size.precedence());
             let now_empty = entry.is_empty();
             self.waiting -= 1;
             match offer {
                 QueueDecision::Queued { mark } => {
                     self.scheduler.on_dequeue(class, bytes, now_empty, now);
-                    let on_wire = false;
-                    self.in_service = Some(InService { packet, class, bytes, precedence, on_wire });
+                    self.in_service = Some(InService { packet, size, class, on_wire: false });
                     break NextTransmission::Send { bytes, mark };
                 }
                 QueueDecision::Dropped(cause) => {
@@ -257,7 +256,7 @@ impl ClassfulPort {
         let service = self.in_service.take()?;
         let entry = &mut self.classes[usize::from(service.class)];
         if entry.has_aqm() {
-            entry.on_served(now, service.bytes, service.precedence);
+            entry.on_served(now, service.size.bytes(), service.size.precedence());
             if entry.is_empty() {
                 entry.on_idle(now);
             }
@@ -276,7 +275,7 @@ impl ClassfulPort {
         }
         if let Some(service) = &self.in_service {
             total.packets += 1;
-            total.bytes += u64::from(service.bytes);
+            total.bytes += u64::from(service.size.bytes());
         }
         total
     }
@@ -299,7 +298,7 @@ impl ClassfulPort {
         for (_, queue) in
             (0..).zip(&self.classes).filter(|(class_number, _)| is_selected(*class_number))
         {
-            queue.waiting().for_each(|waiting| visit(waiting.bytes, waiting.precedence));
+            queue.waiting().for_each(|waiting| visit(waiting.bytes(), waiting.precedence()));
         }
     }
 }

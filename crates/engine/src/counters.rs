@@ -111,7 +111,8 @@ impl DelayStatistics {
         self.max = self.max.max(delay);
         if let Some(change) = change {
             // RFC 3550 section 6.4.1: J += (|D| - J) / 16, D the difference of transit times.
-            self.jitter += (change as f64 - self.jitter) / 16.0;
+            // A signed number is one instruction to convert.
+            self.jitter += (change as i64 as f64 - self.jitter) / 16.0;
         } else {
             self.alone += 1;
         }

@@ -82,12 +82,14 @@ pub fn add_columns_of(
         .floats(mean, delays.iter().map(|d| d.sum as f64 / d.count as f64))
         .ints(least, delays.iter().map(|d| measured(d.min, d.count)))
         .ints(greatest, delays.iter().map(|d| measured(d.max, d.count)));
-    for (name, share) in quantiles.into_iter().zip(QUANTILES) {
-        // A bucket's upper end may exceed the greatest value met.
-        let quantile = delays
-            .iter()
-            .map(|d| d.histogram.quantile(pool, share).map_or(-1, |value| value.min(d.max) as i64));
-        table = table.ints(name, quantile);
+    // A bucket's upper end may exceed the greatest value met.
+    let values = delays.iter().map(|d| {
+        let values = d.histogram.quantiles(pool, QUANTILES);
+        values.map_or([-1; 5], |values| values.map(|value| value.min(d.max) as i64))
+    });
+    let values: Vec<_> = values.collect();
+    for (place, name) in quantiles.into_iter().enumerate() {
+        table = table.ints(name, values.iter().map(|values| values[place]));
     }
     let values = delays.iter().map(|d| if d.compared() > 0 { d.jitter } else { f64::NAN });
     table.floats(jitter, values).ints(compared, delays.iter().map(|d| d.compared() as i64))

@@ -3,8 +3,9 @@
 use crate::observer::{Event, Observer};
 use crate::simulation::{FlowAgents, FlowPlan, Simulation};
 use trunkline_agent::tcp::{Ack, AckFields};
+use trunkline_packet::arena::SackBlocks;
 use trunkline_packet::{flag, Ecn, Packet, PacketId};
-use trunkline_units::NEVER;
+use trunkline_units::{Span, NEVER};
 
 impl<O: Observer> Simulation<O> {
     /// A packet has reached the node it was for.
@@ -37,8 +38,16 @@ impl<O: Observer> Simulation<O> {
         if packet.flags & flag::MARKED != 0 {
             return self.deliver_marked(id);
         }
-        let plan = self.flows[packet.flow as usize];
-        self.take_data(id, &plan);
+        let flow = packet.flow;
+        let delay = self.count_data(id, flow);
+        let plan = &self.flows[flow as usize];
+        // A datagram in time needs no more of the plan, which is long.
+        if let (FlowAgents::Udp(_), true) = (plan.agents, delay < plan.late_from) {
+            self.count_datagram(id, flow, plan.header_bytes);
+            return self.arena.remove(id);
+        }
+        let plan = *plan;
+        self.take_data(id, &plan, delay);
     }
 
     /// Data of a connection that is more than its flow.
@@ -46,17 +55,18 @@ impl<O: Observer> Simulation<O> {
     fn deliver_marked(&mut self, id: PacketId) {
         let flow = self.arena[id].flow;
         let Some(plan) = self.plan_for_marked(id) else { return };
-        self.take_data(id, &plan);
+        let delay = self.count_data(id, flow);
+        self.take_data(id, &plan, delay);
         if let FlowAgents::Tcp(_) = plan.agents {
             self.after_marked_data(flow, &plan);
         }
     }
 
+    /// Counts data of a flow that has arrived, and measures its delay, which it returns.
     #[inline(always)]
-    fn take_data(&mut self, id: PacketId, plan: &FlowPlan) {
+    fn count_data(&mut self, id: PacketId, flow: u32) -> Span {
         let now = self.now;
         let packet = &self.arena[id];
-        let flow = packet.flow;
         let totals = &mut self.totals[flow as usize];
         totals.delivered_packets += 1;
         totals.delivered_bytes += u64::from(packet.ip_bytes);
@@ -64,23 +74,35 @@ impl<O: Observer> Simulation<O> {
             self.account_delivery(id);
         }
         let packet = &self.arena[id];
+        let delay = now - packet.sent_at;
         self.delays[flow as usize].measure(packet, now, &mut self.pool);
         if !self.sampler.watched.is_empty() {
-            let delay = now - packet.sent_at;
             self.note_delay(flow, delay);
         }
+        delay
+    }
+
+    /// Counts what a datagram carries.
+    #[inline(always)]
+    fn count_datagram(&mut self, id: PacketId, flow: u32, header_bytes: u16) {
+        let bytes = self.arena[id].ip_bytes.saturating_sub(header_bytes);
+        self.totals[flow as usize].datagram_bytes += u64::from(bytes);
+    }
+
+    #[inline(always)]
+    fn take_data(&mut self, id: PacketId, plan: &FlowPlan, delay: Span) {
+        let now = self.now;
         let packet = &self.arena[id];
-        let totals = &mut self.totals[flow as usize];
+        let flow = packet.flow;
         let FlowAgents::Tcp(agent) = plan.agents else {
             if let FlowAgents::Control(protocol) = plan.agents {
                 return self.deliver_message(protocol, id);
             }
-            totals.datagram_bytes += u64::from(packet.ip_bytes.saturating_sub(plan.header_bytes));
-            if now - packet.sent_at >= plan.late_from {
-                return self.handle_late_datagram(flow, plan, id);
+            self.count_datagram(id, flow, plan.header_bytes);
+            if delay < plan.late_from {
+                return self.arena.remove(id);
             }
-            self.arena.remove(id);
-            return;
+            return self.handle_late_datagram(flow, plan, id);
         };
         let receiver = &mut self.receivers[agent as usize];
         let marked = packet.ecn() == Ecn::Ce;
@@ -159,20 +181,18 @@ impl<O: Observer> Simulation<O> {
         ack.dscp = plan.dscp;
         ack.ttl = plan.ttl;
         if plan.all_capable {
-            self.write_mark_count(plan, &mut ack);
+            ack.set_ecn(plan.ecn);
+            ack.flags |= self.mark_count_flags(plan);
         }
         ack
     }
 
-    /// Writes the receiver's count of marks, for a control that reacts to the share of marks.
+    /// The receiver's count of marks in the flags, for a control that reacts to the share of marks.
     #[cold]
-    fn write_mark_count(&self, plan: &FlowPlan, ack: &mut Packet) {
-        ack.set_ecn(plan.ecn);
-        if let FlowAgents::Tcp(agent) = plan.agents {
-            if let Some(marks) = self.receivers[agent as usize].marks() {
-                ack.flags |= marks << flag::ACE_SHIFT;
-            }
-        }
+    #[inline(never)]
+    fn mark_count_flags(&self, plan: &FlowPlan) -> u8 {
+        let FlowAgents::Tcp(agent) = plan.agents else { return 0 };
+        self.receivers[agent as usize].marks().map_or(0, |marks| marks << flag::ACE_SHIFT)
     }
 
     #[inline]
@@ -193,15 +213,18 @@ impl<O: Observer> Simulation<O> {
     fn deliver_ack(&mut self, id: PacketId) {
         let packet = &self.arena[id];
         let flow = packet.flow;
-        let details = self.arena.details(id);
-        let ack = Ack {
+        let mut ack = Ack {
             ack: packet.ack,
             echo: packet.echo,
             ece: packet.flags & flag::ECE != 0,
             ace: packet.flags >> flag::ACE_SHIFT & 7,
-            sack: details.sack,
-            window: details.window,
+            sack: SackBlocks::default(),
+            window: 0,
         };
+        if self.arena.keeps_details() {
+            let details = self.arena.details(id);
+            (ack.sack, ack.window) = (details.sack, details.window);
+        }
         let marked = packet.flags & flag::MARKED != 0;
         self.arena.remove(id);
         self.totals[flow as usize].acks_delivered += 1;

@@ -54,19 +54,20 @@ impl DualQueue {
     }
 
     fn next(&self) -> Option<DualSide> {
-        self.aqm.choose([0, 1].map(|side: usize| self.queues[side].front().map(|head| head.bytes)))
+        self.aqm
+            .choose([0, 1].map(|side: usize| self.queues[side].front().map(|head| head.bytes())))
     }
 
     /// Bytes of the packet to be sent next.
     #[must_use]
     pub fn head(&self) -> Option<u32> {
-        self.queues[self.next()? as usize].front().map(|head| head.bytes)
+        self.queues[self.next()? as usize].front().map(|head| head.bytes())
     }
 
     /// Stores a packet.
     pub fn push(&mut self, side: u16, waiting: WaitingPacket) {
         self.advance(waiting.joined_at);
-        self.bytes += u64::from(waiting.bytes);
+        self.bytes += u64::from(waiting.bytes());
         self.queues[usize::from(side)].push(waiting);
     }
 
@@ -75,21 +76,21 @@ impl DualQueue {
         self.advance(now);
         let side = self.next()?;
         let (backlog, waiting) = (self.bytes, self.queues[side as usize].pop()?);
-        self.bytes -= u64::from(waiting.bytes);
+        self.bytes -= u64::from(waiting.bytes());
         let leaving = DepartingPacket {
             side,
             wait: now - waiting.joined_at,
             behind: self.queues[side as usize].len(),
             backlog,
-            can_mark: waiting.can_mark,
+            can_mark: waiting.size.can_mark(),
         };
         let offer = QueueDecision::from_verdict(
             self.aqm.judge(&leaving, &mut self.random),
-            waiting.can_mark,
+            waiting.size.can_mark(),
         );
         if offer != QueueDecision::Dropped(trunkline_packet::Cause::Early) {
             let other = !self.queues[1 - side as usize].is_empty();
-            self.aqm.served(side, waiting.bytes, other);
+            self.aqm.served(side, waiting.bytes(), other);
         }
         if self.stored_backlog().packets == 0 {
             self.aqm.rest();
@@ -101,7 +102,7 @@ impl DualQueue {
     pub fn take_lost(&mut self, now: Time) -> Option<WaitingPacket> {
         self.advance(now);
         let waiting = self.queues[self.next()? as usize].pop()?;
-        self.bytes -= u64::from(waiting.bytes);
+        self.bytes -= u64::from(waiting.bytes());
         Some(waiting)
     }
 }

@@ -182,17 +182,17 @@ impl FlowQueues {
             self.hosts.join(queue);
         }
         flow_queue.queue.push(waiting);
-        flow_queue.bytes += u64::from(waiting.bytes);
-        flow_queue.gate.on_enqueue(waiting.bytes, waiting.precedence);
+        flow_queue.bytes += u64::from(waiting.bytes());
+        flow_queue.gate.on_enqueue(waiting.bytes(), waiting.precedence());
         self.held.packets += 1;
-        self.held.bytes += u64::from(waiting.bytes);
+        self.held.bytes += u64::from(waiting.bytes());
         self.rounds.on_enqueue(queue);
     }
 
     /// Bytes of the packet whose turn it is.
     pub fn head(&mut self, now: Time) -> Option<u32> {
         let queue = self.choose(now)?;
-        self.queues[usize::from(queue)].queue.front().map(|waiting| waiting.bytes)
+        self.queues[usize::from(queue)].queue.front().map(|waiting| waiting.bytes())
     }
 
     /// The queue whose turn it is. A queue found empty at its turn is idle from then on, not before (RFC
@@ -218,7 +218,8 @@ impl FlowQueues {
     pub fn take(&mut self, now: Time) -> Option<(WaitingPacket, QueueDecision)> {
         let queue = self.choose(now)?;
         let waiting = self.remove(queue, false)?;
-        let WaitingPacket { bytes, precedence, joined_at: since, can_mark, .. } = waiting;
+        let WaitingPacket { joined_at: since, size, .. } = waiting;
+        let (bytes, precedence, can_mark) = (size.bytes(), size.precedence(), size.can_mark());
         let flow_queue = &mut self.queues[usize::from(queue)];
         let left = if self.sees_all { self.held } else { flow_queue.held() };
         let offer =
@@ -259,9 +260,14 @@ impl FlowQueues {
         for _ in 0..most {
             let Some(waiting) = self.remove(longest as u16, by_packets) else { return };
             let flow_queue = &mut self.queues[longest];
-            flow_queue.gate.on_departure(now, waiting.bytes, waiting.precedence, flow_queue.held());
+            flow_queue.gate.on_departure(
+                now,
+                waiting.bytes(),
+                waiting.precedence(),
+                flow_queue.held(),
+            );
             flow_queue.gate.on_overflow(now);
-            bytes += u64::from(waiting.bytes);
+            bytes += u64::from(waiting.bytes());
             dropped(waiting);
             if bytes >= half {
                 return;
@@ -274,19 +280,19 @@ impl FlowQueues {
         let queue = self.queues.iter().position(|flow_queue| !flow_queue.queue.is_empty())?;
         let waiting = self.remove(queue as u16, false)?;
         let flow_queue = &mut self.queues[queue];
-        flow_queue.gate.on_departure(now, waiting.bytes, waiting.precedence, flow_queue.held());
+        flow_queue.gate.on_departure(now, waiting.bytes(), waiting.precedence(), flow_queue.held());
         Some(waiting)
     }
 
     fn remove(&mut self, queue: u16, newest: bool) -> Option<WaitingPacket> {
         let flow_queue = &mut self.queues[usize::from(queue)];
         let waiting = if newest { flow_queue.queue.pop_back() } else { flow_queue.queue.pop() }?;
-        flow_queue.bytes -= u64::from(waiting.bytes);
+        flow_queue.bytes -= u64::from(waiting.bytes());
         if flow_queue.queue.is_empty() {
             self.hosts.leave(queue);
         }
         self.held.packets -= 1;
-        self.held.bytes -= u64::from(waiting.bytes);
+        self.held.bytes -= u64::from(waiting.bytes());
         Some(waiting)
     }
 }

@@ -5,7 +5,7 @@ use crate::counters::{DropKey, MarkKey};
 use crate::link::{Departure, OnwardHop, Port};
 use crate::mpls::NextHop;
 use crate::observer::{Event, Observer};
-use crate::queue::QueueDecision;
+use crate::queue::{QueueDecision, SizeAndMarks};
 use crate::route::{FIRST_SHARED, LOCAL_DELIVERY};
 use crate::simulation::Simulation;
 use trunkline_packet::{Cause, Ecn, Packet, PacketId};
@@ -33,7 +33,20 @@ impl<O: Observer> Simulation<O> {
             self.calendar.schedule_new(self.sources.arrivals + index as u32, due);
         }
         let (to, id) = (link.to, departure.packet);
-        if let Some(far_end) = link.far_end_mut() {
+        // The flag lies in the line that is read anyway.
+        if link.has_far_end {
+            return self.meet_far_end(index, departure);
+        }
+        self.observer.record(self.now, Event::Arrived { link: index as u32 }, id, &self.arena);
+        self.receive(to, id);
+    }
+
+    /// A packet comes off a wire that may lose or reorder it, or with functions behind it.
+    #[inline(never)]
+    fn meet_far_end(&mut self, index: usize, departure: Departure) {
+        let link = &mut self.links[index];
+        let (to, id) = (link.to, departure.packet);
+        if let Some(far_end) = &mut link.far_end {
             let lost = far_end.loss > 0.0 && far_end.random.uniform() < far_end.loss
                 || !far_end.scripted.is_empty() && far_end.loses(&self.arena[id]);
             if lost {
@@ -45,10 +58,8 @@ impl<O: Observer> Simulation<O> {
                     return;
                 }
             }
-            return self.enter_far_end(index, departure);
         }
-        self.observer.record(self.now, Event::Arrived { link: index as u32 }, id, &self.arena);
-        self.receive(to, id);
+        self.enter_far_end(index, departure);
     }
 
     /// A packet that was not lost on its wire meets the functions at the far end.
@@ -56,7 +67,7 @@ impl<O: Observer> Simulation<O> {
         let link = &mut self.links[index];
         let (to, id) = (link.to, departure.packet);
         let mut processor = None;
-        if let Some(far_end) = link.far_end_mut() {
+        if let Some(far_end) = &mut link.far_end {
             processor = far_end.processor;
             let packet = &mut self.arena[id];
             let conditioner = far_end.conditioner.as_mut();
@@ -77,6 +88,19 @@ impl<O: Observer> Simulation<O> {
     #[inline(always)]
     pub(crate) fn receive(&mut self, node: u32, id: PacketId) {
         let packet = &mut self.arena[id];
+        if packet.labels.is_empty() {
+            return self.receive_unlabelled(node, id, false, OWN_COLUMN);
+        }
+        match self.tables.switch_to_link(node, packet) {
+            Some((link, row)) => self.output(link, row, OWN_COLUMN, id),
+            None => self.receive_labelled(node, id),
+        }
+    }
+
+    /// The same of a packet whose label is not just changed or taken off.
+    #[inline(never)]
+    fn receive_labelled(&mut self, node: u32, id: PacketId) {
+        let packet = &mut self.arena[id];
         let mut counted = false;
         let mut column = OWN_COLUMN;
         while !packet.labels.is_empty() {
@@ -87,6 +111,13 @@ impl<O: Observer> Simulation<O> {
                 Err(cause) => return self.drop_at_node(id, cause, node),
             }
         }
+        self.receive_unlabelled(node, id, counted, column);
+    }
+
+    /// An unlabelled packet from a link is at `node`, which has perhaps `counted` its TTL down.
+    #[inline(always)]
+    fn receive_unlabelled(&mut self, node: u32, id: PacketId, counted: bool, column: u8) {
+        let packet = &mut self.arena[id];
         let next = self.fib.next(node, packet.dst);
         if next == LOCAL_DELIVERY {
             return self.deliver(node, id);
@@ -130,6 +161,7 @@ impl<O: Observer> Simulation<O> {
 
     /// Sends a packet on one of several links of equal cost, or drops it without a route.
     #[cold]
+    #[inline(never)]
     fn send_on_equal_cost_link(&mut self, node: u32, id: PacketId, next: u32, column: u8) {
         let links = self.fib.shared(next);
         if links.is_empty() {
@@ -141,6 +173,7 @@ impl<O: Observer> Simulation<O> {
 
     /// A packet has entered a path.
     #[cold]
+    #[inline(never)]
     fn account_path(&mut self, id: PacketId, path: u32) {
         if let (Some(accounts), false) = (&mut self.path_accounts, self.arena[id].is_reverse()) {
             accounts.enter(id, path);
@@ -149,6 +182,7 @@ impl<O: Observer> Simulation<O> {
 
     /// The head of a 1+1 path: sends the packet on one leg and a copy of it on the other.
     #[cold]
+    #[inline(never)]
     fn send_both(&mut self, bridge: u32, node: u32, id: PacketId) {
         let original = self.arena[id];
         let totals = &mut self.totals[original.flow as usize];
@@ -176,7 +210,7 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// A fresh packet leaves its agent at `node`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send(&mut self, node: u32, packet: Packet) {
         let id = self.arena.insert(packet);
         self.observer.record(self.now, Event::Sent { node }, id, &self.arena);
@@ -238,19 +272,21 @@ impl<O: Observer> Simulation<O> {
         }
         let Port::Classful(port) = &mut link.port else { return };
         let place = port.classifier.assign_as(packet, row, column);
-        let bytes = size + link.header;
+        let size = SizeAndMarks::new(size + link.header, place.precedence, false);
         let rests = port.in_service.is_none();
-        if !port.offer_plain(now, id, bytes, place) {
+        if !port.offer_plain(now, id, size, place.class) {
             let node = self.link_from[index as usize];
             return self.drop_packet(id, Cause::QueueFull, Some(index), node, place);
         }
         if rests {
-            let until = now + link.serializer.span(bytes);
-            let Some(departure) = link.send_untimed(until, self.untimed_before) else {
+            let until = now + link.serializer.span(size.bytes());
+            if until >= self.untimed_before {
+                port.time_service();
                 return self.calendar.schedule(transmitter, until);
-            };
+            }
+            link.free_at = until;
             self.events += 1;
-            link.wire.push(departure);
+            link.wire.push(Departure::with_size(until, id, size));
             if link.wire.len() == 1 {
                 self.calendar.schedule_new(self.sources.arrivals + index, until + link.delay);
             }
@@ -293,6 +329,7 @@ impl<O: Observer> Simulation<O> {
 
     /// The queue of such a port is full.
     #[cold]
+    #[inline(never)]
     fn drop_at_full_queue(&mut self, index: u32, id: PacketId) {
         let link = &mut self.links[index as usize];
         link.counters.refuse(self.arena[id].labelled_bytes() + link.header);
@@ -397,6 +434,7 @@ impl<O: Observer> Simulation<O> {
 
     /// A port writes a congestion signal into a packet.
     #[cold]
+    #[inline(never)]
     pub(crate) fn mark_packet(&mut self, id: PacketId, link: u32, class: u16, precedence: u8) {
         let packet = &mut self.arena[id];
         self.tables.congestion.mark(packet);
@@ -407,6 +445,7 @@ impl<O: Observer> Simulation<O> {
 
     /// A packet that is too big for a link, or for which any is: the link is down.
     #[cold]
+    #[inline(never)]
     fn drop_before_port(&mut self, id: PacketId, link: u32) {
         let node = self.link_from[link as usize];
         let cause = self.recovery.cause_at(link);
@@ -414,12 +453,14 @@ impl<O: Observer> Simulation<O> {
     }
 
     #[cold]
+    #[inline(never)]
     fn drop_at_node(&mut self, id: PacketId, cause: Cause, node: u32) {
         self.drop_packet(id, cause, None, node, Assignment::outside(0));
     }
 
     /// A packet is lost before its destination.
     #[cold]
+    #[inline(never)]
     pub(crate) fn drop_packet(
         &mut self,
         id: PacketId,

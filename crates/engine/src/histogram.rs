@@ -3,6 +3,8 @@
 //! Each octave (power of two) that was met has 64 buckets of equal width, taken from one pool, so
 //! a flow whose delays span four octaves costs 1 KiB. Histograms of equal layout merge by addition.
 
+use std::ops::Range;
+
 const SUB_BITS: u32 = 6;
 const SUB_BUCKETS: usize = 1 << SUB_BITS;
 /// Octaves of a 64-bit value; the first holds the values below 64 exactly.
@@ -75,11 +77,15 @@ impl Histogram {
 
     /// Octaves that were met and their blocks, ascending.
     fn octaves(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
-        let at = |octave: usize| match self.near.get(octave.wrapping_sub(self.low as usize)) {
-            Some(&block) => block,
-            None => self.far.as_ref().map_or(NO_BLOCK, |far| far[octave]),
+        let low = self.low as usize;
+        let far = |octaves: Range<usize>| {
+            let far = self.far.iter();
+            far.flat_map(move |far| octaves.clone().map(|octave| (octave, far[octave])))
         };
-        (0..OCTAVES).map(move |octave| (octave, at(octave))).filter(|met| met.1 != NO_BLOCK)
+        let near = self.near.iter().enumerate().map(move |(place, &block)| (low + place, block));
+        let below = far(0..low.min(OCTAVES));
+        let above = far((low + NEAR_OCTAVES).min(OCTAVES)..OCTAVES);
+        below.chain(near).chain(above).filter(|met| met.1 != NO_BLOCK)
     }
 
     /// Its pool was appended to one of `blocks` blocks.
@@ -97,20 +103,27 @@ impl Histogram {
         }
     }
 
-    /// The `share` quantile (0 < share <= 1): the upper end of the bucket in which the value of
-    /// rank `ceil(share * n)` lies. `None` without counts.
+    /// The quantiles of ascending shares, each in (0, 1]: the upper end of the bucket in which the value
+    /// of rank `ceil(share * n)` lies. `None` without counts.
     #[must_use]
-    pub fn quantile(&self, pool: &Pool, share: f64) -> Option<u64> {
-        let count: u64 = self.buckets(pool).map(|(_, n)| u64::from(n)).sum();
-        let rank = ((share * count as f64).ceil() as u64).clamp(1, count.max(1));
-        let mut seen = 0;
-        for (upper, n) in self.buckets(pool) {
-            seen += u64::from(n);
-            if n > 0 && seen >= rank {
-                return Some(upper);
+    pub fn quantiles<const N: usize>(&self, pool: &Pool, shares: [f64; N]) -> Option<[u64; N]> {
+        let in_block = |block: u32| pool.blocks[block as usize].iter().map(|&n| u64::from(n)).sum();
+        let count: u64 = self.octaves().map(|(_, block)| -> u64 { in_block(block) }).sum();
+        if count == 0 {
+            return None;
+        }
+        let ranks = shares.map(|share| ((share * count as f64).ceil() as u64).clamp(1, count));
+        let (mut found, mut number, mut seen) = ([0; N], 0, 0);
+        for (octave, block) in self.octaves() {
+            for (sub, &n) in pool.blocks[block as usize].iter().enumerate() {
+                seen += u64::from(n);
+                while number < N && seen >= ranks[number] {
+                    found[number] = upper_end(octave, sub);
+                    number += 1;
+                }
             }
         }
-        None
+        Some(found)
     }
 
     /// Buckets as (upper end, count), ascending.
@@ -170,15 +183,14 @@ mod tests {
     #[test]
     fn a_quantile_is_of_the_rank_rounded_up() {
         let (mut pool, mut histogram) = (Pool::default(), Histogram::default());
-        assert_eq!(histogram.quantile(&pool, 0.5), None);
+        assert_eq!(histogram.quantiles(&pool, [0.5]), None);
         for value in [3, 1, 4, 2] {
             histogram.add(&mut pool, value);
         }
-        let of = |share| histogram.quantile(&pool, share).unwrap();
-        assert_eq!(
-            [0.01, 0.25, 0.26, 0.5, 0.51, 0.75, 0.76, 1.0].map(of),
-            [1, 1, 2, 2, 3, 3, 4, 4]
-        );
+        let shares = [0.01, 0.25, 0.26, 0.5, 0.51, 0.75, 0.76, 1.0];
+        assert_eq!(histogram.quantiles(&pool, shares), Some([1, 1, 2, 2, 3, 3, 4, 4]));
+        let of = |share| histogram.quantiles(&pool, [share]);
+        assert_eq!(shares.map(of), [1, 1, 2, 2, 3, 3, 4, 4].map(|value| Some([value])));
     }
 
     proptest! {
@@ -200,8 +212,11 @@ mod tests {
             for &value in &values { histogram.add(&mut pool, value); }
             values.sort_unstable();
             let exact = values[(share * values.len() as f64).ceil() as usize - 1];
-            let found = histogram.quantile(&pool, share).expect("values were added");
-            prop_assert!(found >= exact && found as f64 <= exact as f64 * (1.0 + 1.0 / 64.0) + 1.0);
+            let found = histogram.quantiles(&pool, [share, 1.0]).expect("values were added");
+            for (found, exact) in found.into_iter().zip([exact, values[values.len() - 1]]) {
+                let most = exact as f64 * (1.0 + 1.0 / 64.0) + 1.0;
+                prop_assert!(found >= exact && found as f64 <= most);
+            }
         }
     }
 }

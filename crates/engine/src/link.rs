@@ -16,7 +16,7 @@ pub use failure::LostPacket;
 use crate::classful::ClassfulPort;
 use crate::conditioner::Conditioner;
 use crate::network::Scripted;
-use crate::queue::{QueueCounters, QueueDecision, QueueGate};
+use crate::queue::{QueueCounters, QueueDecision, QueueGate, SizeAndMarks};
 use crate::ring::Ring;
 use crate::time_integral::TimeIntegral;
 use trunkline_packet::{flag, Packet, PacketId};
@@ -30,8 +30,8 @@ pub struct Departure {
     pub at: Time,
     /// The packet.
     pub packet: PacketId,
-    /// Bytes on the wire (low 24 bits) and drop precedence (high 8).
-    packed: u32,
+    /// Bytes on the wire and drop precedence.
+    size: SizeAndMarks,
 }
 
 impl Departure {
@@ -39,19 +39,25 @@ impl Departure {
     #[inline(always)]
     #[must_use]
     pub fn new(at: Time, packet: PacketId, bytes: u32, precedence: u8) -> Self {
-        Self { at, packet, packed: bytes | u32::from(precedence) << 24 }
+        Self { at, packet, size: SizeAndMarks::new(bytes, precedence, false) }
+    }
+    /// The entry of a packet that waited.
+    #[inline(always)]
+    #[must_use]
+    pub fn with_size(at: Time, packet: PacketId, size: SizeAndMarks) -> Self {
+        Self { at, packet, size }
     }
     /// Bytes on the wire.
     #[inline(always)]
     #[must_use]
     pub fn bytes(&self) -> u32 {
-        self.packed & 0x00ff_ffff
+        self.size.bytes()
     }
     /// Drop precedence.
     #[inline(always)]
     #[must_use]
     pub fn precedence(&self) -> u8 {
-        (self.packed >> 24) as u8
+        self.size.precedence()
     }
 }
 
@@ -134,7 +140,7 @@ pub struct Link {
     pub delay: Span,
     /// When a FIFO's last departure leaves the transmitter free. Of a port with classes, the end of its
     /// transmission, if that has no event; else [`NEVER`].
-    free_at: Time,
+    pub free_at: Time,
     /// Link-layer bytes per packet.
     pub header: u32,
     /// Largest packet with its labels.
@@ -147,7 +153,8 @@ pub struct Link {
     pub onward: OnwardHop,
     /// Whether its port marks labelled packets too (RFC 5129).
     pub marks_labelled: bool,
-    has_far_end: bool,
+    /// Whether anything but the node is at the far end.
+    pub has_far_end: bool,
     /// Whether the port has plain classes (`classful/plain.rs`), and nothing else is at the near end.
     pub has_plain_classes: bool,
     /// Entries of the wire before this one were forwarded ahead of time ([`OnwardHop::EventFree`]).
@@ -226,17 +233,6 @@ impl Link {
             counters: QueueCounters::default(),
             area: TimeIntegral::default(),
             far_end,
-        }
-    }
-
-    /// The far end, if it does anything.
-    #[inline(always)]
-    pub fn far_end_mut(&mut self) -> Option<&mut FarEnd> {
-        // The flag lies in the line that is read anyway.
-        if self.has_far_end {
-            self.far_end.as_deref_mut()
-        } else {
-            None
         }
     }
 

@@ -41,6 +41,15 @@ pub struct PathCounters {
     pub bytes: u64,
 }
 
+impl PathCounters {
+    /// Counts a packet that has its labels.
+    #[inline(always)]
+    fn count(&mut self, packet: &Packet) {
+        self.packets += 1;
+        self.bytes += u64::from(packet.labelled_bytes());
+    }
+}
+
 /// The tables of every node.
 #[derive(Clone, Debug)]
 pub struct Tables {
@@ -80,12 +89,32 @@ impl Tables {
         (nhlfe != NO_ENTRY).then_some(nhlfe)
     }
 
-    /// Puts the first label(s) on an IP packet as [`Self::label`] does, and counts it.
+    /// Puts the first label(s) on an unlabelled packet as [`Self::label`] does, and counts it.
     ///
     /// # Errors
     /// The cause of the packet's end.
     #[inline(always)]
     pub fn enter(
+        &mut self,
+        node: u32,
+        nhlfe: u32,
+        packet: &mut Packet,
+        dscp: u8,
+    ) -> Result<NextHop, Cause> {
+        match self.nhlfe.get(nhlfe as usize) {
+            Some(entry) if entry.link < nhlfe::BRIDGED && !entry.entropy => {
+                entry.push_first(packet, dscp, &self.diffserv)?;
+                self.paths[entry.path as usize].count(packet);
+                Ok(NextHop::Link(entry.link, entry.row))
+            }
+            _ => self.enter_seldom(node, nhlfe, packet, dscp),
+        }
+    }
+
+    /// The same by an entry that does more than to put labels on, or by a set.
+    #[cold]
+    #[inline(never)]
+    fn enter_seldom(
         &mut self,
         node: u32,
         nhlfe: u32,
@@ -124,9 +153,7 @@ impl Tables {
     #[inline(always)]
     pub fn count(&mut self, nhlfe: u32, packet: &Packet) {
         let path = self.path_of(nhlfe) as usize;
-        let path = &mut self.paths[path];
-        path.packets += 1;
-        path.bytes += u64::from(packet.labelled_bytes());
+        self.paths[path].count(packet);
     }
 
     /// Path that an entry belongs to, or all entries of a set.
@@ -161,19 +188,40 @@ impl Tables {
     /// The cause of the packet's end: no entry for the label, or its TTL ran out.
     #[inline(always)]
     pub fn switch(&self, node: u32, packet: &mut Packet, counted: bool) -> Result<NextHop, Cause> {
+        if !counted {
+            if let Some((link, row)) = self.switch_to_link(node, packet) {
+                return Ok(NextHop::Link(link, row));
+            }
+        }
         let Some(top) = packet.labels.top() else { return Ok(NextHop::Again(counted, OWN_COLUMN)) };
         let ttl = top.ttl().saturating_sub(u8::from(!counted));
-        let nhlfe = self.ilm[node as usize].get(top.label());
-        match nhlfe.and_then(|nhlfe| self.nhlfe.get(nhlfe as usize)) {
-            Some(entry) if ttl > 0 && entry.is_swap() => {
-                // The label changes, TC stays, TTL decreases by one (RFC 3443 section 3).
-                let tc = top.tc() & entry.keep;
-                packet.labels.replace_top(StackEntry::new(entry.push[0], tc, ttl));
-                Ok(NextHop::Link(entry.link, entry.row))
-            }
+        match self.nhlfe.get(self.ilm[node as usize].get(top.label()) as usize) {
             Some(entry) if ttl > 0 => self.switch_by(entry, packet, top, ttl),
             _ => self.switch_seldom(node, packet, counted),
         }
+    }
+
+    /// The out-link and row of a packet whose top label is only changed or taken off here, and is so.
+    /// None, and no change, if there is more to it.
+    #[inline(always)]
+    pub fn switch_to_link(&self, node: u32, packet: &mut Packet) -> Option<(u32, u16)> {
+        let top = packet.labels.top()?;
+        let entry = self.nhlfe.get(self.ilm[node as usize].get(top.label()) as usize)?;
+        if top.ttl() <= 1 || !entry.pop || entry.link >= nhlfe::BRIDGED {
+            return None;
+        }
+        let ttl = top.ttl() - 1;
+        if entry.pushes == 1 && entry.unmark == 0 {
+            // The label changes, TC stays, TTL decreases by one (RFC 3443 section 3).
+            let tc = top.tc() & entry.keep;
+            packet.labels.replace_top(StackEntry::new(entry.push[0], tc, ttl));
+        } else if entry.pushes == 0 && entry.pops_alone {
+            packet.labels.pop();
+            reveal_ttl(packet, ttl, entry.ttl);
+        } else {
+            return None;
+        }
+        Some((entry.link, entry.row))
     }
 
     /// Switches a packet with a label that has no entry of its own, or whose TTL runs out.
@@ -189,7 +237,8 @@ impl Tables {
         if ttl == 0 && top.label() != ENTROPY_INDICATOR {
             return Err(Cause::TtlExpired);
         }
-        if let Some(nhlfe) = self.ilm[node as usize].get(top.label()) {
+        let nhlfe = self.ilm[node as usize].get(top.label());
+        if nhlfe != NO_ENTRY {
             return self.switch_by(self.entry(node, nhlfe, packet), packet, top, ttl);
         }
         if top.label() == EXPLICIT_NULL {

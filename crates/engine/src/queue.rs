@@ -98,19 +98,67 @@ impl QueueCounters {
     }
 }
 
+/// Size and marks of a packet in a port or on a wire, in one word.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SizeAndMarks(u32);
+
+const CAN_MARK: u32 = 1 << 23;
+
+impl SizeAndMarks {
+    /// Bytes on the wire (below 2^23), drop precedence, and whether a congestion signal marks it.
+    #[inline(always)]
+    #[must_use]
+    pub fn new(bytes: u32, precedence: u8, can_mark: bool) -> Self {
+        Self(bytes | u32::from(can_mark) * CAN_MARK | u32::from(precedence) << 24)
+    }
+
+    /// Bytes on the wire.
+    #[inline(always)]
+    #[must_use]
+    pub fn bytes(self) -> u32 {
+        self.0 & (CAN_MARK - 1)
+    }
+
+    /// Drop precedence.
+    #[inline(always)]
+    #[must_use]
+    pub fn precedence(self) -> u8 {
+        (self.0 >> 24) as u8
+    }
+
+    /// Whether a congestion signal marks it.
+    #[inline(always)]
+    #[must_use]
+    pub fn can_mark(self) -> bool {
+        self.0 & CAN_MARK != 0
+    }
+}
+
 /// A packet waiting in a queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WaitingPacket {
-    /// The packet.
-    pub packet: PacketId,
-    /// Its bytes on the wire.
-    pub bytes: u32,
-    /// Its drop precedence.
-    pub precedence: u8,
-    /// Whether a congestion signal marks it.
-    pub can_mark: bool,
     /// When it joined.
     pub joined_at: Time,
+    /// The packet.
+    pub packet: PacketId,
+    /// Its bytes on the wire, its drop precedence, and whether a congestion signal marks it.
+    pub size: SizeAndMarks,
+}
+
+impl WaitingPacket {
+    /// Its bytes on the wire.
+    #[inline(always)]
+    #[must_use]
+    pub fn bytes(&self) -> u32 {
+        self.size.bytes()
+    }
+
+    /// Its drop precedence.
+    #[inline(always)]
+    #[must_use]
+    pub fn precedence(&self) -> u8 {
+        self.size.precedence()
+    }
 }
 
 /// Decision about a packet at either end of a queue.

@@ -137,7 +137,7 @@ impl AnySimulation {
             let link = &mut self.links[index];
             link.end_area(now);
             if let Port::Classful(port) = &mut link.port {
-                port.classes.iter_mut().for_each(|class| class.close_area(now));
+                port.classes.iter_mut().for_each(|class| class.end_area(now));
             }
         }
         let live = inside.live as u64;
@@ -290,7 +290,7 @@ fn in_classes(link: &Link) -> Vec<(u64, u64)> {
             if let Some(service) = &port.in_service {
                 let class = &mut classes[usize::from(service.class)];
                 class.0 += 1;
-                class.1 += u64::from(service.bytes);
+                class.1 += u64::from(service.size.bytes());
             }
             classes
         }
@@ -303,11 +303,7 @@ fn in_classes(link: &Link) -> Vec<(u64, u64)> {
 fn unaccounted_waits(link: &Link, now: Time) -> Vec<i128> {
     match &link.port {
         Port::Fifo(_) => vec![-link.waits_to_come(now)],
-        Port::Classful(port) => port
-            .classes
-            .iter()
-            .map(|class| class.waiting().map(|waiting| i128::from(now - waiting.joined_at)).sum())
-            .collect(),
+        Port::Classful(port) => port.classes.iter().map(|class| class.waits_so_far(now)).collect(),
     }
 }
 
@@ -323,7 +319,7 @@ fn restart_link(link: &mut Link, now: Time) {
             class.close_area(now);
             class.counters =
                 QueueCounters { waiting_max: class.stored_backlog().packets, ..Default::default() };
-            class.area.sum = 0;
+            class.restart_area(now);
         }
     }
 }

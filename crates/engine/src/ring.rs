@@ -94,6 +94,7 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     /// Forgets the entries before `index`.
+    #[inline(always)]
     pub fn forget_to(&mut self, index: u32) {
         self.head = index;
     }

@@ -21,7 +21,7 @@ impl<O: Observer> Simulation<O> {
         let Port::Classful(port) = &mut link.port else { return };
         match &port.in_service {
             Some(service) if passes => {
-                let bytes = service.bytes;
+                let bytes = service.size.bytes();
                 self.transmit(index, bytes, false);
             }
             Some(_) if link.onward == OnwardHop::CatchesUp => {}
@@ -86,7 +86,8 @@ impl<O: Observer> Simulation<O> {
     fn mark_in_service(&mut self, index: usize) {
         let Port::Classful(port) = &self.links[index].port else { return };
         if let Some(service) = &port.in_service {
-            let (packet, class, precedence) = (service.packet, service.class, service.precedence);
+            let (packet, class, precedence) =
+                (service.packet, service.class, service.size.precedence());
             self.mark_packet(packet, index as u32, class, precedence);
         }
     }
@@ -138,7 +139,7 @@ impl<O: Observer> Simulation<O> {
         if let Some(sent) = port.finish(self.now) {
             if !sent.on_wire {
                 let at = self.now;
-                self.depart(index, Departure::new(at, sent.packet, sent.bytes, sent.precedence));
+                self.depart(index, Departure::with_size(at, sent.packet, sent.size));
             }
         }
         self.start_next(index);

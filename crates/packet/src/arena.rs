@@ -36,7 +36,7 @@ impl Arena {
     }
 
     /// Stores a packet.
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, packet: Packet) -> PacketId {
         if let Some(id) = self.free.pop() {
             self.packets[id as usize] = packet;

@@ -83,11 +83,25 @@ impl LabelStack {
         self.words[0] & S == 0
     }
 
+    /// Whether there is no label below the top one.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_single(&self) -> bool {
+        self.words[1] & S == 0
+    }
+
     /// The top entry.
     #[inline(always)]
     #[must_use]
     pub fn top(&self) -> Option<StackEntry> {
         (!self.is_empty()).then_some(StackEntry(self.words[0] & !S))
+    }
+
+    /// Puts the first entry on an empty stack.
+    #[inline(always)]
+    pub fn start(&mut self, entry: StackEntry) {
+        debug_assert!(self.is_empty(), "a stack starts with its first label");
+        self.words[0] = entry.0 | S;
     }
 
     /// Puts an entry on top; false (and no change) if the stack is full.

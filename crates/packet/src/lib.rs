@@ -80,8 +80,6 @@ pub struct Packet {
     pub sent_at: Time,
     /// Acknowledgement: `sent_at` of the segment that caused it (RFC 7323 TSecr).
     pub echo: Time,
-    /// When it joined the queue it is in (ports with a scheduler).
-    pub queued_at: Time,
     /// Segment or datagram number within the flow, from 0.
     pub seq: u32,
     /// Acknowledgement: the next segment expected.
@@ -113,7 +111,6 @@ impl Packet {
         Self {
             sent_at: now,
             echo: 0,
-            queued_at: now,
             seq,
             ack: 0,
             flow,
@@ -132,7 +129,14 @@ impl Packet {
     #[inline(always)]
     #[must_use]
     pub fn labelled_bytes(&self) -> u32 {
-        let labels = if self.labels.is_empty() { 0 } else { u32::from(self.labels.depth()) };
+        // A stack mostly has one label: the others are counted apart.
+        let labels = if self.labels.is_empty() {
+            0
+        } else if self.labels.is_single() {
+            1
+        } else {
+            u32::from(self.labels.depth())
+        };
         u32::from(self.ip_bytes) + 4 * labels
     }
 

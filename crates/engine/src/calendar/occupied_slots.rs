@@ -1,8 +1,9 @@
-//! Set of the slots of a wheel in use: a bit each, and a bit for each word of those.
+//! Set of the slots of a wheel in use: a bit each, and a bit for each word of those that may have one.
 
 #[derive(Clone, Debug)]
 pub(super) struct OccupiedSlots {
     words: Vec<u64>,
+    /// A word that is empty loses its bit when a search meets it: most are filled again before.
     summary: Vec<u64>,
 }
 
@@ -14,45 +15,51 @@ impl OccupiedSlots {
 
     #[inline(always)]
     pub(super) fn set(&mut self, slot: usize) {
-        self.words[slot / 64] |= 1 << (slot % 64);
-        self.summary[slot / 4096] |= 1 << (slot / 64 % 64);
+        let word = &mut self.words[slot / 64];
+        if *word == 0 {
+            self.summary[slot / 4096] |= 1 << (slot / 64 % 64);
+        }
+        *word |= 1 << (slot % 64);
     }
 
     #[inline(always)]
     pub(super) fn clear(&mut self, slot: usize) {
-        let word = slot / 64;
-        self.words[word] &= !(1 << (slot % 64));
-        self.summary[word / 64] &= !(u64::from(self.words[word] == 0) << (word % 64));
+        self.words[slot / 64] &= !(1 << (slot % 64));
     }
 
     /// The first slot in use from `start` on, around the wheel.
     #[inline(always)]
-    pub(super) fn first_from(&self, start: usize) -> Option<usize> {
+    pub(super) fn first_from(&mut self, start: usize) -> Option<usize> {
         let word = start / 64;
         let word_from_start = self.words[word] >> (start % 64);
         if word_from_start != 0 {
             return Some(start + word_from_start.trailing_zeros() as usize);
         }
-        let block = word / 64;
-        // Words after this one in its block of 64.
-        let rest = self.summary[block] & (u64::MAX << (word % 64)) & !(1 << (word % 64));
-        if rest != 0 {
-            return Some(self.first_slot_in(block, rest));
-        }
-        let blocks = self.summary.len();
-        for offset in 1..=blocks {
-            let block = (block + offset) % blocks;
-            let occupied_words = self.summary[block];
-            if occupied_words != 0 {
-                return Some(self.first_slot_in(block, occupied_words));
-            }
-        }
-        None
+        self.first_behind(word)
     }
 
-    #[inline(always)]
-    fn first_slot_in(&self, block: usize, summary: u64) -> usize {
-        let word = block * 64 + summary.trailing_zeros() as usize;
-        word * 64 + self.words[word].trailing_zeros() as usize
+    /// The first slot in use in the words after this one, around the wheel.
+    #[inline(never)]
+    fn first_behind(&mut self, word: usize) -> Option<usize> {
+        let mut block = word / 64;
+        // Words after this one in its block of 64, then all blocks, and this one last.
+        let mut among = (u64::MAX << (word % 64)) & !(1 << (word % 64));
+        for _ in 0..=self.summary.len() {
+            loop {
+                let occupied_words = self.summary[block] & among;
+                if occupied_words == 0 {
+                    break;
+                }
+                let place = occupied_words.trailing_zeros() as usize;
+                let slots = self.words[block * 64 + place];
+                if slots != 0 {
+                    return Some((block * 64 + place) * 64 + slots.trailing_zeros() as usize);
+                }
+                self.summary[block] &= !(1 << place);
+            }
+            among = u64::MAX;
+            block = if block + 1 < self.summary.len() { block + 1 } else { 0 };
+        }
+        None
     }
 }

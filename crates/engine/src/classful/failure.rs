@@ -10,14 +10,14 @@ impl ClassfulPort {
         let mut lost = Vec::new();
         if let Some(service) = self.in_service.take() {
             let entry = &mut self.classes[usize::from(service.class)];
-            entry.counters.lose(service.bytes);
-            entry.on_served(now, service.bytes, service.precedence);
-            let (class, precedence) = (service.class, service.precedence);
+            entry.counters.lose(service.size.bytes());
+            entry.on_served(now, service.size.bytes(), service.size.precedence());
+            let (class, precedence) = (service.class, service.size.precedence());
             lost.push(LostPacket { packet: service.packet, queued: false, class, precedence });
         }
         for (class, entry) in (0..).zip(&mut self.classes) {
             while let Some(waiting) = entry.take_lost(now) {
-                let precedence = waiting.precedence;
+                let precedence = waiting.precedence();
                 lost.push(LostPacket { packet: waiting.packet, queued: true, class, precedence });
             }
         }

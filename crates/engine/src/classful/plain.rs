@@ -7,8 +7,7 @@
 
 use super::{ClassfulPort, HeadSizes, InService};
 use crate::class_queue::ClassQueue;
-use crate::classifier::Assignment;
-use crate::queue::WaitingPacket;
+use crate::queue::{SizeAndMarks, WaitingPacket};
 use trunkline_packet::PacketId;
 use trunkline_port::sched::{Discipline, Sched, SchedulerChoice};
 use trunkline_units::Time;
@@ -27,61 +26,72 @@ impl ClassfulPort {
         &mut self,
         now: Time,
         packet: PacketId,
-        bytes: u32,
-        assignment: Assignment,
+        size: SizeAndMarks,
+        class: u16,
     ) -> bool {
-        let Assignment { class, precedence } = assignment;
         let entry = &mut self.classes[usize::from(class)];
         let Some(service) = &self.in_service else {
-            let passes = entry.count_passed(bytes);
+            let passes = entry.pass_plain(size.bytes());
             if passes {
-                let on_wire = true;
-                self.in_service = Some(InService { packet, class, bytes, precedence, on_wire });
+                self.in_service = Some(InService { packet, size, class, on_wire: true });
             } else {
-                entry.counters.refuse(bytes);
+                entry.counters.refuse(size.bytes());
             }
             return passes;
         };
-        let in_service = if service.class == class { service.bytes } else { 0 };
-        let waiting = WaitingPacket { packet, bytes, precedence, can_mark: false, joined_at: now };
+        let in_service = if service.class == class { service.size.bytes() } else { 0 };
+        let waiting = WaitingPacket { joined_at: now, packet, size };
         let Some(was_empty) = entry.join_plain(waiting, in_service) else { return false };
         self.waiting += 1;
         match &mut self.scheduler {
-            Sched::Drr(drr) => drr.on_enqueue(class, bytes, was_empty, now),
-            other => other.on_enqueue(class, bytes, was_empty, now),
+            Sched::Drr(drr) => drr.on_enqueue(class, size.bytes(), was_empty, now),
+            other => on_enqueue(other, class, size.bytes(), was_empty, now),
         }
         true
     }
 
     /// Takes the next packet for transmission at `now`, if any waits, to be put on the wire at once.
     #[inline(always)]
-    pub fn start_next_plain(&mut self, now: Time) -> Option<InService> {
-        self.in_service = None;
+    pub fn start_next_plain(&mut self, now: Time) -> Option<WaitingPacket> {
         if self.waiting == 0 {
+            self.in_service = None;
             return None;
         }
         self.waiting -= 1;
         // The most common scheduler, without the cost of finding out at each call.
-        let (class, WaitingPacket { packet, bytes, precedence, .. }) = match &mut self.scheduler {
-            Sched::Drr(drr) => take_next(drr, &mut self.classes, now)?,
-            other => take_next(other, &mut self.classes, now)?,
+        let classes = &mut self.classes;
+        let next = match &mut self.scheduler {
+            Sched::Drr(drr) => drr.serve(|class, deficit| {
+                let (waiting, now_empty) = classes[usize::from(class)].leave_plain(now, deficit)?;
+                Some((waiting.bytes(), now_empty, waiting))
+            }),
+            other => take_next(other, classes, now),
         };
-        self.in_service = Some(InService { packet, class, bytes, precedence, on_wire: true });
-        self.in_service
+        let Some((class, waiting)) = next else {
+            unreachable!("a scheduler that never waits chooses while packets wait")
+        };
+        let WaitingPacket { packet, size, .. } = waiting;
+        self.in_service = Some(InService { packet, size, class, on_wire: true });
+        Some(waiting)
     }
 }
 
+#[inline(never)]
+fn on_enqueue(scheduler: &mut Sched, class: u16, bytes: u32, was_empty: bool, now: Time) {
+    scheduler.on_enqueue(class, bytes, was_empty, now);
+}
+
 /// Takes the packet that a scheduler chooses, and its class.
-#[inline(always)]
+#[inline(never)]
 fn take_next(
-    scheduler: &mut impl Discipline,
+    scheduler: &mut Sched,
     classes: &mut [ClassQueue],
     now: Time,
 ) -> Option<(u16, WaitingPacket)> {
     let SchedulerChoice::Class(class) = scheduler.choose(&mut HeadSizes(classes, now), now) else {
         return None;
     };
-    let (waiting, now_empty) = classes[usize::from(class)].leave_plain(now)?;
-    scheduler.on_dequeue(class, waiting.bytes, now_empty, now);
+    let (waiting, now_empty) = classes[usize::from(class)].leave_plain(now, u64::MAX)?;
+    scheduler.on_dequeue(class, waiting.bytes(), now_empty, now);
     Some((class, waiting))
 }

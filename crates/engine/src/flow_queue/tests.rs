@@ -1,7 +1,7 @@
 //! Queues by flow by the clauses of RFC 8290, worked by hand.
 
 use super::*;
-use crate::queue::QueueLimit;
+use crate::queue::{QueueLimit, SizeAndMarks};
 use trunkline_packet::StackEntry;
 use trunkline_port::aqm::{Aqm, DropTail, DropTailConfig};
 use trunkline_units::RandomStream;
@@ -35,14 +35,14 @@ fn packet(flow: u32) -> Packet {
 /// Lets packets of `bytes` into a queue.
 fn fill(queues: &mut FlowQueues, queue: u16, bytes: u32, count: u32) {
     for _ in 0..count {
-        let (packet, precedence, can_mark, since) = (0, 0, false, 0);
-        queues.push(queue, WaitingPacket { packet, bytes, precedence, can_mark, joined_at: since });
+        let size = SizeAndMarks::new(bytes, 0, false);
+        queues.push(queue, WaitingPacket { joined_at: 0, packet: 0, size });
     }
 }
 
 fn shed(queues: &mut FlowQueues) -> Vec<u32> {
     let mut bytes = Vec::new();
-    queues.drop_overflow(0, |waiting| bytes.push(waiting.bytes));
+    queues.drop_overflow(0, |waiting| bytes.push(waiting.bytes()));
     bytes
 }
 

@@ -36,7 +36,7 @@ impl Link {
         let mut held = self.in_port();
         let in_service = match &self.port {
             Port::Fifo(_) => self.undeparted().next().map(Departure::bytes),
-            Port::Classful(port) => port.in_service.map(|service| service.bytes),
+            Port::Classful(port) => port.in_service.map(|service| service.size.bytes()),
         };
         if let Some(bytes) = in_service {
             held.packets -= 1;

@@ -24,21 +24,62 @@ impl Link {
     /// Makes the choices of a classful port that are due by `now` and have no events; counts the ends of the
     /// transmissions that begin. If the last of them does not end before `untimed_before`, returns its end,
     /// which needs an event.
+    #[inline(always)]
     pub fn catch_up(&mut self, now: Time, untimed_before: Time, ends: &mut u64) -> Option<Time> {
+        let Port::Classful(port) = &mut self.port else { return None };
+        if !port.is_plain() {
+            return self.catch_up_with_aqm(now, untimed_before, ends);
+        }
+        if !port.holds_any() {
+            if self.free_at <= now {
+                port.in_service = None;
+                self.free_at = NEVER;
+            }
+            return None;
+        }
+        self.catch_up_plain(now, untimed_before, ends)
+    }
+
+    #[inline(never)]
+    fn catch_up_plain(&mut self, now: Time, untimed_before: Time, ends: &mut u64) -> Option<Time> {
+        let Port::Classful(port) = &mut self.port else { return None };
+        while self.free_at <= now {
+            let at = self.free_at;
+            let Some(next) = port.start_next_plain(at) else {
+                self.free_at = NEVER;
+                return None;
+            };
+            let until = at + self.serializer.span(next.bytes());
+            if until >= untimed_before {
+                self.free_at = NEVER;
+                port.time_service();
+                return Some(until);
+            }
+            debug_assert!(!self.wire.is_empty(), "the packet before it is on its way");
+            self.free_at = until;
+            *ends += 1;
+            self.wire.push(Departure::with_size(until, next.packet, next.size));
+        }
+        None
+    }
+
+    #[inline(never)]
+    fn catch_up_with_aqm(
+        &mut self,
+        now: Time,
+        untimed_before: Time,
+        ends: &mut u64,
+    ) -> Option<Time> {
         let Port::Classful(port) = &mut self.port else { return None };
         while self.free_at <= now {
             let at = std::mem::replace(&mut self.free_at, NEVER);
-            let service = if port.is_plain() {
-                port.start_next_plain(at)?
-            } else {
-                port.finish(at);
-                if !port.has_choice() {
-                    return None;
-                }
-                let NextTransmission::Send { .. } = port.start_next(at) else { return None };
-                port.in_service?
-            };
-            let until = at + self.serializer.span(service.bytes);
+            port.finish(at);
+            if !port.has_choice() {
+                return None;
+            }
+            let NextTransmission::Send { .. } = port.start_next(at) else { return None };
+            let service = port.in_service?;
+            let until = at + self.serializer.span(service.size.bytes());
             if until >= untimed_before {
                 port.time_service();
                 return Some(until);
@@ -47,8 +88,7 @@ impl Link {
             port.put_on_wire();
             self.free_at = until;
             *ends += 1;
-            let (bytes, precedence) = (service.bytes, service.precedence);
-            self.wire.push(Departure::new(until, service.packet, bytes, precedence));
+            self.wire.push(Departure::with_size(until, service.packet, service.size));
         }
         None
     }
@@ -65,7 +105,7 @@ impl Link {
         let service = port.in_service?;
         port.put_on_wire();
         self.free_at = until;
-        Some(Departure::new(until, service.packet, service.bytes, service.precedence))
+        Some(Departure::with_size(until, service.packet, service.size))
     }
 
     /// The end of a transmission that has no event, if a packet waits for it: from now on it has one.

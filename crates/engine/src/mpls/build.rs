@@ -22,7 +22,8 @@ impl Tables {
         let mut ilm = vec![LabelMap::default(); nodes];
         for entry in &network.ilm {
             let map = &mut ilm[entry.node as usize];
-            let before = map.get(entry.label).filter(|_| chooser.is_on());
+            let before = Some(map.get(entry.label));
+            let before = before.filter(|&before| before != NO_ENTRY && chooser.is_on());
             map.insert(entry.label, join_entry(before, entry.nhlfe, &mut sets, alone));
         }
         let mut ftn: Vec<Vec<u32>> = vec![Vec::new(); nodes];
@@ -46,7 +47,8 @@ impl Tables {
             diffserv.push(TcMarking::plain(congestion));
             plain = diffserv.len() as u16;
         }
-        let nhlfe = network.nhlfe.iter().map(|segment| NhlfeRow::new(segment, plain)).collect();
+        let entries = network.nhlfe.iter();
+        let nhlfe = entries.map(|config| NhlfeRow::new(config, plain, &diffserv)).collect();
         let (overlays, spare, spare_sets) = (Overlays::default(), Vec::new(), Vec::new());
         let followers = segments::followers(network, &sets);
         Self {

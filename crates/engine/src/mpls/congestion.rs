@@ -33,6 +33,11 @@ impl CongestionMap {
         self.phb[usize::from(tc)]
     }
 
+    /// Whether any TC marks congestion experienced.
+    pub(super) fn marks_any(&self) -> bool {
+        (0..8).any(|tc| self.says_congested(tc))
+    }
+
     /// Whether a TC marks congestion experienced.
     #[inline]
     pub(super) fn says_congested(&self, tc: u8) -> bool {

@@ -56,18 +56,25 @@ impl TcMarking {
         }
     }
 
+    /// Whether a pop of a label with this marking changes nothing but the TTL of what it reveals.
+    pub(super) fn leaves_what_a_pop_reveals(&self) -> bool {
+        self.tunnel == Tunnel::ShortPipe && !self.congestion.marks_any()
+    }
+
     /// TC of the path's label on a packet; an IP packet counts as one of this DSCP.
     #[inline]
     pub(super) fn tc(&self, packet: &Packet, dscp: u8) -> u8 {
         let Self { congestion, .. } = self;
-        let (tc, experienced) = match packet.labels.top() {
-            Some(below) => {
-                let tc = below.tc();
-                (self.tc_of_tc[usize::from(congestion.phb(tc))], congestion.says_congested(tc))
-            }
-            None => (self.tc_of_dscp[usize::from(dscp & 63)], packet.ecn() == Ecn::Ce),
-        };
-        congestion.marked_tc(tc, experienced)
+        let Some(below) = packet.labels.top() else { return self.tc_of_header(packet, dscp) };
+        let tc = self.tc_of_tc[usize::from(congestion.phb(below.tc()))];
+        congestion.marked_tc(tc, congestion.says_congested(below.tc()))
+    }
+
+    /// The same on a packet without labels.
+    #[inline(always)]
+    pub(super) fn tc_of_header(&self, packet: &Packet, dscp: u8) -> u8 {
+        let tc = self.tc_of_dscp[usize::from(dscp & 63)];
+        self.congestion.marked_tc(tc, packet.ecn() == Ecn::Ce)
     }
 }
 

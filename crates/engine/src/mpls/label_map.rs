@@ -2,19 +2,31 @@
 
 use super::NO_ENTRY;
 
-/// Labels in a page.
+/// Labels below this are looked up in one step. Routers give the lowest free one (RFC 3031 leaves the choice
+/// to them), so few paths through a node have others.
+const DIRECT_LABELS: usize = 1 << 14;
+/// Other labels in a page.
 const PAGE: usize = 256;
 
-/// One node's incoming label map: two array look-ups, pages of 256 labels.
+/// One node's incoming label map: a list for low labels; for others two look-ups, pages of 256 labels.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LabelMap {
+    direct: Vec<u32>,
     pages: Vec<u32>,
     entries: Vec<u32>,
 }
 
 impl LabelMap {
     pub(super) fn insert(&mut self, label: u32, nhlfe: u32) {
-        let page = label as usize / PAGE;
+        let label = label as usize;
+        if label < DIRECT_LABELS {
+            if label >= self.direct.len() {
+                self.direct.resize(label + 1, NO_ENTRY);
+            }
+            self.direct[label] = nhlfe;
+            return;
+        }
+        let page = label / PAGE;
         if page >= self.pages.len() {
             self.pages.resize(page + 1, NO_ENTRY);
         }
@@ -22,16 +34,53 @@ impl LabelMap {
             self.pages[page] = self.entries.len() as u32;
             self.entries.resize(self.entries.len() + PAGE, NO_ENTRY);
         }
-        self.entries[self.pages[page] as usize + label as usize % PAGE] = nhlfe;
+        self.entries[self.pages[page] as usize + label % PAGE] = nhlfe;
     }
 
+    /// The entry of a label, or [`NO_ENTRY`].
     #[inline(always)]
-    pub(super) fn get(&self, label: u32) -> Option<u32> {
-        let page = *self.pages.get(label as usize / PAGE)?;
-        if page == NO_ENTRY {
-            return None;
+    pub(super) fn get(&self, label: u32) -> u32 {
+        match self.direct.get(label as usize) {
+            Some(&nhlfe) => nhlfe,
+            None => self.get_from_page(label),
         }
-        let nhlfe = self.entries[page as usize + label as usize % PAGE];
-        (nhlfe != NO_ENTRY).then_some(nhlfe)
+    }
+
+    #[inline(never)]
+    fn get_from_page(&self, label: u32) -> u32 {
+        match self.pages.get(label as usize / PAGE) {
+            Some(&page) if page != NO_ENTRY => self.entries[page as usize + label as usize % PAGE],
+            _ => NO_ENTRY,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    /// Labels of 20 bits (RFC 3032 section 2.1), about both ends of the list and of pages.
+    fn any_label() -> impl Strategy<Value = u32> {
+        let direct = DIRECT_LABELS as u32;
+        prop_oneof![0u32..40, direct - 3..direct + 3, direct + 253..direct + 260, 0u32..1 << 20]
+    }
+
+    proptest! {
+        #[test]
+        fn rfc3031_s3_11_a_label_leads_to_the_entry_bound_last(
+            bound in proptest::collection::vec((any_label(), 0u32..9), 0..40),
+            asked in proptest::collection::vec(any_label(), 40),
+        ) {
+            let (mut map, mut plain) = (LabelMap::default(), BTreeMap::new());
+            for &(label, nhlfe) in &bound {
+                map.insert(label, nhlfe);
+                plain.insert(label, nhlfe);
+            }
+            for label in asked.into_iter().chain(bound.iter().map(|it| it.0)) {
+                prop_assert_eq!(map.get(label), plain.get(&label).copied().unwrap_or(NO_ENTRY));
+            }
+        }
     }
 }

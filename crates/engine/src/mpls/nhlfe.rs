@@ -46,11 +46,13 @@ pub(super) struct NhlfeRow {
     /// Marking of each pushed label, and of the popped one: index + 1; 0 = none.
     pub(super) mark: [u16; trunkline_packet::MAX_DEPTH],
     pub(super) unmark: u16,
+    /// Whether a pop by it changes nothing but the TTL of what it reveals.
+    pub(super) pops_alone: bool,
 }
 
 impl NhlfeRow {
-    /// `plain`: the marking of labels that have none of their own.
-    pub(super) fn new(config: &network::Nhlfe, plain: u16) -> Self {
+    /// `plain`: the marking of labels that have none of their own, a number of `markings`.
+    pub(super) fn new(config: &network::Nhlfe, plain: u16, markings: &[TcMarking]) -> Self {
         let mut push = [0; trunkline_packet::MAX_DEPTH];
         push[..config.push.len()].copy_from_slice(&config.push);
         let index = |diffserv: Option<u32>| diffserv.map_or(plain, |index| index as u16 + 1);
@@ -58,6 +60,11 @@ impl NhlfeRow {
         for (mark, &diffserv) in mark.iter_mut().zip(&config.push_diffserv) {
             *mark = index(diffserv);
         }
+        let unmark = if config.push.is_empty() || config.pop_diffserv.is_some() {
+            index(config.pop_diffserv)
+        } else {
+            0 // a swap
+        };
         Self {
             link: config.link.unwrap_or(NO_ENTRY),
             pop: config.pop,
@@ -69,18 +76,10 @@ impl NhlfeRow {
             path: config.path,
             push,
             mark,
-            unmark: if config.push.is_empty() || config.pop_diffserv.is_some() {
-                index(config.pop_diffserv)
-            } else {
-                0 // a swap
-            },
+            unmark,
+            pops_alone: unmark == 0
+                || markings[usize::from(unmark) - 1].leaves_what_a_pop_reveals(),
         }
-    }
-
-    /// Whether it only puts another label in the place of the top one and sends the packet on a link.
-    #[inline(always)]
-    pub(super) fn is_swap(&self) -> bool {
-        self.pop && self.pushes == 1 && self.unmark == 0 && self.link < BRIDGED
     }
 
     #[inline(always)]
@@ -100,6 +99,28 @@ impl NhlfeRow {
             UNREACHABLE => Err(Cause::NoRoute),
             _ => Ok(NextHop::Again(counted, OWN_COLUMN)),
         }
+    }
+
+    /// Pushes its labels on a packet that has none.
+    #[inline(always)]
+    pub(super) fn push_first(
+        &self,
+        packet: &mut Packet,
+        dscp: u8,
+        markings: &[TcMarking],
+    ) -> Result<(), Cause> {
+        match self.pushes {
+            0 => return Ok(()),
+            1 => {}
+            _ => return self.push_more(packet, 0, dscp, markings),
+        }
+        let tc = match self.mark[0] {
+            0 => dscp >> 3,
+            mark => markings[usize::from(mark) - 1].tc_of_header(packet, dscp),
+        };
+        let ttl = if self.ttl == network::Ttl::Uniform { packet.ttl } else { PIPE_TTL };
+        packet.labels.start(StackEntry::new(self.push[0], tc, ttl));
+        Ok(())
     }
 
     #[inline(always)]

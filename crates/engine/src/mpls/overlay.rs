@@ -82,9 +82,7 @@ impl Tables {
     ) -> Result<(u32, u16), Cause> {
         let entry = &self.overlays.bridges[bridge as usize][leg];
         entry.push_all(packet, packet.dscp, &self.diffserv)?;
-        let path = &mut self.paths[entry.path as usize];
-        path.packets += 1;
-        path.bytes += u64::from(packet.labelled_bytes());
+        self.paths[entry.path as usize].count(packet);
         Ok((entry.link, entry.row))
     }
 
@@ -148,7 +146,7 @@ impl Tables {
             path,
             ..Default::default()
         };
-        self.nhlfe.push(NhlfeRow::new(&entry, self.plain));
+        self.nhlfe.push(NhlfeRow::new(&entry, self.plain, &self.diffserv));
         self.ilm[node as usize].insert(label, self.nhlfe.len() as u32 - 1);
     }
 }

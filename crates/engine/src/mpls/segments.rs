@@ -64,6 +64,7 @@ fn follow_route(
     }
     if entry.pop {
         entry.unmark = if entry.pushes == 0 { plain } else { 0 };
+        entry.pops_alone = entry.unmark == 0;
     }
 }
 

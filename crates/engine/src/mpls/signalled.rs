@@ -20,7 +20,7 @@ impl Tables {
             path: signalled_entry.path,
             ..Nhlfe::default()
         };
-        let mut entry = NhlfeRow::new(&config, self.plain);
+        let mut entry = NhlfeRow::new(&config, self.plain, &self.diffserv);
         if signalled_entry.closed {
             entry.link = CHANGED_ENTRIES;
         }

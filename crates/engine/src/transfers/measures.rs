@@ -6,14 +6,11 @@ use trunkline_agent::workload::Viewing;
 use trunkline_units::{Span, Time};
 
 /// Quantiles of completion times, and of slowdowns.
-const QUANTILES: [(&str, f64); 4] =
-    [("fct_p50_ns", 0.50), ("fct_p90_ns", 0.90), ("fct_p95_ns", 0.95), ("fct_p99_ns", 0.99)];
-const SLOWDOWNS: [(&str, f64); 4] = [
-    ("slowdown_p50_milli", 0.50),
-    ("slowdown_p90_milli", 0.90),
-    ("slowdown_p95_milli", 0.95),
-    ("slowdown_p99_milli", 0.99),
-];
+/// Quantiles that have columns.
+const QUANTILES: [f64; 4] = [0.50, 0.90, 0.95, 0.99];
+const TIME_COLUMNS: [&str; 4] = ["fct_p50_ns", "fct_p90_ns", "fct_p95_ns", "fct_p99_ns"];
+const SLOWDOWN_COLUMNS: [&str; 4] =
+    ["slowdown_p50_milli", "slowdown_p90_milli", "slowdown_p95_milli", "slowdown_p99_milli"];
 
 /// Kind of a row, by its number in the raw tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,21 +225,26 @@ fn completion_table(all: &[(u32, &TransferMeasures)], pool: &Pool) -> Table {
         .floats("fct_mean_ns", bins().map(|(_, bin)| bin.sum as f64 / bin.finished as f64))
         .ints("fct_min_ns", bins().map(|(_, bin)| any(bin.min, bin)))
         .ints("fct_max_ns", bins().map(|(_, bin)| any(bin.max, bin)));
-    for (name, share) in QUANTILES {
-        // A bucket's upper end may exceed the greatest value met.
-        let quantile =
-            |bin: &TransferBin| bin.times.quantile(pool, share).map(|at| at.min(bin.max));
-        table = table.ints(name, bins().map(|(_, bin)| any(quantile(bin).unwrap_or(0), bin)));
+    // A bucket's upper end may exceed the greatest value met.
+    let times = bins().map(|(_, bin)| {
+        let times = bin.times.quantiles(pool, QUANTILES).unwrap_or_default();
+        times.map(|at| any(at.min(bin.max), bin))
+    });
+    let times: Vec<_> = times.collect();
+    for (place, name) in TIME_COLUMNS.into_iter().enumerate() {
+        table = table.ints(name, times.iter().map(|times| times[place]));
     }
     let slow = |bin: &TransferBin| bin.slowdown_sum / bin.with_slowdown as f64;
     table = table
         .ints("slowdowns", bins().map(|(_, bin)| bin.with_slowdown as i64))
         .floats("slowdown_mean", bins().map(|(_, bin)| slow(bin)));
-    for (name, share) in SLOWDOWNS {
-        let quantile = |bin: &TransferBin| bin.slowdowns.quantile(pool, share);
-        let quantiles = bins()
-            .map(|(_, bin)| quantile(bin).map_or(-1, |milli| milli.min(bin.slowdown_max) as i64));
-        table = table.ints(name, quantiles);
+    let slowdowns = bins().map(|(_, bin)| {
+        let slowdowns = bin.slowdowns.quantiles(pool, QUANTILES);
+        slowdowns.map_or([-1; 4], |all| all.map(|milli| milli.min(bin.slowdown_max) as i64))
+    });
+    let slowdowns: Vec<_> = slowdowns.collect();
+    for (place, name) in SLOWDOWN_COLUMNS.into_iter().enumerate() {
+        table = table.ints(name, slowdowns.iter().map(|slowdowns| slowdowns[place]));
     }
     table
 }

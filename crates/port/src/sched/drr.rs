@@ -69,6 +69,45 @@ impl Drr {
         self.last = class;
     }
 
+    /// Visits the classes in turn until `serve` sends from one.
+    #[inline(always)]
+    fn visit<T>(
+        &mut self,
+        mut serve: impl FnMut(u16, &mut DrrClass) -> Option<T>,
+    ) -> Option<(u16, T)> {
+        while self.first != NONE {
+            let number = self.first;
+            let class = &mut self.classes[usize::from(number)];
+            // Without a branch on whether it had its quantum, which is hard to predict.
+            class.deficit += if self.visited { 0 } else { class.quantum };
+            self.visited = true;
+            if let Some(sent) = serve(number, class) {
+                return Some((number, sent));
+            }
+            self.pop_first();
+            self.push_last(number);
+        }
+        None
+    }
+
+    /// Chooses and sends in one step. `take` gets a class and its deficit; if the head of the class fits, it
+    /// takes it and returns its bytes, whether the class is now empty, and what it took.
+    #[inline(always)]
+    pub fn serve<T>(
+        &mut self,
+        mut take: impl FnMut(u16, u64) -> Option<(u32, bool, T)>,
+    ) -> Option<(u16, T)> {
+        let (number, (now_empty, taken)) = self.visit(|number, class| {
+            let (bytes, now_empty, taken) = take(number, class.deficit)?;
+            class.deficit = if now_empty { 0 } else { class.deficit - u64::from(bytes) };
+            Some((now_empty, taken))
+        })?;
+        if now_empty {
+            self.pop_first();
+        }
+        Some((number, taken))
+    }
+
     #[inline(always)]
     fn pop_first(&mut self) {
         self.first = self.classes[usize::from(self.first)].next;
@@ -103,20 +142,11 @@ impl Discipline for Drr {
 
     #[inline(always)]
     fn choose(&mut self, heads: &mut impl ClassHeads, _now: Time) -> SchedulerChoice {
-        while self.first != NONE {
-            let number = self.first;
-            let class = &mut self.classes[usize::from(number)];
-            // Without a branch on whether it had its quantum, which is hard to predict.
-            class.deficit += if self.visited { 0 } else { class.quantum };
-            self.visited = true;
+        let next = self.visit(|number, class| {
             let head = heads.head(number).expect("a class in the active list has a head");
-            if u64::from(head) <= class.deficit {
-                return SchedulerChoice::Class(number);
-            }
-            self.pop_first();
-            self.push_last(number);
-        }
-        SchedulerChoice::Idle
+            (u64::from(head) <= class.deficit).then_some(())
+        });
+        next.map_or(SchedulerChoice::Idle, |(number, ())| SchedulerChoice::Class(number))
     }
 
     #[inline(always)]
@@ -177,6 +207,7 @@ mod tests {
     use super::super::test_link::{arrivals, proptest_discipline, saturated, serve};
     use super::*;
     use proptest::prelude::*;
+    use std::collections::VecDeque;
 
     fn shares(quanta: &[u32]) -> Vec<DrrShare> {
         let share = |&quantum_bytes| DrrShare { quantum_bytes, weight: 1 };
@@ -253,6 +284,51 @@ mod tests {
                         prop_assert!(largest - smallest <= 2.0 * 1500.0 + 1500.0);
                     }
                 }
+            }
+        }
+    }
+
+    /// Queues of sizes as a scheduler sees them.
+    struct Queues(Vec<VecDeque<u32>>);
+
+    impl ClassHeads for Queues {
+        fn head(&mut self, class: u16) -> Option<u32> {
+            self.0[usize::from(class)].front().copied()
+        }
+    }
+
+    proptest! {
+        /// A choice and a departure in one step serve as the two do one after the other.
+        #[test]
+        fn one_step_serves_as_a_choice_and_a_departure(
+            quanta in prop::collection::vec(300u32..3_000, 1..5),
+            steps in prop::collection::vec((0u16..5, 40u32..1_500, any::<bool>()), 1..200),
+        ) {
+            let (mut at_once, mut apart) = (Drr::new(&shares(&quanta)).unwrap(), Drr::new(&shares(&quanta)).unwrap());
+            let mut queues = Queues(vec![VecDeque::new(); quanta.len()]);
+            for (class, bytes, arrives) in steps {
+                let class = class % quanta.len() as u16;
+                if arrives {
+                    let was_empty = queues.0[usize::from(class)].is_empty();
+                    queues.0[usize::from(class)].push_back(bytes);
+                    at_once.on_enqueue(class, bytes, was_empty, 0);
+                    apart.on_enqueue(class, bytes, was_empty, 0);
+                    continue;
+                }
+                let choice = apart.choose(&mut queues, 0);
+                let served = at_once.serve(|class, deficit| {
+                    let queue = &queues.0[usize::from(class)];
+                    let bytes = queue.front().copied().filter(|&bytes| u64::from(bytes) <= deficit)?;
+                    Some((bytes, queue.len() == 1, bytes))
+                });
+                let SchedulerChoice::Class(class) = choice else {
+                    prop_assert_eq!((choice, served), (SchedulerChoice::Idle, None));
+                    continue;
+                };
+                let bytes = queues.0[usize::from(class)].pop_front().unwrap();
+                prop_assert_eq!(served, Some((class, bytes)));
+                apart.on_dequeue(class, bytes, queues.0[usize::from(class)].is_empty(), 0);
+                prop_assert_eq!(format!("{at_once:?}"), format!("{apart:?}"));
             }
         }
     }

@@ -336,6 +336,10 @@ impl Sender {
     #[inline]
     #[must_use]
     pub fn timer(&self) -> Time {
+        // Where only the window limits transmission there is no other timer.
+        if self.windowed {
+            return self.rtx_at;
+        }
         self.rtx_at.min(self.release_at).min(self.pace_at).min(self.rack_wakes_at())
     }
 }
