@@ -232,8 +232,19 @@ def format_kernel_table(name: str, *words: str) -> str:
         sums = sums_by_table.setdefault(point.partition(", ")[0], [0] * 4)
         for index, each in enumerate([1, *point_values["comparisons"]]):
             sums[index] += each
+    heads = ["table", "points", "agree", "differ", "undecided"]
     rows = [[table_name, *map(str, sums)] for table_name, sums in sums_by_table.items()]
-    return format_table(["table", "points", "agree", "differ", "undecided"], rows)
+    if all("proof" in point_values for point_values in stored["points"].values()):
+        # Of the single mistakes that show, those that the verdicts of a table would have caught.
+        heads.append("caught")
+        for row in rows:
+            proofs = [
+                point_values["proof"]
+                for point, point_values in stored["points"].items()
+                if point.partition(", ")[0] == row[0]
+            ]
+            row.append(f"{sum(each[0] for each in proofs)} of {sum(each[1] for each in proofs)}")
+    return format_table(heads, rows)
 
 
 def summarise_verdicts(name: str, tables: dict[str, Any]) -> dict[str, Any]:
@@ -251,6 +262,11 @@ def summarise_verdicts(name: str, tables: dict[str, Any]) -> dict[str, Any]:
                 for key in ("simulator", "reference")
             ],
         }
+        proof = table_document["verdict"].get("proof")
+        if proof:
+            counts = proof["counts"]
+            shown_count = sum(counts.values()) - counts["no effect"]
+            found[point_name]["proof"] = [counts["caught"], shown_count]
     first = next(iter(tables.values()))["verdict"]
     head = {"study": name, "reference": first["reference"], "seeds": first["seeds"]}
     return {**head, "points": found}

@@ -10,9 +10,12 @@ from click.testing import CliRunner
 from trunkline.cli.reproduce_command import command as reproduce_command
 from trunkline.cli.verify_command import command as verify_command
 from trunkline.linux.guest import readiness
-from trunkline.linux.judge import verification
+from trunkline.linux.judge import proof, verification
 from trunkline.linux.judge.comparisons import make_fixed_row
+from trunkline.linux.judge.proof import JudgedAlteration, VerdictProof
+from trunkline.linux.judge.single_alterations import SingleAlteration
 from trunkline.linux.judge.verification import EngineVerdict
+from trunkline.report.findings import list_kernel_facts
 from trunkline.study import StudySubject
 
 LACKING = (
@@ -177,6 +180,51 @@ def test_reproduce_in_the_kernel_goes_on_where_it_was_cut(monkeypatch, tmp_path)
     words[words.index("2")] = "3"
     assert run("--resume").return_value == 0
     assert len(asked) == 9
+
+
+def test_reproduce_in_the_kernel_stores_what_its_verdicts_would_have_caught(monkeypatch, tmp_path):
+    asked, limits = [], []
+
+    def compared(runs, **_how):
+        asked.append(len(runs))
+        row = make_fixed_row("DE", "mean delay", "s", 1, 1, 0, 0.5)
+        return EngineVerdict((row,), (), (1, 2), False, "Linux")
+
+    def prove(_verdict, *, limit, on_progress):
+        limits.append(limit)
+        alteration = SingleAlteration("link A->B", "delay_ns", "1 ms", "2 ms", (), 0)
+        outcomes = ("caught", "caught", "caught", "below power", "no effect")
+        return VerdictProof(tuple(JudgedAlteration(alteration, each, "") for each in outcomes), 9)
+
+    monkeypatch.setattr(verification, "verify_runs", compared)
+    monkeypatch.setattr(proof, "prove_verdict", prove)
+    monkeypatch.setattr(readiness, "choose_runner", lambda *_: "uml")
+    folder = str(tmp_path / "kept")
+    words = ["avallone2003", "--engine", "linux", "--runs", "2", "--out", folder]
+
+    def run(*more):
+        return CliRunner().invoke(reproduce_command, [*words, *more], standalone_mode=False)
+
+    assert run().return_value == 0
+    assert limits == []
+    # A verdict that was stored without a proof needs its runs again, one with a proof does not.
+    assert "caught 75 % of those that show; 5 of 9 alterations" in run("--resume", "--prove").output
+    assert (len(asked), limits) == (8, [20] * 4)
+    done = json.loads(run("--resume", "--prove", "--json").stdout)
+    assert len(asked) == 8
+    assert [each["proof"]["score"] for each in done["verdicts"]] == [0.75] * 4
+    kept = json.loads((tmp_path / "kept" / "kernel.json").read_bytes())
+    (fact,) = list_kernel_facts(kept)
+    assert fact.sign == "held"
+    assert fact.text.startswith("4 of 4 comparisons of 4 tables agree with Linux; 0 differ")
+    assert (
+        fact.detail == "of 16 single mistakes that show, in 4 tables, they would have caught 75 %"
+    )
+    for entry in kept["tables"].values():
+        del entry["verdict"]["proof"]
+    assert list_kernel_facts(kept)[0].detail.startswith("not proved: ")
+    refused = run("--prove", "--engine", "sim")
+    assert "--prove needs --engine linux" in str(refused.exception)
 
 
 def test_a_study_of_which_the_kernel_can_run_nothing_is_refused(trunkline):

@@ -161,7 +161,10 @@ def test_no_alteration_drawn_of_an_example_agrees_beyond_the_printed_power(name:
             continue
         altered_pairs = [
             make_seed_pair(
-                network, own.runs[0], trace_simulator(each.alteration.network, seed), "virtual"
+                network,
+                own.runs[0],
+                trace_simulator(each.alteration.alter(network), seed),
+                "virtual",
             )
             for own, seed in zip(pairs, seeds, strict=True)
         ]

@@ -294,6 +294,23 @@ def test_k12_one_seed_decides_a_mark_that_all_packets_bear() -> None:
     ]
 
 
+def test_a_proof_alters_each_run_with_its_own_traffic() -> None:
+    """The runs of a study start their flows at other times: a key without effect has none."""
+    text = (FOLDER / "probe-a.yaml").read_text()
+    pairs = []
+    for start in ("0 ms", "70 ms"):
+        started = text.replace("rate: 8 kbit/s", f"start: {start}, rate: 8 kbit/s")
+        network = replace_probes(json.loads(compile(load(started)).to_json()))
+        run = trace_simulator(network, 1)
+        pairs.append(make_seed_pair(network, run, run, "virtual"))
+    outcomes = {
+        (each.alteration.element, each.alteration.key): each.outcome
+        for each in prove_verdict(judge_pairs(pairs, (), (1, 1), "simulator")).judged
+    }
+    assert outcomes["port default default", "queue limit_packets"] == "no effect"
+    assert outcomes["link A->B", "delay_ns"] == "caught"
+
+
 def read_last_line(verdict: EngineVerdict) -> str:
     """What a reader in a hurry reads."""
     return render("it", verdict, width=400).strip().splitlines()[-1]

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     Runs = list[tuple[str, int]]
     """Compiled networks and their seeds."""
 
+MAX_ALTERATIONS_OF_TABLE: Final = 20
+"""Alterations of a table that a proof draws; a study has up to a hundred tables."""
 MEASURE_COLUMNS: Final = {
     "mean delay": "delay_mean_s",
     "delay p50": "delay_p50_s",
@@ -40,6 +42,7 @@ def run_in_both_engines(
     *,
     as_json: bool,
     judge: bool,
+    prove: bool = False,
 ) -> int:
     """Run a study in both engines; print both results and the published values.
 
@@ -48,14 +51,16 @@ def run_in_both_engines(
     runner: one of "uml", "qemu", "native" or None; None for the first that is ready.
     as_json: Whether to print one JSON object in place of tables.
     judge: Whether to return status 3 if the engines differ and 6 if it is undecided.
+    prove: Whether to alter keys of each table, and to store which a verdict would have caught.
     Raises click.UsageError: The kernel can run no table of the study.
     """
     from functools import partial
 
     from trunkline.cli.common import echo_json, echo_tables, show_progress
-    from trunkline.cli.verdict_tables import render
+    from trunkline.cli.verdict_tables import render, render_proof
     from trunkline.cli.verify_command import STATUS_BY_OUTCOME
     from trunkline.linux.guest.readiness import choose_runner
+    from trunkline.linux.judge.proof import VerdictProof, prove_verdict
     from trunkline.linux.judge.verification import combine_outcomes, verify_runs
 
     tables = _collect_runnable_tables(subject.plan)
@@ -67,25 +72,37 @@ def run_in_both_engines(
     listed: list[dict[str, Any]] = []
     for name, runs in tables.items():
         verdict = stored_verdicts.find_verdict(name, runs, runner)
-        if verdict is None:
+        proof_document = stored_verdicts.find_proof(name)
+        proof: VerdictProof | None = None
+        if verdict is None or (prove and proof_document is None):
             try:
                 with show_progress(f"reproduce: {name}, kernel of {runner}") as show:
                     verdict = verify_runs(runs, runner=runner, on_progress=show)
+                if prove:
+                    with show_progress(f"prove: {name}") as show:
+                        proof = prove_verdict(
+                            verdict, limit=MAX_ALTERATIONS_OF_TABLE, on_progress=show
+                        )
+                proof_document = proof.to_json() if proof else None
             except KeyboardInterrupt:
                 click.echo(
                     f"interrupted: {len(listed)} of {len(tables)} tables {stored_verdicts.state}",
                     err=True,
                 )
                 return Status.INTERRUPTED
-            stored_verdicts.store_verdict(name, runs, runner, verdict)
+            stored_verdicts.store_verdict(name, runs, runner, verdict, proof_document)
         published = [_find_published_value(subject.study, name, row) for row in verdict.rows]
         document = verdict.to_json()
         for row, value in zip(document["rows"], published, strict=True):
             row["published"] = value
+        if proof_document is not None:
+            document["proof"] = proof_document
         outcomes.append(verdict.outcome)
         listed.append({"table": name, **document})
         if not as_json:
             echo_tables(partial(render, name, verdict, published))
+            if proof is not None:
+                echo_tables(partial(render_proof, name, proof))
     outcome = combine_outcomes(outcomes)
     if as_json:
         document = {"study": subject.plan.name, "outcome": outcome, "agrees": outcome == "agrees"}
@@ -138,13 +155,27 @@ class StoredVerdicts:
             return None
         return EngineVerdict.from_json(entry["verdict"])
 
-    def store_verdict(self, table: str, runs: Runs, runner: str, verdict: EngineVerdict) -> None:
-        """Write a verdict to the folder."""
+    def find_proof(self, table: str) -> dict[str, Any] | None:
+        """Find the proof that is stored with the verdict of a table."""
+        entry = self._tables.get(table)
+        return None if entry is None else entry["verdict"].get("proof")
+
+    def store_verdict(
+        self,
+        table: str,
+        runs: Runs,
+        runner: str,
+        verdict: EngineVerdict,
+        proof_document: dict[str, Any] | None = None,
+    ) -> None:
+        """Write a verdict to the folder, with its proof if there is one."""
         from trunkline.study.run.checked_files import write_json
 
         if self._path is not None:
-            entry = {"of": _compute_digest(runs, runner), "verdict": verdict.to_json()}
-            self._tables[table] = entry
+            document = verdict.to_json()
+            if proof_document is not None:
+                document["proof"] = proof_document
+            self._tables[table] = {"of": _compute_digest(runs, runner), "verdict": document}
             write_json(self._path, {"schema": 1, "tables": self._tables})
 
 

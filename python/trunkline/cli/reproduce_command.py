@@ -55,6 +55,12 @@ STUDY_NAMES = (
 @execution_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 @click.option("--judge", is_flag=True, help="Exit with status 3 if a claim does not hold.")
+@click.option(
+    "--prove",
+    is_flag=True,
+    help="With --engine linux: alter keys of each table's scenario, one at a time, and store which "
+    "alterations the verdict would have caught; the report has the share.",
+)
 def command(
     name: str,
     runs: int | None,
@@ -66,6 +72,7 @@ def command(
     execution: ExecutionOptions,
     as_json: bool,
     judge: bool,
+    prove: bool,
 ) -> int:
     """Run the study NAME and compare the results with the published values.
 
@@ -84,6 +91,8 @@ def command(
 
     if execution.resume and out is None:
         raise click.UsageError("--resume needs --out, the folder of the study to continue.")
+    if prove and engine != "linux":
+        raise click.UsageError("--prove needs --engine linux.")
     if pdf and (out is None or engine == "linux"):
         raise click.UsageError("--pdf needs --out, and the packet simulator.")
     with convert_study_errors(out):
@@ -93,7 +102,7 @@ def command(
 
             stored_verdicts = StoredVerdicts(out, **execution.folder_options)
             return run_in_both_engines(
-                subject, runner, stored_verdicts, as_json=as_json, judge=judge
+                subject, runner, stored_verdicts, as_json=as_json, judge=judge, prove=prove
             )
 
         completed_tables = CompletedTables(subject)

@@ -276,6 +276,34 @@ def _list_verdict_facts(document: Mapping[str, Any] | None) -> list[Fact]:
     return facts
 
 
+def list_kernel_facts(document: Mapping[str, Any] | None) -> list[Fact]:
+    """List what the verdicts of a study's tables say together, and what proofs would have caught.
+
+    document: What ``reproduce --engine linux --out`` stored; None without.
+    """
+    verdicts = [each["verdict"] for each in document["tables"].values()] if document else []
+    if not verdicts:
+        return []
+    outcomes = [row["outcome"] for verdict in verdicts for row in verdict["rows"]]
+    counts = {outcome: outcomes.count(outcome) for outcome in SIGN_BY_VERDICT}
+    worst = next((each for each in ("differs", "undecided") if counts[each]), "agrees")
+    of_tables = f"of {_count_noun(len(verdicts), 'table')} agree with {verdicts[0]['reference']}"
+    statement = (
+        f"{counts['agrees']} of {len(outcomes)} comparisons {of_tables}; "
+        f"{counts['differs']} differ, {counts['undecided']} are undecided"
+    )
+    proofs = [verdict["proof"] for verdict in verdicts if verdict.get("proof")]
+    caught = sum(proof["counts"]["caught"] for proof in proofs)
+    effective = sum(sum(each["counts"].values()) - each["counts"]["no effect"] for each in proofs)
+    detail = "not proved: reproduce --engine linux --prove says what they could have missed"
+    if effective:
+        detail = (
+            f"of {effective} single mistakes that show, in {_count_noun(len(proofs), 'table')}, "
+            f"they would have caught {100 * caught / effective:.0f} %"
+        )
+    return [Fact(SIGN_BY_VERDICT[worst], statement, detail)]
+
+
 def _list_sla_facts(reported_run: ReportedRun) -> list[Fact]:
     """List the scenario's service level agreements; those that are broken first."""
     from pydantic import ValidationError

@@ -194,7 +194,10 @@ def render_study_page(folder: Path) -> str:
     record = reproduced_study.read_record(folder)
     about = {
         "figures": findings.list_study_numbers(record),
-        "facts": findings.list_claim_facts(record),
+        "facts": [
+            *findings.list_claim_facts(record),
+            *findings.list_kernel_facts(reproduced_study.read_kernel_verdicts(folder)),
+        ],
         "pictures": reproduced_study.list_pictures(folder),
         "command": f"trunkline reproduce {record['study']} --runs {record['runs']}",
         "kind": "Reproduction of a published study",

@@ -15,6 +15,7 @@ from trunkline.results.store import read_json
 from trunkline.study.outcome.compared_cells import is_inside
 
 RECORD_FILE = "study.json"
+KERNEL_FILE = "kernel.json"
 FEATURED_RUNS_FOLDER = "exhibits"
 FEATURED_RUNS_INDEX = "exhibits.json"
 
@@ -54,6 +55,12 @@ def read_record(folder: Path) -> dict[str, Any]:
         "notes": [],
     }
     return {**record, **default_heading, **heading}
+
+
+def read_kernel_verdicts(folder: Path) -> dict[str, Any] | None:
+    """Read the verdicts of the tables that a Linux kernel ran; None without."""
+    file = folder / KERNEL_FILE
+    return read_json(file) if file.is_file() else None
 
 
 def read_featured_runs(folder: Path) -> list[ReportedRun]:

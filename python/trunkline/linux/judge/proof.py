@@ -115,16 +115,18 @@ def prove_verdict(
 
 def _judge(alteration: SingleAlteration, verdict: EngineVerdict) -> JudgedAlteration | None:
     """One alteration; None if the engine cannot run it."""
+    pairs = verdict.pairs
+    # The runs of a study may have traffic of their own.
+    networks = [alteration.alter(pair.network) for pair in pairs]
     try:
-        altered_runs = [trace_simulator(alteration.network, seed) for seed in verdict.seeds]
+        altered_runs = list(map(trace_simulator, networks, verdict.seeds))
     except ValueError:
         return None
-    pairs = verdict.pairs
 
     def judge(references: Sequence[EngineRun], machine: ReferenceMachine) -> EngineVerdict:
         altered_pairs = [
-            make_seed_pair(alteration.network, altered, reference, machine)
-            for altered, reference in zip(altered_runs, references, strict=True)
+            make_seed_pair(network, altered, reference, machine)
+            for network, altered, reference in zip(networks, altered_runs, references, strict=True)
         ]
         found = judge_pairs(altered_pairs, (), verdict.seeds, verdict.reference)
         return found.require_power(verdict.within)
@@ -148,7 +150,7 @@ def _judge(alteration: SingleAlteration, verdict: EngineVerdict) -> JudgedAltera
         against_own.rows, key=lambda row: abs(row.difference) / (row.margin or 1e-12), default=None
     )
     measure = f"{moved.measure} of {moved.subject}" if moved and moved.difference else ""
-    if all(map(_is_same_run, altered_runs, own_runs, [alteration.network] * len(own_runs))):
+    if all(map(_is_same_run, altered_runs, own_runs, networks)):
         return JudgedAlteration(alteration, "no effect", "")
     if against_own.outcome == "agrees" and judge(own_runs, "simulator").outcome != "agrees":
         return JudgedAlteration(alteration, "not compared", measure)

@@ -62,7 +62,15 @@ class SingleAlteration:
     # before, after: Its values.
     before: str
     after: str
-    network: NetworkData  # The network with the other value.
+    places: Sequence[Place]  # Keys and indices from the network to the values, which are the same.
+    new_value: Any  # The other value.
+
+    def alter(self, network: NetworkData) -> NetworkData:
+        """Return a network with the other value: the one of the list, or one with other traffic."""
+        altered = copy.deepcopy(network)
+        for place in self.places:
+            _get_value(altered, place[:-1])[place[-1]] = self.new_value
+        return altered
 
 
 def list_alterations(network: NetworkData) -> list[SingleAlteration]:
@@ -220,14 +228,10 @@ def _step_sender(key: str, value: float) -> float:
 def make_alteration(
     network: NetworkData, places: Sequence[Place], new_value: Any
 ) -> SingleAlteration:
-    """Make the network with another value at some places, which all had the same.
+    """Describe another value at some places, which all have the same.
 
     places: Keys and indices from the network to the values.
     """
-    altered = copy.deepcopy(network)
-    for place in places:
-        parent = _get_value(altered, place[:-1])
-        parent[place[-1]] = new_value
     place = places[0]
     element, key = _describe_place(network, place)
     return SingleAlteration(
@@ -235,7 +239,8 @@ def make_alteration(
         key,
         format_value(key, _get_value(network, place)),
         format_value(key, new_value),
-        altered,
+        places,
+        new_value,
     )
 
 
