@@ -7,10 +7,14 @@ they are nearest to what the file is about. ``tests/mutants-seen.csv`` keeps wha
 import csv
 import os
 import re
+import shutil
+import sys
+import tempfile
 from collections.abc import Iterator
 
 import setup_steps as steps
 from mutant_journal import Plan
+from python_mutants import PythonMutant, mutate_file, run_pytest
 from rust_mutant_build import ALL_FOLDER, compile_mutants
 from rust_mutant_list import CRATES, RustMutant, list_mutants
 from rust_mutants import MIN_CPU_LIMIT_S, TestCase, list_tests, note_reached, run_tests
@@ -20,14 +24,17 @@ PAGE = os.path.join(steps.ROOT, "docs", "validation.md")
 SEEN = os.path.join(steps.ROOT, "tests", "mutants-seen.csv")
 SEEN_COLUMNS = ["file", "test", "mutant"]
 MAX_TRIALS = 12
-"""Of mutants for a file."""
+MAX_PYTHON_TRIALS = 4
+"""Of mutants for a file, in Python for a module that it imports."""
+MAX_FILE_S = 120.0
+"""Of a test file in Python."""
 
 
-def list_linked_files() -> list[str]:
-    """List the Rust files, and folders of them, that rows of the page link."""
+def list_linked_files(folder: str) -> list[str]:
+    """List the files and folders below a folder of the repository that rows of the page link."""
     with open(PAGE, encoding="utf-8") as stream:
         rows = [line for line in stream if line.startswith("| ")]
-    linked = [path for row in rows for path in re.findall(r"\]\(\.\./(crates/[^)]*)\)", row)]
+    linked = [path for row in rows for path in re.findall(rf"\]\(\.\./({folder}/[^)]*)\)", row)]
     return sorted(set(linked))
 
 
@@ -79,22 +86,45 @@ def find_witness(
     return None
 
 
+def find_python_witness(path: str, copy: str) -> tuple[str, PythonMutant] | None:
+    """Find a mutant of the modules that a test file imports, and the test that catches it.
+
+    copy: Of the packages, for the mutants.
+    """
+    with open(os.path.join(steps.ROOT, path), encoding="utf-8") as stream:
+        names = re.findall(r"^from (trunkline(?:\.\w+)+) import", stream.read(), re.M)
+    modules = [f"python/{name.replace('.', '/')}.py" for name in names]
+    modules = [each for each in modules if os.path.isfile(os.path.join(steps.ROOT, each))]
+    stem = os.path.basename(path).removeprefix("test_")
+    # The module of the test's own name first.
+    modules.sort(key=lambda module: os.path.basename(module) != stem)
+    for module in modules:
+        with open(os.path.join(steps.ROOT, module), "rb") as stream_b:
+            content = stream_b.read()
+        mutants = sorted(mutate_file(module, content), key=lambda each: each.identify(content))
+        target = os.path.join(copy, os.path.relpath(module, "python"))
+        try:
+            for mutant in mutants[:MAX_PYTHON_TRIALS]:
+                with open(target, "wb") as changed:
+                    changed.write(mutant.apply(content))
+                _, output = run_pytest(copy, [path], MAX_FILE_S, {})
+                failed = re.findall(r"^FAILED (\S+)", output, re.M)
+                if failed:
+                    return failed[0].rsplit("::", 1)[-1].partition("[")[0], mutant
+        finally:
+            with open(target, "wb") as original:
+                original.write(content)
+    return None
+
+
 def write_seen(plan: Plan) -> None:
     """Find a mutant for each file that has none, and write them."""
     rows = {row["file"]: row for row in read_seen()}
-    left = [path for path in list_linked_files() if path not in rows]
-    if not left:
-        return
-    mutants = [each for crate in CRATES for each in list_mutants(crate)]
-    programs = compile_mutants(ALL_FOLDER, CRATES, mutants)
-    viable = [each for each in mutants if each.is_viable]
-    tests = list_tests(ALL_FOLDER, programs)
-    reached = note_reached(tests, plan.jobs)
-    for path in left:
-        found = find_witness(find_tests(path, tests), reached, viable)
+
+    def keep(path: str, found: tuple[str, RustMutant | PythonMutant] | None) -> None:
         if found is None:
             print_message(f"{path}: no mutant caught")
-            continue
+            return
         test, mutant = found
         name = re.sub(r":\d+:\d+: ", ": ", mutant.name)
         rows[path] = {"file": path, "test": test.rsplit("::", 1)[-1], "mutant": name}
@@ -104,6 +134,23 @@ def write_seen(plan: Plan) -> None:
             table.writeheader()
             table.writerows(rows[each] for each in sorted(rows))
 
+    with tempfile.TemporaryDirectory(prefix="trunkline-mutants-") as folder:
+        copy = os.path.join(folder, "python")
+        shutil.copytree(os.path.join(steps.ROOT, "python"), copy)
+        for path in list_linked_files("tests"):
+            if path.endswith(".py") and path not in rows:
+                keep(path, find_python_witness(path, copy))
+    left = [path for path in list_linked_files("crates") if path not in rows]
+    if not left:
+        return
+    mutants = [each for crate in CRATES for each in list_mutants(crate)]
+    programs = compile_mutants(ALL_FOLDER, CRATES, mutants)
+    viable = [each for each in mutants if each.is_viable]
+    tests = list_tests(ALL_FOLDER, programs)
+    reached = note_reached(tests, plan.jobs)
+    for path in left:
+        keep(path, find_witness(find_tests(path, tests), reached, viable))
+
 
 def read_seen() -> list[dict[str, str]]:
     """Read the mutants that were seen to be caught, by file."""
@@ -112,3 +159,7 @@ def read_seen() -> list[dict[str, str]]:
             return list(csv.DictReader(stream))
     except OSError:
         return []
+
+
+if __name__ == "__main__":
+    write_seen(Plan.from_words(sys.argv[1:]))

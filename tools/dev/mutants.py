@@ -38,13 +38,14 @@ PLACE = re.compile(r":\d+:\d+: ")
 """Line and column of a mutant, which a change elsewhere in the file moves."""
 USAGE = """\
 usage: ./dev mutants [--sample N] [--seed S] [--jobs N] [PACKAGE ...]
-       ./dev mutants --install | --changed | --scores
+       ./dev mutants --install | --changed | --scores | --seen
   PACKAGE     {packages}; all if left out, which takes hours: it continues where it stopped
   --sample    only so many mutants of each package, at random, of each file its share
   --seed      of the sample; 1 if left out
   --jobs      so many at once; as many as there are cores if left out
   --install   put cargo-mutants into .boot (some minutes); done at need otherwise
   --changed   only what differs from main, as `./dev check` does, with what is installed
+  --seen      find a mutant that each test file of docs/validation.md catches
   --scores    try nothing, write tests/mutation-scores.csv from what is known
 """
 
@@ -53,7 +54,7 @@ def run_mutants(arguments: list[str]) -> int:
     """Try mutants of packages, and say which live without a reason."""
     known = [*CRATES, *python_mutants.PACKAGES]
     parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
-    for word in ("install", "changed", "scores"):
+    for word in ("install", "changed", "scores", "seen"):
         parser.add_argument(f"--{word}", action="store_true")
     for word in ("sample", "seed", "jobs"):
         parser.add_argument(f"--{word}", type=int)
@@ -79,6 +80,9 @@ def run_mutants(arguments: list[str]) -> int:
         install_tool()
         return 0
     jobs = words.jobs or os.cpu_count() or 1
+    if words.seen:
+        install_tool()
+        return run_tool("mutant_witnesses.py", Plan(jobs).to_words(), None)
     if words.changed:
         difference = write_difference()
         if difference is None:
@@ -137,16 +141,23 @@ def write_difference() -> str | None:
 
 def try_crates(names: list[str], plan: Plan) -> None:
     """Try the mutants of crates that no earlier run has caught."""
-    # The parser of Rust is installed for the Python of the environment.
-    program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "rust_mutants.py")
-    command = [steps.VENV_PYTHON, program, ",".join(names), *plan.to_words()]
     try:
-        status = subprocess.call(command, cwd=steps.ROOT, timeout=plan.limit_s)
+        run_tool("rust_mutants.py", [",".join(names), *plan.to_words()], plan.limit_s)
     except subprocess.TimeoutExpired:
         print_message("not all mutants of Rust tried; ./dev mutants --changed continues")
-        return
+
+
+def run_tool(file: str, words: list[str], limit_s: float | None) -> int:
+    """Run a file of this folder with the Python of the environment, which has the parser of Rust.
+
+    Returns: Its exit status, 0.
+    Raises StepFailed: It is another.
+    """
+    program = os.path.join(os.path.dirname(os.path.abspath(__file__)), file)
+    status = subprocess.call([steps.VENV_PYTHON, program, *words], cwd=steps.ROOT, timeout=limit_s)
     if status:
         raise StepFailed(f"the mutants of Rust: status {status}")
+    return status
 
 
 def read_reasons(name: str) -> dict[str, str]:

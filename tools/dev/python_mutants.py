@@ -288,7 +288,7 @@ def _note_reached(copy: str, name: str, folder: str) -> list[_Reach] | None:
     inside = os.path.relpath(path, "python")
     file = os.path.join(folder, "reached.json")
     environment = {"TRUNKLINE_REACHED": f"{os.path.join(copy, inside)}:{file}"}
-    status, _ = _run_pytest(copy, ["-p", "reached_lines", *tests], None, environment)
+    status, _ = run_pytest(copy, ["-p", "reached_lines", *tests], None, environment)
     if status != 0:
         return None
     with open(file, encoding="utf-8") as stream:
@@ -318,14 +318,14 @@ def _find_failed(copy: str, reaches: list[_Reach]) -> list[str]:
         return []
     limit_s = MIN_TIMEOUT_S + TIMEOUT_FACTOR * sum(reach.cpu_s for reach in reaches)
     tests = [reach.test for reach in reaches]
-    status, output = _run_pytest(copy, tests, limit_s, {})
+    status, output = run_pytest(copy, tests, limit_s, {})
     if status == 0:
         return []
     failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", output, re.M)
     return failed or [f"pytest ends with {status}"]
 
 
-def _run_pytest(
+def run_pytest(
     copy: str, arguments: list[str], limit_s: float | None, variables: dict[str, str]
 ) -> tuple[int | str, str]:
     """Run pytest; its exit status and its output."""
