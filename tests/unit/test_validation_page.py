@@ -17,6 +17,7 @@ SHARES = "crates/port/src/sched/shares_tests.rs"
 HFSC = "crates/port/src/sched/hfsc_tests.rs"
 SENDER = "crates/agent/tests/tcp/ns2.rs"
 CUBIC = "crates/agent/tests/tcp/rfc9438.rs"
+SEEN_HEADING = "seen to fail with"
 
 # Row of the page, pattern of its bound, test file, pattern of the bound there (the largest counts),
 # and what one of the page is in the test. A percentage is there as a share.
@@ -64,12 +65,18 @@ def test_every_percentage_bound_of_a_mechanism_is_checked():
     assert [each for each in bounded if not each.startswith(tuple(f"| {r}" for r in checked))] == []
 
 
+def find_tests_cell(line: str) -> str:
+    """The cell with tests: the fourth of tables of mechanisms, else the last."""
+    cells = line.removesuffix(" |").split(" | ")
+    return cells[min(3, len(cells) - 1)]
+
+
 def test_every_test_named_on_the_page_exists():
     named = {
         name
         for line in PAGE.partition("## Published studies")[0].splitlines()
         if line.startswith("| ")
-        for name in re.findall(r"`([^`]+)`", line.rsplit("|", 2)[1])
+        for name in re.findall(r"`([^`]+)`", find_tests_cell(line))
     }
     assert len(named) > 60
     tests = [ROOT / "tests", ROOT / "crates"]
@@ -87,6 +94,25 @@ def test_every_test_named_on_the_page_exists():
         and not any(f"/{name}" in f"{each}" for each in files)
     ]
     assert missing == []
+
+
+def test_every_mutant_that_a_test_was_seen_to_catch_is_in_the_rows_of_its_file():
+    """`./dev mutants --seen` writes the list and the column."""
+    with (ROOT / "tests" / "mutants-seen.csv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) > 10
+    sections = re.split(r"\n##+ ", PAGE)
+    by_mutant = [each for each in sections if f"| {SEEN_HEADING} |" in each]
+    lines = [line for each in by_mutant for line in each.splitlines()]
+    for row in rows:
+        assert row["test"] in (ROOT / row["file"]).read_text("utf-8"), row
+        source, _, change = row["mutant"].partition(": ")
+        assert (ROOT / source).is_file(), row
+        function = change.rpartition(" in ")[2] if " in " in change else change.split()[1]
+        linking = [line for line in lines if f"](../{row['file']})" in line]
+        assert linking, row
+        for line in linking:
+            assert f"{Path(source).name}, {function}" in line, (row, line)
 
 
 def test_every_mutant_that_lives_has_its_reason():

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import setup_steps as steps
 from mutant_journal import Plan
-from python_mutants import PythonMutant, mutate_file, run_pytest
+from python_mutants import PACKAGES, PythonMutant, mutate_file, run_pytest
 from rust_mutant_build import ALL_FOLDER, compile_mutants
 from rust_mutant_list import CRATES, RustMutant, list_mutants
 from rust_mutants import MIN_CPU_LIMIT_S, TestCase, list_tests, note_reached, run_tests
@@ -22,7 +22,11 @@ from shell import print_message
 
 PAGE = os.path.join(steps.ROOT, "docs", "validation.md")
 SEEN = os.path.join(steps.ROOT, "tests", "mutants-seen.csv")
+SCORES = os.path.join(steps.ROOT, "tests", "mutation-scores.csv")
 SEEN_COLUMNS = ["file", "test", "mutant"]
+SEEN_HEADING = "seen to fail with"
+HAND_HEADING = "What the tests were seen to catch"
+MAX_CODE_SHOWN = 60
 MAX_TRIALS = 12
 MAX_PYTHON_TRIALS = 4
 """Of mutants for a file, in Python for a module that it imports."""
@@ -96,6 +100,10 @@ def find_python_witness(path: str, copy: str) -> tuple[str, PythonMutant] | None
     modules = [f"python/{name.replace('.', '/')}.py" for name in names]
     modules = [each for each in modules if os.path.isfile(os.path.join(steps.ROOT, each))]
     stem = os.path.basename(path).removeprefix("test_")
+    for base, _, files in os.walk(os.path.join(steps.ROOT, "python", "trunkline")):
+        if stem in files:
+            module = os.path.relpath(os.path.join(base, stem), steps.ROOT)
+            modules += [module] if module not in modules else []
     # The module of the test's own name first.
     modules.sort(key=lambda module: os.path.basename(module) != stem)
     for module in modules:
@@ -152,6 +160,105 @@ def write_seen(plan: Plan) -> None:
         keep(path, find_witness(find_tests(path, tests), reached, viable))
 
 
+def describe_mutant(name: str) -> str:
+    """Describe a mutant in a cell of the page, from the name that the lists have."""
+    path, _, change = name.partition(": ")
+    change, _, function = change.rpartition(" in ") if " in " in change else (change, "", "")
+    replaced = re.fullmatch(r"replace (?:match guard )?(.+) with (.*)", change, re.S)
+    if replaced and " -> " in replaced[1]:
+        function = replaced[1].partition(" -> ")[0]
+        change = f"gives {_quote(replaced[2])}"
+    elif replaced and not function:
+        function, change = replaced[1], f"gives {_quote(replaced[2])}"
+    elif replaced:
+        new = _quote(replaced[2]) if replaced[2] else "nothing"
+        change = f"{new} for {_quote(replaced[1])}"
+    else:
+        change = re.sub(r"(\S+) expression$", r"\1", change.replace("delete", "without"))
+    where = f"{os.path.basename(path)}, {function}" if function else os.path.basename(path)
+    return f"{change} (`{where}`)"
+
+
+def _quote(code: str) -> str:
+    """Set code in a cell of a table."""
+    text = " ".join(code.split())
+    text = text if len(text) <= MAX_CODE_SHOWN else text[: MAX_CODE_SHOWN - 3] + "..."
+    return "`" + text.replace("|", "\\|").replace("`", "'") + "`"
+
+
+def fill_page() -> None:
+    """Write into each row of the page the changes that its tests were seen to catch."""
+    seen = {row["file"]: row["mutant"] for row in read_seen()}
+    with open(PAGE, encoding="utf-8") as stream:
+        text = stream.read()
+    by_hand = _read_changes_by_hand(text)
+    tables = re.split(r"((?:^\|[^\n]*\n)+)", text, flags=re.M)
+    for index, table in enumerate(tables):
+        if table.startswith(("| mechanism | compared with", "| what | compared with")):
+            tables[index] = _fill_table(table, seen, by_hand)
+        if table.startswith("| package | mutants |"):
+            tables[index] = _write_score_table()
+    with open(PAGE, "w", encoding="utf-8") as stream:
+        stream.write("".join(tables))
+
+
+def _write_score_table() -> str:
+    """Write the table of scores of the page."""
+    with open(SCORES, encoding="utf-8", newline="") as stream:
+        scores = {row["package"]: row for row in csv.DictReader(stream)}
+    lines = [
+        "| package | mutants | tried | caught | of those to be caught | live, with reason |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for name in (*CRATES, *PACKAGES):
+        row = scores.get(name)
+        if row is None:
+            lines.append(f"| `{name}` | | not tried since the tool is new | | | |")
+            continue
+        catchable = int(row["tried"]) - int(row["equivalent"])
+        share = f"{100 * int(row['caught']) / catchable:.1f} %"
+        if row["seed"]:
+            share += f"; of all {row['low_percent']} to {row['high_percent']} %"
+        tried = f"{row['tried']}, at random" if row["seed"] else row["tried"]
+        listed = f"{row['listed']}, {row['equivalent']} of them equivalent"
+        lines.append(
+            f"| `{name}` | {row['mutants']} | {tried} | {row['caught']} | {share} | {listed} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _read_changes_by_hand(text: str) -> dict[str, list[tuple[str, str]]]:
+    """Read the changes that were made by hand: mechanism and change, by file of the test."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for line in text.partition(HAND_HEADING)[2].partition("\n## ")[0].splitlines():
+        cells = line.removesuffix(" |").split(" | ")
+        links = re.findall(r"\]\(\.\./([^)]*)\)", line)
+        if len(cells) == 3 and links:
+            found.setdefault(links[0], []).append((cells[0].removeprefix("| "), cells[1]))
+    return found
+
+
+def _fill_table(table: str, seen: dict[str, str], by_hand: dict[str, list[tuple[str, str]]]) -> str:
+    """Fill the last column of a table; without any change for it, it has none."""
+    head, _, *rows = table.rstrip("\n").split("\n")
+    filled = []
+    for row in rows:
+        cells = row.removesuffix(" |").split(" | ")[:4]
+        changes = []
+        for path in re.findall(r"\]\(\.\./([^)]*)\)", cells[3]):
+            changes += [describe_mutant(seen[path])] if path in seen else []
+            words = set(re.findall(r"\w{3,}", cells[0]))
+            own = by_hand.get(path, [])
+            about = [each for each in own if words & set(re.findall(r"\w{3,}", each[0]))]
+            changes += [f"{mechanism}: {change}" for mechanism, change in about or own[:1]]
+        filled.append([*cells, "; ".join(changes)])
+    columns = [*head.removesuffix(" |").split(" | ")[:4], SEEN_HEADING]
+    count = 5 if any(cells[4] for cells in filled) else 4
+    lines = [columns[:count], ["| ---", *["---"] * (count - 1)]]
+    lines += [cells[:count] for cells in filled]
+    return "".join(" | ".join(cells) + " |\n" for cells in lines)
+
+
 def read_seen() -> list[dict[str, str]]:
     """Read the mutants that were seen to be caught, by file."""
     try:
@@ -163,3 +270,4 @@ def read_seen() -> list[dict[str, str]]:
 
 if __name__ == "__main__":
     write_seen(Plan.from_words(sys.argv[1:]))
+    fill_page()
