@@ -71,6 +71,9 @@ def test_a_catalogue_that_is_not_enough_is_status_3(trunkline, net, tmp_path):
         (("--by", "10 %", "--module", "10G"), "--module takes NAME=RATE@COST"),
         (("--by", "10 %", "--module", "10G=fast@3"), "te.modules.10G.rate"),
         (("--by", "10 %", "--bound", "0"), "net.yaml:"),
+        (("--by", "10 %", "--cluster", "local:2"), "are for the screen of agreements"),
+        (("--by", "10 %", "--cluster", "local:0"), "cluster 'local:0' is not like local:2"),
+        (("--by", "20000 %"), "at most 10000 % a year"),
         (("--by", "10 %", "-o", "up.yaml"), "--out needs modules"),
     ],
 )
@@ -129,3 +132,11 @@ def test_a_catalogue_that_lacks_many_links_names_some_and_counts_the_others(trun
     assert len(missing) > 3
     printed = f"the catalogue is not enough for {', '.join(missing[:3])}, {len(missing) - 3} more"
     assert printed in " ".join(done.stdout.split())
+
+
+def test_growth_above_100_percent_a_year_and_a_bound_above_100_percent(trunkline, net):
+    how = ("te", "grow", net, "--by", "150 %/year", "--years", "1", "--each", "link")
+    found = json.loads(trunkline(*how, "--bound", "180 %", "--json").stdout)
+    # Without B-C a link carries 7 of 10, after a year 17.5.
+    assert found["periods"][1]["worst_mlu"] == pytest.approx(1.75)
+    assert all(each["period"] is None for each in found["failures"])

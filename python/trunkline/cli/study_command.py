@@ -66,10 +66,14 @@ class WorkerOptions:
         Raises click.UsageError: The options contradict each other.
         """
         from trunkline.engine.packet_engine import RUN_LIMITS
+        from trunkline.study.run.cluster import count_local_workers
         from trunkline.study.run.execution import RunOptions
 
         if self.cluster is not None and self.threads is not None:
             raise click.UsageError("--threads is for this machine, --cluster for others: give one.")
+        if self.cluster is not None:
+            with convert_study_errors():
+                count_local_workers(self.cluster)
         limits = RUN_LIMITS.get()
         return RunOptions(self.threads, self.cluster, limits.time_s, limits.memory)
 

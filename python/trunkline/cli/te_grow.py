@@ -101,7 +101,7 @@ def grow(
     """
     from trunkline.planning import grow as find_growth, management_page
     from trunkline.planning.text_tables import tabulate_growth
-    from trunkline.scenario.units import parse_ratio
+    from trunkline.scenario.units import RATIO, parse_quantity
 
     outputs.refuse_existing()
     if workers.resume and outputs.out is None:
@@ -112,8 +112,13 @@ def grow(
     except ValueError as error:
         raise click.UsageError(f"growth: {error}.") from None
     scenario = _add_modules(load_leniently(source), modules)
+    run_options = workers.make_run_options()
     progress = journal = None
-    if scenario.list_sla_bounds():
+    if not scenario.list_sla_bounds():
+        if workers.resume or workers.threads or workers.cluster:
+            msg = "--resume, --threads and --cluster are for the screen of agreements: "
+            raise click.UsageError(f"{msg}{source.file} has no `slas`.")
+    else:
         if outputs.out is not None:
             journal = _make_journal(scenario, plan, outputs.out, resume=workers.resume)
         progress = workers.make_progress("agreements")
@@ -123,10 +128,10 @@ def grow(
                 scenario,
                 plan,
                 kinds=words,
-                bound=parse_ratio(bound),
+                bound=float(parse_quantity(bound, RATIO)),
                 progress=progress,
                 journal=journal,
-                options=workers.make_run_options(),
+                options=run_options,
             )
     except ValueError as error:
         raise click.UsageError(f"{source.file}: {error}.") from None
@@ -162,7 +167,7 @@ def _make_journal(scenario: Scenario, plan: GrowthPlan, out: str, *, resume: boo
 
 def _make_plan(rates: tuple[str, ...], years: int | None, span: str | None) -> GrowthPlan:
     from trunkline.planning import plan_scaled_growth, plan_yearly_growth
-    from trunkline.scenario.units import parse_ratio
+    from trunkline.scenario.units import RATIO, parse_quantity
 
     if span is not None:
         if rates or years is not None:
@@ -183,7 +188,8 @@ def _make_plan(rates: tuple[str, ...], years: int | None, span: str | None) -> G
         key = name.strip() if sign else None
         if key in by_class:
             raise ValueError(f"--by gives {key or 'all demands'} twice")
-        by_class[key] = parse_ratio(rate.strip().removesuffix("/year").strip())
+        share = rate.strip().removesuffix("/year").strip()
+        by_class[key] = float(parse_quantity(share, RATIO))
     return plan_yearly_growth(by_class, 5 if years is None else years)
 
 

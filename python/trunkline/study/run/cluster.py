@@ -169,6 +169,20 @@ def run_on_cluster(missing: list[RunTask], options: RunOptions, sink: ResultSink
     run_tasks(options.cluster, tasks, _RunReceiver(missing, sink))
 
 
+def count_local_workers(address: str) -> int | None:
+    """Count the workers of a cluster on this machine, such as ``local:2``; None for another.
+
+    Raises StudyError: Local, but without a count from 1 to 1024.
+    """
+    kind, _, count = address.partition(":")
+    if kind != "local":
+        return None
+    workers = parse_integer(count)
+    if workers is None or not 1 <= workers <= 1024:
+        raise StudyError(f"cluster {address!r} is not like local:2")
+    return workers
+
+
 def run_tasks(cluster: str, tasks: Iterable[ClusterTask], receiver: TaskReceiver) -> None:
     """Call functions on a cluster.
 
@@ -192,7 +206,7 @@ def _connect_client(address: str) -> Iterator[Client]:
 
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    kind, _, count = address.partition(":")
+    worker_count = count_local_workers(address)
     # Which of the runs that a worker held made it die, only a run of each alone shows: see
     # _ClusterRun.
     settings = {
@@ -200,14 +214,11 @@ def _connect_client(address: str) -> Iterator[Client]:
         "distributed.comm.timeouts.connect": CONNECT_TIMEOUT_S,
     }
     with dask.config.set(settings):
-        if kind == "local":
-            workers = parse_integer(count)
-            if workers is None or not 1 <= workers <= 1024:
-                raise StudyError(f"cluster {address!r} is not like local:2")
+        if worker_count is not None:
             earlier_children = multiprocessing.active_children()
             with _block_interrupts():
                 cluster = LocalCluster(
-                    n_workers=workers,
+                    n_workers=worker_count,
                     threads_per_worker=1,
                     host="127.0.0.1",
                     # Its pages, which cannot be left out: to this machine alone, any port.
