@@ -6,9 +6,12 @@ import contextlib
 import json
 import random
 from collections import Counter
+from importlib.resources import files
+from itertools import pairwise
 
 import networkx as nx
 import pytest
+import yaml
 
 import trunkline as tl
 from trunkline import _core
@@ -234,3 +237,21 @@ def test_te_places_demands_without_a_path_on_static_routes() -> None:
     }  # fmt: skip
     with pytest.raises(tl.ScenarioError, match="without static routes"):
         survive(scenario)
+
+
+def test_avallone2003_routers_have_static_routes_which_change_nothing_on_a_line() -> None:
+    """The testbed routed by hand; the study's scenarios have the same line by shortest paths."""
+    text = files("trunkline").joinpath("studies/avallone2003/best-effort.yaml").read_text("utf-8")
+    line = ["source", "gaia", "zeus", "poseidon", "cronus", "sink"]
+    document = yaml.safe_load(text)
+    document["run"]["duration"], document["defaults"]["udp"]["stop"] = "2 s", "2 s"
+    by_metric = tl.run(tl.loads(yaml.safe_dump(document)))
+    for node, following in pairwise(line):
+        keys = document["nodes"][node] or {}
+        document["nodes"][node] = keys | {"routes": [{"to": "all", "via": following}]}
+    document["routing"] = {"igp": False}
+    by_hand = tl.run(tl.loads(yaml.safe_dump(document)))
+    for table in ("flows", "ports"):
+        rows = list(by_metric.tables[table].rows())
+        assert rows
+        assert list(by_hand.tables[table].rows()) == rows
