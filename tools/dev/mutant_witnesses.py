@@ -213,7 +213,7 @@ def _write_score_table() -> str:
     for name in (*CRATES, *PACKAGES):
         row = scores.get(name)
         if row is None:
-            lines.append(f"| `{name}` | | not tried since the tool is new | | | |")
+            lines.append(f"| `{name}` | | no sample yet | | | |")
             continue
         catchable = int(row["tried"]) - int(row["equivalent"])
         share = f"{100 * int(row['caught']) / catchable:.1f} %"
