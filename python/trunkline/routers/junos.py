@@ -246,8 +246,11 @@ def _list_queue_lines(
         port_policy = network.port_policies.get(interface.policy)
         if port_policy is not None:
             yield f"{cos} interfaces {name} scheduler-map {port_policy.name}"
-            if port_policy.shaper_rate is not None:
-                yield f"{cos} interfaces {name} shaping-rate {port_policy.shaper_rate}"
+        shaper_rate = (
+            interface.plain_shaper_rate if port_policy is None else port_policy.shaper_rate
+        )
+        if shaper_rate is not None:
+            yield f"{cos} interfaces {name} shaping-rate {shaper_rate}"
         for kind in ("dscp", "exp"):
             if queues:
                 yield f"{cos} interfaces {name} unit 0 classifiers {kind} {next(iter(queues))}"

@@ -74,6 +74,13 @@ class RouterInterface:
     policer: str = ""  # Conditioner of the packets that arrive; empty: none.
     loss: float = 0.0  # Share of packets lost on the wire.
 
+    @property
+    def plain_shaper_rate(self) -> int | None:
+        """Rate of a shaper where it has no port policy; None: none, as `PortPolicy.shaper_rate`."""
+        if self.policy or not self.arc or self.rate in PORT_SPEEDS:
+            return None
+        return self.rate
+
 
 @dataclass(frozen=True)
 class StaticLabelEntry:

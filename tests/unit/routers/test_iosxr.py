@@ -145,6 +145,20 @@ class TestText:
         assert "policy-map core-port" not in fast
         assert "service-policy output core" in fast["interface GigabitEthernet0/0/0/0"]
 
+    def test_a_link_without_queues_is_shaped_where_its_port_is_faster(self) -> None:
+        text = STATIC.replace("rate: 10 Mbit/s}", "rate: 10000500 bit/s}")
+        sections = parsed(text, "A")
+        assert "service-policy output link-10001k" in sections["interface GigabitEthernet0/0/0/0"]
+        assert sections["policy-map link-10001k"] == [
+            "class class-default",
+            "shape average 10001 kbps",
+            "queue-limit 100 packets",
+        ]
+        (row,) = [each for each in exported(text).rounded if each.element == "link A->B"]
+        assert (row.quantity, row.asked, row.expressed) == ("shaper", 10_000_500, 10_001_000)
+        fast = parsed(STATIC.replace("rate: 10 Mbit/s}", "rate: 10 Gbit/s}"), "A")
+        assert not [each for each in fast if each.startswith("policy-map")]
+
     def test_shares_that_ratios_round_are_shown(self) -> None:
         rows = [each for each in exported(QUEUES).rounded if each.quantity == "share"]
         # 4501 to 1500 becomes 1020 to 340: 3/4 in place of 4501/6001.

@@ -79,6 +79,13 @@ def test_a_port_that_is_faster_than_its_link_is_shaped_to_it() -> None:
     assert not [each for each in fast if each.startswith(line)]
 
 
+def test_a_link_without_queues_is_shaped_where_its_port_is_faster() -> None:
+    line = "class-of-service interfaces ge-0/0/0 shaping-rate"
+    assert f"{line} 10000000" in parsed(STATIC, "A")
+    fast = parsed(STATIC.replace("rate: 10 Mbit/s}", "rate: 1 Gbit/s}"), "A")
+    assert not [each for each in fast if each.startswith(line)]
+
+
 def test_what_percent_rounds_is_shown() -> None:
     rows = {(each.element, each.quantity): each for each in exported(QUEUES).rounded}
     share = rows["port core class gold", "share"]

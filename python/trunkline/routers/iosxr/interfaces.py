@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 from xml.etree import ElementTree
 
-from trunkline.routers.iosxr.names import name_interface
+from trunkline.routers.iosxr.names import name_interface, name_link_shaper
 from trunkline.routers.iosxr.tunnels import add_tunnel
 from trunkline.routers.iosxr.xml_elements import (
     XmlWriter,
@@ -45,7 +45,8 @@ def _name_service_policies(
         incoming = f"{interface.policer}-in"
     policy = network.port_policies.get(interface.policy)
     if policy is None:
-        return incoming, ""
+        rate = interface.plain_shaper_rate
+        return incoming, "" if rate is None else name_link_shaper(rate)
     return incoming, policy.name if policy.shaper_rate is None else f"{policy.name}-port"
 
 

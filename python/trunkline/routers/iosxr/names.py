@@ -1,5 +1,6 @@
 """Names and numbers that text and XML share: interfaces, tunnels."""
 
+import math
 from typing import Final
 
 from trunkline.routers.router_config import Router, RouterInterface
@@ -26,3 +27,8 @@ def number_tunnels(router: Router) -> dict[str, int]:
     """Number the tunnels that are signalled, by path."""
     signalled = [each.name for each in router.tunnels if not each.is_standby]
     return {name: number for number, name in enumerate(signalled, 1)}
+
+
+def name_link_shaper(rate: int) -> str:
+    """Name the policy-map that shapes a link without queues [bit/s]."""
+    return f"link-{math.ceil(rate / 1000)}k"

@@ -6,9 +6,12 @@ from typing import Final
 from xml.etree import ElementTree
 
 from trunkline.routers.hardware_queues import HardwareQueue, join_ranges
+from trunkline.routers.iosxr.names import name_link_shaper
 from trunkline.routers.iosxr.xml_elements import XmlWriter, add_element
+from trunkline.routers.port_policies import PLAIN_CLASS
 from trunkline.routers.router_config import PortPolicy, Router, RouterNetwork, RouterPolicer
 
+_PLAIN_QUEUE_PACKETS: Final = PLAIN_CLASS["queue"]["limit_packets"]
 _MAX_MATCH_VALUES: Final = 8  # Values of one `match` line.
 
 
@@ -50,6 +53,20 @@ def _group_imposition(router: Router) -> dict[int, tuple[int, ...]]:
     for dscp, tc in router.imposition.items():
         groups.setdefault(tc, []).append(dscp)
     return {tc: tuple(dscps) for tc, dscps in sorted(groups.items())}
+
+
+def list_link_shapers(router: Router) -> Iterator[str]:
+    """List the shapers of links without queues whose ports are faster."""
+    for name, kbps in _find_link_shapers(router).items():
+        yield f"policy-map {name}"
+        yield from (" class class-default", f"  shape average {kbps} kbps")
+        yield from (f"  queue-limit {_PLAIN_QUEUE_PACKETS} packets", " !", " end-policy-map", "!")
+
+
+def _find_link_shapers(router: Router) -> dict[str, int]:
+    """Find the rate of each shaper of a link [kbit/s], by its policy-map."""
+    rates = [each.plain_shaper_rate for each in router.interfaces]
+    return {name_link_shaper(rate): math.ceil(rate / 1000) for rate in rates if rate is not None}
 
 
 def list_policy_map(policy: PortPolicy, classes: list[HardwareQueue]) -> Iterator[str]:
@@ -182,7 +199,9 @@ def add_policies(
     router: Router,
     queues: dict[str, list[HardwareQueue]],
 ) -> None:
-    """Add class-maps and policy-maps."""
+    """Add class-maps and policy-maps, if there are any."""
+    if not (queues or router.list_policers() or router.imposition or _find_link_shapers(router)):
+        return
     manager = writer.add_module("infra-policymgr-cfg", "policy-manager")
     class_maps, policy_maps = ElementTree.Element("class-maps"), ElementTree.Element("policy-maps")
     for name, classes in queues.items():
@@ -200,6 +219,10 @@ def add_policies(
                 matched = tuple(each.queue.dscps), tuple(each.queue.tcs)
                 _add_class_map(class_maps, name_class(name, each.queue.name), *matched)
             _add_queue(_add_rule(entry, _name_queue_class(policy, each)), each)
+    for name, kbps in _find_link_shapers(router).items():
+        rule = _add_rule(_add_policy_map(policy_maps, name), "class-default")
+        _add_quantity(add_element(rule, "shape"), "rate", kbps, "kbps")
+        _add_quantity(rule, "queue-limit", _PLAIN_QUEUE_PACKETS, "packets")
     for name in router.list_policers():
         entry = _add_policy_map(policy_maps, f"{name}-in")
         for policer in network.policers[name]:

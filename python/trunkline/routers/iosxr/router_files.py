@@ -23,6 +23,7 @@ from trunkline.routers.iosxr.queueing import (
     add_policies,
     list_class_maps,
     list_imposition_map,
+    list_link_shapers,
     list_policer_map,
     list_policy_map,
 )
@@ -109,7 +110,9 @@ def _note_omissions(files: TargetFiles, network: RouterNetwork, router: Router) 
                     ("ports", policy.port, "classes", queue.name, "queue", "aqm"),
                     changes_design=False,
                 )
+        _note_shaper(files, router, f"port {name}", policy.shaper_rate)
     for interface in router.interfaces:
+        _note_shaper(files, router, f"link {interface.arc}", interface.plain_shaper_rate)
         if router.imposition and interface.policer:
             files.omit(
                 router.name,
@@ -119,6 +122,12 @@ def _note_omissions(files: TargetFiles, network: RouterNetwork, router: Router) 
             )
 
 
+def _note_shaper(files: TargetFiles, router: Router, element: str, rate: int | None) -> None:
+    if rate is not None:
+        kbps = math.ceil(rate / 1000)
+        files.note_rounding(router.name, element, "shaper", rate, kbps * 1000, "bit/s")
+
+
 def _list_lines(
     network: RouterNetwork, router: Router, queues: dict[str, list[HardwareQueue]]
 ) -> Iterator[str]:
@@ -126,6 +135,7 @@ def _list_lines(
     yield from list_class_maps(network, router, queues)
     for name, classes in queues.items():
         yield from list_policy_map(network.port_policies[name], classes)
+    yield from list_link_shapers(router)
     for name in router.list_policers():
         yield from list_policer_map(name, network.policers[name])
     if router.imposition:
@@ -165,8 +175,7 @@ def _write_xml(
     numbers = number_tunnels(router)
     add_element(writer.add_module("shellutil-cfg", "host-names"), "host-name", router.name)
     add_interfaces(writer, network, router, numbers)
-    if queues or router.list_policers() or router.imposition:
-        add_policies(writer, network, router, queues)
+    add_policies(writer, network, router, queues)
     if router.tunnels:
         path = add_path(writer.add_module("ip-iep-cfg", "ip-explicit-paths"), "paths", "path")
         add_element(path, "type", "name")
