@@ -110,6 +110,48 @@ def test_eight_exported_routers_come_up_and_verify_agrees(frr: str, tmp_path: Pa
     assert lost["q"] > 50
 
 
+CUT = LABELS.replace("run: {duration: 200 ms}", "failures: {cut: {link: B-C, at: 80 ms, "
+    "repair: 120 ms}}\nrun: {duration: 200 ms}")  # fmt: skip
+CUT_WITH_OSPF = """\
+trunkline: 1
+name: around
+nodes: [A, B, C, D]
+defaults: {link: {rate: 10 Mbit/s, delay: 1 ms}}
+links: {A-B: {}, B-D: {}, A-C: {metric: 3}, C-D: {}}
+flows: {f: {agent: udp, from: A, to: D, rate: 1 Mbit/s}}
+failures: {cut: {link: B-D, at: 1 s}}
+routing:
+  ospf: {hello: 1 s, dead: 4 s, lsa_interval: 500 ms, spf: {kind: backoff, initial: 50 ms,
+         second: 200 ms, maximum: 1 s}}
+run: {duration: 4 s}
+"""
+
+
+@pytest.mark.guest_minutes
+def test_rfc3469_a_cut_that_no_router_notices_loses_the_same_packets(
+    frr: str, tmp_path: Path
+) -> None:
+    """40 ms of 125 packets a second: five, of which one comes too near to be compared alone."""
+    verdict = verify(CUT, write_laboratory(CUT, tmp_path))
+    assert list_differing(verdict) == []
+    assert verdict.is_exact
+    (lost,) = [row for row in verdict.rows if row.measure == "lost by cause: link_down"]
+    assert lost.simulator == lost.reference == 5
+
+
+@pytest.mark.guest_minutes
+def test_rfc2328_s13_ospf_of_exported_files_leads_around_a_cut(frr: str, tmp_path: Path) -> None:
+    """ospfd floods, computes after 50 ms, and packets take the other way as in the simulator."""
+    verdict = verify(CUT_WITH_OSPF, write_laboratory(CUT_WITH_OSPF, tmp_path))
+    assert list_differing(verdict) == []
+    lost = {row.subject: row for row in verdict.rows if row.measure == "packets lost"}["f"]
+    # 10 ms of detection and 50 ms of throttle, at 8 ms a packet.
+    assert 7 <= lost.simulator <= 8
+    assert abs(lost.difference) <= 2
+    (first,) = [row for row in verdict.rows if row.measure == "first packet after"]
+    assert abs(first.difference) < 0.02
+
+
 @pytest.mark.guest_minutes
 def test_rfc5036_labels_of_exported_ldpd_carry_the_scenarios_packets(
     frr: str, tmp_path: Path

@@ -5,7 +5,7 @@ queues and the wires of links are those of the files that ``export --to containe
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -20,11 +20,21 @@ from trunkline.linux.judge.verification import (
     pair_kernel_run,
     replace_probes,
 )
+from trunkline.linux.plan.addresses import name_namespace
 from trunkline.linux.plan.command_target import CommandTarget
 from trunkline.linux.plan.compiled_plan import CompiledPlan, compile_plan
+from trunkline.linux.plan.dry_run import perform_dry_run
 from trunkline.linux.plan.forwarding import OWN_FLOW_RULE
-from trunkline.linux.plan.frr_config import make_daemon, name_log_file, name_state_folder
-from trunkline.linux.plan.guest_plan import Daemon, PlannedNode
+from trunkline.linux.plan.frr_config import (
+    DOWN_NOTE,
+    list_device_changes,
+    make_daemon,
+    name_log_file,
+    name_state_folder,
+)
+from trunkline.linux.plan.guest_plan import Daemon, PlannedNode, TimedCommand
+from trunkline.linux.plan.protocols import get_ospf
+from trunkline.linux.plan.recovery import format_loss_trap
 from trunkline.routers.containerlab import TOPOLOGY_SUFFIX
 from trunkline.routers.derivation import derive_routers
 from trunkline.routers.frr import (
@@ -109,7 +119,12 @@ def compile_laboratory(
     Raises UnsupportedError: The kernel lacks features of the network.
     """
     target = replace(make_router_target(network, adds_wires=True), sends_flows=True)
-    compiled = compile_plan(json.dumps(strip_protocols(network)), seed=seed, target=target)
+    stripped = strip_protocols(network)
+    failures = network.compiled.get("recovery", {}).get("failures", [])
+    if failures:
+        # What routers do about them is in their files.
+        stripped["recovery"] = {"failures": failures}
+    compiled = compile_plan(json.dumps(stripped), seed=seed, target=target)
     names = {
         planned.name: router.name
         for planned, router in zip(compiled.plan.nodes, network.routers, strict=True)
@@ -130,10 +145,46 @@ def compile_laboratory(
             for each in compiled.plan.nodes
         ),
         daemons=tuple(daemons),
+        changes=_list_changes(network, compiled, seed),
         snapshots_ns=tuple(sorted({0, *compiled.plan.snapshots_ns})),
         settle_ns=settle_s * _NS_PER_S,
     )
-    return replace(compiled, plan=plan, schedules=files)
+    notes = (*compiled.notes, *(_list_failure_notes(network) if failures else ()))
+    return replace(compiled, plan=plan, schedules=files, notes=notes)
+
+
+def _list_changes(
+    network: RouterNetwork, compiled: CompiledPlan, seed: int
+) -> tuple[TimedCommand, ...]:
+    """List what failures do: a link loses its packets, and its devices go down when noticed."""
+    traps = [
+        TimedCommand(0, name_namespace(node), "tc", line)
+        for link, cause in compiled.recovery_schedule.list_loss_causes()
+        for node, line in [format_loss_trap(compiled.wiring, link, cause)]
+    ]
+    if not traps:
+        return compiled.plan.changes
+    devices: list[TimedCommand] = []
+    if get_ospf(network.compiled):
+        timeline = perform_dry_run(network.compiled, seed).timeline_events
+        end = compiled.plan.duration_ns
+        # Neighbours are found by ARP, as on real routers.
+        devices = [
+            each
+            for each in list_device_changes(compiled.wiring, timeline, end)
+            if each.line.startswith("link set ")
+        ]
+    changes = [*compiled.plan.changes, *devices]
+    return (*traps, *sorted(changes, key=lambda each: each.at_ns))
+
+
+def _list_failure_notes(network: RouterNetwork) -> Iterator[str]:
+    if get_ospf(network.compiled):
+        yield DOWN_NOTE
+    else:
+        yield "routers notice a failure by the hellos of OSPF alone: routing has no ospf here"
+    if network.compiled.get("recovery", {}).get("protections"):
+        yield "the files have no protection: FRR has no RSVP-TE"
 
 
 def _is_own_flow_rule(line: str) -> bool:

@@ -73,7 +73,7 @@ class SeedPair:
         # The messages of daemons are not those of the simulator, which are in its queues.
         mixed = (
             self.machine == "laboratory"
-            and key.measure in ("sent by class", "bytes a packet")
+            and key.measure in ("sent by class", "bytes a packet", "lost by cause")
             and any(each["agent"]["protocol"] == "control" for each in self.network["flows"])
         )
         return segment or unknown or mixed or key.measure == "coloured"

@@ -29,6 +29,11 @@ _MAX_THROTTLE_MS: Final = {"spf": 600_000, "lsa": 5000}
 _SETTLE_NS: Final = 30 * _NS_PER_S  # From the start of the daemons to time zero, at least.
 _ROUTER_IDS: Final = int(IPv4Address("10.255.0.1"))
 
+DOWN_NOTE: Final = (
+    "a device that goes down takes its routes with it: packets that the simulator loses as "
+    "link_down until the new routes are there find no route in the kernel"
+)
+
 
 def refuse_unsupported(script: CommandScript, network: NetworkData) -> None:
     """Report features that FRR lacks."""
@@ -153,10 +158,7 @@ def add_notes(script: CommandScript, network: NetworkData) -> None:
         "the simulator"
     )
     if any(each["failures"] for each in (network.get("recovery"),) if each):
-        script.add_note(
-            "a device that goes down takes its routes with it: packets that the simulator loses as "
-            "link_down until the new routes are there find no route in the kernel"
-        )
+        script.add_note(DOWN_NOTE)
 
 
 def list_programs(network: NetworkData) -> tuple[str, ...]:
@@ -230,7 +232,7 @@ def add_daemons(
 ) -> GuestPlan:
     """A plan whose routers run the daemons."""
     ospf = get_ospf_timers(network)
-    changes = [*plan.changes, *_list_device_changes(wiring, timeline, plan.duration_ns)]
+    changes = [*plan.changes, *list_device_changes(wiring, timeline, plan.duration_ns)]
     # Neighbours are found within a hello or two; after the last change the throttles fall back.
     settle_ns = 3 * ((ospf["hello_ns"] or 0) + ospf["lsa_interval_ns"])
     settle_ns += 2 * get_backoff(ospf)["maximum_ns"]
@@ -274,10 +276,10 @@ def make_daemon(node: str, program: str, config: str) -> Daemon:
     return Daemon(node, name_log_file(node, program), (program, "-d", *arguments))
 
 
-def _list_device_changes(
+def list_device_changes(
     wiring: VethPlan, timeline: Sequence[TimelineEvent], end_ns: int
 ) -> Iterator[TimedCommand]:
-    """List a device goes down, or up again with its neighbour, when its node notices."""
+    """List the changes of devices: down, or up with its neighbour, when its node notices."""
     for event in timeline:
         if event.event not in ("detected", "repair-detected") or event.time_ns >= end_ns:
             continue

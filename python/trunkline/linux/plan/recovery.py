@@ -281,15 +281,19 @@ def _list_outages(
 def add_loss_traps(script: CommandScript, schedule: RecoverySchedule, wiring: VethPlan) -> None:
     """Write the chains in which packets end."""
     for link, cause in schedule.list_loss_causes():
-        side = wiring.sending_ends[link]
-        # Not dropped but taken: a sender at this node must not see that its packet was lost.
-        script.add_command(
-            side.node,
-            "tc",
-            f"filter add dev {side.device} egress chain {LOSS_CHAINS[cause]} protocol all prio 1 "
-            "matchall action trap",
-            f"what is lost on {schedule.network['links'][link]['name']}: {cause}",
-        )
+        about = f"what is lost on {schedule.network['links'][link]['name']}: {cause}"
+        node, line = format_loss_trap(wiring, link, cause)
+        script.add_command(node, "tc", line, about)
+
+
+def format_loss_trap(wiring: VethPlan, link: int, cause: str) -> tuple[int, str]:
+    """Format the chain in which packets on a link end, with its node."""
+    side = wiring.sending_ends[link]
+    # Not dropped but taken: a sender at this node must not see that its packet was lost.
+    return side.node, (
+        f"filter add dev {side.device} egress chain {LOSS_CHAINS[cause]} protocol all prio 1 "
+        "matchall action trap"
+    )
 
 
 def list_changes(
