@@ -122,7 +122,7 @@ def compile_laboratory(
     stripped = strip_protocols(network)
     failures = network.compiled.get("recovery", {}).get("failures", [])
     if failures:
-        # What routers do about them is in their files.
+        # The reaction of routers is in their files.
         stripped["recovery"] = {"failures": failures}
     compiled = compile_plan(json.dumps(stripped), seed=seed, target=target)
     names = {
