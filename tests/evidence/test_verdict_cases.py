@@ -219,6 +219,17 @@ def test_k8_what_gred_drops_by_chance_is_early() -> None:
     assert _count_early_drops({"kind": "gred", "options": {"vqs": queues}}) == 233
 
 
+def test_k8_gred_loses_as_many_as_the_kernel_and_by_the_same_cause() -> None:
+    """A GRED network differed by causes alone: early 457 | 209, queue_full 0 | 230."""
+    verdict = judge("gred", "gred", "uml", (1, 2, 3, 4, 5))
+    rows = {(row.subject, row.measure): row for row in verdict.rows}
+    assert not differing(verdict)
+    early = rows["A->T", "lost by cause: early"]
+    assert min(early.simulator, early.reference) > 20
+    assert abs(early.difference) < 0.1 * early.simulator
+    assert ("A->T", "lost by cause: queue_full") not in rows
+
+
 def test_k9_a_sender_whose_own_link_is_the_bottleneck_agrees() -> None:
     """The call beside it waited 109.8 ms in the simulator, 14.4 ms in the kernel."""
     verdict = judge("own-link", "own-link", "uml", (1, 2, 3, 4, 5))

@@ -107,7 +107,9 @@ def _describe_undecided_rows(reason: str, rows: Sequence[ComparisonRow]) -> str:
     if len(measures) > MAX_MEASURES_NAMED:
         named += f" and {len(measures) - MAX_MEASURES_NAMED} more measures"
     known_more = [row.more for row in rows if row.more is not None]
-    more = f"; {max(known_more)} more seeds would probably decide" if known_more else ""
+    more = ""
+    if len(known_more) == len(rows):
+        more = f"; {max(known_more)} more seeds would probably decide"
     return f"{len(rows)} comparisons ({named}): {reason}{more}"
 
 
