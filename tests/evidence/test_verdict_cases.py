@@ -341,6 +341,14 @@ def test_the_last_line_says_of_every_outcome_what_was_not_compared() -> None:
     assert "2 kinds of values not compared; by means" in undecided
 
 
+def test_the_last_line_says_that_seeds_without_chance_are_one_run() -> None:
+    """Nothing is drawn there: five seeds are no more evidence than one."""
+    assert "seeds 1 to 5, all the same run; " in read_last_line(
+        judge("own-link", "own-link", "uml", (1, 2, 3, 4, 5))
+    )
+    assert "seeds 1 to 5; " in read_last_line(judge("bfd", "bfd", "uml", (1, 2, 3, 4, 5)))
+
+
 def test_the_last_line_says_how_many_differences_are_known_ones() -> None:
     last_line = read_last_line(judge("pipe", "pipe", "uml"))
     assert re.match(

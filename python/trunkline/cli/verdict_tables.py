@@ -288,6 +288,8 @@ def _format_closing_line(verdict: EngineVerdict, disagreeing_count: int, shown: 
     seeds = f"seeds {verdict.seeds[0]} to {verdict.seeds[-1]}"
     if len(verdict.seeds) == 1:
         seeds = f"seed {verdict.seeds[0]}"
+    elif verdict.is_one_run:
+        seeds += ", all the same run"
     return f"{sentence}; {verdict.method}, {seeds}; {verdict.reference}"
 
 

@@ -64,6 +64,13 @@ class EngineVerdict:
     pairs: tuple[SeedPair, ...] = field(default=(), repr=False, compare=False)
 
     @property
+    def is_one_run(self) -> bool:
+        """Whether several seeds gave the same run in both engines, which is no more than one."""
+        return len(self.pairs) > 1 and all(
+            pair.values == self.pairs[0].values for pair in self.pairs[1:]
+        )
+
+    @property
     def method(self) -> str:
         """How, and of what, comparisons were made."""
         if self.scope:
