@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,49 @@ def test_what_a_lost_cluster_left_is_gone_on_with(
     total = ended(quick(*SURVIVE, "--out", "whole"))
     assert json.loads(again[0]) == json.loads(total[0])
     assert files(tmp_path / "out") == files(tmp_path / "whole")
+
+
+SCREEN = """
+import sys, time
+import trunkline as tl
+from trunkline.planning import screen_execution, survive
+from trunkline.study.run.execution import RunOptions
+
+screen_execution.LONG_SCREEN_S = 0.0
+scenario = tl.load("square.yaml")
+screened = []
+
+
+def wait_for_ever(failure, levels):
+    screened.append(failure)
+    if len(screened) > 1:
+        print(flush=True)
+        time.sleep(600)
+
+
+screen_execution.screen_slas(
+    scenario,
+    survive(scenario).failures,
+    begin_ns=0,
+    runs=2,
+    on_level=wait_for_ever,
+    options=RunOptions(threads=2),
+)
+"""
+
+
+def test_processes_of_a_screen_end_with_the_one_that_started_them(tmp_path: Path) -> None:
+    psutil = pytest.importorskip("psutil")
+    (tmp_path / "square.yaml").write_text(SQUARE)
+    command = [sys.executable, "-c", SCREEN]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE) as started:
+        assert started.stdout is not None
+        assert started.stdout.readline() == b"\n"
+        workers = psutil.Process(started.pid).children(recursive=True)
+        assert len(workers) >= 2
+        started.kill()
+    _, alive = psutil.wait_procs(workers, timeout=60)
+    assert alive == []
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[str, str]:

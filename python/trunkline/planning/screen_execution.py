@@ -10,7 +10,9 @@ from __future__ import annotations
 import functools
 import json
 import multiprocessing
+import os
 import signal
+import threading
 import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -35,6 +37,8 @@ from trunkline.study.run.cluster import ClusterTask, kill_new_children, run_task
 from trunkline.study.run.execution import RunOptions
 
 if TYPE_CHECKING:
+    from multiprocessing.process import BaseProcess
+
     from trunkline.planning.failure_screening import FailureImpact
     from trunkline.scenario import Scenario
 
@@ -180,7 +184,7 @@ class _ScreenRun:
     def _screen_in_processes(self, count: int, receiver: _OutcomeReceiver) -> None:
         earlier_children = multiprocessing.active_children()
         with ProcessPoolExecutor(
-            count, multiprocessing.get_context("spawn"), initializer=_ignore_interrupts
+            count, multiprocessing.get_context("spawn"), initializer=_begin_worker
         ) as pool:
             numbers = {
                 pool.submit(task.function, *task.arguments): task.number
@@ -196,6 +200,14 @@ class _ScreenRun:
                 raise
 
 
-def _ignore_interrupts() -> None:
-    """Leave Ctrl-C, which reaches all processes of a terminal, to the one that was started."""
+def _begin_worker() -> None:
+    """Leave Ctrl-C to the process that was started, and end with it, however it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: BaseProcess) -> None:
+    parent.join()
+    os._exit(1)
