@@ -157,9 +157,9 @@ def test_folder_is_the_same_to_the_byte(third: Study, tmp_path: Path) -> None:
     done = Reproduction(third, [1], run_in_memory(third, [1]))
     first, second = done.write(tmp_path / "a", pdf=True), done.write(tmp_path / "b")
     more, names = ({path.name for path in folder.iterdir()} for folder in (first, second))
-    drawn = {f"table-3.{kind}" for kind in PICTURE_FORMATS}
+    drawn = {f"{name}.{kind}" for name in ("table-3", "posterior") for kind in PICTURE_FORMATS}
     assert more == {"study.json", "values.parquet", *drawn}
-    assert names == more - {"table-3.pdf"}
+    assert names == more - {"table-3.pdf", "posterior.pdf"}
     for name in names:
         assert (first / name).read_bytes() == (second / name).read_bytes(), name
     with pytest.raises(FileExistsError):
