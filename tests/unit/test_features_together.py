@@ -143,6 +143,12 @@ nodes: {B: {processing: {fixed: 10 us, ip_lookup: 20 us, label_lookup: 5 us}}}
 flows:
   files: {agent: tcp, from: A, to: D, transfers: {every: 20 ms, size: 10 kB, record: on}}
 """,
+    "kept connections": """
+flows:
+  writes:
+    {agent: tcp, from: A, to: D, after_idle: keep, send_buffer: {max: 8 kB},
+     transfers: {arrivals: periodic, every: 20 ms, size: 10 kB, connections: kept}}
+""",
     "pages": """
 flows:
   web: {agent: tcp, from: D, to: A, pages: {users: 2, reading: 20 ms, parsing: 5 ms, main: 5 kB}}

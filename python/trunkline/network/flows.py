@@ -80,6 +80,10 @@ def _compile_tcp(flow: Tcp) -> dict[str, Any]:
     optional_keys: dict[str, Any] = {key: True for key, is_on in switches.items() if is_on}
     if flow.receive_buffer is not None:
         optional_keys["receive_buffer"] = _compile_receive_buffer(flow, flow.receive_buffer)
+    if flow.send_buffer is not None:
+        optional_keys["send_buffer_bytes"] = flow.send_buffer.max
+    if flow.after_idle != "restart":
+        optional_keys["after_idle"] = flow.after_idle
     if flow.congestion != "reno":
         optional_keys["congestion"] = _compile_congestion_control(flow)
     if flow.partial_ack == "reset":

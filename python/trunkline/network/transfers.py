@@ -81,11 +81,12 @@ def _compile_video(video: VideoWorkload, requests: int) -> dict[str, Any]:
 def _make_transfers(
     workload: TransferWorkload | PageWorkload | VideoWorkload, opened: Any
 ) -> dict[str, Any]:
+    kept = {"kept": True} if workload.connections == "kept" else {}
     return {
         "opened": _round_floats(opened),
         "bins_bytes": list(workload.bins),
         "record": workload.record,
-    }
+    } | kept
 
 
 def _round_floats(value: Any) -> Any:
@@ -135,6 +136,8 @@ def _compile_arrivals(
     )
     if transfers.arrivals == "poisson":
         return {"gaps": {"poisson": {"mean_ns": gap}}, "sizes": law}
+    if transfers.arrivals == "periodic":
+        return {"gaps": {"periodic": {"gap_ns": gap}}, "sizes": law}
     mean_on, mean_off = float(transfers.mean_on or 0), float(transfers.mean_off or 0)
     gaps = {
         "mean_ns": gap * mean_on / (mean_on + mean_off),

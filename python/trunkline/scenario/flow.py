@@ -61,6 +61,12 @@ class Rto(Element):
     tick: PositiveTime = default(1_000_000, "Granularity of the clock that times segments.")
 
 
+class SendBuffer(Element):
+    """Memory of a sender (Linux's tcp_wmem)."""
+
+    max: BufferBytes = default(4_194_304, "Up to here it grows, with the window.")
+
+
 class ReceiveBuffer(Element):
     """Memory of a receiver (Linux's tcp_rmem)."""
 
@@ -68,17 +74,25 @@ class ReceiveBuffer(Element):
     max: BufferBytes = default(6_291_456, "Up to here it grows.")
 
 
+def _read_memory(value: str, name: str, example: str) -> list[str]:
+    sizes = value.split()
+    if len(sizes) != 3 or not all(size.isdecimal() for size in sizes):
+        reason = f"{name} has three whole numbers"
+        raise make_invalid_error("choice", reason, given=value, allowed=f"e.g. {example}")
+    return sizes
+
+
+def _expand_send_buffer(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    # It has room for three windows and more, and grows with the window: only the last binds.
+    return {"max": f"{_read_memory(value, 'tcp_wmem', '4096 16384 4194304')[2]} B"}
+
+
 def _expand_receive_buffer(value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    sizes = value.split()
-    if len(sizes) != 3 or not all(size.isdecimal() for size in sizes):
-        raise make_invalid_error(
-            "choice",
-            "tcp_rmem has three whole numbers",
-            given=value,
-            allowed="e.g. 4096 131072 6291456",
-        )
+    sizes = _read_memory(value, "tcp_rmem", "4096 131072 6291456")
     # The first value, for when memory is short, has no effect: memory never is.
     return {"initial": f"{sizes[1]} B", "max": f"{sizes[2]} B"}
 
@@ -166,6 +180,20 @@ class TcpOptions(FlowOptions):
         "tcp_rmem (the first, for when memory is short, has no effect), or as keys. Half of it is "
         "window; it follows what is read in a round trip, as far as window needs. Absent: window "
         "at once.",
+    )
+    send_buffer: (
+        Annotated[SendBuffer, ShortForm(_expand_send_buffer, {"type": "string"})] | None
+    ) = default(
+        None,
+        "Memory of the sender for data that are not acknowledged, as a key or as three numbers of "
+        "bytes, in the form of tcp_wmem, of which the last binds. Stack rfc: payload; linux: "
+        "1280 B more for each segment. Absent: no bound.",
+    )
+    after_idle: Literal["restart", "validate", "keep"] = default(
+        "restart",
+        "With connections that are kept: the window after a pause. restart: the first one after a "
+        "timeout (RFC 5681 section 4.1; stack linux: half for each timeout); validate: of stack "
+        "rfc, kept for five minutes, growing only while half of it is used (RFC 7661); keep.",
     )
     limited_transmit: Switch = default(
         True, "With stack rfc: new segments on the first two duplicate ACKs (RFC 3042)."
@@ -283,6 +311,12 @@ class Tcp(TcpOptions):
     def is_one_connection(self) -> bool:
         """Whether it has a window and a timer of its own."""
         return self.transfers is None and self.pages is None and self.video is None
+
+    @property
+    def keeps_connections(self) -> bool:
+        """Whether connections of its transfers stay open."""
+        workload = self.transfers or self.pages or self.video
+        return workload is not None and workload.connections == "kept"
 
     @property
     def is_paced(self) -> bool:

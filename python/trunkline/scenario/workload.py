@@ -92,8 +92,15 @@ TransferSizeField = Annotated[
 ]
 
 
-class _TransferRecords(Element):
-    """Detail of the records of transfers."""
+class _TransferOptions(Element):
+    """Connections of transfers, and the detail of their records."""
+
+    connections: Literal["new", "kept"] = default(
+        "new",
+        "new: one for each transfer, object, chunk and request; kept: they stay open for the next, "
+        "one of a flow of transfers (an application that writes and pauses; transfers queue), one "
+        "of a player, as many of a user as objects are fetched at a time.",
+    )
 
     bins: OneOrMany[TransferBytes] = default(
         DEFAULT_BINS_BYTES, "Upper ends of the bins of sizes that results have, rising."
@@ -101,14 +108,14 @@ class _TransferRecords(Element):
     record: Switch = default(False, "Record each transfer in the table `transfers`.")
 
 
-class TransferWorkload(_TransferRecords):
-    """Transfers that arrive whatever the network does, each a separate connection.
+class TransferWorkload(_TransferOptions):
+    """Transfers that arrive whatever the network does, each a connection unless they are kept.
 
     How many comes from `load` or from `every`.
     """
 
-    arrivals: Literal["poisson", "on-off", "schedule"] = default(
-        "poisson", "How transfers follow each other."
+    arrivals: Literal["poisson", "periodic", "on-off", "schedule"] = default(
+        "poisson", "How transfers follow each other; periodic: at equal times from the start on."
     )
     load: RateOrShare | None = default(
         None,
@@ -129,12 +136,13 @@ class TransferWorkload(_TransferRecords):
     )
 
 
-class PageWorkload(_TransferRecords):
+class PageWorkload(_TransferOptions):
     """Users at the flow's destination who fetch pages from its source, one after another.
 
     A page is a request, the main object, parsing, and embedded objects with a request each. Each
-    object has its own connection; so has each request, in a flow of the same name with
-    `.requests` behind it.
+    object has its own connection unless they are kept; so has each request, in a flow of the same
+    name with `.requests` behind it. With `objects: 0` and `connections: kept` these are requests
+    and responses over one connection, with `reading` for the time to think.
     """
 
     users: Annotated[int, PlainInteger("a number of users", 1, 1_000_000)] = default(
@@ -161,11 +169,11 @@ class PageWorkload(_TransferRecords):
     )
 
 
-class VideoWorkload(_TransferRecords):
+class VideoWorkload(_TransferOptions):
     """Players at the flow's destination that fetch a film from its source in chunks.
 
     Each chunk has a request, in a flow of the same name with `.requests` behind it, and a
-    connection of its own; its bit rate is chosen when it is asked for.
+    connection of its own unless they are kept; its bit rate is chosen when it is asked for.
     """
 
     players: Annotated[int, PlainInteger("a number of players", 1, 1_000_000)] = default(

@@ -1,5 +1,6 @@
 //! Parameters of a TCP connection, every default written out by whoever compiles a scenario.
 
+use super::application::AfterIdle;
 use super::congestion::CongestionConfig;
 use serde::{Deserialize, Serialize};
 
@@ -114,6 +115,13 @@ pub struct TcpConfig {
     /// `window_packets` at once.
     #[serde(default)]
     pub receive_buffer: Option<ReceiveBufferConfig>,
+    /// Memory of the sender for data written and not acknowledged [B > 0]: payload, and with `linux`
+    /// what each segment takes. None = no bound.
+    #[serde(default)]
+    pub send_buffer_bytes: Option<u64>,
+    /// Where the application writes and pauses: what a pause does to the window.
+    #[serde(default)]
+    pub after_idle: AfterIdle,
 }
 
 impl TcpConfig {
@@ -128,6 +136,13 @@ impl TcpConfig {
         self.pacing
     }
 
+    /// Segments that the sender's memory holds, where each takes so much more than its payload [B].
+    pub(super) fn buffered_segments(&self, overhead: u64) -> u32 {
+        let each = u64::from(self.mss_bytes.max(1)) + overhead;
+        let fits = self.send_buffer_bytes.map_or(u64::MAX, |bytes| (bytes / each).max(1));
+        u32::try_from(fits).unwrap_or(u32::MAX)
+    }
+
     /// Segments of a finite transfer; `u32::MAX` for an endless one.
     pub(super) fn segments(&self) -> u32 {
         self.size_bytes.map_or(u32::MAX, |size| {
@@ -137,12 +152,16 @@ impl TcpConfig {
 
     /// Sizes of the datagrams of the transfer.
     pub(super) fn sizes(&self) -> SegmentSizes {
-        let bytes = |payload: u32| (payload + self.header_bytes).min(u32::from(u16::MAX)) as u16;
         SegmentSizes {
             total: self.segments(),
-            full: bytes(self.mss_bytes),
-            last: bytes(self.last_payload()),
+            full: self.datagram_bytes(self.mss_bytes),
+            last: self.datagram_bytes(self.last_payload()),
         }
+    }
+
+    /// IP datagram with that payload [B].
+    pub(super) fn datagram_bytes(&self, payload: u32) -> u16 {
+        (payload + self.header_bytes).min(u32::from(u16::MAX)) as u16
     }
 
     /// Payload of the last segment of a finite transfer [B].
@@ -155,7 +174,7 @@ impl TcpConfig {
     }
 }
 
-/// Segments of a transfer, and the IP datagrams that carry them [B].
+/// Segments of a transfer, or up to the end of its next write, and the IP datagrams that carry them [B].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SegmentSizes {
     pub total: u32,
@@ -164,13 +183,15 @@ pub(super) struct SegmentSizes {
 }
 
 impl SegmentSizes {
+    /// Of a segment that is full for sure; none: see [`Self::last_bytes`].
     #[inline]
-    pub fn segment_bytes(self, seq: u32) -> u16 {
-        if seq + 1 == self.total {
-            self.last
-        } else {
-            self.full
-        }
+    pub fn full_bytes(self, seq: u32) -> Option<u16> {
+        (seq + 1 < self.total).then_some(self.full)
+    }
+
+    /// Of the last segment of a transfer.
+    pub fn last_bytes(self) -> u16 {
+        self.last
     }
 }
 
@@ -207,6 +228,8 @@ pub(super) mod tests {
             pacing: false,
             connect: false,
             receive_buffer: None,
+            send_buffer_bytes: None,
+            after_idle: Default::default(),
         }
     }
 }

@@ -8,6 +8,7 @@
 //!
 //! Absent: flow control by a slow reader, the persist timer, more than 2^32 segments a connection.
 
+mod application;
 mod config;
 mod congestion;
 mod handshake;
@@ -22,6 +23,7 @@ pub mod rto;
 mod send_pace;
 mod sender;
 
+pub use application::AfterIdle;
 pub use config::{DelayedAck, ReceiveBufferConfig, TcpConfig, Variant};
 pub use congestion::{
     Bbr3Config, BbrConfig, CongestionConfig, CubicConfig, DctcpConfig, PragueConfig, RenoConfig,

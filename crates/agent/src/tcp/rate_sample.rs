@@ -2,8 +2,8 @@
 //!
 //! Source: draft-cheng-iccrg-delivery-rate-estimation sections 3.1 to 3.3; Linux 6.1,
 //! `net/ipv4/tcp_rate.c`. Times are in full microseconds.
-//! Absent: a source that pauses ("application-limited"), except where a control declares it; the end of
-//! a transfer sends nothing that would be sampled.
+//! A sample is limited where the application (`application.rs`) or a control held the sender back; the end
+//! of a transfer sends nothing that would be sampled.
 
 use super::lost_segments::LostSegments;
 use super::send_pace::SendContext;
@@ -97,7 +97,7 @@ pub(super) struct RateSampler {
 
 impl RateSampler {
     /// A segment is sent, for the first time or again.
-    pub fn sent(&mut self, seq: u32, now: Time, known: &SendContext) {
+    pub fn sent(&mut self, seq: u32, now: Time, known: &SendContext, window: f64) {
         let now = now / US;
         if self.outstanding == 0 {
             (self.first_sent, self.delivered_at) = (now, now);
@@ -115,7 +115,7 @@ impl RateSampler {
             resent: seq < fresh,
             done: false,
         };
-        if f64::from(known.in_flight) >= known.window.trunc() {
+        if f64::from(known.in_flight) >= window.trunc() {
             self.full_until = self.delivered + u64::from(known.in_flight);
         }
         if seq >= fresh {
@@ -131,7 +131,7 @@ impl RateSampler {
         self.least_rtt = rtt;
     }
 
-    /// A control declares that the network holds less than the path could take.
+    /// The application, or a control, declares that the network holds less than the path could take.
     pub fn limit(&mut self, in_flight: u32) {
         self.limited_until = (self.delivered + u64::from(in_flight)).max(1);
     }
@@ -225,7 +225,7 @@ mod delivery_rate {
     use super::*;
 
     const MS: Span = 1_000_000;
-    const OPEN: SendContext = SendContext { in_flight: 1, found_lost: 0, window: 100.0 };
+    const OPEN: SendContext = SendContext { in_flight: 1, found_lost: 0 };
 
     fn ack(ack: u32) -> Ack {
         Ack { ack, ..Ack::default() }
@@ -237,13 +237,13 @@ mod delivery_rate {
     #[test]
     fn s3_1_delivered_since_the_segment_was_sent() {
         let mut sampler = RateSampler::default();
-        (0..10).for_each(|seq| sampler.sent(seq, 0, &OPEN));
+        (0..10).for_each(|seq| sampler.sent(seq, 0, &OPEN, 100.0));
         for each in 0..10u32 {
             let now = (100 + u64::from(each)) * MS;
             let sample = sampler.sample(&ack(each + 1), now, 0);
             assert_eq!(sample.rtt, Some(100_000 + 1000 * u64::from(each)));
             assert_eq!(sample.delivered, Some((u64::from(each) + 1, sample.rtt.unwrap())));
-            sampler.sent(10 + each, now, &OPEN);
+            sampler.sent(10 + each, now, &OPEN, 100.0);
         }
         let sample = sampler.sample(&ack(11), 200 * MS, 0);
         assert_eq!((sample.delivered, sample.prior_delivered), (Some((10, 100_000)), 1));
@@ -254,10 +254,10 @@ mod delivery_rate {
     #[test]
     fn s3_2_the_longer_of_sending_and_acknowledging_and_no_less_than_a_round_trip() {
         let mut sampler = RateSampler::default();
-        sampler.sent(0, 0, &OPEN);
+        sampler.sent(0, 0, &OPEN, 100.0);
         sampler.sample(&ack(1), 60 * MS, 0);
         for seq in 1..12 {
-            sampler.sent(seq, 60 * MS + u64::from(seq) * 5 * MS, &OPEN);
+            sampler.sent(seq, 60 * MS + u64::from(seq) * 5 * MS, &OPEN, 100.0);
         }
         // 1 was sent at 65 ms with nothing outstanding: both phases begin there. It took 120 ms.
         assert_eq!(sampler.sample(&ack(2), 185 * MS, 0).delivered, Some((1, 120_000)));
@@ -269,11 +269,11 @@ mod delivery_rate {
     #[test]
     fn s3_3_a_block_counts_once_and_a_retransmission_has_no_round_trip() {
         let mut sampler = RateSampler::default();
-        (0..4).for_each(|seq| sampler.sent(seq, 0, &OPEN));
+        (0..4).for_each(|seq| sampler.sent(seq, 0, &OPEN, 100.0));
         let blocks = Ack { ack: 0, sack: [[1, 4], [0; 2], [0; 2]], ..Ack::default() };
         assert_eq!(sampler.sample(&blocks, 100 * MS, 0).acked, 3);
         assert_eq!(sampler.sample(&blocks, 101 * MS, 0).acked, 0);
-        sampler.sent(0, 101 * MS, &OPEN);
+        sampler.sent(0, 101 * MS, &OPEN, 100.0);
         let last = sampler.sample(&ack(4), 201 * MS, 0);
         assert_eq!((last.acked, last.rtt, last.total), (1, None, 4));
     }

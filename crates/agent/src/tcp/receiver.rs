@@ -5,6 +5,7 @@
 //! Differs: a delayed acknowledgement is due a fixed time after the first segment it covers, where
 //! BSD waits for the next beat of a common timer. Absent: reneging.
 
+use super::application::WriteEnds;
 use super::congestion::prague::FIRST_COUNT;
 use super::linux::ack_compression::AckCompression;
 use super::linux::delayed_ack::DelayedAckTimer;
@@ -57,7 +58,8 @@ pub struct Receiver {
     size: u64,
     connects: bool,
     reports_duplicates: bool,
-    duplicate: Option<(u32, u32)>, // arrived twice, and `next` then
+    duplicate: Option<(u32, u32)>,  // arrived twice, and `next` then
+    writes: Option<Box<WriteEnds>>, // of the application, where they are known
 }
 
 impl Receiver {
@@ -102,7 +104,16 @@ impl Receiver {
             connects: config.connect,
             reports_duplicates: config.variant == Variant::Rack,
             duplicate: None,
+            writes: None,
         }
+    }
+
+    /// The sending application writes so many bytes.
+    pub fn expect_write(&mut self, bytes: u64) {
+        let (mss, next) = (self.mss, self.next);
+        let writes = self.writes.get_or_insert_with(|| Box::new(WriteEnds::new(mss)));
+        writes.forget_below(next);
+        writes.add(bytes);
     }
 
     /// A segment arrived, pushed, congestion experienced or window reduced as marked. True:
@@ -433,6 +444,9 @@ impl Receiver {
     /// Application bytes delivered in order, each once [B].
     #[must_use]
     pub fn goodput_bytes(&self) -> u64 {
-        (u64::from(self.next) * u64::from(self.mss)).min(self.size)
+        match &self.writes {
+            Some(writes) => writes.bytes_below(self.next),
+            None => (u64::from(self.next) * u64::from(self.mss)).min(self.size),
+        }
     }
 }

@@ -15,7 +15,8 @@ pub(super) struct SendPace {
     sampler: Option<RateSampler>,
     in_flight: u32, // when the acknowledgement arrived
     found_lost: u64,
-    rtt: u64, // of the handshake [ns]; 0: not timed
+    rtt: u64,     // of the handshake [ns]; 0: not timed
+    paused: bool, // the application, with nothing in the network
 }
 
 /// State of the stack when a segment is sent, which counts.
@@ -24,8 +25,6 @@ pub(super) struct SendContext {
     /// Segments in the network; found lost since the start.
     pub in_flight: u32,
     pub found_lost: u64,
-    /// Congestion window [segments].
-    pub window: f64,
 }
 
 /// State of the stack after an acknowledgement.
@@ -47,7 +46,7 @@ impl SendPace {
         config.pacing.then(|| {
             let sampler = config.congestion.steers().then(RateSampler::default);
             let pacer = Pacer::new(config.mss_bytes);
-            Box::new(Self { pacer, sampler, in_flight: 0, found_lost: 0, rtt: 0 })
+            Box::new(Self { pacer, sampler, in_flight: 0, found_lost: 0, rtt: 0, paused: false })
         })
     }
 
@@ -72,10 +71,27 @@ impl SendPace {
     }
 
     /// A segment is sent now.
-    pub fn sent(&mut self, seq: u32, now: Time, known: &SendContext) {
-        self.pacer.sent(now);
+    pub fn sent(
+        &mut self,
+        seq: u32,
+        now: Time,
+        known: &SendContext,
+        (control, window): (&mut Control, &mut Window),
+    ) {
         if let Some(sampler) = self.sampler.as_mut() {
-            sampler.sent(seq, now, known);
+            if std::mem::take(&mut self.paused) {
+                self.pacer.set(control.on_restart(window, now));
+            }
+            sampler.sent(seq, now, known, window.cwnd);
+        }
+        self.pacer.sent(now);
+    }
+
+    /// The application writes, and nothing waits: whether the window, or it, has held the sender back.
+    pub fn limit_by_application(&mut self, in_flight: u32, window: f64) {
+        if f64::from(in_flight) < window.trunc() {
+            self.paused = in_flight == 0;
+            self.sampler.iter_mut().for_each(|sampler| sampler.limit(in_flight));
         }
     }
 

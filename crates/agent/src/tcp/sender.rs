@@ -58,6 +58,20 @@ impl Sender {
         dispatch!(self, stack => stack.stop());
     }
 
+    /// Data come by [`Sender::write`], the first `bytes` now: call it before [`Sender::start`]. The
+    /// connection never ends.
+    pub fn accept_writes(&mut self, config: &TcpConfig, bytes: u64) {
+        dispatch!(self, stack => stack.accept_writes(config, bytes));
+    }
+
+    /// The application writes so many bytes more. Poll [`Sender::next_segment`] after it.
+    pub fn write(&mut self, bytes: u64, now: Time, random: &mut RandomStream) {
+        match self {
+            Rfc(stack) => stack.write(bytes, now, random),
+            Linux(stack) => stack.write(bytes, now),
+        }
+    }
+
     /// An acknowledgement arrived. Poll [`Sender::next_segment`] after it.
     #[inline]
     pub fn on_ack(&mut self, ack: &Ack, now: Time, random: &mut RandomStream) {

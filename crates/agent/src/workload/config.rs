@@ -82,6 +82,11 @@ pub enum TransferGaps {
         /// Mean gap [ns, > 0].
         mean_ns: f64,
     },
+    /// All alike.
+    Periodic {
+        /// Gap [ns, > 0].
+        gap_ns: f64,
+    },
     /// Poisson while on, silent while off; both periods are exponential, and it starts on.
     OnOff {
         /// Mean gap while on [ns, > 0].

@@ -59,6 +59,10 @@ impl OpenSource {
             TransferGaps::Poisson { mean_ns } => {
                 self.next_at.saturating_add(rounded(random.exponential(*mean_ns)))
             }
+            TransferGaps::Periodic { gap_ns } => {
+                self.next += 1; // from the start on, so that no rounding adds up
+                self.start.saturating_add(rounded((self.next - 1) as f64 * *gap_ns))
+            }
             TransferGaps::OnOff { mean_ns, mean_on_ns, mean_off_ns } => {
                 let mut gap = rounded(random.exponential(*mean_ns));
                 let mut at = self.next_at;

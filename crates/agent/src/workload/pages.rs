@@ -2,8 +2,8 @@
 //!
 //! Source: the HTTP model of 3GPP TR 36.814 and 3GPP2 C.R1002 (main object, parsing, embedded
 //! objects, reading).
-//! Differs: embedded objects are fetched `parallel` at a time, as browsers do. Each object has its own
-//! connection. Absent: persistent connections, pipelining.
+//! Differs: embedded objects are fetched `parallel` at a time, as browsers do. The engine gives each object a
+//! connection of its own, or keeps connections. Absent: pipelining.
 
 use super::{PagesConfig, SizeLaw, Times};
 use std::cmp::Reverse;

@@ -1,5 +1,6 @@
 //! TCP against the RFCs, by hand, and against ns-2, over a network of one link.
 
+mod application;
 mod delivery;
 mod hand;
 mod linux;

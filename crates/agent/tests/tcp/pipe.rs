@@ -45,6 +45,8 @@ pub fn config(variant: Variant) -> TcpConfig {
         linux: false,
         connect: false,
         receive_buffer: None,
+        send_buffer_bytes: None,
+        after_idle: Default::default(),
         congestion: CongestionConfig::default(),
         pacing: false,
     }
@@ -140,6 +142,20 @@ impl Pipe {
         self.sender.start(0);
         self.pump();
         self
+    }
+
+    /// Starts it with an application that writes, so many bytes first.
+    pub fn start_writing(mut self, config: &TcpConfig, bytes: u64) -> Self {
+        self.sender.accept_writes(config, bytes);
+        self.receiver.expect_write(bytes);
+        self.start()
+    }
+
+    /// The application writes so many bytes more.
+    pub fn write(&mut self, bytes: u64) {
+        self.receiver.expect_write(bytes);
+        self.sender.write(bytes, self.now, &mut self.random);
+        self.pump();
     }
 
     fn push(&mut self, at: Time, event: Event) {

@@ -13,6 +13,9 @@ pub struct Transfers {
     pub bins_bytes: Vec<u64>,
     /// Whether to record each transfer, besides the bins.
     pub record: bool,
+    /// Connections stay open for the next transfer.
+    #[serde(default)]
+    pub kept: bool,
 }
 
 /// The process that opens transfers.

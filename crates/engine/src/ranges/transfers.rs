@@ -74,6 +74,7 @@ fn check_users(users: &PagesConfig) -> Result<(), String> {
 fn check_gaps(gaps: &TransferGaps) -> Result<(), String> {
     let positive = |value: f64| value > 0.0 && value.is_finite();
     match gaps {
+        TransferGaps::Periodic { gap_ns } => require(positive(*gap_ns), "gap_ns must be above 0"),
         TransferGaps::Poisson { mean_ns } => require(positive(*mean_ns), "mean_ns must be above 0"),
         TransferGaps::OnOff { mean_ns, mean_on_ns, mean_off_ns } => {
             let off = *mean_off_ns == 0.0 || positive(*mean_off_ns);

@@ -61,8 +61,8 @@ impl MinTransferTime {
         }
     }
 
-    /// Minimum time of a transfer [ns]; 0 where it is unknown.
-    pub fn time_for(&self, bytes: u64) -> Span {
+    /// Minimum time of a transfer [ns]; 0 where it is unknown. `opens`: its connection opens for it.
+    pub fn time_for(&self, bytes: u64, opens: bool) -> Span {
         let packets = bytes.div_ceil(self.mss).max(1);
         let first = bytes.min(self.mss) + self.header;
         let last = bytes - (packets - 1) * self.mss + self.header;
@@ -79,7 +79,8 @@ impl MinTransferTime {
             _ if index < slowest => span(first, link, 1),
             _ => span(last, link, 1),
         });
-        each.chain([self.opening, self.propagation]).fold(0, Span::saturating_add)
+        let opening = if opens { self.opening } else { 0 };
+        each.chain([opening, self.propagation]).fold(0, Span::saturating_add)
     }
 }
 
@@ -165,13 +166,13 @@ mod tests {
     fn a_train_of_packets_takes_the_slowest_link_and_one_packet_at_the_others() {
         let fast = (100_000_000, 0);
         let links = floor(vec![fast, (10_000_000, 0), fast]);
-        assert_eq!(links.time_for(3000), 3_625_600);
+        assert_eq!(links.time_for(3000, true), 3_625_600);
     }
 
     /// 100 B and 40 B of headers and 20 B of the link's: 160 B at 1 Mbit/s, 1.28 ms, and 1 ms.
     #[test]
     fn a_small_transfer_is_one_packet() {
-        assert_eq!(floor(vec![(1_000_000, 20)]).time_for(100), 2_280_000);
-        assert_eq!(floor(vec![]).time_for(100), 0);
+        assert_eq!(floor(vec![(1_000_000, 20)]).time_for(100, true), 2_280_000);
+        assert_eq!(floor(vec![]).time_for(100, true), 0);
     }
 }

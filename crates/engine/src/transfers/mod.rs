@@ -5,7 +5,8 @@
 //! is freed when its sender has every acknowledgement and none of its packets is in the network: the
 //! next connection takes its slot, with another number, as it would have another port: queues by flow and
 //! equal-cost routes tell the two apart. Memory is that of the open ones. A transfer is complete when its
-//! last byte is at the receiver.
+//! last byte is at the receiver. Where connections are kept, they stay open: one of a flow of transfers, whose
+//! transfers queue, and of users one for each object that they fetch at a time.
 
 mod measures;
 mod min_time;
@@ -23,7 +24,7 @@ use trunkline_agent::tcp::{Counters, Receiver, Sender};
 use trunkline_agent::workload::{Request, Viewing};
 use trunkline_packet::flag;
 use trunkline_units::{Time, NEVER};
-use workload::{Opener, Workload};
+use workload::{Opener, StartedTransfer, Workload};
 
 /// Bits of a connection's number that are its slot; those above count the connections in it before.
 const SLOT_BITS: u32 = 22;
@@ -38,19 +39,23 @@ fn find_slot(connection: u32) -> usize {
 struct Connection {
     plan: FlowPlan,
     workload: u32,
-    bytes: u64,
-    started: Time,
+    transfer: StartedTransfer,
+    /// Bytes at the receiver with which the transfer is complete [B].
+    due_bytes: u64,
     complete: bool,
     open: bool,
     /// Its packets in the network, both ways.
     packets_inside: u32,
     /// Of the order of its data packets: one past the highest that has arrived.
     next_seq: u32,
-    /// Number it is recorded by.
-    number: u32,
-    /// Its user, and of a request: the bytes requested [B].
-    user: u32,
-    requested_bytes: u64,
+}
+
+impl Connection {
+    /// It carries the next transfer.
+    fn carry(&mut self, transfer: StartedTransfer) {
+        (self.transfer, self.complete) = (transfer, false);
+        self.due_bytes += transfer.bytes;
+    }
 }
 
 /// All workloads and their connections.
@@ -212,8 +217,11 @@ impl<O: Observer> Simulation<O> {
         self.workloads.requests_buffer = user_requests;
     }
 
-    /// Opens a connection for a transfer, and sends the first segments.
+    /// Starts a transfer over a connection that is open, or opens one, and sends the first segments.
     fn open(&mut self, workload: u32, bytes: u64, user: u32, requested_bytes: u64) {
+        if self.write(workload, bytes, user, requested_bytes) {
+            return;
+        }
         for connection in std::mem::take(&mut self.workloads.vacated) {
             self.settle(connection);
         }
@@ -221,8 +229,12 @@ impl<O: Observer> Simulation<O> {
         let slot = find_slot(connection) as u32;
         let workload_state = &mut self.workloads.all[workload as usize];
         workload_state.open += 1;
-        let number =
-            workload_state.measures.start(bytes, self.now, workload_state.floor.time_for(bytes));
+        let floor = workload_state.floor.time_for(bytes, true);
+        let number = workload_state.measures.start(bytes, self.now, floor);
+        let is_of_arrivals = matches!(workload_state.opener, Opener::Arrivals(_));
+        if let Some(kept) = workload_state.kept.as_mut().filter(|_| is_of_arrivals) {
+            kept.only = Some(slot);
+        }
         let flow = workload_state.flow;
         let agent = self.workloads.first_agent + slot;
         let wake = self.sources.receivers + self.flows.len() as u32 + 2 * slot;
@@ -238,15 +250,19 @@ impl<O: Observer> Simulation<O> {
         self.workloads.connections[slot as usize] = Connection {
             plan,
             workload,
-            bytes,
-            started: self.now,
+            transfer: StartedTransfer {
+                bytes,
+                started: self.now,
+                number,
+                opens: true,
+                user,
+                requested_bytes,
+            },
+            due_bytes: bytes,
             complete: false,
             open: true,
             packets_inside: 0,
             next_seq: 0,
-            number,
-            user,
-            requested_bytes,
         };
         if plan.connects() {
             return self.connect(flow, &plan, agent);
@@ -255,12 +271,48 @@ impl<O: Observer> Simulation<O> {
         self.send_allowed_segments(flow, &plan, agent);
     }
 
+    /// Writes to a connection that stays open. False: there is none for the user.
+    fn write(&mut self, workload: u32, bytes: u64, user: u32, requested_bytes: u64) -> bool {
+        let workload_state = &mut self.workloads.all[workload as usize];
+        let Some(kept) = workload_state.kept.as_mut() else { return false };
+        let idle = kept.idle.get_mut(&user).and_then(Vec::pop);
+        let Some(slot) = idle.or(kept.only) else { return false };
+        let floor = workload_state.floor.time_for(bytes, false);
+        let number = workload_state.measures.start(bytes, self.now, floor);
+        let transfer = StartedTransfer {
+            bytes,
+            started: self.now,
+            number,
+            opens: false,
+            user,
+            requested_bytes,
+        };
+        let flow = workload_state.flow;
+        if idle.is_some() {
+            self.workloads.connections[slot as usize].carry(transfer);
+        } else {
+            kept.waiting.push_back(transfer);
+        }
+        let plan = self.workloads.connections[slot as usize].plan;
+        let agent = self.workloads.first_agent + slot;
+        self.receivers[agent as usize].expect_write(bytes);
+        let random = &mut self.streams[plan.stream as usize];
+        self.senders[agent as usize].write(bytes, self.now, random);
+        self.send_allowed_segments(flow, &plan, agent);
+        true
+    }
+
     /// The number of a new connection, in a free slot, with a new sender and receiver.
     fn take_connection(&mut self, workload: u32, bytes: u64) -> u32 {
         let workload_state = &mut self.workloads.all[workload as usize];
-        workload_state.tcp.size_bytes = Some(bytes);
-        let (sender, receiver) =
+        let is_kept = workload_state.kept.is_some();
+        workload_state.tcp.size_bytes = (!is_kept).then_some(bytes);
+        let (mut sender, mut receiver) =
             (Sender::new(&workload_state.tcp), Receiver::new(&workload_state.tcp));
+        if is_kept {
+            sender.accept_writes(&workload_state.tcp, bytes);
+            receiver.expect_write(bytes);
+        }
         if let Some(slot) = self.workloads.free.pop() {
             let agent = (self.workloads.first_agent + slot) as usize;
             (self.senders[agent], self.receivers[agent]) = (sender, receiver);
@@ -274,15 +326,19 @@ impl<O: Observer> Simulation<O> {
         self.workloads.connections.push(Connection {
             plan,
             workload,
-            bytes,
-            started: 0,
+            transfer: StartedTransfer {
+                bytes,
+                started: 0,
+                number: 0,
+                opens: true,
+                user: 0,
+                requested_bytes: 0,
+            },
+            due_bytes: bytes,
             complete: false,
             open: false,
             packets_inside: 0,
             next_seq: 0,
-            number: 0,
-            user: 0,
-            requested_bytes: 0,
         });
         self.calendar.grow(2);
         slot
@@ -314,55 +370,63 @@ impl<O: Observer> Simulation<O> {
         let workload = &mut self.workloads.all[connection_state.workload as usize];
         connection_state.next_seq = self.delays[workload.flow as usize].next_seq;
         let agent = self.workloads.first_agent as usize + find_slot(connection);
-        if !connection_state.complete
-            && self.receivers[agent].goodput_bytes() >= connection_state.bytes
+        while !connection_state.complete
+            && self.receivers[agent].goodput_bytes() >= connection_state.due_bytes
         {
             connection_state.complete = true;
-            let connection_state = *connection_state;
-            if connection_state.started >= self.at_warm_up.at {
-                let (time, floor) = (
-                    self.now - connection_state.started,
-                    workload.floor.time_for(connection_state.bytes),
-                );
+            let transfer = connection_state.transfer;
+            if transfer.started >= self.at_warm_up.at {
+                let time = self.now - transfer.started;
+                let floor = workload.floor.time_for(transfer.bytes, transfer.opens);
                 workload.measures.finish(
-                    connection_state.bytes,
-                    connection_state.number,
+                    transfer.bytes,
+                    transfer.number,
                     time,
                     floor,
                     &mut self.pool,
                 );
             }
-            self.complete(&connection_state);
+            if let Some(kept) = workload.kept.as_mut() {
+                if let Some(next) = kept.waiting.pop_front() {
+                    connection_state.carry(next);
+                    continue;
+                }
+                let slot = find_slot(connection) as u32;
+                kept.idle.entry(transfer.user).or_default().push(slot);
+            }
+            let workload = connection_state.workload;
+            self.complete(workload, &transfer);
+            break;
         }
         self.settle(connection);
     }
 
     /// Follow-ups of a complete transfer.
-    fn complete(&mut self, connection: &Connection) {
-        let workload = &mut self.workloads.all[connection.workload as usize];
+    fn complete(&mut self, index: u32, transfer: &StartedTransfer) {
+        let workload = &mut self.workloads.all[index as usize];
         let stop = workload.stop;
         match &mut workload.opener {
             Opener::Arrivals(_) => {}
             Opener::Requests { of } => {
                 let of = *of;
-                self.open(of, connection.requested_bytes, connection.user, 0);
+                self.open(of, transfer.requested_bytes, transfer.user, 0);
             }
             // A film ends with its flow: later chunks are not watched.
             Opener::Video { .. } if self.now >= stop => {}
             Opener::Video { players, .. } => {
-                players.on_object(connection.user, self.now);
-                self.arm_workload(connection.workload);
+                players.on_object(transfer.user, self.now);
+                self.arm_workload(index);
             }
             Opener::Pages { users, .. } => {
                 let mut requests = std::mem::take(&mut self.workloads.requests_buffer);
-                let done = users.on_object(connection.user, self.now, &mut requests);
-                let measures = &mut self.workloads.all[connection.workload as usize].measures;
+                let done = users.on_object(transfer.user, self.now, &mut requests);
+                let measures = &mut self.workloads.all[index as usize].measures;
                 if let Some(done) = done.filter(|page| page.started >= self.at_warm_up.at) {
                     let time = self.now - done.started;
                     measures.finish_page(done.bytes, done.objects, time, &mut self.pool);
                 }
-                self.send_requests(connection.workload, requests);
-                self.arm_workload(connection.workload);
+                self.send_requests(index, requests);
+                self.arm_workload(index);
             }
         }
     }
@@ -383,7 +447,7 @@ impl<O: Observer> Simulation<O> {
         let wakes = connection_state.plan.wakes;
         let workload = &mut self.workloads.all[connection_state.workload as usize];
         workload.open -= 1;
-        workload.closed_bytes += connection_state.bytes;
+        workload.closed_bytes += connection_state.due_bytes;
         add(&mut workload.closed, self.senders[agent].counters());
         self.workloads.free.push(find_slot(connection) as u32);
         wakes.into_iter().for_each(|source| self.calendar.cancel(source));

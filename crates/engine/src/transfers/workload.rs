@@ -4,6 +4,7 @@ use super::measures::TransferMeasures;
 use super::min_time::MinTransferTime;
 use crate::network::{Flow, Opened};
 use crate::simulation::FlowPlan;
+use std::collections::{BTreeMap, VecDeque};
 use trunkline_agent::tcp::{Counters, TcpConfig};
 use trunkline_agent::workload::{OpenSource, Pages, Video};
 use trunkline_units::{RandomStream, Time, NEVER};
@@ -21,6 +22,30 @@ pub enum Opener {
     Requests { of: u32 },
 }
 
+/// Connections that stay open.
+#[derive(Clone, Debug, Default)]
+pub struct KeptConnections {
+    /// Slots of those without a transfer, by user.
+    pub idle: BTreeMap<u32, Vec<u32>>,
+    /// Of arrivals, which have one: its slot, and the transfers behind the one that it carries.
+    pub only: Option<u32>,
+    pub waiting: VecDeque<StartedTransfer>,
+}
+
+/// A transfer that has started.
+#[derive(Clone, Copy, Debug)]
+pub struct StartedTransfer {
+    pub bytes: u64,
+    pub started: Time,
+    /// Number it is recorded by.
+    pub number: u32,
+    /// A connection opened for it.
+    pub opens: bool,
+    /// Its user, and of a request: the bytes requested [B].
+    pub user: u32,
+    pub requested_bytes: u64,
+}
+
 /// A flow of transfers.
 #[derive(Clone, Debug)]
 pub struct Workload {
@@ -33,6 +58,8 @@ pub struct Workload {
     pub opener: Opener,
     pub measures: TransferMeasures,
     pub floor: MinTransferTime,
+    /// Connections stay open for the next transfer; none: each transfer has its own.
+    pub kept: Option<KeptConnections>,
     /// Connections that are open.
     pub open: u64,
     /// Application bytes and counters of those that are closed.
@@ -85,6 +112,7 @@ impl Workload {
             opener,
             measures: TransferMeasures::new(&transfers.bins_bytes, transfers.record, pages),
             floor,
+            kept: transfers.kept.then(KeptConnections::default),
             open: 0,
             closed_bytes: 0,
             closed: Counters::default(),

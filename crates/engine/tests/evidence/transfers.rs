@@ -2,7 +2,7 @@
 
 use crate::support::{fifo, poisson, queue, replicate, tcp, Lab, Outcome};
 use crate::support::{GBIT, MBIT, MS, SECOND, UNLIMITED};
-use trunkline_agent::tcp::{TcpConfig, Variant};
+use trunkline_agent::tcp::{AfterIdle, TcpConfig, Variant};
 use trunkline_agent::udp::Size;
 use trunkline_agent::workload::{
     OpenConfig, PagesConfig, Rule, Times, TransferGaps, TransferSizes, VideoConfig,
@@ -15,7 +15,7 @@ const SEGMENT: u64 = 1040;
 
 fn open(gaps: TransferGaps, sizes: TransferSizes) -> Transfers {
     let opened = Opened::Arrivals(OpenConfig { gaps, sizes });
-    Transfers { opened, bins_bytes: vec![10_000, 100_000], record: true }
+    Transfers { opened, bins_bytes: vec![10_000, 100_000], record: true, kept: false }
 }
 
 fn add(lab: &mut Lab, from: &str, to: &str, config: TcpConfig, transfers: Transfers) -> usize {
@@ -55,6 +55,27 @@ fn rfc6928_transfers_take_the_rounds_of_slow_start() {
     let (each, round) = (8 * SEGMENT as i64, 100_008_640);
     let by_hand = last_rounds.map(|(rounds, last)| (rounds - 1) * round + last * each + 50_000_000);
     assert_eq!(times(&lab.run(1)), by_hand);
+}
+
+/// One connection: 25 segments and 10 are written at once, and go as 10, 20 and 5: the first are there with the
+/// 15th of the second round, the others in the third. After 35 acknowledgements the window is 45: the 40 that
+/// are written later go at once, where a connection of their own would take three rounds.
+#[test]
+fn transfers_over_one_connection_queue_and_keep_its_window() {
+    let gaps = TransferGaps::Schedule {
+        times_ns: vec![0, 0, 5 * SECOND],
+        sizes_bytes: vec![25_000, 10_000, 40_000],
+    };
+    let mut lab = Lab::chain(&["a", "b"], GBIT, 50 * MS);
+    let after_idle = AfterIdle::Keep;
+    let config = TcpConfig { initial_window: 10.0, after_idle, ..tcp(Variant::NewReno) };
+    let transfers = Transfers { kept: true, ..open(gaps, TransferSizes::Fixed { bytes: 1 }) };
+    add(&mut lab, "a", "b", config, transfers);
+    let (each, round, way) = (8 * SEGMENT as i64, 100_008_640, 50_000_000);
+    let run = lab.run(1);
+    let by_hand = [round + 15 * each + way, 2 * round + 5 * each + way, 40 * each + way];
+    assert_eq!(times(&run), by_hand);
+    assert_eq!(run.flow(0, "goodput_bytes"), 75_000.0);
 }
 
 /// M/G/1 with processor sharing: E[T | x] = x / (C (1 - rho)) whatever the law of sizes, so that the
@@ -181,9 +202,10 @@ fn one_user() -> Lab {
         parsing: Times::Fixed(4 * MS),
     };
     let opened = Opened::Pages { users, requests: 1, request_bytes: 300 };
-    let pages = Transfers { opened, bins_bytes: vec![], record: true };
+    let pages = Transfers { opened, bins_bytes: vec![], record: true, kept: false };
     add(&mut lab, "server", "user", tcp(Variant::NewReno), pages);
-    let requests = Transfers { opened: Opened::Requests, bins_bytes: vec![], record: true };
+    let requests =
+        Transfers { opened: Opened::Requests, bins_bytes: vec![], record: true, kept: false };
     add(&mut lab, "user", "server", tcp(Variant::NewReno), requests);
     lab
 }
@@ -248,9 +270,10 @@ fn viewers_leave_when_their_flow_stops() {
         spread_ns: 0,
     };
     let opened = Opened::Video { players, requests: 1, request_bytes: 300 };
-    let film = Transfers { opened, bins_bytes: vec![], record: true };
+    let film = Transfers { opened, bins_bytes: vec![], record: true, kept: false };
     add(&mut lab, "server", "user", tcp(Variant::NewReno), film);
-    let requests = Transfers { opened: Opened::Requests, bins_bytes: vec![], record: true };
+    let requests =
+        Transfers { opened: Opened::Requests, bins_bytes: vec![], record: true, kept: false };
     add(&mut lab, "user", "server", tcp(Variant::NewReno), requests);
     lab.network.flows.iter_mut().for_each(|flow| flow.stop_ns = Some(14 * SECOND));
     lab.lasting(0, 40 * SECOND);

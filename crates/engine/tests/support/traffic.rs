@@ -63,6 +63,8 @@ pub fn tcp(variant: Variant) -> TcpConfig {
         linux: false,
         connect: false,
         receive_buffer: None,
+        send_buffer_bytes: None,
+        after_idle: Default::default(),
         congestion: CongestionConfig::default(),
         pacing: false,
     }

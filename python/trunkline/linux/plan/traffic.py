@@ -144,7 +144,12 @@ def _can_run_transfers(
     opened = transfers["opened"] if transfers else "requests"
     if opened == "requests":
         return False  # reported for those who ask
-    if "arrivals" not in opened:
+    if transfers is not None and transfers.get("kept"):
+        reason = (
+            "transfers are not run over one connection in the kernel; nearest: connections: new"
+        )
+        part.refuse(reason, "transfers")
+    elif "arrivals" not in opened:
         part.refuse(
             "who waits for an answer before the next request (pages, films) is "
             "not run in the kernel; nearest: transfers of the same load"
@@ -267,7 +272,8 @@ def _plan_tcp(
         bytes=agent["size_bytes"],
         congestion_control=congestion["kind"],
         mss=agent["mss_bytes"] + option_bytes,
-        send_buffer_bytes=None,
+        # The kernel doubles what SO_SNDBUF is given.
+        send_buffer_bytes=agent["send_buffer_bytes"] // 2 if "send_buffer_bytes" in agent else None,
         receive_buffer_bytes=None,
         nodelay=False,
         sample_ns=_find_sample_step(steps),

@@ -58,6 +58,8 @@ class Tcp(TypedDict):  # A TCP sender and its receiver.
     connect: NotRequired[bool]
     congestion: NotRequired[Congestion]
     receive_buffer: NotRequired[ReceiveBuffer | None]
+    send_buffer_bytes: NotRequired[int]
+    after_idle: NotRequired[Literal["restart", "validate", "keep"]]
 
 
 class CbrArrivals(TypedDict):  # Constant bit rate.

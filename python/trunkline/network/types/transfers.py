@@ -82,6 +82,13 @@ class PoissonGaps(TypedDict):  # A Poisson process.
 PoissonGapsVariant = TypedDict("PoissonGapsVariant", {"poisson": PoissonGaps})
 
 
+class PeriodicGaps(TypedDict):  # All gaps alike.
+    gap_ns: float
+
+
+PeriodicGapsVariant = TypedDict("PeriodicGapsVariant", {"periodic": PeriodicGaps})
+
+
 class OnOffGaps(TypedDict):  # A Poisson process that is switched on and off.
     mean_ns: float
     mean_on_ns: float
@@ -100,7 +107,7 @@ ScheduleGapsVariant = TypedDict("ScheduleGapsVariant", {"schedule": ScheduleGaps
 
 
 class TransferArrivals(TypedDict):  # Transfers that arrive by themselves.
-    gaps: PoissonGapsVariant | OnOffGapsVariant | ScheduleGapsVariant
+    gaps: PoissonGapsVariant | PeriodicGapsVariant | OnOffGapsVariant | ScheduleGapsVariant
     sizes: SizeLaw
 
 
@@ -159,3 +166,4 @@ class Transfers(TypedDict):  # Transfers that come and go.
     )
     bins_bytes: list[int]
     record: bool
+    kept: NotRequired[bool]

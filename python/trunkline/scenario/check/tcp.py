@@ -53,6 +53,12 @@ def _list_unread_keys(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str]]:
     elif flow.delayed_ack is None:
         yield ("quick_acks",), "quick_acks means nothing without delayed_ack", "with delayed_ack"
 
+    if not flow.keeps_connections:
+        reason = "after_idle means nothing where the application does not pause"
+        yield ("after_idle",), reason, "with transfers, pages or video: {connections: kept}"
+    elif flow.steers_by_rate:
+        reason = f"after_idle means nothing to congestion {flow.congestion}"
+        yield ("after_idle",), reason, f"congestion other than {flow.congestion}"
     if flow.congestion != "cubic":
         reason = f"slow_start means nothing to congestion {flow.congestion}"
         yield ("slow_start",), reason, "congestion: cubic"
@@ -71,6 +77,9 @@ def _list_missing_options(flow: Tcp) -> Iterator[tuple[tuple[str, ...], str, str
     if memory is not None and memory.initial > memory.max:
         reason = f"it begins with {memory.initial} B and has {memory.max} B at most"
         yield ("receive_buffer",), reason, "initial <= max"
+    if flow.after_idle == "validate" and flow.stack == "linux":
+        reason = "stack linux has no validation of the window by RFC 7661"
+        yield ("after_idle",), reason, "restart or keep, or stack: rfc"
     if flow.congestion in ("dctcp", "prague") and not flow.ecn:
         reason = f"{flow.congestion} answers to marks, and the flow has no ecn"
         yield ("congestion",), reason, "with ecn: true"

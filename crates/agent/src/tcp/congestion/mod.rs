@@ -95,6 +95,10 @@ pub(super) trait Congestion {
     }
     /// The connection sends again; nothing was outstanding for `idle`.
     fn on_resume(&mut self, _idle: Span, _now: Time) {}
+    /// The application had nothing to send, and sends again. Returns the pace [B/s] (controls that steer).
+    fn on_restart(&mut self, _window: &mut Window, _now: Time) -> u64 {
+        0
+    }
     /// The first segments are sent; the handshake took `rtt` [us]. Returns the pace for them [B/s]; 0:
     /// none yet.
     fn on_established(&mut self, _window: &Window, _rtt: Option<Span>, _now: Time) -> u64 {
@@ -176,6 +180,11 @@ macro_rules! controls {
                 random: &mut RandomStream,
             ) -> SteeringDecision {
                 match self { $(Self::$variant(control) => control.steer(window, now, random)),+ }
+            }
+
+            /// See [`Congestion::on_restart`].
+            pub(super) fn on_restart(&mut self, window: &mut Window, now: Time) -> u64 {
+                match self { $(Self::$variant(control) => control.on_restart(window, now)),+ }
             }
 
             /// See [`Congestion::on_lost`].

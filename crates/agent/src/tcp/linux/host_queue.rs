@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use trunkline_units::{Time, NEVER};
 
 /// Memory of an empty segment (`sk_buff`, shared information, headers) [B].
-const OVERHEAD_BYTES: u64 = 1_280;
+pub(super) const OVERHEAD_BYTES: u64 = 1_280;
 /// `tcp_limit_output_bytes` [B].
 const MAX_BYTES: u64 = 1 << 20;
 /// `sk_pacing_shift`.

@@ -8,13 +8,14 @@
 //! do what their names say; `offered_window.rs` is the receiver's window, `writer.rs` the application,
 //! `host_queue.rs` what waits in the sender's host;
 //! `receive_buffer.rs`, `delayed_ack.rs` and `ack_compression.rs` belong to the receiver.
-//! Absent: reneging, path MTU probes, a receiver's window that shrinks, windows that shrink while the
-//! application is idle (RFC 7661).
+//! `idle.rs` is what pauses of the application do. Absent: reneging, path MTU probes, a receiver's window that
+//! shrinks.
 
 pub(super) mod ack_compression;
 mod ack_summary;
 pub(super) mod delayed_ack;
 mod host_queue;
+mod idle;
 mod loss_recovery;
 mod offered_window;
 mod output;
@@ -28,6 +29,7 @@ mod undo;
 mod window;
 mod writer;
 
+use super::application::Application;
 use super::config::SegmentSizes;
 use super::congestion::{Control, Growth, Window};
 use super::handshake::RTO_AFTER_SYN_LOSS;
@@ -91,6 +93,7 @@ pub struct Sender {
     end: u32,
     sizes: SegmentSizes,
     offer: offered_window::OfferedWindow,
+    buffered: u32, // segments that its memory holds
     queue: RetransmissionQueue,
     phase: Phase,
     high_seq: u32, // `next` when the phase began
@@ -118,6 +121,7 @@ pub struct Sender {
     cwr: bool,
     out: VecDeque<(u32, bool)>, // segments to send, with whether each went before
     writer: writer::ApplicationWriter,
+    application: Option<Box<Application>>,
     host: host_queue::HostQueue,
     mss: u32,
     finished_at: Option<Time>,
@@ -151,6 +155,7 @@ impl Sender {
             end: config.segments(),
             sizes: config.sizes(),
             offer: offered_window::OfferedWindow::new(config),
+            buffered: config.buffered_segments(host_queue::OVERHEAD_BYTES),
             queue: RetransmissionQueue::new(config.congestion.steers()),
             phase: Phase::Open,
             high_seq: 0,
@@ -178,6 +183,7 @@ impl Sender {
             cwr: false,
             out: VecDeque::new(),
             writer: writer::ApplicationWriter::new(config.mss_bytes, config.segments()),
+            application: None,
             host: host_queue::HostQueue::new(config.mss_bytes),
             mss: config.mss_bytes,
             finished_at: None,
@@ -219,6 +225,9 @@ impl Sender {
         if let Some(pace) = self.pace.as_mut() {
             pace.start(&mut self.control, &self.window, now);
         }
+        if let Some(application) = self.application.as_mut() {
+            (application.started, application.unfilled_since) = (true, now);
+        }
         self.send_new(now, false);
         self.writer.write(self.una, self.next, self.offer.max_offered_bytes());
     }
@@ -236,7 +245,7 @@ impl Sender {
         let (seq, retransmission) = self.out.pop_front()?;
         // RFC 3168 section 6.1.2: on the first new data after the reduction.
         let cwr = !retransmission && std::mem::take(&mut self.cwr);
-        let (ip_bytes, push) = (self.sizes.segment_bytes(seq), self.writer.marks(seq));
+        let (ip_bytes, push) = (self.datagram_bytes(seq), self.writer.marks(seq));
         Some(Segment { seq, ip_bytes, retransmission, cwr, push })
     }
 

@@ -15,7 +15,8 @@ impl Sender {
     /// Sends new data; one segment beyond the window as a probe.
     pub(super) fn send_new(&mut self, now: Time, probe: bool) {
         let first = self.next;
-        while self.next < self.end && self.next < self.offer.end() {
+        let end = self.end.min(self.offer.end()).min(self.una.saturating_add(self.buffered));
+        while self.next < end {
             if !probe && self.queue.in_flight() >= self.cwnd() {
                 break;
             }
@@ -45,6 +46,9 @@ impl Sender {
         let limited = self.queue.in_flight() >= self.cwnd();
         if sent > 0 || limited {
             self.validate(limited);
+            if self.application.is_some() {
+                self.validate_use(limited, now);
+            }
         }
         if sent > 0 {
             if self.reducing() {
@@ -127,9 +131,8 @@ impl Sender {
             let known = SendContext {
                 in_flight: self.queue.in_flight(),
                 found_lost: self.queue.found_lost.count(),
-                window: self.window.cwnd,
             };
-            pace.sent(seq, now, &known);
+            pace.sent(seq, now, &known, (&mut self.control, &mut self.window));
         }
     }
 

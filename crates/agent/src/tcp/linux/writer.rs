@@ -25,6 +25,11 @@ impl ApplicationWriter {
         Self { mss: mss.max(1), written: 0, total, marked: 0, marks: VecDeque::new() }
     }
 
+    /// The application has data up to a segment.
+    pub fn extend(&mut self, total: u32) {
+        self.total = total;
+    }
+
     fn waits(&self, next: u32, below: u32) -> bool {
         (self.written.saturating_sub(next)).saturating_mul(self.mss) < below
     }

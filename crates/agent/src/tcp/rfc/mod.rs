@@ -6,6 +6,7 @@
 //! Differs: after a timeout Tahoe, Reno and NewReno go back to the first unacknowledged segment
 //! and send on from there, as ns-2 does. Absent: congestion window validation (RFC 7661).
 
+mod idle;
 mod newreno;
 mod output;
 mod rack;
@@ -16,6 +17,7 @@ mod tahoe;
 mod view;
 mod window;
 
+use super::application::Application;
 use super::config::SegmentSizes;
 use super::congestion::{Control, Growth, Window};
 use super::handshake::RTO_AFTER_SYN_LOSS;
@@ -92,18 +94,21 @@ pub struct Sender {
     fast_retransmits: u64,
     scoreboard: Scoreboard,
     rack: Option<Box<RackTlp>>,
+    application: Option<Box<Application>>,
+    grows_by_use: bool, // the window, where the application fills it
 }
 
 impl Sender {
     /// A sender that has sent nothing and waits for [`Sender::start`].
     #[must_use]
     pub fn new(config: &TcpConfig) -> Self {
-        let cap = f64::from(config.window_packets);
+        let most = config.window_packets.min(config.buffered_segments(0));
+        let cap = f64::from(most);
         Self {
             window: Window {
                 cwnd: config.initial_window.min(cap),
                 ssthresh: config.initial_ssthresh.unwrap_or(cap).min(cap),
-                cap: config.window_packets,
+                cap: most,
                 credit: 0,
                 growth: match config.count_segments {
                     true => Growth::Segments,
@@ -160,6 +165,8 @@ impl Sender {
                 let lost = LostSegments::new(config.congestion.steers());
                 Box::new(RackTlp::new(config.dup_acks, delayed, lost))
             }),
+            application: None,
+            grows_by_use: false,
         }
     }
 
@@ -191,6 +198,7 @@ impl Sender {
         if let Some(pace) = self.pace.as_mut() {
             pace.start(&mut self.control, &self.window, now);
         }
+        self.start_application(now);
         self.limit = self.window_end();
         self.burst = u32::MAX;
         self.released = true;
@@ -220,6 +228,9 @@ impl Sender {
         let ece = self.control.on_marks_counted(ack.ace).map_or(ack.ece, |marks| marks > 0);
         let ack = Ack { ece, ..*ack };
         self.measure(&ack, now);
+        if self.application.is_some() {
+            return self.process_ack_of_writes(&ack, now, random);
+        }
         self.process_ack(&ack, now, random);
     }
 

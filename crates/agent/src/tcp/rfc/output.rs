@@ -64,7 +64,10 @@ impl Sender {
         if self.pace.is_some() {
             self.note_sent(seq, now);
         }
-        let ip_bytes = self.sizes.segment_bytes(seq);
+        let ip_bytes = match self.sizes.full_bytes(seq) {
+            Some(bytes) => bytes,
+            None => self.last_bytes(seq, now),
+        };
         // RFC 3168 section 6.1.2: on the first new data after the reduction.
         let cwr = fresh && std::mem::take(&mut self.cwr);
         Segment { seq, ip_bytes, retransmission: !fresh, cwr, push: false }
@@ -73,9 +76,9 @@ impl Sender {
     #[cold]
     fn note_sent(&mut self, seq: u32, now: Time) {
         let (in_flight, found_lost) = (self.in_flight(), self.found_lost().count());
-        let window = self.window.cwnd;
         if let Some(pace) = self.pace.as_mut() {
-            pace.sent(seq, now, &SendContext { in_flight, found_lost, window });
+            let known = SendContext { in_flight, found_lost };
+            pace.sent(seq, now, &known, (&mut self.control, &mut self.window));
         }
     }
 

@@ -40,7 +40,7 @@ impl Sender {
     /// RFC 6298 (5.2), (5.3). A window held shut by ECN waits for the timer too.
     #[inline]
     pub(super) fn rearm(&mut self, now: Time) {
-        if self.una == self.sizes.total {
+        if self.una == self.sizes.total && !self.pass_write() {
             self.finished_at = Some(now);
             self.rtx_at = NEVER;
         } else if self.una < self.max || self.window.cwnd < 1.0 {
@@ -111,6 +111,7 @@ impl Sender {
             self.mark_reduced();
             return false;
         }
+        let size = self.used_window(size);
         let by_ecn = self.ecn && self.una < self.reduced && self.phase == Phase::Open;
         if !by_ecn {
             (self.window.ssthresh, self.window.cwnd) = self.reduced(size, ReductionCause::Loss);

@@ -5,8 +5,7 @@
 //! `net/ipv4/tcp_bbr.c`, in the kernel's integers under both stacks: gains in 256ths, rates in segments a
 //! microsecond times 2^24. `model.rs` has the filters, `policer.rs` the rate of a policer,
 //! `window.rs` the window.
-//! Differs: the phase at which its cycle begins is drawn from the flow's random stream. Absent: the
-//! start after a pause of the application.
+//! Differs: the phase at which its cycle begins is drawn from the flow's random stream.
 
 pub(super) mod model;
 mod policer;
@@ -81,6 +80,7 @@ pub(in crate::tcp) struct Bbr {
     rate: u64, // pace [B/s]
     timed: bool,
     prior_cwnd: u64,
+    idle_restart: bool,   // the application sends after a pause
     was_recovering: bool, // after the last acknowledgement
     was_timed_out: bool,
     conserving: bool,
@@ -110,6 +110,7 @@ impl Bbr {
             rate: 0,
             timed: false,
             prior_cwnd: 0,
+            idle_restart: false,
             was_recovering: false,
             was_timed_out: false,
             conserving: false,
@@ -252,11 +253,12 @@ impl Bbr {
                 (self.min_rtt, self.min_rtt_tick) = (Some(rtt), tick);
             }
         }
-        if expired && self.mode != BbrMode::ProbeTrip {
+        if expired && !self.idle_restart && self.mode != BbrMode::ProbeTrip {
             self.save(window);
             self.mode = BbrMode::ProbeTrip;
             self.probe_end = None;
         }
+        self.idle_restart &= now.acked == 0;
         if self.mode != BbrMode::ProbeTrip {
             return false;
         }
@@ -269,18 +271,22 @@ impl Bbr {
             Some(end) => {
                 self.probe_round |= self.round_start;
                 if self.probe_round && tick > end {
-                    self.min_rtt_tick = tick;
-                    window.cwnd = window.cwnd.max(self.prior_cwnd as f64);
-                    if self.filled() {
-                        self.probe_rate_anew();
-                    } else {
-                        self.mode = BbrMode::Startup;
-                    }
+                    self.end_trip_probe(window, tick);
                 }
             }
             None => {}
         }
         true
+    }
+
+    fn end_trip_probe(&mut self, window: &mut Window, tick: u64) {
+        self.min_rtt_tick = tick;
+        window.cwnd = window.cwnd.max(self.prior_cwnd as f64);
+        if self.filled() {
+            self.probe_rate_anew();
+        } else {
+            self.mode = BbrMode::Startup;
+        }
     }
 
     fn update_gains(&mut self) {
@@ -338,6 +344,26 @@ impl Congestion for Bbr {
         (self.min_rtt, self.min_rtt_tick) = (rtt, now / 1_000 / TICK_NS);
         if let Some(rtt) = rtt {
             self.first_pace(window, rtt);
+        }
+        self.rate
+    }
+
+    /// `bbr_cwnd_event`.
+    fn on_restart(&mut self, window: &mut Window, now: Time) -> u64 {
+        self.idle_restart = true;
+        self.aggregation.restart(now / 1_000);
+        let tick = now / 1_000 / TICK_NS;
+        match self.mode {
+            BbrMode::ProbeRate => {
+                let pace = self.pace(self.bandwidth(), GAIN_UNIT);
+                if self.filled() || pace > self.rate {
+                    self.rate = pace;
+                }
+            }
+            BbrMode::ProbeTrip if self.probe_end.is_some_and(|end| tick > end) => {
+                self.end_trip_probe(window, tick);
+            }
+            _ => {}
         }
         self.rate
     }

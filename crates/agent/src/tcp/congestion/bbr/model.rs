@@ -84,6 +84,11 @@ impl Aggregation {
         self.extra[self.current] = self.extra[self.current].max(extra);
     }
 
+    /// The application sends after a pause [us].
+    pub fn restart(&mut self, now: Time) {
+        (self.since, self.acked) = (now, 0);
+    }
+
     /// Room for it [segments].
     pub fn extra(&self, rate: u64) -> u64 {
         let max_extra = (rate * MAX_AGGREGATION_US) / RATE_UNIT;

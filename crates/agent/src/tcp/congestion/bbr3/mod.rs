@@ -279,6 +279,18 @@ impl Congestion for Bbr3 {
         self.pace as u64
     }
 
+    /// Section 5.4.1.
+    fn on_restart(&mut self, window: &mut Window, now: Time) -> u64 {
+        let at = now / 1_000;
+        (self.idle_restart, self.extra_since) = (true, at);
+        if self.mode.is_in_cycle() {
+            self.set_pace_with_gain(1.0);
+        } else if self.mode == Mode::ProbeTrip {
+            self.check_trip_probed(window, at);
+        }
+        self.pace as u64
+    }
+
     fn on_lost(&mut self, window: &mut Window, segment: &LostSegment, delivered: u64) {
         self.delivered = delivered;
         self.handle_loss(window, segment);

@@ -76,8 +76,6 @@ impl Congestion for Cubic {
     }
 
     fn on_resume(&mut self, idle: Span, now: Time) {
-        if let Linux(cubic) = self {
-            cubic.resumed(idle, now);
-        }
+        dispatch!(self, cubic => cubic.resumed(idle, now));
     }
 }

@@ -1,13 +1,13 @@
 //! CUBIC in real numbers.
 //!
 //! Source: RFC 9438 sections 4.2 to 4.8 and 4.10, in segments; the round trip of section 4.4 is the smoothed one.
-//! Differs: a mark reduces as a loss does (section 4.6 allows RFC 8511's 0.85 too). Absent: sections
-//! 4.9 (needless reductions, which `rfc/` does not see) and 5.8 (a source that pauses; ours does not).
+//! Differs: a mark reduces as a loss does (section 4.6 allows RFC 8511's 0.85 too). Absent: section
+//! 4.9 (needless reductions, which `rfc/` does not see).
 
 use super::super::hystart::HyStartPlusPlus;
 use super::super::{ConnectionView, ReductionCause, Window};
 use super::SlowStart;
-use trunkline_units::{math, Time};
+use trunkline_units::{math, Span, Time};
 
 /// Section 5: beta_cubic, and C [segments/s^3].
 const BETA: f64 = 0.7;
@@ -87,6 +87,13 @@ impl Cubic {
         window.cwnd = opened.min(f64::from(window.cap));
     }
 
+    /// Section 5.8: the curve pauses while the application does.
+    pub fn resumed(&mut self, idle: Span, now: Time) {
+        if let Some(epoch) = self.epoch.as_mut() {
+            epoch.start = (epoch.start + idle).min(now);
+        }
+    }
+
     /// Sections 4.6 to 4.8.
     pub fn reduce_window(&mut self, window: &Window, size: f64, cause: ReductionCause) -> f64 {
         let cwnd = window.cwnd;
@@ -106,7 +113,7 @@ impl Cubic {
 mod rfc9438 {
     use super::super::super::Growth;
     use super::*;
-    use trunkline_units::{Span, SECOND};
+    use trunkline_units::SECOND;
 
     const MS: Span = 1_000_000;
 
