@@ -34,6 +34,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from trunkline.scenario.yaml_text import parse_yaml
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "studies"
 STUDIES = ROOT / "python" / "trunkline" / "studies"
@@ -49,8 +51,8 @@ OUTCOME_WORDS = {
     "undecided": "undecided",
     None: "not judged",
 }
-FIT_LINE = re.compile(r"^    prior: .*\n|^fit:.*\n(?: .*\n)*", re.MULTILINE)
-"""Parts of a study file for `study fit` alone: no run of `reproduce` depends on them."""
+IRRELEVANT_KEYS = {"fit", "prior", "reason"}
+"""Keys of a study file for `study fit` and for readers: no run of `reproduce` depends on them."""
 NUMBER = re.compile(r"(?<![\w.])[-−]?\d+(?:\.\d+)?")
 
 
@@ -58,14 +60,28 @@ def hash_study(name: str) -> str:
     """Hash the source of a stored run: the files of the study, and its pinned results."""
     found = hashlib.sha256()
     for file in sorted(STUDIES.joinpath(name).iterdir()):
-        if file.suffix in (".yaml", ".csv", ".tc", ".tcng") and file.name != "exhibits.yaml":
-            text = FIT_LINE.sub("", file.read_text("utf-8"))
-            found.update(f"{file.name} {text}".encode())
+        if file.suffix == ".yaml" and file.name != "exhibits.yaml":
+            # Without comments: a new wording changes no run.
+            document, _ = parse_yaml(file.read_text("utf-8"), file.name)
+            content = _drop_irrelevant(document)
+            found.update(f"{file.name} {json.dumps(content)}".encode())
+        elif file.suffix in (".csv", ".tc", ".tcng"):
+            found.update(f"{file.name} {file.read_text('utf-8')}".encode())
     for line in PINNED.read_text("utf-8").splitlines():
         if line.startswith(f"{name},"):
             # Without its last column, the hash of averages: they follow from what the others hold.
             found.update(line.rpartition(",")[0].encode())
     return found.hexdigest()
+
+
+def _drop_irrelevant(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {
+            str(key): _drop_irrelevant(value)
+            for key, value in content.items()
+            if key not in IRRELEVANT_KEYS
+        }
+    return [_drop_irrelevant(each) for each in content] if isinstance(content, list) else content
 
 
 def summarise_reproduction(document: dict[str, Any], study_hash: str) -> dict[str, Any]:
