@@ -113,11 +113,9 @@ impl Bbr3 {
                 self.cycle.is_probe_sample = true;
                 self.start_up(cwnd, now);
             }
-            Mode::Up => {
-                if self.is_time_to_go_down(cwnd, now) {
-                    self.cycle.too_high = false;
-                    self.start_down(at);
-                }
+            Mode::Up if self.is_time_to_go_down(cwnd, now) => {
+                self.cycle.too_high = false;
+                self.start_down(at);
             }
             _ => {}
         }
