@@ -106,7 +106,8 @@ impl Bbr3 {
         if !self.full.reached || self.adapt_long_term(cwnd, now) {
             return;
         }
-        match self.mode {
+        let mode = self.mode;
+        match mode {
             Mode::Down | Mode::Cruise if self.is_time_to_probe(cwnd, at) => self.start_refill(),
             Mode::Down if self.is_time_to_cruise(now) => self.mode = Mode::Cruise,
             Mode::Refill if self.rounds.starts => {
