@@ -17,7 +17,8 @@ use trunkline_units::NEVER;
 const REPORT_BYTES: u16 = 16;
 const BILLION: f64 = 1e9;
 
-/// Both ends of such a flow.
+/// Both ends of such a flow. A packet of TFRC meets no pointer.
+#[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
 pub(crate) enum AdaptiveFlow {
     Tfrc(TfrcFlow),

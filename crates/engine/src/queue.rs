@@ -109,7 +109,7 @@ impl SizeAndMarks {
     #[inline(always)]
     #[must_use]
     pub fn new(bytes: u32, precedence: u8, can_mark: bool) -> Self {
-        Self(bytes | u32::from(can_mark) * CAN_MARK | u32::from(precedence) << 24)
+        Self(bytes | (u32::from(can_mark) * CAN_MARK) | (u32::from(precedence) << 24))
     }
 
     /// Bytes on the wire.
