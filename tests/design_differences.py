@@ -8,6 +8,7 @@ from typing import Any
 from trunkline.network import compile
 from trunkline.network.types import NetworkData
 from trunkline.routers import RouterExport
+from trunkline.routers.router_config import NO_MTU
 from trunkline.scenario import Scenario
 
 Place = tuple[str | int, ...]
@@ -113,6 +114,8 @@ def _describe(
     for link in network["links"]:
         keys: dict[str, Any] = dict(link)
         name = keys.pop("name")
+        # No packet is larger: so large an MTU is none.
+        keys["mtu_bytes"] = min(keys["mtu_bytes"], NO_MTU)
         port = network["ports"][keys.pop("port")]
         ports[name] = port["name"], _describe_port(port, label_rows)
         for key in _RECORDED_KEYS:

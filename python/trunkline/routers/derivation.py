@@ -190,6 +190,16 @@ class _Derivation:
                 arc.name,
                 "metric",
             )
+        if compiled.get("reorder"):
+            self._omit(
+                router,
+                f"link {arc.name}: reorder",
+                "it is the wire's, and `import` reads none; nearest: none",
+                "links",
+                arc.name,
+                "reorder",
+                changes=False,
+            )
         interface = RouterInterface(
             number,
             self._devices.get(arc.name, ""),
@@ -553,7 +563,8 @@ class _Derivation:
                     protection.backup,
                     changes=False,
                 )
-        if self._is_signalled or self._resolved.routing.ospf is not None:
+        routing = self._resolved.routing
+        if self._is_signalled or routing.ospf is not None or routing.ldp is not None:
             self._omit(
                 self._nodes[0],
                 "times of messages: detection, processing, flooding, refresh",

@@ -6,7 +6,7 @@ queues, policers and filters are the kernel's, by the commands of ``export --to 
 
 import copy
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from typing import Final
@@ -50,6 +50,8 @@ def write_frr(network: RouterNetwork, *, adds_wires: bool = False) -> TargetFile
     files = TargetFiles()
     plan = _plan_kernel(files, network, adds_wires)
     scripts = [] if plan is None else list(write_router_scripts(plan).values())
+    if plan is not None:
+        _note_paths_without_packets(files, network, plan.script)
     for index, router in enumerate(network.routers):
         _note_omissions(files, network, router)
         config = "\n".join(_list_config_lines(network, router)) + "\n"
@@ -59,6 +61,28 @@ def write_frr(network: RouterNetwork, *, adds_wires: bool = False) -> TargetFile
             scripts[index] if scripts else _write_plain_script(network, router)
         )
     return files
+
+
+def _note_paths_without_packets(
+    files: TargetFiles, network: RouterNetwork, script: CommandScript
+) -> None:
+    """Note the paths that no packet of the traffic enters, so that no head has a route to them."""
+    purposes = [each.purpose for commands in script.commands for each in commands]
+    entered = {words[1] for each in purposes if (words := each.split())[2:3] == ["to"]}
+    policies = {each.name for router in network.routers for each in router.policies}
+    noted = {each.path for each in (*network.omissions, *files.omissions)}
+    for path in network.compiled["paths"]:
+        name = path["name"]
+        if name in entered | policies or ("paths", name) in noted:
+            continue
+        head = network.compiled["links"][path["links"][0]]["from"]
+        files.omit(
+            network.routers[head].name,
+            f"path {name}: its head end",
+            "no packet of the traffic enters it there; nearest: a trunk with a flow",
+            ("paths", name),
+            changes_design=False,
+        )
 
 
 def _list_config_lines(network: RouterNetwork, router: Router) -> Iterator[str]:
@@ -347,7 +371,7 @@ def _plan_kernel(
         )
     script = CommandScript(
         [
-            [each for each in commands if _is_kernel_command(each, network.routers[index])]
+            list(_list_kernel_commands(commands, network.routers[index]))
             for index, commands in enumerate(compiled.script.commands)
         ],
         target=target,
@@ -474,6 +498,17 @@ def strip_protocols(network: RouterNetwork) -> NetworkData:
         each for each in stripped["flows"] if each["agent"]["protocol"] != "control"
     ]
     return stripped
+
+
+def _list_kernel_commands(commands: Sequence[Command], router: Router) -> Iterator[Command]:
+    """List the commands that FRR leaves to be done, each with its purpose."""
+    purpose = ""
+    for each in commands:
+        purpose = each.purpose or purpose
+        own = replace(each, purpose=purpose)
+        # One hop with penultimate hop popping has no label, but a way of its own.
+        if _is_kernel_command(own, router) or purpose.startswith("path "):
+            yield own if own.purpose.startswith("path ") else each
 
 
 def _is_kernel_command(command: Command, router: Router) -> bool:

@@ -11,6 +11,7 @@ from trunkline.routers.router_config import (
     RouterNetwork,
     TargetFiles,
 )
+from trunkline.scenario.scheduler_classes import DEFAULT_BURST_BYTES
 
 MAX_PRIORITY_LEVEL: Final = 7
 MAX_RATIO: Final = 1020  # Greatest `bandwidth remaining ratio` of IOS XR.
@@ -60,6 +61,9 @@ def list_hardware_queues(
     default = max(policy.classes, key=lambda each: (0 in each.dscps, len(each.dscps)))
     ratios = _compute_ratios(files, router, policy)
     levels = sorted({each.priority for each in policy.classes if each.priority is not None})
+    if policy.shaped_rate is not None:
+        place: tuple[str, ...] = ("ports", policy.port)
+        omit_burst(files, router, f"port {policy.port}: its shaper", policy.shaped_burst, place)
     made = []
     for queue in policy.classes:
         element = f"port {policy.port} class {queue.name}"
@@ -89,6 +93,8 @@ def list_hardware_queues(
                 files.note_rounding(
                     router.name, element, key, rate, (kbps[key] or 0) * 1000, "bit/s"
                 )
+        if level is None or kbps["ceiling"] is None:
+            omit_burst(files, router, element, queue.burst, place)
         made.append(
             HardwareQueue(
                 queue,
@@ -102,6 +108,20 @@ def list_hardware_queues(
             )
         )
     return sorted(made, key=lambda each: each.is_default)
+
+
+def omit_burst(
+    files: TargetFiles, router: Router, element: str, burst: int | None, place: tuple[str, ...]
+) -> None:
+    """Note a bucket of a rate [B], which a router sizes itself; that of no key is none."""
+    if burst and burst != DEFAULT_BURST_BYTES:
+        files.omit(
+            router.name,
+            f"{element}: burst {burst} B",
+            "a router sizes the bucket of a rate itself; nearest: none",
+            (*place, "burst"),
+            changes_design=False,
+        )
 
 
 def _compute_ratios(files: TargetFiles, router: Router, policy: PortPolicy) -> dict[str, int]:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
-from trunkline.routers.hardware_queues import HardwareQueue, list_queues_by_policy
+from trunkline.routers.hardware_queues import HardwareQueue, list_queues_by_policy, omit_burst
 from trunkline.routers.router_config import (
     PortPolicy,
     Router,
@@ -26,6 +26,7 @@ _GBIT: Final = 1_000_000_000
 _MAX_QUEUES: Final = 8  # Forwarding classes of a router that have a queue each.
 _LOSS_PRIORITIES: Final = ("low", "medium-high", "high")  # Loss priority by drop precedence.
 MIN_POLICER_BIT_S: Final = 8000  # Minimum rate of a policer [bit/s].
+MIN_POLICER_BURST_BYTES: Final = 1500  # Minimum depth of a policer's bucket [B].
 _MAX_MTU: Final = 9178
 _OSPF_PREFERENCE: Final = 10  # Of internal routes, by default.
 _NOT_VALIDATED: Final = "# Not validated by the vendor's models."
@@ -304,6 +305,8 @@ def _list_class_lines(
     if each.level is not None:
         yield f"{scheduler} priority {'strict-high' if each.level == 1 else 'high'}"
     if each.police is not None:
+        place = ("ports", policy.port, "classes", queue.name)
+        omit_burst(files, router, element, queue.burst, place)
         yield f"{scheduler} transmit-rate {each.police * 1000} exact"
     if each.bandwidth is not None:
         yield f"{scheduler} transmit-rate {each.bandwidth * 1000}"
@@ -370,19 +373,24 @@ def _list_policer_lines(
 ) -> Iterator[str]:
     for name in router.list_policers():
         for policer in network.policers[name]:
-            files.note_rounding(
-                router.name,
-                f"conditioner {name} profile {policer.name}",
-                "rate",
-                policer.rate,
-                max(policer.rate, MIN_POLICER_BIT_S),
-                "bit/s",
-            )
+            element = f"conditioner {name} profile {policer.name}"
+            rate = max(policer.rate, MIN_POLICER_BIT_S)
+            files.note_rounding(router.name, element, "rate", policer.rate, rate, "bit/s")
+            bursts = {"burst": policer.burst}
+            if policer.violate is not None:
+                bursts["peak burst"] = policer.peak_burst
+            for key, burst in bursts.items():
+                files.note_rounding(router.name, element, key, burst, _deepen(burst), "B")
             yield from _list_policer(name, policer)
     for each in router.interfaces:
         if each.policer and network.policers[each.policer]:
             name = name_interface(each)
             yield f"interfaces {name} unit 0 family inet filter input {each.policer}"
+
+
+def _deepen(burst: int) -> int:
+    """The bucket that a policer has for one of this depth [B]."""
+    return max(burst, MIN_POLICER_BURST_BYTES)
 
 
 def _list_policer(name: str, policer: RouterPolicer) -> Iterator[str]:
@@ -393,7 +401,7 @@ def _list_policer(name: str, policer: RouterPolicer) -> Iterator[str]:
     if policer.violate is None:
         rate = max(policer.rate, MIN_POLICER_BIT_S)
         yield f"firewall policer {own} if-exceeding bandwidth-limit {rate}"
-        yield f"firewall policer {own} if-exceeding burst-size-limit {policer.burst}"
+        yield f"firewall policer {own} if-exceeding burst-size-limit {_deepen(policer.burst)}"
         action = "discard" if policer.exceed.drop else "loss-priority high"
         yield f"firewall policer {own} then {action}"
         yield f"{term} then policer {own}"
@@ -402,12 +410,12 @@ def _list_policer(name: str, policer: RouterPolicer) -> Iterator[str]:
         meter = f"firewall three-color-policer {own} {kind}"
         yield f"{meter} color-blind"
         yield f"{meter} committed-information-rate {policer.rate}"
-        yield f"{meter} committed-burst-size {policer.burst}"
+        yield f"{meter} committed-burst-size {_deepen(policer.burst)}"
         if policer.peak_rate:
             yield f"{meter} peak-information-rate {policer.peak_rate}"
-            yield f"{meter} peak-burst-size {policer.peak_burst}"
+            yield f"{meter} peak-burst-size {_deepen(policer.peak_burst)}"
         else:
-            yield f"{meter} excess-burst-size {policer.peak_burst}"
+            yield f"{meter} excess-burst-size {_deepen(policer.peak_burst)}"
         if policer.violate.drop:
             yield f"firewall three-color-policer {own} action loss-priority high then discard"
         yield f"{term} then three-color-policer {kind} {own}"

@@ -183,8 +183,6 @@ def _list_failure_notes(network: RouterNetwork) -> Iterator[str]:
         yield DOWN_NOTE
     else:
         yield "routers notice a failure by the hellos of OSPF alone: routing has no ospf here"
-    if network.compiled.get("recovery", {}).get("protections"):
-        yield "the files have no protection: FRR has no RSVP-TE"
 
 
 def _is_own_flow_rule(line: str) -> bool:

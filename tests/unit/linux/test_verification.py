@@ -6,8 +6,15 @@ import json
 
 import pytest
 
+from trunkline.cli.verdict_tables import render
 from trunkline.linux.judge.engine_run import trace_simulator
-from trunkline.linux.judge.seed_pair import ReferenceMachine, explain_lasting_shift, is_random
+from trunkline.linux.judge.seed_pair import (
+    ReferenceMachine,
+    explain_lasting_shift,
+    is_random,
+    make_seed_pair,
+)
+from trunkline.linux.judge.verification import judge_pairs
 from trunkline.network import compile
 from trunkline.scenario import load
 
@@ -85,3 +92,34 @@ def test_bbr_is_random_though_its_queue_is_not(control: str, random: bool) -> No
         "forward: {ingress: edge}", ""
     )
     assert is_random(json.loads(compile(load(text)).to_json())) is random
+
+
+PROTECTED = """\
+trunkline: 1
+nodes: [A, B, C]
+defaults: {link: {rate: 10 Mbit/s, delay: 1 ms}}
+links: {A-B: {}, A-C: {}, C-B: {}}
+paths: {p: {route: [A, B]}, q: {route: [A, B]}, spare: {route: [A, C, B]}}
+trunks: {t: {path: p, flows: [f]}}
+protections: {one: {path: [p, q], kind: backup, backup: spare}}
+flows: {f: {agent: udp, from: A, to: B, rate: 1 Mbit/s}}
+run: {duration: 100 ms}
+"""
+
+
+@pytest.mark.parametrize("machine", ["laboratory", "virtual"])
+def test_protections_that_a_laboratory_lacks_are_not_among_all_that_agree(
+    machine: ReferenceMachine,
+) -> None:
+    """Equal runs without a failure: the verdict said "all comparisons agree" of a backup too."""
+    network = json.loads(compile(load(PROTECTED)).to_json())
+    runs = [trace_simulator(network, 1) for _ in "ab"]
+    verdict = judge_pairs([make_seed_pair(network, *runs, machine)], [], (1,), "Linux 6.1")
+    last_line = render("protected", verdict, width=400).splitlines()[-1]
+    assert verdict.agrees
+    if machine == "laboratory":
+        assert "protections, of one: FRR's routers run none" in verdict.not_compared
+        assert not last_line.startswith("all ")
+        assert "of values not compared" in last_line
+    else:
+        assert not [each for each in verdict.not_compared if "protections" in each]

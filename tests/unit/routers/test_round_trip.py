@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Any
 
 import pytest
 from design_differences import list_differences, list_silent_losses
-from router_designs import QUEUES, SEGMENTS, STATIC, TUNNELS
+from random_scenarios import draw_scenario_text
+from router_designs import QUEUES, SEGMENTS, STATIC, STATIC_ROUTES, TUNNELS
 
 from trunkline.importers import ImportFault
 from trunkline.importers.network import ImportRules, read_network
@@ -50,6 +52,7 @@ EXAMPLES = [
     "web-over-restoration",
     "wfq-shares",
 ]
+RANDOM_DESIGNS = 20
 NO_RULES = ImportRules()
 WIRE = ImportRules(capacity=10_000_000, delay=1_000_000)
 
@@ -173,6 +176,59 @@ class TestScripts:
             folder.mkdir()
             again = load(read_back(written(text, target, folder), rules))
             assert again.routing.ldp is not None
+
+
+ONE_HOP = """\
+trunkline: 1
+nodes: [A, B, C]
+defaults: {link: {rate: 10 Mbit/s}}
+links: {A-B: {metric: 10, loss: 1 %, backward: {loss: 0 %}}, A-C: {}, C-B: {}}
+paths: {p: {route: [A, B]}}
+trunks: {t: {path: p, flows: [f]}}
+flows: {f: {agent: udp, from: A, to: B, rate: 1 Mbit/s}}
+run: {duration: 1 s}
+"""
+
+
+def test_rfc3031_s3_16_a_path_of_one_hop_has_no_label_but_a_route_of_its_own(
+    tmp_path: Path,
+) -> None:
+    """OSPF leads from A to B over C: packets of the path went that way, and no table said so."""
+    folder = written(ONE_HOP, "containerlab", tmp_path)
+    assert "via inet 10.0.0.2 dev eth1" in (folder / "A" / "setup.sh").read_text()
+    again = load(read_back(folder, NO_RULES))
+    assert again.paths["p"].route == ("A", "B")
+    arcs = again.resolve().arc_by_name
+    # The way back had the loss of the way there.
+    assert (arcs["A->B"].options.loss, arcs["B->A"].options.loss) == (0.01, 0.0)
+
+
+BESIDE_OSPF = STATIC_ROUTES.replace("routing: {igp: off}\n", "")
+
+
+class TestStaticRoutes:
+    @pytest.mark.parametrize(
+        ("target", "rules"), [("openconfig", WIRE), ("containerlab", NO_RULES)]
+    )
+    @pytest.mark.parametrize("text", [STATIC_ROUTES, BESIDE_OSPF], ids=["alone", "beside-ospf"])
+    def test_the_routes_and_their_distances_are_those_of_the_design(
+        self, text: str, target: str, rules: ImportRules, tmp_path: Path
+    ) -> None:
+        """A floating one, default routes, one over a link by its name, and no IGP or one."""
+        again = load(read_back(written(text, target, tmp_path), rules))
+        networks = [json.loads(compile(each).to_json()) for each in (load(text), again)]
+        assert networks[0]["routing"] == networks[1]["routing"]
+        assert len(networks[0]["routing"]["static"]) == 7
+        assert again.rerouting is not None
+
+    def test_a_distance_that_was_changed_in_frr_conf_is_that_of_the_route(
+        self, tmp_path: Path
+    ) -> None:
+        file = written(STATIC_ROUTES, "containerlab", tmp_path) / "A" / "frr.conf"
+        assert "ip route 10.255.0.4/32 10.0.0.6 200" in file.read_text()
+        file.write_text(file.read_text().replace("10.0.0.6 200", "10.0.0.6 30"))
+        nodes = load(read_back(tmp_path, NO_RULES)).nodes
+        assert [each.distance for each in nodes["A"].routes] == [1, 30, 1]
 
 
 class TestOpenConfig:
@@ -449,6 +505,12 @@ class TestNothingIsLostSilently:
         self, text: str, tmp_path: Path
     ) -> None:
         check_losses(load(text), "containerlab", NO_RULES, tmp_path)
+
+    @pytest.mark.parametrize("seed", range(RANDOM_DESIGNS))
+    def test_both_list_all_of_a_random_design(self, seed: int, tmp_path: Path) -> None:
+        design = load(draw_scenario_text(random.Random(seed).choice))
+        check_losses(design, "openconfig", WIRE, tmp_path / "openconfig")
+        check_losses(design, "containerlab", NO_RULES, tmp_path / "containerlab")
 
     def test_a_loss_that_no_table_lists_is_found(self, tmp_path: Path) -> None:
         """The check itself: without the tables each of them is silent."""

@@ -59,8 +59,9 @@ def _read_variables(made: ImportedLink, link: FileElement) -> None:
         if texts["metric"]:
             value = metric(parse_number(texts["metric"], "metric", line), "metric", line)
             setattr(made, f"metric{suffix}", value)
-        if texts["loss"]:
-            share = loss_share(parse_number(texts["loss"], "loss", line), line)
+        if texts["loss"] or (suffix and texts["rate"]):
+            # A direction that is described without a loss has none, whatever the other has.
+            share = loss_share(parse_number(texts["loss"] or "0", "loss", line), line)
             setattr(made, f"loss{suffix}", share)
         # Of a port and a conditioner the name: what they do is in the scripts of the nodes.
         for key in _TEXT_KEYS:

@@ -168,7 +168,9 @@ def _follow_labels(
         if entry.push in (IMPLICIT_NULL, EXPLICIT_NULL):
             null = {"explicit_null": True} if entry.push == EXPLICIT_NULL else {}
             return ImportedPath(
-                head.path, tuple(route), keys={"labels": labels} | null | dict(head.keys)
+                head.path,
+                tuple(route),
+                keys=({"labels": labels} if labels else {}) | null | dict(head.keys),
             )
         labels.append(int(entry.push))
         following = by_label.get((router, entry.push))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from trunkline.importers.common.account import ImportAccount
+from trunkline.importers.network.static_routes import has_backup_routes
 from trunkline.importers.network.topology import ImportedDemand, ImportedLink, ImportedTopology
 from trunkline.scenario.diagnostic import escape_unprintable
 from trunkline.scenario.dscp import DSCP_NAMES
@@ -55,12 +56,12 @@ def format_scenario(
     lines += ["trunkline: 1", ""]
     if topology.demands:
         lines += _format_scale(topology)
-    lines += ["nodes:", *_format_nodes(topology, by_key), ""]
+    link_names = _name_links(topology, by_key)
+    lines += ["nodes:", *_format_nodes(topology, by_key, link_names), ""]
     most_common = Counter(link.capacity for link in topology.links).most_common(1)
     rate = most_common[0][0] if most_common else None
     if rate is not None:
         lines += ["defaults:", f"  link: {{rate: {format_rate(round(rate))}}}", ""]
-    link_names = _name_links(topology, by_key)
     lines += ["links:", *_format_links(topology, by_key, link_names, rate), ""]
     for section, elements in (("ports", topology.ports), ("conditioners", topology.conditioners)):
         lines += [f"{section}:", *_format_elements(elements), ""] if elements else []
@@ -99,8 +100,10 @@ def _format_scale(topology: ImportedTopology) -> list[str]:
     ]
 
 
-def _format_nodes(topology: ImportedTopology, by_key: dict[str, str]) -> list[str]:
-    """Format the nodes with their places in a picture.
+def _format_nodes(
+    topology: ImportedTopology, by_key: dict[str, str], link_names: list[str]
+) -> list[str]:
+    """Format the nodes with their static routes and their places in a picture.
 
     Degrees of longitude are drawn as long as they are at the middle latitude.
     """
@@ -114,6 +117,11 @@ def _format_nodes(topology: ImportedTopology, by_key: dict[str, str]) -> list[st
         node_keys: dict[str, Any] = {}
         if node.place is not None:
             node_keys["position"] = [round(node.place[0] * shrink, 3), round(node.place[1], 3)]
+        if key in topology.routes:
+            node_keys["routes"] = [
+                each | {"to": by_key.get(each["to"], each["to"]), "via": link_names[each["via"]]}
+                for each in topology.routes[key]
+            ]
         lines.append(f"  {format_one_line(by_key[key])}: {format_one_line(node_keys)}")
     return lines
 
@@ -185,7 +193,10 @@ def _format_paths(
     for name, protection in protections:
         lines.append(f"  {format_one_line(_free(name, taken))}: {format_one_line(protection)}")
     lines += ["signalling: {kind: rsvp-te}"] if topology.is_signalled else []
-    lines += ["routing: {ldp: {}}"] if topology.has_ldp else []
+    routing: dict[str, Any] = {"ldp": {}} if topology.has_ldp else {}
+    routing |= {} if topology.runs_igp else {"igp": "off"}
+    lines += [f"routing: {format_one_line(routing)}"] if routing else []
+    lines += ["rerouting: {}"] if has_backup_routes(topology) else []
     return [*lines, ""] if lines else []
 
 

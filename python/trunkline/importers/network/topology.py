@@ -115,6 +115,10 @@ class ImportedTopology:
     bypasses: list[ImportedBypass] = field(default_factory=list)
     is_signalled: bool = False  # RSVP-TE sets the paths up.
     has_ldp: bool = False  # LDP hands out labels for IP routes.
+    runs_igp: bool = True  # Routers find routes; else they have static ones alone.
+    # routes: Static routes of nodes by their keys, as a scenario has them but that `to` is a key of
+    # a node and `via` the index of a link.
+    routes: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     # ports, conditioners: As a scenario writes them, by name.
     ports: dict[str, dict[str, Any]] = field(default_factory=dict)
     conditioners: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -308,6 +308,7 @@ def judge_pairs(
     is_exact = method.is_exact and method.ties <= tolerance.MAX_TIE_SHARE
     if pairs[0].machine != "simulator":
         rows = explain_rows(rows, list(list_known_differences(pairs[0].network)))
+    not_compared += list_unrun_protections(pairs[0])
     not_compared += list_left_out(pairs)
     not_compared += list_uncounted_marks(pairs)
     not_compared += list_unwatched_windows(pairs[0].network)
@@ -320,6 +321,16 @@ def judge_pairs(
         tuple(not_compared),
         pairs=tuple(pairs),
     )
+
+
+def list_unrun_protections(pair: SeedPair) -> list[str]:
+    """A line on the protections that routers of a laboratory lack: none of theirs is judged."""
+    if pair.machine != "laboratory":
+        return []
+    protections = (pair.network.get("recovery") or {}).get("protections", [])
+    # One for each path has the path behind its name.
+    names = list(dict.fromkeys(each["name"].partition("[")[0] for each in protections))
+    return [f"protections, of {_name_first(names)}: FRR's routers run none"] if names else []
 
 
 def list_left_out(pairs: Sequence[SeedPair]) -> list[str]:

@@ -34,6 +34,15 @@ def write_openconfig(network: RouterNetwork) -> TargetFiles:
             ("links",),
             changes_design=False,
         )
+        for each in router.interfaces:
+            if not network.runs_igp and each.arc and each.metric != 1:
+                files.omit(
+                    router.name,
+                    f"link {each.arc}: metric {each.metric}",
+                    "it is a cost of OSPF, which is off; nearest: none",
+                    ("links", each.arc, "metric"),
+                    changes_design=False,
+                )
         document = {
             "openconfig-interfaces:interfaces": {"interface": list_interfaces(router)},
             "openconfig-network-instance:network-instances": {

@@ -11,7 +11,7 @@ from trunkline.importers.network.paths import EXPLICIT_NULL, IMPLICIT_NULL, Labe
 
 _PATH = re.compile(r"# path (\S+)")
 _PUSH = re.compile(
-    r"ip route add \S+(?: table \d+)? encap mpls (?P<labels>[\d/]+)(?P<pipe> ttl 255)? "
+    r"ip route add \S+(?: table \d+)? (?:encap mpls (?P<labels>[\d/]+)(?P<pipe> ttl 255)? )?"
     r"via inet (?P<hop>\S+) dev \S+"
 )
 _SWAP = re.compile(

@@ -12,6 +12,7 @@ from trunkline.importers.network.paths import (
     add_paths,
     make_address_book,
 )
+from trunkline.importers.network.static_routes import StaticRouteEntry, add_static_routes
 from trunkline.importers.network.topology import ImportedTopology
 
 CONFIG_FILE = "frr.conf"
@@ -22,6 +23,7 @@ _ADDRESS = re.compile(r"\s+ip address (\d+\.\d+\.\d+\.\d+/\d{1,2})")
 _BLOCK = re.compile(r"\s+segment-routing global-block (\d{1,7}) (\d{1,7})")
 _NODE_SEGMENT = re.compile(r"\s+segment-routing prefix (\S+)/32 index (\d{1,7})")
 _ROUTER_ID = re.compile(r"\s+ospf router-id (\S+)")
+_STATIC_ROUTE = re.compile(r"ip route (\d[\d.]*/\d{1,2}) (\d[\d.]*) (\d{1,3})")
 _SEGMENT_LIST = re.compile(r"\s+segment-list (\S+)")
 _LABEL_SEGMENT = re.compile(r"\s+index \d+ mpls label (\d{1,7})")
 _LINK_SEGMENT = re.compile(r"\s+index \d+ nai adjacency \S+ (\S+)")
@@ -32,6 +34,9 @@ class _RouterSettings:
     """Links and policies in the file of a router."""
 
     router_id: str = ""
+    loopback: str = ""  # Its address.
+    has_ospf: bool = False
+    routes: list[tuple[str, str, int]] = field(default_factory=list)  # Static ones.
     costs: dict[str, float] = field(default_factory=dict)  # By interface.
     addresses: list[str] = field(default_factory=list)  # With the length of their prefix.
     block: int = 0  # First label of nodes.
@@ -107,9 +112,20 @@ def _add_all_paths(
         for node, each in settings.items()
         for name, hops in each.segment_lists.items()
     ]
-    router_ids = {each.router_id: node for node, each in settings.items() if each.router_id}
+    router_ids = {each.router_id or each.loopback: node for node, each in settings.items()}
     ends = {address: node for node, each in settings.items() for address in each.addresses}
-    add_paths(topology, policies, entries, make_address_book(topology, router_ids, ends))
+    book = make_address_book(topology, router_ids, ends)
+    add_paths(topology, policies, entries, book)
+    add_static_routes(
+        topology,
+        [
+            StaticRouteEntry(node, *route)
+            for node, each in settings.items()
+            for route in each.routes
+        ],
+        book,
+        has_ospf=any(each.has_ospf for each in settings.values()),
+    )
 
 
 def _read_settings(text: str, topology: ImportedTopology) -> _RouterSettings:
@@ -122,6 +138,12 @@ def _read_settings(text: str, topology: ImportedTopology) -> _RouterSettings:
             found.costs[interface] = float(match[1])
         elif match := _ADDRESS.fullmatch(line):
             found.addresses.append(match[1])
+            if interface == "lo":
+                found.loopback = match[1].partition("/")[0]
+        elif match := _STATIC_ROUTE.fullmatch(line):
+            found.routes.append((match[1], match[2], int(match[3])))
+        elif line == "router ospf":
+            found.has_ospf = True
         elif match := _BLOCK.fullmatch(line):
             found.block = int(match[1])
         elif match := _NODE_SEGMENT.fullmatch(line):

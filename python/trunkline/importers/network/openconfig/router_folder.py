@@ -25,6 +25,7 @@ from trunkline.importers.network.paths import (
     add_paths,
     make_address_book,
 )
+from trunkline.importers.network.static_routes import StaticRouteEntry, add_static_routes
 from trunkline.importers.network.topology import ImportedLink, ImportedNode, ImportedTopology
 from trunkline.scenario.units import format_rate
 
@@ -71,6 +72,8 @@ def read_router_folder(texts: Iterable[tuple[str, str]], title: str) -> Imported
     routers: list[tuple[IPv4Address, str, list[_RouterEnd]]] = []
     head_paths: dict[str, list[HeadPath]] = {}
     entries: dict[str, list[LabelEntry]] = {}
+    static_routes: dict[str, list[StaticRouteEntry]] = {}
+    has_ospf = False
     for name, text in texts:
         try:
             root = make_file_elements(json.loads(text))
@@ -87,6 +90,11 @@ def read_router_folder(texts: Iterable[tuple[str, str]], title: str) -> Imported
         own = {interface: str(address.ip) for interface, address, *_ in addresses}
         head_paths[router] = list(_read_head_paths(instance, router, own))
         entries[router] = list(_read_label_entries(instance, router))
+        static_routes[router] = list(_read_static_routes(instance, router))
+        has_ospf |= any(
+            each.find("ospfv2") is not None
+            for each in list_entries(instance, "protocols", "protocol")
+        )
         qos = QosReader(root, topology.account).read()
         _add_qos(topology, qos)
         ends = [
@@ -121,6 +129,12 @@ def read_router_folder(texts: Iterable[tuple[str, str]], title: str) -> Imported
         [each for _, router, _ in routers for each in head_paths[router]],
         [each for _, router, _ in routers for each in entries[router]],
         book,
+    )
+    add_static_routes(
+        topology,
+        [each for _, router, _ in routers for each in static_routes[router]],
+        book,
+        has_ospf=has_ospf,
     )
     return topology
 
@@ -289,6 +303,21 @@ def _read_label_entries(instance: FileElement, router: str) -> Iterator[LabelEnt
                     config.take_text("next-hop"),
                     config.take_text("push-label"),
                 )
+
+
+def _read_static_routes(instance: FileElement, router: str) -> Iterator[StaticRouteEntry]:
+    """Read the static routes of a router, in the order of the indices of their next hops."""
+    found: list[tuple[float, StaticRouteEntry]] = []
+    for protocol in list_entries(instance, "protocols", "protocol"):
+        for route in list_entries(protocol, "static-routes", "static"):
+            prefix = route.take_text("prefix")
+            for hop in list_entries(route, "next-hops", "next-hop"):
+                address = hop.take_text("config", "next-hop")
+                metric = int(parse_number(hop.take_text("config", "metric") or "1"))
+                entry = StaticRouteEntry(router, prefix, address, metric)
+                found.append((parse_number(hop.take_text("index")), entry))
+    found.sort(key=lambda each: each[0])
+    yield from (entry for _, entry in found)
 
 
 def _account_for_file(root: FileElement, topology: ImportedTopology) -> None:
