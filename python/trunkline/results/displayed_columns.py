@@ -34,7 +34,7 @@ DISPLAYED_COLUMNS: Final[dict[str, tuple[str, str, str]]] = {
     "videos": (
         "flow",
         "player start_up_s stalls stall_ratio bit_rate_bit_s switches",
-        "stalled: of the time since the first picture; bit rate: mean of the chunks",
+        "stalled: of the time since the first picture; bit rate: mean of chunks or frames",
     ),
     "completions": (
         "flow sizes",

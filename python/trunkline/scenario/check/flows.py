@@ -149,7 +149,7 @@ def _check_udp(
         problems.add("relation", (*path, models[1]), message, given=", ".join(models), at_key=True)
         return
     if flow.media is not None:
-        _check_media(flow.media, keys_set, path, problems)
+        _check_media(flow.media, flow.header, keys_set, path, problems)
         return
     if flow.call is not None:
         _check_call(flow.call, keys_set, path, problems)
@@ -218,7 +218,9 @@ def _check_call(call: Call, keys_set: set[str], path: DocumentPath, problems: Pr
         )
 
 
-def _check_media(media: Media, keys_set: set[str], path: DocumentPath, problems: Problems) -> None:
+def _check_media(
+    media: Media, header: int, keys_set: set[str], path: DocumentPath, problems: Problems
+) -> None:
     _report_keys_set_by_model(keys_set, "media: its encoder sets it", path, problems)
     place = (*path, "media")
     if any(low >= high for low, high in pairwise(media.ladder)):
@@ -245,6 +247,17 @@ def _check_media(media: Media, keys_set: set[str], path: DocumentPath, problems:
             "min_rate must not be above max_rate",
             given=format_rate(media.least_rate),
             allowed=f"at most {format_rate(media.largest_rate)}",
+            at_key=True,
+        )
+    frame_bytes = media.least_rate * media.frame // (8 * 10**9)
+    if frame_bytes <= header:
+        key = next((each for each in ("min_rate", "ladder") if getattr(media, each)), "frame")
+        problems.add(
+            "relation",
+            (*place, key),
+            "a frame at the minimum rate must be larger than a packet's headers",
+            given=f"{frame_bytes} B each {format_time(media.frame)}",
+            allowed=f"more than {header} B",
             at_key=True,
         )
 
