@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from router_designs import SEGMENTS
 
+from trunkline.linux.guest.frr_daemons import SHELL
+from trunkline.linux.guest.runner import execute_plan
 from trunkline.linux.judge.verification import EngineVerdict, run_until_decided
+from trunkline.linux.plan.command_target import CommandTarget
+from trunkline.linux.plan.frr_config import name_state_folder
+from trunkline.linux.plan.guest_plan import Daemon
 from trunkline.network import compile
 from trunkline.routers import export_routers
-from trunkline.routers.laboratory import make_laboratory_runner
+from trunkline.routers.derivation import derive_routers
+from trunkline.routers.laboratory import (
+    compile_laboratory,
+    make_laboratory_runner,
+    read_laboratory,
+)
 from trunkline.scenario import load
 
 LABELS = """\
@@ -162,6 +174,66 @@ def test_rfc5036_labels_of_exported_ldpd_carry_the_scenarios_packets(
     (delay,) = [row for row in verdict.rows if row.measure == "mean delay"]
     assert delay.simulator == pytest.approx(3 * 1.8e-3 + 2 * 3.2e-6, abs=2e-6)
     assert abs(delay.difference) < 2e-6
+
+
+READER = "vtysh --vty_socket FOLDER -c 'show mpls ldp binding' -c 'show mpls table' >FOLDER/seen\n"
+
+
+@pytest.mark.guest_minutes
+def test_rfc5036_s3_5_7_bindings_that_vtysh_reads_are_those_of_the_scenario(
+    frr: str, tmp_path: Path
+) -> None:
+    """A label of each router for each other's address, implicit null for its own, and its use."""
+    scenario = load(LDP)
+    write_laboratory(LDP, tmp_path)
+    routers = derive_routers(scenario, CommandTarget(on_routers=True))
+    texts = read_laboratory(tmp_path, routers)
+    compiled = compile_laboratory(routers, texts, seed=1)
+    readers = [
+        Daemon(each.name, None, (SHELL, f"/trunkline/{each.name}.read.sh"))
+        for each in compiled.plan.nodes
+    ]
+    logs = [
+        Daemon(each.name, f"{name_state_folder(each.name)}/seen", ("true",))
+        for each in compiled.plan.nodes
+    ]
+    scripts = {
+        f"{each.name}.read.sh": READER.replace("FOLDER", name_state_folder(each.name)).encode()
+        for each in compiled.plan.nodes
+    }
+    # Two minutes after their start: what they have told each other by then.
+    settle = Daemon(compiled.plan.nodes[0].name, None, ("sleep", "120"))
+    daemons = (*compiled.plan.daemons, settle, *readers, *logs)
+    plan = replace(compiled.plan, daemons=daemons)
+    execute_plan(plan, {**compiled.schedules, **scripts}, tmp_path / "out", "uml")
+    seen = [(tmp_path / "out" / f"{each.name}.true.log").read_text() for each in plan.nodes]
+    addresses = [f"10.255.0.{number}" for number in (1, 2, 3, 4)]
+    neighbours = {0: (1, 3), 1: (0, 2), 2: (1, 3), 3: (2, 0)}
+    bindings = [read_bindings(text) for text in seen]
+    for node, own in enumerate(bindings):
+        # RFC 5036 section 3.4.1: a FEC is a host's address; each neighbour tells its label.
+        assert {fec for fec, _ in own} == {f"{each}/32" for each in addresses}
+        for target, address in enumerate(addresses):
+            for neighbour in neighbours[node]:
+                local, remote = own[f"{address}/32", addresses[neighbour]]
+                assert (local == "imp-null") == (node == target)
+                assert remote == bindings[neighbour][f"{address}/32", addresses[node]][0]
+    # A-B-C-D, and the long way A-D is not used.
+    line = {(a, b): a + (1 if b > a else -1) for a in range(4) for b in range(4) if a != b}
+    for node, text in enumerate(seen):
+        table = dict(re.findall(r"^\s*(\d+)\s+LDP\s+\S+\s+(\S+)", text, re.MULTILINE))
+        expected = {}
+        for target, address in enumerate(addresses):
+            if target != node:
+                local, remote = bindings[node][f"{address}/32", addresses[line[node, target]]]
+                expected[local] = remote.replace("imp-null", "implicit-null")
+        assert table == expected
+
+
+def read_bindings(text: str) -> dict[tuple[str, str], tuple[str, str]]:
+    """Local and remote label by FEC and neighbour, of ``show mpls ldp binding``."""
+    rows = re.findall(r"^ipv4\s+(\S+)\s+(\S+)\s+(\S+)\s+(\S+)", text, re.MULTILINE)
+    return {(fec, neighbour): (local, remote) for fec, neighbour, local, remote in rows}
 
 
 @pytest.mark.guest_minutes

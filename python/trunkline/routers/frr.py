@@ -14,6 +14,7 @@ from typing import Final
 from trunkline.linux.plan.command_script import Command, CommandScript, UnsupportedError
 from trunkline.linux.plan.command_target import CommandTarget
 from trunkline.linux.plan.compiled_plan import CompiledPlan, compile_plan
+from trunkline.linux.plan.protocols import get_ldp
 from trunkline.linux.plan.router_scripts import write_router_scripts
 from trunkline.network.types import Ftn, NetworkData
 from trunkline.network.types.flows import Udp
@@ -105,7 +106,7 @@ def _list_config_lines(network: RouterNetwork, router: Router) -> Iterator[str]:
     if network.runs_igp:
         yield from _list_ospf_lines(network, router)
     if network.has_ldp:
-        yield from _list_ldp_lines(router)
+        yield from _list_ldp_lines(network, router)
     if router.policies:
         yield from _list_policy_lines(router)
 
@@ -164,11 +165,15 @@ def _list_ospf_lines(network: RouterNetwork, router: Router) -> Iterator[str]:
     yield "exit"
 
 
-def _list_ldp_lines(router: Router) -> Iterator[str]:
+def _list_ldp_lines(network: RouterNetwork, router: Router) -> Iterator[str]:
     yield "mpls ldp"
     yield f" router-id {router.router_id}"
     yield " address-family ipv4"
     yield f"  discovery transport-address {router.router_id}"
+    ldp = get_ldp(network.compiled)
+    if ldp is not None and not ldp["gtsm"]:
+        # RFC 6720: with it neighbours whose best route is not their link have no session.
+        yield "  ttl-security disable"
     yield "  label local allocate host-routes"
     for each in router.interfaces:
         yield f"  interface {name_interface(each)}"
