@@ -182,7 +182,7 @@ def _compute_transfer_rate(transfers: Mapping[str, Any]) -> float:
     kind, gap = next(iter(gaps.items()))
     if kind == "schedule":
         return np.nan
-    rate = 1e9 / gap["mean_ns"]
+    rate = 1e9 / (gap["gap_ns"] if kind == "periodic" else gap["mean_ns"])
     if kind == "on-off":
         rate *= gap["mean_on_ns"] / (gap["mean_on_ns"] + gap["mean_off_ns"])
     return float(mean_size(law) * 8 * rate)

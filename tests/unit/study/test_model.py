@@ -66,8 +66,8 @@ def test_an_unknown_unit_is_an_error(edited: Callable[[str, str], Path]) -> None
 def test_a_published_cell_outside_the_study_is_an_error(
     edited: Callable[[str, str], Path],
 ) -> None:
-    found = message(edited("[16.8 Mbit/s, ", "["))
-    assert "published cell 1, 16.8 Mbit/s, UDP is not in the study" in found
+    found = message(edited("18.7 Mbit/s, ", ""))
+    assert "published cell 1, 18.7 Mbit/s, UDP is not in the study" in found
 
 
 def test_text_that_is_not_yaml_is_an_error(edited: Callable[[str, str], Path]) -> None:

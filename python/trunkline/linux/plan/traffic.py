@@ -265,6 +265,7 @@ def _plan_tcp(
         for probe in network["probes"]
         if probe["target"] == index and probe["measure"] in FLOW_MEASURES
     ]
+    send_buffer = agent.get("send_buffer_bytes")
     tcp_flow = TcpFlow(
         **_make_endpoints(index, flow, source, destination),
         start_ns=start,
@@ -273,7 +274,7 @@ def _plan_tcp(
         congestion_control=congestion["kind"],
         mss=agent["mss_bytes"] + option_bytes,
         # The kernel doubles what SO_SNDBUF is given.
-        send_buffer_bytes=agent["send_buffer_bytes"] // 2 if "send_buffer_bytes" in agent else None,
+        send_buffer_bytes=None if send_buffer is None else send_buffer // 2,
         receive_buffer_bytes=None,
         nodelay=False,
         sample_ns=_find_sample_step(steps),

@@ -58,7 +58,7 @@ class Tcp(TypedDict):  # A TCP sender and its receiver.
     connect: NotRequired[bool]
     congestion: NotRequired[Congestion]
     receive_buffer: NotRequired[ReceiveBuffer | None]
-    send_buffer_bytes: NotRequired[int]
+    send_buffer_bytes: NotRequired[int | None]
     after_idle: NotRequired[Literal["restart", "validate", "keep"]]
 
 
