@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -125,6 +126,19 @@ def test_b6_a_wrong_file_of_addresses_is_told_with_its_place(
         ground_of(text, tmp_path)
     assert expected in wrong.value.render()
     assert "addresses.yaml" in wrong.value.render()
+
+
+def test_b6_one_device_for_two_links_of_a_node_is_refused(tmp_path: Path) -> None:
+    """A device has one root queue: of two links the second would replace the first's."""
+    text = SCENARIO.replace("links: {", "links: {more: {between: [Rome, Zürich], rate: 1 Mbit/s}, ")
+    network = json.loads(compile(load(text)).to_json())
+    ends = [each["name"] for each in network["links"] if each["from"] == 0]
+    assert len(ends) == 2
+    file = tmp_path / "addresses.yaml"
+    lines = ", ".join(f'"{each}": {{device: eth1}}' for each in ends)
+    file.write_text(f"links: {{{lines}}}\n")
+    with pytest.raises(ScenarioError, match=f"eth1 is the device of {re.escape(ends[0])}"):
+        read_command_target(str(file), network)
 
 
 def test_b6_too_few_addresses_are_refused() -> None:

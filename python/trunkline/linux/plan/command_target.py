@@ -76,6 +76,7 @@ def read_command_target(name: str, network: NetworkData) -> CommandTarget:
     nodes = _read_nodes(document, network, problems)
     devices, links = _read_links(document, network, problems)
     _check_distinct_addresses(nodes, links, problems)
+    _check_distinct_devices(network, devices, problems)
     if problems.has_errors:
         raise ScenarioError(place_findings(problems.findings, document, name), content, name)
     return CommandTarget(True, nodes=nodes, devices=devices, links=links)
@@ -144,6 +145,24 @@ def _is_interface(text: Any) -> bool:
     except (AddressValueError, NetmaskValueError, ValueError):
         return False
     return "/" in str(text)
+
+
+def _check_distinct_devices(
+    network: NetworkData, devices: Mapping[str, str], problems: Problems
+) -> None:
+    """Check that no two links leave a node by one device: its queues are those of one link."""
+    sources = {each["name"]: each["from"] for each in network["links"]}
+    owners: dict[tuple[int, str], str] = {}
+    for link, device in devices.items():
+        owner = owners.setdefault((sources[link], device), link)
+        if owner != link:
+            problems.add(
+                "duplicate-name",
+                ("links", link, "device"),
+                f"{device} is the device of {owner} at the same node",
+                given=device,
+                allowed="a device for each link of a node",
+            )
 
 
 def _check_distinct_addresses(
