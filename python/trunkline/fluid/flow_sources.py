@@ -175,14 +175,25 @@ def _read_tcp(
 
 def _compute_transfer_rate(transfers: Mapping[str, Any]) -> float:
     """Compute the data that transfers offer [bit/s]; nan where users decide."""
-    opened = transfers["opened"]
-    if not isinstance(opened, dict) or "arrivals" not in opened:
+    arrivals = read_open_arrivals(transfers)
+    if arrivals is None or arrivals[0] == "schedule":
         return np.nan
-    gaps, law = opened["arrivals"]["gaps"], opened["arrivals"]["sizes"]
-    kind, gap = next(iter(gaps.items()))
-    if kind == "schedule":
-        return np.nan
+    kind, gap, mean_bytes = arrivals
     rate = 1e9 / (gap["gap_ns"] if kind == "periodic" else gap["mean_ns"])
     if kind == "on-off":
         rate *= gap["mean_on_ns"] / (gap["mean_on_ns"] + gap["mean_off_ns"])
-    return float(mean_size(law) * 8 * rate)
+    return float(mean_bytes * 8 * rate)
+
+
+def read_open_arrivals(
+    transfers: Mapping[str, Any],
+) -> tuple[str, Mapping[str, Any], float] | None:
+    """Read the law by which transfers arrive by themselves.
+
+    Returns: Kind and parameters of their gaps, mean size [B]; None where users decide.
+    """
+    opened = transfers["opened"]
+    if not isinstance(opened, dict) or "arrivals" not in opened:
+        return None
+    kind, gap = next(iter(opened["arrivals"]["gaps"].items()))
+    return kind, gap, float(mean_size(opened["arrivals"]["sizes"]))

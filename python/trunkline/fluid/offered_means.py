@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from trunkline.fluid.flow_sources import read_size_moments
-from trunkline.scenario.size_law import compute_mean
+from trunkline.fluid.flow_sources import read_open_arrivals, read_size_moments
 from trunkline.stats.control_variates import OfferedMean
 
 if TYPE_CHECKING:
@@ -42,11 +41,10 @@ def _read_flow_mean(
     agent, transfers = flow["agent"], flow.get("transfers")
     if agent["protocol"] == "udp":
         return _read_datagram_mean(agent, begin, end, has_jitter=jitter > 0)
-    opened = transfers["opened"] if transfers is not None else None
-    if not isinstance(opened, dict) or "arrivals" not in opened:
+    arrivals = read_open_arrivals(transfers) if transfers is not None else None
+    if arrivals is None:
         return None
-    kind, parameters = next(iter(opened["arrivals"]["gaps"].items()))
-    size = float(compute_mean(opened["arrivals"]["sizes"]))
+    kind, parameters, size = arrivals
     if kind == "poisson":
         return OfferedMean("started", max(0, end - begin) / parameters["mean_ns"], size)
     if kind == "on-off" and not jitter:

@@ -14,7 +14,7 @@ const MAX_GAP_S: f64 = 64.0;
 /// Section 5.1: packets with higher numbers that mean a loss.
 const LATER_ARRIVALS: u32 = 3;
 /// Section 5.4: intervals in the average, and their weights.
-const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
+pub(super) const INTERVAL_WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 /// Section 5.5: no interval is discounted below this.
 const LEAST_DISCOUNT: f64 = 0.25;
 
@@ -338,7 +338,7 @@ impl TfrcReceiver {
         let discount = std::mem::replace(&mut self.discount, 1.0);
         self.closed.iter_mut().for_each(|(_, factor)| *factor *= discount);
         self.closed.push_front((length, 1.0));
-        self.closed.truncate(WEIGHTS.len());
+        self.closed.truncate(INTERVAL_WEIGHTS.len());
     }
 
     /// Sections 5.4 and 5.5.
@@ -351,9 +351,9 @@ impl TfrcReceiver {
         let (mut length, mut weight) = (current, 1.0);
         let (mut length_closed, mut weight_closed) = (0.0, 0.0);
         for (index, (interval, factor)) in self.closed.iter().enumerate() {
-            length_closed += WEIGHTS[index] * factor * interval;
-            weight_closed += WEIGHTS[index] * factor;
-            if let Some(later) = WEIGHTS.get(index + 1) {
+            length_closed += INTERVAL_WEIGHTS[index] * factor * interval;
+            weight_closed += INTERVAL_WEIGHTS[index] * factor;
+            if let Some(later) = INTERVAL_WEIGHTS.get(index + 1) {
                 length += later * factor * discount * interval;
                 weight += later * factor * discount;
             }
@@ -363,7 +363,7 @@ impl TfrcReceiver {
 
     /// Discount of the closed intervals besides a current one of that length.
     fn discount_at(&self, current: f64) -> f64 {
-        let weighed = self.closed.iter().zip(WEIGHTS);
+        let weighed = self.closed.iter().zip(INTERVAL_WEIGHTS);
         let (length, weight) = weighed.fold((0.0, 0.0), |(length, weight), (one, w)| {
             (length + w * one.1 * one.0, weight + w * one.1)
         });

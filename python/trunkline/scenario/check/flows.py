@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 from trunkline.scenario.call import LARGEST_DATAGRAM, Call, compute_datagram_bytes
+from trunkline.scenario.check.workloads import check_ladder
 from trunkline.scenario.diagnostic import DocumentPath
 from trunkline.scenario.flow import Echo, Tcp, Udp
 from trunkline.scenario.media import Media
@@ -223,10 +224,7 @@ def _check_media(
 ) -> None:
     _report_keys_set_by_model(keys_set, "media: its encoder sets it", path, problems)
     place = (*path, "media")
-    if any(low >= high for low, high in pairwise(media.ladder)):
-        rates_text = ", ".join(format_rate(each) for each in media.ladder)
-        message = "a ladder must rise"
-        problems.add("relation", (*place, "ladder"), message, given=rates_text, at_key=True)
+    if not check_ladder(media.ladder, place, problems):
         return
     if media.ladder and not media.least_rate <= media.ladder[0] <= media.ladder[-1] <= (
         media.largest_rate

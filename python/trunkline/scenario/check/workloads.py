@@ -46,11 +46,7 @@ def check(scenario: ResolvedScenario, problems: Problems) -> None:
 
 def _check_video(video: VideoWorkload, path: DocumentPath, problems: Problems) -> None:
     _check_bins(video.bins, path, problems)
-    if any(low >= high for low, high in pairwise(video.ladder)):
-        rates_text = ", ".join(format_rate(each) for each in video.ladder)
-        problems.add(
-            "relation", (*path, "ladder"), "a ladder must rise", given=rates_text, at_key=True
-        )
+    check_ladder(video.ladder, path, problems)
     largest = video.ladder[-1] * video.chunk // 8_000_000_000
     if largest > MAX_TRANSFER_BYTES:
         problems.add(
@@ -165,3 +161,16 @@ def _check_size(size: TransferSize, path: DocumentPath, problems: Problems) -> N
                 given=format_bytes(law.min),
                 allowed=f"below {format_bytes(law.max)}",
             )
+
+
+def check_ladder(ladder: Sequence[int], path: DocumentPath, problems: Problems) -> bool:
+    """Check that the bit rates of an encoder rise.
+
+    path: Place of the element that has the key `ladder`.
+    Returns: Whether they do.
+    """
+    if all(low < high for low, high in pairwise(ladder)):
+        return True
+    rates_text = ", ".join(format_rate(each) for each in ladder)
+    problems.add("relation", (*path, "ladder"), "a ladder must rise", given=rates_text, at_key=True)
+    return False

@@ -5,6 +5,7 @@
 //! intervals of loss are weighted as in RFC 5348 section 5.4 (section 4.2). Absent: the slow path of a
 //! sender without feedback.
 
+use super::super::tfrc::INTERVAL_WEIGHTS;
 use super::feedback::ArrivedMediaPacket;
 use std::collections::VecDeque;
 use trunkline_units::math::exp;
@@ -36,8 +37,6 @@ const REFERENCE_RATIO: f64 = 0.01;
 const SMOOTHING: f64 = 0.1;
 /// Section 5.1.1: taps of the minimum filter of delays.
 const FILTER_TAPS: usize = 15;
-/// RFC 5348 section 5.4: weights of the intervals of loss.
-const INTERVAL_WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 
 fn milliseconds(span: Span) -> f64 {
     span as f64 / MILLISECOND as f64
