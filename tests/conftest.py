@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 from prefork import PYTHON_VARIABLE_PREFIXES, PreforkServer
+
+if TYPE_CHECKING:
+    from trunkline.study import Reproduction
 
 pytest_plugins = ["browser"]
 
@@ -133,6 +138,33 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PreforkServer |
         return
     with PreforkServer(str(tmp_path_factory.mktemp("prefork"))) as started:
         yield started
+
+
+STUDY_RUNS = {"bhani1999": 3}
+"""Replications of the study that tests look at, if not 2: the least that decides its claims."""
+
+
+@pytest.fixture(scope="session")
+def reproduce_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Reproduction]:
+    """Reproduces a study of the package whole.
+
+    It runs for the first test that asks; all processes of the same call of pytest share the runs.
+    """
+    from trunkline.study import StudySubject
+    from trunkline.study.run.session import perform_plan
+
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+
+    def call(name: str) -> Reproduction:
+        subject = StudySubject(name, runs=STUDY_RUNS.get(name, 2))
+        with open(folder / f"{name}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            with perform_plan(subject.plan, out=folder / name, resume=True) as runs:
+                return subject.build_reproduction(runs)
+
+    return call
 
 
 @pytest.fixture(scope="session")

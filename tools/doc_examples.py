@@ -8,11 +8,14 @@ In README.md, ARCHITECTURE.md and docs/**/*.md:
 - ``yaml`` blocks that begin a scenario (``trunkline: 1``) must load and compile; one right below
   ``<!-- file: name.yaml -->``, or a ``csv`` block, is there as that file for the blocks after it.
 
-A block right below ``<!-- not run: why -->`` is left out. Each page has a folder of its own.
+A block right below ``<!-- not run: why -->`` is left out; of a ``python`` block the imports run.
+Each page has a folder of its own. Names of the package in running text, such as `trunkline.study`,
+have to be there.
 """
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -22,6 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 
 from prefork import PreforkServer
 
@@ -31,6 +35,7 @@ CODE_FENCE = re.compile(
 )
 SKIP_MARK = re.compile(r"<!--\s*not run: \S(?:(?!-->).)*-->\s*$", re.S)
 FILE_MARK = re.compile(r"<!--\s*file: (?P<name>[\w-]+\.(?:yaml|csv))\s*-->\s*$")
+PACKAGE_NAME = re.compile(r"`(trunkline(?:\.\w+)+)")
 USES_PROGRAM = re.compile(r"^(\$ trunkline|`{3,}python)", re.M)
 MAX_RUN_S = 120
 
@@ -61,19 +66,24 @@ def list_pages(names: list[str]) -> list[Path]:
 def read_blocks(page: Path) -> list[CodeBlock]:
     """Read the blocks of a page to run."""
     text = page.read_text("utf-8")
-    return [
-        CodeBlock(
-            page,
-            text.count("\n", 0, fence_match.start("body")) + 1,
-            fence_match["kind"],
-            fence_match["body"],
-            file_match["name"]
-            if (file_match := FILE_MARK.search(text[: fence_match.start()]))
-            else "",
-        )
-        for fence_match in CODE_FENCE.finditer(text)
-        if not SKIP_MARK.search(text[: fence_match.start()])
-    ]
+    blocks = []
+    for fence_match in CODE_FENCE.finditer(text):
+        before, kind, body = text[: fence_match.start()], fence_match["kind"], fence_match["body"]
+        if SKIP_MARK.search(before):
+            if kind != "python":
+                continue
+            body = keep_imports(body)
+        file_match = FILE_MARK.search(before)
+        line = text.count("\n", 0, fence_match.start("body")) + 1
+        blocks.append(CodeBlock(page, line, kind, body, file_match["name"] if file_match else ""))
+    return blocks
+
+
+def keep_imports(program: str) -> str:
+    """Keep the imports of a program, which fail where a page names what is not there."""
+    statements = ast.parse(program).body
+    imports = [each for each in statements if isinstance(each, ast.Import | ast.ImportFrom)]
+    return "".join(f"{ast.unparse(each)}\n" for each in imports)
 
 
 def run_command(
@@ -154,13 +164,28 @@ def check_scenario(block: CodeBlock) -> str | None:
     return None
 
 
+def find_unknown_names(page: Path) -> list[str]:
+    """Find names of the package in a page that are not there."""
+    names = sorted(set(PACKAGE_NAME.findall(page.read_text("utf-8"))))
+    return [f"{page.relative_to(ROOT)}: there is no {name}" for name in names if not is_known(name)]
+
+
+def is_known(name: str) -> bool:
+    """Whether a name with dots is a module, or of a module."""
+    try:
+        resolve_name(name)
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
 def run_page(page: Path) -> tuple[int, list[str]]:
     """Run every block of a page, in a folder of its own.
 
     Returns: How many blocks were run, and faults with their places.
     """
     earlier_blocks: list[str] = []
-    faults = []
+    faults = find_unknown_names(page)
     count = 0
     with tempfile.TemporaryDirectory() as folder:
         for block in read_blocks(page):

@@ -1,6 +1,6 @@
-"""Each published study, run whole with two seeds: its page in a browser, and claims that can break.
+"""Each published study, run whole with few seeds: its page in a browser, claims that can break.
 
-A claim that no outcome could break says nothing. Each is judged on the values of two runs, with its
+A claim that no outcome could break says nothing. Each is judged on the values of the runs, with its
 comparisons turned round, and on values that are made other at random until it comes out otherwise.
 """
 
@@ -20,7 +20,7 @@ from browser import WatchedPage
 from trunkline.plot.figure import save_figure
 from trunkline.report import add_featured_runs, write_report
 from trunkline.report.reproduced_study import MAX_VECTOR_PICTURE_BYTES
-from trunkline.study import Reproduction, list_study_names, reproduce
+from trunkline.study import Reproduction, list_study_names
 from trunkline.study.language import formula
 from trunkline.study.language.claims import Claim, TableValues
 from trunkline.study.language.pictures import draw_pictures
@@ -33,9 +33,11 @@ TRIALS = 400
 
 
 @pytest.fixture(scope="module", params=list_study_names())
-def done(request: pytest.FixtureRequest) -> Reproduction:
-    # How far one run may be from the next is known from two on.
-    return reproduce(request.param, runs=2, progress=False)
+def done(
+    request: pytest.FixtureRequest, reproduce_once: Callable[[str], Reproduction]
+) -> Reproduction:
+    # Two runs or more tell how far one run may be from the next.
+    return reproduce_once(request.param)
 
 
 def test_every_published_value_stands_beside_ours(done: Reproduction) -> None:
@@ -79,7 +81,9 @@ def test_its_report_is_drawn_in_full(
     )
     claims = looker.page.locator("#verdict .verdict").locator("li.held, li.broken, li.undecided")
     assert claims.count() == len(done.to_json()["claims"])
-    assert "2 runs" in looker.page.locator("#verdict .verdict li.doubt").inner_text()
+    assert (
+        f"{len(done.seeds)} runs" in looker.page.locator("#verdict .verdict li.doubt").inner_text()
+    )
 
 
 def scope(done: Reproduction, factor: np.random.Generator | None = None) -> TableValues:

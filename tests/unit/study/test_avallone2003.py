@@ -1,16 +1,22 @@
 """The study of Avallone et al. (2003): traffic, closed forms, claims."""
 
 import json
+import re
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 import trunkline as tl
+from trunkline.engine import simulate
+from trunkline.network import compile
 from trunkline.study import Reproduction, Study, find_study
-from trunkline.study.language.random_draws import apply_draws
-from trunkline.study.run.runner import build_plan, read_study_values
+from trunkline.study.language.parts import StudyVariant
+from trunkline.study.language.random_draws import apply_draws, serialise_draws
+from trunkline.study.run.runner import build_plan, read_study_values, run_in_memory
 from trunkline.study.run.session import perform_plan
+
+from ...conftest import ROOT
 
 SEEDS = 3
 FLOWS = ("EF", "AF11", "AF12", "DE")
@@ -141,6 +147,86 @@ def test_htb_is_as_the_kernel_has_it(done: Reproduction) -> None:
         table = f"{scenario}, routers of today: HTB"
         delays = [mean(done, table, "mean", flow) for flow in ("EF", "AF11", "DE")]
         assert delays == sorted(delays)
+
+
+ETHERNET = {"ethernet": "14 B", "core_ethernet": "14 B", "processing": "0 s"}
+"""With which the page's tables of causes were made."""
+EWMA_4 = {"ewma_log": "4"}
+CAUSES = {
+    "nothing": {},
+    "`ewma` of EF 3, 5": {"ports.router.classes.EF.ewma_log": "5"},
+    "queue of 13 kB": {"ef_limit": "13 kB"},
+    "frames of 1000 B": {"ethernet": "0 B", "core_ethernet": "0 B"},
+    "EF may borrow, queue of 13 kB": {
+        "ports.router.classes.EF.bounded": "false",
+        "ef_limit": "13 kB",
+    },
+}
+
+
+def list_page_cells(first: str) -> list[str]:
+    """List the cells of a row of the page of the study."""
+    page = ROOT.joinpath("docs", "studies", "avallone2003.md").read_text("utf-8")
+    (row,) = (line for line in page.splitlines() if line.strip().startswith(f"| {first} |"))
+    return [cell.strip() for cell in row.strip().strip("|").split("|")]
+
+
+def cut(study: Study, case: str, variants: list[StudyVariant]) -> Study:
+    """The study cut to variants of a case."""
+    cases = {case: study.cases[case].model_copy(update={"keep": 0})}
+    nothing: dict[str, list[object]] = {"claims": [], "sentences": [], "published": []}
+    return study.model_copy(update={"cases": cases, "variants": variants, **nothing})
+
+
+def test_the_hand_written_table_of_what_delays_ef_is_that_of_runs(study: Study) -> None:
+    variants = [
+        StudyVariant(
+            name=name.replace(",", ""), cases=["diffserv"], set=ETHERNET | EWMA_4 | changed
+        )
+        for name, changed in CAUSES.items()
+    ]
+    found = run_in_memory(cut(study, "diffserv", variants), range(1, 9)).columns
+    places = [list(study.measures).index(name) for name in ("mean", "max", "dropped")]
+    for variant, name in zip(variants, CAUSES, strict=True):
+        mean, most, dropped = (
+            found[f"diffserv, {variant.name}", "EF"][place].mean() for place in places
+        )
+        # Of two values in a cell the last is that of the last change that its name lists.
+        written = [cell.rpartition(" ")[2] for cell in list_page_cells(name)[1:]]
+        assert written == [f"{mean:.3f}", f"{most:.3f}", f"{dropped:.0f}"], name
+
+
+@pytest.mark.parametrize(
+    ("row", "order"),
+    [
+        ("nothing: a tick sends AF12, AF11, EF, DE", ("AF12", "AF11", "EF", "DE")),
+        ("AF12, EF, AF11, DE", ("AF12", "EF", "AF11", "DE")),
+        ("AF12, AF11, DE, EF", ("AF12", "AF11", "DE", "EF")),
+    ],
+)
+def test_the_hand_written_table_of_orders_in_a_tick_is_that_of_runs(
+    study: Study, row: str, order: tuple[str, ...]
+) -> None:
+    text = (study.folder / "mpls.yaml").read_text("utf-8")
+    lines = {flow: re.search(rf"^  {flow}: .*\n", text, re.MULTILINE) for flow in order}
+    flows = [found[0] for found in lines.values() if found]
+    start = text.index("  AF12: {agent")
+    changed = text[:start] + "".join(flows) + text[start + sum(map(len, flows)) :]
+    network = compile(tl.load(changed, overrides=ETHERNET)).to_json()
+    draws = serialise_draws(study.name, study.draws)
+    seeds = range(1, 11)
+    runs = [simulate(apply_draws(network, draws, seed), seeds=[seed])[0] for seed in seeds]
+    dropped = {
+        flow: [
+            row["packets_dropped"] or 0
+            for run in runs
+            for row in run.flows.rows()
+            if row["flow"] == flow
+        ]
+        for flow in FLOWS
+    }
+    written = [cell.partition(" ")[0] for cell in list_page_cells(row)[1:]]
+    assert written == [f"{np.mean(dropped[flow]):.0f}" for flow in FLOWS]
 
 
 def test_the_outcome_counts_its_runs_and_cells(done: Reproduction) -> None:

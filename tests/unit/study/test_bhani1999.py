@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,8 @@ from trunkline.plot.figure import PICTURE_FORMATS
 from trunkline.study import Reproduction, Study, find_study
 from trunkline.study.run.runner import StudyValues, compute_derived_values, run_in_memory
 
+from ...conftest import ROOT
+
 
 @pytest.fixture(scope="module")
 def study() -> Study:
@@ -20,9 +23,9 @@ def study() -> Study:
 
 
 @pytest.fixture(scope="module")
-def short(study: Study) -> Reproduction:
+def short(reproduce_once: Callable[[str], Reproduction]) -> Reproduction:
     """The study with three seeds: the least that tells the claims from chance."""
-    return Reproduction(study, [1, 2, 3], run_in_memory(study, [1, 2, 3]))
+    return reproduce_once("bhani1999")
 
 
 def published(study: Study) -> Reproduction:
@@ -125,6 +128,20 @@ def test_tables_are_within_a_tenth_of_the_published_ones(short: Reproduction) ->
     # One setting serves all four tables. A tenth is what the best common setting reached in ns-2.
     for error in short.errors().values():
         assert error.mean_log_ratio < 0.10
+
+
+def test_the_hand_written_table_of_influence_begins_with_the_study(short: Reproduction) -> None:
+    """Two seeds; mean abs(ln(ours / published)), table 4 without TCP1 at 28 Mbit/s as well."""
+    page = ROOT.joinpath("docs", "studies", "bhani1999.md").read_text("utf-8")
+    (row,) = (line for line in page.splitlines() if line.startswith("| nothing | |"))
+    rows = list(short.study.list_points())
+    ratios: dict[str, list[float]] = {}
+    for cell in short.study.published:
+        if not cell.doubt and (cell.table, cell.row, cell.column) != ("4", "28.0 Mbit/s", "TCP1"):
+            ours = short.measured.columns[cell.table, cell.column][rows.index(cell.row), :2].mean()
+            ratios.setdefault(cell.table, []).append(abs(np.log(ours / cell.value)))
+    errors = [f"{np.mean(ratios[table]):.3f}" for table in "1234"]
+    assert [cell.strip() for cell in row.split("|")[3:7]] == errors
 
 
 def test_throughput_fits_the_links(short: Reproduction) -> None:

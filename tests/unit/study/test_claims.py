@@ -169,6 +169,31 @@ def test_pairs_of_seeds_are_compared_not_means() -> None:
     assert not judged("a < 50", **rows).is_held
 
 
+@pytest.mark.parametrize(
+    ("that", "detail"),
+    [
+        ('a["10 ms"] > 5', "40 against 5 [%]"),
+        ("steps(a) < 5", "0 of 2: 20 ms -20 ± 37, 30 ms 20 ± 37; < 5 wanted [points]"),
+        ('abs(a["10 ms"] - 30) <= 2', "10 against 2 [points]"),
+        ('a["10 ms"] > a["20 ms"]', "40 against 20 [%], difference 20 ± 37 [points]"),
+        (
+            'a["10 ms"] > 5 and mean(a - 1) > 5',
+            "40 against 5 [%]; 32.33 ± 12 against 5 [points]",
+        ),
+    ],
+)
+def test_a_difference_of_two_shares_is_in_points(that: str, detail: str) -> None:
+    shares: dict[str, list[list[float]]] = {"a": [[40, 40, 40], [5, 20, 35], [40, 40, 40]]}
+    verdict = Claim(name="c", says="c", that=that, unit="%").judge(tables(**shares))
+    assert verdict is not None
+    assert verdict.detail == detail
+    # A rate less a rate is a rate.
+    verdict = Claim(name="c", says="c", that=that, unit="s").judge(tables(**shares))
+    assert verdict is not None
+    assert "[points]" not in verdict.detail
+    assert verdict.detail.endswith("[s]")
+
+
 def test_all_parts_of_a_claim_must_hold() -> None:
     a: list[list[float]] = [[1], [2], [3]]
     assert judged('a["30 ms"] > 2 and a["10 ms"] < 2', a=a).is_held

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 
@@ -17,8 +18,8 @@ def study() -> Study:
 
 
 @pytest.fixture(scope="module")
-def once(study: Study) -> Reproduction:
-    return Reproduction(study, [1], run_in_memory(study, [1]))
+def done(reproduce_once: Callable[[str], Reproduction]) -> Reproduction:
+    return reproduce_once("seddigh1999")
 
 
 FIGURES = [f"{figure}{panel}" for figure in range(3, 9) for panel in "ab"]
@@ -43,8 +44,8 @@ def test_draft_table2_parameters_of_each_figure(study: Study) -> None:
 
 
 class TestDraftTable3:
-    def test_its_own_rates_give_its_answers_under_our_definitions(self, once: Reproduction) -> None:
-        rows = [claim for claim in once.claims if claim.name.startswith("table-3-")]
+    def test_its_own_rates_give_its_answers_under_our_definitions(self, done: Reproduction) -> None:
+        rows = [claim for claim in done.claims if claim.name.startswith("table-3-")]
         assert len(rows) == 6
         assert all("; published: " in each.detail for each in rows)
         assert [each.name for each in rows if "not held" in each.detail] == []
@@ -52,7 +53,7 @@ class TestDraftTable3:
         asked = [len(each.detail.partition("; published: ")[2].split("; ")) for each in rows]
         assert asked == [8, 8, 7, 8, 7, 9]
 
-    def test_statistics_of_scenario_1_by_hand(self, once: Reproduction) -> None:
+    def test_statistics_of_scenario_1_by_hand(self, done: Reproduction) -> None:
         """Figure 3 (a) and (b), TCP at 1.25 and 1.5 Mbit/s, of 5 and 6, and UDP of 1 Mbit/s."""
         a = [
             (0.94 + 1.0 + 0.97 + 1.05) / 5 / ((3.96 + 0.97) / 6),
@@ -62,25 +63,14 @@ class TestDraftTable3:
             (0.97 + 1.0 + 0.94 + 1.06) / 5 / ((3.97 + 0.96) / 6),
             (0.94 + 0.96 + 0.97 + 1.13) / 6 / ((4.0 + 0.93) / 7),
         ]
-        (row,) = (each.detail for each in once.claims if each.name == "table-3-1")
+        (row,) = (each.detail for each in done.claims if each.name == "table-3-1")
         of_tcp, of_udp = row.split("; ")[-2:]
         assert of_tcp == f"{sum(a + b) / 4:.4g} against 1"
         assert float(of_udp.partition(" ")[0]) > 1
 
-    def test_our_rates_give_its_answers(self, study: Study) -> None:
-        claims = [claim for claim in study.claims if claim.name.startswith("table-3-")]
-        cases = {name: study.cases[name] for name in FIGURES}
-        asked = study.model_copy(
-            update={
-                "claims": claims,
-                "cases": cases,
-                "variants": [],
-                "sentences": [],
-                "published": [],
-            }
-        )
-        done = Reproduction(asked, [1, 2], run_in_memory(asked, [1, 2]))
-        assert [each.detail for each in done.claims if each.outcome != "held"] == []
+    def test_our_rates_give_its_answers(self, done: Reproduction) -> None:
+        rows = [claim for claim in done.claims if claim.name.startswith("table-3-")]
+        assert [each.detail for each in rows if each.outcome != "held"] == []
 
 
 def test_error_with_the_senders_of_ns2_is_that_of_ns2s_best_common_setting(study: Study) -> None:
@@ -106,16 +96,16 @@ def test_error_with_the_senders_of_ns2_is_that_of_ns2s_best_common_setting(study
     assert done.mean_absolute_error(reread) <= 0.029
 
 
-def test_error_with_senders_of_1999_is_a_quarter_larger_at_most(once: Reproduction) -> None:
+def test_error_with_senders_of_1999_is_a_quarter_larger_at_most(done: Reproduction) -> None:
     """RFC 3042 (2001) cannot have been there: what it explains better is not reached without."""
-    figures, reread = once.study.readings
-    assert once.mean_absolute_error(figures) <= 1.25 * 0.036
-    assert once.mean_absolute_error(reread) <= 1.25 * 0.027
+    figures, reread = done.study.readings
+    assert done.mean_absolute_error(figures) <= 1.25 * 0.036
+    assert done.mean_absolute_error(reread) <= 1.25 * 0.027
 
 
-def test_published_rates_hold_the_claims_about_them(once: Reproduction) -> None:
-    # One seed decides nothing of ours; the document's own figures hold every claim about them.
-    assert [claim.name for claim in once.claims if "not held" in claim.detail] == []
+def test_published_rates_hold_the_claims_about_them(done: Reproduction) -> None:
+    # Two seeds decide little of ours; the document's own figures hold every claim about them.
+    assert [claim.name for claim in done.claims if "not held" in claim.detail] == []
 
 
 def test_every_sentence_is_judged_or_says_why(study: Study) -> None:
@@ -137,12 +127,12 @@ def test_scenario_alone_has_the_values_of_the_study(study: Study) -> None:
                 assert str(parameters[name]).lower() == expected[name].lower(), (file, name)
 
 
-def test_json_tells_every_row_of_table_3(once: Reproduction) -> None:
-    written = json.loads(json.dumps(once.to_json(), allow_nan=False))
+def test_json_tells_every_row_of_table_3(done: Reproduction) -> None:
+    written = json.loads(json.dumps(done.to_json(), allow_nan=False))
     assert sum(each["name"].startswith("table-3-") for each in written["claims"]) == 6
     assert written["summary"]["tables"]["7a"]["mape_percent"] is None
 
 
-def test_tables_show_differences_where_cells_are_zero(once: Reproduction) -> None:
-    shown = once.render(width=160)
+def test_tables_show_differences_where_cells_are_zero(done: Reproduction) -> None:
+    shown = done.render(width=160)
     assert "mean abs. [Mbit/s]" in shown

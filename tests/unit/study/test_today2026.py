@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from trunkline.study import Reproduction, find_study
-from trunkline.study.run.runner import run_in_memory
+from collections.abc import Callable
+
+from trunkline.study import Reproduction
 
 
-def test_the_large_effects_show_in_two_seeds() -> None:
-    study = find_study("today2026")
-    done = Reproduction(study, [1, 2], run_in_memory(study, [1, 2]))
-    means = {(cell.table, cell.row, cell.column): cell.ours.mean for cell in done.cells}
+def test_the_large_effects_show_in_two_seeds(
+    reproduce_once: Callable[[str], Reproduction],
+) -> None:
+    cells = reproduce_once("today2026").cells
+    means = {(cell.table, cell.row, cell.column): cell.ours.mean for cell in cells}
     # What a flow loses by an answer to losses that its neighbour does not give is a factor, not a
     # matter of seeds; a queue for each flow gives each a quarter of 10 * 1460/1500 Mbit/s.
     assert means["drop-tail", "bbr", "part of Reno"] < 60

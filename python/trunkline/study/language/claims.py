@@ -76,10 +76,7 @@ class Claim(StudyPart):
     def judge(self, tables: TableValues) -> ClaimVerdict | None:
         """Judge it; None if a value that it speaks of is not known."""
         scope = tables if self.table is None else replace(tables, default_table=self.table)
-        verdict = _judge_formula(formula.parse_formula(self.that, claim=True), scope)
-        if verdict is None or not self.unit:
-            return verdict
-        return replace(verdict, detail=f"{verdict.detail} [{self.unit}]")
+        return _judge_formula(formula.parse_formula(self.that, claim=True), scope, self.unit)
 
 
 @dataclass(frozen=True)
@@ -119,20 +116,48 @@ class TableValues:
         return np.array(self.numbers[table or self.default_table])
 
 
-def _judge_formula(tree: ast.expr, scope: TableValues) -> ClaimVerdict | None:
-    verdicts = []
+def _judge_formula(tree: ast.expr, scope: TableValues, unit: str) -> ClaimVerdict | None:
+    judged: list[_JudgedComparison] = []
     for each in formula.list_comparisons(tree) or ():
         left = formula.evaluate_formula(each.left, scope)
         right = formula.evaluate_formula(each.comparators[0], scope)
         if np.isnan(left.values).any() or np.isnan(right.values).any():
             return None
-        sign = formula.COMPARISON_SIGNS[type(each.ops[0])]
-        verdicts.append(
-            _judge_comparison(left, sign, right, is_chance_possible=scope.is_chance_possible)
+        judged.append(
+            _judge_comparison(
+                left,
+                formula.COMPARISON_SIGNS[type(each.ops[0])],
+                right,
+                get_difference_unit(unit) if formula.is_difference(each.left) else unit,
+                is_chance_possible=scope.is_chance_possible,
+            )
         )
-    return ClaimVerdict(
-        combine_outcomes(v.outcome for v in verdicts), "; ".join(v.detail for v in verdicts)
-    )
+    # A unit that all share is written once.
+    units = {each.unit for each in judged}
+    details = [
+        each.detail if len(units) == 1 else f"{each.detail} [{each.unit}]" for each in judged
+    ]
+    detail = "; ".join(details)
+    if len(units) == 1 and unit:
+        detail += f" [{judged[0].unit}]"
+    return ClaimVerdict(combine_outcomes(each.outcome for each in judged), detail)
+
+
+def get_difference_unit(unit: str) -> str:
+    """Return the unit of a difference of two values.
+
+    That of two shares is in points: 8.5 of them may be half of a share, or all of it.
+    """
+    return "points" if unit == "%" else unit
+
+
+@dataclass(frozen=True, slots=True)
+class _JudgedComparison:
+    """Outcome of a comparison, its numbers, and their unit."""
+
+    outcome: ClaimOutcome
+    detail: str
+    unit: str
 
 
 def combine_outcomes(outcomes: Iterable[ClaimOutcome]) -> ClaimOutcome:
@@ -162,9 +187,12 @@ def _judge_difference(
 
 
 def _judge_comparison(
-    left: NamedValues, sign: str, right: NamedValues, *, is_chance_possible: bool
-) -> ClaimVerdict:
-    """``<`` and ``>`` by the interval of the paired difference, ``<=`` and ``>=`` by the means."""
+    left: NamedValues, sign: str, right: NamedValues, unit: str, *, is_chance_possible: bool
+) -> _JudgedComparison:
+    """``<`` and ``>`` by the interval of the paired difference, ``<=`` and ``>=`` by the means.
+
+    unit: Of both sides.
+    """
     left_values, right_values = formula.match_values(left, right)
     difference = right_values - left_values if sign in "<=" else left_values - right_values
     values = np.broadcast_to(
@@ -185,12 +213,17 @@ def _judge_comparison(
     has_single_reference = right_values.shape[1] == 1 or bool(
         (right_values == right_values[:, :1]).all()
     )
+    shown_unit = unit if has_single_reference else get_difference_unit(unit)
     if len(holds) == 1:
-        return ClaimVerdict(
+        return _JudgedComparison(
             outcomes[0],
             _format_comparison(
-                left_values, right_values, has_single_reference=has_single_reference
+                left_values,
+                right_values,
+                unit if unit != shown_unit else "",
+                has_single_reference=has_single_reference,
             ),
+            shown_unit,
         )
     intervals = [
         mean_interval(row.tolist())
@@ -210,19 +243,23 @@ def _judge_comparison(
         and right_values[0, 0] != 0
     ):
         detail += f"; {sign} {right_values[0, 0]:.4g} wanted"
-    return ClaimVerdict(combine_outcomes(outcomes), detail)
+    return _JudgedComparison(combine_outcomes(outcomes), detail, shown_unit)
 
 
 def _format_comparison(
-    left_values: SeedValues, right_values: SeedValues, *, has_single_reference: bool
+    left_values: SeedValues, right_values: SeedValues, unit: str, *, has_single_reference: bool
 ) -> str:
-    """Format both sides of a comparison, and their difference where both depend on the seed."""
+    """Format both sides of a comparison, and their difference where both depend on the seed.
+
+    unit: Of the two sides where it is not that of the difference.
+    """
     if has_single_reference:
         reference = "" if right_values[0, 0] == 0 else f" against {right_values[0, 0]:.4g}"
         return _format_interval(mean_interval(left_values[0].tolist())) + reference
     difference = mean_interval((left_values - right_values)[0].tolist())
+    shown_unit = f" [{unit}]" if unit else ""
     return (
-        f"{left_values.mean():.4g} against {right_values.mean():.4g}, difference "
+        f"{left_values.mean():.4g} against {right_values.mean():.4g}{shown_unit}, difference "
         f"{_format_interval(difference)}"
     )
 

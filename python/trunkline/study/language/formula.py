@@ -163,6 +163,19 @@ def _is_column_expression(node: ast.expr) -> bool:
             return False
 
 
+def is_difference(tree: ast.expr) -> bool:
+    """Whether a formula is a difference of two values, or how far values lie apart."""
+    match tree:
+        case ast.BinOp(op=ast.Sub()):
+            return True
+        case ast.Call(func=ast.Name(id="steps" | "chance")):
+            return True
+        case ast.Call(func=ast.Name(id=name), args=[only]) if name in FORMULA_FUNCTIONS:
+            return is_difference(only)
+        case _:
+            return False
+
+
 def _is_number(value: float) -> bool:
     return type(value) is not bool and abs(value) < _MAX_NUMBER
 

@@ -147,7 +147,7 @@ class FittedParameter(StudyPart):
     cases : list of str, optional
         Cases whose scenarios have the parameter; all if left out.
     others : list of str
-        Other values worth trying, to see how much depends on it.
+        Other values that a fit tries where there is no `prior`.
     prior : list of str, range or normal law, optional
         What it may be, for ``trunkline study fit``: a list of readings, each as likely;
         ``{from: 1 ms, to: 10 ms}``, with ``scale: log`` or a ``step`` where wanted; or

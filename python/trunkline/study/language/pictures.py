@@ -11,6 +11,7 @@ from pydantic import Field
 
 from trunkline.plot.figure import COLOURS, MARKERS, apply_house_style, choose_colour
 from trunkline.scenario.fields import Switch, Time
+from trunkline.study.language.claims import get_difference_unit
 from trunkline.study.language.over_time import OverTimePicture
 from trunkline.study.language.panels import add_legend, create_panels
 from trunkline.study.language.part import StudyPart
@@ -113,7 +114,9 @@ class DistributionPicture(StudyPart):
                 curve = np.exp(-(deviations**2) / 2) / (spread * np.sqrt(2 * np.pi))
                 panel.plot(fine, 100 * self.bin * curve, linewidth=1.3, label=label, **line_style)
         panel.set_xlabel(f"{self.column} [{unit}]")
-        panel.set_ylabel(f"share of the seeds [%], bins of {self.bin:g} {unit}")
+        panel.set_ylabel(
+            f"share of the seeds [%], bins of {self.bin:g} {get_difference_unit(unit)}"
+        )
         panel.set_ylim(bottom=0)
         panel.legend(
             title=f"{reproduction.study.row_title} (curve: normal fit)".strip(), fontsize=8

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from trunkline.study.language.claims import combine_outcomes
+from trunkline.study.language.claims import combine_outcomes, get_difference_unit
 from trunkline.study.outcome.compared_cells import ComparedCell
 
 if TYPE_CHECKING:
@@ -119,6 +119,4 @@ def build_reproduction_json(reproduction: Reproduction) -> dict[str, Any]:
 
 
 def _join_error_units(cells: Iterable[ComparedCell]) -> str:
-    """A difference of two shares is points: 8.5 of them may be half of a share, or all of it."""
-    units = ("points" if cell.unit == "%" else cell.unit for cell in cells)
-    return ", ".join(dict.fromkeys(units))
+    return ", ".join(dict.fromkeys(get_difference_unit(cell.unit) for cell in cells))
