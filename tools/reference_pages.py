@@ -1,4 +1,4 @@
-"""Check that JSON Schemas, page of keys and page of columns are those of the program now.
+"""Check that the schemas, the pages of keys and columns and the network's types are up to date.
 
 ``python tools/reference_pages.py --write`` brings all of them up to date.
 """
@@ -9,6 +9,8 @@ import json
 import sys
 from pathlib import Path
 from typing import Any
+
+from network_types import TYPES_FILE, make_types
 
 REFERENCE_FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
 KEYS_PAGE_HEAD = """\
@@ -168,6 +170,7 @@ def main(arguments: list[str]) -> int:
         REFERENCE_FOLDER / "study.schema.json": format_schema(study.build_study_schema()),
         REFERENCE_FOLDER / "scenario-keys.md": make_keys_page(scenario_schema),
         REFERENCE_FOLDER / "results-columns.md": make_columns_page(),
+        TYPES_FILE: make_types(),
     }
     drifted = []
     for file, current_text in files.items():

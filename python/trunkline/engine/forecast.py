@@ -25,7 +25,7 @@ from trunkline.engine.packet_engine import (
 )
 
 if TYPE_CHECKING:
-    from trunkline.network.types.flows import Agent
+    from trunkline.network.types import Agent
 
 OBSERVATION_S = 1.0  # How long a run is looked at [s of the clock].
 MAX_UNOBSERVED_HOPS = 2e9  # Packet-hops of runs that are begun without a look: minutes.

@@ -16,8 +16,7 @@ from trunkline.linux.plan.command_target import CommandTarget
 from trunkline.linux.plan.compiled_plan import CompiledPlan, compile_plan
 from trunkline.linux.plan.protocols import get_ldp
 from trunkline.linux.plan.router_scripts import write_router_scripts
-from trunkline.network.types import Ftn, NetworkData
-from trunkline.network.types.flows import Udp
+from trunkline.network.types import Ftn, NetworkData, Udp
 from trunkline.routers.openconfig import name_interface
 from trunkline.routers.port_policies import PLAIN_CLASS
 from trunkline.routers.router_config import Router, RouterInterface, RouterNetwork, TargetFiles

@@ -2,8 +2,7 @@
 
 from typing import Any, Final
 
-from trunkline.network.types import NetworkData
-from trunkline.network.types.ports import Port, PortClass, RedCurve
+from trunkline.network.types import NetworkData, Port, PortClass, RedCurve
 from trunkline.routers.router_config import (
     Omission,
     PolicedAction,

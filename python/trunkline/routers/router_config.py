@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from typing import Final
 
-from trunkline.network.types import NetworkData
-from trunkline.network.types.ports import RedCurve
+from trunkline.network.types import NetworkData, RedCurve
 
 PORT_SPEEDS: Final = (10**9, 10 * 10**9, 25 * 10**9, 40 * 10**9, 100 * 10**9, 400 * 10**9)
 """Of Ethernet ports of routers [bit/s] (IEEE 802.3)."""

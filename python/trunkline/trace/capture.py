@@ -18,8 +18,7 @@ from trunkline.results.atomic_folder import flush_to_disk
 if TYPE_CHECKING:
     import polars as pl
 
-    from trunkline.network.types import NetworkData
-    from trunkline.network.types.flows import Flow
+    from trunkline.network.types import Flow, NetworkData
 
 
 FULL_SNAPLEN = 262_144  # Snapshot length that cuts nothing [B]: the usual one of capture programs.

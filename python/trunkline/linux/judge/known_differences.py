@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from trunkline.linux.judge.comparisons import ComparisonRow
 from trunkline.linux.judge.seed_pair import list_crossed_links
-from trunkline.network.types import NetworkData
-from trunkline.network.types.flows import Flow
+from trunkline.network.types import Flow, NetworkData
 
 TTL_MEASURES = (
     "TTL",

@@ -21,9 +21,7 @@ from trunkline.linux.judge.per_packet import SeedDatagrams, find_lost_packets, l
 from trunkline.linux.judge.run_phases import find_phases
 from trunkline.linux.outcome.run_results import KNOWN_CAUSES
 from trunkline.linux.plan.next_links import find_next_links
-from trunkline.network.types import NetworkData
-from trunkline.network.types.flows import Flow
-from trunkline.network.types.ports import Port
+from trunkline.network.types import Flow, NetworkData, Port
 
 DETERMINISTIC_AQMS: Final = ("drop-tail", "precedence-drop-tail", "codel", "cobalt")
 """AQMs that toss no coins; COBALT does so only once it has overflowed."""

@@ -6,8 +6,7 @@ from typing import Final
 from trunkline.linux.plan.command_script import ScenarioPart
 from trunkline.linux.plan.egress_port import EgressPort
 from trunkline.linux.plan.timed_queues import add_timed_queue, refuse_in_service
-from trunkline.network.types import Queue, TcRed
-from trunkline.network.types.ports import Gred, Red, RedLinux
+from trunkline.network.types import Gred, Queue, Red, RedLinux, TcRed
 
 _UNLIMITED_PACKETS: Final = 1_000_000
 _UNLIMITED_BYTES: Final = 2_000_000_000

@@ -8,7 +8,7 @@ from trunkline.linux.plan.egress_port import EgressPort
 from trunkline.linux.plan.leaf_qdisc import LeafQdisc
 
 if TYPE_CHECKING:
-    from trunkline.network.types.ports import Cake, Port, Queue
+    from trunkline.network.types import CakeScheduler, Port, Queue
 
 _FLOW_QUEUES: Final = 1024
 _RTT_PER_TARGET: Final = 20
@@ -29,7 +29,7 @@ _KERNEL_TINS: Final = (3, 2, 0, 1)
 """The kernel's numbers of the tins of diffserv4 in their order of priority."""
 
 
-def add_cake(egress_port: EgressPort, scheduler: Cake) -> dict[int, LeafQdisc]:
+def add_cake(egress_port: EgressPort, scheduler: CakeScheduler) -> dict[int, LeafQdisc]:
     """CAKE with one tin, or with the four of ``diffserv4``; it chooses among them by DSCP."""
     config, refuse = egress_port.port_config, egress_port.scenario_part.refuse
     shares = scheduler["shares"]
@@ -86,7 +86,7 @@ def _strip_rate(queue: Queue) -> Any:
     return {**queue, "aqm": queue["aqm"]["kind"], "flows": flows}
 
 
-def _is_diffserv4(config: Port, scheduler: Cake, bandwidth: int) -> bool:
+def _is_diffserv4(config: Port, scheduler: CakeScheduler, bandwidth: int) -> bool:
     """Whether the tins are those of tc-cake(8): rates, priorities and DSCPs."""
     shares = scheduler["shares"]
     order = sorted(range(len(shares)), key=lambda at: shares[at]["priority"])

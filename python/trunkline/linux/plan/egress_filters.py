@@ -16,8 +16,7 @@ from trunkline.linux.plan.command_script import CommandScript
 from trunkline.linux.plan.leaf_qdisc import LeafQdisc
 
 if TYPE_CHECKING:
-    from trunkline.network.types import Link
-    from trunkline.network.types.ports import Port
+    from trunkline.network.types import Link, Port
 
 ClassCell = tuple[int, int]
 CellRow = Sequence[list[int]]

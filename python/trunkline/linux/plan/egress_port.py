@@ -9,7 +9,7 @@ from trunkline.linux.plan.addresses import VethEnd
 from trunkline.linux.plan.command_script import CommandScript, ScenarioPart
 
 if TYPE_CHECKING:
-    from trunkline.network.types.ports import Port
+    from trunkline.network.types import Port
 
 
 def make_queue_part(script: CommandScript, port: Port, name: str) -> ScenarioPart:

@@ -16,8 +16,7 @@ from trunkline.linux.plan.command_script import CommandScript
 from trunkline.linux.plan.dry_run import TimelineEvent
 from trunkline.linux.plan.guest_plan import Daemon, GuestPlan, TimedCommand
 from trunkline.linux.plan.protocols import get_ldp, get_ospf, get_rsvp
-from trunkline.network.types import NetworkData
-from trunkline.network.types.signalling import Ospf, SpfBackoff
+from trunkline.network.types import BackoffSpfDelay, NetworkData, Ospf
 
 NAME: Final = "frr"
 PROGRAMS: Final = ("zebra", "ospfd", ldpd_config.NAME)
@@ -130,7 +129,7 @@ def get_ospf_timers(network: NetworkData) -> Ospf:
     return ospf
 
 
-def get_backoff(ospf: Ospf) -> SpfBackoff:
+def get_backoff(ospf: Ospf) -> BackoffSpfDelay:
     """Return the delays of its computations; those of other kinds are refused."""
     assert ospf["spf"]["kind"] == "backoff"
     return ospf["spf"]

@@ -10,8 +10,7 @@ from typing import Final
 from trunkline.linux.plan.addresses import VethPlan
 from trunkline.linux.plan.command_script import CommandScript
 from trunkline.linux.plan.protocols import get_ldp, get_ospf
-from trunkline.network.types import NetworkData
-from trunkline.network.types.signalling import Ldp
+from trunkline.network.types import Ldp, NetworkData
 
 NAME: Final = "ldpd"
 _NS_PER_S: Final = 1_000_000_000

@@ -10,7 +10,7 @@ from trunkline.linux.plan.aqm import add_queue
 from trunkline.linux.plan.egress_port import EgressPort
 
 if TYPE_CHECKING:
-    from trunkline.network.types.ports import PriorityShare, ShapedShare
+    from trunkline.network.types import PriorityShare, ShapedShare
 
 _MAX_BANDS: Final = 16
 

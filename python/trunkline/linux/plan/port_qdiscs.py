@@ -22,8 +22,7 @@ from trunkline.linux.plan.leaf_qdisc import LeafQdisc, add_leaf
 from trunkline.linux.plan.shaper_qdiscs import add_hfsc, add_htb, add_prio, add_tbf
 
 if TYPE_CHECKING:
-    from trunkline.network.types import Link
-    from trunkline.network.types.ports import Drr, DrrShare, Port
+    from trunkline.network.types import DrrScheduler, DrrShare, Link, Port
 
 ROOT_HANDLE: Final = (
     "1:"  # Handle of the root of each port; packets of the class 1:0 bypass its queues.
@@ -161,7 +160,7 @@ def _format_microseconds(time_ns: int) -> str:
     return f"{time_ns // 1000}.{time_ns % 1000:03}us"
 
 
-def _add_drr(egress_port: EgressPort, scheduler: Drr) -> dict[int, LeafQdisc]:
+def _add_drr(egress_port: EgressPort, scheduler: DrrScheduler) -> dict[int, LeafQdisc]:
     egress_port.add_qdisc("parent 1:1 handle 10: drr")
     leaves = {}
     for index, quantum in enumerate(compute_quanta(scheduler["shares"])):

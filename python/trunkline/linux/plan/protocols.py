@@ -1,7 +1,6 @@
 """The protocols of a compiled network."""
 
-from trunkline.network.types import NetworkData
-from trunkline.network.types.signalling import Ldp, Ospf, Rsvp
+from trunkline.network.types import Ldp, NetworkData, Ospf, Rsvp
 
 
 def get_ospf(network: NetworkData) -> Ospf | None:

@@ -9,15 +9,15 @@ from trunkline.linux.plan.egress_port import EgressPort
 from trunkline.linux.plan.leaf_qdisc import LeafQdisc, add_leaf, rank_classes
 
 if TYPE_CHECKING:
-    from trunkline.network.types.ports import (
-        Hfsc,
+    from trunkline.network.types import (
+        HfscScheduler,
         HfscShare,
-        Htb,
+        HtbScheduler,
         HtbShare,
-        Priority,
+        PriorityScheduler,
         ServiceCurve,
-        Shaped,
-        Tbf,
+        ShapedScheduler,
+        TbfScheduler,
     )
 
 Share = TypeVar("Share", "HtbShare", "HfscShare")
@@ -25,7 +25,9 @@ Share = TypeVar("Share", "HtbShare", "HfscShare")
 _UNLIMITED_BYTES: Final = 2_000_000_000
 
 
-def add_prio(egress_port: EgressPort, scheduler: Priority | Shaped) -> dict[int, LeafQdisc]:
+def add_prio(
+    egress_port: EgressPort, scheduler: PriorityScheduler | ShapedScheduler
+) -> dict[int, LeafQdisc]:
     """Bands of a prio, those with a rate with a token bucket in each.
 
     Both ask for tokens for the whole packet.
@@ -56,7 +58,7 @@ def add_prio(egress_port: EgressPort, scheduler: Priority | Shaped) -> dict[int,
     return leaves
 
 
-def add_htb(egress_port: EgressPort, scheduler: Htb) -> dict[int, LeafQdisc]:
+def add_htb(egress_port: EgressPort, scheduler: HtbScheduler) -> dict[int, LeafQdisc]:
     """A tree of its own below the link's class: it chooses when the link is free, not before."""
 
     def format_share(share: HtbShare) -> str:
@@ -74,7 +76,7 @@ def add_htb(egress_port: EgressPort, scheduler: Htb) -> dict[int, LeafQdisc]:
     return _add_tree(egress_port, "htb", scheduler["shares"], format_share)
 
 
-def add_hfsc(egress_port: EgressPort, scheduler: Hfsc) -> dict[int, LeafQdisc]:
+def add_hfsc(egress_port: EgressPort, scheduler: HfscScheduler) -> dict[int, LeafQdisc]:
     """A tree of its own below the link's class, as that of ``htb``."""
 
     def format_share(share: HfscShare) -> str:
@@ -127,7 +129,7 @@ def _sort_top_down(shares: Sequence[HtbShare | HfscShare]) -> list[int]:
     return order
 
 
-def add_tbf(egress_port: EgressPort, scheduler: Tbf) -> dict[int, LeafQdisc]:
+def add_tbf(egress_port: EgressPort, scheduler: TbfScheduler) -> dict[int, LeafQdisc]:
     """A token bucket filter with the class's queue inside; its own limit must not bind."""
     (share,) = scheduler["shares"]
     peak = ""

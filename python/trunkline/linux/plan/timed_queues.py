@@ -4,8 +4,7 @@ from typing import Final
 
 from trunkline.linux.plan.command_script import CommandScript, ScenarioPart
 from trunkline.linux.plan.egress_port import EgressPort, make_queue_part
-from trunkline.network.types import FlowQueues, NetworkData, Queue
-from trunkline.network.types.ports import Pie
+from trunkline.network.types import FlowQueues, NetworkData, Pie, Queue
 
 _PIE_BURST_NS: Final = 150_000_000  # Burst allowance of the kernel's PIE, which `tc` cannot set.
 _GAIN_STEPS: Final = 16  # `tc` takes PIE's gains in sixteenths.

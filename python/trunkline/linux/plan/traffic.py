@@ -17,8 +17,7 @@ from trunkline.linux.plan.guest_plan import (
     TransferFlow,
     UdpFlow,
 )
-from trunkline.network.types import Classifier, Flow, NetworkData
-from trunkline.network.types.flows import Tcp
+from trunkline.network.types import Classifier, Flow, NetworkData, Tcp
 from trunkline.scenario.probe import FLOW_MEASURES
 
 FIRST_PORT: Final = 5000

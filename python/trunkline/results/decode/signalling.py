@@ -19,8 +19,7 @@ from trunkline.results.decode.columns import (
 from trunkline.results.table import Column
 
 if TYPE_CHECKING:
-    from trunkline.network.types import NetworkData
-    from trunkline.network.types.signalling import Rsvp
+    from trunkline.network.types import NetworkData, Rsvp
 
 FIXED_WORDS = 7
 """Words before the octets of a message: flow, number, two nodes, protocol, header, length."""
