@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -136,6 +136,10 @@ def test_a_check_without_packets_judges_nothing(
         (("--decompose", "--runs", "3"), "exclude each other"),
         (("--decompose", "--judge"), "exclude each other"),
         (("--check", "3 s"), "are for --decompose"),
+        (("--cluster", "local:2"), "are for --decompose"),
+        (("--decompose", "--resume"), "--resume needs --out"),
+        (("--decompose", "--cluster", "local:2", "--threads", "2"), "give one"),
+        (("--decompose", "--cluster", "local:none"), "is not like local:2"),
         (("--decompose", "--check", "soon"), "no time"),
     ],
 )
@@ -177,3 +181,120 @@ def test_without_rerouting_a_failure_cuts_what_crosses_it(
         0,
     ]
     assert cut["B-C", "EF"] == 1
+
+
+def test_links_that_were_kept_do_not_run_again(
+    run: Callable[..., tuple[int, str]], ring: Path, tmp_path: Path
+) -> None:
+    """Half of the kept lines and a torn one are left: resumed, all values are those of a whole."""
+    links = ("--link-packets", "20000", "--check", "500 ms")
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    assert run("te", "delays", str(ring), *links, "--out", str(first))[0] == 0
+    kept = tmp_path / "first.json.links.jsonl"
+    lines = kept.read_text().splitlines(keepends=True)
+    assert len(lines) > 4
+    doctored = json.loads(lines[0])
+    # A known link is taken as it is in the file, so this shows that it did not run again.
+    for row in doctored["waits"]:
+        row[4] = 0.5
+    again = tmp_path / "second.json.links.jsonl"
+    again.write_text(lines[1] + lines[2] + lines[3][:100])
+    assert run("te", "delays", str(ring), *links, "--out", str(second), "--resume")[0] == 0
+    assert second.read_bytes() == first.read_bytes()
+    assert sorted(again.read_text().splitlines(True)) == sorted(lines)
+    kept.write_text(json.dumps(doctored) + "\n" + "".join(lines[1:]))
+    again = run("te", "delays", str(ring), *links, "--out", str(first), "--resume", "--overwrite")
+    assert again[0] == 0
+    assert max(each["loss"] for each in json.loads(first.read_text())["classes"]) >= 0.5
+
+
+def test_links_run_on_a_cluster_as_on_threads(
+    run: Callable[..., tuple[int, str]], ring: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("distributed")
+    links = ("run", str(ring), "--decompose", "--link-packets", "20000", "--check", "500 ms")
+    threads, cluster = (
+        run(*links, "--json", "--out", str(tmp_path / name), *where)
+        for name, where in (("a", ("--threads", "2")), ("b", ("--cluster", "local:2")))
+    )
+    assert threads[0] == cluster[0] == 0
+    one, two = (json.loads(each[1]) for each in (threads, cluster))
+    assert one == two
+    kept = [(tmp_path / f"{name}.links.jsonl").read_text().splitlines() for name in "ab"]
+    assert sorted(kept[0]) == sorted(kept[1])
+    assert len(kept[0]) == one["decomposition"]["link_runs"]
+
+
+SURVIVE = ("--each", "link", "--json", "--set", "run.duration='40 s'")
+
+
+def read_slas(output: str) -> dict[tuple[str, str, str], dict[str, Any]]:
+    document = json.loads(output)
+    return {(each["sla"], each["measure"], each["failure"]): each for each in document["slas"]}
+
+
+def test_links_alone_judge_what_packets_measure_under_every_failure(
+    run: Callable[..., tuple[int, str]], ring: Path
+) -> None:
+    """The percentiles of a run with a failure in it, a quarter of the time without it."""
+    bounds = "delay_p99: 13 ms, delay_p90: 8 ms, delay_p50: 4 ms, delay_mean: 3100 us"
+    ring.write_text(RING.replace("delay_p99: BOUND", bounds))
+    links = ("--link-packets", "200000", "--check", "4 s")
+    code, output = run("te", "survive", str(ring), *SURVIVE, "--judge", "--decompose", *links)
+    assert code == 3
+    by_links = read_slas(output)
+    errors = json.loads(output)["check"]["classes"]
+    assert [each["dscp"] for each in errors] == ["EF", "DF"]
+    code, output = run("te", "survive", str(ring), *SURVIVE, "--packets", "4", "--runs", "6")
+    by_packets = read_slas(output)
+    measured = [key for key, each in by_links.items() if each["by"] == "links"]
+    assert len(measured) >= 12
+    assert {measure for _, measure, _ in measured} >= {"delay_p99", "delay_p90", "delay_p50"}
+    for key in measured:
+        ours, theirs = by_links[key], by_packets[key]
+        half = (theirs["high"] - theirs["low"]) / 2
+        error = ours["high"] - ours["value"]
+        assert abs(ours["value"] - theirs["value"]) <= error + half + 0.02 * theirs["value"], key
+        if theirs["outcome"] in ("held", "refuted") and ours["outcome"] != "undecided":
+            assert ours["outcome"] == theirs["outcome"], key
+
+
+def test_a_bound_within_the_error_of_links_alone_is_undecided_under_a_failure(
+    run: Callable[..., tuple[int, str]], ring: Path
+) -> None:
+    how = (
+        "te",
+        "survive",
+        str(ring),
+        *SURVIVE,
+        "--judge",
+        "--decompose",
+        "--link-packets",
+        "20000",
+    )
+    ring.write_text(RING.replace("BOUND", "9 ms"))
+    key = ("best", "delay_p99", "C-D")
+    value = read_slas(run(*how)[1])[key]["value"]
+    ring.write_text(RING.replace("BOUND", f"{round(value * 1e9)} ns"))
+    found = read_slas(run(*how)[1])[key]
+    assert (found["outcome"], found["by"]) == ("undecided", "links")
+    assert found["low"] < found["bound"] < found["high"]
+
+
+def test_te_survive_decomposes_only_what_it_judges(
+    run: Callable[..., tuple[int, str]], ring: Path
+) -> None:
+    for options, words in (
+        (("--decompose",), "--decompose needs --judge or --packets"),
+        (("--judge", "--check", "1 s"), "are for --decompose"),
+        (("--judge", "--decompose", "--drained", "each"), "--drained each takes no"),
+    ):
+        code, output = run("te", "survive", str(ring), *options)
+        assert code == 2
+        assert words in output
+    ring.write_text(RING.replace("BOUND", "1 s").replace("agent: udp, from: D, to: C, arrivals: "
+        "poisson, rate: 3 Mbit/s, size: 1000 B}", "agent: tcp, from: D, to: C}"))  # fmt: skip
+    code, output = run("te", "survive", str(ring), "--judge", "--decompose")
+    assert code == 2
+    assert "ring.yaml:10:" in output
+    assert "heeds congestion" in output

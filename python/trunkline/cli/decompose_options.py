@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from trunkline.cli.option_groups import combine_options
+from trunkline.cli.status import Status
+from trunkline.cli.study_command import convert_study_errors
 from trunkline.decomposition.defaults import DEFAULT_CHECK_S, DEFAULT_LINK_PACKETS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from trunkline.cli.study_command import WorkerOptions
     from trunkline.decomposition.engine import DecomposedRun
     from trunkline.decomposition.full_check import FullCheck
+    from trunkline.decomposition.link_execution import LinkExecutor
     from trunkline.network import Network
     from trunkline.planning.text_tables import TextTable
     from trunkline.scenario import Scenario
@@ -66,11 +72,46 @@ def get_link_run_parameters(check_s: float | None, link_packets: int | None) -> 
     return {"check_s": check_s or DEFAULT_CHECK_S, "packets": link_packets or DEFAULT_LINK_PACKETS}
 
 
-def show_progress(counted: str) -> Callable[[int, int], None]:
-    """A bar where someone looks, to be called with how many are done and of how many."""
+@contextmanager
+def open_link_runs(workers: WorkerOptions, out: str | None) -> Iterator[LinkExecutor]:
+    """Make the executor of links; with `out` it keeps them next to that file or folder.
+
+    Raises click.UsageError, MissingResources: There is nothing to resume, or no cluster.
+    Raises click.exceptions.Exit: The user interrupted the links.
+    """
+    from trunkline.decomposition.link_execution import LINK_JOURNAL_SUFFIX, LinkJournal
+    from trunkline.planning.link_cluster import choose_link_executor
+
+    if workers.resume and out is None:
+        raise click.UsageError("--resume needs --out, whose name the file with the links has.")
+    execute = choose_link_executor(workers.make_run_options())
+    journal = None
+    if out is not None:
+        path = Path(out)
+        journal = LinkJournal(
+            path.with_name(path.name + LINK_JOURNAL_SUFFIX), resume=workers.resume
+        )
+        execute = journal.keep_runs(execute)
+    try:
+        with convert_study_errors(out):
+            yield execute
+    except KeyboardInterrupt:
+        hint = f"resume with --resume --out {out}" if out else "nothing was kept"
+        click.echo(f"interrupted; {hint}", err=True)
+        raise click.exceptions.Exit(Status.INTERRUPTED) from None
+    finally:
+        if journal is not None:
+            journal.close()
+
+
+def show_progress(workers: WorkerOptions, counted: str) -> Callable[[int, int], None]:
+    """Show the progress of a function that calls this with how many are done and of how many.
+
+    Without ``--progress`` only on a terminal.
+    """
     from trunkline.study.run.progress import choose_progress
 
-    progress = choose_progress(counted)
+    progress = workers.make_progress(counted) if workers.progress else choose_progress(counted)
 
     def show(done: int, total: int) -> None:
         if done == 1:
@@ -84,10 +125,16 @@ def show_progress(counted: str) -> Callable[[int, int], None]:
 
 
 def run_decomposed(
-    network: Network, scenario: Scenario, seed: int, threads: int | None, parameters: dict[str, Any]
+    network: Network,
+    scenario: Scenario,
+    seed: int,
+    workers: WorkerOptions,
+    out: str | None,
+    parameters: dict[str, Any],
 ) -> DecomposedRun:
     """Simulate each link of a network alone.
 
+    out: Folder of the results, next to which the links are kept.
     Raises ScenarioError: Parts of the network tie its links together.
     """
     from trunkline.cli.engine_options import placed_means
@@ -96,13 +143,14 @@ def run_decomposed(
 
     for note in list_omissions(network.data):
         click.echo(f"note: {note}", err=True)
-    with placed_means(scenario, engine="decompose"):
+    with placed_means(scenario, engine="decompose"), open_link_runs(workers, out) as execute:
         return simulate(
             network.to_json(),
             scenario=scenario.text,
             seed=seed,
-            threads=threads,
-            on_done=show_progress("links run"),
+            threads=workers.threads,
+            execute=execute,
+            on_done=show_progress(workers, "links run"),
             **parameters,
         )
 

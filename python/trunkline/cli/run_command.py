@@ -95,7 +95,7 @@ def command(
     network = settings.compile_network(scenario, first_seed)
     capture.check_places(network)
     settings.check_size(network, first_seed, dry_run=dry_run, as_json=output.as_json)
-    outcome = settings.perform(network, scenario, first_seed)
+    outcome = settings.perform(network, scenario, first_seed, output.out)
     results = outcome.results
     if len(results) > 1 and len({result.hash() for result in results}) == 1:
         click.echo(

@@ -31,6 +31,7 @@ from trunkline.cli.replication import (
     replicate_until,
     warm_up_option,
 )
+from trunkline.cli.study_command import WorkerOptions, cluster_option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,6 +76,8 @@ class RunSettings:
     batches: bool
     warm_up: str | None
     threads: int | None
+    cluster: str | None
+    resume: bool
 
     @property
     def is_replicated(self) -> bool:
@@ -109,8 +112,10 @@ class RunSettings:
                 dry_run=dry_run,
                 pcap=pcap,
             )
-        elif self.check_s is not None or self.link_packets is not None:
-            raise click.UsageError("--check and --link-packets are for --decompose.")
+        elif any((self.check_s, self.link_packets, self.cluster, self.resume)):
+            raise click.UsageError(
+                "--check, --link-packets, --cluster and --resume are for --decompose."
+            )
         if self.runs > 1 and self.until_ci is not None:
             raise click.UsageError("--runs and --until-ci exclude each other: give one.")
         if self.engine == "fluid" and self.is_replicated:
@@ -177,12 +182,18 @@ class RunSettings:
             )
         return offered_means
 
-    def perform(self, network: Network, scenario: Scenario, first_seed: int) -> RunOutcome:
-        """Run the network with the seeds of the settings."""
+    def perform(
+        self, network: Network, scenario: Scenario, first_seed: int, out: str | None
+    ) -> RunOutcome:
+        """Run the network with the seeds of the settings.
+
+        out: Folder of the results.
+        """
         offered_means = self.read_offered_means(network)
         if self.decompose:
             parameters = get_link_run_parameters(self.check_s, self.link_packets)
-            decomposed = run_decomposed(network, scenario, first_seed, self.threads, parameters)
+            workers = WorkerOptions(self.resume, self.threads, self.cluster, None)
+            decomposed = run_decomposed(network, scenario, first_seed, workers, out, parameters)
             return RunOutcome([decomposed.results], offered_means, decomposed=decomposed)
         if self.batches:
             results, courses = _run_with_batches(network, first_seed, self.threads, scenario.text)
@@ -243,6 +254,10 @@ run_settings = gather_options(
         "networks at their real rates. Prints its error.",
     ),
     link_run_options,
+    cluster_option,
+    click.option(
+        "--resume", is_flag=True, help="With --decompose: continue with the links that --out keeps."
+    ),
     precision_options,
     click.option(
         "--interval",

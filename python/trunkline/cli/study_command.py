@@ -127,6 +127,12 @@ class ExecutionOptions(WorkerOptions):
             return Status.INTERRUPTED
 
 
+cluster_option = click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Run on this Dask cluster, e.g. tcp://host:8786, or local:2 for two workers on this "
+    "machine.",
+)
 worker_choices = combine_options(
     click.option(
         "--threads",
@@ -135,12 +141,7 @@ worker_choices = combine_options(
         type=click.IntRange(1, 4096),
         help="Number of runs, or processes of a screen, at the same time. Default: all cores.",
     ),
-    click.option(
-        "--cluster",
-        metavar="ADDRESS",
-        help="Run on this Dask cluster, e.g. tcp://host:8786, or local:2 for two workers on this "
-        "machine.",
-    ),
+    cluster_option,
     click.option(
         "--progress",
         type=click.Choice(["bar", "plain", "json", "none"]),

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from trunkline.cli.common import ScenarioSource, echo_json, scenario_options
+from trunkline.cli.common import (
+    ScenarioSource,
+    echo_json,
+    refuse_existing_files,
+    scenario_options,
+)
 from trunkline.cli.decompose_options import (
     describe_check,
     get_link_run_parameters,
     link_run_options,
+    open_link_runs,
     show_progress,
     tabulate_check,
 )
+from trunkline.cli.option_groups import gather_options
 from trunkline.cli.status import Status
+from trunkline.cli.study_command import WorkerOptions, worker_choices
 
 if TYPE_CHECKING:
     from trunkline.planning.failure_delays import FailureDelays
@@ -33,7 +43,19 @@ JSON_SCHEMA = 1
     help="Failures: link, node, risk, named (those of FILE).",
 )
 @link_run_options
-@click.option("--threads", type=click.IntRange(1, 4096), help="Links that run at a time.")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False),
+    help="New file for the JSON object. The file of this name with the ending .links.jsonl keeps "
+    "the links that have run.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace an earlier file of --out.")
+@gather_options(
+    "workers",
+    WorkerOptions,
+    click.option("--resume", is_flag=True, help="Continue with the links that --out keeps."),
+    worker_choices,
+)
 @click.option(
     "--judge",
     is_flag=True,
@@ -46,7 +68,9 @@ def delays(
     kinds: str,
     check_s: float | None,
     link_packets: int | None,
-    threads: int | None,
+    out: str | None,
+    overwrite: bool,
+    workers: WorkerOptions,
     judge: bool,
     as_json: bool,
 ) -> int:
@@ -62,20 +86,25 @@ def delays(
     from trunkline.planning.text_tables import tabulate_delay_judgements, tabulate_failure_delays
 
     failure_kinds = parse_failure_kinds(kinds)
+    refuse_existing_files((out,), overwrite)
     scenario = load_leniently(source)
     if judge and not scenario.list_sla_bounds():
         raise click.UsageError(f"{source.file} has no `slas` to judge.")
-    with placed_means(scenario, engine="decompose"):
+    with placed_means(scenario, engine="decompose"), open_link_runs(workers, out) as execute:
         found = compute_failure_delays(
             scenario,
             kinds=failure_kinds,
-            threads=threads,
-            on_failure=show_progress("failures routed"),
-            on_link=show_progress("links run"),
+            threads=workers.threads,
+            execute=execute,
+            on_failure=show_progress(workers, "failures routed"),
+            on_link=show_progress(workers, "links run"),
             **get_link_run_parameters(check_s, link_packets),
         )
+    document = {"schema": JSON_SCHEMA} | found.to_dict()
+    if out is not None:
+        Path(out).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     if as_json:
-        echo_json({"schema": JSON_SCHEMA} | found.to_dict())
+        echo_json(document)
     else:
         sheets = tabulate_failure_delays(found)
         if found.judgements:

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from trunkline.cli.common import ScenarioSource, echo_json, scenario_options
+from trunkline.cli.decompose_options import (
+    describe_check,
+    get_link_run_parameters,
+    link_run_options,
+    open_link_runs,
+    show_progress,
+    tabulate_check,
+)
+from trunkline.cli.engine_options import placed_means
 from trunkline.cli.limits import check_forecast
 from trunkline.cli.status import Status
 from trunkline.cli.study_command import ExecutionOptions, convert_study_errors, execution_options
@@ -16,6 +25,7 @@ from trunkline.cli.study_command import ExecutionOptions, convert_study_errors, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from trunkline.decomposition.full_check import FullCheck
     from trunkline.planning.capacity_upgrade import CapacityUpgrade
     from trunkline.planning.failure_screening import FailureImpact, Survival
     from trunkline.planning.sla_judgement import SlaJudge, SlaJudgement
@@ -56,6 +66,13 @@ MAX_UNREPORTED_FAILURES = 20  # Failures that are screened without a display of 
     help="Run K failures in packets, those that are worst for the bounds of `slas`. Default with "
     "--judge: all that the judgement needs.",
 )
+@click.option(
+    "--decompose",
+    is_flag=True,
+    help="Judge delays and losses that the screen leaves open by each link simulated alone, within "
+    "their error; run no failure in packets but those of --packets.",
+)
+@link_run_options
 @click.option(
     "--runs",
     type=click.IntRange(2, 1000),
@@ -102,6 +119,9 @@ def survive(
     ecmp: bool,
     drained: str | None,
     packets: int,
+    decompose: bool,
+    check_s: float | None,
+    link_packets: int | None,
     runs: int,
     at: str | None,
     out: str | None,
@@ -131,6 +151,10 @@ def survive(
         raise click.UsageError("--ecmp is only for the screen: leave out --packets.")
     if ecmp and judge:
         raise click.UsageError("--ecmp is only for the screen of loads: leave out --judge.")
+    if decompose and not (packets or judge):
+        raise click.UsageError("--decompose needs --judge or --packets: agreements to judge.")
+    if not decompose and (check_s or link_packets):
+        raise click.UsageError("--check and --link-packets are for --decompose.")
     if replays is not None and not (packets or judge):
         msg = "--replays needs --packets or --judge, which choose the failures to replay."
         raise click.UsageError(msg)
@@ -143,8 +167,8 @@ def survive(
     if drained is not None and (ecmp or "pair" in failure_kinds):
         raise click.UsageError("--drained takes neither --ecmp nor pairs.")
     if drained == "each":
-        if picture or report or replays or mended:
-            msg = "--drained each takes no --picture, --report, --replays or --mend."
+        if picture or report or replays or mended or decompose:
+            msg = "--drained each takes no --picture, --report, --replays, --mend or --decompose."
             raise click.UsageError(msg)
         outage_run = _OutageRun(scenario, failure_kinds, packets, runs, at, out, execution)
         return outage_run.screen_each_link(judge=judge, as_json=as_json)
@@ -161,13 +185,17 @@ def survive(
     )
     judgement: SlaJudgement | None = None
     tried: Sequence[FailureImpact] = ()
+    check: FullCheck | None = None
     status = Status.DONE
     if packets or judge:
         with convert_study_errors(out):
-            judged = _judge_failures(scenario, survival, packets, runs, at, out, execution)
+            judged = _judge_failures(
+                *(scenario, survival, packets, runs, at, out, execution),
+                get_link_run_parameters(check_s, link_packets) if decompose else None,
+            )
         if isinstance(judged, Status):
             return judged
-        judgement, tried = judged
+        judgement, tried, check = judged
         status = _get_status(judgement) if judge else status
     page_extras = pages.PageExtras(
         find_least_upgrade(scenario, survival) if mended else None,
@@ -187,10 +215,11 @@ def survive(
             "gaps": [each.to_dict() for each in gaps],
             "judgement": None if judgement is None else judgement.to_dict(),
             "mend": None if page_extras.mend is None else asdict(page_extras.mend),
+            "check": None if check is None else check.to_json(),
         }
         echo_json(document)
     else:
-        print_survival(survival, judgement, page_extras.mend)
+        print_survival(survival, judgement, page_extras.mend, check)
     return status
 
 
@@ -278,9 +307,19 @@ def _judge_failures(
     at: str | None,
     out: str | None,
     execution: ExecutionOptions,
-) -> tuple[SlaJudgement, list[FailureImpact]] | Status:
-    """Judge every agreement; return also the failures that ran in packets."""
-    from trunkline.planning.packet_trial import find_failure_time, plan_failure_runs
+    link_parameters: dict[str, Any] | None = None,
+) -> tuple[SlaJudgement, list[FailureImpact], FullCheck | None] | Status:
+    """Judge every agreement.
+
+    link_parameters: With ``--decompose``, the parameters of the link runs.
+    Returns: Also the failures that ran in packets, and the error of links simulated alone.
+    """
+    from trunkline.decomposition.link_traffic import check_decomposable
+    from trunkline.planning.packet_trial import (
+        compile_without_failures,
+        find_failure_time,
+        plan_failure_runs,
+    )
     from trunkline.planning.sla_judgement import SlaJudge
     from trunkline.scenario.units import parse_time
 
@@ -288,11 +327,21 @@ def _judge_failures(
         begin_ns = find_failure_time(scenario, None if at is None else parse_time(at))
     except ValueError as error:
         raise click.UsageError(f"--at {at}: {error}.") from None
+    if link_parameters is not None:
+        with placed_means(scenario, engine="decompose"):
+            check_decomposable(compile_without_failures(scenario))
     screen = _screen_slas(scenario, survival, begin_ns, runs, out, execution)
     if isinstance(screen, Status):
         return screen
+    check = None
+    if link_parameters is not None:
+        screen, check = _screen_by_links(
+            scenario, screen, survival, begin_ns, out, execution, link_parameters
+        )
     judge = SlaJudge(scenario, survival, screen, begin_ns=begin_ns)
     tried: list[FailureImpact] = []
+    if check is not None and not packets:
+        return judge.conclude(), tried, check
     round_number = 1
     while chosen := judge.choose_failures(packets or None):
         plan = plan_failure_runs(scenario, chosen, at_ns=begin_ns, runs=runs)
@@ -315,7 +364,34 @@ def _judge_failures(
             return done
         tried += chosen
         round_number += 1
-    return judge.conclude(), tried
+    return judge.conclude(), tried, check
+
+
+def _screen_by_links(
+    scenario: Scenario,
+    screen: SlaScreen,
+    survival: Survival,
+    begin_ns: int,
+    out: str | None,
+    execution: ExecutionOptions,
+    link_parameters: dict[str, Any],
+) -> tuple[SlaScreen, FullCheck]:
+    """Narrow the limits of delays by links simulated alone, and measure their error."""
+    from trunkline.planning.link_screening import screen_by_links
+
+    with placed_means(scenario, engine="decompose"), open_link_runs(execution, out) as execute:
+        narrowed = screen_by_links(
+            scenario,
+            screen,
+            survival.failures,
+            begin_ns=begin_ns,
+            threads=execution.threads,
+            execute=execute,
+            on_failure=show_progress(execution, "failures routed"),
+            on_link=show_progress(execution, "links run"),
+            **link_parameters,
+        )
+    return narrowed.screen, narrowed.check
 
 
 def _screen_slas(
@@ -410,9 +486,12 @@ def _write_replays(
 
 
 def print_survival(
-    survival: Survival, judgement: SlaJudgement | None, mended: CapacityUpgrade | None
+    survival: Survival,
+    judgement: SlaJudgement | None,
+    mended: CapacityUpgrade | None,
+    check: FullCheck | None = None,
 ) -> None:
-    """Print the tables of failures, agreements, differences and added capacity."""
+    """Print the tables of failures, agreements, differences, added capacity and link errors."""
     from trunkline.cli.te_common import print_tables
     from trunkline.planning.text_tables import (
         describe_judgement,
@@ -430,6 +509,8 @@ def print_survival(
             sheets.append(tabulate_deviations(judgement.deviations))
     if mended is not None:
         sheets.append(tabulate_upgrade(mended))
+    if check is not None:
+        sheets.append(tabulate_check(check))
     closing_line = f"{format_percent(survival.mlu)} without a failure"
     if survival.left_out is not None:
         lost, max_utilisation = (
@@ -445,4 +526,6 @@ def print_survival(
         )
     if judgement is not None:
         closing_line += f"\n{describe_judgement(judgement)}"
+    if check is not None:
+        closing_line += f"\n{describe_check(check)}"
     print_tables(sheets, closing_line, survival.scale)

@@ -12,19 +12,20 @@ import numpy as np
 from trunkline import _core
 from trunkline.decomposition.defaults import DEFAULT_CHECK_S, DEFAULT_LINK_PACKETS
 from trunkline.decomposition.full_check import FullCheck, check_delays
+from trunkline.decomposition.link_execution import run_on_threads
 from trunkline.decomposition.link_traffic import check_decomposable
 from trunkline.decomposition.network_delays import (
     LinkSimulations,
     collect_path_waits,
 )
 from trunkline.decomposition.tables import build_tables
-from trunkline.engine.packet_engine import count_cores
 from trunkline.fluid.engine import solve_without_failures
 from trunkline.results import Provenance, Results
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from trunkline.decomposition.link_execution import LinkExecutor
     from trunkline.decomposition.network_delays import LinkWaits
     from trunkline.fluid.tables import FluidState
 
@@ -53,13 +54,15 @@ def simulate(
     packets: int = DEFAULT_LINK_PACKETS,
     check_s: float = DEFAULT_CHECK_S,
     threads: int | None = None,
+    execute: LinkExecutor | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> DecomposedRun:
     """Simulate each link of a network alone, and put delays and losses together.
 
     packets: Packets that should reach each link.
     check_s: About how much time of one core the full run for the error takes [s].
-    threads: Links that run at a time; by default as many as there are cores.
+    threads: Links that run at a time, and threads of the full run; all cores when left out.
+    execute: Runs the links; on these threads when left out.
     on_done: Called with the number of links that have run, and of all that will.
     Raises FluidUnsupportedError: Parts of the network tie its links together.
     """
@@ -68,7 +71,7 @@ def simulate(
     state = solve_without_failures(network)
     simulations = LinkSimulations(network, seed, packets)
     links = simulations.place_links(state)
-    simulations.run(threads or count_cores(), on_done)
+    simulations.run(execute or run_on_threads(threads), on_done)
     composer, first = simulations.make_composer()
     delays = composer.compose(collect_path_waits(state, links, first))
     waits, losses = measure_ports(simulations, state, links)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,11 @@ from trunkline.decomposition.link_groups import LinkGroups
 from trunkline.decomposition.link_network import build_link_network
 from trunkline.decomposition.link_traffic import list_link_traffic
 from trunkline.decomposition.path_delays import DelayComposer, PathWaits
-from trunkline.decomposition.wait_distribution import NO_WAIT, WaitDistribution, simulate_waits
+from trunkline.decomposition.wait_distribution import NO_WAIT
 from trunkline.fluid.port_queues import sum_by_index
 
 if TYPE_CHECKING:
+    from trunkline.decomposition.link_execution import ClassWaits, LinkExecutor
     from trunkline.fluid.tables import FluidState
 
 Floats = NDArray[np.float64]
@@ -45,7 +46,7 @@ class LinkSimulations:
     def __init__(self, network: Mapping[str, Any], seed: int, packets: int) -> None:
         self.network, self.seed, self.packets = network, seed, packets
         self.groups = LinkGroups(network)
-        self.runs: list[dict[int, WaitDistribution]] = []
+        self.runs: list[ClassWaits] = []
 
     def place_links(self, state: FluidState) -> LinkWaits:
         """Find the groups of the links of a network or a variant; nothing runs yet."""
@@ -58,22 +59,25 @@ class LinkSimulations:
             factor[first : first + len(factors)] = factors
         return LinkWaits(group, factor)
 
-    def run(self, threads: int, on_done: Callable[[int, int], None] | None = None) -> None:
+    def run(self, execute: LinkExecutor, on_done: Callable[[int, int], None] | None = None) -> None:
         """Run the groups that have not run yet.
 
         on_done: Called with the number of groups that have run, and of all.
         """
         missing = self.groups.groups[len(self.runs) :]
+        found: dict[int, ClassWaits] = {}
 
-        def simulate(number: int) -> dict[int, WaitDistribution]:
-            link_network = build_link_network(self.network, missing[number].traffic, self.packets)
-            return simulate_waits(link_network, self.seed)
+        def take(number: int, waits: ClassWaits) -> None:
+            found[number] = waits
+            if on_done is not None:
+                on_done(len(self.runs) + len(found), len(self.groups.groups))
 
-        with ThreadPoolExecutor(threads) as pool:
-            for waits in pool.map(simulate, range(len(missing))):
-                self.runs.append(waits)
-                if on_done is not None:
-                    on_done(len(self.runs), len(self.groups.groups))
+        networks = (
+            json.dumps(build_link_network(self.network, group.traffic, self.packets))
+            for group in missing
+        )
+        execute(networks, self.seed, take)
+        self.runs += [found[number] for number in range(len(missing))]
 
     def make_composer(self) -> tuple[DelayComposer, NDArray[np.int64]]:
         """A composer of the waits of all runs, and the number of each group's first distribution.

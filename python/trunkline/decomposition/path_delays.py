@@ -27,6 +27,10 @@ FACTOR_STEPS: Final = 100
 STREAMS_AT_ONCE: Final = 512
 MIXTURE_POINTS: Final = 16_384
 """Points of the distribution of an aggregate, from its shortest delay to its longest."""
+CURVE_SHARES: Final[Floats] = np.concatenate(
+    [np.arange(1, 99) / 100, 1 - np.array([10, 8, 6, 5, 4, 3, 2, 1, 0.5, 0.2, 0.1]) / 1000]
+)
+"""Shares of the packets at which curves of delay are kept, so that times of a run can be mixed."""
 ROUNDING_ERROR: Final = 1e-6  # Error of a sum of transforms in single precision, over its total.
 
 
@@ -41,6 +45,10 @@ class PathDelays:
     # shape (A,): Of the packets of all streams of each aggregate together [s]; nan of one without
     # packets.
     aggregate_quantiles: dict[str, Floats]
+    # curve, aggregate_curve: shapes (S, K), (A, K): Delay below which each share of the packets is,
+    # for the shares of `CURVE_SHARES` [s].
+    curve: Floats
+    aggregate_curve: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,6 +110,7 @@ class DelayComposer:
         kept = np.ones(count)
         np.multiply.at(kept, waits.stream, 1 - self._loss[waits.distribution])
         quantiles = {name: np.zeros(count) for name in QUANTILES}
+        curve = np.zeros((count, len(CURVE_SHARES)))
         order = np.lexsort((waits.step, waits.stream))
         starts = np.searchsorted(waits.stream[order], np.arange(count + 1))
         offset = waits.fixed - self._compute_size_mean(waits)
@@ -118,9 +127,16 @@ class DelayComposer:
                 for name, probability in QUANTILES.items():
                     point = (below < probability - ROUNDING_ERROR).sum(axis=1)
                     quantiles[name][part] = offset[part] + point * step_s
+                points = _find_curve_points(below, np.ones(len(part)))
+                curve[part] = offset[part, None] + points * step_s
                 mixtures.add(part, density * (waits.packet_rate * kept)[part, None], step_s)
         return PathDelays(
-            waits.fixed + mean_ns * 1e-9, quantiles, 1 - kept, mixtures.find_quantiles()
+            waits.fixed + mean_ns * 1e-9,
+            quantiles,
+            1 - kept,
+            mixtures.find_quantiles(),
+            curve,
+            mixtures.find_curves(),
         )
 
     def _compute_size_mean(self, waits: PathWaits) -> Floats:
@@ -193,6 +209,42 @@ class _AggregateMixtures:
             point = (below < (probability - ROUNDING_ERROR) * total[:, None]).sum(axis=1)
             found[name] = np.where(total > 0, self._begin + point * self._step, np.nan)
         return found
+
+    def find_curves(self) -> Floats:
+        below = np.cumsum(self._density, axis=1)
+        total = below[:, -1]
+        points = _find_curve_points(below, total)
+        delays = self._begin[:, None] + points * self._step[:, None]
+        return np.where(total[:, None] > 0, delays, np.nan)
+
+
+def _find_curve_points(below: Floats, total: Floats) -> Floats:
+    """Point of each row at which its sum reaches each share of its total."""
+    wanted = (CURVE_SHARES - ROUNDING_ERROR) * total[:, None]
+    rows = [np.searchsorted(row, shares) for row, shares in zip(below, wanted, strict=True)]
+    return np.array(rows, dtype=np.float64).reshape(wanted.shape)
+
+
+def find_mixed_quantile(
+    curves: Sequence[Floats], weights: Sequence[float], probability: float
+) -> float:
+    """Quantile of the delays of several times together [s].
+
+    curves: Delays at `CURVE_SHARES` in each of them [s].
+    weights: Packets of each; of at least one above zero.
+    """
+    used = [(curve, weight) for curve, weight in zip(curves, weights, strict=True) if weight > 0]
+    total = sum(weight for _, weight in used)
+    delays = np.sort(np.concatenate([curve for curve, _ in used]))
+    below = np.zeros(len(delays))
+    for curve, weight in used:
+        below += weight / total * np.interp(delays, curve, CURVE_SHARES, left=0.0, right=1.0)
+    place = min(int(np.searchsorted(below, probability)), len(delays) - 1)
+    if place == 0 or below[place] == below[place - 1]:
+        return float(delays[place])
+    part = (probability - below[place - 1]) / (below[place] - below[place - 1])
+    step = delays[place] - delays[place - 1]
+    return float(delays[place - 1] + min(part, 1.0) * step)
 
 
 def _transform_grid(value_ns: Floats, share: Floats, level: int) -> NDArray[np.complex64]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -37,13 +36,20 @@ class WaitDistribution:
 NO_WAIT: Final = WaitDistribution(np.zeros(1), np.ones(1), 0, 0.0)
 
 
-def simulate_waits(network: Mapping[str, Any], seed: int) -> dict[int, WaitDistribution]:
+def simulate_waits(network_json: str, seed: int) -> dict[int, WaitDistribution]:
     """Run a link network.
 
-    network: As :func:`trunkline.decomposition.link_network.build_link_network` makes it.
+    network_json: As :func:`trunkline.decomposition.link_network.build_link_network` makes it.
+    Returns: As `read_waits` does.
+    """
+    return read_waits(_core.run(network_json, seed))
+
+
+def read_waits(raw: Mapping[str, Any]) -> dict[int, WaitDistribution]:
+    """Read the waits out of the raw tables of the run of a link network.
+
     Returns: By class of the port of link 0; classes without packets are left out.
     """
-    raw = _core.run(json.dumps(network), seed)
     waits = {name: np.frombuffer(data, dtype=np.int64) for name, (_, data) in raw["waits"].items()}
     ports = {
         name: np.frombuffer(raw["ports"][name][1], dtype=np.int64)

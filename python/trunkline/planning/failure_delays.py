@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from trunkline.decomposition.full_check import FullCheck, check_delays
+from trunkline.decomposition.link_execution import run_on_threads
 from trunkline.decomposition.link_traffic import check_decomposable
 from trunkline.decomposition.network_delays import LinkSimulations, LinkWaits, collect_path_waits
-from trunkline.engine.packet_engine import count_cores
 from trunkline.fluid.engine import FailureSolver, solve_without_failures
 from trunkline.planning.failure_screening import survive
 from trunkline.planning.packet_trial import (
@@ -23,18 +23,17 @@ from trunkline.planning.packet_trial import (
     compile_without_failures,
     find_failure_time,
 )
-from trunkline.results import dscp
+from trunkline.planning.service_delays import ServiceDelays, ServicePhase
 
 if TYPE_CHECKING:
-    from trunkline.decomposition.path_delays import DelayComposer, PathDelays
+    from trunkline.decomposition.link_execution import LinkExecutor
+    from trunkline.decomposition.path_delays import DelayComposer
     from trunkline.fluid.tables import FluidState
     from trunkline.planning.failure_screening import FailureImpact
     from trunkline.scenario import Scenario
     from trunkline.scenario.sla import SlaBound
 
 NO_FAILURE: Final = "none"  # Name of the network without a failure.
-CHECKED_QUANTILES: Final = ("p50", "p90", "p95", "p99")
-"""Percentiles that have the error of the 99th at most: the check has too few packets beyond it."""
 DelayOutcome = Literal["held", "broken", "undecided", "not judged"]
 
 
@@ -65,7 +64,7 @@ class DelayJudgement:
     unit: str
     bound: float  # The bound, in its unit.
     value: float | None  # Value to compare; None without one, as of a flow that is cut off.
-    # Relative error of the value by the check; None of a class that was not compared.
+    # Error of the value by the check, in its unit; None of a class that was not compared.
     error: float | None
     # Undecided if the bound is within the error; not judged without a value or an error.
     outcome: DelayOutcome
@@ -102,6 +101,7 @@ def compute_failure_delays(
     packets: int,
     check_s: float,
     threads: int | None = None,
+    execute: LinkExecutor | None = None,
     on_failure: Callable[[int, int], None] | None = None,
     on_link: Callable[[int, int], None] | None = None,
 ) -> FailureDelays:
@@ -115,6 +115,10 @@ def compute_failure_delays(
         Packets that should reach each link.
     check_s : float
         About how much time of one core the full run for the error takes [s].
+    threads : int, optional
+        Links that run at a time, and threads of the full run; all cores when left out.
+    execute : callable, optional
+        Runs the links (`trunkline.planning.link_cluster`); on these threads when left out.
     on_failure, on_link : callable, optional
         Called with how many failures are routed, or links are run, and of how many.
 
@@ -135,7 +139,7 @@ def compute_failure_delays(
         states[impact.failure] = (state, simulations.place_links(state))
         if on_failure is not None:
             on_failure(number, len(impacts))
-    simulations.run(threads or count_cores(), on_link)
+    simulations.run(execute or run_on_threads(threads), on_link)
     composer, first = simulations.make_composer()
     without = composer.compose(collect_path_waits(*states[NO_FAILURE], first))
     check = check_delays(network, steady, without, check_s, seed=seed, threads=threads)
@@ -168,103 +172,55 @@ def _judge_states(
     check: FullCheck,
 ) -> tuple[tuple[ClassDelay, ...], tuple[DelayJudgement, ...]]:
     names = [flow["name"] for flow in network["flows"]]
-    codes = [dscp.name_code_point(flow["dscp"]) for flow in network["flows"]]
     bounds = scenario.list_sla_bounds()
     classes: list[ClassDelay] = []
     judgements: list[DelayJudgement] = []
     for failure, (state, links) in states.items():
         delays = composer.compose(collect_path_waits(state, links, first))
-        is_cut = state.hop_loads.paths.lost[: len(names)]
-        rows = _FlowDelays(names, codes, delays, is_cut, state.rates.sent[: len(names)])
-        classes += [rows.summarise(failure, name) for name in dict.fromkeys(codes)]
-        judgements += [rows.judge(failure, bound, check) for bound in bounds]
+        service = ServiceDelays(network["flows"], [ServicePhase.from_state(1.0, state, delays)])
+        classes += [_summarise_class(service, names, failure, code) for code in service.members]
+        judgements += [_judge_bound(service, failure, bound, check) for bound in bounds]
     return tuple(classes), tuple(judgements)
 
 
-class _FlowDelays:
-    """Delays and losses of flows and classes after one failure."""
+def _summarise_class(
+    service: ServiceDelays, names: Sequence[str], failure: str, code: str
+) -> ClassDelay:
+    flows, (phase,) = service.members[code], service.phases
+    alive = flows[~phase.is_cut[flows]]
+    p99 = phase.delays.quantiles["p99"]
+    worst = int(alive[p99[alive].argmax()]) if len(alive) else None
+    number = list(service.members).index(code)
+    of_class = float(phase.delays.aggregate_quantiles["p99"][number])
+    return ClassDelay(
+        failure,
+        code,
+        of_class if len(alive) else None,
+        "" if worst is None else names[worst],
+        None if worst is None else float(p99[worst]),
+        service.average_loss(flows),
+        int(phase.is_cut[flows].sum()),
+    )
 
-    def __init__(
-        self,
-        names: Sequence[str],
-        codes: Sequence[str],
-        delays: PathDelays,
-        is_cut: Any,
-        sent: Any,
-    ) -> None:
-        self.names, self.delays, self.is_cut, self.sent = names, delays, is_cut, sent
-        self.number_of = {name: number for number, name in enumerate(dict.fromkeys(codes))}
-        self.codes = codes
-        self.loss = np.where(is_cut, 1.0, delays.loss)
-        self.members = {
-            name: np.flatnonzero([each == name for each in codes]) for name in self.number_of
-        }
-        self.flow_number = {name: number for number, name in enumerate(names)}
 
-    def summarise(self, failure: str, code: str) -> ClassDelay:
-        flows = self.members[code]
-        alive = flows[~self.is_cut[flows]]
-        p99 = self.delays.quantiles["p99"]
-        worst = int(alive[p99[alive].argmax()]) if len(alive) else None
-        of_class = float(self.delays.aggregate_quantiles["p99"][self.number_of[code]])
-        return ClassDelay(
-            failure,
-            code,
-            of_class if len(alive) else None,
-            "" if worst is None else self.names[worst],
-            None if worst is None else float(p99[worst]),
-            self._average_loss(flows),
-            int(self.is_cut[flows].sum()),
-        )
-
-    def _average_loss(self, flows: Any) -> float:
-        sent = self.sent[flows]
-        return float(self.loss[flows] @ sent / sent.sum()) if sent.sum() else 0.0
-
-    def judge(self, failure: str, bound: SlaBound, check: FullCheck) -> DelayJudgement:
-        """Judge the worst row of a bound."""
-        worst: tuple[float, str, float | None, float | None] | None = None
-        for row in bound.rows:
-            value, error = self._measure(bound, row, check)
-            severity = np.inf if value is None else value
-            if worst is None or severity > worst[0]:
-                worst = (float(severity), row, value, error)
-        assert worst is not None
-        _, row, value, error = worst
-        outcome = _decide(bound, value, error)
-        if value == np.inf:
-            value = None
-        return DelayJudgement(
-            bound.sla, failure, row, bound.measure, bound.unit, bound.value, value, error, outcome
-        )
-
-    def _measure(
-        self, bound: SlaBound, row: str, check: FullCheck
-    ) -> tuple[float | None, float | None]:
-        """Measure the value of a row, and its relative error."""
-        is_flow = bound.table == "flows"
-        if not is_flow and bound.table != "aggregates":
-            return None, None
-        code = self.codes[self.flow_number[row]] if is_flow else row
-        flows = np.array([self.flow_number[row]]) if is_flow else self.members.get(row)
-        known = check.find_error(code)
-        if flows is None or known is None:
-            return None, None
-        if bound.measure == "loss":
-            loss = self._average_loss(flows)
-            return loss, abs(known.loss_error) / loss if loss else 0.0
-        name = bound.measure.removeprefix("delay_")
-        if self.is_cut[flows].all():
-            return np.inf, 0.0
-        if name == "mean":
-            weight = self.sent[flows] * ~self.is_cut[flows]
-            return float(self.delays.mean[flows] @ weight / weight.sum()), known.mean_error
-        if not bound.measure.startswith("delay_") or name not in CHECKED_QUANTILES:
-            return None, None
-        if is_flow:
-            return float(self.delays.quantiles[name][flows[0]]), known.max_p99_error
-        quantile = self.delays.aggregate_quantiles[name][self.number_of[code]]
-        return float(quantile), known.aggregate_p99_error
+def _judge_bound(
+    service: ServiceDelays, failure: str, bound: SlaBound, check: FullCheck
+) -> DelayJudgement:
+    """Judge the worst row of a bound."""
+    worst: tuple[float, str, float | None, float | None] | None = None
+    for row in bound.rows:
+        value, error = service.measure(bound, row, check)
+        severity = np.inf if value is None else value
+        if worst is None or severity > worst[0]:
+            worst = (float(severity), row, value, error)
+    assert worst is not None
+    _, row, value, error = worst
+    outcome = _decide(bound, value, error)
+    if value == np.inf:
+        value = None
+    return DelayJudgement(
+        bound.sla, failure, row, bound.measure, bound.unit, bound.value, value, error, outcome
+    )
 
 
 def _decide(bound: SlaBound, value: float | None, error: float | None) -> DelayOutcome:
@@ -272,6 +228,6 @@ def _decide(bound: SlaBound, value: float | None, error: float | None) -> DelayO
         return "not judged"
     if bound.at == "least":
         return "not judged"
-    if value * (1 + error) <= bound.value:
+    if value + error <= bound.value:
         return "held"
-    return "broken" if value * (1 - error) > bound.value else "undecided"
+    return "broken" if value - error > bound.value else "undecided"

@@ -84,7 +84,8 @@ class SlaOutcome:
     # without a value in packets is refuted. Not judged: the limits of the screen do not decide and
     # no packets ran, or a flow sends nothing.
     outcome: BoundOutcome
-    by: Literal["packets", "screen"] = "packets"  # Source of the decision.
+    # Source of the decision: packets, the screen, or links simulated alone.
+    by: Literal["packets", "screen", "links"] = "packets"
 
     @property
     def relative_margin(self) -> float | None:

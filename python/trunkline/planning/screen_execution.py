@@ -33,7 +33,7 @@ from trunkline.planning.sla_screening import (
 )
 from trunkline.scenario.sla import SlaBound
 from trunkline.study.errors import SystemLimitError
-from trunkline.study.run.cluster import ClusterTask, kill_new_children, run_tasks
+from trunkline.study.run.cluster import ClusterTask, ResultTaker, kill_new_children, run_tasks
 from trunkline.study.run.execution import RunOptions
 
 if TYPE_CHECKING:
@@ -119,25 +119,6 @@ def _unpack_network(packed: bytes) -> ScreenedNetwork:
     return ScreenedNetwork(document["network"], bounds, document["runs"])
 
 
-class _OutcomeReceiver:
-    """Takes the outcomes of tasks from workers; a task has the number of its first failure."""
-
-    noun = "failures from number"
-
-    def __init__(self, take: Callable[[int, Outcome], None]) -> None:
-        self._take = take
-
-    def take_result(self, number: int, result: Sequence[Outcome]) -> None:
-        for failure, outcome in enumerate(result, number):
-            self._take(failure, outcome)
-
-    def take_failure(self, number: int, text: str) -> None:
-        raise SystemLimitError(f"a worker of the screen failed: {text}")
-
-    def has_enough(self) -> bool:
-        return False
-
-
 @dataclass(frozen=True, slots=True)
 class _ScreenRun:
     """Compiled failures to screen, and where."""
@@ -163,9 +144,9 @@ class _ScreenRun:
         is_long = (time.monotonic() - began) * (len(self.failures) - 1) > LONG_SCREEN_S
         threads = self.options.threads or count_cores()
         if is_long and self.options.cluster is not None:
-            run_tasks(self.options.cluster, self._list_tasks(), _OutcomeReceiver(take))
+            run_tasks(self.options.cluster, self._list_tasks(), _make_taker(take))
         elif is_long and threads > 1:
-            self._screen_in_processes(threads, _OutcomeReceiver(take))
+            self._screen_in_processes(threads, _make_taker(take))
         else:
             for number, failure in enumerate(self.failures[1:], 1):
                 take(number, _screen_failure(screened, failure))
@@ -181,7 +162,7 @@ class _ScreenRun:
             for first in range(1, len(self.failures), FAILURES_PER_TASK)
         ]
 
-    def _screen_in_processes(self, count: int, receiver: _OutcomeReceiver) -> None:
+    def _screen_in_processes(self, count: int, receiver: ResultTaker) -> None:
         earlier_children = multiprocessing.active_children()
         with ProcessPoolExecutor(
             count, multiprocessing.get_context("spawn"), initializer=_begin_worker
@@ -198,6 +179,16 @@ class _ScreenRun:
             except BaseException:
                 kill_new_children(earlier_children)
                 raise
+
+
+def _make_taker(take: Callable[[int, Outcome], None]) -> ResultTaker:
+    """Make a taker of tasks of several failures; a task has the number of its first failure."""
+
+    def take_all(number: int, result: Sequence[Outcome]) -> None:
+        for failure, outcome in enumerate(result, number):
+            take(failure, outcome)
+
+    return ResultTaker("failures from number", take_all)
 
 
 def _begin_worker() -> None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from trunkline.study import Runs
     from trunkline.study.run.execution import RunOptions
 
-SCREEN_OUTCOMES = {"held": "held", "broken": "refuted", "open": "not judged"}
+SCREEN_OUTCOMES = {"held": "held", "broken": "refuted"}
 BOTH_BROKEN = ("refuted", "broken")
 
 
@@ -89,6 +89,7 @@ class SlaJudgement:
             "pairs": self.total,
             "held_in_packets": self.count("held", "packets"),
             "held_by_screen": self.count("held", "screen"),
+            "held_by_links": self.count("held", "links"),
             "broken": self.broken,
             "not_judged": self.unjudged,
             "least_margin": self.least_margin,
@@ -186,7 +187,11 @@ class SlaJudge:
                 return replace(outcome, outcome="not judged")
             if outcome.outcome != "undecided" or by_screen not in ("held", "broken"):
                 return outcome
-        outcome_word: Any = SCREEN_OUTCOMES.get(by_screen, "not judged")
+        # Links alone have a value, whose error decides nothing; the screen has its limits only.
+        is_undecided = level.by == "links" and by_screen == "open"
+        outcome_word: Any = SCREEN_OUTCOMES.get(
+            by_screen, "undecided" if is_undecided else "not judged"
+        )
         low, high = level.least - self.errors[number], level.greatest + self.errors[number]
         return SlaOutcome(
             *(bound.sla, name, level.row, bound.measure, bound.unit, bound.at, bound.value),
@@ -195,7 +200,7 @@ class SlaJudge:
             high if math.isfinite(high) else None,
             0,
             outcome_word,
-            "screen",
+            level.by,
         )
 
 

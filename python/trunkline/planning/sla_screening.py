@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
@@ -69,6 +69,8 @@ class ScreenedLevel:
     greatest: float
     # Whether a flow of the agreement sends nothing, so that it cannot be judged.
     is_silent: bool = False
+    # Source of the limits: the screen, or links simulated alone.
+    by: Literal["screen", "links"] = "screen"
 
     def find_outcome(self, bound: SlaBound, error: float = 0.0) -> str:
         """``held``, ``broken``, ``open`` or ``not judged``, with a further error of the limits."""

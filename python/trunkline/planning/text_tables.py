@@ -257,14 +257,14 @@ def tabulate_delay_judgements(found: FailureDelays) -> list[TextTable]:
             *(each.sla, each.failure, each.row),
             f"{each.measure.replace('_', ' ')} at most {format_bound_value(each.bound, each.unit)}",
             format_bound_value(each.value, each.unit),
-            _format_optional_percent(each.error),
+            format_bound_value(each.error, each.unit),
             each.outcome,
         ]
         for each in sorted(
             found.judgements, key=lambda each: (order[each.outcome], -(each.value or math.inf))
         )
     ]
-    heads = ["SLA", "failure", "for", "promise", "value", "error", "is"]
+    heads = ["SLA", "failure", "for", "promise", "value", "±", "is"]
     return [TextTable(f"Service levels and failures, the worst of {len(rows)}", heads, rows, 3)]
 
 
@@ -272,12 +272,13 @@ def tabulate_slas(slas: Sequence[SlaOutcome]) -> list[TextTable]:
     """Tabulate every bound over all failures, and its pairs with failures: the worst first."""
     from trunkline.planning.sla_judgement import group_by_bound
 
+    has_links = any(each.by == "links" for each in slas)
+    sources = ["packets", "screen", *(["links"] if has_links else [])]
     bound_rows = []
     for outcomes in group_by_bound(slas).values():
         worst = min(outcomes, key=rank_outcome)
         counts = (
-            sum(each.outcome == "held" and each.by == by for each in outcomes)
-            for by in ("packets", "screen")
+            sum(each.outcome == "held" and each.by == by for each in outcomes) for by in sources
         )
         broken = sum(each.outcome == "refuted" for each in outcomes)
         undecided = sum(each.outcome in ("undecided", "not judged") for each in outcomes)
@@ -288,7 +289,7 @@ def tabulate_slas(slas: Sequence[SlaOutcome]) -> list[TextTable]:
                 *(worst.failure, _format_interval(worst)),
             ]
         )
-    bound_heads = ["SLA", "promise", "held: packets", "screen", "broken", "not judged"]
+    bound_heads = ["SLA", "promise", "held: packets", *sources[1:], "broken", "not judged"]
     pair_rows = [
         [
             *(outcome.sla, outcome.failure, outcome.row, _format_bound(outcome)),
@@ -333,13 +334,15 @@ def describe_judgement(judgement: SlaJudgement) -> str:
     """Describe the counts of failures times bounds, in one line."""
     margin = judgement.least_margin
     spare = "" if margin is None else f" with {format_percent(margin)} of a bound to spare"
+    by_links = judgement.count("held", "links")
+    links = f"{by_links:,} held by links alone, " if by_links else ""
     broken = f"{judgement.broken:,} broken"
     if judgement.unavoidable:
         broken += f" ({judgement.unavoidable:,} where no routing could carry what is lost)"
     sentence = (
         f"{judgement.total:,} failures x bounds: "
         f"{judgement.count('held', 'packets'):,} held in packets, "
-        f"{judgement.count('held', 'screen'):,} held by the screen{spare}, "
+        f"{judgement.count('held', 'screen'):,} held by the screen{spare}, {links}"
         f"{broken}, {judgement.unjudged:,} not judged"
     )
     if judgement.refusal:

@@ -13,7 +13,7 @@ import trunkline as tl
 from trunkline import _core
 from trunkline.decomposition.link_groups import LinkGroups
 from trunkline.decomposition.link_traffic import list_link_traffic
-from trunkline.decomposition.path_delays import DelayComposer, PathWaits
+from trunkline.decomposition.path_delays import DelayComposer, PathWaits, find_mixed_quantile
 from trunkline.decomposition.wait_distribution import WaitDistribution, find_bucket_middles
 from trunkline.engine.packet_engine import Job, simulate_jobs
 from trunkline.fluid.engine import solve_without_failures
@@ -151,6 +151,35 @@ def test_sums_of_exponential_waits_are_erlang() -> None:
     assert found.loss.tolist() == pytest.approx([1 - 0.9**2, 0.1])
     # A class of one stream has its percentiles; the two grids differ.
     assert found.aggregate_quantiles["p99"] == pytest.approx(found.quantiles["p99"], rel=0.003)
+
+
+def test_two_times_of_a_run_have_the_percentile_of_their_mixture() -> None:
+    """Hyperexponential: w e^(-t/m) + (1 - w) e^(-t/n) = 1 - p, by Newton's method."""
+    means, weights = (1e-4, 5e-4), (3.0, 1.0)
+    delays = []
+    for mean in means:
+        waits = PathWaits(
+            *(np.zeros(1, dtype=np.int64) for _ in range(3)),
+            factor=np.ones(1),
+            fixed=np.zeros(1),
+            seconds_per_byte=np.zeros(1),
+            size_law=np.array([-1]),
+            aggregate=np.zeros(1, dtype=np.int64),
+            packet_rate=np.ones(1),
+        )
+        delays.append(DelayComposer([make_exponential(mean * 1e9)], []).compose(waits))
+    for probability in (0.5, 0.9, 0.95, 0.99):
+        shares = [w / 4 for w in weights]
+        time = 0.0
+        for _ in range(50):
+            parts = [w * math.exp(-time / m) for w, m in zip(shares, means, strict=True)]
+            slope = sum(p / m for p, m in zip(parts, means, strict=True))
+            time += (sum(parts) - (1 - probability)) / slope
+        for curves in ([d.curve[0] for d in delays], [d.aggregate_curve[0] for d in delays]):
+            found = find_mixed_quantile(curves, weights, probability)
+            assert found == pytest.approx(time, rel=0.01)
+        alone = find_mixed_quantile([delays[0].curve[0]] * 2, weights, probability)
+        assert alone == pytest.approx(-means[0] * math.log1p(-probability), rel=0.01)
 
 
 def test_a_class_of_two_streams_has_the_percentile_of_the_mixture() -> None:

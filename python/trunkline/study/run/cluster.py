@@ -81,6 +81,29 @@ class TaskReceiver(Protocol):
         """Whether the other tasks are not wanted any more; asked again and again."""
 
 
+class ResultTaker:
+    """Gives the results of tasks to a function; a task that fails ends all.
+
+    noun: Name of the tasks in messages.
+    take: Called with the number of each task and its result.
+    """
+
+    def __init__(self, noun: str, take: Callable[[int, Any], None]) -> None:
+        self.noun, self._take = noun, take
+
+    def take_result(self, number: int, result: Any) -> None:
+        """Give it to the function."""
+        self._take(number, result)
+
+    def take_failure(self, number: int, text: str) -> None:
+        """End all. Raises SystemLimitError."""
+        raise SystemLimitError(f"a worker failed with {self.noun} {number}: {text}")
+
+    def has_enough(self) -> bool:
+        """Whether the other tasks are not wanted any more: never."""
+        return False
+
+
 def call_on_worker(
     function: Callable[..., Any], arguments: tuple[Any, ...], required_build: str
 ) -> dict[str, Any]:
