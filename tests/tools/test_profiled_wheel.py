@@ -65,6 +65,15 @@ def test_wheel_is_trained_before_it_is_built_and_checked_after(rust, tmp_path):
     ]
 
 
+def test_counting_build_compiles_with_the_same_options_and_links_on_this_machine():
+    """Zig reads the symbol that a counting build asks for as a file."""
+    release = ["--target", "x86_64-unknown-linux-gnu", "--zig", "--compatibility", "manylinux_2_28"]
+    assert profiled_wheel.remove_linker_options(release) == [
+        "--target", "x86_64-unknown-linux-gnu", "--compatibility", "linux",
+    ]  # fmt: skip
+    assert profiled_wheel.remove_linker_options(["--target", "here"]) == ["--target", "here"]
+
+
 def test_rust_without_its_profile_tool_says_how_to_get_it(rust, capsys, monkeypatch):
     rust.tool.unlink()
     monkeypatch.setattr(sys, "argv", ["profiled_wheel.py", "--out", "dist"])

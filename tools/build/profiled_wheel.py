@@ -2,9 +2,9 @@
 
 ``python tools/build/profiled_wheel.py --out dist [options of maturin]``: builds an engine that
 counts which branches it takes, runs the workloads with it, and builds the wheel with those counts
-(``-Cprofile-use`` of rustc). Both builds have the same options, or the counts would be of other
-functions. The interpreter that runs this has maturin and what the package needs. Only the standard
-library is used here.
+(``-Cprofile-use`` of rustc). Both builds compile with the same options, or the counts would be of
+other functions; only the linker may differ. The interpreter that runs this has maturin and the
+packages that trunkline needs. Only the standard library is used here.
 """
 
 import argparse
@@ -48,6 +48,29 @@ def find_profile_tool() -> str:
     raise ProfileUnavailable(
         f"llvm-profdata of this Rust is not in {folder}: rustup component add llvm-tools"
     )
+
+
+def remove_linker_options(options: list[str]) -> list[str]:
+    """Remove the options that change how a wheel is linked, not what is compiled.
+
+    zig reads the ``-u SYMBOL`` of a counting build as a file. That wheel runs on this machine only,
+    so this machine links it.
+
+    Parameters
+    ----------
+    options : list of str
+        Options of maturin.
+
+    Returns
+    -------
+    list of str
+        Those without ``--zig`` and with ``--compatibility linux``, if they name a compatibility.
+    """
+    kept = [option for option in options if option != "--zig"]
+    return [
+        "linux" if before == "--compatibility" else option
+        for before, option in zip(["", *kept], kept, strict=False)
+    ]
 
 
 def build_wheel(out: str, options: list[str], flags: str) -> str:
@@ -146,7 +169,9 @@ def build_profiled_wheel(out: str, options: list[str]) -> str:
     with tempfile.TemporaryDirectory(prefix="trunkline-profile-") as scratch:
         parts = ("counting", "counting-package", "counts", "package")
         counting, counting_package, counts, package = (os.path.join(scratch, p) for p in parts)
-        wheel = build_wheel(counting, options, f"-Cprofile-generate={counts}")
+        wheel = build_wheel(
+            counting, remove_linker_options(options), f"-Cprofile-generate={counts}"
+        )
         run_training(wheel, "run", counting_package)
         profile = merge_counts(tool, counts)
         wheel = build_wheel(os.path.abspath(out), options, f"-Cprofile-use={profile}")
