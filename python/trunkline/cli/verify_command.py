@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -136,22 +137,14 @@ STATUS_BY_OUTCOME: dict[EquivalenceOutcome, Status] = {
 def command(
     files: tuple[str, ...],
     overrides: tuple[str, ...],
-    strict: bool,
     seed: int | None,
-    runs: int,
     until_decided: bool,
     max_runs: int,
-    runner: str | None,
-    engine: str,
-    control: str | None,
-    focused: tuple[str, ...],
-    against: str | None,
-    laboratory: str | None,
-    within: float | None,
     prove: bool,
     page_path: str | None,
     every: bool,
     as_json: bool,
+    **reference_options: Any,
 ) -> int:
     """Run each FILE in the simulator and in a Linux kernel, with the same traffic, and compare.
 
@@ -165,56 +158,19 @@ def command(
     The exit status is 0 if all agree, 3 if a measure differs and 6 if one is undecided. If FRR is
     missing, the command shows only the results of the simulator, and the status is 4.
     """
-    if against is not None and (len(files) != 1 or runner is not None):
-        raise click.UsageError("--against takes one FILE, and no --runner: it needs no kernel.")
-    if engine == "fluid" and (runner is not None or against is not None):
-        raise click.UsageError("--engine fluid takes no --runner and no --against.")
-    check_control_option(control, engine, runner)
-    if control is not None and (against is not None or not files or until_decided):
-        raise click.UsageError("--control takes FILES, and neither --against nor --until-decided.")
-    if prove and (engine == "fluid" or control is not None):
-        raise click.UsageError("--prove takes neither --engine fluid nor --control.")
-    if focused and engine != "fluid":
-        raise click.UsageError("--focus is for --engine fluid.")
-    if laboratory is not None and (
-        len(files) != 1 or engine == "fluid" or control or against or runner not in (None, "uml")
-    ):
-        raise click.UsageError(
-            "--routers takes one FILE, runs in uml, and goes without --engine fluid, --control and "
-            "--against."
-        )
-    max_seed_count = max(max_runs, runs) if until_decided else None
-    scenarios = _load_scenarios(files, overrides, strict)
+    max_seeds = max(max_runs, reference_options["runs"]) if until_decided else None
+    comparison = _Comparison(**reference_options, max_seeds=max_seeds, as_json=as_json)
+    comparison.check(files, prove=prove)
+    scenarios = _load_scenarios(files, overrides, comparison.strict)
     first = [scenario.run.seed if seed is None else seed for scenario in scenarios]
-    for first_seed in first:
-        if first_seed + (max_seed_count or runs) > 2**64:
-            raise click.UsageError(
-                f"--seed {first_seed} with --runs {max_seed_count or runs} goes beyond 2^64 - 1."
-            )
+    comparison.check_seeds(first)
     from trunkline.linux.judge.verification import combine_outcomes
 
-    verdicts = []
+    outcomes = []
     documents: list[dict[str, Any]] = []
-    named_verdicts = (
-        _verify_against_fluid(scenarios, first, runs, max_seed_count, focused)
-        if engine == "fluid"
-        else _verify_scenarios(
-            scenarios,
-            first,
-            runs,
-            max_seed_count,
-            runner,
-            against,
-            strict,
-            control,
-            within,
-            as_json,
-            laboratory,
-        )
-    )
-    for name, unasked_verdict in named_verdicts:
-        verdict = unasked_verdict.require_power(within)
-        verdicts.append((name, verdict))
+    for name, unasked_verdict in comparison.yield_verdicts(scenarios, first):
+        verdict = unasked_verdict.require_power(comparison.within)
+        outcomes.append(verdict.outcome)
         document = {"scenario": name, **verdict.to_json()}
         if not as_json:
             echo_tables(partial(render, name, verdict, every=every))
@@ -224,7 +180,7 @@ def command(
             if not as_json:
                 echo_tables(partial(render_proof, name, proof, every=every))
         documents.append(document)
-    outcome = combine_outcomes(verdict.outcome for _, verdict in verdicts)
+    outcome = combine_outcomes(outcomes)
     agrees = outcome == "agrees"
     verdict_document = {"schema": 1, "outcome": outcome, "agrees": agrees, "verdicts": documents}
     if page_path is not None:
@@ -265,78 +221,185 @@ def _load_scenarios(
         ]
 
 
-def _verify_scenarios(
-    scenarios: Sequence[Scenario],
-    first: Sequence[int],
-    runs: int,
-    max_seed_count: int | None,
-    runner: str | None,
-    against: str | None,
-    strict: bool,
-    control: str | None,
-    within: float | None,
-    as_json: bool,
-    laboratory: str | None,
-) -> Iterator[tuple[str, EngineVerdict]]:
-    """Yield the verdict of each scenario as soon as it is known."""
-    from trunkline.linux.guest.readiness import RunnerNotReady, choose_runner
-    from trunkline.linux.judge import control_plane as routing, verification
-    from trunkline.network import compile
+@dataclass(frozen=True)
+class _Comparison:
+    """What the simulator is compared with, in how many runs."""
 
-    networks = [
-        compile(scenario, seed=first_seed).to_json()
-        for scenario, first_seed in zip(scenarios, first, strict=True)
-    ]
-    other_network = None
-    if against is not None:
-        other_network = compile(load_scenario(against, (), strict), seed=first[0]).to_json()
-    with convert_engine_errors():
-        if other_network is None and laboratory is None:
-            # Report unsupported features before anything runs.
-            for scenario, network in zip(scenarios, networks, strict=True):
-                with place_kernel_errors(scenario):
-                    verification.check_support(network, runner, control)
-            try:
-                runner = choose_runner(runner, control)
-            except RunnerNotReady:
-                if control is not None:
-                    _show_simulator_only(scenarios, networks, first, as_json)
-                raise
-        for scenario, network, first_seed in zip(scenarios, networks, first, strict=True):
-            name = scenario.name or "scenario"
-            listed = list(range(first_seed, first_seed + runs))
-            with show_progress(
-                f"verify: {name}, {against or laboratory or f'kernel of {runner}'}"
-            ) as show:
-                if control is not None:
-                    verdict = routing.verify_control(
-                        network, listed, daemons=control, runner=runner, on_progress=show
-                    )
-                elif laboratory is not None:
-                    with place_kernel_errors(scenario):
-                        verdict = _verify_laboratory(
-                            scenario, network, laboratory, listed, show, max_seed_count, within
-                        )
-                elif other_network is None:
-                    verdict = verification.verify_kernel(
-                        network,
-                        listed,
-                        runner=runner,
-                        on_progress=show,
-                        max_seeds=max_seed_count,
-                        within=within,
-                    )
-                else:
-                    verdict = _verify_against_scenario(
-                        network,
-                        other_network,
-                        str(against),
-                        listed,
-                        show,
-                        max_seed_count,
-                        within,
-                    )
-            yield name, verdict
+    runs: int
+    max_seeds: int | None  # Runs at most until all is decided; None: the runs alone.
+    runner: str | None
+    engine: str
+    control: str | None
+    focused: tuple[str, ...]
+    against: str | None
+    laboratory: str | None  # Folder of exported files.
+    within: float | None
+    strict: bool
+    as_json: bool
+
+    def check(self, files: tuple[str, ...], *, prove: bool) -> None:
+        """Refuse options that exclude each other."""
+        runner, control, is_fluid = self.runner, self.control, self.engine == "fluid"
+        if self.against is not None and (len(files) != 1 or runner is not None):
+            raise click.UsageError("--against takes one FILE, and no --runner: it needs no kernel.")
+        if is_fluid and (runner is not None or self.against is not None):
+            raise click.UsageError("--engine fluid takes no --runner and no --against.")
+        check_control_option(control, self.engine, runner)
+        if control is not None and (self.against is not None or not files or self.max_seeds):
+            raise click.UsageError(
+                "--control takes FILES, and neither --against nor --until-decided."
+            )
+        if prove and (is_fluid or control is not None):
+            raise click.UsageError("--prove takes neither --engine fluid nor --control.")
+        if self.focused and not is_fluid:
+            raise click.UsageError("--focus is for --engine fluid.")
+        if self.laboratory is not None and (
+            len(files) != 1 or is_fluid or control or self.against or runner not in (None, "uml")
+        ):
+            raise click.UsageError(
+                "--routers takes one FILE, runs in uml, and goes without --engine fluid, --control "
+                "and --against."
+            )
+
+    def check_seeds(self, first: Sequence[int]) -> None:
+        """Refuse first seeds whose last run is above the largest seed."""
+        count = self.max_seeds or self.runs
+        for first_seed in first:
+            if first_seed + count > 2**64:
+                raise click.UsageError(
+                    f"--seed {first_seed} with --runs {count} goes beyond 2^64 - 1."
+                )
+
+    def yield_verdicts(
+        self, scenarios: Sequence[Scenario], first: Sequence[int]
+    ) -> Iterator[tuple[str, EngineVerdict]]:
+        """Yield the verdict of each scenario as soon as it is known."""
+        from trunkline.network import compile
+
+        networks = [
+            compile(scenario, seed=first_seed).to_json()
+            for scenario, first_seed in zip(scenarios, first, strict=True)
+        ]
+        other_network = None
+        if self.against is not None:
+            other = load_scenario(self.against, (), self.strict)
+            other_network = compile(other, seed=first[0]).to_json()
+        with convert_engine_errors():
+            runner = self.runner
+            if self.engine == "linux" and other_network is None and self.laboratory is None:
+                runner = self._choose_runner(scenarios, networks, first)
+            reference = self.against or self.laboratory or f"kernel of {runner}"
+            reference = "fluid engine" if self.engine == "fluid" else reference
+            for scenario, network, first_seed in zip(scenarios, networks, first, strict=True):
+                name = scenario.name or "scenario"
+                seeds = list(range(first_seed, first_seed + self.runs))
+                with show_progress(f"verify: {name}, {reference}") as show:
+                    if self.engine == "fluid":
+                        verdict = self._verify_fluid(scenario, network, seeds, show)
+                    elif other_network is not None:
+                        verdict = self._verify_scenario(network, other_network, seeds, show)
+                    elif self.laboratory is not None:
+                        with place_kernel_errors(scenario):
+                            verdict = self._verify_laboratory(scenario, network, seeds, show)
+                    else:
+                        verdict = self._verify_kernel(network, seeds, runner, show)
+                yield name, verdict
+
+    def _choose_runner(
+        self, scenarios: Sequence[Scenario], networks: Sequence[str], first: Sequence[int]
+    ) -> str:
+        """Choose the runner; unsupported features are reported before anything runs."""
+        from trunkline.linux.guest.readiness import RunnerNotReady, choose_runner
+        from trunkline.linux.judge import verification
+
+        for scenario, network in zip(scenarios, networks, strict=True):
+            with place_kernel_errors(scenario):
+                verification.check_support(network, self.runner, self.control)
+        try:
+            return choose_runner(self.runner, self.control)
+        except RunnerNotReady:
+            if self.control is not None:
+                _show_simulator_only(scenarios, networks, first, self.as_json)
+            raise
+
+    def _verify_kernel(
+        self, network: str, seeds: list[int], runner: str | None, show: Callable[[float], None]
+    ) -> EngineVerdict:
+        """Compute the verdict with a Linux kernel, or its daemons, as the reference."""
+        from trunkline.linux.judge import control_plane, verification
+
+        if self.control is not None:
+            return control_plane.verify_control(
+                network, seeds, daemons=self.control, runner=runner, on_progress=show
+            )
+        return verification.verify_kernel(
+            network,
+            seeds,
+            runner=runner,
+            on_progress=show,
+            max_seeds=self.max_seeds,
+            within=self.within,
+        )
+
+    def _verify_fluid(
+        self, scenario: Scenario, network: str, seeds: list[int], show: Callable[[float], None]
+    ) -> EngineVerdict:
+        """Compute the verdict with the fluid engine as the reference."""
+        from trunkline.fluid.focus import expand_trunk_names
+        from trunkline.fluid.verification import verify_fluid
+        from trunkline.scenario import ScenarioError
+
+        try:
+            with placed_means(scenario):
+                return verify_fluid(
+                    network,
+                    seeds,
+                    max_seeds=self.max_seeds,
+                    on_progress=show,
+                    focus_names=expand_trunk_names(scenario, self.focused),
+                )
+        except ScenarioError:
+            raise
+        except ValueError as error:
+            option = "--focus" if self.focused else "--engine fluid"
+            raise click.UsageError(f"{option}: {error}.") from None
+
+    def _verify_laboratory(
+        self, scenario: Scenario, network: str, seeds: list[int], show: Callable[[float], None]
+    ) -> EngineVerdict:
+        """Compute the verdict with the routers of exported files as the reference."""
+        from trunkline.routers.laboratory import LaboratoryFault, make_laboratory_runner
+
+        try:
+            run_seed = make_laboratory_runner(scenario, Path(str(self.laboratory)))
+        except LaboratoryFault as fault:
+            raise click.UsageError(f"--routers: {fault}.") from None
+        return self._run_until_decided(network, seeds, run_seed, show)
+
+    def _verify_scenario(
+        self, network: str, other_network: str, seeds: list[int], show: Callable[[float], None]
+    ) -> EngineVerdict:
+        """Compute the verdict with another scenario in the simulator as the reference."""
+        from trunkline.linux.judge import verification
+
+        try:
+            run_seed = verification.make_simulator_runner(network, other_network, str(self.against))
+        except ValueError as error:
+            raise click.UsageError(f"--against {self.against}: {error}.") from None
+        return self._run_until_decided(network, seeds, run_seed, show)
+
+    def _run_until_decided(
+        self, network: str, seeds: list[int], run_seed: Any, show: Callable[[float], None]
+    ) -> EngineVerdict:
+        from trunkline.linux.judge import verification
+
+        return verification.run_until_decided(
+            [(network, seed) for seed in seeds],
+            run_seed,
+            on_progress=show,
+            max_seeds=self.max_seeds,
+            within=self.within,
+        )
 
 
 def _show_simulator_only(
@@ -357,87 +420,3 @@ def _show_simulator_only(
     if as_json:
         undecided_document = {"outcome": "undecided", "agrees": False, "verdicts": []}
         echo_json({"schema": 1} | undecided_document | {"simulator": documents})
-
-
-def _verify_against_fluid(
-    scenarios: Sequence[Scenario],
-    first: Sequence[int],
-    runs: int,
-    max_seed_count: int | None,
-    focused: Sequence[str],
-) -> Iterator[tuple[str, EngineVerdict]]:
-    """Yield the verdict of each scenario with the fluid engine as the reference."""
-    from trunkline.fluid.focus import expand_trunk_names
-    from trunkline.fluid.verification import verify_fluid
-    from trunkline.network import compile
-    from trunkline.scenario import ScenarioError
-
-    with convert_engine_errors():
-        for scenario, first_seed in zip(scenarios, first, strict=True):
-            name = scenario.name or "scenario"
-            network = compile(scenario, seed=first_seed).to_json()
-            seeds = range(first_seed, first_seed + runs)
-            try:
-                with placed_means(scenario), show_progress(f"verify: {name}, fluid engine") as show:
-                    focused_names = expand_trunk_names(scenario, focused)
-                    verdict = verify_fluid(
-                        network,
-                        seeds,
-                        max_seeds=max_seed_count,
-                        on_progress=show,
-                        focus_names=focused_names,
-                    )
-            except ScenarioError:
-                raise
-            except ValueError as error:
-                option = "--focus" if focused else "--engine fluid"
-                raise click.UsageError(f"{option}: {error}.") from None
-            yield name, verdict
-
-
-def _verify_laboratory(
-    scenario: Scenario,
-    network: str,
-    folder: str,
-    seeds: list[int],
-    show: Callable[[float], None],
-    max_seed_count: int | None,
-    within: float | None,
-) -> EngineVerdict:
-    """Compute the verdict with the routers of exported files as the reference."""
-    from trunkline.linux.judge import verification
-    from trunkline.routers.laboratory import LaboratoryFault, make_laboratory_runner
-
-    try:
-        run_seed = make_laboratory_runner(scenario, Path(folder))
-    except LaboratoryFault as fault:
-        raise click.UsageError(f"--routers: {fault}.") from None
-    return verification.run_until_decided(
-        [(network, seed) for seed in seeds],
-        run_seed,
-        on_progress=show,
-        max_seeds=max_seed_count,
-        within=within,
-    )
-
-
-def _verify_against_scenario(
-    network: str,
-    other_network: str,
-    name: str,
-    seeds: list[int],
-    show: Callable[[float], None],
-    max_seed_count: int | None,
-    within: float | None,
-) -> EngineVerdict:
-    """Compute the verdict with another scenario in the simulator as the reference."""
-    from trunkline.linux.judge import verification
-
-    try:
-        comparison = verification.make_simulator_runner(network, other_network, name)
-    except ValueError as error:
-        raise click.UsageError(f"--against {name}: {error}.") from None
-    runs = [(network, seed) for seed in seeds]
-    return verification.run_until_decided(
-        runs, comparison, on_progress=show, max_seeds=max_seed_count, within=within
-    )
