@@ -16,10 +16,12 @@ from trunkline.cli.status import Status
 from trunkline.cli.study_command import ExecutionOptions, convert_study_errors, execution_options
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from trunkline.study import Reproduction, Runs
+    from trunkline.study.outcome.completed_tables import CompletedTables
     from trunkline.study.run.journal import RunRecord
+    from trunkline.study.run.progress import Progress
 
 # `--help` lists these without importing the studies; a test compares them with the studies.
 STUDY_NAMES = (
@@ -87,7 +89,7 @@ def command(
         raise click.UsageError("--engine fluid cannot reproduce a study: publications use packets.")
     from trunkline.study.outcome.completed_tables import CompletedTables
     from trunkline.study.outcome.reproduction import StudySubject
-    from trunkline.study.outcome.reproduction_tables import render_reproduction, render_tables
+    from trunkline.study.outcome.reproduction_tables import render_reproduction
 
     if execution.resume and out is None:
         raise click.UsageError("--resume needs --out, the folder of the study to continue.")
@@ -107,16 +109,6 @@ def command(
 
         completed_tables = CompletedTables(subject)
 
-        def listen(records: Mapping[int, RunRecord]) -> None:
-            reproduction = completed_tables.collect_new(records)
-            if reproduction is None:
-                return
-            with watch.pause():
-                echo_tables(functools.partial(render_tables, reproduction))
-            if has_reader_left() and out is None and not judge:
-                # Nobody reads the output. SystemExit is not taken for an error of the engine.
-                sys.exit(Status.DONE)
-
         def compared(runs: Runs) -> Reproduction:
             reproduction = subject.build_reproduction(runs)
             # Print before drawing the pictures, which takes seconds.
@@ -130,10 +122,12 @@ def command(
                 reproduction.add_to(out, pdf=pdf)
             return reproduction
 
-        watch = execution.make_progress(subject.plan.name)
+        progress = execution.make_progress(subject.plan.name)
         if not as_json:
-            watch.listener = listen
-        reproduction = execution.run_plan(subject.plan, out, compared, progress=watch)
+            progress.listener = _make_table_printer(
+                completed_tables, progress, stops_without_reader=out is None and not judge
+            )
+        reproduction = execution.run_plan(subject.plan, out, compared, progress=progress)
     if isinstance(reproduction, Status):
         return reproduction
     if as_json:
@@ -146,10 +140,31 @@ def command(
             with convert_engine_errors():
                 add_featured_runs(name, out, threads=threads)
             write_report(out)
-    document = reproduction.to_json()
-    outcomes = {claim["outcome"] for claim in document["claims"]}
-    if not judge:
-        return Status.DONE
+    return _get_status(reproduction) if judge else Status.DONE
+
+
+def _make_table_printer(
+    completed_tables: CompletedTables, progress: Progress, *, stops_without_reader: bool
+) -> Callable[[Mapping[int, RunRecord]], None]:
+    """Make the listener of runs that prints each table as soon as its runs have ended."""
+    from trunkline.study.outcome.reproduction_tables import render_tables
+
+    def print_completed(records: Mapping[int, RunRecord]) -> None:
+        reproduction = completed_tables.collect_new(records)
+        if reproduction is None:
+            return
+        with progress.pause():
+            echo_tables(functools.partial(render_tables, reproduction))
+        if has_reader_left() and stops_without_reader:
+            # Nobody reads the output. SystemExit is not taken for an error of the engine.
+            sys.exit(Status.DONE)
+
+    return print_completed
+
+
+def _get_status(reproduction: Reproduction) -> Status:
+    """Return the exit status by the claims."""
+    outcomes = {claim["outcome"] for claim in reproduction.to_json()["claims"]}
     if "refuted" in outcomes:
         return Status.NOT_HELD
     return Status.UNDECIDED if "undecided" in outcomes else Status.DONE

@@ -147,17 +147,14 @@ def survive(
     from trunkline.planning.maintenance import screen_planned_outage
 
     failure_kinds = parse_failure_kinds(kinds, "pair")
-    if ecmp and packets:
-        raise click.UsageError("--ecmp is only for the screen: leave out --packets.")
-    if ecmp and judge:
-        raise click.UsageError("--ecmp is only for the screen of loads: leave out --judge.")
-    if decompose and not (packets or judge):
-        raise click.UsageError("--decompose needs --judge or --packets: agreements to judge.")
-    if not decompose and (check_s or link_packets):
-        raise click.UsageError("--check and --link-packets are for --decompose.")
-    if replays is not None and not (packets or judge):
-        msg = "--replays needs --packets or --judge, which choose the failures to replay."
-        raise click.UsageError(msg)
+    _check_options(
+        ecmp=ecmp,
+        packets=packets > 0,
+        judge=judge,
+        decompose=decompose,
+        has_link_options=bool(check_s or link_packets),
+        replays=replays is not None,
+    )
     refuse_existing_files((picture, report, replays), execution.overwrite)
     scenario = load_leniently(source)
     if execution.resume and out is None:
@@ -207,20 +204,56 @@ def survive(
         (report, lambda: pages.html(scenario, survival, page_extras)),
     )
     if as_json:
-        slas = () if judgement is None else judgement.outcomes
-        gaps = () if judgement is None else judgement.deviations
-        document = {"schema": JSON_SCHEMA, "engines": {"failures": "fluid", "links": "fluid"}}
-        document |= survival.to_dict() | {
-            "slas": [each.to_dict() for each in slas],
-            "gaps": [each.to_dict() for each in gaps],
-            "judgement": None if judgement is None else judgement.to_dict(),
-            "mend": None if page_extras.mend is None else asdict(page_extras.mend),
-            "check": None if check is None else check.to_json(),
-        }
-        echo_json(document)
+        echo_json(_make_document(survival, judgement, page_extras.mend, check))
     else:
         print_survival(survival, judgement, page_extras.mend, check)
     return status
+
+
+def _check_options(
+    *,
+    ecmp: bool,
+    packets: bool,
+    judge: bool,
+    decompose: bool,
+    has_link_options: bool,
+    replays: bool,
+) -> None:
+    """Refuse options that exclude or need each other; each argument: whether it is given."""
+    if ecmp and packets:
+        raise click.UsageError("--ecmp is only for the screen: leave out --packets.")
+    if ecmp and judge:
+        raise click.UsageError("--ecmp is only for the screen of loads: leave out --judge.")
+    if decompose and not (packets or judge):
+        raise click.UsageError("--decompose needs --judge or --packets: agreements to judge.")
+    if has_link_options and not decompose:
+        raise click.UsageError("--check and --link-packets are for --decompose.")
+    if replays and not (packets or judge):
+        msg = "--replays needs --packets or --judge, which choose the failures to replay."
+        raise click.UsageError(msg)
+
+
+def _make_document(
+    survival: Survival,
+    judgement: SlaJudgement | None,
+    mend: CapacityUpgrade | None,
+    check: FullCheck | None,
+) -> dict[str, Any]:
+    """Make the JSON object of all that the command found."""
+    slas = () if judgement is None else judgement.outcomes
+    gaps = () if judgement is None else judgement.deviations
+    document = {"schema": JSON_SCHEMA, "engines": {"failures": "fluid", "links": "fluid"}}
+    return (
+        document
+        | survival.to_dict()
+        | {
+            "slas": [each.to_dict() for each in slas],
+            "gaps": [each.to_dict() for each in gaps],
+            "judgement": None if judgement is None else judgement.to_dict(),
+            "mend": None if mend is None else asdict(mend),
+            "check": None if check is None else check.to_json(),
+        }
+    )
 
 
 def _get_status(judgement: SlaJudgement) -> Status:

@@ -223,7 +223,7 @@ def _load_scenarios(
 
 @dataclass(frozen=True)
 class _Comparison:
-    """What the simulator is compared with, in how many runs."""
+    """Reference that the simulator is compared with, and the number of runs."""
 
     runs: int
     max_seeds: int | None  # Runs at most until all is decided; None: the runs alone.

@@ -21,6 +21,7 @@ from trunkline.scenario.garbage_collection import pause_garbage_collection
 from trunkline.scenario.model import LinkOptions, Node
 from trunkline.scenario.probe import Probe
 from trunkline.scenario.resolved import ResolvedScenario
+from trunkline.scenario.resolved.resolved import ResolvedArc
 
 NETWORK_FORMAT = 2
 _SEED_RANGE = PlainInteger("a seed", 0, 2**64 - 1)
@@ -50,33 +51,15 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
     compiled_labels = label_tables.compile_label_tables(resolved, nodes, links, compiled_ports)
     compiled_recovery = recovery.compile_recovery(resolved, compiled_labels, (nodes, links))
     compiled_flows = flows.compile_flows(resolved, nodes, fecs.number_fecs_of_flows(resolved))
-    message_flows = signalling.make_message_flows(resolved)
-    compiled_signalling = signalling.compile_signalling(
+    message_flows, protocols = _compile_protocols(
         resolved, compiled_labels, (nodes, links), len(compiled_flows)
-    )
-    message_flows += ospf.make_message_flows(resolved)
-    compiled_ospf = ospf.compile_ospf(resolved, len(compiled_flows) + len(message_flows) - 1)
-    message_flows += ldp.make_message_flows(resolved)
-    compiled_ldp = ldp.compile_ldp(
-        resolved, len(compiled_flows) + len(message_flows) - 1, fecs.find_first_ldp_fec(resolved)
     )
     data: Any = {
         "format": NETWORK_FORMAT,
         "name": scenario.name or "scenario",
         "nodes": [_compile_node(name, node) for name, node in resolved.nodes.items()],
         "links": [
-            {
-                "name": arc.name,
-                "from": nodes[arc.source],
-                "to": nodes[arc.target],
-                "rate_bit_s": arc.options.rate,
-                "delay_ns": arc.options.delay,
-                "header_bytes": arc.options.header,
-                "mtu_bytes": arc.options.mtu,
-                "metric": arc.options.metric,
-                "loss": arc.options.loss,
-                "port": compiled_ports.port_of_link[arc.name],
-            }
+            _compile_link(arc, nodes, compiled_ports.port_of_link[arc.name])
             | compiled_conditioners.make_link_keys(arc.options)
             | _compile_reordering(arc.options)
             | _compile_scripted_losses(resolved, arc.options)
@@ -112,11 +95,8 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
         data["ecn_in_mpls"] = sorted([tc, ce_tc] for ce_tc, tc in phb_tcs.items())
     if compiled_recovery is not None:
         data["recovery"] = compiled_recovery
-    protocols = [
-        each for each in (compiled_ldp, compiled_ospf, compiled_signalling) if each is not None
-    ]
     if protocols:
-        data["signalling"] = {key: value for each in protocols for key, value in each.items()}
+        data["signalling"] = protocols
     routing = {
         "ecmp": resolved.routing.ecmp,
         "without_igp": not resolved.routing.igp,
@@ -126,6 +106,42 @@ def compile(scenario: Scenario, *, seed: int | None = None) -> Network:
     if any(routing.values()):
         data["routing"] = {key: value for key, value in routing.items() if value}
     return Network(data)
+
+
+def _compile_protocols(
+    scenario: ResolvedScenario,
+    compiled_labels: label_tables.LabelTables,
+    indices: tuple[dict[str, int], dict[str, int]],
+    flow_count: int,
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Compile the protocols between nodes, and the flows that their messages are counted under.
+
+    indices: Those of nodes and of links.
+    """
+    message_flows = signalling.make_message_flows(scenario)
+    rsvp = signalling.compile_signalling(scenario, compiled_labels, indices, flow_count)
+    message_flows += ospf.make_message_flows(scenario)
+    compiled_ospf = ospf.compile_ospf(scenario, flow_count + len(message_flows) - 1)
+    message_flows += ldp.make_message_flows(scenario)
+    compiled_ldp = ldp.compile_ldp(
+        scenario, flow_count + len(message_flows) - 1, fecs.find_first_ldp_fec(scenario)
+    )
+    return message_flows, (compiled_ldp or {}) | (compiled_ospf or {}) | (rsvp or {})
+
+
+def _compile_link(arc: ResolvedArc, nodes: Mapping[str, int], port: int) -> dict[str, Any]:
+    return {
+        "name": arc.name,
+        "from": nodes[arc.source],
+        "to": nodes[arc.target],
+        "rate_bit_s": arc.options.rate,
+        "delay_ns": arc.options.delay,
+        "header_bytes": arc.options.header,
+        "mtu_bytes": arc.options.mtu,
+        "metric": arc.options.metric,
+        "loss": arc.options.loss,
+        "port": port,
+    }
 
 
 def _compile_static_routes(

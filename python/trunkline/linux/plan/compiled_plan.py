@@ -60,18 +60,7 @@ def compile_plan(
     network: NetworkData = json.loads(network_json)
     seed = network["run"]["seed"] if seed is None else seed
     script = CommandScript.for_nodes(len(network["nodes"]), target)
-    unsupported.refuse_unsupported(script, network)
-    if target.control is not None:
-        frr_config.refuse_unsupported(script, network)
-        if script.reasons:
-            raise UnsupportedError(script.reasons)
-    elif signalling := network.get("signalling"):
-        if not signalling.get("ldp"):
-            raise UnsupportedError(script.reasons)
-        script.refuse(
-            ("routing", "ldp"),
-            "routers of the kernel have no LDP; nearest: --control frr",
-        )
+    _refuse_protocols(script, network)
     dry_run = perform_dry_run(network, seed)
     full_network, followed_run = network, dry_run
     if target.control is not None:
@@ -110,16 +99,7 @@ def compile_plan(
     plan = GuestPlan(
         seed=seed,
         duration_ns=network["run"]["duration_ns"],
-        nodes=tuple(
-            PlannedNode(
-                name_namespace(index),
-                tuple(_list_sysctls(recovery_schedule.network, wiring, index, target, has_labels)),
-                script.list_lines(index, "ip"),
-                script.list_lines(index, "mpls"),
-                script.list_lines(index, "tc"),
-            )
-            for index in range(len(network["nodes"]))
-        ),
+        nodes=_make_nodes(script, recovery_schedule.network, wiring, has_labels=has_labels),
         links=tuple(pair.to_planned_link() for pair in wiring.pairs),
         udp=tuple(planned_traffic.udp),
         tcp=tuple(planned_traffic.tcp),
@@ -151,6 +131,39 @@ def compile_plan(
         planned_traffic,
         recovery_schedule,
         dry_run,
+    )
+
+
+def _refuse_protocols(script: CommandScript, network: NetworkData) -> None:
+    """Refuse what the kernel, or the daemons of its routers, lack.
+
+    Raises UnsupportedError: No plan can be made, so the rest needs no look.
+    """
+    unsupported.refuse_unsupported(script, network)
+    if script.target.control is not None:
+        frr_config.refuse_unsupported(script, network)
+        if script.reasons:
+            raise UnsupportedError(script.reasons)
+    elif signalling := network.get("signalling"):
+        if not signalling.get("ldp"):
+            raise UnsupportedError(script.reasons)
+        script.refuse(
+            ("routing", "ldp"), "routers of the kernel have no LDP; nearest: --control frr"
+        )
+
+
+def _make_nodes(
+    script: CommandScript, network: NetworkData, wiring: VethPlan, *, has_labels: bool
+) -> tuple[PlannedNode, ...]:
+    return tuple(
+        PlannedNode(
+            name_namespace(index),
+            tuple(_list_sysctls(network, wiring, index, script.target, has_labels)),
+            script.list_lines(index, "ip"),
+            script.list_lines(index, "mpls"),
+            script.list_lines(index, "tc"),
+        )
+        for index in range(len(network["nodes"]))
     )
 
 

@@ -30,25 +30,12 @@ def add_filters(
     traffic: PlannedTraffic,
 ) -> None:
     """Write the filters of all devices."""
-    data = recovery_schedule.network
-    dscps = list_dscps(data)
-    tcs = label_filters.list_traffic_classes(data, dscps)
-    marking_nodes: set[int] = set()
-    egresses = []
-    for index, link in enumerate(data["links"]):
-        side = wiring.sending_ends[index]
-        config = data["ports"][link["port"]]
-        egress = egress_filters.EgressFilters(
-            script, side.node, side.device, link, config, leaves[index]
-        )
-        for _, state in recovery_schedule.states:
-            if label_filters.add_egress_filters(
-                egress, {**data, "nhlfe": list(state.nhlfe)}, index, dscps, tcs
-            ):
-                marking_nodes.add(side.node)
-        egress.add_ip_filters(traffic.list_rows(config["classifier"]))
-        egresses.append(egress)
-    splitting_nodes = {each["node"] for each in data["ftn"] if each.get("dscps")}
+    network = recovery_schedule.network
+    dscps = list_dscps(network)
+    tcs = label_filters.list_traffic_classes(network, dscps)
+    egresses, marking_nodes = _make_egresses(
+        script, recovery_schedule, wiring, leaves, traffic, dscps, tcs
+    )
     # Devices of real routers have the same names at each of them.
     for side in {
         (each.node, each.device): each for each in wiring.sending_ends + wiring.receiving_ends
@@ -59,30 +46,12 @@ def add_filters(
     if script.target.on_routers:
         for side in wiring.sending_ends:
             _pass_control(script, side)
-    for node in range(len(data["nodes"])):
-        own_addresses = [
-            traffic.route_addresses.format_address(number)
-            for number, (each, _, _) in enumerate(traffic.route_addresses.keys)
-            if each == node
-        ]
-        for line in label_filters.list_ttl_filters(data, node, own_addresses):
-            script.add_command(
-                node, "tc", line, "a router takes one off the TTL (RFC 3443 section 3)"
-            )
+    _add_ttl_filters(script, network, traffic)
     for egress in egresses:
         egress.write_filters()
-    for index, link in enumerate(data["links"]):
-        side = wiring.receiving_ends[index]
-        filter_lines: list[str] = []
-        chain = ""
-        ingress = link.get("ingress")
-        if ingress is not None:
-            conditioner = data["conditioners"][ingress]
-            conditioning.refuse_labels(script, data, index, conditioner)
-            filter_lines += conditioning.list_ingress_filters(
-                script, conditioner, traffic.list_rows(conditioner["classifier"])
-            )
-            chain = f"chain {conditioning.FORWARDING_CHAIN} "
+    splitting_nodes = {each["node"] for each in network["ftn"] if each.get("dscps")}
+    for index, side in enumerate(wiring.receiving_ends):
+        filter_lines, chain = _list_conditioner_filters(script, network, index, traffic)
         if side.node in splitting_nodes:
             filter_lines += [
                 f"{chain}protocol ip prio 50 flower ip_tos {dscp << 2:#04x}/0xfc "
@@ -92,28 +61,97 @@ def add_filters(
         if side.node in marking_nodes:
             filter_lines += [
                 f"{chain}{each}"
-                for each in label_filters.list_ingress_marks(script, data, side.node, tcs)
+                for each in label_filters.list_ingress_marks(script, network, side.node, tcs)
             ]
-        about = f"what arrives over {link['name']}"
-        if ingress is not None:
-            conditioner = data["conditioners"][ingress]
-            profiles = ", ".join(each["name"] for each in conditioner["profiles"])
-            about += f", by {conditioner['name']}: {profiles}"
-        for line in filter_lines:
-            script.add_command(
-                side.node,
-                "tc",
-                f"filter add dev {side.device} ingress {line}",
-                about,
-            )
-        script.add_command(
-            side.node,
-            "tc",
-            f"filter add dev {side.device} ingress {chain}protocol all prio 90 matchall "
-            f"action mirred egress redirect dev {side.wire}",
-            f"wire of {link['name']}: {link['delay_ns']} ns",
-            is_wire=True,
+        _write_ingress(script, network, index, side, filter_lines, chain)
+
+
+def _make_egresses(
+    script: CommandScript,
+    recovery_schedule: RecoverySchedule,
+    wiring: VethPlan,
+    leaves: Sequence[dict[int, LeafQdisc]],
+    traffic: PlannedTraffic,
+    dscps: list[int],
+    tcs: list[int],
+) -> tuple[list[egress_filters.EgressFilters], set[int]]:
+    """Make the filters of the sending ends.
+
+    Returns: Also the nodes whose filters read a mark that the receiving ends set.
+    """
+    network = recovery_schedule.network
+    marking_nodes: set[int] = set()
+    egresses = []
+    for index, link in enumerate(network["links"]):
+        side = wiring.sending_ends[index]
+        config = network["ports"][link["port"]]
+        egress = egress_filters.EgressFilters(
+            script, side.node, side.device, link, config, leaves[index]
         )
+        for _, state in recovery_schedule.states:
+            if label_filters.add_egress_filters(
+                egress, {**network, "nhlfe": list(state.nhlfe)}, index, dscps, tcs
+            ):
+                marking_nodes.add(side.node)
+        egress.add_ip_filters(traffic.list_rows(config["classifier"]))
+        egresses.append(egress)
+    return egresses, marking_nodes
+
+
+def _add_ttl_filters(script: CommandScript, network: NetworkData, traffic: PlannedTraffic) -> None:
+    for node in range(len(network["nodes"])):
+        own_addresses = [
+            traffic.route_addresses.format_address(number)
+            for number, (each, _, _) in enumerate(traffic.route_addresses.keys)
+            if each == node
+        ]
+        for line in label_filters.list_ttl_filters(network, node, own_addresses):
+            script.add_command(
+                node, "tc", line, "a router takes one off the TTL (RFC 3443 section 3)"
+            )
+
+
+def _list_conditioner_filters(
+    script: CommandScript, network: NetworkData, link: int, traffic: PlannedTraffic
+) -> tuple[list[str], str]:
+    """List the filters of the conditioner of what arrives, and the chain of those after it."""
+    ingress = network["links"][link].get("ingress")
+    if ingress is None:
+        return [], ""
+    conditioner = network["conditioners"][ingress]
+    conditioning.refuse_labels(script, network, link, conditioner)
+    rows = traffic.list_rows(conditioner["classifier"])
+    filter_lines = conditioning.list_ingress_filters(script, conditioner, rows)
+    return list(filter_lines), f"chain {conditioning.FORWARDING_CHAIN} "
+
+
+def _write_ingress(
+    script: CommandScript,
+    network: NetworkData,
+    index: int,
+    side: VethEnd,
+    filter_lines: list[str],
+    chain: str,
+) -> None:
+    """Write the filters of a receiving end, and the way of what they let pass to the wire."""
+    link = network["links"][index]
+    about = f"what arrives over {link['name']}"
+    ingress = link.get("ingress")
+    if ingress is not None:
+        conditioner = network["conditioners"][ingress]
+        profiles = ", ".join(each["name"] for each in conditioner["profiles"])
+        about += f", by {conditioner['name']}: {profiles}"
+    for line in filter_lines:
+        line = f"filter add dev {side.device} ingress {line}"
+        script.add_command(side.node, "tc", line, about)
+    script.add_command(
+        side.node,
+        "tc",
+        f"filter add dev {side.device} ingress {chain}protocol all prio 90 matchall "
+        f"action mirred egress redirect dev {side.wire}",
+        f"wire of {link['name']}: {link['delay_ns']} ns",
+        is_wire=True,
+    )
 
 
 def _pass_control(script: CommandScript, side: VethEnd) -> None:
