@@ -56,6 +56,11 @@ FORBIDDEN_PATTERNS: list[tuple[tuple[str, ...], str, str]] = [
         "a description begins with a verb or a noun",
     ),
     (
+        (".py", ".rs", ".md", ".j2"),
+        r"\"{3}See (whether|that)\b|(?i:\bspeaks? o[f]\b)|\bIt is n[o]ne\b",
+        "check whether; refer to, use; say which condition fails",
+    ),
+    (
         (".py", ".rs"),
         r"(description=\"|help=\"|///? |^\s*\"{3})(Most|Least) (?!elements)[a-z]",
         "maximum, minimum",

@@ -182,7 +182,7 @@ class FitOptions:
     no_checks: bool
 
     def check(self, execution: ExecutionOptions) -> None:
-        """See whether the options go together.
+        """Check whether the options go together.
 
         Raises
         ------

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-MAX_DIFFERENCES_SHOWN = 8  # So many differences are shown.
+MAX_DIFFERENCES_SHOWN = 8
 NAMED_PARTS = ("nodes", "links", "flows", "paths")  # Parts of a network that go by name.
 
 

@@ -1,7 +1,7 @@
 """Links of like load and mix, which share one run.
 
 Two links are alike if their ports and rates are the same, and each class has nearly the same load,
-packet size and evenness of arrivals, over nearly as many links before. What is left of a difference
+packet size and evenness of arrivals, over nearly as many links before. The rest of a difference
 in load is made good by the ratio of the mean waits that formulas give the two.
 """
 

@@ -9,7 +9,7 @@ from typing import Any
 
 
 class NetworkWriter:
-    """Writes variants of a network, which must not change itself.
+    """Writes variants of a network; the network itself must not change.
 
     network: The compiled network, parsed from its JSON.
     """

@@ -164,7 +164,7 @@ def _compute_kept_delay(
 ) -> Floats:
     """Compute the delay of the queue that TCP keeps in each class it fills [s].
 
-    Between full and what is left of it after all windows are halved for drop-tail, half way between
+    Between full and the rest after all windows are halved for drop-tail, half way between
     the thresholds of RED, the target of PIE; never more than the windows hold.
     """
     count = len(rate)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from trunkline.te.split_routing import Formulation
 
 SolverMethod = Literal["unsplit", "igp-weights", "optimum"]
-SOLVER_METHODS: tuple[SolverMethod, ...] = ("unsplit", "igp-weights", "optimum")
 
 
 @dataclass(frozen=True, slots=True)

@@ -315,7 +315,7 @@ def tabulate_slas(slas: Sequence[SlaOutcome]) -> list[TextTable]:
 
 
 def rank_outcome(outcome: SlaOutcome) -> tuple[int, float]:
-    """Sort key, smaller for worse: the outcome, then what is left of the bound."""
+    """Sort key, smaller for worse: the outcome, then the margin to the bound."""
     margin = outcome.relative_margin
     return OUTCOME_ORDER.index(outcome.outcome), -math.inf if margin is None else margin
 

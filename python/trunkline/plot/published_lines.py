@@ -1,4 +1,4 @@
-"""Ours against published: lines with their intervals, the published values as marks."""
+"""Our values as lines with their intervals, and the published values as marks."""
 
 from __future__ import annotations
 

@@ -481,7 +481,7 @@ def list_claim_facts(record: Mapping[str, Any]) -> list[Fact]:
     for claim in record["claims"]:
         statement, _, detail = str(claim["detail"]).partition(": ")
         if statement in tables:
-            # The claim itself begins with the table that it speaks of.
+            # The claim itself begins with the table that it concerns.
             claim_text, _, detail = detail.partition(": ")
             statement = f"{statement}: {claim_text}"
         facts.append(Fact(SIGN_BY_OUTCOME[_get_outcome(claim)], statement, detail))

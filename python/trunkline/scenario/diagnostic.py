@@ -83,7 +83,7 @@ class Diagnostic:
     path : str
         Place in the document, e.g. ``links[R1-R2].rate``; empty for the whole of it.
     given : str
-        What was written; empty if it says nothing more than the source line.
+        What was written; empty if it adds nothing to the source line.
     allowed : str
         What would be accepted.
     hint : str

@@ -8,7 +8,6 @@ from trunkline.live.parameter_controls import ParameterControl, list_parameter_c
 
 DEFAULT_SLIDER_STEPS = 25
 """Values of a number's slider: from a tenth to ten times the written one, in equal ratios."""
-MAX_OFFERED_VALUES = 200
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ class Interval:
     mean : float
         Mean of the values, in their unit.
     low, high : float or None
-        Ends of the interval; None if one value alone says nothing of the spread.
+        Ends of the interval; None if there is one value, which has no spread.
     n : int
         Number of values.
     """

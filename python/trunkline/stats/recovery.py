@@ -10,7 +10,7 @@ NS_PER_S = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class RecoveryCycle:
-    """One recovery cycle of a protection; instants [ns], None where it did not come to that.
+    """One recovery cycle of a protection; instants [ns], None for steps that it did not reach.
 
     Parameters
     ----------

@@ -297,7 +297,8 @@ def _build_levels_table(title: str, levels: Sequence[Level], *, several: bool) -
             [*cells, format_bound_value(level.worst, unit), format_bound_value(level.margin, unit)],
         )
     rich_table.caption = (
-        "worst: flow and run farthest on the wrong side; margin: what is left to it"
+        "worst: the flow and run nearest to the bound or farthest beyond it; margin: from there"
+        " to the bound"
     )
     return rich_table
 

@@ -8,7 +8,7 @@ from trunkline.results.number_format import format_duration, format_rate
 from trunkline.trace.flow_story import describe_unknown_name
 from trunkline.trace.phrases import format_count, format_seconds
 
-MAX_EVENTS_LISTED = 40  # Moments listed one by one.
+MAX_EVENTS_LISTED = 40
 
 
 def path_story(results: Results, network: NetworkData, name: str) -> list[str]:

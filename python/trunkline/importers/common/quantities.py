@@ -63,7 +63,7 @@ def parse_quantity(word: SourceToken, units: Mapping[str, Fraction], meaning: st
 
     units: Size of each suffix, in lower case, in base units.
     meaning: ``a rate``, ``a size`` and so on, for the message.
-    Raises ImportFault: It is none.
+    Raises ImportFault: The word is no such number.
     """
     found = _QUANTITY.match(word.text)
     exact = None if found is None else parse_number(found[1])
@@ -84,7 +84,7 @@ def read_integer(
     known: Texts that would have been read.
     part: The part of the word that is the number; all of it if left out.
     base: 2 to 36, or 0: by its prefix, as ``0x1f``.
-    Raises ImportFault: It is none.
+    Raises ImportFault: The word is no such number.
     """
     value = parse_integer(word.text if part is None else part, base)
     if value is None:
@@ -93,7 +93,7 @@ def read_integer(
 
 
 def probability(word: SourceToken) -> float:
-    """A probability above 0, up to 1. Raises ImportFault: It is none."""
+    """A probability above 0, up to 1. Raises ImportFault: The word is no such number."""
     value = parse_real(word.text)
     if value is None or not 0 < value <= 1:
         raise_fault(word, f"{word.text} is no probability", "above 0, up to 1")

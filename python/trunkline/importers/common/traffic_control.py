@@ -68,7 +68,7 @@ class Policer:
     # Action for packets out of profile; `continue` leaves them to the filters behind.
     exceed: Literal["drop", "continue", "pass"] = "drop"
     index: int | None = None  # Number under which several filters share it.
-    # A meter of three colours as keys of a scenario; then the bucket above says nothing.
+    # A meter of three colours as keys of a scenario; then the bucket above is not used.
     meter: tuple[tuple[str, str], ...] = ()
 
 

@@ -104,7 +104,7 @@ def parse_capacity(text: str, field_name: str, line: int) -> tuple[float, int | 
 
     ``10G``, ``100GE``, ``10 Gbit/s``, ``2x10G``, ``STM-16``, ``OC-48``, ``40``.
 
-    Raises ImportFault: It is none of these.
+    Raises ImportFault: The text has none of these forms.
     """
     value = units.parse_real(text)
     if value is not None:

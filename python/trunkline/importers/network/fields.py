@@ -17,7 +17,7 @@ MAX_METRIC = 2**32
 
 
 def parse_number(text: object, field_name: str, line: int) -> float:
-    """Parse a finite number. Raises ImportFault: It is none."""
+    """Parse a finite number. Raises ImportFault: The text is no finite number."""
     value = parse_real(str(text))
     if value is None:
         raise ImportFault(line, 1, f"{field_name} must be a number, not {str(text)[:40]!r}")
@@ -25,7 +25,7 @@ def parse_number(text: object, field_name: str, line: int) -> float:
 
 
 def parse_count(text: object, field_name: str, line: int) -> int:
-    """Parse a whole number from 0. Raises ImportFault: It is none."""
+    """Parse a whole number from 0. Raises ImportFault: The text is no such number."""
     digits = str(text)
     value = parse_integer(digits) if digits.isdecimal() and len(digits) < 16 else None
     if value is None:

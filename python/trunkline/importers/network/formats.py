@@ -32,7 +32,7 @@ class NetworkFormat:
     name: str  # As documentation and messages have it.
     # Whether a text looks like it. A file that does is refused where it is broken.
     is_recognised: Callable[[str], object]
-    parse: Callable[[str], FileElement | None]  # The tree of a text; None: it is none after all.
+    parse: Callable[[str], FileElement | None]  # The tree of a text; None: another format.
     # The network of a tree, and its title if the file has none.
     read: Callable[[FileElement, str], ImportedTopology]
 

@@ -115,7 +115,7 @@ _RELATIONSHIPS = ("-1", "0", "1", "2")
 
 
 def parse_edge_list(content: str) -> FileElement | None:
-    """Parse the lines of a list of edges, `A B` or `A B 3`; None: it is none.
+    """Parse the lines of a list of edges, `A B` or `A B 3`; None: the text is no such list.
 
     Lists of the AS graph (CAIDA's AS relationships: ``1|2|-1``) and weights of Rocketfuel's maps
     are such lists.

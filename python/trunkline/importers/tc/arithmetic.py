@@ -33,7 +33,7 @@ _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
 
 
 def evaluate_arithmetic(text: str, variables: Mapping[str, str]) -> int | None:
-    """Evaluate the value of an expression; None if it is none that is read.
+    """Evaluate the value of an expression; None if the text is no expression that is read.
 
     text: The expression: numbers, variables, ``+ - * / % << >>`` and brackets.
 

@@ -16,7 +16,7 @@ _SECOND = 10**9
 def read_service_curve(reader: WordReader) -> TcServiceCurve:
     """``m1 RATE d TIME m2 RATE``, ``umax BYTES dmax TIME rate RATE``, or ``rate RATE`` alone.
 
-    Raises ImportFault: It is none, or has two slopes of zero, which tc refuses.
+    Raises ImportFault: No such curve, or one with two slopes of zero, which tc refuses.
     """
     at = reader.words[reader.position - 1]
     curve = _read_pieces(reader) if reader.peek_text() in ("m1", "d", "m2") else _read_delay(reader)

@@ -45,7 +45,7 @@ class MeasuredValue:
 def read_measured_values(file: Path) -> list[MeasuredValue]:
     """Read the values of a file: output of ``tc -s qdisc show``, of flent, or a capture.
 
-    Raises MeasurementError: It is none of them, or nothing was measured in it.
+    Raises MeasurementError: The file has another format, or no measurement.
     """
     data = file.read_bytes()
     if data[:2] == b"\x1f\x8b":

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_SILENCE_S: Final = 300.0
-"""A guest that says nothing for so long is taken for hung. It speaks 20 times in a run."""
+"""A guest that is silent for this time is taken for hung. It writes 20 times in a run."""
 
 LAST_LINES: Final = 15  # So many of the console's last lines a failure is reported with.
 

@@ -67,7 +67,7 @@ def execute_plan(
     memory_mb: Memory of the guest [MB]; `DEFAULT_MEMORY_MB`, or more for long schedules, when left
         out.
     on_progress: Gets the part of the run that is done, 0 to 1.
-    max_silence_s: A guest that says nothing for so long has failed.
+    max_silence_s: A guest that is silent for this time has failed [s].
     Raises RunnerNotReady: The runner, or all of them, lack something.
     Raises GuestFailed: The kernel refused an order, or the guest died or hung.
     """

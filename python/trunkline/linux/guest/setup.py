@@ -55,7 +55,7 @@ BUILD_TOOL_PACKAGES: Final = {
 BUILD_SPACE_BYTES: Final = 1_900_000_000
 """Space that the kernel's source and its build take while they are there [B]."""
 TRIAL_MAX_SILENCE_S: Final = 180
-"""An emulated machine says nothing until its kernel is up: some seconds on an idle host."""
+"""An emulated machine is silent until its kernel is up: some seconds on an idle host."""
 UNPACKED_BYTES: Final = {"qemu": 190_000_000, "uml": 6_100_000}  # Size on disk, about [B].
 
 

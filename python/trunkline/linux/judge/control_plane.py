@@ -28,7 +28,7 @@ from trunkline.results import Results
 from trunkline.results.convergence import list_answered_changes
 
 _ZEBRA_HOLD_NS: Final = 10_000_000
-"""zebra holds routes for so long (``ZEBRA_RIB_PROCESS_HOLD_TIME``)."""
+"""zebra holds routes for this time (``ZEBRA_RIB_PROCESS_HOLD_TIME``)."""
 _DAEMON_STEP_NS: Final = 1_000_000  # Daemons count in milliseconds: a timer is up to one late.
 
 ChangeAtNode = tuple[str, str]  # Change and node.

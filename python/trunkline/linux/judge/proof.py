@@ -26,7 +26,7 @@ from trunkline.linux.judge.single_alterations import (
 from trunkline.linux.judge.verification import EngineVerdict, judge_pairs
 from trunkline.network.types import NetworkData
 
-MAX_ALTERATIONS: Final = 200  # Alterations of one scenario; of more so many are drawn at random.
+MAX_ALTERATIONS: Final = 200  # Per scenario; of more, this number is drawn at random.
 
 AlterationOutcome = Literal["caught", "undecided", "below power", "not compared", "no effect"]
 OUTCOME_ORDER: Final[tuple[AlterationOutcome, ...]] = (

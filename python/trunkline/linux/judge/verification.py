@@ -65,7 +65,7 @@ class EngineVerdict:
 
     @property
     def is_one_run(self) -> bool:
-        """Whether several seeds gave the same run in both engines, which is no more than one."""
+        """Whether several seeds gave the same run in both engines: they count as one."""
         return len(self.pairs) > 1 and all(
             pair.values == self.pairs[0].values for pair in self.pairs[1:]
         )

@@ -15,7 +15,6 @@ from trunkline.network.types import NetworkData, Nhlfe
 
 FIRST_LABEL_MARK: Final = 0x1000
 """Marks of label entries begin here: eight for each entry of a node."""
-_FULL_MASK = 0xFFFFFFFF
 _ENTRY_MASK = 0xFFFFFFF8
 FIRST_LABEL: Final = 16
 

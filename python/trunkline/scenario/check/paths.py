@@ -60,7 +60,7 @@ def check_explicit_nulls(
     get_behaviour: Callable[[LabelPath], object],
     problems: Problems,
 ) -> None:
-    """Label 0 says nothing of its path: all paths that end at a node with it behave alike."""
+    """Label 0 does not identify its path: all paths that end at a node with it behave alike."""
     first: dict[str, str] = {}
     for name, path in scenario.paths.items():
         nodes = scenario.list_route_nodes(name)

@@ -20,7 +20,7 @@ LIVE_POINTS = 300
 """Points of the nested sampling; the error of its results falls with their root."""
 
 EVIDENCE_LEFT = 0.05
-"""Sampling ends when what is left can add so much to the log of the evidence."""
+"""Sampling ends when the rest can add at most this to the log of the evidence."""
 
 _TIE_STEP = 1e-6
 """Largest change of a log likelihood by the order among equally likely points."""

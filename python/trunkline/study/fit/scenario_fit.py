@@ -148,7 +148,7 @@ def build_measured_study(
 
 
 def _check_target(network: Network, value: MeasuredValue, target: str) -> None:
-    """See whether the scenario has the flow or the direction of a link."""
+    """Check whether the scenario has the flow or the direction of a link."""
     if value.measure in ("sent", "dropped"):
         known, kind = [str(link["name"]) for link in network.links], "direction of a link"
     else:

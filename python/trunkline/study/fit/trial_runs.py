@@ -200,7 +200,7 @@ class TrialRuns:
         self.names = self._list_needed_tables()
 
     def _list_needed_tables(self) -> list[str]:
-        """Tables of the values, and those that their formulas speak of, in the study's order."""
+        """Tables of the values, and those that their formulas refer to, in the study's order."""
         needed = {table for table, _, _ in self.places}
         for name in list(needed):
             table = self.study.find_table(name)

@@ -93,7 +93,7 @@ def check_names_known(
 
 
 def _check_cases(study: Study, problems: Problems) -> None:
-    """Cases that variants, draws, fitted values and readings speak of; no table twice."""
+    """Cases that variants, draws, fitted values and readings refer to; no table twice."""
     parts: dict[str, Sequence[StudyVariant | RandomDraw | FittedParameter]]
     parts = {"variants": study.variants, "draws": study.draws, "fitted": study.fitted}
     for key, items in parts.items():
@@ -123,7 +123,7 @@ def _check_cases(study: Study, problems: Problems) -> None:
 
 
 def _check_values(study: Study, problems: Problems) -> None:
-    """Columns and measures: each is got in one way, and formulas speak of what is there."""
+    """Columns and measures: each has one source, and formulas refer to those that exist."""
     if not study.columns and any(case.columns is None for case in study.cases.values()):
         problems.add("missing-key", ("columns",), "columns is missing", at_key=True)
     for at, measures, columns in _iterate_column_families(study):
@@ -151,7 +151,7 @@ def _check_values(study: Study, problems: Problems) -> None:
 
 
 def _check_result_columns(column: StudyColumn, place: DocumentPath, problems: Problems) -> None:
-    """See whether the table of results has such columns."""
+    """Check that the table of results has such columns."""
     if check_names_known(problems, (*place, "table"), [column.table], SCHEMAS):
         names = [field.name for field in SCHEMAS[column.table]]
         check_names_known(problems, (*place, "measure"), [str(column.measure)], names)
@@ -198,7 +198,7 @@ def _iterate_family_columns(
 
 
 def _list_referenced_columns(value: str | None) -> list[str]:
-    """List the columns of its own table that a formula speaks of."""
+    """List the columns of its own table that a formula uses."""
     if value is None:
         return []
     return [
@@ -228,7 +228,7 @@ def _check_cells(
     rows: Collection[str],
     columns: Collection[str],
 ) -> None:
-    """See whether a table has such cells to show."""
+    """Check that a table has such cells to show."""
     known = check_names_known(problems, at, rows, table.rows)
     if not check_names_known(problems, at, columns, table.columns) or not known:
         return

@@ -74,14 +74,14 @@ class Claim(StudyPart):
         return self
 
     def judge(self, tables: TableValues) -> ClaimVerdict | None:
-        """Judge it; None if a value that it speaks of is not known."""
+        """Judge it; None if a value that it uses is not known."""
         scope = tables if self.table is None else replace(tables, default_table=self.table)
         return _judge_formula(formula.parse_formula(self.that, claim=True), scope, self.unit)
 
 
 @dataclass(frozen=True)
 class TableValues:
-    """The values that formulas speak of."""
+    """The values that formulas refer to."""
 
     # shape (rows, seeds): Values in the unit of the cell.
     values: Mapping[tuple[str, str], SeedValues]

@@ -1,6 +1,6 @@
 """Formulas over the values of a study: ``100 * (total / total["0 ms"] - 1)``.
 
-A formula speaks of columns by their names, in which everything but letters and digits is written
+A formula refers to columns by their names, in which everything but letters and digits is written
 ``_``. A column stands for its values in all rows of a table, seed by seed; ``rate["50 ms"]`` for
 those of one row, ``rate["50 ms", "250 ms"]`` of several, ``rate("2")`` for the column in another
 table, ``every["mean"]`` for all columns, ``[rate, load]`` for two side by side, ``parameter`` for
@@ -45,7 +45,7 @@ _MAX_NUMBER = 1e300  # No number of a formula is as large, so that none is infin
 
 
 class FormulaError(ValueError):
-    """A formula that says nothing."""
+    """A formula that cannot be read or worked out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def parse_formula(text: str, *, claim: bool) -> ast.expr:
     """Read a formula.
 
     claim: Whether it compares, as a claim does, or is a value.
-    Raises FormulaError: It is none.
+    Raises FormulaError: The text is no formula of this kind.
     """
     try:
         tree = ast.parse(text.strip(), mode="eval").body
@@ -102,7 +102,7 @@ def parse_formula(text: str, *, claim: bool) -> ast.expr:
 
 
 def list_comparisons(tree: ast.expr) -> list[ast.Compare] | None:
-    """List the comparisons of a claim; None if it is none."""
+    """List the comparisons of a claim; None if the formula is no claim."""
     parts = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
     found = [
         part
@@ -207,10 +207,10 @@ def iterate_references(tree: ast.expr) -> Iterator[tuple[str | None, str, list[s
 
 
 def order_by_dependency(formulas: Mapping[str, str]) -> list[str]:
-    """Order the names of formulas, each after those that it speaks of.
+    """Order the names of formulas, each after those that it refers to.
 
     formulas: Formulas of one table by name.
-    Raises FormulaError: One speaks of itself, perhaps through others.
+    Raises FormulaError: One refers to itself, perhaps through others.
     """
     dependencies = {
         name: {
@@ -223,7 +223,7 @@ def order_by_dependency(formulas: Mapping[str, str]) -> list[str]:
     ordered: list[str] = []
     while dependencies:
         unknown = {to_identifier(name) for name in dependencies}
-        ready = [name for name, speaks_of in dependencies.items() if not speaks_of & unknown]
+        ready = [name for name, referred in dependencies.items() if not referred & unknown]
         if not ready:
             raise FormulaError(f"{', '.join(dependencies)} are given by each other")
         ordered += ready

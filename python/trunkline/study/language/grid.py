@@ -270,7 +270,7 @@ Axis = Annotated[
 
 
 def check_sampled_range(spec: Any) -> Any:
-    """A range to sample, as it stands; refused where it is none."""
+    """A range to sample, as written; refused where the text is no range."""
     if not isinstance(spec, Mapping):
         message = "a sampled parameter needs a range"
         raise make_invalid_error(

@@ -125,7 +125,7 @@ def read_csv_parts(part: type[PartType], file: Path) -> tuple[list[PartType], li
 def _check_headers(
     part: type[StudyPart], headers: list[str], place: Place, problems: Problems
 ) -> None:
-    """See whether the first line names the keys of a part."""
+    """Check whether the first line names the keys of a part."""
     keys = part.model_fields
     for name in headers:
         if name not in keys:

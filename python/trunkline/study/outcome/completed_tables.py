@@ -13,7 +13,7 @@ from trunkline.study.run.journal import RunRecord
 class CompletedTables:
     """Finds the tables of a study that are known.
 
-    They come in their order, each once, as a formula may speak of the tables before its own.
+    They come in their order, each once, as a formula may refer to the tables before its own.
 
     subject: The study.
     names: list of str; tables found so far.

@@ -101,7 +101,7 @@ class Reproduction:
         for claim in self.study.claims:
             verdict = claim.judge(simulated_tables)
             if verdict is None:
-                verdict = ClaimVerdict("undecided", "a value that it speaks of is not known")
+                verdict = ClaimVerdict("undecided", "a value that it uses is not known")
             detail = verdict.detail
             published_verdict = claim.judge(published_tables)
             if published_verdict is not None:

@@ -28,7 +28,6 @@ class WarmUp:
     """End of the warm-up, from a pilot."""
 
     ns: int  # End of the warm-up [ns].
-    decided_by: str  # Series whose cut was the latest.
     # Whether all series settle within the first half of the run; if not, it is too short.
     found: bool
     cuts: dict[str, int]  # Cut of each series [ns].
@@ -86,8 +85,7 @@ def find_warm_up(network: Network, seeds: Sequence[int], *, threads: int | None 
         cut = mser5(_fill_gaps(series[: steps - 1]))
         cuts[name] = cut.left_out * step
         is_settled = is_settled and cut.is_settled
-    latest = max(cuts, key=lambda name: cuts[name])
-    return WarmUp(cuts[latest], latest, is_settled, cuts, len(runs))
+    return WarmUp(max(cuts.values()), is_settled, cuts, len(runs))
 
 
 @dataclass(frozen=True, slots=True)

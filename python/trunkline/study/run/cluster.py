@@ -44,7 +44,7 @@ CONNECT_TIMEOUT_S = 5
 TASKS_PER_THREAD = 4  # Tasks sent ahead for each thread of a worker.
 CLUSTER_LOST = "the cluster was lost"
 FETCH_TIMEOUT_S = 5  # Longest time to wait for the outcome of a run that has ended [s].
-NO_WORKERS_TIMEOUT_S = 30  # A cluster that has had no worker for so long is given up [s].
+NO_WORKERS_TIMEOUT_S = 30  # A cluster that has had no worker for this time is given up [s].
 
 
 @functools.cache

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from trunkline.engine.forecast import Forecast
     from trunkline.study.run.journal import RunRecord
 
-PROGRESS_KINDS = ("bar", "plain", "json", "none")
-
 
 class Progress:
     """Counts, and shows nothing; the other kinds show its counts.

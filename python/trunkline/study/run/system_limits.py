@@ -14,7 +14,7 @@ THREAD_END_TIMEOUT_S = 1.0
 
 
 def require_system_limits() -> None:
-    """See whether there are as many files and threads as the smallest study takes.
+    """Check whether there are as many files and threads as the smallest study takes.
 
     Raises SystemLimitError: There are not.
     """

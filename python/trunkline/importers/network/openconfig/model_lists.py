@@ -11,7 +11,7 @@ def list_entries(parent: FileElement | None, *path: str) -> list[FileElement]:
 
 
 def parse_number(text: str) -> float:
-    """Parse the number of a leaf. Raises ImportFault: It is none."""
+    """Parse the number of a leaf. Raises ImportFault: The leaf holds no number."""
     try:
         return float(text)
     except ValueError:
