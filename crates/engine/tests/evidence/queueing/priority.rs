@@ -58,7 +58,7 @@ fn cobham_1954_two_classes_of_different_sizes() {
 /// 300, 1000 and 1500 B at 0.2, 0.25, 0.35: W0 = (0.06 + 0.25 + 0.525) / 2 = 0.4175 ms, and the
 /// sum is 0.8 * 0.4175 / 0.2 = 1.67 ms. Source: Kleinrock, Queueing Systems II (1976), eq. 3.16.
 #[test]
-fn kleinrock_conservation_law_holds_for_every_scheduler() {
+fn kleinrock_conservation_law_holds_for_priority_drr_and_wfq() {
     let size = |bytes| Size::Fixed { bytes };
     let loads = [(0.2, size(300)), (0.25, size(1000)), (0.35, size(1500))];
     for port in
