@@ -142,6 +142,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PreforkServer |
 
 STUDY_RUNS = {"bhani1999": 3}
 """Replications of the study that tests look at, if not 2: the least that decides its claims."""
+SHORTER_STUDIES = {"andreozzi2001": {"duration": "120 s"}}
+"""What tests change in a study of which they look at no value: its 84 runs take long."""
 
 
 @pytest.fixture(scope="session")
@@ -150,7 +152,8 @@ def reproduce_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], 
 
     It runs for the first test that asks; all processes of the same call of pytest share the runs.
     """
-    from trunkline.study import StudySubject
+    from trunkline.study import Reproduction, find_study
+    from trunkline.study.run.runner import build_plan, read_study_values
     from trunkline.study.run.session import perform_plan
 
     folder = tmp_path_factory.getbasetemp()
@@ -158,11 +161,17 @@ def reproduce_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], 
         folder = folder.parent
 
     def call(name: str) -> Reproduction:
-        subject = StudySubject(name, runs=STUDY_RUNS.get(name, 2))
+        study, seeds = find_study(name), range(1, STUDY_RUNS.get(name, 2) + 1)
+        shorter = SHORTER_STUDIES.get(name, {})
+        cases = {
+            key: case.model_copy(update={"set": case.set | shorter})
+            for key, case in study.cases.items()
+        }
+        study = study.model_copy(update={"cases": cases})
         with open(folder / f"{name}.lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            with perform_plan(subject.plan, out=folder / name, resume=True) as runs:
-                return subject.build_reproduction(runs)
+            with perform_plan(build_plan(study, seeds), out=folder / name, resume=True) as runs:
+                return Reproduction(study, seeds, read_study_values(study, runs), runs)
 
     return call
 

@@ -36,8 +36,10 @@ def run_tests(arguments: list[str]) -> int:
     failed = []
     python = steps.VENV_PYTHON
     # Files are kept whole, as fixtures of a module take long; tests/conftest.py has the long ones
-    # come first. Single tests run at once.
-    distribution_options = ["-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder"]
+    # come first. Single tests run at once. Some tests wait for guests, browsers and other programs:
+    # one worker more than cores keeps the cores busy.
+    workers = str((os.cpu_count() or 1) + 1)
+    distribution_options = ["-n", workers, "--dist", "loadfile", "--no-loadscope-reorder"]
     run_everything = not arguments
     if arguments[:1] and arguments[0] in resolutions.RESOLUTIONS:
         python = resolutions.make_environment(arguments[0])
