@@ -48,6 +48,31 @@ def test_compare_replicates_until_the_differences_are_sure(
     assert about["precision"]["reached"]
     assert about["precision"]["runs"] == len(about["seeds"]) >= 10
     assert f"{len(about['seeds'])} runs reach ± 5 %" in done.stderr
+    # With seeds of its own, each side would need more runs.
+    assert about["precision"]["plain_runs"] > about["precision"]["runs"]
+    assert f"plain replication would need about {about['precision']['plain_runs']}" in done.stderr
+
+
+def test_compare_takes_control_variates_of_both_sides(
+    trunkline: RunCommand, file: str, tmp_path: Path
+) -> None:
+    words = ("compare", file, file, "--set-b", "load=0.4", "--runs", "12", "--json")
+    plain, controlled = (
+        json.loads(trunkline(*words, "--metric", "goodput_bit_s", "--interval", name).stdout)
+        for name in ("t", "controlled")
+    )
+    low, high = (
+        [each["differences"][0]["difference"][end] for each in (plain, controlled)]
+        for end in ("low", "high")
+    )
+    assert high[1] - low[1] < 0.2 * (high[0] - low[0])
+    # A tenth of 10 Mbit/s, without the 28 B of headers in each packet of 1250 B.
+    assert low[1] <= -1e6 * 1222 / 1250 <= high[1]
+    text = MD1_SCENARIO.replace("arrivals: poisson, ", "")
+    (tmp_path / file).write_text(text, "utf-8")
+    done = trunkline(*words, "--interval", "controlled")
+    assert done.returncode == 2
+    assert "needs a source whose mean count is known" in done.stderr
 
 
 @pytest.mark.parametrize(

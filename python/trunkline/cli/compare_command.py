@@ -9,16 +9,21 @@ import click
 from trunkline.cli.common import SEED_TYPE, convert_engine_errors, echo_json, echo_tables
 from trunkline.cli.engine_options import ENGINE_NAMES, run_linux_engine
 from trunkline.cli.replication import (
+    KNOWN_SOURCES,
     MAX_RUNS_OPTION,
     METRIC_HELP,
     PercentType,
     format_precision,
+    interval_option,
     until_options,
 )
 from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from trunkline.compare import ComparisonOperand
+    from trunkline.stats.control_variates import OfferedMean
 
 
 @click.command("compare", short_help="Compare two scenarios or results by intervals.")
@@ -36,6 +41,7 @@ if TYPE_CHECKING:
     "larger mean.",
     "pairs",
 )
+@interval_option
 @click.option("--seed", type=SEED_TYPE, help="Seed of the first pair; default: that of A.")
 @click.option(
     "--metric",
@@ -82,6 +88,7 @@ def command(
     runs: int,
     until_ci: float | None,
     max_runs: int,
+    interval: str,
     seed: int | None,
     metrics: tuple[str, ...],
     both: tuple[str, ...],
@@ -118,6 +125,10 @@ def command(
     if until_ci is not None and (operand_a.is_stored or operand_b.is_stored):
         raise click.UsageError("--until-ci is for scenarios; stored results get no more runs.")
     how: dict[str, Any] = {"seed": seed, "within": within, "threads": threads}
+    if interval == "controlled":
+        how["offered_means"] = _read_offered_means(operand_a), _read_offered_means(operand_b)
+        if not any(how["offered_means"]):
+            raise click.UsageError(f"--interval controlled needs {KNOWN_SOURCES}.")
     precision = None
     with convert_engine_errors():
         try:
@@ -142,6 +153,13 @@ def command(
     else:
         echo_tables(lambda **how: render_comparison(comparison, show_all=show_all, **how))
     return Status.NOT_HELD if judge and not comparison.held else Status.DONE
+
+
+def _read_offered_means(operand: ComparisonOperand) -> Mapping[str, OfferedMean]:
+    """Read the known mean loads of a side; none of results without their network."""
+    from trunkline.fluid.offered_means import read_offered_means
+
+    return {} if operand.network is None else read_offered_means(operand.network)
 
 
 def load_operand(source: str, overrides: tuple[str, ...], engine: str = "sim") -> ComparisonOperand:

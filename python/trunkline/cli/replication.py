@@ -64,6 +64,18 @@ def until_options(
     )
 
 
+KNOWN_SOURCES = (
+    "a source whose mean count is known: Poisson arrivals, exponential gaps or on-off, of "
+    "datagrams or of transfers"
+)
+interval_option = click.option(
+    "--interval",
+    type=click.Choice(["t", "controlled"]),
+    default="t",
+    show_default=True,
+    help="Intervals by Student's t distribution, or by control variates: narrower where random "
+    "sources offer more in some runs than in others.",
+)
 precision_options = combine_options(
     until_options(
         "Replicate until half of the 95 % interval of every metric is within this share of its "
@@ -123,7 +135,8 @@ def replicate_until(
             # A flow without a delivered packet has no delay, so its metric has no value.
             known_values = [value for value in values if value is not None]
             if known_values and offered_means:
-                controls = select_controls(deviations, find_flow_of_row(metric, row))
+                flow = find_flow_of_row(metric, row)
+                controls = select_controls(deviations, flow, len(results))
                 is_known = [value is not None for value in values]
                 measures[f"{metric} of {row}"] = ControlledValues(known_values, controls[is_known])
             elif known_values:
@@ -149,7 +162,7 @@ def format_precision(precision: Precision, target: float) -> str:
     else:
         widest += f"± {100 * precision.relative:.2g} % of its mean"
     if precision.plain_runs is not None:
-        widest += f"; without control variates about {precision.plain_runs} runs"
+        widest += f"; plain replication would need about {precision.plain_runs} runs"
     if precision.reached:
         return f"{precision.runs} runs reach ± {100 * target:g} %; {widest}"
     return f"NOT ENOUGH RUNS: {precision.runs} do not reach ± {100 * target:g} %; {widest}"

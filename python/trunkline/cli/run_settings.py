@@ -25,6 +25,7 @@ from trunkline.cli.engine_options import (
 from trunkline.cli.limits import check_forecast
 from trunkline.cli.option_groups import gather_options
 from trunkline.cli.replication import (
+    KNOWN_SOURCES,
     MAX_RUNS_OPTION,
     parse_metrics,
     precision_options,
@@ -177,8 +178,7 @@ class RunSettings:
         offered_means = read_offered_means(network.data)
         if not offered_means:
             raise click.UsageError(
-                "--interval controlled needs a source whose mean count is known: Poisson arrivals, "
-                "exponential gaps or on-off, of datagrams or of transfers. This scenario has none."
+                f"--interval controlled needs {KNOWN_SOURCES}. This scenario has none."
             )
         return offered_means
 

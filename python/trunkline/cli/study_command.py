@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,12 +21,13 @@ from trunkline.cli.common import (
 )
 from trunkline.cli.limits import check_forecast, dry_run_option, limit_options
 from trunkline.cli.option_groups import combine_options, gather_options
-from trunkline.cli.replication import until_options
+from trunkline.cli.replication import interval_option, until_options
 from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
+    from trunkline.stats.control_variates import OfferedMean
     from trunkline.study.fit.study_fit import StudyFit
     from trunkline.study.run.data_set import Runs
     from trunkline.study.run.execution import RunOptions
@@ -317,6 +319,7 @@ def convert_study_errors(folder: str | None = None) -> Iterator[None]:
     "share of its mean, e.g. 2%.",
     "runs of a point",
 )
+@interval_option
 @click.option(
     "--shard",
     metavar="K/N",
@@ -335,6 +338,7 @@ def run(
     runs: int | None,
     until_ci: float | None,
     max_runs: int,
+    interval: str,
     shard: str | None,
     dry_run: bool,
     execution: ExecutionOptions,
@@ -360,6 +364,8 @@ def run(
     with convert_study_errors():
         shard_position = None if shard is None else parse_shard(shard, dict(os.environ))
         plan = StudySubject(name, runs=runs).plan
+        if interval == "controlled":
+            plan = plan.add_controls(_read_offered_means)
         if judge:
             list_judged_agreements(plan.measures)
     samples = {0, len(plan.points) // 2, len(plan.points) - 1}
@@ -409,6 +415,13 @@ def run(
     return Status.PARTIAL if failed else status
 
 
+def _read_offered_means(network_json: str) -> Mapping[str, OfferedMean]:
+    """Read the known means of the sources of a compiled network."""
+    from trunkline.fluid.offered_means import read_offered_means
+
+    return read_offered_means(json.loads(network_json))
+
+
 def _run_until_precise(
     plan: RunPlan, folder: Path, target: float, *, judge: bool, as_json: bool, **how: Any
 ) -> int:
@@ -431,8 +444,16 @@ def _run_until_precise(
     status = _show_results(folder, (), judge=judge, as_json=as_json)
     imprecise = [point_result for point_result in reached if not point_result.precision.reached]
     share = f"± {100 * target:g} %"
+    used = sum(each.precision.runs for each in reached)
+    plain = [each.precision.plain_runs for each in reached]
+    spent = f"{used} runs"
+    if any(plain):
+        needed = sum(
+            runs or point.precision.runs for runs, point in zip(plain, reached, strict=True)
+        )
+        spent += f"; plain replication would need about {needed}"
     if not imprecise:
-        click.echo(f"all {len(reached)} points reach {share}", err=True)
+        click.echo(f"all {len(reached)} points reach {share}: {spent}", err=True)
         return status
     worst = max(imprecise, key=lambda point_result: point_result.precision.relative or 0)
     labels = ", ".join(worst.point.labels.values()) or "the point"
@@ -441,7 +462,7 @@ def _run_until_precise(
     click.echo(
         f"NOT ENOUGH RUNS: {len(imprecise)} of {len(reached)} points "
         f"do not reach {share}; the worst: "
-        f"{make_printable(labels)}, {make_printable(worst.precision.widest)} {sure}",
+        f"{make_printable(labels)}, {make_printable(worst.precision.widest)} {sure}; {spent}",
         err=True,
     )
     return status

@@ -1,9 +1,12 @@
 """Differences of means between two sides, paired by seed where they can be, with verdicts."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from trunkline import notebook_form
 from trunkline.compare.operand import ComparisonOperand
@@ -11,15 +14,23 @@ from trunkline.results import Results
 from trunkline.stats import (
     Interval,
     Precision,
-    compute_paired_p,
     compute_unpaired_p,
     holm,
     mean_interval,
-    paired_difference,
     plan_runs,
     unpaired_difference,
 )
-from trunkline.stats.metric import Metric, collect_values
+from trunkline.stats.control_variates import (
+    OfferedMean,
+    compute_controlled_p,
+    controlled_interval,
+    read_offered_deviations,
+    select_controls,
+)
+from trunkline.stats.metric import Metric, collect_values, find_flow_of_row
+
+FloatArray = NDArray[np.float64]
+OfferedMeans = Mapping[str, OfferedMean]
 
 SIGNIFICANCE_LEVEL = 0.05
 DEFAULT_COMPARED_METRICS = tuple(
@@ -156,7 +167,28 @@ class Comparison:
             if share > widest_share:
                 widest, widest_share = f"{each.metric} of {each.row}", share
         known = None if not widest or math.isinf(widest_share) else widest_share
-        return Precision(len(self.seeds), bool(widest) and widest_share <= target, widest, known)
+        pairs = len(self.seeds)
+        return Precision(
+            pairs,
+            bool(widest) and widest_share <= target,
+            widest,
+            known,
+            self._count_plain_runs(known) if self.paired and known else None,
+        )
+
+    def _count_plain_runs(self, share: float) -> int:
+        """Runs of each side with seeds of its own that probably make the widest interval as narrow.
+
+        share: Half of the widest interval of a difference over the larger mean, above 0.
+        """
+        plain_shares = [
+            each.unpaired_half / size
+            for each in self.differences
+            if each.unpaired_half is not None
+            and (size := max(abs(each.a.mean), abs(each.b.mean))) > 0
+        ]
+        # The width falls as one over the root of the number of runs.
+        return math.ceil(len(self.seeds) * (max(plain_shares) / share) ** 2)
 
     def to_json(self) -> dict[str, Any]:
         """Build the object that ``trunkline compare --json`` prints."""
@@ -176,6 +208,7 @@ def compare_operands(
     seed: int | None = None,
     within: float | None = None,
     threads: int | None = None,
+    offered_means: tuple[OfferedMeans, OfferedMeans] | None = None,
 ) -> Comparison:
     """Compare two sides over runs of the same seeds, or over separate runs where they share none.
 
@@ -190,14 +223,18 @@ def compare_operands(
         Margin of equivalence, as a share of A's mean.
     threads : int, optional
         Runs at once; all cores if left out.
+    offered_means : tuple of two mappings, optional
+        Known mean loads of A's and of B's flows, for intervals by control variates.
 
     Raises
     ------
     ValueError
-        A metric names a row that is on neither side.
+        A metric names a row that is on neither side, or there are control variates but no pairs.
     """
     seeds, seeds_b = _choose_seeds(a, b, runs, seed)
     paired = seeds == seeds_b
+    if offered_means is not None and not paired:
+        raise ValueError("control variates need runs of the same seeds on both sides")
     runs_a, runs_b = a.get_runs(seeds, threads=threads), b.get_runs(seeds_b, threads=threads)
     values_by_key_a = _collect_known_values(runs_a, metrics)
     values_by_key_b = _collect_known_values(runs_b, metrics)
@@ -206,21 +243,29 @@ def compare_operands(
             key[1] == metric.row for key in (*values_by_key_a, *values_by_key_b)
         ):
             raise ValueError(f"{metric.table} has no row {metric.row!r} on either side")
+    sides = zip((runs_a, runs_b), offered_means or ({}, {}), strict=True)
+    deviations = [read_offered_deviations(runs, means) for runs, means in sides]
     metric_differences: list[MetricDifference] = []
     one_sided: list[str] = []
     for key in values_by_key_a:
         if key not in values_by_key_b:
             continue
         first, second = values_by_key_a[key], values_by_key_b[key]
+        controls = None
         if paired:
             pairs = list(zip(first, second, strict=True))
             if lone := sum((x is None) != (y is None) for x, y in pairs):
                 one_sided.append(f"{' of '.join(key)}, {lone} of {len(pairs)} pairs")
-            pairs = [(x, y) for x, y in pairs if x is not None and y is not None]
+            is_known = [x is not None and y is not None for x, y in pairs]
+            # Sides that offer the same have each control twice, which changes nothing.
+            controls = np.hstack(
+                [select_controls(each, find_flow_of_row(*key), len(pairs)) for each in deviations]
+            )[is_known]
+            pairs = [pair for pair, known in zip(pairs, is_known, strict=True) if known]
             first, second = [x for x, _ in pairs], [y for _, y in pairs]
         values_a, values_b = ([v for v in side if v is not None] for side in (first, second))
         if values_a and values_b:
-            metric_differences.append(_build_difference(key, values_a, values_b, paired=paired))
+            metric_differences.append(_build_difference(key, values_a, values_b, controls))
     return Comparison(
         a.name,
         b.name,
@@ -247,18 +292,27 @@ def compare_until_precise(
     seed: int | None = None,
     within: float | None = None,
     threads: int | None = None,
+    offered_means: tuple[OfferedMeans, OfferedMeans] | None = None,
 ) -> tuple[Comparison, Precision]:
     """Compare two scenarios over as many pairs as their differences need.
 
     target: Half of the 95 % interval of a difference over the larger of the two means.
     max_pairs: Never more pairs than this.
+    offered_means: As `compare_operands` takes them.
     """
     reached_precision = Precision(0, False, "", None)
     while (
         planned_pairs := plan_runs(reached_precision, target, max_runs=max_pairs)
     ) > reached_precision.runs:
         comparison = compare_operands(
-            a, b, metrics, runs=planned_pairs, seed=seed, within=within, threads=threads
+            a,
+            b,
+            metrics,
+            runs=planned_pairs,
+            seed=seed,
+            within=within,
+            threads=threads,
+            offered_means=offered_means,
         )
         reached_precision = comparison.assess_precision(target)
     return comparison, reached_precision
@@ -306,11 +360,18 @@ def _collect_known_values(
 
 
 def _build_difference(
-    key: tuple[str, str], first: list[float], second: list[float], *, paired: bool
+    key: tuple[str, str],
+    first: list[float],
+    second: list[float],
+    controls: FloatArray | None,
 ) -> MetricDifference:
+    """Build the difference of two sides.
+
+    controls: Control variates of pairs, shape (pairs, 0 to 4); None if the sides are not paired.
+    """
     a, b = mean_interval(first), mean_interval(second)
     separate_difference = unpaired_difference(second, first)
-    if not paired:
+    if controls is None:
         p = compute_unpaired_p(second, first)
         return MetricDifference(
             *key, a, b, separate_difference, separate_difference.half_width, None, p, None, ""
@@ -322,7 +383,9 @@ def _build_difference(
         pairs = zip(first, second, strict=True)
         covariance = math.fsum((x - a.mean) * (y - b.mean) for x, y in pairs)
         correlation = covariance / math.sqrt(spread_a * spread_b)
-    difference, p = paired_difference(second, first), compute_paired_p(second, first)
+    differences = [y - x for x, y in zip(first, second, strict=True)]
+    difference = controlled_interval(differences, controls)
+    p = compute_controlled_p(differences, controls)
     return MetricDifference(
         *key, a, b, difference, separate_difference.half_width, correlation, p, None, ""
     )

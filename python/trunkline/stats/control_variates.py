@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from trunkline.stats.holm import compute_paired_p
 from trunkline.stats.interval import Interval, check_confidence, mean_interval, student_quantile
 
 if TYPE_CHECKING:
@@ -63,6 +64,36 @@ class ControlledValues:
     deviations: NDArray[np.float64]
 
 
+@dataclass(frozen=True, slots=True)
+class ControlledMean:
+    """A mean with the part taken out that controls explain."""
+
+    mean: float  # Intercept of the least-squares plane through the values.
+    error: float  # Its standard error.
+    degrees: int  # Degrees of freedom: one less for each control.
+
+
+def fit_controls(values: Sequence[float], deviations: NDArray[np.float64]) -> ControlledMean | None:
+    """Fit a plane of the controls to independent values.
+
+    Controls that never vary are left out. Returns: None below ``MIN_CONTROLLED_RUNS`` runs, without
+    a control that varies, or if the values never vary.
+    """
+    n = len(values)
+    varying = deviations[:, np.ptp(deviations, axis=0) > 0] if n > 1 else deviations[:, :0]
+    if n < MIN_CONTROLLED_RUNS or not varying.shape[1] or min(values) == max(values):
+        return None
+    observed = np.asarray(values, dtype=np.float64)
+    # Columns of one length keep the rank's tolerance independent of the counts' size.
+    plane = np.column_stack([np.ones(n), varying / np.linalg.norm(varying, axis=0)])
+    coefficients, _, rank, _ = np.linalg.lstsq(plane, observed, rcond=None)
+    residuals = observed - plane @ coefficients
+    degrees = n - int(rank)
+    intercept_variance = np.linalg.pinv(plane.T @ plane, hermitian=True)[0, 0]
+    error = float(np.sqrt(residuals @ residuals / degrees * intercept_variance))
+    return ControlledMean(float(coefficients[0]), error, degrees)
+
+
 def controlled_interval(
     values: Sequence[float], deviations: NDArray[np.float64], *, confidence: float = 0.95
 ) -> Interval:
@@ -82,22 +113,29 @@ def controlled_interval(
         with one degree of freedom less for each control. Below ``MIN_CONTROLLED_RUNS`` runs it is
         Student's interval of the mean.
     """
-    n = len(values)
-    varying = deviations[:, np.ptp(deviations, axis=0) > 0] if n > 1 else deviations[:, :0]
-    if n < MIN_CONTROLLED_RUNS or not varying.shape[1] or min(values) == max(values):
+    fitted = fit_controls(values, deviations)
+    if fitted is None:
         return mean_interval(values, confidence=confidence)
     check_confidence(confidence)
-    observed = np.asarray(values, dtype=np.float64)
-    # Columns of one length keep the rank's tolerance independent of the counts' size.
-    plane = np.column_stack([np.ones(n), varying / np.linalg.norm(varying, axis=0)])
-    coefficients, _, rank, _ = np.linalg.lstsq(plane, observed, rcond=None)
-    residuals = observed - plane @ coefficients
-    degrees = n - int(rank)
-    intercept_variance = np.linalg.pinv(plane.T @ plane, hermitian=True)[0, 0]
-    error = np.sqrt(residuals @ residuals / degrees * intercept_variance)
-    half = float(student_quantile((1 + confidence) / 2, degrees) * error)
-    mean = float(coefficients[0])
-    return Interval(mean, mean - half, mean + half, n)
+    half = float(student_quantile((1 + confidence) / 2, fitted.degrees) * fitted.error)
+    return Interval(fitted.mean, fitted.mean - half, fitted.mean + half, len(values))
+
+
+def compute_controlled_p(
+    differences: Sequence[float], deviations: NDArray[np.float64]
+) -> float | None:
+    """Two-sided p-value of the test that the mean of a controlled interval is zero.
+
+    Returns: As `compute_paired_p` does, whose value it is where that interval is Student's.
+    """
+    from scipy.special import stdtr
+
+    fitted = fit_controls(differences, deviations)
+    if fitted is None:
+        return compute_paired_p(differences, [0.0] * len(differences))
+    if fitted.error == 0:
+        return 0.0 if fitted.mean else 1.0
+    return float(2 * stdtr(fitted.degrees, -abs(fitted.mean / fitted.error)))
 
 
 def read_offered_deviations(
@@ -133,17 +171,17 @@ def read_offered_deviations(
 
 
 def select_controls(
-    deviations: Mapping[str, NDArray[np.float64]], flow: str | None
+    deviations: Mapping[str, NDArray[np.float64]], flow: str | None, runs: int
 ) -> NDArray[np.float64]:
     """Choose the controls of one row: its own flow's offer, and that of all others together.
 
     The choice does not depend on the values, which would bias the interval.
 
     flow: Name of the row's flow; None if it belongs to several.
+    runs: Number of runs.
     Returns: Array of shape (runs, 0 to 2).
     """
     own = [] if flow is None or flow not in deviations else [deviations[flow]]
     others = [values for name, values in deviations.items() if name != flow]
     controls = own + ([np.sum(others, axis=0)] if others else [])
-    runs = len(next(iter(deviations.values()), ()))
     return np.column_stack(controls) if controls else np.zeros((runs, 0))

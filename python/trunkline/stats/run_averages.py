@@ -97,7 +97,7 @@ def average_runs(
     rows = []
     for index, key in enumerate(keys):
         measures = {}
-        controls = select_controls(deviations, key.get("flow"))
+        controls = select_controls(deviations, key.get("flow"), len(runs))
         for name in names:
             known_values = [float(run[index]) for run in values[name] if run[index] is not None]  # type: ignore[arg-type]
             if not known_values:

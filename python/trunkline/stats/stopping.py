@@ -33,8 +33,8 @@ class Precision:
         Half of that interval over the mean; None if there is no interval, as of one value, or
         the mean alone is zero.
     plain_runs : int or None
-        Replications that probably give the same precision without control variates; None if there
-        were none.
+        Replications that probably give the same precision without control variates and without
+        common random numbers; None if there were neither.
     """
 
     runs: int

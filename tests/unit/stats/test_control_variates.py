@@ -125,3 +125,84 @@ def test_pollaczek_khinchine_the_wait_is_held_and_its_interval_is_narrower(
     full = average_runs(runs, "ports", interval="controlled", offered_means=means)[0]
     mean = full.measures["wait_mean_s"]
     assert mean.mean == pytest.approx(true_wait, rel=0.02)
+
+
+PLACES = 5  # 4 wait, 1 is sent.
+
+
+@pytest.mark.parametrize(
+    ("name", "flow", "port", "measure", "true_value"),
+    [
+        (
+            "M/G/1: Pollaczek and Khinchine",
+            "rate: 6 Mbit/s, size: {choice: {sizes: [500 B, 2000 B], weights: [2, 1]}}",
+            "limit: none",
+            "wait_mean_s",
+            # E[S^2] = (2 * 500^2 + 2000^2) / 3 = 1.5 * 1000^2.
+            0.6 / (2 * 0.4) * 1.5 * SERVICE_S,
+        ),
+        (
+            "M/M/1/5: Erlang's loss formula with places to wait",
+            "rate: 9 Mbit/s, size: {exponential: 1000 B}",
+            "limit: 4 packets",
+            "loss_ratio",
+            0.9**PLACES * 0.1 / (1 - 0.9 ** (PLACES + 1)),
+        ),
+    ],
+    ids=["M/G/1", "M/M/1/5"],
+)
+def test_the_controlled_estimate_has_the_known_mean(
+    name: str, flow: str, port: str, measure: str, true_value: float
+) -> None:
+    """Few runs at a time, so that a bias of the regression would show in the mean of estimates."""
+    text = ONE_LINK.format(
+        flows=f"x: {{agent: udp, from: A, to: B, arrivals: poisson, {flow}}}",
+        duration="2 s",
+        warm_up="500 ms",
+    ).replace("delay: 0 s}", "delay: 0 s, port: p}")
+    text += f"ports: {{p: {{queue: {{{port}}}}}}}\n"
+    network = compile(tl.loads(text))
+    means = read_offered_means(network.data)
+    runs = simulate(network, seeds=range(1, 481))
+    estimates, widths = [], {"t": 0.0, "controlled": 0.0}
+    for first in range(0, 480, 12):
+        for method in widths:
+            row = average_runs(
+                runs[first : first + 12],
+                "ports",
+                interval=method,
+                columns=[measure],
+                offered_means=means,
+            )[0]
+            widths[method] += row.measures[measure].half_width or 0.0
+            if method == "controlled":
+                estimates.append(row.measures[measure].mean)
+    spread = mean_interval(estimates, confidence=0.999)
+    assert spread.low is not None
+    assert spread.high is not None
+    assert spread.low <= true_value <= spread.high, name
+    assert spread.high - spread.low < 0.1 * true_value
+    assert widths["controlled"] < 0.9 * widths["t"]
+
+
+def test_two_constant_bit_rates_wait_as_their_phases_say() -> None:
+    """2*D/D/1: of two flows with gaps T and a uniform phase one waits S - u if the other is u < S
+    before it, so the mean over both is S^2 / 2T. The load never varies: there is no control, and
+    the interval is Student's. A Poisson flow among them is a control."""
+    flow = "agent: udp, from: A, to: B, rate: 2 Mbit/s, size: 1000 B"
+    cbr = f"c: {{{flow}, start_jitter: 4 ms}}, d: {{{flow}, start_jitter: 4 ms}}"
+    runs, means = simulate_flows(cbr, 400, duration="80 ms", warm_up="8 ms")
+    assert means == {}
+    waits = {
+        method: average_runs(runs, "ports", interval=method, offered_means=means)[0].measures[
+            "wait_mean_s"
+        ]
+        for method in ("t", "controlled")
+    }
+    assert waits["t"] == waits["controlled"]
+    known = SERVICE_S**2 / (2 * 4e-3)
+    assert waits["t"].low is not None
+    assert waits["t"].high is not None
+    assert waits["t"].low <= known <= waits["t"].high
+    assert waits["t"].high - waits["t"].low < 0.5 * known
+    assert list(simulate_flows(f"{cbr}, p: {{{flow}, arrivals: poisson}}", 1)[1]) == ["p"]

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from trunkline.fluid.offered_means import read_offered_means
 from trunkline.stats import mean_interval
 from trunkline.study.errors import StudyError
 from trunkline.study.outcome.reproduction import StudySubject
+from trunkline.study.outcome.study_tables import iterate_point_results
 from trunkline.study.run.data_set import read
 from trunkline.study.run.execution import RunOptions
 from trunkline.study.run.progress import Progress
@@ -194,3 +196,35 @@ def test_study_run_until_ci_on_the_command_line(
         "NOT ENOUGH RUNS: 2 of 2 points do not reach ± 0.1 %; the worst: 0.8, wait" in done.stderr
     )
     assert trunkline(*words, "--runs", "3").returncode == 2
+
+
+def test_control_variates_need_fewer_runs_for_the_same_interval(
+    subject: Path, tmp_path: Path
+) -> None:
+    """The waits of Pollaczek and Khinchine, in the interval that the study shows."""
+    plain_plan = StudySubject(str(subject)).plan
+    plain = go(plain_plan, tmp_path / "plain", 0.04)
+    plan = plain_plan.add_controls(lambda text: read_offered_means(json.loads(text)))
+    controlled = go(plan, tmp_path / "out", 0.04)
+    counts = [[each.precision.runs for each in reached] for reached in (plain, controlled)]
+    assert sum(counts[1]) < 0.8 * sum(counts[0])
+    foretold = [each.precision.plain_runs or each.precision.runs for each in controlled]
+    assert 0.6 < sum(foretold) / sum(counts[0]) < 1.7
+    runs = read(tmp_path / "out")
+    assert runs.values == ["wait", "rate"]
+    for labels, _, found in iterate_point_results(runs):
+        load = float(labels["load"])
+        assert found["wait"].relative_half_width <= 0.04 / 1.04
+        known = load / (2 * (1 - load))  # [ms], of a service of 1 ms.
+        assert abs(found["wait"].mean / known - 1) < 0.06
+    # Another kind of interval is another study.
+    with pytest.raises(StudyError, match="holds another study"):
+        go(plain_plan, tmp_path / "out", 0.04, resume=True)
+
+
+def test_a_study_without_random_sources_has_no_controls(subject: Path) -> None:
+    scenario = subject / "md1.yaml"
+    scenario.write_text(scenario.read_text("utf-8").replace("arrivals: poisson, ", ""), "utf-8")
+    plan = StudySubject(str(subject)).plan
+    with pytest.raises(StudyError, match="no source whose mean count is known"):
+        plan.add_controls(lambda text: read_offered_means(json.loads(text)))

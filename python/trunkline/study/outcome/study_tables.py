@@ -8,7 +8,7 @@ from typing import Any
 
 from trunkline.results.number_format import format_percent
 from trunkline.results.terminal_tables import add_text_row, begin_table, render_to_text
-from trunkline.stats import Interval, mean_interval, share_interval
+from trunkline.stats import Interval, share_interval
 from trunkline.stats.histogram import BUCKET_WIDTH_RATIO
 from trunkline.study.errors import StudyError
 from trunkline.study.outcome import failure_verdicts
@@ -18,13 +18,14 @@ from trunkline.study.run.folder_lock import find_lock_holder
 from trunkline.study.run.run_measures import (
     SLA_PREFIX,
     list_agreements,
+    list_controls,
     list_failure_values,
     list_percentiles,
 )
 
 MAX_COLUMNS_SHOWN = 6
 MAX_ROWS_SHOWN = 60  # Rows of a table in which a point has a row for each value.
-INTERVAL_NOTE = "means with 95 % intervals (Student's t) over seeds"
+INTERVAL_NOTE = "means with 95 % intervals ({method}) over seeds"
 
 _PointResult = tuple[dict[str, str], int, dict[str, "Interval | None"]]
 
@@ -56,7 +57,7 @@ def iterate_point_results(
             elif name in agreement_names:
                 intervals[name] = share_interval(round(sum(numbers)), len(numbers))
             else:
-                interval = mean_interval(numbers)
+                interval = runs.estimate_mean(name, rows)
                 intervals[name] = (
                     interval.at_least(interval.mean * BUCKET_WIDTH_RATIO)
                     if name in histogram_percentiles
@@ -150,7 +151,9 @@ def render_study(
                 )
             )
     closing = f"{failure_verdicts.summarise_verdicts(verdicts)}\n" if verdicts else ""
-    closing += f"{len(runs.table)} of {runs.manifest['runs']} runs; {INTERVAL_NOTE}"
+    is_controlled = any(map(list_controls, runs.manifest["measures"]))
+    note = INTERVAL_NOTE.format(method="control variates" if is_controlled else "Student's t")
+    closing += f"{len(runs.table)} of {runs.manifest['runs']} runs; {note}"
     counts = [count for part_points in parts.values() for _, count, _ in part_points]
     if set(agreements) & {name for part_points in parts.values() for name in part_points[0][2]}:
         least_share = share_interval(min(counts), min(counts)).low or 0

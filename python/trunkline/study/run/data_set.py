@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from trunkline import notebook_form
 from trunkline.results import Results, store as results_store
+from trunkline.stats import Interval, mean_interval
+from trunkline.stats.control_variates import controlled_interval
 from trunkline.study.errors import DamagedStudyFile, StudyError
 from trunkline.study.run import journal
 from trunkline.study.run.checked_files import (
@@ -21,7 +23,9 @@ from trunkline.study.run.journal import RunRecord
 from trunkline.study.run.run_measures import (
     collect_units,
     list_agreements,
+    list_controls,
     list_value_names,
+    select_value_controls,
 )
 from trunkline.study.run.run_plan import FIXED_COLUMNS
 
@@ -120,8 +124,10 @@ class Runs:
 
     @property
     def values(self) -> list[str]:
-        """Names of the columns of measures."""
-        return [n for n in self.table.columns if n not in FIXED_COLUMNS and n not in self.labels]
+        """Names of the columns of measures, without control variates."""
+        others = {*FIXED_COLUMNS, *self.labels}
+        others |= {n for text in self.manifest["measures"] for n in list_controls(text)}
+        return [name for name in self.table.columns if name not in others]
 
     @property
     def units(self) -> dict[str, str]:
@@ -149,6 +155,19 @@ class Runs:
         measures = dict.fromkeys(self.manifest["points"][point]["measure"] for point in points)
         named = (list_value_names(self.manifest["measures"][each]) for each in measures)
         return list(dict.fromkeys(name for names in named for name in names))
+
+    def estimate_mean(self, name: str, rows: pl.DataFrame) -> Interval:
+        """Mean of a value over rows that all have one, by control variates where these have them.
+
+        rows: Of the table, of points that have one measure but for its constants.
+        """
+        measure = self.manifest["points"][rows["point"][0]]["measure"]
+        text = self.manifest["measures"][measure]
+        numbers = rows[name].to_list()
+        controls = {each: rows[each].to_list() for each in list_controls(text)}
+        if not controls:
+            return mean_interval(numbers)
+        return controlled_interval(numbers, select_value_controls(text, name, controls))
 
     def read_kept_run(self, run: int) -> Results:
         """Read all tables of a run that is kept."""

@@ -15,6 +15,7 @@ from typing import Any
 
 from trunkline.results.atomic_folder import flush_to_disk
 from trunkline.stats import Precision, assess_precision, plan_runs
+from trunkline.stats.control_variates import ControlledValues
 from trunkline.study.errors import StudyError
 from trunkline.study.run.checked_files import (
     DATA_FOLDER,
@@ -27,7 +28,11 @@ from trunkline.study.run.execution import RunFailure, RunOptions
 from trunkline.study.run.journal import RunRecord
 from trunkline.study.run.merge import copy_run
 from trunkline.study.run.progress import Progress
-from trunkline.study.run.run_measures import list_agreements
+from trunkline.study.run.run_measures import (
+    list_agreements,
+    list_controls,
+    select_value_controls,
+)
 from trunkline.study.run.run_plan import RunPlan, StudyPoint
 from trunkline.study.run.session import hold_and_execute
 from trunkline.study.run.store import RUNS_FOLDER, StudyStore
@@ -126,14 +131,27 @@ def _assess_point(
     ended_runs: _EndedRuns, place: int, count: int, target: float, measured: str
 ) -> Precision:
     """Assess how sure the first runs of a point are."""
-    values: dict[str, list[float]] = {}
-    agreement_names = list_agreements(
-        [measured]
-    )  # A share of runs is no mean of theirs that could be sure.
-    for seed in range(1, count + 1):
-        for name, value in ended_runs[place, seed][0].values.items():
-            if name not in agreement_names and isinstance(value, float | int):
-                values.setdefault(name, []).append(float(value))
+    runs = [
+        {
+            name: float(value)
+            for name, value in ended_runs[place, seed][0].values.items()
+            if isinstance(value, float | int)
+        }
+        for seed in range(1, count + 1)
+    ]
+    controls = list_controls(measured)
+    # A share of runs is no mean of theirs that could be sure.
+    left_out = {*list_agreements([measured]), *controls}
+    values: dict[str, list[float] | ControlledValues] = {}
+    for name in dict.fromkeys(name for run in runs for name in run if name not in left_out):
+        known = [run for run in runs if name in run]
+        numbers = [run[name] for run in known]
+        if controls:
+            of_known = {each: [run[each] for run in known] for each in controls}
+            deviations = select_value_controls(measured, name, of_known)
+            values[name] = ControlledValues(numbers, deviations)
+        else:
+            values[name] = numbers
     point_precision = assess_precision(values, target)
     return replace(point_precision, runs=count, reached=point_precision.reached or not values)
 

@@ -13,12 +13,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from trunkline.results import Results
 from trunkline.stats import judge_bounds
+from trunkline.stats.control_variates import (
+    OfferedMean,
+    read_offered_deviations,
+    select_controls,
+)
 from trunkline.study.errors import StudyError
 from trunkline.study.run.samples import ProbeSamples
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from trunkline.scenario.sla import SlaBound
 
 RunValue = float | int | str | list[float | None] | None
@@ -31,6 +40,9 @@ WILDCARD_SUFFIX = "*"
 """Suffix of a name that matches all names with the same beginning, replicas as well."""
 SLA_PREFIX = "sla."
 """Prefix of the names of values that show whether a run keeps an agreement."""
+CONTROL_PREFIX = "control."
+"""Prefix of the names of values that are bytes which a flow offered beyond its mean."""
+ALL_CONTROL = f"{CONTROL_PREFIX}*"  # Name of the sum of all flows.
 DSCP_PREFIX = "dscp."
 """Prefix of the names of values that show the service of a DSCP under a failure."""
 DSCP_MEASURES = ("loss_ratio", "delay_p99_s", "jitter_s")
@@ -62,6 +74,70 @@ def build_measure(
     return json.dumps({"columns": columns} | sla_fields, sort_keys=False)
 
 
+def add_controls(text: str, offered_means: Mapping[str, OfferedMean]) -> str:
+    """Add control variates to a measure: bytes offered beyond the mean, by flow and of all flows.
+
+    offered_means: Offered loads of known mean by flow; without any the measure is unchanged.
+    Raises StudyError: A column has such a name.
+    """
+    if not offered_means:
+        return text
+    spec = json.loads(text)
+    if clash := next((name for name in spec["columns"] if name.startswith(CONTROL_PREFIX)), None):
+        raise StudyError(f"column {clash} has the name of a control variate")
+    controls = {flow: asdict(offered) for flow, offered in offered_means.items()}
+    return json.dumps(spec | {"controls": controls}, sort_keys=False)
+
+
+@functools.lru_cache(maxsize=256)
+def _parse_controls(text: str) -> tuple[Mapping[str, OfferedMean], Mapping[str, str]]:
+    """Parse the offered means of a measure, and the flow of each value that one is about."""
+    spec = json.loads(text)
+    means = {flow: OfferedMean(**fields) for flow, fields in spec.get("controls", {}).items()}
+    flows = {
+        name: flow
+        for name, column in spec["columns"].items()
+        if (flow := column.get("where", {}).get("flow")) in means
+    }
+    return means, flows
+
+
+def list_controls(text: str) -> list[str]:
+    """List the names of the control variates among the values of a measure."""
+    means, flows = _parse_controls(text)
+    if not means:
+        return []
+    return [ALL_CONTROL, *(CONTROL_PREFIX + flow for flow in dict.fromkeys(flows.values()))]
+
+
+def select_value_controls(
+    text: str, name: str, controls: Mapping[str, Sequence[float]]
+) -> NDArray[np.float64]:
+    """Choose the control variates of a value: its own flow, and all others together.
+
+    controls: Values of `list_controls`, one a run.
+    Returns: Array of shape (runs, 0 to 2).
+    """
+    means, flows = _parse_controls(text)
+    if not means:
+        return np.zeros((0, 0))
+    every = np.array(controls[ALL_CONTROL], dtype=np.float64)
+    flow = flows.get(name)
+    if flow is None:
+        return select_controls({ALL_CONTROL: every}, None, len(every))
+    own = np.array(controls[CONTROL_PREFIX + flow], dtype=np.float64)
+    return select_controls({flow: own, ALL_CONTROL: every - own}, flow, len(every))
+
+
+def _measure_controls(text: str, results: Results) -> RunValues:
+    means, _ = _parse_controls(text)
+    if not means:
+        return {}
+    beyond = {flow: float(v[0]) for flow, v in read_offered_deviations([results], means).items()}
+    beyond["*"] = math.fsum(beyond.values())
+    return {name: beyond[name.removeprefix(CONTROL_PREFIX)] for name in list_controls(text)}
+
+
 @functools.lru_cache(maxsize=256)
 def parse_measure(text: str) -> RunMeasure:
     """Parse the text that :func:`build_measure` made.
@@ -69,7 +145,7 @@ def parse_measure(text: str) -> RunMeasure:
     Raises StudyError: It is no such text.
     """
     spec = json.loads(text)
-    if not {"columns"} <= set(spec) <= {"columns", "slas", "dscps"}:
+    if not {"columns"} <= set(spec) <= {"columns", "slas", "dscps", "controls"}:
         raise StudyError(f"{text} is no measure of a study")
 
     slas = {
@@ -86,7 +162,8 @@ def parse_measure(text: str) -> RunMeasure:
             for name, column in spec["columns"].items()
         }
         values |= {name: _judge_agreement(bounds, results) for name, bounds in slas.items()}
-        return values | _measure_failures(spec.get("dscps", {}), slas.values(), results)
+        values |= _measure_failures(spec.get("dscps", {}), slas.values(), results)
+        return values | _measure_controls(text, results)
 
     return measured
 
@@ -128,7 +205,12 @@ def list_agreements(texts: Iterable[str]) -> list[str]:
 
 def list_value_names(text: str) -> list[str]:
     """List the names of the values that a measure gives, in their order."""
-    return [*json.loads(text)["columns"], *list_agreements([text]), *list_failure_values([text])]
+    return [
+        *json.loads(text)["columns"],
+        *list_agreements([text]),
+        *list_failure_values([text]),
+        *list_controls(text),
+    ]
 
 
 def name_bound_value(bound: SlaBound) -> str:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from trunkline.engine.packet_engine import get_engine_file, get_engine_version
 from trunkline.results.results import compute_sha256
 from trunkline.study.errors import StudyError
+from trunkline.study.run.run_measures import add_controls
+
+if TYPE_CHECKING:
+    from trunkline.stats.control_variates import OfferedMean
 
 FIXED_COLUMNS = ("run", "point", "part", "seed", "hash", "events", "packet_hops")
 """Columns that every study has."""
@@ -40,6 +45,17 @@ class StudyPoint:
         from trunkline.study.language.random_draws import apply_draws
 
         return apply_draws(self.network_json, self.draws, seed)
+
+    def read_fixed_means(
+        self, read_means: Callable[[str], Mapping[str, OfferedMean]]
+    ) -> Mapping[str, OfferedMean]:
+        """Read the offered means of the flows that no seed draws anew."""
+        means = read_means(self.network_json)
+        if not means or not self.draws:
+            return means
+        drawn = {flow["name"]: flow for flow in json.loads(self.draw_network_json(1))["flows"]}
+        flows = {flow["name"]: flow for flow in json.loads(self.network_json)["flows"]}
+        return {name: mean for name, mean in means.items() if flows[name] == drawn[name]}
 
     def to_json(self, measures: Sequence[str]) -> dict[str, Any]:
         """Build an entry of the manifest."""
@@ -116,6 +132,25 @@ class RunPlan:
             "".join(compute_sha256(point.network_json) for point in self.points)
         )
         return RunPlan(self.name, self.title, own_points, share=(number, count, networks))
+
+    def add_controls(self, read_means: Callable[[str], Mapping[str, OfferedMean]]) -> RunPlan:
+        """Add control variates to the measures of all points whose sources have a known mean.
+
+        Flows that each seed draws anew have none.
+
+        read_means: Reads the offered means of a compiled network from its JSON.
+        Raises StudyError: No point has such a source.
+        """
+        points = [
+            replace(point, measure=add_controls(point.measure, point.read_fixed_means(read_means)))
+            for point in self.points
+        ]
+        if points == list(self.points):
+            raise StudyError(
+                f"study {self.name} has no source whose mean count is known: Poisson arrivals, "
+                "exponential gaps or on-off, of datagrams or of transfers"
+            )
+        return RunPlan(self.name, self.title, points, share=self.share)
 
     def __len__(self) -> int:
         return sum(len(point.seeds) for point in self.points)
