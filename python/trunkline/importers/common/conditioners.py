@@ -13,8 +13,8 @@ from trunkline.importers.common.classification import (
     get_integer_option,
     split_by_filters,
 )
+from trunkline.importers.common.classifier_rules import get_rule_tests
 from trunkline.importers.common.fault import raise_fault
-from trunkline.importers.common.ports import get_rule_tests
 from trunkline.importers.common.queues import ScenarioKeys
 from trunkline.importers.common.traffic_control import Filter, PacketCondition, Policer, Qdisc
 from trunkline.scenario.dscp import get_dscp_name

@@ -13,6 +13,7 @@ from trunkline.importers.common.classification import (
     PacketGroup,
     find_leaves,
 )
+from trunkline.importers.common.classifier_rules import is_labelled
 from trunkline.importers.common.conditioners import (
     PacketMarking,
     PolicingResult,
@@ -27,7 +28,6 @@ from trunkline.importers.common.packet_marks import mark_packets
 from trunkline.importers.common.ports import (
     build_port,
     get_queueing_discipline,
-    is_labelled,
     make_pfifo_fast_bands,
 )
 from trunkline.importers.common.queues import ScenarioKeys, SystemDefaults

@@ -7,8 +7,8 @@ iproute2's usage texts of gred and dsmark.
 from trunkline.importers.common.account import ImportAccount
 from trunkline.importers.common.classification import DEFAULT_PRIOMAP, get_integer_option
 from trunkline.importers.common.fault import SourceToken, raise_fault
-from trunkline.importers.common.ports import MAX_HTB_PRIORITY
 from trunkline.importers.common.quantities import read_integer
+from trunkline.importers.common.scheduler_classes import MAX_HTB_PRIORITY
 from trunkline.importers.common.traffic_control import Options, Qdisc, VirtualQueue
 from trunkline.importers.tc import aqm_options, hfsc_curves
 from trunkline.importers.tc.option_values import (
