@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from alterations import run_other_coins
+from alteration_verdicts import run_other_coins
 from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings, strategies as st
 from random_scenarios import draw_scenario_text

@@ -6,7 +6,8 @@ import json
 
 import numpy as np
 import pytest
-from alterations import DROP_TAIL_LINE, RED_LINE, compile_scenario, judge_alteration
+from alteration_verdicts import compile_scenario, judge_alteration
+from altered_scenarios import DROP_TAIL_LINE, RED_LINE
 from click.testing import CliRunner
 
 from trunkline.cli.status import Status

@@ -14,8 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import pytest
-from alterations import (
-    ALTERED_SCENARIOS,
+from alteration_verdicts import (
     compile_scenario,
     get_worst_row,
     judge_alteration,
@@ -23,6 +22,7 @@ from alterations import (
     shorten,
     toss_other_coins,
 )
+from altered_scenarios import ALTERED_SCENARIOS
 
 from trunkline.linux.judge.engine_run import trace_simulator
 from trunkline.linux.judge.measures import MeasureKey, MeasureValues

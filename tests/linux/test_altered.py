@@ -14,7 +14,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from alterations import ALTERED_SCENARIOS, compile_scenario
+from alteration_verdicts import compile_scenario
+from altered_scenarios import ALTERED_SCENARIOS
 
 from trunkline.linux import engine
 from trunkline.linux.judge.engine_run import read_kernel_run, trace_simulator

@@ -1,49 +1,22 @@
-"""Scenarios, and what is altered in each: one thing at a time, as a mistake would have it.
-
-The altered scenario runs in the simulator in the kernel's place and tells no more than a kernel
-does. Where queues toss coins, its links bear other names, and a random stream is that of a name:
-the same traffic meets other coins, as in a kernel.
-"""
+"""Scenarios with the alterations of each: one thing at a time, as a mistake would change it."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import dataclass
 
-from recorded_kernel import TABLES, RecordedResults, RecordedTable
-
-from trunkline.linux.judge.engine_run import EngineRun, trace_simulator
-from trunkline.linux.judge.seed_pair import SeedPair, make_seed_pair
-from trunkline.linux.judge.verification import (
-    EngineVerdict,
-    ProgressCallback,
-    replace_probes,
-    run_until_decided,
-)
-from trunkline.network import compile
-from trunkline.scenario import load
-
-if TYPE_CHECKING:
-    from trunkline.network.types import NetworkData
-    from trunkline.results import Results
-
-COIN_MARK = "'"
-"""What the names of links with other coins end with."""
-SEED_COUNT = 20
+SEED_COUNT = 20  # Runs of a scenario whose queues toss coins.
 
 
 @dataclass(frozen=True)
 class AlteredScenario:
-    """A scenario of which parts are altered.
+    """A scenario with alterations of its parts.
 
     Parameters
     ----------
     text : str
         The scenario.
     alterations : dict of str to (str, str)
-        What is changed: the text that stands there, and what comes in its place.
+        Each change: the text of the scenario, and the text in its place.
     is_random : bool
         Whether its queues toss coins, or its flows share by chance.
     seeds : int, default 1
@@ -628,97 +601,3 @@ ALTERED_SCENARIOS: dict[str, AlteredScenario] = {
         seeds=SEED_COUNT,
     ),
 }
-
-
-def judge_alteration(
-    name: str, alteration: str | None = None, *, seeds: int | None = None
-) -> EngineVerdict:
-    """What is said of a scenario, altered in one thing or not at all.
-
-    Parameters
-    ----------
-    name : str
-        The scenario.
-    alteration : str, optional
-        What is altered; nothing but the coins if left out.
-    seeds : int, optional
-        Runs; those of the gate if left out.
-    """
-    subject = ALTERED_SCENARIOS[name]
-    text = subject.text
-    if alteration is not None:
-        original_text, altered_text = subject.alterations[alteration]
-        assert original_text in text, (name, alteration)
-        text = text.replace(original_text, altered_text)
-    original_network, altered_network = (
-        replace_probes(compile_scenario(subject.text)),
-        replace_probes(compile_scenario(text)),
-    )
-    run_altered = run_other_coins if subject.is_random else trace_simulator
-
-    def one(
-        network_json: str, seed: int, _: ProgressCallback | None
-    ) -> tuple[SeedPair, str, tuple[str, ...]]:
-        data = json.loads(network_json)
-        both_runs = run_simulator(network_json, seed), run_altered(altered_network, seed)
-        return make_seed_pair(data, *both_runs, "virtual"), "altered", ()
-
-    network_json = json.dumps(original_network)
-    return run_until_decided(
-        [(network_json, 1 + each) for each in range(seeds or subject.seeds)], one
-    )
-
-
-def toss_other_coins(network: NetworkData) -> NetworkData:
-    """The same network with other names of links, and so with other random streams."""
-    links = [{**link, "name": f"{link['name']}{COIN_MARK}"} for link in network["links"]]
-    return cast("NetworkData", {**network, "links": links})
-
-
-def run_other_coins(network: NetworkData, seed: int) -> EngineRun:
-    """What the simulator makes of a network with other coins, with the names of its links."""
-    run = trace_simulator(toss_other_coins(network), seed)
-    tables = {
-        name: RecordedTable(
-            {
-                column: [take_coin_mark(value) for value in getattr(run.results, name)[column]]
-                for column in getattr(run.results, name).columns
-            }
-        )
-        for name in TABLES
-    }
-    return replace(run, results=cast("Results", RecordedResults(tables)))
-
-
-def take_coin_mark(value: Any) -> Any:
-    """A value of a table as it is with the coins of the simulator."""
-    return value.replace(COIN_MARK, "") if isinstance(value, str) else value
-
-
-def shorten(network: NetworkData, duration_s: float) -> NetworkData:
-    """A network that runs so long at most, with a warm-up that is as much shorter."""
-    run = network["run"]
-    duration_ns = min(run["duration_ns"], round(duration_s * 1e9))
-    warmup_ns = run["warmup_ns"] * duration_ns // run["duration_ns"]
-    shortened = {**run, "duration_ns": duration_ns, "warmup_ns": warmup_ns}
-    return cast("NetworkData", {**network, "run": shortened})
-
-
-@lru_cache(maxsize=2 * SEED_COUNT)
-def run_simulator(network_json: str, seed: int) -> EngineRun:
-    """What the simulator makes of a scenario as it is: the same beside each alteration."""
-    return trace_simulator(json.loads(network_json), seed)
-
-
-def compile_scenario(text: str) -> dict[str, Any]:
-    """The compiled network of a scenario."""
-    data: dict[str, Any] = json.loads(compile(load(text)).to_json())
-    return data
-
-
-def get_worst_row(verdict_: EngineVerdict) -> tuple[str, str, str]:
-    """The outcome, the measure that is furthest beyond its margin, and what could hide in it."""
-    matching_rows = [row for row in verdict_.rows if row.outcome == verdict_.outcome]
-    worst = max(matching_rows, key=lambda row: abs(row.difference) / (row.margin or 1e-12))
-    power = f"{worst.margin:.2g} {worst.unit}".strip()
-    return verdict_.outcome, f"{worst.measure} of {worst.subject}", power
