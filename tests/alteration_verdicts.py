@@ -16,6 +16,7 @@ from recorded_kernel import TABLES, RecordedResults, RecordedTable
 
 from trunkline.linux.judge.engine_run import EngineRun, trace_simulator
 from trunkline.linux.judge.seed_pair import SeedPair, make_seed_pair
+from trunkline.linux.judge.start_times import copy_starts
 from trunkline.linux.judge.verification import (
     EngineVerdict,
     ProgressCallback,
@@ -63,7 +64,8 @@ def judge_alteration(
         network_json: str, seed: int, _: ProgressCallback | None
     ) -> tuple[SeedPair, str, tuple[str, ...]]:
         data = json.loads(network_json)
-        both_runs = run_simulator(network_json, seed), run_altered(altered_network, seed)
+        started_alike = copy_starts(data, altered_network)
+        both_runs = run_simulator(network_json, seed), run_altered(started_alike, seed)
         return make_seed_pair(data, *both_runs, "virtual"), "altered", ()
 
     network_json = json.dumps(original_network)

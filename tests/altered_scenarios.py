@@ -342,6 +342,70 @@ TWO_RATES = POLICED_LINE.replace(
     " yellow: {dscp: AF12}, red: drop}",
 )
 
+SIZED_FILE = """\
+trunkline: 1
+nodes: [S, A, B, T]
+defaults: {link: {rate: 10 Mbit/s, delay: 2 ms, header: 14 B}}
+links: {S-A: {rate: 100 Mbit/s}, A-B: {}, B-T: {}}
+flows:
+  file: {agent: tcp, from: S, to: T, preset: linux, variant: sack, connect: true, size: 100 kB}
+run: {duration: 4 s}
+"""
+MIXED_TRANSFERS = SIZED_FILE.replace("duration: 4 s", "duration: 10 s").replace(
+    "size: 100 kB",
+    "\n    transfers: {load: 20%, of: A->B, size: {pareto: {shape: 1.2, min: 4 kB, max: 2 MB}}}",
+)
+FLAPPING = """\
+trunkline: 1
+nodes: [S, A, B, C, T]
+defaults: {link: {rate: 10 Mbit/s, delay: 2 ms}}
+links: {S-A: {}, A-B: {rate: 1 Mbit/s, port: p}, A-C: {}, C-B: {}, B-T: {}}
+ports: {p: {queue: {limit: 20 packets}}}
+paths: {w: {route: [A, B]}, b: {route: [A, C, B]}}
+trunks: {t: {path: w, flows: [call]}}
+protections:
+  p:
+    {path: w, kind: backup, backup: b, detection: {kind: loss-of-signal, delay: 10 ms},
+     hold_off: 10 ms, wait_to_restore: 100 ms}
+failures:
+  cut:
+    link: A-B
+    outages:
+      - {at: 1001 ms, repair: 1500 ms}
+      - {at: 2001 ms, repair: 2500 ms}
+      - {at: 3001 ms, repair: 3500 ms}
+      - {at: 4001 ms, repair: 4500 ms}
+flows:
+  call: {agent: udp, from: S, to: T, rate: 80 kbit/s, size: 200 B, dscp: EF}
+  noise: {agent: udp, from: S, to: T, rate: 1 Mbit/s, size: 1000 B, arrivals: poisson}
+run: {duration: 5 s}
+"""
+CLASSES_OF_TCP = """\
+trunkline: 1
+nodes: [S, A, B, T]
+defaults: {link: {rate: 20 Mbit/s, delay: 2 ms, header: 14 B}}
+links: {S-A: {rate: 100 Mbit/s}, A-B: {}, B-T: {rate: 9 Mbit/s, delay: 10 ms, port: core}}
+ports:
+  core:
+    scheduler: drr
+    classify: [{tc: 1, class: gold}]
+    classes: {gold: {weight: 3}, default: {}}
+paths: {p: {route: [A, B, T], php: false, diffserv: {kind: e-lsp, map: {DF: 0, AF11: 1}}}}
+trunks: {t: {path: p, flows: all}}
+flows:
+  gold: {agent: tcp, from: S, to: T, preset: linux, variant: sack, connect: true, dscp: AF11}
+  rest: {agent: tcp, from: S, to: T, preset: linux, variant: sack, connect: true, start: 100 ms}
+run: {duration: 6 s, warm_up: 1 s}
+"""
+EQUAL_WAYS = """\
+trunkline: 1
+nodes: [S, A, B, C, T]
+defaults: {link: {rate: 10 Mbit/s, delay: 2 ms}}
+links: {S-A: {rate: 100 Mbit/s}, A-B: {}, B-T: {}, A-C: {}, C-T: {}}
+routing: {ecmp: flow}
+flows: {f: {agent: udp, from: S, to: T, replicate: 8, rate: 500 kbit/s, size: 500 B}}
+run: {duration: 1 s}
+"""
 ALTERED_SCENARIOS: dict[str, AlteredScenario] = {
     "drop-tail line": AlteredScenario(
         DROP_TAIL_LINE,
@@ -599,5 +663,43 @@ ALTERED_SCENARIOS: dict[str, AlteredScenario] = {
         },
         is_random=True,
         seeds=SEED_COUNT,
+    ),
+    "sized file": AlteredScenario(
+        SIZED_FILE,
+        {
+            "one link 1 ms longer": ("A-B: {}", "A-B: {delay: 3 ms}"),
+            "bottleneck 10 % slower": ("A-B: {}", "A-B: {rate: 9 Mbit/s}"),
+            "initial window of 4": ("size: 100 kB", "size: 100 kB, initial_window: 4 packets"),
+            "no handshake": ("connect: true", "connect: false"),
+        },
+    ),
+    "mixed transfers": AlteredScenario(
+        MIXED_TRANSFERS,
+        {
+            "initial window of 4": ("to: T,", "to: T, initial_window: 4 packets,"),
+            "one link 1 ms longer": ("B-T: {}", "B-T: {delay: 3 ms}"),
+        },
+        seeds=5,
+    ),
+    "flapping": AlteredScenario(
+        FLAPPING,
+        {
+            "hold-off of 30 for 10 ms": ("hold_off: 10 ms", "hold_off: 30 ms"),
+            "back 30 ms later": ("wait_to_restore: 100 ms", "wait_to_restore: 130 ms"),
+        },
+        seeds=5,
+    ),
+    "classes of tcp": AlteredScenario(
+        CLASSES_OF_TCP,
+        {
+            "AF11 mapped to the TC of the rest": ("AF11: 1", "AF11: 0"),
+            "weight 4 for 3": ("weight: 3", "weight: 4"),
+            "label popped a hop earlier": ("php: false", "php: true"),
+        },
+        seeds=5,
+    ),
+    "equal ways": AlteredScenario(
+        EQUAL_WAYS,
+        {"one way costs more": ("A-C: {}", "A-C: {metric: 2}")},
     ),
 }

@@ -12,13 +12,20 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from click.testing import CliRunner
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from recorded_kernel import compile_scenario, read_run
+from recorded_kernel import (
+    TABLES,
+    RecordedResults,
+    RecordedTable,
+    compile_scenario,
+    read_run,
+)
 
 from trunkline.cli.status import Status
 from trunkline.cli.verdict_tables import render
@@ -26,18 +33,26 @@ from trunkline.cli.verify_command import command
 from trunkline.linux.judge import tolerance
 from trunkline.linux.judge.comparisons import make_fixed_row, require_power
 from trunkline.linux.judge.engine_run import trace_simulator
+from trunkline.linux.judge.known_differences import explain_rows, list_known_differences
+from trunkline.linux.judge.measures import MeasureKey, list_transfers
 from trunkline.linux.judge.proof import prove_verdict
 from trunkline.linux.judge.seed_pair import ReferenceMachine, make_seed_pair
 from trunkline.linux.judge.verification import (
+    REPEATED_REASON,
     EngineVerdict,
     judge_pairs,
     list_unwatched_windows,
+    make_simulator_runner,
     replace_probes,
+    run_until_decided,
 )
 from trunkline.linux.outcome.kernel_counters import _count_early_drops
 from trunkline.network import compile
 from trunkline.scenario import load
 from trunkline.stats.equivalence import judge_equivalence
+
+if TYPE_CHECKING:
+    from trunkline.results import Results
 
 FOLDER = Path(__file__).parent / "linux" / "verdict"
 MACHINES: dict[str, ReferenceMachine] = {"uml": "virtual", "qemu": "emulated"}
@@ -107,8 +122,9 @@ def test_k2_an_outage_of_62_for_22_ms_differs_in_losses_and_in_time(runner: str)
         for row in judge("call-a", "call-a", runner).rows
         if row.measure == "first packet after" and row.subject == "call, switched"
     ]
-    # 50 packets a second: a switch is seen to 20 ms, and that is printed.
-    assert (first.margin, first.hidden) == (0, 0.02)
+    # 50 packets a second: a switch is seen to 20 ms, and that is printed; an emulated machine
+    # leaves out those within 10 ms of the failure and of the switch 20 ms later.
+    assert (first.margin, first.hidden) == (0, {"uml": 0.02, "qemu": 0.06}[runner])
 
 
 def test_k2_no_loss_is_free_where_no_tie_is_expected() -> None:
@@ -232,7 +248,7 @@ def test_k8_gred_loses_as_many_as_the_kernel_and_by_the_same_cause() -> None:
 
 def test_k9_a_sender_whose_own_link_is_the_bottleneck_agrees() -> None:
     """The call beside it waited 109.8 ms in the simulator, 14.4 ms in the kernel."""
-    verdict = judge("own-link", "own-link", "uml", (1, 2, 3, 4, 5))
+    verdict = judge("started-link", "started-link", "uml", (1, 2, 3, 4, 5))
     assert [row for row in verdict.rows if not row.agrees] == []
     (delay,) = [row for row in verdict.rows if row.measure == "mean delay"]
     assert delay.reference == pytest.approx(0.0144, abs=1e-4)
@@ -272,6 +288,29 @@ def test_k10_the_ttl_of_a_pipe_that_the_last_router_but_one_pops_is_explained() 
     unequal = {row.measure: row.explanation for row in verdict.rows if not row.agrees}
     assert set(unequal) == {"TTL: 61", "TTL: 62", "DSCP, ECN and TTL, each packet"}
     assert all("RFC 3443 section 3.2" in sentence for sentence in unequal.values())
+
+
+def test_k10_a_handshake_stands_beside_the_rows_that_it_explains() -> None:
+    """A flow without `connect: true` sends at once; Linux connects first, in 12 ms here."""
+    text = (FOLDER / "bfd.yaml").read_text()
+    network = replace_probes(
+        json.loads(compile(load(text.replace("connect: true, ", ""))).to_json())
+    )
+    pair = make_seed_pair(
+        network, trace_simulator(network, 1), read_run(FOLDER / "bfd-uml-1.json.gz"), "virtual"
+    )
+    apart = [
+        row
+        for row in judge_pairs([pair], (), (1,), "linux uml").rows
+        if abs(row.difference) > row.margin and not row.agrees
+    ]
+    assert {"goodput", "bytes a packet"} <= {row.measure for row in apart}
+    assert all(row.explanation.startswith("handshake: flow data lacks") for row in apart)
+    # Much larger packets are not its doing.
+    (differing_size,) = [row for row in apart if row.subject == "B->T, default"][:1]
+    larger = replace(differing_size, measure="bytes a packet", simulator=1000, difference=40)
+    differences = list(list_known_differences(network))
+    assert [row.explanation for row in explain_rows([larger], differences)] == [""]
 
 
 def test_k11_cake_drops_as_many_of_the_transfers_as_the_kernel() -> None:
@@ -343,10 +382,66 @@ def test_the_last_line_says_of_every_outcome_what_was_not_compared() -> None:
 
 def test_the_last_line_says_that_seeds_without_chance_are_one_run() -> None:
     """Nothing is drawn there: five seeds are no more evidence than one."""
-    assert "seeds 1 to 5, all the same run; " in read_last_line(
-        judge("own-link", "own-link", "uml", (1, 2, 3, 4, 5))
-    )
+    pairs = [*judge("probe-a", "probe-a", "uml").pairs] * 5
+    repeated = judge_pairs(pairs, (), (1, 2, 3, 4, 5), "linux uml")
+    assert "seeds 1 to 5, all the same run; " in read_last_line(repeated)
     assert "seeds 1 to 5; " in read_last_line(judge("bfd", "bfd", "uml", (1, 2, 3, 4, 5)))
+
+
+def test_a_run_that_seeds_repeat_decides_no_more_than_once() -> None:
+    """12 of 51 comparisons of `tcp-against-udp` differed by one tie, which all seeds had."""
+    once = judge("own-link", "own-link", "uml")
+    repeated = judge_pairs([*once.pairs] * 5, (), (1, 2, 3, 4, 5), "linux uml")
+    assert [row.outcome for row in repeated.rows] == [row.outcome for row in once.rows]
+    reasons = {row.reason for row in repeated.rows if row.outcome == "undecided"}
+    assert reasons == {REPEATED_REASON}
+    assert repeated.more is None
+
+
+COMPETING_FLOWS = """\
+trunkline: 1
+nodes: [S, A, T]
+defaults: {link: {rate: 10 Mbit/s, delay: 5 ms}}
+links: {S-A: {rate: 100 Mbit/s}, A-T: {forward: {port: p}}}
+ports: {p: {queue: {limit: 20 packets}}}
+flows:
+  cbr: {agent: udp, from: S, to: T, rate: 3 Mbit/s, size: 500 B}
+  data: {agent: tcp, from: S, to: T, preset: linux, variant: sack}
+run: {duration: 3 s}
+"""
+
+
+@pytest.mark.parametrize("added", ["", ", arrivals: poisson"])
+def test_flows_start_at_drawn_times_where_all_seeds_would_be_one_run(added: str) -> None:
+    text = COMPETING_FLOWS.replace("size: 500 B", f"size: 500 B{added}")
+    network_json, slower = (
+        compile(load(each)).to_json() for each in (text, text.replace("10 Mbit/s", "9300 kbit/s"))
+    )
+    runs = [(network_json, seed) for seed in range(1, 7)]
+    for other, outcome in ((network_json, "agrees"), (slower, "differs")):
+        verdict = run_until_decided(runs, make_simulator_runner(network_json, other, "other"))
+        assert verdict.outcome == outcome
+        # One run each, and in both engines alike: a file against itself has the same packets.
+        sent = [tuple(pair.runs[0].flows["cbr"].sent_ns[:9].tolist()) for pair in verdict.pairs]
+        assert len(set(sent)) == len(runs)
+        assert any(
+            "each of these flows starts up to 0.03 s later" in note for note in verdict.notes
+        ) == (not added)
+    (first, *others) = verdict.pairs
+    assert first.network["flows"][0]["start_jitter_ns"] == 0
+    jitters = {flow["start_jitter_ns"] for pair in others for flow in pair.network["flows"]}
+    assert jitters == ({0} if added else {30_000_000})
+
+
+def test_flows_that_no_draw_reaches_start_at_drawn_times() -> None:
+    """The timers of BFD are drawn, and TCP beside them did the same in all seeds."""
+    text = (FOLDER / "bfd.yaml").read_text()
+    network_json = compile(load(text)).to_json()
+    compared = make_simulator_runner(network_json, network_json, "itself")
+    verdict = run_until_decided([(network_json, seed) for seed in range(1, 6)], compared)
+    assert any("nothing is drawn that moves data" in note for note in verdict.notes)
+    goodputs = {pair.values[0][MeasureKey("data", "goodput")] for pair in verdict.pairs}
+    assert len(goodputs) > 1
 
 
 def test_the_last_line_says_how_many_differences_are_known_ones() -> None:
@@ -379,6 +474,79 @@ def test_no_number_of_seeds_is_named_that_nobody_can_run() -> None:
     near = [1.0 + each for each in (0.3, -0.3, 0.2, -0.2, 0.01)]
     assert judge_equivalence(near, 1.0).more_pairs is None
     assert judge_equivalence(near, 1.2).more_pairs is not None
+
+
+def test_a_switch_is_seen_no_nearer_than_packets_are_compared() -> None:
+    """An emulated machine leaves out 10 ms around a switch; of a fast flow 1 ms was printed."""
+    text = (FOLDER / "call-a.yaml").read_text().replace("rate: 80 kbit/s", "rate: 1600 kbit/s")
+    text = text.replace("hold_off: 10 ms", "hold_off: 110 ms")
+    network, later = (
+        replace_probes(json.loads(compile(load(each)).to_json()))
+        for each in (text, text.replace("hold_off: 110 ms", "hold_off: 118 ms"))
+    )
+    runs = trace_simulator(network, 1), trace_simulator(later, 1)
+    for machine, hidden in (("virtual", 0.001), ("emulated", 0.023)):
+        pair = make_seed_pair(network, runs[0], runs[0], cast("ReferenceMachine", machine))
+        (first,) = [
+            row
+            for row in judge_pairs([pair], (), (1,), "itself").rows
+            if (row.subject, row.measure) == ("call, switched", "first packet after")
+        ]
+        assert first.hidden == pytest.approx(hidden, abs=0.004)
+    # So the switch 8 ms later may be missed there, within the printed power, and here it is not.
+    pair = make_seed_pair(network, *runs, "virtual")
+    assert ("call, switched", "first packet after") in differing(
+        judge_pairs([pair], (), (1,), "later")
+    )
+
+
+def test_a_file_that_takes_longer_differs() -> None:
+    """A TCP flow of a size agreed in all when its line was a fifth slower: both complete it."""
+    text = COMPETING_FLOWS.replace("variant: sack", "variant: sack, size: 100 kB")
+    for slower, differs in (("10 Mbit/s", False), ("8 Mbit/s", True)):
+        network, other = (
+            replace_probes(json.loads(compile(load(each)).to_json()))
+            for each in (text, text.replace("10 Mbit/s", slower))
+        )
+        pair = make_seed_pair(
+            network, trace_simulator(network, 1), trace_simulator(other, 1), "virtual"
+        )
+        found = {
+            row.measure: row.difference
+            for row in judge_pairs([pair], (), (1,), "slower").rows
+            if abs(row.difference) > row.margin
+        }
+        assert ("mean completion time" in found) == differs
+
+
+@pytest.mark.parametrize("late_ms", [0, 2, 200])
+def test_a_transfer_in_twenty_is_no_small_difference(late_ms: int) -> None:
+    """Two of two transfers that one engine alone completes were within the floor of two."""
+    every = "transfers: {every: 500 ms, size: 60 kB, record: true}"
+    text = COMPETING_FLOWS.replace("variant: sack", f"variant: sack, {every}")
+    network = replace_probes(json.loads(compile(load(text)).to_json()))
+    run = trace_simulator(network, 1)
+    completed = list_transfers(run.results, network)
+    last = max(completed, key=lambda each: each.finish_ns or 0)
+    assert last.finish_ns is not None
+    # The run ends so long after the last transfer, which the reference does not complete.
+    network["run"]["duration_ns"] = last.finish_ns + late_ms * 1_000_000
+    rows = [
+        {**row, "finish_ns": None, "fct_s": None} if row["finish_ns"] == last.finish_ns else row
+        for row in run.results.transfers.rows()
+    ]
+    table = RecordedTable({name: [row[name] for row in rows] for name in rows[0]})
+    tables = {name: getattr(run.results, name) for name in TABLES} | {"transfers": table}
+    reference = replace(run, results=cast("Results", RecordedResults(tables)))
+    pair = make_seed_pair(network, run, reference, "virtual")
+    counts = [values[MeasureKey("data", "transfers complete")] for values in pair.values]
+    assert counts == [len(completed) - (late_ms < 5), len(completed) - 1]
+    (row,) = [
+        row
+        for row in judge_pairs([pair], (), (1,), "cut").rows
+        if row.measure == "transfers complete"
+    ]
+    assert row.margin <= 0.05 * len(completed)
 
 
 @pytest.mark.parametrize(

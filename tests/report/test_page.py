@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 import trunkline as tl
+from trunkline.network.identity import hash_without_probes
 from trunkline.report import (
     chart_library,
     charts,
@@ -394,17 +395,32 @@ def test_a_verdict_beside_results_is_on_their_page_with_its_score(tmp_path, run_
     folder = run_example(tmp_path / "results", "hello", range(1, 2))
     before = write_report(folder, tmp_path / "before.html").read_text()
     rows = [{"outcome": "agrees"}] * 29 + [{"outcome": "undecided"}]
-    verdict = {"outcome": "undecided", "reference": "linux 6.1", "rows": rows}
-    verdict["proof"] = {"score": 0.4545}
+    network = json.loads((folder / store.NETWORK_FILE).read_text())
+    verdict = {
+        "scenario": "hello",
+        "network": hash_without_probes(network | {"probes": [{"measure": "cwnd"}]}),
+        "outcome": "undecided",
+        "reference": "linux 6.1",
+        "rows": rows,
+        "not_compared": ["mean delay, of tcp", "coloured, of a"],
+        "power": [{"share": 0.0075}, {"share": None}],
+        "proof": {"score": 0.4545},
+    }
     document = {"schema": 1, "outcome": "undecided", "verdicts": [verdict]}
     (folder / store.VERDICT_FILE).write_text(json.dumps(document))
     text = write_report(folder, tmp_path / "after.html").read_text()
     for sentence in (
-        "29 of 30 comparisons agree with linux 6.1",
+        "29 of 30 comparisons agree with linux 6.1; 2 kinds of values not compared; at most 0.75 % "
+        "could have hidden in one",
         "of single mistakes that show, it would have caught 45 %",
     ):
         assert sentence in text.replace("\N{NO-BREAK SPACE}", " ")
         assert sentence not in before
+    verdict["network"] = hash_without_probes(network | {"links": network["links"][:1]})
+    (folder / store.VERDICT_FILE).write_text(json.dumps(document))
+    stale = write_report(folder, tmp_path / "stale.html").read_text()
+    assert "is of another network: hello" in stale
+    assert "comparisons agree" not in stale
     (folder / store.VERDICT_FILE).write_text("{}")
     with pytest.raises(store.UnreadableResultsError, match="holds no verdict"):
         write_report(folder, tmp_path / "never.html")

@@ -1,10 +1,11 @@
 """Findings to read first: the question, the answer, and the reasons to believe it."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from trunkline.network.identity import hash_without_probes
 from trunkline.report.failure_load import compute_failure_loads
 from trunkline.report.link_loads import compute_class_loads, compute_link_loads
 from trunkline.report.reported_run import ReportedRun
@@ -183,7 +184,7 @@ def list_run_facts(reported_run: ReportedRun) -> list[Fact]:
     from trunkline.stats.run_tables import describe_wide_interval
 
     facts = [
-        *_list_verdict_facts(reported_run.verdict),
+        *_list_verdict_facts(reported_run.verdict, reported_run.network),
         *_list_sla_facts(reported_run),
         *_list_recovery_facts(reported_run),
         *_list_failure_facts(reported_run),
@@ -258,14 +259,21 @@ def list_run_facts(reported_run: ReportedRun) -> list[Fact]:
     return facts
 
 
-def _list_verdict_facts(document: Mapping[str, Any] | None) -> list[Fact]:
+def _list_verdict_facts(
+    document: Mapping[str, Any] | None, network: Mapping[str, Any]
+) -> list[Fact]:
     """List facts of a comparison with another engine, and of the proof of its power."""
     facts = []
     for verdict in document["verdicts"] if document else ():
+        if verdict.get("network", "") not in ("", hash_without_probes(network)):
+            other = f"The verdict in the folder is of another network: {verdict['scenario']}"
+            facts.append(Fact("doubt", other, "verify this scenario again"))
+            continue
         agreed = sum(bool(row["outcome"] == "agrees") for row in verdict["rows"])
         score = (verdict.get("proof") or {}).get("score")
         statement = (
             f"{agreed} of {len(verdict['rows'])} comparisons agree with {verdict['reference']}"
+            f"{_describe_omissions([verdict])}"
         )
         detail = (
             "not proved: verify --prove says what it could have missed"
@@ -274,6 +282,20 @@ def _list_verdict_facts(document: Mapping[str, Any] | None) -> list[Fact]:
         )
         facts.append(Fact(SIGN_BY_VERDICT[verdict["outcome"]], statement, detail))
     return facts
+
+
+def _describe_omissions(verdicts: Sequence[Mapping[str, Any]]) -> str:
+    """Say how many kinds of values verdicts did not compare, and what could have hidden at most."""
+    kinds = {line.partition(", of ")[0] for verdict in verdicts for line in verdict["not_compared"]}
+    shares = [
+        each["share"]
+        for verdict in verdicts
+        for each in verdict["power"]
+        if each["share"] is not None
+    ]
+    omitted = f"; {_count_noun(len(kinds), 'kind')} of values not compared" if kinds else ""
+    hidden = f"; at most {100 * max(shares):.2g} % could have hidden in one" if shares else ""
+    return omitted + hidden
 
 
 def list_kernel_facts(document: Mapping[str, Any] | None) -> list[Fact]:
@@ -291,6 +313,7 @@ def list_kernel_facts(document: Mapping[str, Any] | None) -> list[Fact]:
     statement = (
         f"{counts['agrees']} of {len(outcomes)} comparisons {of_tables}; "
         f"{counts['differs']} differ, {counts['undecided']} are undecided"
+        f"{_describe_omissions(verdicts)}"
     )
     proofs = [verdict["proof"] for verdict in verdicts if verdict.get("proof")]
     caught = sum(proof["counts"]["caught"] for proof in proofs)

@@ -311,8 +311,8 @@ def _judge_measure(
     if key.measure in DELIVERY_MEASURES and bool(ours) != bool(theirs) and is_sure:
         # Whatever the margin, one engine delivers and the other does not.
         return replace(row, outcome="differs", margin=0.0, reason="")
-    if _is_foreign_mark(samples, scale):
-        # Which packet is marked may be a tie or a coin; which marks there are is neither.
+    if _is_foreign(samples, pairs, scale):
+        # Which packet is marked may be a tie or a coin; which marks and classes there are is not.
         return replace(row, outcome="differs", margin=0.0, reason="")
     # UDP sends by its schedule, whatever else is by chance.
     is_certain = key.measure == "packets sent" or _is_certain_mark(samples, pairs)
@@ -341,11 +341,21 @@ def _find_scale(samples: PairedSamples, pairs: Sequence[SeedPair]) -> float:
     return sum(pair.own_counts.get(key.subject, 0.0) for pair in pairs) / len(pairs)
 
 
-def _is_foreign_mark(samples: PairedSamples, scale: float) -> bool:
-    """Whether a part of a flow that is no chance has a mark that the other engine never gives."""
+def _is_foreign(samples: PairedSamples, pairs: Sequence[SeedPair], scale: float) -> bool:
+    """Whether a part of a flow that is no chance has a mark that the other engine never gives.
+
+    So with the part of a link's packets that have a class.
+    """
     ours, theirs = sum(samples.ours), sum(samples.theirs)
-    is_one_sided = _is_mark(samples.key) and bool(ours) != bool(theirs)
-    return is_one_sided and ours + theirs > tolerance.MAX_OWN_SHARE * scale * len(samples.ours)
+    is_class = samples.key.measure == "sent by class"
+    if not (is_class or _is_mark(samples.key)) or bool(ours) == bool(theirs):
+        return False
+    if is_class:
+        link = samples.key.subject.partition(", ")[0]
+        scale = max(pair.own_counts.get(link, 0.0) for pair in pairs)
+        if ours + theirs <= tolerance.MAX_STRAY_PACKETS * len(samples.ours):
+            return False
+    return ours + theirs > tolerance.MAX_OWN_SHARE * scale * len(samples.ours)
 
 
 def _is_mark(key: MeasureKey) -> bool:
@@ -386,6 +396,8 @@ def _compute_margins(
             documented = max(documented, tolerance.EMULATED_ACK_SHARE * abs(mean))
     if key.measure in OWN_COUNT_MEASURES:
         documented = tolerance.cap_count_margin(documented, scale)
+    if spec.unit == "transfers":
+        documented = tolerance.cap_count_margin(documented, mean)
     if method.is_exact:
         by_ties = _compute_exact_tolerance(samples, pairs, method, documented)
         if spec.unit == "packets":

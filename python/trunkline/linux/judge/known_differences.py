@@ -23,6 +23,9 @@ CONVERGENCE_MEASURES = (
     "packets lost or inside",
 )
 
+MAX_HANDSHAKE_SHARES = 5
+"""Times the share of a run that a round trip is, by which a handshake may move the means of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class KnownDifference:
@@ -66,6 +69,8 @@ def list_known_differences(network: NetworkData) -> Iterator[KnownDifference]:
     for flow in network["flows"]:
         if _is_limited_by_own_link(network, flow):
             yield _make_sender_difference(network, flow)
+        if flow["agent"]["protocol"] == "tcp" and not flow["agent"].get("connect"):
+            yield _make_handshake_difference(network, flow)
 
 
 def list_daemon_differences() -> Iterator[KnownDifference]:
@@ -105,6 +110,39 @@ def _is_limited_by_own_link(network: NetworkData, flow: Flow) -> bool:
     return bool(rates) and rates[0] == min(rates)
 
 
+def _make_handshake_difference(network: NetworkData, flow: Flow) -> KnownDifference:
+    """The round trip before the first segment of a kernel."""
+    name = str(flow["name"])
+    crossed = [network["links"][link] for link in list_crossed_links(network, name)]
+    ends = {(link["from"], link["to"]) for link in crossed}
+    links = {
+        str(link["name"])
+        for link in network["links"]
+        if (link["from"], link["to"]) in ends or (link["to"], link["from"]) in ends
+    }
+
+    agent = flow["agent"]
+    assert agent["protocol"] == "tcp"
+    bits = 8 * (agent["mss_bytes"] + agent["header_bytes"])
+    trip_s = sum(2 * link["delay_ns"] / 1e9 + bits / link["rate_bit_s"] for link in crossed)
+    share = MAX_HANDSHAKE_SHARES * trip_s * 1e9 / network["run"]["duration_ns"]
+
+    def explains(row: ComparisonRow) -> bool:
+        subject = row.subject.partition(", ")[0]
+        if subject == name and "completion time" in row.measure:
+            return 0 < row.difference <= 2 * trip_s
+        is_of_flow = subject == name and row.measure.startswith(("goodput", "mean window"))
+        is_of_link = subject in links and row.measure in ("sent by class", "bytes a packet")
+        is_small = abs(row.difference) <= share * abs(row.simulator)
+        return is_small and (is_of_flow or is_of_link)
+
+    return KnownDifference(
+        f"handshake: flow {name} lacks connect: true, so that its first segment leaves at once in "
+        "the simulator; Linux connects first, which takes a round trip and segments without data",
+        explains,
+    )
+
+
 def _make_sender_difference(network: NetworkData, flow: Flow) -> KnownDifference:
     """TCP small queues, which keep the port of a sender short."""
     name = str(flow["name"])
@@ -115,13 +153,14 @@ def _make_sender_difference(network: NetworkData, flow: Flow) -> KnownDifference
         if own_link in list_crossed_links(network, str(each["name"]))
     }
     link_name = str(network["links"][own_link]["name"])
-    measures = ("mean delay", "delay p", "delay,", "mean window", "greatest window", "mean compl")
+    measures = ("mean delay", "delay p", "delay,", "mean window", "greatest window")
 
     def explains(row: ComparisonRow) -> bool:
         subject = row.subject.partition(", ")[0]
-        return (subject in sharing_flows and row.measure.startswith(measures)) or (
-            subject == link_name and row.measure.startswith(("lost by", "dropped by"))
-        )
+        return (
+            subject in sharing_flows
+            and (row.measure.startswith(measures) or "completion time" in row.measure)
+        ) or (subject == link_name and row.measure.startswith(("lost by", "dropped by")))
 
     return KnownDifference(
         f"TCP small queues: the link of its own sender is the slowest of flow {name}; a segment "

@@ -23,6 +23,8 @@ MARK_FORMATS: Mapping[str, Callable[[int], str]] = {
     "TTL": str,
 }
 """The marks of a packet, and how their values are written."""
+OPEN_TRANSFER_SHARE = 0.05
+"""Part of its time by which a transfer may end in one engine alone, at the end of the run."""
 MAX_COMPARED_WINDOWS = 16
 """TCP flows whose windows are compared: beyond, the series would be the larger part of a run."""
 
@@ -38,6 +40,20 @@ class MeasureKey(NamedTuple):
     detail: str = ""
 
 
+class Transfer(NamedTuple):
+    """A transfer of one run."""
+
+    flow: str
+    start_ns: int
+    size_bytes: int  # 0 for a TCP flow of a size, which is one transfer.
+    finish_ns: int | None  # None: not before the end.
+
+    @property
+    def time_s(self) -> float | None:
+        """Completion time [s]; None without an end."""
+        return None if self.finish_ns is None else (self.finish_ns - self.start_ns) / 1e9
+
+
 MeasureValues = dict[MeasureKey, float | None]
 """A measure that the engine does not give is null; a count that is not here is 0."""
 
@@ -51,35 +67,41 @@ class MeasurementFrame:
     end_ns: int
     settled_ns: int  # Packets sent from then on may still be under way when the run ends.
     phases: Sequence[RunPhase]  # Phases of a failure; none without.
+    open_transfers: Collection[Transfer] = ()  # See `find_open_transfers`.
 
 
 def make_frame(
-    network: NetworkData, phases: Sequence[RunPhase], engine_runs: Sequence[EngineRun]
+    network: NetworkData, phases: Sequence[RunPhase], simulator: EngineRun, reference: EngineRun
 ) -> MeasurementFrame:
     """Make the frame of a seed."""
     run = network["run"]
     longest = max(
         (
             int(flow.delay_ns.max())
-            for each in engine_runs
+            for each in (simulator, reference)
             for flow in each.flows.values()
             if len(flow.number)
         ),
         default=0,
     )
     return MeasurementFrame(
-        run["warmup_ns"], run["duration_ns"], run["duration_ns"] - longest, phases
+        run["warmup_ns"],
+        run["duration_ns"],
+        run["duration_ns"] - longest,
+        phases,
+        find_open_transfers(simulator, reference, network),
     )
 
 
 def count_own_packets(
-    simulator: EngineRun, time_frame: MeasurementFrame
+    simulator: EngineRun, time_frame: MeasurementFrame, left_out: Mapping[str, Ints]
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Count the packets of each subject, and find the gaps within which a switch may differ [s].
 
+    left_out: Numbers of the datagrams of each flow that are not compared.
     Returns: Packets that a flow sends in the run or a phase, that come to a class, link or meter;
-        of each phase of a flow the time from the packet sent before the first that arrives to that
-        one, within which a switch may be without a difference.
+        of each phase of a flow the time from the packet compared before the first that arrives to
+        that one, within which a switch may be without a difference.
     """
     counts: dict[str, float] = {}
     spacings: dict[str, float] = {}
@@ -88,14 +110,17 @@ def count_own_packets(
     for name, flow in simulator.flows.items():
         has_arrived = np.zeros(len(flow.sent_ns), dtype=bool)
         has_arrived[flow.number] = True
+        is_compared = np.ones(len(flow.sent_ns), dtype=bool)
+        is_compared[left_out[name]] = False
         for phase in time_frame.phases:
             start = max(phase.start_ns, time_frame.warmup_ns)
             in_phase = (flow.sent_ns >= start) & (flow.sent_ns < phase.end_ns)
             subject = f"{name}, {phase.name}"
             counts[subject] = float(in_phase.sum())
-            arrived = np.flatnonzero(in_phase & has_arrived)
-            if len(arrived) and arrived[0]:
-                step = flow.sent_ns[arrived[0]] - flow.sent_ns[arrived[0] - 1]
+            arrived = np.flatnonzero(in_phase & has_arrived & is_compared)
+            before = np.flatnonzero(is_compared[: arrived[0] if len(arrived) else 0])
+            if len(before):
+                step = flow.sent_ns[arrived[0]] - flow.sent_ns[before[-1]]
                 spacings[subject] = float(step) / 1e9
     for row in simulator.results.ports.rows():
         sent, dropped = (
@@ -130,7 +155,7 @@ def measure_run(
         values.update(_measure_segments(name, engine_run.segments[name]))
     tcp = [str(flow["name"]) for flow in network["flows"] if flow["agent"]["protocol"] == "tcp"]
     values.update(_measure_connections(engine_run.results, tcp, time_frame))
-    values.update(_measure_completions(engine_run.results))
+    values.update(_measure_completions(engine_run.results, network, time_frame.open_transfers))
     values.update(_measure_ports(engine_run.results))
     values.update(_measure_drops(engine_run.results))
     values.update(_measure_colours(engine_run.results))
@@ -235,18 +260,73 @@ def _measure_connections(
                 yield MeasureKey(name, "greatest window"), max(window)
 
 
-def _measure_completions(results: Results) -> Iterator[tuple[MeasureKey, float | None]]:
-    """Measure flows of transfers: number of complete ones, and their times."""
-    rows = [row for row in results.transfers.rows() if row["fct_s"] is not None]
-    for row in results.completions.rows():
-        if row["sizes"] != "all":
+def list_transfers(results: Results, network: NetworkData) -> list[Transfer]:
+    """List the transfers of all flows; a TCP flow of a size is one."""
+    sized = [
+        str(flow["name"])
+        for flow in network["flows"]
+        if flow["agent"]["protocol"] == "tcp" and flow["agent"]["size_bytes"] is not None
+    ]
+    rows = [
+        (row["flow"], row["start_ns"], row["size_bytes"], row["finish_ns"])
+        for row in results.transfers.rows()
+    ] + [
+        (row["flow"], row["start_ns"], 0, row["finished_ns"])
+        for row in results.flows.rows()
+        if row["flow"] in sized
+    ]
+    return [
+        Transfer(
+            str(flow),
+            int(str(start_ns)),
+            int(str(size_bytes)),
+            None if finish_ns is None else int(str(finish_ns)),
+        )
+        for flow, start_ns, size_bytes, finish_ns in rows
+    ]
+
+
+def find_open_transfers(
+    simulator: EngineRun, reference: EngineRun, network: NetworkData
+) -> frozenset[Transfer]:
+    """Find the transfers, without their ends, that one engine alone completes, just before the end.
+
+    A twentieth of its time later it would not be complete at the end of the run either.
+    """
+    end_ns = network["run"]["duration_ns"]
+    ours, theirs = (
+        {each._replace(finish_ns=None): each for each in list_transfers(run.results, network)}
+        for run in (simulator, reference)
+    )
+    open_transfers = set()
+    for key in ours.keys() & theirs.keys():
+        first_ns, second_ns = ours[key].finish_ns, theirs[key].finish_ns
+        finish_ns = second_ns if first_ns is None else first_ns
+        if (first_ns is None) == (second_ns is None) or finish_ns is None:
             continue
-        name = str(row["flow"])
-        yield MeasureKey(name, "transfers complete"), _parse_number(row["finished"])
-        times = np.sort([float(str(each["fct_s"])) for each in rows if each["flow"] == name])
+        if end_ns - finish_ns <= OPEN_TRANSFER_SHARE * (finish_ns - key.start_ns):
+            open_transfers.add(key)
+    return frozenset(open_transfers)
+
+
+def _measure_completions(
+    results: Results, network: NetworkData, open_transfers: Collection[Transfer]
+) -> Iterator[tuple[MeasureKey, float | None]]:
+    """Measure flows of transfers: number of complete ones, and their times."""
+    by_flow: dict[str, list[Transfer]] = {}
+    for each in list_transfers(results, network):
+        if each._replace(finish_ns=None) not in open_transfers:
+            by_flow.setdefault(each.flow, []).append(each)
+    for name, transfers in by_flow.items():
+        times = np.sort([each.time_s for each in transfers if each.time_s is not None])
+        yield MeasureKey(name, "transfers complete"), float(len(times))
         if not len(times):
             continue
         yield MeasureKey(name, "mean completion time"), float(times.mean())
+        if len({each.size_bytes for each in transfers}) > 1:
+            # In the mean the largest hide the others.
+            typical = float(np.exp(np.log(times).mean()))
+            yield MeasureKey(name, "geometric mean completion time"), typical
         for share in COMPLETION_QUANTILES if len(times) >= MIN_QUANTILE_PACKETS else ():
             ranked = times[math.ceil(share * len(times)) - 1]
             yield MeasureKey(name, f"completion time p{round(100 * share)}"), float(ranked)

@@ -24,15 +24,8 @@ class RunPhase:
 
 
 def find_phases(results: Results, end_ns: int) -> list[RunPhase]:
-    """Find the phases of a run by the events of its links and paths; none without events."""
-    table = results.timeline
-    moments: list[tuple[int, str]] = []
-    for time, event in zip(table["time_ns"], table["event"], strict=True):
-        time_ns = int(time or 0)
-        if event not in PHASE_EVENTS or time_ns >= end_ns:
-            continue
-        if not moments or time_ns - moments[-1][0] >= SAME_MOMENT_NS:
-            moments.append((time_ns, str(event)))
+    """Find the phases of a run by its moments; none without moments, and none of very many."""
+    moments = find_moments(results, end_ns)
     if not moments or len(moments) > MAX_PHASES:
         return []
     starts = [(0, "before"), *moments]
@@ -44,3 +37,16 @@ def find_phases(results: Results, end_ns: int) -> list[RunPhase]:
         if end > start:
             phases.append(RunPhase(f"{event} {count}" if count > 1 else event, start, end))
     return phases
+
+
+def find_moments(results: Results, end_ns: int) -> list[tuple[int, str]]:
+    """Find when something happens to links and paths, and what: each moment once."""
+    table = results.timeline
+    moments: list[tuple[int, str]] = []
+    for time, event in zip(table["time_ns"], table["event"], strict=True):
+        time_ns = int(time or 0)
+        if event not in PHASE_EVENTS or time_ns >= end_ns:
+            continue
+        if not moments or time_ns - moments[-1][0] >= SAME_MOMENT_NS:
+            moments.append((time_ns, str(event)))
+    return moments

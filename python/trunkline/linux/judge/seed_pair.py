@@ -99,7 +99,7 @@ def make_seed_pair(
     """
     end = network["run"]["duration_ns"]
     run_phases = find_phases(simulator.results, end)
-    time_frame: MeasurementFrame = make_frame(network, run_phases, (simulator, reference))
+    time_frame: MeasurementFrame = make_frame(network, run_phases, simulator, reference)
     emulated_flows = len(network["flows"]) if machine in ("emulated", "real") else 0
     left_out = _find_left_out(network, simulator, emulated_flows)
     marked_flows = [name for name in simulator.segments if name in reference.segments]
@@ -110,7 +110,7 @@ def make_seed_pair(
     sizes = frozenset(
         size for flow in simulator.flows.values() for size in set(flow.ip_bytes.tolist())
     )
-    own_counts, spacings = count_own_packets(simulator, time_frame)
+    own_counts, spacings = count_own_packets(simulator, time_frame, left_out)
     seed_datagrams: dict[str, SeedDatagrams] = {}
     if is_exact(network, machine, sizes):
         for name, ours in simulator.flows.items():

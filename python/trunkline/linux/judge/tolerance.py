@@ -41,6 +41,9 @@ EMULATED_CHANGE_NS: Final = 10_000_000
 """Time for which a program that changes routes or counts keeps an emulated machine busy."""
 MAX_OWN_SHARE: Final = 0.05
 """Part of the packets of a flow, class or link by which one of its counts may be apart."""
+MAX_STRAY_PACKETS: Final = 10
+"""Packets of a run that a class may send which sends none in the other engine: an emulated kernel
+answers on its own where nothing else is sent."""
 MIN_EXPECTED_TIES: Final = 0.05
 EMULATED_ACK_SHARE: Final = 0.02
 """Share of acknowledgements: each write of a sender, of 44 segments, ends in one that is answered
@@ -95,6 +98,7 @@ MEASURES: Final = {
     "mean window, each of several": MeasureSpec("segments", 0.1, 1),
     "transfers complete": MeasureSpec("transfers", 0.005, 2),
     "mean completion time": MeasureSpec("s", 0.03),
+    "geometric mean completion time": MeasureSpec("s", 0.03),
     "completion time p50": MeasureSpec("s", 0.03),
     "completion time p95": MeasureSpec("s", 0.05),
     "sent by class": MeasureSpec("packets", 0.005, 5),

@@ -16,10 +16,11 @@ from typing import Any, Final
 
 from trunkline.linux import engine
 from trunkline.linux.guest.scratch_folders import make_scratch_folder
-from trunkline.linux.judge import comparisons, engine_run, tolerance
+from trunkline.linux.judge import comparisons, engine_run, start_times, tolerance
 from trunkline.linux.judge.comparisons import ComparisonRow
 from trunkline.linux.judge.known_differences import explain_rows, list_known_differences
 from trunkline.linux.judge.measures import MAX_COMPARED_WINDOWS, MeasureKey
+from trunkline.linux.judge.run_phases import MAX_PHASES, find_moments
 from trunkline.linux.judge.seed_pair import (
     ReferenceMachine,
     SeedPair,
@@ -27,11 +28,13 @@ from trunkline.linux.judge.seed_pair import (
     make_seed_pair,
 )
 from trunkline.linux.plan.compiled_plan import compile_plan
+from trunkline.network.identity import hash_without_probes
 from trunkline.network.types import Flow, NetworkData, Probe
 from trunkline.stats.equivalence import MIN_PAIRS, EquivalenceOutcome
 
 PROBE_NS: Final = 10_000_000  # Step at which congestion windows are compared [ns].
 CHECK_DURATION_NS: Final = 1_000_000
+REPEATED_REASON: Final = "seeds that draw nothing are all the same run"
 
 ProgressCallback = Callable[[float], None]
 SeedRunner = Callable[[str, int, ProgressCallback | None], tuple[SeedPair, str, tuple[str, ...]]]
@@ -118,6 +121,7 @@ class EngineVerdict:
             "agrees": self.agrees,
             "more_seeds": self.more,
             "reference": self.reference,
+            "network": hash_without_probes(self.pairs[0].network) if self.pairs else "",
             "seeds": list(self.seeds),
             "packet_by_packet": self.is_exact,
             "scope": self.scope,
@@ -238,6 +242,9 @@ def run_until_decided(
 ) -> EngineVerdict:
     """Run and compare; continue while the verdict is undecided and more seeds are allowed.
 
+    Where the first run does not decide all and the simulator draws nothing, flows of the others
+    start at times that are drawn: see `start_times`.
+
     runs: Canonical JSON of compiled networks, and seeds; the seeds that follow are of the last.
     """
     used_runs = list(runs)
@@ -246,6 +253,8 @@ def run_until_decided(
     reference = ""
     while True:
         while len(pairs) < len(used_runs):
+            if len(pairs) == 1 and (sentence := _draw_starts(used_runs, pairs[0])):
+                notes.append(sentence)
             on_seed_progress = engine.scale_progress(
                 on_progress, len(pairs), max(len(used_runs), max_seeds or 0)
             )
@@ -265,6 +274,28 @@ def run_until_decided(
         used_runs += [(network_json, last + each) for each in range(1, extra_runs + 1)]
 
 
+def _draw_starts(runs: list[tuple[str, int]], first: SeedPair) -> str:
+    """Give flows start times in all runs but the first, if they would repeat what they do in that.
+
+    Returns: A sentence that says so; empty if the first run decides all, or no flow would.
+    """
+    if len({network_json for network_json, _ in runs}) > 1:
+        return ""
+    if all(row.outcome != "undecided" for row in judge_pairs([first], (), (), "").rows):
+        return ""
+    repeated = start_times.find_repeated_flows(first, runs[1][1])
+    if not repeated:
+        return ""
+    network_json = start_times.draw_starts(runs[0][0], repeated)
+    runs[1:] = [(network_json, seed) for _, seed in runs[1:]]
+    span_s = start_times.find_start_span(first.network) / 1e9
+    return (
+        f"nothing is drawn that moves {_name_first(repeated)}, so that seeds would repeat one run "
+        f"of it: from the second on each of these flows starts up to {span_s:g} s later, in both "
+        "engines alike"
+    )
+
+
 def judge_pairs(
     pairs: Sequence[SeedPair], notes: Sequence[str], seeds: tuple[int, ...], reference: str
 ) -> EngineVerdict:
@@ -273,6 +304,7 @@ def judge_pairs(
     notes: Sentences known before the runs; each appears once.
     """
     sentences = list(dict.fromkeys(notes))
+    all_pairs, pairs = pairs, _leave_out_repeated(pairs)
     known_samples, unknown = comparisons.pair_samples(pairs)
     method = choose_method(pairs, exact=True)
     not_compared = list_unknown_measures(unknown)
@@ -305,6 +337,13 @@ def judge_pairs(
         sentences.append(
             "the processor of the reference takes time: means are compared, not packets"
         )
+    if len(pairs) < len(all_pairs):
+        rows = [
+            replace(row, more=None, reason=REPEATED_REASON)
+            if row.reason == comparisons.FEW_SEEDS_REASON
+            else row
+            for row in rows
+        ]
     is_exact = method.is_exact and method.ties <= tolerance.MAX_TIE_SHARE
     if pairs[0].machine != "simulator":
         rows = explain_rows(rows, list(list_known_differences(pairs[0].network)))
@@ -312,6 +351,7 @@ def judge_pairs(
     not_compared += list_left_out(pairs)
     not_compared += list_uncounted_marks(pairs)
     not_compared += list_unwatched_windows(pairs[0].network)
+    not_compared += list_undivided_phases(pairs[0])
     return EngineVerdict(
         tuple(rows),
         tuple(sentences),
@@ -319,8 +359,17 @@ def judge_pairs(
         is_exact,
         reference,
         tuple(not_compared),
-        pairs=tuple(pairs),
+        pairs=tuple(all_pairs),
     )
+
+
+def _leave_out_repeated(pairs: Sequence[SeedPair]) -> list[SeedPair]:
+    """The pairs whose runs are others in either engine: the same run again is no more evidence."""
+    different: list[SeedPair] = []
+    for pair in pairs:
+        if all(pair.values != each.values for each in different):
+            different.append(pair)
+    return different
 
 
 def list_unrun_protections(pair: SeedPair) -> list[str]:
@@ -357,6 +406,14 @@ def list_unwatched_windows(network: NetworkData) -> list[str]:
         if flow["agent"]["protocol"] == "tcp" and index not in watched_flows
     ]
     return [f"windows, of {_name_first(flows)}"] if flows else []
+
+
+def list_undivided_phases(pair: SeedPair) -> list[str]:
+    """A line on phases that are not compared, as failures and switches are too many."""
+    moments = find_moments(pair.runs[0].results, pair.network["run"]["duration_ns"])
+    if len(moments) <= MAX_PHASES or not pair.runs[0].flows:
+        return []
+    return [f"phases of UDP flows: {len(moments)} failures and switches, more than {MAX_PHASES}"]
 
 
 def list_unknown_measures(keys: Sequence[MeasureKey]) -> list[str]:
@@ -398,7 +455,9 @@ def make_simulator_runner(network_json: str, other_json: str, name: str) -> Seed
         probed_network = replace_probes(json.loads(network))
         engine_runs = (
             engine_run.trace_simulator(probed_network, seed),
-            engine_run.trace_simulator(reference_network, seed),
+            engine_run.trace_simulator(
+                start_times.copy_starts(probed_network, reference_network), seed
+            ),
         )
         return make_seed_pair(probed_network, *engine_runs, "simulator"), f"simulator, {name}", ()
 
