@@ -4,8 +4,10 @@
 the last run without ``--changed``: all, or a sample.
 """
 
+import csv
 import json
 import os
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +15,7 @@ import setup_steps as steps
 from mutant_sample import Mutant, choose_sample
 
 FOLDER = steps.get_stamp_path("mutants")
+SURVIVORS = os.path.join(steps.ROOT, "tests", "mutants.csv")
 
 
 @dataclass(frozen=True)
@@ -128,9 +131,26 @@ def _read_rows(name: str) -> list[dict[str, Any]]:
         return []
 
 
-def find_caught(name: str) -> set[str]:
-    """Identities of mutants of a package that were caught."""
-    return {row["of"] for row in _read_rows(name) if row["outcome"] == "caught"}
+def find_settled(name: str) -> set[str]:
+    """Identities of mutants of a package that were caught, or live for a listed reason."""
+    reasons = read_reasons(name)
+    return {
+        row["of"]
+        for row in _read_rows(name)
+        if row["outcome"] == "caught" or drop_place(row["mutant"]) in reasons
+    }
+
+
+def drop_place(mutant: str) -> str:
+    """A mutant's name without line and column, which a change elsewhere in the file moves."""
+    return re.sub(r":\d+:\d+: ", ": ", mutant)
+
+
+def read_reasons(name: str) -> dict[str, str]:
+    """Read the reasons of the listed survivors of a package, by name without its place."""
+    with open(SURVIVORS, encoding="utf-8", newline="") as stream:
+        rows = [row for row in csv.DictReader(stream) if row["package"] == name]
+    return {row["mutant"]: row["reason"] for row in rows}
 
 
 def _get_list_path(name: str) -> str:

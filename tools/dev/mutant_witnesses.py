@@ -7,14 +7,20 @@ they are nearest to what the file is about. ``tests/mutants-seen.csv`` keeps wha
 import csv
 import os
 import re
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 
 import setup_steps as steps
 from mutant_journal import Plan
-from python_mutants import PACKAGES, PythonMutant, mutate_file, run_pytest
+from pytest_server import PytestServer
+from python_mutants import (
+    PACKAGES,
+    PythonMutant,
+    copy_packages,
+    mutate_file,
+    put_mutant,
+    start_server,
+)
 from rust_mutant_build import ALL_FOLDER, compile_mutants
 from rust_mutant_list import CRATES, RustMutant, list_mutants
 from rust_mutants import MIN_CPU_LIMIT_S, TestCase, list_tests, note_reached, run_tests
@@ -90,10 +96,19 @@ def find_witness(
     return None
 
 
-def find_python_witness(path: str, copy: str) -> tuple[str, PythonMutant] | None:
+def find_python_witness(
+    path: str, copy: str, server: PytestServer
+) -> tuple[str, PythonMutant] | None:
     """Find a mutant of the modules that a test file imports, and the test that catches it.
 
-    copy: Of the packages, for the mutants.
+    Parameters
+    ----------
+    path : str
+        Of the file.
+    copy : str
+        Of the packages, for the mutants.
+    server : PytestServer
+        For the copy.
     """
     with open(os.path.join(steps.ROOT, path), encoding="utf-8") as stream:
         names = re.findall(r"^from (trunkline(?:\.\w+)+) import", stream.read(), re.M)
@@ -110,18 +125,12 @@ def find_python_witness(path: str, copy: str) -> tuple[str, PythonMutant] | None
         with open(os.path.join(steps.ROOT, module), "rb") as stream_b:
             content = stream_b.read()
         mutants = sorted(mutate_file(module, content), key=lambda each: each.identify(content))
-        target = os.path.join(copy, os.path.relpath(module, "python"))
-        try:
-            for mutant in mutants[:MAX_PYTHON_TRIALS]:
-                with open(target, "wb") as changed:
-                    changed.write(mutant.apply(content))
-                _, output = run_pytest(copy, [path], MAX_FILE_S, {})
-                failed = re.findall(r"^FAILED (\S+)", output, re.M)
-                if failed:
-                    return failed[0].rsplit("::", 1)[-1].partition("[")[0], mutant
-        finally:
-            with open(target, "wb") as original:
-                original.write(content)
+        for mutant in mutants[:MAX_PYTHON_TRIALS]:
+            with put_mutant(mutant, content, copy):
+                _, output = server.run(["-x", path], MAX_FILE_S)
+            failed = re.findall(r"^FAILED (\S+)", output, re.M)
+            if failed:
+                return failed[0].rsplit("::", 1)[-1].partition("[")[0], mutant
     return None
 
 
@@ -142,12 +151,12 @@ def write_seen(plan: Plan) -> None:
             table.writeheader()
             table.writerows(rows[each] for each in sorted(rows))
 
-    with tempfile.TemporaryDirectory(prefix="trunkline-mutants-") as folder:
-        copy = os.path.join(folder, "python")
-        shutil.copytree(os.path.join(steps.ROOT, "python"), copy)
+    copy = os.path.join(ALL_FOLDER, "python", "0")
+    copy_packages(copy)
+    with start_server(copy) as server:
         for path in list_linked_files("tests"):
             if path.endswith(".py") and path not in rows:
-                keep(path, find_python_witness(path, copy))
+                keep(path, find_python_witness(path, copy, server))
     left = [path for path in list_linked_files("crates") if path not in rows]
     if not left:
         return

@@ -10,32 +10,27 @@ of all mutants that a sample lets expect.
 import argparse
 import csv
 import os
-import re
 import subprocess
 
 import python_mutants
 import rust_mutant_list
 import setup_steps as steps
-from mutant_journal import Plan, read_list, read_outcomes
+from mutant_journal import Plan, drop_place, read_list, read_outcomes, read_reasons
 from mutant_sample import compute_wilson_interval
 from rust_mutant_list import CRATES
 from shell import StepFailed, Stopwatch, print_message, run_program
 
 TOOL_VERSION = "27.1.0"
 PARSER_PACKAGES = ["tree-sitter==0.26.1", "tree-sitter-rust==0.24.2"]
-SURVIVORS = os.path.join(steps.ROOT, "tests", "mutants.csv")
 SCORES = os.path.join(steps.ROOT, "tests", "mutation-scores.csv")
 CHANGED_LIMIT_S = 180.0
 """A package's time where only what differs is tried."""
-SURVIVOR_COLUMNS = ["package", "mutant", "reason"]
 EQUIVALENT = "Equivalent: "
 """How the reason of a mutant begins that no test can catch."""
 SCORE_COLUMNS = [
     "package", "mutants", "seed", "tried", "equivalent", "caught_at_first", "low_percent",
     "high_percent", "caught", "listed", "lives",
 ]  # fmt: skip
-PLACE = re.compile(r":\d+:\d+: ")
-"""Line and column of a mutant, which a change elsewhere in the file moves."""
 USAGE = """\
 usage: ./dev mutants [--sample N] [--seed S] [--jobs N] [PACKAGE ...]
        ./dev mutants --install | --changed | --scores | --seen
@@ -160,18 +155,11 @@ def run_tool(file: str, words: list[str], limit_s: float | None) -> int:
     return status
 
 
-def read_reasons(name: str) -> dict[str, str]:
-    """Read the reasons of the listed survivors of a package, by name without its place."""
-    with open(SURVIVORS, encoding="utf-8", newline="") as stream:
-        rows = [row for row in csv.DictReader(stream) if row["package"] == name]
-    return {row["mutant"]: row["reason"] for row in rows}
-
-
 def find_unexplained(name: str) -> list[str]:
     """Find the mutants of a package that live and are not listed."""
     reasons = read_reasons(name)
     lives = (each.name for each in read_outcomes(name) if not each.is_caught)
-    return [mutant for mutant in lives if PLACE.sub(": ", mutant) not in reasons]
+    return [mutant for mutant in lives if drop_place(mutant) not in reasons]
 
 
 def describe_score(name: str) -> str:
@@ -192,7 +180,7 @@ def write_scores() -> None:
             continue
         listed = read_list(name)
         reasons = read_reasons(name)
-        lives = [PLACE.sub(": ", each.name) for each in outcomes if not each.is_caught]
+        lives = [drop_place(each.name) for each in outcomes if not each.is_caught]
         explained = [reasons[mutant] for mutant in lives if mutant in reasons]
         equivalent = sum(reason.startswith(EQUIVALENT) for reason in explained)
         at_first = sum(each.is_caught_at_first for each in outcomes)

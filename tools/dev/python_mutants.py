@@ -7,22 +7,25 @@ moves. Left out are docstrings, annotations, defaults, assertions and what is ra
 """
 
 import ast
+import bisect
+import contextlib
+import filecmp
 import hashlib
 import itertools
 import json
 import os
 import re
 import shutil
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import setup_steps as steps
-from mutant_journal import Plan, find_caught, write_list, write_outcome
+from mutant_journal import FOLDER, Plan, find_settled, write_list, write_outcome
+from pytest_server import PytestServer
 from shell import print_message
 
 PACKAGES = {
@@ -41,7 +44,15 @@ PACKAGES = {
 
 TIMEOUT_FACTOR = 5.0
 """A mutant that takes so many times as long as the unchanged code counts as endless."""
-MIN_TIMEOUT_S = 60.0
+MIN_TIMEOUT_S = 20.0
+MAX_FILE_S = 120.0
+"""Time for a file of tests while they are followed."""
+MAX_TEST_S = 20.0
+"""Of a test that is followed; a slower one is not tried on mutants."""
+BATCH_S = 2.0
+"""Time of the first tests of a mutant, the quickest ones."""
+MAX_TRIAL_S = 60.0
+"""Time of all tests that a mutant is tried on, the quick ones first."""
 
 _OPERATORS: dict[type[ast.AST], tuple[str, str]] = {
     ast.Lt: ("<", "<="),
@@ -226,42 +237,75 @@ def try_package(name: str, plan: Plan) -> None:
     identities = {each: each.identify(contents[each.path]) for each in chosen}
     if plan.difference is None:
         write_list(name, len(listed), plan, {of: each.name for each, of in identities.items()})
-    caught = find_caught(name)
-    left = [each for each in chosen if identities[each] not in caught]
+    settled = find_settled(name)
+    left = [each for each in chosen if identities[each] not in settled]
     print_message(f"{len(left)} of {len(chosen)} mutants of {name} left to try")
     if not left:
         return
-    with tempfile.TemporaryDirectory(prefix="trunkline-mutants-") as folder:
-        copies = [os.path.join(folder, str(number)) for number in range(plan.jobs)]
+    begun = time.monotonic()
+    with contextlib.ExitStack() as stack:
+        copies = [os.path.join(_COPIES_FOLDER, str(number)) for number in range(plan.jobs)]
         for copy in copies:
-            shutil.copytree(
-                os.path.join(steps.ROOT, "python"),
-                copy,
-                ignore=shutil.ignore_patterns("__pycache__"),
-            )
-        begun = time.monotonic()
-        tests = _note_reached(copies[0], name, folder)
-        if tests is None:
-            print_message(f"the tests of {name} fail without a mutant: none is tried")
-            return
+            copy_packages(copy)
+        servers = [stack.enter_context(start_server(copy)) for copy in copies]
+        changed = {each.path for each in left} if plan.difference is not None else None
+        tests = _note_reached(servers[0], copies[0], name, changed)
+        clock = f"{time.monotonic() - begun:.0f} s"
+        print_message(f"{len(tests)} tests of {name} noted what they reach ({clock})")
 
         def try_share(number: int) -> None:
             for mutant in left[number :: plan.jobs]:
                 if plan.limit_s is not None and time.monotonic() - begun > plan.limit_s:
                     print_message(f"mutants of {name}: not all tried; the next call continues")
                     return
-                path = os.path.join(copies[number], os.path.relpath(mutant.path, "python"))
-                content = contents[mutant.path]
-                with open(path, "wb") as stream:
-                    stream.write(mutant.apply(content))
                 cases = _choose_tests(tests, mutant)
-                failed = _find_failed(copies[number], cases)
-                with open(path, "wb") as stream:
-                    stream.write(content)
+                with put_mutant(mutant, contents[mutant.path], copies[number]):
+                    failed = _find_failed(servers[number], cases)
                 write_outcome(name, identities[mutant], mutant.name, failed, len(cases))
 
         with ThreadPoolExecutor(plan.jobs) as pool:
             list(pool.map(try_share, range(plan.jobs)))
+
+
+_COPIES_FOLDER = os.path.join(FOLDER, "python")
+_REACHED_FOLDER = os.path.join(FOLDER, "reached")
+
+
+def start_server(copy: str) -> PytestServer:
+    """Start a server of pytest for a copy of the packages."""
+    return PytestServer(steps.VENV_PYTHON, copy, os.path.join(FOLDER, "byte-code"))
+
+
+@contextlib.contextmanager
+def put_mutant(mutant: PythonMutant, content: bytes, copy: str) -> Iterator[None]:
+    """Put a mutant of a file's content into a copy of the packages for the duration of a block."""
+    path = os.path.join(copy, os.path.relpath(mutant.path, "python"))
+    try:
+        with open(path, "wb") as stream:
+            stream.write(mutant.apply(content))
+        yield
+    finally:
+        with open(path, "wb") as stream:
+            stream.write(content)
+
+
+def copy_packages(copy: str) -> None:
+    """Make a folder equal to the packages; files that are so already keep their times."""
+    kept = set()
+    top = os.path.join(steps.ROOT, "python")
+    for base, folders, files in os.walk(top):
+        folders[:] = [each for each in folders if each != "__pycache__"]
+        for file in files:
+            source = os.path.join(base, file)
+            target = os.path.join(copy, os.path.relpath(source, top))
+            kept.add(target)
+            if not os.path.exists(target) or not filecmp.cmp(source, target, shallow=False):
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                shutil.copyfile(source, target)
+    for base, _, files in os.walk(copy):
+        for file in files:
+            if os.path.join(base, file) not in kept:
+                os.remove(os.path.join(base, file))
 
 
 def _read_contents(mutants: list[PythonMutant]) -> dict[str, bytes]:
@@ -278,26 +322,97 @@ class _Reach:
 
     test: str
     cpu_s: float
+    """While it is followed, which takes a multiple."""
     lines: dict[str, frozenset[int]]
     """Reached lines by path in the repository."""
 
 
-def _note_reached(copy: str, name: str, folder: str) -> list[_Reach] | None:
-    """The lines that each test runs, the quick ones first; None if one fails."""
-    path, tests = PACKAGES[name]
-    inside = os.path.relpath(path, "python")
-    file = os.path.join(folder, "reached.json")
-    environment = {"TRUNKLINE_REACHED": f"{os.path.join(copy, inside)}:{file}"}
-    status, _ = run_pytest(copy, ["-p", "reached_lines", *tests], None, environment)
-    if status != 0:
-        return None
-    with open(file, encoding="utf-8") as stream:
-        noted = json.load(stream)
+def _note_reached(
+    server: PytestServer, copy: str, name: str, changed: set[str] | None
+) -> list[_Reach]:
+    """The lines that each test that passes runs, the quick ones first.
+
+    Parameters
+    ----------
+    server : PytestServer
+        Runs the tests.
+    copy : str
+        Its packages.
+    name : str
+        Package whose lines are noted.
+    changed : set of str or None
+        Only tests that reached one of these files at the last run count, or that are new.
+    """
+    path, folders = PACKAGES[name]
+    inside = os.path.join(copy, os.path.relpath(path, "python"))
+    packages = _hash_files(os.path.join(steps.ROOT, "python"))
+    os.makedirs(_REACHED_FOLDER, exist_ok=True)
+    # Notes by file of tests: those of files that are as they were at the last run stay.
+    notes: dict[str, list[Any]] = {}
+    missing = []
+    for file in list_test_files(folders):
+        with open(os.path.join(steps.ROOT, file), "rb") as stream:
+            key = hashlib.sha256(stream.read() + packages).hexdigest()
+        note = os.path.join(_REACHED_FOLDER, f"{name}-{file.replace('/', '-')}.json")
+        known: dict[str, Any] = {}
+        if os.path.exists(note):
+            with open(note, encoding="utf-8") as known_stream:
+                known = json.load(known_stream)
+        if known.get("key") == key:
+            notes[file] = known["tests"]
+        elif not known or changed is None or _reaches(known["tests"], path, changed):
+            missing.append((file, note, key))
+    result = os.path.join(FOLDER, f"{name}-reached.jsonl")
+    for file, note, key in missing:
+        with open(result, "wb"):
+            pass
+        status, _ = server.run(
+            ["-p", "reached_lines", file],
+            MAX_FILE_S,
+            {"TRUNKLINE_REACHED": f"{inside}:{result}"},
+            writes_byte_code=True,
+        )
+        if status < 0:
+            print_message(f"{file} takes more than {MAX_FILE_S:.0f} s; its last tests are left out")
+        with open(result, encoding="utf-8") as lines:
+            notes[file] = [json.loads(line) for line in lines]
+        with open(note, "w", encoding="utf-8") as new_stream:
+            json.dump({"key": key, "tests": notes[file]}, new_stream)
     reaches = [
         _Reach(test, cpu_s, {os.path.join(path, file): frozenset(at) for file, at in lines.items()})
-        for test, (cpu_s, lines) in noted.items()
+        for tests in notes.values()
+        for test, cpu_s, lines in tests
+        if cpu_s <= MAX_TEST_S
     ]
     return sorted(reaches, key=lambda reach: reach.cpu_s)
+
+
+def _reaches(tests: list[Any], path: str, changed: set[str]) -> bool:
+    return any(os.path.join(path, file) in changed for *_, at in tests for file in at)
+
+
+def list_test_files(places: list[str]) -> list[str]:
+    """List the files of tests among files and below folders of the repository."""
+    found = []
+    for place in places:
+        if place.endswith(".py"):
+            found.append(place)
+        for base, _, files in os.walk(os.path.join(steps.ROOT, place)):
+            relative = os.path.relpath(base, steps.ROOT)
+            found += [f"{relative}/{file}" for file in files if re.match(r"test_.*\.py$", file)]
+    return sorted(found)
+
+
+def _hash_files(folder: str) -> bytes:
+    """Hash all sources below a folder."""
+    total = hashlib.sha256()
+    for base, folders, files in os.walk(folder):
+        folders.sort()
+        for file in sorted(files):
+            if file.endswith((".py", ".so")):
+                with open(os.path.join(base, file), "rb") as stream:
+                    total.update(hashlib.file_digest(stream, "sha256").digest())
+    return total.digest()
 
 
 def _choose_tests(reaches: list[_Reach], mutant: PythonMutant) -> list[_Reach]:
@@ -312,43 +427,24 @@ def _choose_tests(reaches: list[_Reach], mutant: PythonMutant) -> list[_Reach]:
     ]
 
 
-def _find_failed(copy: str, reaches: list[_Reach]) -> list[str]:
+def _find_failed(server: PytestServer, reaches: list[_Reach]) -> list[str]:
     """The first test that fails on a copy of the packages, none if all pass."""
-    if not reaches:
-        return []
-    limit_s = MIN_TIMEOUT_S + TIMEOUT_FACTOR * sum(reach.cpu_s for reach in reaches)
-    tests = [reach.test for reach in reaches]
-    status, output = run_pytest(copy, tests, limit_s, {})
-    if status == 0:
-        return []
-    failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", output, re.M)
-    return failed or [f"pytest ends with {status}"]
+    for batch in _batch(reaches):
+        limit_s = MIN_TIMEOUT_S + TIMEOUT_FACTOR * sum(reach.cpu_s for reach in batch)
+        status, output = server.run(["-x", *(reach.test for reach in batch)], limit_s)
+        if status != 0:
+            failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", output, re.M)
+            return failed or [f"pytest ends with {status}"]
+    return []
 
 
-def run_pytest(
-    copy: str, arguments: list[str], limit_s: float | None, variables: dict[str, str]
-) -> tuple[int | str, str]:
-    """Run pytest; its exit status and its output."""
-    command = [steps.VENV_PYTHON, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider"]
-    # Two mutants of one length and second would share their byte code.
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **variables}
-    tools = os.path.dirname(os.path.abspath(__file__))
-    environment["PYTHONPATH"] = os.pathsep.join([copy, tools])
-    environment.pop("PYTHONPYCACHEPREFIX", None)
-    try:
-        ended = subprocess.run(
-            [*command, *arguments],
-            cwd=steps.ROOT,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=limit_s,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return "no end", ""
-    return ended.returncode, ended.stdout
+def _batch(reaches: list[_Reach]) -> Iterator[list[_Reach]]:
+    """The quickest tests, then all others that a mutant is tried on."""
+    total = list(itertools.accumulate(reach.cpu_s for reach in reaches))
+    first, last = bisect.bisect(total, BATCH_S), bisect.bisect(total, MAX_TRIAL_S)
+    for batch in (reaches[: first or 1], reaches[first or 1 : last]):
+        if batch:
+            yield batch
 
 
 if __name__ == "__main__":

@@ -16,7 +16,13 @@ from typing import Any
 import pytest
 
 FOLDER, _, FILE = os.environ["TRUNKLINE_REACHED"].partition(":")
-_reached_by_test: dict[str, tuple[float, dict[str, list[int]]]] = {}
+_failed: set[str] = set()
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Remember tests that fail."""
+    if report.failed:
+        _failed.add(report.nodeid)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -46,10 +52,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         threading.settrace(None)
         used_s = time.process_time() - begun
         listed = {path: sorted(found) for path, found in lines.items()}
-        _reached_by_test[item.nodeid] = (used_s, listed)
-
-
-def pytest_sessionfinish() -> None:
-    """Write what was noted."""
-    with open(FILE, "w", encoding="utf-8") as stream:
-        json.dump(_reached_by_test, stream)
+        # A line for each test that passes: of a run that is ended the tests before stay.
+        if item.nodeid not in _failed:
+            with open(FILE, "a", encoding="utf-8") as stream:
+                stream.write(json.dumps([item.nodeid, used_s, listed]) + "\n")

@@ -20,6 +20,8 @@ from shell import StepFailed, print_message
 ALL_FOLDER = FOLDER
 CHANGED_FOLDER = os.path.join(FOLDER, "changed")
 """Where the crates are compiled: with all mutants, or with those of a change alone."""
+SWITCH = "TRUNKLINE_MUTANT"
+"""Variable with the number of the mutant that is on, or ``notes:`` and a file for those reached."""
 SWITCH_PATH = "crates/units/src/lib.rs"
 
 SWITCH_MODULE = """
@@ -43,7 +45,7 @@ pub mod mutants {
     #[inline(never)]
     fn note(mutant: u32) -> bool {
         if CURRENT.load(Relaxed) == UNREAD {
-            let word = std::env::var("TRUNKLINE_MUTANT").unwrap_or_default();
+            let word = std::env::var("SWITCH").unwrap_or_default();
             if let Some(path) = word.strip_prefix("notes:") {
                 *FILE.lock().unwrap() = std::fs::File::create(path).ok();
                 CURRENT.store(NOTES, Relaxed);
@@ -60,7 +62,7 @@ pub mod mutants {
         false
     }
 }
-"""
+""".replace("SWITCH", SWITCH)
 
 
 def rewrite(path: str, content: bytes, mutants: list[RustMutant]) -> str:
@@ -222,6 +224,17 @@ def compile_mutants(
         with open(os.path.join(FOLDER, "refused.txt"), "a", encoding="utf-8") as stream:
             stream.writelines(by_number[number].identity + "\n" for number in sorted(failed))
     return programs
+
+
+def compile_module(folder: str) -> str:
+    """Compile the module of the engine for Python, where ``compile_mutants`` has made the sources.
+
+    Returns: Its path.
+    Raises StepFailed: It does not compile.
+    """
+    if _compile(folder, ["python"], ["build", "--lib"])[0] is None:
+        raise StepFailed("the engine's module does not compile with mutants")
+    return os.path.join(folder, "target", "release", "lib_core.so")
 
 
 def _read_refused() -> set[str]:

@@ -6,6 +6,7 @@ tried on these tests only, the quick ones first: those of its own crate, then th
 which uses all crates.
 """
 
+import contextlib
 import functools
 import hashlib
 import itertools
@@ -21,12 +22,12 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from mutant_journal import FOLDER, Plan, find_caught, write_list, write_outcome
-from rust_mutant_build import ALL_FOLDER, CHANGED_FOLDER, compile_mutants
+from module_tests import ModuleTests
+from mutant_journal import FOLDER, Plan, find_settled, write_list, write_outcome
+from rust_mutant_build import ALL_FOLDER, CHANGED_FOLDER, SWITCH, compile_module, compile_mutants
 from rust_mutant_list import CRATES, RustMutant, list_mutants
 from shell import Stopwatch, print_message
 
-SWITCH = "TRUNKLINE_MUTANT"
 MEMORY_LIMIT = 6 << 30
 """Maximum memory of a test [B]; a mutant may ask for memory without end."""
 MIN_CPU_LIMIT_S = 5
@@ -218,8 +219,8 @@ def try_crates(crates: list[str], plan: Plan) -> None:
         chosen = plan.choose(listed)
         if plan.difference is None:
             write_list(crate, len(listed), plan, {each.identity: each.name for each in chosen})
-        caught = find_caught(crate)
-        left_by_crate.append([each for each in chosen if each.identity not in caught])
+        settled = find_settled(crate)
+        left_by_crate.append([each for each in chosen if each.identity not in settled])
     # Whenever the run ends, all crates have their share.
     turns = itertools.zip_longest(*left_by_crate)
     left = [each for turn in turns for each in turn if each is not None]
@@ -229,14 +230,24 @@ def try_crates(crates: list[str], plan: Plan) -> None:
     reached = note_reached(tests, plan.jobs)
     print_message(f"{len(tests)} tests noted what they reach ({clock})")
 
-    def judge(mutant: RustMutant) -> None:
-        cases = reached.get(mutant.number, [])
-        write_outcome(
-            mutant.crate, mutant.identity, mutant.name, try_mutant(mutant, cases), len(cases)
-        )
+    with contextlib.ExitStack() as stack:
+        module_tests = None
+        # A change is tried in minutes, which the module would take to compile.
+        if left and plan.difference is None:
+            module = compile_module(folder)
+            print_message(f"the module of the engine compiled ({clock})")
+            module_tests = stack.enter_context(ModuleTests(module, plan.jobs))
 
-    with ThreadPoolExecutor(plan.jobs) as pool:
-        list(pool.map(judge, left))
+        def judge(mutant: RustMutant) -> None:
+            cases = reached.get(mutant.number, [])
+            count, failed = len(cases), try_mutant(mutant, cases)
+            if not failed and module_tests is not None:
+                failed = module_tests.find_failed(mutant.number)
+                count += module_tests.count_reaching(mutant.number)
+            write_outcome(mutant.crate, mutant.identity, mutant.name, failed, count)
+
+        with ThreadPoolExecutor(plan.jobs) as pool:
+            list(pool.map(judge, left))
 
 
 if __name__ == "__main__":
