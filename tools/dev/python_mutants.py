@@ -30,7 +30,10 @@ from shell import print_message
 
 PACKAGES = {
     "te": ("python/trunkline/te", ["tests/evidence/te", "tests/unit/planning"]),
-    "stats": ("python/trunkline/stats", ["tests/unit/stats", "tests/unit/compare", "tests/debts"]),
+    "stats": (
+        "python/trunkline/stats",
+        ["tests/unit/stats", "tests/unit/compare", "tests/unit/results", "tests/debts"],
+    ),
     "resolved": (
         "python/trunkline/scenario/resolved",
         ["tests/unit/scenario", "tests/unit/network", "tests/unit/engine"],

@@ -84,7 +84,7 @@ class Level:
         Whose it is.
     worst_seed : int
         Seed of its run.
-    unjudged : int, default 0
+    unjudged : int
         Runs in which some row sent nothing and every other keeps the bound.
     """
 
@@ -94,7 +94,7 @@ class Level:
     worst: float | None
     worst_row: str
     worst_seed: int
-    unjudged: int = 0
+    unjudged: int
 
     @property
     def outcome(self) -> Literal["met", "broken", "not judged"]:

@@ -19,6 +19,8 @@ from trunkline.stats.control_variates import (
     read_offered_deviations,
 )
 
+from .test_run_averages import runs as make_runs
+
 ONE_LINK = """\
 trunkline: 1
 nodes: [A, B]
@@ -206,3 +208,14 @@ def test_two_constant_bit_rates_wait_as_their_phases_say() -> None:
     assert waits["t"].low <= known <= waits["t"].high
     assert waits["t"].high - waits["t"].low < 0.5 * known
     assert list(simulate_flows(f"{cbr}, p: {{{flow}, arrivals: poisson}}", 1)[1]) == ["p"]
+
+
+def test_a_flow_that_sent_nothing_offered_its_whole_mean_less() -> None:
+    means = {
+        "idle": OfferedMean("bytes_sent", 100.0, 2.0),
+        "web": OfferedMean("packets_sent", 60.0, 3.0),
+    }
+    deviations = read_offered_deviations(make_runs(), means)
+    assert list(deviations["idle"]) == [-200.0] * 3
+    # 50 packets of the 60 expected.
+    assert list(deviations["web"]) == [-30.0] * 3

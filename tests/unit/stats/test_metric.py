@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trunkline.stats.metric import Metric, collect_values, parse_metric
+from trunkline.stats.metric import Metric, collect_values, find_flow_of_row, parse_metric
 
 from .test_run_averages import runs
 
@@ -17,12 +17,18 @@ def test_a_metric_is_a_column_of_a_table_and_maybe_one_row() -> None:
     assert str(parse_metric("loss_ratio@web")) == "flows.loss_ratio@web"
 
 
+def test_a_row_of_a_table_by_flow_is_that_of_its_flow() -> None:
+    assert find_flow_of_row("flows.loss_ratio", "a/b") == "a/b"
+    assert find_flow_of_row("completions.started", "a/b/all") == "a/b"
+    assert find_flow_of_row("ports.wait_mean_s", "R1->R2/default") is None
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("drops.packets", "no table 'drops'; choose from flows"),
         ("flows.dscp", "flows has no measure 'dscp'"),
-        ("delay_p98_s", "did you mean delay_p9"),
+        ("delay_p98_s", r"did you mean delay_p9\d?_s\?$"),
         ("zzz", "it has packets_sent, "),
     ],
 )

@@ -1,5 +1,7 @@
 """Measures of recovery, against the sum of its times."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from trunkline import network, scenario
@@ -63,8 +65,34 @@ def test_gap_is_the_time_lost_and_the_longer_way(results: Results) -> None:
     assert gap(results, "nothing") is None
 
 
+def test_gap_begins_with_a_packet_that_arrives_at_the_time_given(results: Results) -> None:
+    """The last before the cut is sent at 986 ms and arrives 3 hops of 6.004 ms later."""
+    assert gap(results, "cbr", 1004 * MS + 12_000) == 54 * MS + 6_004_000
+    later = gap(results, "cbr", 1004 * MS + 12_001)
+    assert later is not None
+    assert later < 54 * MS
+
+
 def test_goodput_is_regained_with_the_first_full_step(results: Results) -> None:
     """First packet after the switch comes at 1064.016 ms: the step to 1080 ms is the first full."""
     assert regained_after(results, "cbr", 1000 * MS) == 80 * MS
     with pytest.raises(ValueError, match="no goodput of flow 'x'"):
         regained_after(results, "x", 1000 * MS)
+
+
+def test_a_step_with_just_the_share_asked_for_is_regained() -> None:
+    """Steps 10 to 13 of a mean of 8; the failure is at 20: 4 is half of 8."""
+    times = [10, 20, 30, 40, 50]
+    series = {
+        "target": ["f"] * 5,
+        "measure": ["goodput"] * 5,
+        "time_ns": times,
+        "value": [6.0, 10.0, 1.0, 4.0, 8.0],
+    }
+    run = SimpleNamespace(series=series)
+    assert regained_after(run, "f", 20, share=0.5, before_ns=20) == 20  # type: ignore[arg-type]
+    # Times before are above the first bound and at most the second: 10 alone, or 6 and 10.
+    assert regained_after(run, "f", 20, share=0.5, before_ns=10) == 30  # type: ignore[arg-type]
+    # At 4 it is not below 4: it never fell.
+    series["value"] = [6.0, 10.0, 4.0, 4.0, 8.0]
+    assert regained_after(run, "f", 20, share=0.5, before_ns=20) == 0  # type: ignore[arg-type]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import random
 
+import numpy as np
 import pytest
 
-from trunkline.stats import Precision, assess_precision, plan_runs, until
+from trunkline.stats import Precision, assess_precision, mean_interval, plan_runs, until
+from trunkline.stats.control_variates import ControlledValues, controlled_interval
 
 
 def test_law2015_s9_4_1_the_half_width_must_be_within_g_over_1_plus_g() -> None:
@@ -41,6 +44,26 @@ def test_the_next_look_is_where_the_width_is_likely_to_do_but_at_most_twice_as_f
     assert plan_runs(Precision(10, False, "a", 0.5), 0.02, max_runs=15) == 15
     assert plan_runs(Precision(10, True, "a", 0.01), 0.02, max_runs=1000) == 10
     assert plan_runs(Precision(4, False, "a", 0.01), 0.02, max_runs=3) == 4
+
+
+def test_runs_that_would_do_without_controls_grow_with_the_square_of_the_width() -> None:
+    """Lavenberg and Welch 1981: widths fall as one over the root of the number of runs."""
+    values = [3.0, 5.0, 4.0, 8.0, 6.0, 9.0, 7.0, 11.0]
+    deviations = np.array([[-2.0], [-1.0], [-1.0], [1.0], [0.0], [2.0], [1.0], [2.0]])
+    plain = mean_interval(values).relative_half_width
+    controlled = controlled_interval(values, deviations).relative_half_width
+    assert plain is not None
+    assert controlled is not None
+    assert plain > controlled > 0
+    found = assess_precision({"x": ControlledValues(values, deviations)}, 0.05)
+    assert found.plain_runs == math.ceil(8 * (plain / controlled) ** 2)
+    assert assess_precision({"x": values}, 0.05).plain_runs is None
+
+
+def test_values_that_never_vary_need_no_controls() -> None:
+    deviations = np.arange(8.0)[:, None] - 3.5
+    found = assess_precision({"x": ControlledValues([5.0] * 8, deviations)}, 0.05)
+    assert (found.reached, found.relative, found.plain_runs) == (True, 0.0, None)
 
 
 def test_it_stops_where_the_interval_is_narrow_and_covers_the_mean() -> None:
