@@ -21,7 +21,12 @@ from python_mutants import MIN_TIMEOUT_S, TIMEOUT_FACTOR, copy_packages, list_te
 from rust_mutant_build import SWITCH
 from shell import Stopwatch, print_message
 
-TEST_PLACES = ["tests/unit/engine", "tests/unit/test_pinned_results.py", "tests/pcap"]
+TEST_PLACES = [
+    "tests/unit/engine",
+    "tests/unit/test_pinned_results.py",
+    "tests/pcap",
+    "tests/evidence/test_kernel_senders.py",
+]
 """Files and folders of the tests that run the engine most."""
 MAX_FILE_S = 300.0
 """Time in which the tests of a file note what they reach."""

@@ -87,7 +87,7 @@ def run_mutants(arguments: list[str]) -> int:
             print_message("mutants: cargo-mutants is not installed, so none of Rust is tried")
         plan = Plan(jobs, difference=difference, limit_s=CHANGED_LIMIT_S)
     else:
-        steps.prepare_environment("test")
+        prepare_packages(words.packages or known)
         install_tool()
         plan = Plan(jobs, sample=words.sample, seed=1 if words.seed is None else words.seed)
     chosen = words.packages or known
@@ -102,6 +102,14 @@ def run_mutants(arguments: list[str]) -> int:
     if not words.changed:
         write_scores()
     return report_survivors(chosen)
+
+
+def prepare_packages(names: list[str]) -> None:
+    """Make the environment ready for mutants; those of Rust need no engine but their own."""
+    if any(name not in CRATES for name in names):
+        steps.prepare_environment("test")
+    elif (packages := steps.check_packages("test")) is not None:
+        steps.sync_packages(*packages)
 
 
 def install_tool() -> None:

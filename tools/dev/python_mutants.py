@@ -28,20 +28,18 @@ from mutant_journal import FOLDER, Plan, find_settled, write_list, write_outcome
 from pytest_server import PytestServer
 from shell import print_message
 
+_LANGUAGE_TESTS = [
+    *("tests/unit/scenario", "tests/unit/network", "tests/unit/engine"),
+    *("tests/unit/test_pinned_results.py", "tests/unit/test_features_together.py"),
+]
 PACKAGES = {
     "te": ("python/trunkline/te", ["tests/evidence/te", "tests/unit/planning"]),
     "stats": (
         "python/trunkline/stats",
         ["tests/unit/stats", "tests/unit/compare", "tests/unit/results", "tests/debts"],
     ),
-    "resolved": (
-        "python/trunkline/scenario/resolved",
-        ["tests/unit/scenario", "tests/unit/network", "tests/unit/engine"],
-    ),
-    "network": (
-        "python/trunkline/network",
-        ["tests/unit/network", "tests/unit/scenario", "tests/unit/engine"],
-    ),
+    "resolved": ("python/trunkline/scenario/resolved", [*_LANGUAGE_TESTS, "tests/unit/planning"]),
+    "network": ("python/trunkline/network", _LANGUAGE_TESTS),
 }
 """Folder of each package, and the tests that run on its mutants."""
 

@@ -117,8 +117,10 @@ def _find_line_starts(content: bytes) -> list[int]:
 
 def _hash(content: bytes) -> str:
     # A test that is added at the end of a file makes no other mutants of it.
-    return hashlib.sha256(content.split(b"\n#[cfg(test)]\nmod tests {")[0]).hexdigest()
+    return hashlib.sha256(_TESTS.split(content, maxsplit=1)[0]).hexdigest()
 
+
+_TESTS = re.compile(rb"\n#\[cfg\(test\)\]\n(?:#\[path[^\n]*\n)?mod \w+(?: \{|;)")
 
 # Nodes that compute nothing while the program runs, or are no expression.
 _FIXED_NODES = {

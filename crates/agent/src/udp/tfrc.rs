@@ -460,6 +460,40 @@ mod rfc5348 {
         assert!((receiver.loss_rate() - 3.5 / 650.0).abs() < 1e-9, "{}", receiver.loss_rate());
     }
 
+    /// Section 5.5 by hand: intervals of 100, 200 and 400 with discounts of 1, 1/2 and 1/4: 300 over weights of 1.75. A
+    /// current one of 50 is left out: with it 350 over 2.75 is the larger rate. One of 1000 is above twice the mean of 171.4,
+    /// so the others count 342.9 / 1000 more: 1000 + 102.857 over 1 + 0.6.
+    #[test]
+    fn s5_5_closed_intervals_count_by_their_discounts() {
+        let arrived = |seq| ArrivedDatagram { seq, at: 0 };
+        let mut receiver = TfrcReceiver::new(1000);
+        receiver.event = Some((1000, 0));
+        receiver.closed = VecDeque::from([(100.0, 1.0), (200.0, 0.5), (400.0, 0.25)]);
+        receiver.settled = Some(arrived(1049));
+        assert!((receiver.loss_rate() - 1.75 / 300.0).abs() < 1e-12);
+        receiver.settled = Some(arrived(1999));
+        let discount = 2.0 * 300.0 / 1.75 / 1000.0;
+        let expected = (1.0 + discount * 1.75) / (1000.0 + discount * 300.0);
+        assert!((receiver.loss_rate() - expected).abs() < 1e-12);
+        // From the fifth on the weights are 0.8, 0.6, 0.4 and 0.2; the current one moves each one down.
+        receiver.closed = (1..=8).map(|number| (f64::from(number) * 10.0, 0.5)).collect();
+        receiver.settled = Some(arrived(1000));
+        // (10 + 20 + 30 + 40) + 0.8 * 50 + 0.6 * 60 + 0.4 * 70 + 0.2 * 80 = 220 over 6, both halved.
+        assert!((receiver.loss_rate() - 6.0 / 220.0).abs() < 1e-12);
+        receiver.settled = Some(arrived(1059));
+        // 60 + (10 + 20 + 30 + 0.8 * 40 + 0.6 * 50 + 0.4 * 60 + 0.2 * 70) / 2 = 140 over 1 + 2.5.
+        assert!((receiver.loss_rate() - 3.5 / 140.0).abs() < 1e-12);
+    }
+
+    /// Section 6.2: the timer runs for a round trip from each report on.
+    #[test]
+    fn s6_2_the_feedback_timer_is_a_round_trip() {
+        let mut receiver = receive(100, &[]);
+        receiver.report(100 * MS);
+        assert_eq!(receiver.due(), 120 * MS);
+        assert_eq!(TfrcReceiver::new(1000).due(), NEVER);
+    }
+
     fn feedback(sent_at: Time, received_rate: f64, loss_rate: f64) -> Feedback {
         Feedback { echo: sent_at, received_rate, loss_rate }
     }

@@ -85,7 +85,12 @@ mod tests {
             assert!(close(step(0.1, 11.5, 5.0, 15.0), 0.11));
             assert!(close(step(0.02, 11.5, 5.0, 15.0), 0.025));
             assert!(close(step(0.1, 8.5, 5.0, 15.0), 0.09));
-            assert_eq!(step(0.1, 10.0, 5.0, 15.0), None);
+            // On the bounds of the target nothing moves; up to 0.5 it rises, from 0.01 on it falls.
+            for average in [9.0, 10.0, 11.0] {
+                assert_eq!(step(0.1, average, 5.0, 15.0), None);
+            }
+            assert!(close(step(0.5, 14.0, 5.0, 15.0), 0.51));
+            assert!(close(step(0.01, 6.0, 5.0, 15.0), 0.009));
             assert_eq!(step(0.51, 14.0, 5.0, 15.0), None);
             assert_eq!(step(0.0099, 6.0, 5.0, 15.0), None);
         }
@@ -133,5 +138,14 @@ mod tests {
         assert_eq!(step_linux(429_496_730, 90, 0, 100), Some(429_496_730 + 42_949_673));
         assert_eq!(step_linux(85_899_346, 10, 0, 100), Some(77_309_406));
         assert_eq!(step_linux(85_899_346, 50, 0, 100), None);
+        // Thresholds of 1000 and 2000: the target is 1400 to 1600. 50 % and 1 % are the last to move.
+        for average in [1400, 1500, 1600] {
+            assert_eq!(step_linux(85_899_346, average, 1000, 2000), None);
+        }
+        let (most, least) = (50 * 42_949_673, 42_949_673);
+        assert_eq!(step_linux(most, 1601, 1000, 2000), Some(most + least));
+        assert_eq!(step_linux(most + 1, 1601, 1000, 2000), None);
+        assert_eq!(step_linux(least, 1399, 1000, 2000), Some(4_294_967 * 9));
+        assert_eq!(step_linux(least - 1, 1399, 1000, 2000), None);
     }
 }

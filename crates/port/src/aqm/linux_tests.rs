@@ -40,6 +40,10 @@ mod tc_red {
         // 0.02 over 70 kB: 0.02 / 70000 * 2^22 = 1.198: Plog 22, probability 0.01669.
         let af = TcRed { min_bytes: 30_000, probability: 0.02, ..de() };
         assert_eq!(plog(&af), Some(22));
+        // 0.5 / 2^15 * 2^16 is 1, which is not above 1.
+        let tie = TcRed { max_bytes: 10_000 + (1 << 15), probability: 0.5, ..de() };
+        assert_eq!(plog(&tie), Some(17));
+        assert_eq!(plog(&TcRed { probability: 1e-6, ..de() }), None);
     }
 
     /// burst 11, min / avpkt = 10: 2 <= (1 - (1-W)^11) / W: W = 1/2 gives 1.999, W = 1/4 3.83:

@@ -187,7 +187,7 @@ mod tests {
             assert!(!spacer.signals(1.0, 1.0, 10, &mut random), "entering");
             assert!(!spacer.signals(1.0, 1.0, 1, &mut random), "one packet queued");
             assert!(!spacer.signals(1.0, 1.0, 10, &mut random), "entering again");
-            assert!(spacer.signals(1.0, 1.0, 10, &mut random), "count 2, p 1: certain");
+            assert!(spacer.signals(1.0, 1.0, 2, &mut random), "two queued, count 2: certain");
         }
 
         /// count 30 at p = 0.01 without a signal, then p = 0.05: count p = 1.55 > 1.

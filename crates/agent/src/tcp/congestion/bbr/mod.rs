@@ -388,3 +388,6 @@ impl Congestion for Bbr {
         SteeringDecision { rate: self.rate, limited }
     }
 }
+
+#[cfg(test)]
+mod tests;
