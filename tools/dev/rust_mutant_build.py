@@ -142,10 +142,13 @@ def _find_expression(tree: Any, mutant: RustMutant) -> Any:
     return node
 
 
+_COPIED_PLACES = ["crates", "bench", "python", "tests", "Cargo.toml", "Cargo.lock"]
+
+
 def prepare_workspace(folder: str, rewritten: set[str]) -> None:
     """Copy what the crates and their tests need to a folder, but for what is rewritten there."""
     listed = subprocess.run(
-        ["git", "ls-files", "-z", "crates", "bench", "python", "tests", "Cargo.toml", "Cargo.lock"],
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", *_COPIED_PLACES],
         cwd=steps.ROOT, capture_output=True, check=True,
     ).stdout.decode().split("\0")  # fmt: skip
     for path in filter(None, listed):

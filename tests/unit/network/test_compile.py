@@ -9,7 +9,9 @@ import pytest
 
 from trunkline import _core
 from trunkline.network import Network, compile
+from trunkline.network.classifier_rows import has_path_rules
 from trunkline.scenario import ScenarioError, load
+from trunkline.scenario.match import MatchConditions
 
 EXAMPLES = {
     each.name.removesuffix(".yaml"): each.read_text(encoding="utf-8")
@@ -193,3 +195,30 @@ class TestExamplesShowWhatTheySay:
         green, yellow, red = result["flows"]["bytes_delivered"]
         assert green > yellow > red
         assert green == pytest.approx(3e6 / 8 * 50, rel=0.02)
+
+
+def test_sizes_of_a_choice_without_weights_weigh_alike() -> None:
+    size = "{choice: {sizes: [40 B, 960 B]}}"
+    data = compile(load(OVERLOADED.format("drop-tail", "cbr", size, ""))).data
+    [flow] = data["flows"]
+    assert flow["agent"]["size"] == {"choice": {"bytes": [40, 960], "weights": [1.0, 1.0]}}
+
+
+@pytest.mark.parametrize("connections", ["new", "kept"])
+def test_connections_of_transfers_are_kept_where_the_file_says_so(connections: str) -> None:
+    text = (
+        "trunkline: 1\nnodes: [A, B]\nlinks: {A-B: {rate: 1 Mbit/s}}\nflows:\n"
+        "  a: {agent: tcp, from: A, to: B, transfers: {load: 100 kbit/s, size: {fixed: 10 kB}, "
+        f"connections: {connections}}}}}\nrun: {{duration: 5 s}}\n"
+    )
+    written = json.dumps(compile(load(text)).data)
+    assert ('"kept": true' in written) is (connections == "kept")
+
+
+def test_one_rule_by_path_of_several_makes_a_classifier_depend_on_the_path() -> None:
+    by_path = MatchConditions.model_validate({"trunk": "t"})
+    by_dscp = MatchConditions.model_validate({"dscp": "EF"})
+    assert has_path_rules([by_dscp, by_path])
+    assert has_path_rules([by_path])
+    assert not has_path_rules([by_dscp])
+    assert not has_path_rules([])

@@ -145,3 +145,19 @@ def test_rfc3270_s3_2_1_e_lsps_without_a_signalled_map_take_the_preconfigured_on
     # Signalled alike or pre-configured: the same network.
     signalled = network({"p": e_lsp(here)})
     assert network({"p": plain}, diffserv={"map": here}).to_json() == signalled.to_json()
+
+
+def test_a_tunnel_in_a_tunnel_maps_each_label_by_the_one_below() -> None:
+    """AF11 is TC 1 in the innermost, 3 in the tunnel, 6 in the tunnel's tunnel."""
+
+    def tunnel(route: str, tc: int, through: list[str]) -> dict[str, Any]:
+        diffserv = {"map": {"DF": 0, "AF11": tc}, "model": "uniform"}
+        return {"route": list(route), "php": False, "through": through, "diffserv": diffserv}
+
+    paths = {"p": tunnel("ABD", 1, ["q"]), "q": tunnel("BCD", 3, ["r"]), "r": tunnel("BC", 6, [])}
+    built = network(paths)
+    [deepest] = (each for each in built.nhlfe if len(each["push"]) == 3)
+    swapped, *maps = deepest["push_diffserv"]
+    assert swapped is None
+    of_tunnels = [built.data["diffserv"][each]["tc_of_tc"] for each in maps]
+    assert [of_tunnels[0][1], of_tunnels[1][3]] == [3, 6]

@@ -3,6 +3,7 @@
 from typing import Any
 
 from trunkline.network import Network, compile
+from trunkline.network.labels import assign_labels
 from trunkline.scenario import load
 
 NET = """\
@@ -143,3 +144,12 @@ def test_ttl_model_of_a_pushed_tunnel_is_that_of_the_tunnel() -> None:
         ([], "pipe"),  # D takes p's off
         ([], "uniform"),  # C takes q's off
     ]
+
+
+def test_every_node_of_a_route_has_one_place_for_its_label() -> None:
+    """The first has none; the last has none after penultimate-hop popping."""
+    same = "route: [A, B, C]"
+    written = f"{{p: {{{same}}}, q: {{{same}, php: false}}, n: {{{same}, explicit_null: true}}}}"
+    scenario = load(f"{NET}paths: {written}\n")
+    labels = assign_labels(scenario.resolve())
+    assert labels == {"p": [None, 16, None], "q": [None, 17, 16], "n": [None, 18, 0]}

@@ -140,3 +140,50 @@ def test_a_protection_of_all_that_protects_nothing_is_doubted() -> None:
         + "protections: {p: {path: all, kind: facility-bypass, backup: away}}\n"
     )
     assert any("no path of a trunk that this can protect" in str(each) for each in loaded.warnings)
+
+
+DETOUR = (
+    NET.replace("paths:\n", "paths:\n  other: {route: [S, C, T], php: false}\n")
+    .replace("working: {route: [S, A, B, T]}", "working: {route: [S, A, B, T], php: false}")
+    .replace("around: {route: [A, C, T]}", "around: {route: [A, C, T], php: false}")
+)
+
+
+def test_rfc4090_s3_1_only_the_label_at_the_end_of_a_detour_joins_the_path() -> None:
+    """T takes the label of the detour for that of the path; no other label anywhere changes."""
+    plain = compiled_of(DETOUR)
+    joined = compiled_of(
+        DETOUR + "protections: {d: {path: working, kind: detour, backup: around}}\n"
+    )
+    before, after = (
+        {
+            (data["nodes"][each["node"]]["name"], each["label"]): data["nhlfe"][each["nhlfe"]]
+            for each in data["ilm"]
+        }
+        for data in (plain, joined)
+    )
+    assert list(before) == list(after)
+    [end] = (key for key in before if before[key]["path"] != after[key]["path"])
+    assert end[0] == "T"
+    assert after[end] == next(
+        each for (node, _), each in before.items() if node == "T" and each["path"] == 1
+    )
+
+
+def compiled_of(text: str) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(network.compile(scenario.load(text)).to_json())
+    return data
+
+
+@pytest.mark.parametrize(("protect", "pops"), [("S-A", False), ("A-B", True)])
+def test_rfc4090_s3_2_the_first_node_has_no_label_to_take_off(protect: str, pops: bool) -> None:
+    """A bypass of the first link pushes on a packet without a label, one further on swaps."""
+    backup = {"S-A": "{route: [S, C, A]}", "A-B": "{route: [A, C, B]}"}[protect]
+    text = NET.replace("links: {S-A: {}, ", "links: {B-C: {}, S-A: {}, ")
+    text = text.replace("paths:\n", f"paths:\n  bypass: {backup}\n")
+    data = compiled_of(
+        text + "protections: {p: {path: working, kind: facility-bypass, backup: bypass,"
+        f" link: {protect}}}}}\n"
+    )
+    [switch] = data["recovery"]["protections"][0]["switches"]
+    assert data["nhlfe"][switch["alternative"]]["pop"] is pops

@@ -130,3 +130,26 @@ def test_a_list_with_more_labels_than_a_packet_carries_is_a_gap() -> None:
     text = RING.replace("segments: [N2, N3]}", "segments: [N2, N3, N4]}")
     gaps = tl.load(text + TI_LFA).resolve().computed_backups.gaps
     assert [(gap.path, gap.reason) for gap in gaps] == [("p", "the repair list makes 5 labels")]
+
+
+SQUARE = """\
+trunkline: 1
+nodes: [A, B, C, D, E]
+defaults: {link: {rate: 10 Mbit/s, delay: 1 ms}}
+links: {E-A: {}, A-B: {}, A-C: {}, B-D: {}, C-D: {}}
+paths: {p: {from: E, segments: [D]}}
+trunks: {t: {path: p, flows: x}}
+flows: {x: {agent: udp, from: E, to: D, rate: 1 Mbit/s}}
+run: {duration: 1 s}
+"""
+
+
+@pytest.mark.parametrize(("routing", "count"), [("", 1), ("routing: {ecmp: flow}\n", 2)])
+def test_rfc8402_s3_1_a_node_segment_has_one_next_hop_or_all_of_equal_cost(
+    routing: str, count: int
+) -> None:
+    """A reaches D over B and C alike; without ECMP it takes the first link."""
+    data = compile(tl.loads(SQUARE + routing)).data
+    of_a = [each["nhlfe"] for each in data["ilm"] if each["node"] == 0]
+    links = [data["links"][data["nhlfe"][each]["link"]]["name"] for each in of_a]
+    assert links == ["A->B", "A->C"][:count]
